@@ -31,7 +31,10 @@ const REPORTS: &[(&str, fn())] = &[
 
 fn main() {
     // Cargo adds `--bench` itself.
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
     let known: Vec<&str> = REPORTS.iter().map(|(word, _)| *word).collect();
     for word in words.iter().filter(|word| !known.contains(&word.as_str())) {
         eprintln!("no report `{word}`; there are: {}", known.join(", "));

@@ -83,23 +83,41 @@ fn written(options: &DemoOptions) -> tempfile::TempDir {
 }
 
 fn deck(dataset: Dataset, memo_bytes: u64) -> Arc<QueryService> {
-    let deck = QueryService::new(datasets(), DeckOptions { memo_bytes, ..DeckOptions::default() }).expect("a deck");
+    let deck = QueryService::new(
+        datasets(),
+        DeckOptions {
+            memo_bytes,
+            ..DeckOptions::default()
+        },
+    )
+    .expect("a deck");
     deck.publish(dataset);
     deck
 }
 
 /// The token with the most posts, and so the largest answers.
 fn busiest(dataset: &Dataset) -> Address {
-    let busiest = dataset.tokens().iter().max_by_key(|token| dataset.posts_of(&token.row.token_address).len());
+    let busiest = dataset
+        .tokens()
+        .iter()
+        .max_by_key(|token| dataset.posts_of(&token.row.token_address).len());
     busiest.expect("the demo has tokens").row.token_address
 }
 
 fn loading(c: &mut Criterion) {
     let mut group = c.benchmark_group("load");
-    group.sample_size(20).measurement_time(Duration::from_secs(6));
+    group
+        .sample_size(20)
+        .measurement_time(Duration::from_secs(6));
     group.bench_function("demo", |b| b.iter(|| loaded(datasets())));
-    let million = written(&DemoOptions { candles: Some(1_000_000), format: Format::Parquet, ..DemoOptions::default() });
-    group.sample_size(10).throughput(Throughput::Elements(1_000_000));
+    let million = written(&DemoOptions {
+        candles: Some(1_000_000),
+        format: Format::Parquet,
+        ..DemoOptions::default()
+    });
+    group
+        .sample_size(10)
+        .throughput(Throughput::Elements(1_000_000));
     group.bench_function("1 M candles", |b| b.iter(|| loaded(million.path())));
     group.finish();
 }
@@ -108,12 +126,25 @@ fn snapshots(c: &mut Criterion) {
     let mut group = c.benchmark_group("snapshot");
     group.sample_size(20);
     for (name, tokens) in [("64 tokens", 64), ("10,000 tokens", 10_000)] {
-        let folder = written(&DemoOptions { tokens, days: 40, format: Format::Parquet, ..DemoOptions::default() });
+        let folder = written(&DemoOptions {
+            tokens,
+            days: 40,
+            format: Format::Parquet,
+            ..DemoOptions::default()
+        });
         let dataset = loaded(folder.path());
-        group.bench_function(BenchmarkId::new("market", name), |b| b.iter(|| Market::new(&dataset)));
+        group.bench_function(BenchmarkId::new("market", name), |b| {
+            b.iter(|| Market::new(&dataset))
+        });
         let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
-        let growth = GrowthQuestion { limit: 10, window: 7, explain: false };
-        group.bench_function(BenchmarkId::new("holders-growth", name), |b| b.iter(|| growth.answer(&snapshot, &Progress::default())));
+        let growth = GrowthQuestion {
+            limit: 10,
+            window: 7,
+            explain: false,
+        };
+        group.bench_function(BenchmarkId::new("holders-growth", name), |b| {
+            b.iter(|| growth.answer(&snapshot, &Progress::default()))
+        });
     }
     group.finish();
 }
@@ -126,16 +157,51 @@ fn answers(c: &mut Criterion) {
     let (cold, warm) = (deck(dataset, 0), deck(loaded(datasets()), 128 << 20));
     let mut group = c.benchmark_group("answer");
     let mut measure = |name: &str, ask: &dyn Fn(&QueryService)| {
-        group.bench_function(BenchmarkId::new(name, "first time"), |b| b.iter(|| ask(&cold)));
+        group.bench_function(BenchmarkId::new(name, "first time"), |b| {
+            b.iter(|| ask(&cold))
+        });
         group.bench_function(BenchmarkId::new(name, "again"), |b| b.iter(|| ask(&warm)));
     };
-    measure("token", &|deck| asked(deck, &TokenQuestion { token_address: token, explain: false }));
-    measure("posts", &|deck| asked(deck, &TokenPostsQuestion { token_address: token, page: 1, limit: 10, explain: false }));
-    let arguments = Arguments::new(SearchQuestion::PARAMETERS, &[], "query=wr&limit=50").expect("parameters");
+    measure("token", &|deck| {
+        asked(
+            deck,
+            &TokenQuestion {
+                token_address: token,
+                explain: false,
+            },
+        )
+    });
+    measure("posts", &|deck| {
+        asked(
+            deck,
+            &TokenPostsQuestion {
+                token_address: token,
+                page: 1,
+                limit: 10,
+                explain: false,
+            },
+        )
+    });
+    let arguments =
+        Arguments::new(SearchQuestion::PARAMETERS, &[], "query=wr&limit=50").expect("parameters");
     let search = SearchQuestion::parse(&arguments).expect("a question");
     measure("search", &|deck| asked(deck, &search));
-    measure("holders-growth", &|deck| asked(deck, &GrowthQuestion { limit: 10, window: 7, explain: false }));
-    let trendline = TrendlineQuestion { contract_address: token, period: 200, timeframe: None, explain: false };
+    measure("holders-growth", &|deck| {
+        asked(
+            deck,
+            &GrowthQuestion {
+                limit: 10,
+                window: 7,
+                explain: false,
+            },
+        )
+    });
+    let trendline = TrendlineQuestion {
+        contract_address: token,
+        period: 200,
+        timeframe: None,
+        explain: false,
+    };
     measure("trendline", &|deck| asked(deck, &trendline));
     group.finish();
 }
@@ -156,8 +222,10 @@ fn walk(length: usize) -> CandleVec {
         price *= 1.0 + step() * 0.02;
         walk.timestamp.push(i as i64 * HOUR_MS);
         walk.open.push(open);
-        walk.high.push(f64::max(open, price) * (1.0 + step().abs() * 0.01));
-        walk.low.push(f64::min(open, price) * (1.0 - step().abs() * 0.01));
+        walk.high
+            .push(f64::max(open, price) * (1.0 + step().abs() * 0.01));
+        walk.low
+            .push(f64::min(open, price) * (1.0 - step().abs() * 0.01));
         walk.close.push(price);
         walk.volume.push(1_000.0 * (1.0 + step()));
     }
@@ -168,21 +236,31 @@ fn candles(c: &mut Criterion) {
     let mut group = c.benchmark_group("trendline");
     for length in LENGTHS {
         let walk = walk(length);
-        group.sample_size(if length > 100_000 { 10 } else { 50 }).throughput(Throughput::Elements(length as u64));
-        group.bench_function(BenchmarkId::from_parameter(length), |b| b.iter(|| trendlines(&walk.as_candles(), length, false)));
+        group
+            .sample_size(if length > 100_000 { 10 } else { 50 })
+            .throughput(Throughput::Elements(length as u64));
+        group.bench_function(BenchmarkId::from_parameter(length), |b| {
+            b.iter(|| trendlines(&walk.as_candles(), length, false))
+        });
     }
     group.finish();
     let mut group = c.benchmark_group("patterns");
     for length in [1_000, 100_000, 1_000_000] {
         let walk = walk(length);
-        group.sample_size(if length > 1_000 { 10 } else { 50 }).throughput(Throughput::Elements(length as u64));
-        group.bench_function(BenchmarkId::from_parameter(length), |b| b.iter(|| patterns(&walk.as_candles(), false)));
+        group
+            .sample_size(if length > 1_000 { 10 } else { 50 })
+            .throughput(Throughput::Elements(length as u64));
+        group.bench_function(BenchmarkId::from_parameter(length), |b| {
+            b.iter(|| patterns(&walk.as_candles(), false))
+        });
     }
     group.finish();
     let mut group = c.benchmark_group("resample");
     for length in [10_000, 1_000_000] {
         let walk = walk(length);
-        group.sample_size(20).throughput(Throughput::Elements(length as u64));
+        group
+            .sample_size(20)
+            .throughput(Throughput::Elements(length as u64));
         group.bench_function(BenchmarkId::new("1h to 1d", length), |b| {
             b.iter(|| resample(&walk.as_candles(), Interval(HOUR_MS), Interval(DAY_MS)));
         });
@@ -194,41 +272,80 @@ fn candles(c: &mut Criterion) {
 fn yields(c: &mut Criterion) {
     let mut group = c.benchmark_group("yield");
     group.sample_size(30);
-    for (pools, tokens, wallet) in [(200, 5, 1e6), (20_000, 1, 1e6), (20_000, 5, 1e6), (20_000, 50, 1e8)] {
+    for (pools, tokens, wallet) in [
+        (200, 5, 1e6),
+        (20_000, 1, 1e6),
+        (20_000, 5, 1e6),
+        (20_000, 50, 1e8),
+    ] {
         let instance = generator::instance(7, pools, tokens, wallet);
         let prepared = instance.pools();
-        group.bench_function(BenchmarkId::new("plan", format!("{pools} pools, {tokens} tokens, ${wallet}")), |b| {
-            b.iter(|| plan(&prepared, &instance.holdings, instance.wish, &mut |_, _| true));
-        });
+        group.bench_function(
+            BenchmarkId::new("plan", format!("{pools} pools, {tokens} tokens, ${wallet}")),
+            |b| {
+                b.iter(|| {
+                    plan(&prepared, &instance.holdings, instance.wish, &mut |_, _| {
+                        true
+                    })
+                });
+            },
+        );
     }
     let instance = generator::instance(7, 20_000, 5, 1e6);
     let folder = tempfile::tempdir().expect("a folder for the data");
     instance.write(folder.path());
     let cold = deck(loaded(folder.path()), 0);
-    let tokens = instance.holdings.iter().map(|holding| (holding.address, holding.amount)).collect();
-    let question = YieldQuestion { tokens, risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0, explain: true };
-    group.bench_function("request, 20,000 pools, 5 tokens", |b| b.iter(|| asked(&cold, &question)));
+    let tokens = instance
+        .holdings
+        .iter()
+        .map(|holding| (holding.address, holding.amount))
+        .collect();
+    let question = YieldQuestion {
+        tokens,
+        risk_level: RiskLevel::Medium,
+        chains: Vec::new(),
+        min_apy: 0.0,
+        explain: true,
+    };
+    group.bench_function("request, 20,000 pools, 5 tokens", |b| {
+        b.iter(|| asked(&cold, &question))
+    });
     group.finish();
 }
 
 /// One frame of each view, fully drawn into memory once its answers are ready.
 fn frames(c: &mut Criterion) {
     let deck = deck(loaded(datasets()), 128 << 20);
-    let options = Options { depth: Depth::True, ..Options::default() };
+    let options = Options {
+        depth: Depth::True,
+        ..Options::default()
+    };
     let mut group = c.benchmark_group("frame");
-    group.sample_size(30).measurement_time(Duration::from_secs(2));
+    group
+        .sample_size(30)
+        .measurement_time(Duration::from_secs(2));
     for view in VIEWS {
         for (columns, rows) in SIZES {
-            let look = Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true };
+            let look = Appearance {
+                theme: Theme::new(&Palette::dark(), options),
+                ascii: false,
+                bell: false,
+                options,
+                fixed: true,
+            };
             let setup = Setup::still(Arc::clone(&deck), look);
-            let (mut buffer, mut app): (Buffer, _) = picture(setup, view.id, (columns, rows), |_| {});
+            let (mut buffer, mut app): (Buffer, _) =
+                picture(setup, view.id, (columns, rows), |_| {});
             let area = Rect::new(0, 0, columns, rows);
-            group.bench_function(BenchmarkId::new(view.word, format!("{columns}x{rows}")), |b| {
-                b.iter(|| {
-                    buffer.reset();
-                    app.draw_into(&mut buffer, area);
-                });
-            });
+            group.bench_function(
+                BenchmarkId::new(view.word, format!("{columns}x{rows}")),
+                |b| {
+                    b.iter(|| {
+                        buffer.reset();
+                        app.draw_into(&mut buffer, area);
+                    });
+                },
+            );
         }
     }
     group.finish();
@@ -239,31 +356,63 @@ fn pictures(c: &mut Criterion) {
     let uni = Address::parse("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984").expect("an address");
     let cell = CellPixels::new(10, 20).expect("a cell");
     let mut group = c.benchmark_group("picture");
-    group.sample_size(30).measurement_time(Duration::from_secs(2));
+    group
+        .sample_size(30)
+        .measurement_time(Duration::from_secs(2));
     for (data, folder) in [("demo", "datasets"), ("recorded", "tests/real")] {
-        let deck = deck(loaded(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)), 128 << 20);
-        for (zoom, actions) in
-            [("near", &[Action::ZoomIn, Action::ZoomIn][..]), ("usual", &[]), ("far", &[Action::ZoomOut, Action::ZoomOut])]
-        {
-            let options = Options { depth: Depth::True, ..Options::default() };
-            let look = Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true };
-            let (mut buffer, mut app): (Buffer, _) = picture(Setup::still(Arc::clone(&deck), look), ViewId::Chart, (220, 42), |app| {
-                app.allow_pictures(true);
-                app.select(uni);
-            });
+        let deck = deck(
+            loaded(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)),
+            128 << 20,
+        );
+        for (zoom, actions) in [
+            ("near", &[Action::ZoomIn, Action::ZoomIn][..]),
+            ("usual", &[]),
+            ("far", &[Action::ZoomOut, Action::ZoomOut]),
+        ] {
+            let options = Options {
+                depth: Depth::True,
+                ..Options::default()
+            };
+            let look = Appearance {
+                theme: Theme::new(&Palette::dark(), options),
+                ascii: false,
+                bell: false,
+                options,
+                fixed: true,
+            };
+            let (mut buffer, mut app): (Buffer, _) = picture(
+                Setup::still(Arc::clone(&deck), look),
+                ViewId::Chart,
+                (220, 42),
+                |app| {
+                    app.allow_pictures(true);
+                    app.select(uni);
+                },
+            );
             for action in actions {
                 app.act(*action);
             }
             app.draw_into(&mut buffer, Rect::new(0, 0, 220, 42));
-            let Some(scene): Option<PlotScene> = app.take_picture() else { continue };
+            let Some(scene): Option<PlotScene> = app.take_picture() else {
+                continue;
+            };
             let canvas = scene.paint(cell);
             let sent = png(&canvas, 6).len().div_ceil(3) * 4;
             let (width, height, colors) = (canvas.width(), canvas.height(), canvas.palette().len());
-            println!("{data} {zoom}: {width}x{height}, {colors} colours, kitty {sent} bytes, sixel {} bytes", sixel(&canvas).len());
+            println!(
+                "{data} {zoom}: {width}x{height}, {colors} colours, kitty {sent} bytes, sixel {} bytes",
+                sixel(&canvas).len()
+            );
             let name = format!("{data}-{zoom}");
-            group.bench_function(BenchmarkId::new("paint", &name), |b| b.iter(|| black_box(&scene).paint(cell)));
-            group.bench_function(BenchmarkId::new("png", &name), |b| b.iter(|| png(black_box(&canvas), 6)));
-            group.bench_function(BenchmarkId::new("sixel", &name), |b| b.iter(|| sixel(black_box(&canvas))));
+            group.bench_function(BenchmarkId::new("paint", &name), |b| {
+                b.iter(|| black_box(&scene).paint(cell))
+            });
+            group.bench_function(BenchmarkId::new("png", &name), |b| {
+                b.iter(|| png(black_box(&canvas), 6))
+            });
+            group.bench_function(BenchmarkId::new("sixel", &name), |b| {
+                b.iter(|| sixel(black_box(&canvas)))
+            });
         }
     }
     group.finish();
@@ -275,7 +424,12 @@ fn security(criterion: &mut Criterion) {
     for contract in contracts().take(6) {
         let ContractCode { runtime, creation } = contract.code(&Identity::default());
         group.bench_function(BenchmarkId::new("inspect", contract.name), |bencher| {
-            let input = CodeInput { runtime: &runtime, creation: Some(&creation), has_source: true, ..CodeInput::default() };
+            let input = CodeInput {
+                runtime: &runtime,
+                creation: Some(&creation),
+                has_source: true,
+                ..CodeInput::default()
+            };
             bencher.iter(|| black_box(inspect(black_box(&input), &Budget::default(), &|| false)));
         });
     }
@@ -286,19 +440,35 @@ fn security(criterion: &mut Criterion) {
 /// candles than the million generated here.
 fn large(c: &mut Criterion) {
     let made = std::env::var_os("TOKENDECK_SCALE").map_or_else(
-        || Err(written(&DemoOptions { candles: Some(1_000_000), format: Format::Parquet, ..DemoOptions::default() })),
+        || {
+            Err(written(&DemoOptions {
+                candles: Some(1_000_000),
+                format: Format::Parquet,
+                ..DemoOptions::default()
+            }))
+        },
         |folder| Ok(std::path::PathBuf::from(folder)),
     );
-    let folder = made.as_ref().map_or_else(tempfile::TempDir::path, |path| path.as_path());
+    let folder = made
+        .as_ref()
+        .map_or_else(tempfile::TempDir::path, |path| path.as_path());
     let cache = tempfile::tempdir().expect("a folder for the cache");
-    let options = CacheOptions { folder: Some(cache.path().to_owned()), ..CacheOptions::default() };
+    let options = CacheOptions {
+        folder: Some(cache.path().to_owned()),
+        ..CacheOptions::default()
+    };
     let dataset = load_with(folder, &options, &NoProgress).expect("the data load");
-    let table = dataset.table("candles").and_then(|table| table.large().cloned()).expect("a large table");
+    let table = dataset
+        .table("candles")
+        .and_then(|table| table.large().cloned())
+        .expect("a large table");
     let tokens: Vec<Address> = table.tokens().collect();
     let mut group = c.benchmark_group(format!("large/{}", table.height()));
     group.sample_size(10);
     let mut next = tokens.iter().cycle();
-    group.bench_function("slice", |b| b.iter(|| dataset.candles().of(next.next().expect("it never ends"))));
+    group.bench_function("slice", |b| {
+        b.iter(|| dataset.candles().of(next.next().expect("it never ends")))
+    });
     group.bench_function("read", |b| {
         b.iter(|| {
             dataset
@@ -312,12 +482,18 @@ fn large(c: &mut Criterion) {
     });
     let all = RowSelection::Run(0..table.height());
     let go_on = |_, _| Ok::<_, std::io::Error>(());
-    group.bench_function("first page by volume", |b| b.iter(|| top_rows(&table, ("volume", true), &all, 1_000, go_on)));
-    group.bench_function("order by volume", |b| b.iter(|| sort_rows(&table, ("volume", true), &all, go_on)));
+    group.bench_function("first page by volume", |b| {
+        b.iter(|| top_rows(&table, ("volume", true), &all, 1_000, go_on))
+    });
+    group.bench_function("order by volume", |b| {
+        b.iter(|| sort_rows(&table, ("volume", true), &all, go_on))
+    });
     let end = table.height();
     group.bench_function("last page", |b| b.iter(|| table.slice(end - 50..end, None)));
     group.finish();
 }
 
-criterion_group!(speed, loading, snapshots, answers, candles, yields, frames, pictures, security, large);
+criterion_group!(
+    speed, loading, snapshots, answers, candles, yields, frames, pictures, security, large
+);
 criterion_main!(speed);

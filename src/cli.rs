@@ -168,7 +168,10 @@ struct AsOfArgs {
 
 impl AsOfArgs {
     fn location(&self) -> LocationArgs {
-        LocationArgs { as_of: self.as_of, ..self.location.clone() }
+        LocationArgs {
+            as_of: self.as_of,
+            ..self.location.clone()
+        }
     }
 }
 
@@ -189,10 +192,22 @@ impl LocationArgs {
 }
 
 /// Parser of an option that is a whole number in the range.
-fn whole_number<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
+fn whole_number<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
-        let number = text.parse::<u64>().ok().filter(|number| range.contains(number)).and_then(|number| T::try_from(number).ok());
-        number.ok_or_else(|| format!("expected a whole number from {} to {}", count(*range.start()), count(*range.end())))
+        let number = text
+            .parse::<u64>()
+            .ok()
+            .filter(|number| range.contains(number))
+            .and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| {
+            format!(
+                "expected a whole number from {} to {}",
+                count(*range.start()),
+                count(*range.end())
+            )
+        })
     }
 }
 
@@ -200,7 +215,9 @@ fn whole_number<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) ->
 pub fn arguments() -> CommandLine {
     CommandLine::try_parse().unwrap_or_else(|error| {
         error.print().ok();
-        if error.kind() == ErrorKind::ArgumentConflict && error.get(ContextKind::InvalidSubcommand).is_some() {
+        if error.kind() == ErrorKind::ArgumentConflict
+            && error.get(ContextKind::InvalidSubcommand).is_some()
+        {
             say_more("Put options after the command, as in `tokendeck get /tokens --data DIR`.");
         }
         std::process::exit(error.exit_code())

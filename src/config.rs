@@ -191,9 +191,15 @@ impl Config {
     /// Loads the first of: `given` (`--config`), `TOKENDECK_CONFIG`, `./config.toml`, and `config.toml` in `home`, the user's configuration
     /// directory. Returns the defaults if there is none. Errors: a file that was named is missing, or the file is
     /// invalid.
-    pub fn find(given: Option<&Path>, variable: Option<&Path>, home: Option<&Path>) -> Result<Self, String> {
+    pub fn find(
+        given: Option<&Path>,
+        variable: Option<&Path>,
+        home: Option<&Path>,
+    ) -> Result<Self, String> {
         let here = [Some(PathBuf::from(FILE)), home.map(|home| home.join(FILE))];
-        let named = given.or(variable.filter(|path| !path.as_os_str().is_empty())).map(Path::to_owned);
+        let named = given
+            .or(variable.filter(|path| !path.as_os_str().is_empty()))
+            .map(Path::to_owned);
         match named.or_else(|| here.into_iter().flatten().find(|path| path.exists())) {
             Some(file) => Self::load(&file),
             None => Self::parse(None, ""),
@@ -203,14 +209,26 @@ impl Config {
     /// Folder of the file, which also contains the user's own descriptions; none without a file.
     pub fn folder(&self) -> Option<PathBuf> {
         let folder = self.file.as_ref()?.parent()?;
-        Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() })
+        Some(if folder.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            folder.to_owned()
+        })
     }
 
     fn load(file: &Path) -> Result<Self, String> {
-        let text = read_whole_text(file, FILE_BYTES_MAX)
-            .map_err(|error| format!("cannot read the configuration `{}`: {}", file.display(), plain_reason(&error)))?;
+        let text = read_whole_text(file, FILE_BYTES_MAX).map_err(|error| {
+            format!(
+                "cannot read the configuration `{}`: {}",
+                file.display(),
+                plain_reason(&error)
+            )
+        })?;
         let exchanges = own_exchanges(&file.with_file_name(EXCHANGES_FILE))?;
-        Ok(Self { exchanges, ..Self::parse(Some(file), &text)? })
+        Ok(Self {
+            exchanges,
+            ..Self::parse(Some(file), &text)?
+        })
     }
 
     /// Parses `text`, the content of `file`; paths in it are relative to the folder of the file. The error is one line with the place, the
@@ -220,7 +238,9 @@ impl Config {
         if config.analysis.medium_usd > config.analysis.whale_usd {
             let place = file.map_or_else(String::new, |file| format!("{}: ", file.display()));
             let (medium, whale) = (config.analysis.medium_usd, config.analysis.whale_usd);
-            return Err(format!("{place}`analysis.medium_usd` is {medium}: expected no more than `analysis.whale_usd`, which is {whale}"));
+            return Err(format!(
+                "{place}`analysis.medium_usd` is {medium}: expected no more than `analysis.whale_usd`, which is {whale}"
+            ));
         }
         Ok(config)
     }
@@ -228,14 +248,21 @@ impl Config {
     pub fn deck_options(&self) -> DeckOptions {
         let usual = DeckOptions::default();
         DeckOptions {
-            feed: FeedOptions { own_providers: self.folder(), watchlist: None },
+            feed: FeedOptions {
+                own_providers: self.folder(),
+                watchlist: None,
+            },
             settings: AnswerSettings {
                 whale_usd: self.analysis.whale_usd,
                 medium_usd: self.analysis.medium_usd,
                 whale_change_percent: self.analysis.whale_change_percent,
                 exchanges: Arc::clone(&self.exchanges),
             },
-            workers: if self.deck.workers == 0 { usual.workers } else { self.deck.workers as usize },
+            workers: if self.deck.workers == 0 {
+                usual.workers
+            } else {
+                self.deck.workers as usize
+            },
             queue: self.deck.queue as usize,
             memo_bytes: u64::from(self.deck.memo_mb) << 20,
             cache: self.cache_options(None),
@@ -269,18 +296,29 @@ impl Config {
 
 impl Alerts {
     pub fn routes(&self) -> AlertRoutes {
-        AlertRoutes { command: self.command.clone(), webhook: self.webhook.clone(), webhook_text: self.webhook_text.clone() }
+        AlertRoutes {
+            command: self.command.clone(),
+            webhook: self.webhook.clone(),
+            webhook_text: self.webhook_text.clone(),
+        }
     }
 }
 
 /// The table of exchanges with the rows of the user's file, if there is one.
 fn own_exchanges(file: &Path) -> Result<Arc<Exchanges>, String> {
     match read_whole_text(file, FILE_BYTES_MAX) {
-        Ok(text) => {
-            exchanges::with_own(&text).map_err(|reason| format!("{}: {reason}; docs/security.md describes its rows", file.display()))
-        }
+        Ok(text) => exchanges::with_own(&text).map_err(|reason| {
+            format!(
+                "{}: {reason}; docs/security.md describes its rows",
+                file.display()
+            )
+        }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(exchanges::built_in()),
-        Err(error) => Err(format!("cannot read `{}`: {}", file.display(), plain_reason(&error))),
+        Err(error) => Err(format!(
+            "cannot read `{}`: {}",
+            file.display(),
+            plain_reason(&error)
+        )),
     }
 }
 
@@ -300,7 +338,9 @@ pub(crate) fn plain_reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or(&text);
     let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(letters).collect()
+    })
 }
 
 #[cfg(test)]
@@ -313,14 +353,20 @@ mod tests {
         let usual = DeckOptions::default();
         let ours = config.deck_options();
         assert_eq!((ours.settings, ours.cache), (usual.settings, usual.cache));
-        assert_eq!((ours.workers, ours.queue, ours.memo_bytes), (usual.workers, usual.queue, usual.memo_bytes));
+        assert_eq!(
+            (ours.workers, ours.queue, ours.memo_bytes),
+            (usual.workers, usual.queue, usual.memo_bytes)
+        );
     }
 
     #[test]
     fn a_server_that_can_be_reached_from_elsewhere_has_a_rate() {
         let mut api = Config::parse(None, "").expect("defaults are good").api;
         let (near, far) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0]));
-        assert_eq!((api.rate(near), api.rate(far)), (None, Some(RATE_OFF_LOOPBACK)));
+        assert_eq!(
+            (api.rate(near), api.rate(far)),
+            (None, Some(RATE_OFF_LOOPBACK))
+        );
         api.rate_per_second = 7;
         assert_eq!((api.rate(near), api.rate(far)), (Some(7), Some(7)));
     }

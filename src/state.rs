@@ -27,7 +27,8 @@ pub struct Dirs {
 impl Dirs {
     /// Locates them by the XDG variables, or below the home directory; on Windows below `AppData`.
     pub fn find() -> Result<Self, String> {
-        let user = choose_base_strategy().map_err(|_| "no home directory; set HOME to a writable folder".to_owned())?;
+        let user = choose_base_strategy()
+            .map_err(|_| "no home directory; set HOME to a writable folder".to_owned())?;
         let state = user.state_dir().unwrap_or_else(|| user.data_dir());
         Ok(Self {
             state: state.join(PROGRAM),

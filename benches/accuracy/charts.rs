@@ -35,34 +35,65 @@ pub(super) fn report() {
         model.calibration = calibrate::fit(&judged_outside(&windows, &folds, &raw, Some(out)));
     }
     let out_of_fold = held_out(&windows, &folds, &models);
-    println!("Chart patterns on real candles, each token answered by a model that has not seen it.\n");
+    println!(
+        "Chart patterns on real candles, each token answered by a model that has not seen it.\n"
+    );
     println!("{}", score(&windows, &out_of_fold));
     for (name, set) in &sets {
-        println!("Of these, the {} of `{name}`:\n\n{}", set.len(), score(&windows[set.clone()], &out_of_fold[set.clone()]).figures());
+        println!(
+            "Of these, the {} of `{name}`:\n\n{}",
+            set.len(),
+            score(&windows[set.clone()], &out_of_fold[set.clone()]).figures()
+        );
     }
     for (name, set) in sets.iter().filter(|(_, set)| set.len() < windows.len()) {
         let said = by_the_others(&windows, set);
-        println!("Those of `{name}`, by a model fitted to the other sets:\n\n{}", score(&windows[set.clone()], &said).figures());
+        println!(
+            "Those of `{name}`, by a model fitted to the other sets:\n\n{}",
+            score(&windows[set.clone()], &said).figures()
+        );
     }
     report_by_time(&windows);
     let built_in = Model::built_in();
-    let seen: Vec<Vec<Said>> = windows.iter().map(|window| answers(window, built_in)).collect();
-    println!("The built-in model, which was fitted on these very windows.\n\n{}", score(&windows, &seen).figures());
+    let seen: Vec<Vec<Said>> = windows
+        .iter()
+        .map(|window| answers(window, built_in))
+        .collect();
+    println!(
+        "The built-in model, which was fitted on these very windows.\n\n{}",
+        score(&windows, &seen).figures()
+    );
     for (name, set) in &sets {
-        println!("Of these, the {} of `{name}`:\n\n{}", set.len(), score(&windows[set.clone()], &seen[set.clone()]).figures());
+        println!(
+            "Of these, the {} of `{name}`:\n\n{}",
+            set.len(),
+            score(&windows[set.clone()], &seen[set.clone()]).figures()
+        );
     }
 }
 
 /// Prints how a model fitted to the windows before a day answers those after it: three of ten windows whose days are known.
 fn report_by_time(windows: &[Window]) {
-    let mut starts: Vec<i32> = windows.iter().filter_map(|window| Some(window.days?.0)).collect();
+    let mut starts: Vec<i32> = windows
+        .iter()
+        .filter_map(|window| Some(window.days?.0))
+        .collect();
     starts.sort_unstable();
-    let Some(day) = starts.get(starts.len() * 7 / 10).copied() else { return };
+    let Some(day) = starts.get(starts.len() * 7 / 10).copied() else {
+        return;
+    };
     let among = |is: fn(i32, i32, i32) -> bool| {
-        let within = |window: &&Window| window.days.is_some_and(|(first, last)| is(first, last, day));
+        let within = |window: &&Window| {
+            window
+                .days
+                .is_some_and(|(first, last)| is(first, last, day))
+        };
         windows.iter().filter(within).cloned().collect::<Vec<_>>()
     };
-    let (before, after) = (among(|_, last, day| last < day), among(|first, _, day| first >= day));
+    let (before, after) = (
+        among(|_, last, day| last < day),
+        among(|first, _, day| first >= day),
+    );
     let model = whole(&before);
     let said: Vec<Vec<Said>> = after.iter().map(|window| answers(window, &model)).collect();
     println!(
@@ -75,9 +106,16 @@ fn report_by_time(windows: &[Window]) {
 
 /// Answers on a set of windows by a model fitted to the windows outside it.
 fn by_the_others(windows: &[Window], set: &Range<usize>) -> Vec<Vec<Said>> {
-    let others: Vec<Window> = windows[..set.start].iter().chain(&windows[set.end..]).cloned().collect();
+    let others: Vec<Window> = windows[..set.start]
+        .iter()
+        .chain(&windows[set.end..])
+        .cloned()
+        .collect();
     let model = whole(&others);
-    windows[set.clone()].iter().map(|window| answers(window, &model)).collect()
+    windows[set.clone()]
+        .iter()
+        .map(|window| answers(window, &model))
+        .collect()
 }
 
 /// Fits to all annotations and writes the coefficients into the source.
@@ -90,18 +128,33 @@ pub(super) fn fit() {
 fn whole(windows: &[Window]) -> Model {
     let folds = data::folds(windows, FOLDS);
     let raw = held_out(windows, &folds, &train::per_fold(windows, &folds, FOLDS));
-    Model { calibration: calibrate::fit(&judged_outside(windows, &folds, &raw, None)), ..train::whole(windows, &folds, FOLDS) }
+    Model {
+        calibration: calibrate::fit(&judged_outside(windows, &folds, &raw, None)),
+        ..train::whole(windows, &folds, FOLDS)
+    }
 }
 
 /// Each window's answers by the model of its fold.
 fn held_out(windows: &[Window], folds: &[usize], models: &[Model]) -> Vec<Vec<Said>> {
-    windows.iter().zip(folds).map(|(window, fold)| answers(window, &models[*fold])).collect()
+    windows
+        .iter()
+        .zip(folds)
+        .map(|(window, fold)| answers(window, &models[*fold]))
+        .collect()
 }
 
 /// What chartists say of the answers, without those of a fold.
-fn judged_outside(windows: &[Window], folds: &[usize], said: &[Vec<Said>], out: Option<usize>) -> Vec<(f64, bool)> {
+fn judged_outside(
+    windows: &[Window],
+    folds: &[usize],
+    said: &[Vec<Said>],
+    out: Option<usize>,
+) -> Vec<(f64, bool)> {
     let judged = |k: &usize| score::judged(&windows[*k..=*k], &said[*k..=*k]);
-    (0..windows.len()).filter(|k| Some(folds[*k]) != out).flat_map(|k| judged(&k)).collect()
+    (0..windows.len())
+        .filter(|k| Some(folds[*k]) != out)
+        .flat_map(|k| judged(&k))
+        .collect()
 }
 
 fn answers(window: &Window, model: &Model) -> Vec<Said> {

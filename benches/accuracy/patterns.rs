@@ -8,7 +8,12 @@ mod detector;
 #[path = "../../tests/generator/patterns.rs"]
 mod generator;
 
-const SIZES: Sizes = Sizes { instances: 60, misses: 25, walks: 120, walk_length: 1_000 };
+const SIZES: Sizes = Sizes {
+    instances: 60,
+    misses: 25,
+    walks: 120,
+    walk_length: 1_000,
+};
 
 pub(super) fn report() {
     print("reporting seeds", REPORT);
@@ -19,6 +24,9 @@ pub(super) fn development() {
 }
 
 fn print(what: &str, seed: u64) {
-    println!("Chart patterns, {what}: {} easy and {} hard of each name.\n", SIZES.instances, SIZES.instances);
+    println!(
+        "Chart patterns, {what}: {} easy and {} hard of each name.\n",
+        SIZES.instances, SIZES.instances
+    );
     println!("{}", score(&set(seed, SIZES), detect));
 }

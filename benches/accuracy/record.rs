@@ -8,7 +8,9 @@ use analysis::{
     patterns::{breakouts, market::Model},
     track_record::{
         REPLAYED, SEEN, edge,
-        returns::{RankedToken, ReturnRecord, after_growth, after_trends, growth_records, trend_records},
+        returns::{
+            RankedToken, ReturnRecord, after_growth, after_trends, growth_records, trend_records,
+        },
     },
 };
 use model::{address::Address, candles::Interval, progress::NoProgress};
@@ -31,7 +33,10 @@ pub(super) fn report() {
         // Up to there both windows cover the same candles.
         for at in (all.len().saturating_sub(REPLAYED).max(SEEN)..all.len()).step_by(EVERY) {
             let names = |from: usize| -> Vec<_> {
-                let mut found: Vec<_> = breakouts(&all.part(from..at + 1), model).into_iter().map(|it| it.name.word()).collect();
+                let mut found: Vec<_> = breakouts(&all.part(from..at + 1), model)
+                    .into_iter()
+                    .map(|it| it.name.word())
+                    .collect();
                 found.sort_unstable();
                 found
             };
@@ -46,7 +51,9 @@ pub(super) fn report() {
             same += near.iter().filter(|name| whole.contains(name)).count();
         }
     }
-    println!("record: {candles} candles with more than {SEEN} up to them, every {EVERY}th of each token's last {REPLAYED}");
+    println!(
+        "record: {candles} candles with more than {SEEN} up to them, every {EVERY}th of each token's last {REPLAYED}"
+    );
     println!(
         "a pattern breaks out on {days}; the same names from the whole history on {alike}; of {told} names told, {same} are there too"
     );
@@ -58,30 +65,61 @@ fn daily(dataset: &Dataset) -> impl Iterator<Item = (Address, CandleVec)> + '_ {
         let address = token.row.token_address;
         let series = dataset.candles().of(&address);
         let series = series.series();
-        Some((address, CandleVec::sound(&frame(&series, Interval::DAY)?.as_candles())))
+        Some((
+            address,
+            CandleVec::sound(&frame(&series, Interval::DAY)?.as_candles()),
+        ))
     })
 }
 
 fn words(dataset: &Dataset) {
     let daily: Vec<(Address, CandleVec)> = daily(dataset).collect();
-    let trends: Vec<_> = daily.iter().flat_map(|(_, candles)| after_trends(&candles.as_candles())).collect();
+    let trends: Vec<_> = daily
+        .iter()
+        .flat_map(|(_, candles)| after_trends(&candles.as_candles()))
+        .collect();
     // Like the answer: holder counts of tokens without candles also determine the last week.
     let none = CandleVec::default();
     let counted = dataset.tokens().iter().map(|token| {
         let address = token.row.token_address;
-        let days = daily.iter().find(|(token, _)| *token == address).map_or(&none, |(_, days)| days);
-        RankedToken { counts: dataset.holder_counts_of(&address), days: days.as_candles() }
+        let days = daily
+            .iter()
+            .find(|(token, _)| *token == address)
+            .map_or(&none, |(_, days)| days);
+        RankedToken {
+            counts: dataset.holder_counts_of(&address),
+            days: days.as_candles(),
+        }
     });
     let held: Vec<RankedToken> = counted.filter(|held| !held.counts.is_empty()).collect();
-    println!("record: {} tokens with daily candles, {} with counts of holders", daily.len(), held.len());
+    println!(
+        "record: {} tokens with daily candles, {} with counts of holders",
+        daily.len(),
+        held.len()
+    );
     println!(
         "| word | times | mean % | median % | rose | any entry: mean % | rose | points | std errors |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
-    for record in trend_records(&trends).iter().chain(&growth_records(&after_growth(&held))) {
-        let ReturnRecord { word, count, mean_return, median_return, rose, random_mean_return, random_rose } = record;
-        let [mean, median, any] = [mean_return, median_return, random_mean_return].map(|percent| percent.unwrap_or(f64::NAN));
+    for record in trend_records(&trends)
+        .iter()
+        .chain(&growth_records(&after_growth(&held)))
+    {
+        let ReturnRecord {
+            word,
+            count,
+            mean_return,
+            median_return,
+            rose,
+            random_mean_return,
+            random_rose,
+        } = record;
+        let [mean, median, any] = [mean_return, median_return, random_mean_return]
+            .map(|percent| percent.unwrap_or(f64::NAN));
         let [rose, any_rose] = [rose, random_rose].map(|fraction| fraction.unwrap_or(f64::NAN));
-        let (points, errors) = edge(Some(rose), Some(any_rose), *count).map_or((0.0, 0.0), |edge| (edge.points, edge.errors));
-        println!("| {word} | {count} | {mean:.2} | {median:.2} | {rose:.3} | {any:.2} | {any_rose:.3} | {points:+.1} | {errors:+.1} |");
+        let (points, errors) = edge(Some(rose), Some(any_rose), *count)
+            .map_or((0.0, 0.0), |edge| (edge.points, edge.errors));
+        println!(
+            "| {word} | {count} | {mean:.2} | {median:.2} | {rose:.3} | {any:.2} | {any_rose:.3} | {points:+.1} | {errors:+.1} |"
+        );
     }
 }

@@ -27,11 +27,24 @@ struct Row {
 }
 
 pub(super) fn report() {
-    let rows: Vec<Row> = generator::benchmark().map(|(size, instance)| measured(size, &instance)).collect();
-    println!("\nyield: {} problems, one core; gap = (bound - net) / net", rows.len());
+    let rows: Vec<Row> = generator::benchmark()
+        .map(|(size, instance)| measured(size, &instance))
+        .collect();
+    println!(
+        "\nyield: {} problems, one core; gap = (bound - net) / net",
+        rows.len()
+    );
     println!(
         "{:>7} {:>6} {:>11} {:>9} {:>10} {:>11} {:>11} {:>12} {:>12}",
-        "pools", "tokens", "wallet", "worst gap", "coupled", "solver ms", "whole ms", "all-in loss", "quoted loss"
+        "pools",
+        "tokens",
+        "wallet",
+        "worst gap",
+        "coupled",
+        "solver ms",
+        "whole ms",
+        "all-in loss",
+        "quoted loss"
     );
     for chunk in rows.chunks(generator::SEEDS.len()) {
         let worst = |of: fn(&Row) -> f64| chunk.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
@@ -46,19 +59,34 @@ pub(super) fn report() {
             worst(|row| row.quoted) * 100.0
         );
     }
-    let closed = rows.iter().filter(|row| row.gap <= 1e-6 || row.open_usd <= 0.01).count();
-    println!("closed to 1e-6 or a cent: {closed} of {}; met coupling rows: {}", rows.len(), rows.iter().filter(|row| row.coupled).count());
+    let closed = rows
+        .iter()
+        .filter(|row| row.gap <= 1e-6 || row.open_usd <= 0.01)
+        .count();
+    println!(
+        "closed to 1e-6 or a cent: {closed} of {}; met coupling rows: {}",
+        rows.len(),
+        rows.iter().filter(|row| row.coupled).count()
+    );
     let beaten = |of: fn(&Row) -> f64| rows.iter().filter(|row| of(row) > 1e-4).count();
     println!(
         "missed by more than 1e-4: all into the highest APY {}, filled by quoted APY {}",
         beaten(|row| row.highest),
         beaten(|row| row.quoted)
     );
-    for (name, of) in [("solver", (|row| row.solver) as fn(&Row) -> f64), ("pools to integers", |row| row.whole)] {
+    for (name, of) in [
+        ("solver", (|row| row.solver) as fn(&Row) -> f64),
+        ("pools to integers", |row| row.whole),
+    ] {
         let mut times: Vec<f64> = rows.iter().map(of).collect();
         times.sort_by(f64::total_cmp);
         let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize] * 1e3;
-        println!("{name}: median {:.3} ms, p90 {:.3} ms, worst {:.3} ms", at(0.5), at(0.9), at(1.0));
+        println!(
+            "{name}: median {:.3} ms, p90 {:.3} ms, worst {:.3} ms",
+            at(0.5),
+            at(0.9),
+            at(1.0)
+        );
     }
 }
 
@@ -68,7 +96,11 @@ fn measured(size: (usize, usize, f64), instance: &generator::Instance) -> Row {
     let (mut solver, mut whole, mut coupled) = (f64::INFINITY, f64::INFINITY, false);
     for _ in 0..5 {
         let start = Instant::now();
-        coupled = optimum(&case.problem, &mut WorkBudget::new(STEPS_MAX, case.unit, &mut |_, _| true)).joint;
+        coupled = optimum(
+            &case.problem,
+            &mut WorkBudget::new(STEPS_MAX, case.unit, &mut |_, _| true),
+        )
+        .joint;
         solver = solver.min(start.elapsed().as_secs_f64());
         let start = Instant::now();
         let plan = plan(&pools, &instance.holdings, instance.wish, &mut |_, _| true);

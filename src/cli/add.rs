@@ -42,14 +42,23 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
     let feed = Feed::open(&args.location)?;
     let chain = match &args.chain {
         None => None,
-        Some(text) => Some(Chain::known(text).ok_or_else(|| Failure::Usage(format!("unknown chain `{text}`")))?),
+        Some(text) => Some(
+            Chain::known(text).ok_or_else(|| Failure::Usage(format!("unknown chain `{text}`")))?,
+        ),
     };
     if !feed.folder.join(FILE).exists() {
         create(&feed.folder, &[], &feed.providers, None).map_err(Failure::Bad)?;
-        say(&format!("created `{}` with live tables", feed.folder.join(FILE).display()));
+        say(&format!(
+            "created `{}` with live tables",
+            feed.folder.join(FILE).display()
+        ));
     }
     let manifest = feed.manifest()?;
-    if manifest.tables.get("tokens").is_none_or(|tokens| tokens.live.is_none()) {
+    if manifest
+        .tables
+        .get("tokens")
+        .is_none_or(|tokens| tokens.live.is_none())
+    {
         return Err(Failure::Bad(format!(
             "`{}` has no live `tokens` table; add provider = \"dexscreener\" under [tables.tokens] in its dataset.toml, or pass another folder \
              with --data",
@@ -58,7 +67,8 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
     }
     for words in &args.tokens {
         let token = match words.strip_prefix("coin:") {
-            Some(symbol) => keep_coin(&feed.dataset(), symbol, now()).map_err(|error| Failure::Bad(error.to_string()))?,
+            Some(symbol) => keep_coin(&feed.dataset(), symbol, now())
+                .map_err(|error| Failure::Bad(error.to_string()))?,
             None => found(&feed, words, chain.as_ref())?,
         };
         feed.with(Some(&token), |context| {
@@ -72,7 +82,13 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
 /// Finds the token and stores it.
 fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Failure> {
     let dataset = feed.dataset();
-    let context = FindContext { dataset: &dataset, providers: &feed.providers, wire: &feed.wire, now: now(), watch: Arc::new(StderrWatch) };
+    let context = FindContext {
+        dataset: &dataset,
+        providers: &feed.providers,
+        wire: &feed.wire,
+        now: now(),
+        watch: Arc::new(StderrWatch),
+    };
     feed.consent(&search_hosts(&context))?;
     let found = find(&context, words).map_err(|error| Failure::Bad(error.to_string()))?;
     found.failures.iter().for_each(|failure| say(failure));
@@ -80,13 +96,17 @@ fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Fai
     tokens.retain(|token| chain.is_none_or(|chain| token.chain == *chain));
     let token = match &tokens[..] {
         [] if found.failures.is_empty() => {
-            return Err(Failure::Bad(format!("no provider has a token that matches `{words}`; check the spelling or pass an address")));
+            return Err(Failure::Bad(format!(
+                "no provider has a token that matches `{words}`; check the spelling or pass an address"
+            )));
         }
         [] => return Err(Failure::Reported),
         [one] => one,
         several => chosen(words, several)?,
     };
-    found.keep(&context, token).map_err(|error| Failure::Bad(error.to_string()))?;
+    found
+        .keep(&context, token)
+        .map_err(|error| Failure::Bad(error.to_string()))?;
     say(&format!("added {}", described(token)));
     Ok(token.address)
 }
@@ -95,9 +115,16 @@ fn described(token: &FoundToken) -> String {
     let usd = |value: f64| format!("${}", human(Some(value)));
     let symbol = token.symbol.clone().unwrap_or_else(|| "?".to_owned());
     let name = token.name.clone().unwrap_or_default();
-    let cap = token.market_cap.map_or_else(String::new, |cap| format!(", cap {}", usd(cap)));
+    let cap = token
+        .market_cap
+        .map_or_else(String::new, |cap| format!(", cap {}", usd(cap)));
     let pools = plural(token.pools as u64, "pool", "pools");
-    format!("{symbol} {name} {} on {}, {} in {pools}{cap}", token.address, token.chain, usd(token.liquidity))
+    format!(
+        "{symbol} {name} {} on {}, {} in {pools}{cap}",
+        token.address,
+        token.chain,
+        usd(token.liquidity)
+    )
 }
 
 /// Asks the user to choose one of several tokens.
@@ -106,14 +133,24 @@ fn chosen<'a>(words: &str, several: &'a [FoundToken]) -> Result<&'a FoundToken, 
     for (number, token) in several.iter().enumerate() {
         say(&format!("{:>2}  {}", number + 1, described(token)));
     }
-    let ask = format!("`{words}` matches several tokens; pass an address, and --chain if it is on several chains");
+    let ask = format!(
+        "`{words}` matches several tokens; pass an address, and --chain if it is on several chains"
+    );
     if !io::stdin().is_terminal() {
         return Err(Failure::Bad(ask));
     }
     write!(io::stderr(), "which one? [1-{}] ", several.len()).ok();
     io::stderr().flush().ok();
     let mut answer = String::new();
-    io::stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
-    let number = answer.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    number.and_then(|number| several.get(number)).ok_or(Failure::Bad(ask))
+    io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
+    let number = answer
+        .trim()
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_sub(1));
+    number
+        .and_then(|number| several.get(number))
+        .ok_or(Failure::Bad(ask))
 }

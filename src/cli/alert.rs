@@ -75,32 +75,62 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
         location.apply_overrides(&mut config);
         let jobs = offline_jobs(&config).map_err(Failure::Bad)?;
         let alerts = jobs.alerts(&config.datasets.dir, FIRED).map_err(failed)?;
-        if json { print_json(&alerts) } else { print(listed(&alerts)) }
+        if json {
+            print_json(&alerts)
+        } else {
+            print(listed(&alerts))
+        }
     };
-    let Some(command) = &args.command else { return list(&args.location, false) };
+    let Some(command) = &args.command else {
+        return list(&args.location, false);
+    };
     match command {
         Command::List { json, location } => list(location, *json),
-        Command::Add { condition, token, rehearse, location } => {
+        Command::Add {
+            condition,
+            token,
+            rehearse,
+            location,
+        } => {
             let program = Program::open_loaded(location)?;
-            let token_address = token.as_ref().map(|token| token.find(&program.deck)).transpose()?;
-            let request = AlertBody { token_address, condition: condition.trim().to_owned() };
+            let token_address = token
+                .as_ref()
+                .map(|token| token.find(&program.deck))
+                .transpose()?;
+            let request = AlertBody {
+                token_address,
+                condition: condition.trim().to_owned(),
+            };
             if *rehearse {
                 let snapshot = program.deck.complete_snapshot().map_err(failed)?;
-                let rehearsal = RehearsalQuestion::of_last_year(request).answer(&snapshot, &Progress::default()).map_err(failed)?;
+                let rehearsal = RehearsalQuestion::of_last_year(request)
+                    .answer(&snapshot, &Progress::default())
+                    .map_err(failed)?;
                 return print(rehearsed(&rehearsal));
             }
             let jobs = offline_jobs(&program.config).map_err(Failure::Bad)?;
             let alert = jobs.add_alert(&program.deck, &request).map_err(failed)?;
-            let already =
-                if alert.holds > 0 { format!(", already true for {}", plural(alert.holds, "token", "tokens")) } else { String::new() };
+            let already = if alert.holds > 0 {
+                format!(
+                    ", already true for {}",
+                    plural(alert.holds, "token", "tokens")
+                )
+            } else {
+                String::new()
+            };
             print_line(&format!("{}{already}", alert.alert_id))
         }
         Command::Remove { id, location } => {
             let config = configuration(location.config.as_deref())?;
-            offline_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(|problem| match problem.code {
-                Code::AlertNotFound => Failure::Bad(format!("no alert `{id}`; list alerts with `tokendeck alert list`")),
-                _ => failed(problem),
-            })?;
+            offline_jobs(&config)
+                .map_err(Failure::Bad)?
+                .remove_alert(id)
+                .map_err(|problem| match problem.code {
+                    Code::AlertNotFound => Failure::Bad(format!(
+                        "no alert `{id}`; list alerts with `tokendeck alert list`"
+                    )),
+                    _ => failed(problem),
+                })?;
             print(format!("removed {id}\n"))
         }
     }
@@ -108,15 +138,49 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
 
 fn listed(list: &AlertList) -> String {
     let row = |alert: &Alert| {
-        let fired = alert.last_fired_at.map_or_else(|| "-".to_owned(), Time::minute_text);
-        let state = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "true".to_owned() } else { "false".to_owned() });
-        vec![alert.alert_id.clone(), alert.about(), alert.condition.clone(), alert.fired.to_string(), fired, state]
+        let fired = alert
+            .last_fired_at
+            .map_or_else(|| "-".to_owned(), Time::minute_text);
+        let state = alert.problem.clone().unwrap_or_else(|| {
+            if alert.holds > 0 {
+                "true".to_owned()
+            } else {
+                "false".to_owned()
+            }
+        });
+        vec![
+            alert.alert_id.clone(),
+            alert.about(),
+            alert.condition.clone(),
+            alert.fired.to_string(),
+            fired,
+            state,
+        ]
     };
-    let fired = |fired: &FiredAlert| vec![fired.fired_at.minute_text(), fired.about(), fired.condition.clone()];
-    let header = ["alert_id", "about", "condition", "fired", "last fired", "state"];
+    let fired = |fired: &FiredAlert| {
+        vec![
+            fired.fired_at.minute_text(),
+            fired.about(),
+            fired.condition.clone(),
+        ]
+    };
+    let header = [
+        "alert_id",
+        "about",
+        "condition",
+        "fired",
+        "last fired",
+        "state",
+    ];
     let alerts = section(&header, list.alerts.iter().map(row));
-    let firings = section(&["fired, UTC", "token", "condition"], list.fired.iter().map(fired));
-    format!("{alerts}{firings}{}\n", plural(list.alerts.len() as u64, "alert", "alerts"))
+    let firings = section(
+        &["fired, UTC", "token", "condition"],
+        list.fired.iter().map(fired),
+    );
+    format!(
+        "{alerts}{firings}{}\n",
+        plural(list.alerts.len() as u64, "alert", "alerts")
+    )
 }
 
 fn rehearsed(rehearsal: &Rehearsal) -> String {
@@ -129,9 +193,14 @@ fn rehearsed(rehearsal: &Rehearsal) -> String {
     let of_today = if rehearsal.as_of_unknown.is_empty() {
         String::new()
     } else {
-        format!("current values, no history: {}\n", rehearsal.as_of_unknown.join(", "))
+        format!(
+            "current values, no history: {}\n",
+            rehearsal.as_of_unknown.join(", ")
+        )
     };
-    let [outcomes, firings] = rehearsal.tables().map(|(header, rows)| section(header, rows));
+    let [outcomes, firings] = rehearsal
+        .tables()
+        .map(|(header, rows)| section(header, rows));
     format!(
         "{from} to {to}: fired {} for {} of {}, {} per week; true on {} token-days, unknown on {}\n{of_today}\n{outcomes}{firings}",
         plural(rehearsal.fired, "time", "times"),

@@ -21,14 +21,36 @@ pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Appearanc
     let depth = Depth::detect(variable);
     let colours = variable("COLORFGBG");
     // The terminal is queried only if the environment gives no answer: over a slow line its reply delays the first frame.
-    let light = || *LIGHT.get_or_init(|| is_light(None, colours.as_deref(), if colours.is_some() { None } else { background(depth) }));
-    look(settings, depth, light, fixed || settings.theme != ThemeChoice::Auto)
+    let light = || {
+        *LIGHT.get_or_init(|| {
+            is_light(
+                None,
+                colours.as_deref(),
+                if colours.is_some() {
+                    None
+                } else {
+                    background(depth)
+                },
+            )
+        })
+    };
+    look(
+        settings,
+        depth,
+        light,
+        fixed || settings.theme != ThemeChoice::Auto,
+    )
 }
 
 /// Like `for_terminal`, while the dashboard runs: without querying the terminal, whose reply would arrive among the key presses.
 pub(super) fn again(settings: &Terminal) -> Result<Appearance, Failure> {
     let from_environment = || is_light(None, variable("COLORFGBG").as_deref(), None);
-    look(settings, Depth::detect(variable), || LIGHT.get().copied().unwrap_or_else(from_environment), true)
+    look(
+        settings,
+        Depth::detect(variable),
+        || LIGHT.get().copied().unwrap_or_else(from_environment),
+        true,
+    )
 }
 
 /// Appearance of a picture file, independent of the terminal: true color, dark by default.
@@ -36,23 +58,47 @@ pub(super) fn for_picture(settings: &Terminal) -> Result<Appearance, Failure> {
     look(settings, Depth::True, || false, true)
 }
 
-fn look(settings: &Terminal, depth: Depth, light: impl Fn() -> bool, fixed: bool) -> Result<Appearance, Failure> {
+fn look(
+    settings: &Terminal,
+    depth: Depth,
+    light: impl Fn() -> bool,
+    fixed: bool,
+) -> Result<Appearance, Failure> {
     let palette = match &settings.theme {
         ThemeChoice::Auto if light() => Palette::light(),
         ThemeChoice::Auto => Palette::dark(),
-        ThemeChoice::Named(name) => Palette::builtin(name)
-            .ok_or_else(|| Failure::Usage(format!("unknown theme `{name}`; expected dark, light or high-contrast")))?,
+        ThemeChoice::Named(name) => Palette::builtin(name).ok_or_else(|| {
+            Failure::Usage(format!(
+                "unknown theme `{name}`; expected dark, light or high-contrast"
+            ))
+        })?,
         ThemeChoice::File(file) => theme_file(file)?,
     };
-    let options = Options { depth, up_down_swapped: settings.up_down_swapped, colour_blind: settings.colour_blind };
-    Ok(Appearance { theme: Theme::new(&palette, options), ascii: settings.ascii, bell: settings.bell, options, fixed })
+    let options = Options {
+        depth,
+        up_down_swapped: settings.up_down_swapped,
+        colour_blind: settings.colour_blind,
+    };
+    Ok(Appearance {
+        theme: Theme::new(&palette, options),
+        ascii: settings.ascii,
+        bell: settings.bell,
+        options,
+        fixed,
+    })
 }
 
 fn theme_file(file: &Path) -> Result<Palette, Failure> {
     let shown = file.display();
     let mut text = String::new();
-    let read = source::open_regular(file).and_then(|file| file.take(THEME_BYTES_MAX).read_to_string(&mut text));
-    read.map_err(|error| Failure::Usage(format!("cannot read the theme `{shown}`: {}", plain_reason(&error))))?;
+    let read = source::open_regular(file)
+        .and_then(|file| file.take(THEME_BYTES_MAX).read_to_string(&mut text));
+    read.map_err(|error| {
+        Failure::Usage(format!(
+            "cannot read the theme `{shown}`: {}",
+            plain_reason(&error)
+        ))
+    })?;
     Palette::parse(&text).map_err(|reason| Failure::Usage(format!("theme `{shown}`: {reason}")))
 }
 
@@ -67,5 +113,7 @@ fn background(depth: Depth) -> Option<(u8, u8, u8)> {
     }
     let mut options = QueryOptions::default();
     options.timeout = ANSWER_TIME;
-    background_color(options).ok().map(|colour| colour.scale_to_8bit())
+    background_color(options)
+        .ok()
+        .map(|colour| colour.scale_to_8bit())
 }

@@ -56,43 +56,93 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     require_data(folder, Some(&wire))?;
     let loaded = {
         let meter = Meter::new("reading");
-        meter.beside(Some(&wire), || {}, || load_as(folder, &cache(&config), Some(&wire), &meter, None, false))
+        meter.beside(
+            Some(&wire),
+            || {},
+            || load_as(folder, &cache(&config), Some(&wire), &meter, None, false),
+        )
     };
-    let mut dataset = loaded.map_err(|error| Failure::Bad(format!("cannot read `{}`: {error}", folder.display())))?;
-    for (name, reason) in wrong_providers(folder, own_providers(&config).as_deref()).map_err(Failure::Bad)? {
-        if let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == name) {
-            table.findings.add(Finding::new(Severity::Error, manifest::FILE, format!("[tables.{name}] `provider`: {reason}")));
+    let mut dataset = loaded
+        .map_err(|error| Failure::Bad(format!("cannot read `{}`: {error}", folder.display())))?;
+    for (name, reason) in
+        wrong_providers(folder, own_providers(&config).as_deref()).map_err(Failure::Bad)?
+    {
+        if let Some(table) = dataset
+            .tables
+            .iter_mut()
+            .find(|table| table.schema.name == name)
+        {
+            table.findings.add(Finding::new(
+                Severity::Error,
+                manifest::FILE,
+                format!("[tables.{name}] `provider`: {reason}"),
+            ));
         }
     }
-    let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };
+    let text = if args.json {
+        as_json(&dataset)
+    } else {
+        as_table(&dataset)
+    };
     print(text)?;
-    if count(&dataset, Severity::Error) > 0 { Err(Failure::Reported) } else { Ok(()) }
+    if count(&dataset, Severity::Error) > 0 {
+        Err(Failure::Reported)
+    } else {
+        Ok(())
+    }
 }
 
 /// Each live table that names a wrong provider, which no load notices, with the reason. Errors: a provider's description cannot be read.
-fn wrong_providers(folder: &Path, own: Option<&Path>) -> Result<Vec<(&'static str, String)>, String> {
+fn wrong_providers(
+    folder: &Path,
+    own: Option<&Path>,
+) -> Result<Vec<(&'static str, String)>, String> {
     let text = read_manifest(&folder.join(manifest::FILE)).map_err(|error| error.to_string())?;
-    let manifest = Manifest::parse(&text).map_err(|error| format!("{}, {error}", manifest::FILE))?;
+    let manifest =
+        Manifest::parse(&text).map_err(|error| format!("{}, {error}", manifest::FILE))?;
     // Without a live table, a wrong description in the user's folder is no issue of the dataset.
-    if live_tables(&manifest).is_empty() { Ok(Vec::new()) } else { Ok(provider_errors(&manifest, &provider::all(own, Some(folder))?)) }
+    if live_tables(&manifest).is_empty() {
+        Ok(Vec::new())
+    } else {
+        Ok(provider_errors(
+            &manifest,
+            &provider::all(own, Some(folder))?,
+        ))
+    }
 }
 
 /// Counts the issues of a severity; an unusable table counts as an error.
 fn count(dataset: &Dataset, severity: Severity) -> u64 {
-    let unusable = |table: &Table| u64::from(severity == Severity::Error && unusable_reason(table).is_some());
-    dataset.tables.iter().map(|table| table.findings.count(severity) + unusable(table)).sum()
+    let unusable =
+        |table: &Table| u64::from(severity == Severity::Error && unusable_reason(table).is_some());
+    dataset
+        .tables
+        .iter()
+        .map(|table| table.findings.count(severity) + unusable(table))
+        .sum()
 }
 
 /// Returns why the table is unusable, unless one of its issues already reports it.
 fn unusable_reason(table: &Table) -> Option<&str> {
-    table.state.reason().filter(|reason| !table.findings.kept().iter().any(|finding| finding.reason == *reason))
+    table.state.reason().filter(|reason| {
+        !table
+            .findings
+            .kept()
+            .iter()
+            .any(|finding| finding.reason == *reason)
+    })
 }
 
 fn as_table(dataset: &Dataset) -> String {
     let mut rows = Vec::new();
     for table in &dataset.tables {
         if let Some(reason) = unusable_reason(table) {
-            rows.push(line(Severity::Error, file_of(table, reason), [None, None, None], reason));
+            rows.push(line(
+                Severity::Error,
+                file_of(table, reason),
+                [None, None, None],
+                reason,
+            ));
         }
         rows.extend(finding_lines(&table.findings));
     }
@@ -101,23 +151,32 @@ fn as_table(dataset: &Dataset) -> String {
 
 /// Returns the file that made the table unusable: the file at the start of its reason, or its last source, or the table's name.
 fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
-    let named =
-        reason.strip_prefix('`').and_then(|rest| rest.split_once('`')).filter(|(_, rest)| !rest.starts_with(',')).map(|(name, _)| name);
+    let named = reason
+        .strip_prefix('`')
+        .and_then(|rest| rest.split_once('`'))
+        .filter(|(_, rest)| !rest.starts_with(','))
+        .map(|(name, _)| name);
     let source = || table.sources.last().map(|source| source.file.as_str());
     named.or_else(source).unwrap_or(table.schema.name)
 }
 
 /// Column headers of `finding_lines`.
-pub(super) const FINDING_HEADER: [&str; 6] = ["severity", "file", "row", "column", "value", "reason"];
+pub(super) const FINDING_HEADER: [&str; 6] =
+    ["severity", "file", "row", "column", "value", "reason"];
 
 /// One line for each value with an issue, up to `PRINTED_PER_REASON` per reason, with the first affected rows.
 pub(super) fn finding_lines(findings: &Findings) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for count in findings.counts() {
-        let said = |finding: &&Finding| (&finding.file, &finding.column, &finding.reason) == (&count.file, &count.column, &count.reason);
+        let said = |finding: &&Finding| {
+            (&finding.file, &finding.column, &finding.reason)
+                == (&count.file, &count.column, &count.reason)
+        };
         let mut values: Vec<(Option<&str>, Vec<u64>, u64)> = Vec::new();
         for finding in findings.kept().iter().filter(said) {
-            let known = values.iter().position(|(value, ..)| *value == finding.value.as_deref());
+            let known = values
+                .iter()
+                .position(|(value, ..)| *value == finding.value.as_deref());
             let place = known.unwrap_or_else(|| {
                 values.push((finding.value.as_deref(), Vec::new(), 0));
                 values.len() - 1
@@ -132,22 +191,59 @@ pub(super) fn finding_lines(findings: &Findings) -> Vec<Vec<String>> {
         let mut left = count.count;
         for (value, rows, all) in values.into_iter().take(PRINTED_PER_REASON) {
             left -= all;
-            let shown: Vec<String> = rows.iter().take(ROWS_SHOWN).map(ToString::to_string).collect();
+            let shown: Vec<String> = rows
+                .iter()
+                .take(ROWS_SHOWN)
+                .map(ToString::to_string)
+                .collect();
             let more = all - shown.len() as u64;
-            let row = shown.join(", ") + &if more > 0 && !shown.is_empty() { format!(" and {more} more") } else { String::new() };
-            let times = if shown.is_empty() && all > 1 { format!("{all} times: ") } else { String::new() };
-            lines.push(line(count.severity, &count.file, [Some(&row), count.column.as_deref(), value], &(times + &count.reason)));
+            let row = shown.join(", ")
+                + &if more > 0 && !shown.is_empty() {
+                    format!(" and {more} more")
+                } else {
+                    String::new()
+                };
+            let times = if shown.is_empty() && all > 1 {
+                format!("{all} times: ")
+            } else {
+                String::new()
+            };
+            lines.push(line(
+                count.severity,
+                &count.file,
+                [Some(&row), count.column.as_deref(), value],
+                &(times + &count.reason),
+            ));
         }
         if left > 0 {
             let more = format!("and {left} more: {}", count.reason);
-            lines.push(line(count.severity, &count.file, [None, count.column.as_deref(), None], &more));
+            lines.push(line(
+                count.severity,
+                &count.file,
+                [None, count.column.as_deref(), None],
+                &more,
+            ));
         }
     }
     lines
 }
 
-fn line(severity: Severity, file: &str, [row, column, value]: [Option<&str>; 3], reason: &str) -> Vec<String> {
-    [word(severity), file, row.unwrap_or(""), column.unwrap_or(""), value.unwrap_or(""), reason].map(str::to_owned).to_vec()
+fn line(
+    severity: Severity,
+    file: &str,
+    [row, column, value]: [Option<&str>; 3],
+    reason: &str,
+) -> Vec<String> {
+    [
+        word(severity),
+        file,
+        row.unwrap_or(""),
+        column.unwrap_or(""),
+        value.unwrap_or(""),
+        reason,
+    ]
+    .map(str::to_owned)
+    .to_vec()
 }
 
 fn word(severity: Severity) -> &'static str {
@@ -159,7 +255,11 @@ fn word(severity: Severity) -> &'static str {
 }
 
 fn summary(dataset: &Dataset) -> String {
-    let loaded: Vec<&Table> = dataset.tables.iter().filter(|table| table.loaded()).collect();
+    let loaded: Vec<&Table> = dataset
+        .tables
+        .iter()
+        .filter(|table| table.loaded())
+        .collect();
     let rows: usize = loaded.iter().map(|table| table.height()).sum();
     let rejected: u64 = dataset.tables.iter().map(|table| table.rows_bad).sum();
     format!(
@@ -209,20 +309,44 @@ mod tests {
                 reason: "expected an address".into(),
             });
         }
-        let tokens = Table { findings, rows_bad: 102, ..Table::absent(schema::table("tokens").expect("a table")) };
-        let posts = Table { state: TableState::Unusable("is damaged".into()), ..Table::absent(schema::table("posts").expect("a table")) };
-        for (reason, named) in
-            [("`posts.csv.gz` is cut off", "posts.csv.gz"), ("several files match the table: `a`, `b`", "posts"), ("is gone", "posts")]
-        {
+        let tokens = Table {
+            findings,
+            rows_bad: 102,
+            ..Table::absent(schema::table("tokens").expect("a table"))
+        };
+        let posts = Table {
+            state: TableState::Unusable("is damaged".into()),
+            ..Table::absent(schema::table("posts").expect("a table"))
+        };
+        for (reason, named) in [
+            ("`posts.csv.gz` is cut off", "posts.csv.gz"),
+            ("several files match the table: `a`, `b`", "posts"),
+            ("is gone", "posts"),
+        ] {
             assert_eq!(file_of(&posts, reason), named);
         }
         let text = as_table(&Dataset::new(vec![tokens, posts]));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "severity  file        row                  column         value  reason");
-        assert_eq!(lines[1], "error     tokens.csv  1, 2, 3 and 97 more  token_address  0x12   expected an address");
-        assert_eq!(lines[2], "error     tokens.csv                       token_address         and 2 more: expected an address");
-        assert_eq!(lines[3], "error     posts                                                  is damaged");
+        assert_eq!(
+            lines[0],
+            "severity  file        row                  column         value  reason"
+        );
+        assert_eq!(
+            lines[1],
+            "error     tokens.csv  1, 2, 3 and 97 more  token_address  0x12   expected an address"
+        );
+        assert_eq!(
+            lines[2],
+            "error     tokens.csv                       token_address         and 2 more: expected an address"
+        );
+        assert_eq!(
+            lines[3],
+            "error     posts                                                  is damaged"
+        );
         let total = schema::TABLES.len();
-        assert_eq!(lines[5], format!("0 of {total} tables, 0 rows (102 rejected): 103 errors, 0 warnings, 0 notes"));
+        assert_eq!(
+            lines[5],
+            format!("0 of {total} tables, 0 rows (102 rejected): 103 errors, 0 warnings, 0 notes")
+        );
     }
 }

@@ -16,7 +16,12 @@ pub(super) struct CompletionsArgs {
 
 pub(super) fn run(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut CommandLine::command(), "tokendeck", &mut script);
+    clap_complete::generate(
+        args.shell,
+        &mut CommandLine::command(),
+        "tokendeck",
+        &mut script,
+    );
     print(script)
 }
 
@@ -26,7 +31,10 @@ pub(super) fn man() -> Outcome {
     let mut command = CommandLine::command();
     command.build();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+    for inner in command
+        .get_subcommands()
+        .filter(|inner| inner.get_name() != "help")
+    {
         page.extend_from_slice(format!(".SH \"tokendeck {}\"\n", inner.get_name()).as_bytes());
         let man = clap_mangen::Man::new(inner.clone());
         man.render_description_section(&mut page)?;

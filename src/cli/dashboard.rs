@@ -71,7 +71,8 @@ fn user_memory(dirs: Option<&Dirs>) -> Box<dyn Memory> {
 }
 
 pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
-    ThemeChoice::parse(text, Path::new("")).ok_or_else(|| format!("expected {}", Expect::Theme.sentence()))
+    ThemeChoice::parse(text, Path::new(""))
+        .ok_or_else(|| format!("expected {}", Expect::Theme.sentence()))
 }
 
 fn graphics(text: &str) -> Result<Graphics, String> {
@@ -81,8 +82,21 @@ fn graphics(text: &str) -> Result<Graphics, String> {
 impl DashboardArgs {
     /// The dashboard on a dataset, with the tour.
     pub(super) fn toured(data: PathBuf) -> Self {
-        let location = LocationArgs { config: None, data: Some(data), remote: false, as_of: None };
-        Self { location, no_api: false, theme: None, graphics: None, no_mouse: false, memory: user_memory, tour: true }
+        let location = LocationArgs {
+            config: None,
+            data: Some(data),
+            remote: false,
+            as_of: None,
+        };
+        Self {
+            location,
+            no_api: false,
+            theme: None,
+            graphics: None,
+            no_mouse: false,
+            memory: user_memory,
+            tour: true,
+        }
     }
 
     /// Applies the command-line overrides to the configuration of this run; returns the names of the overridden settings.
@@ -131,7 +145,10 @@ pub(super) fn run(args: &DashboardArgs) -> Outcome {
 fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
     let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
-    warnings.extend(jobs.as_ref().and_then(|jobs| jobs.notice().map(str::to_owned)));
+    warnings.extend(
+        jobs.as_ref()
+            .and_then(|jobs| jobs.notice().map(str::to_owned)),
+    );
     warnings.extend(program.watch().err());
     let dirs = Dirs::find().ok();
     let api = desk(program, jobs.clone(), &mut warnings);
@@ -154,9 +171,11 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     defect::restore_with(terminal::restore);
     let args = args.clone();
     let apply_overrides = move |config: &mut Config| args.apply_overrides(config);
-    let live = Live::watch(&program.config, &program.deck, apply_overrides).map(|live| live as Arc<dyn LiveSettings>);
+    let live = Live::watch(&program.config, &program.deck, apply_overrides)
+        .map(|live| live as Arc<dyn LiveSettings>);
     program.deck.start_feed();
-    let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live).map_err(Failure::Bad);
+    let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live)
+        .map_err(Failure::Bad);
     api.stop();
     if let Some(jobs) = jobs {
         jobs.stop();
@@ -172,13 +191,19 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
 }
 
 /// The dashboard's API server. Without a state folder its key is valid for this run only.
-fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiServerHandle> {
+fn desk(
+    program: &Program,
+    jobs: Option<Arc<Jobs>>,
+    warnings: &mut Vec<String>,
+) -> Arc<dyn ApiServerHandle> {
     let keys = open_keys(&program.config).or_else(|reason| {
         warnings.push(reason);
         Keys::in_memory()
     });
     let listen = &program.config.api.listen;
-    let address = listen.parse::<SocketAddr>().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip());
+    let address = listen
+        .parse::<SocketAddr>()
+        .map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip());
     match keys.and_then(|keys| keys.refused_on(address).map_or(Ok(keys), Err)) {
         Ok(keys) => {
             warnings.extend(keys.warnings());

@@ -77,10 +77,25 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     if args.tour {
         return dashboard::run(&DashboardArgs::toured(dir));
     }
-    let (rows, bytes) = written.iter().fold((0, 0), |(rows, bytes), file| (rows + file.rows, bytes + file.bytes));
+    let (rows, bytes) = written.iter().fold((0, 0), |(rows, bytes), file| {
+        (rows + file.rows, bytes + file.bytes)
+    });
     let mut text = String::new();
     // Writing to a String cannot fail.
-    writeln!(text, "wrote {} files with {} rows, {:.1} MB, to {}", written.len(), count(rows), bytes as f64 / 1e6, dir.display()).ok();
-    writeln!(text, "open it with: tokendeck --data {}", shell_word(&dir.to_string_lossy())).ok();
+    writeln!(
+        text,
+        "wrote {} files with {} rows, {:.1} MB, to {}",
+        written.len(),
+        count(rows),
+        bytes as f64 / 1e6,
+        dir.display()
+    )
+    .ok();
+    writeln!(
+        text,
+        "open it with: tokendeck --data {}",
+        shell_word(&dir.to_string_lossy())
+    )
+    .ok();
     print(text)
 }

@@ -42,7 +42,11 @@ struct Running {
 
 impl ApiControl {
     pub(super) fn new(api: Arc<Api>, listen: &str) -> Arc<Self> {
-        Arc::new(Self { api, listen: listen.to_owned(), inner: Mutex::default() })
+        Arc::new(Self {
+            api,
+            listen: listen.to_owned(),
+            inner: Mutex::default(),
+        })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
@@ -50,17 +54,33 @@ impl ApiControl {
     }
 
     fn run(&self) -> Result<(String, Running), String> {
-        let refuse = |error: std::io::Error| format!("the API cannot listen on `{}`: {}", self.listen, plain_reason(&error));
+        let refuse = |error: std::io::Error| {
+            format!(
+                "the API cannot listen on `{}`: {}",
+                self.listen,
+                plain_reason(&error)
+            )
+        };
         let listener = TcpListener::bind(&self.listen).map_err(refuse)?;
         listener.set_nonblocking(true).map_err(refuse)?;
         let address = listener.local_addr().map_err(refuse)?;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let runtime = builder.worker_threads(2).thread_name("api").enable_all().build().map_err(refuse)?;
+        let runtime = builder
+            .worker_threads(2)
+            .thread_name("api")
+            .enable_all()
+            .build()
+            .map_err(refuse)?;
         let (stop, stopped) = oneshot::channel::<()>();
         let api = Arc::clone(&self.api);
         runtime.spawn(async move {
             if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
-                api::serve(listener, api, async move { stopped.await.unwrap_or_default() }).await;
+                api::serve(
+                    listener,
+                    api,
+                    async move { stopped.await.unwrap_or_default() },
+                )
+                .await;
             }
         });
         self.wake_on_requests(&runtime);
@@ -69,7 +89,9 @@ impl ApiControl {
 
     /// Wakes the dashboard after new requests.
     fn wake_on_requests(&self, runtime: &Runtime) {
-        let Some(wake) = self.lock().wake.clone() else { return };
+        let Some(wake) = self.lock().wake.clone() else {
+            return;
+        };
         let api = Arc::clone(&self.api);
         runtime.spawn(async move {
             let mut seen = api.log.total();
@@ -100,7 +122,12 @@ impl ApiServerHandle for ApiControl {
 
     fn histogram(&self) -> Vec<(u64, u64)> {
         let open = [u64::MAX];
-        LATENCY_MICROS.iter().chain(&open).copied().zip(self.api.metrics.latency().counts).collect()
+        LATENCY_MICROS
+            .iter()
+            .chain(&open)
+            .copied()
+            .zip(self.api.metrics.latency().counts)
+            .collect()
     }
 
     fn start(&self) -> Result<(), String> {
@@ -133,7 +160,10 @@ impl ApiServerHandle for ApiControl {
             // On its own thread, so that the dashboard does not wait for requests in flight.
             let end = move || running.runtime.shutdown_timeout(Duration::from_secs(5));
             // If no thread can be started, dropping the closure ends the runtime.
-            std::thread::Builder::new().name("api-end".into()).spawn(end).ok();
+            std::thread::Builder::new()
+                .name("api-end".into())
+                .spawn(end)
+                .ok();
         }
     }
 

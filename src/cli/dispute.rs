@@ -43,7 +43,9 @@ pub(super) struct DisputeArgs {
 }
 
 fn day(text: &str) -> Result<String, String> {
-    text.parse::<chrono::NaiveDate>().map(|day| day.to_string()).map_err(|_| "expected a date, such as 2027-01-31".to_owned())
+    text.parse::<chrono::NaiveDate>()
+        .map(|day| day.to_string())
+        .map_err(|_| "expected a date, such as 2027-01-31".to_owned())
 }
 
 pub(super) fn run(args: &DisputeArgs) -> Outcome {
@@ -52,11 +54,24 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
     let folder = &config.datasets.dir;
     let (token, code) = (args.token.find_in(&args.location)?.to_string(), &args.code);
     let rows = read(folder).map_err(Failure::Bad)?;
-    let others: Vec<_> = rows.iter().filter(|row| !(row[0].eq_ignore_ascii_case(&token) && row[1].eq_ignore_ascii_case(code))).collect();
+    let others: Vec<_> = rows
+        .iter()
+        .filter(|row| !(row[0].eq_ignore_ascii_case(&token) && row[1].eq_ignore_ascii_case(code)))
+        .collect();
     let had = others.len() < rows.len();
-    let own = args.why.as_ref().map(|why| [token.clone(), code.clone(), why.trim().to_owned(), args.until.clone().unwrap_or_default()]);
+    let own = args.why.as_ref().map(|why| {
+        [
+            token.clone(),
+            code.clone(),
+            why.trim().to_owned(),
+            args.until.clone().unwrap_or_default(),
+        ]
+    });
     if own.is_none() && !had {
-        return Err(Failure::Bad(format!("no dispute of `{code}` for `{token}` in `{}`", folder.join(FILE).display())));
+        return Err(Failure::Bad(format!(
+            "no dispute of `{code}` for `{token}` in `{}`",
+            folder.join(FILE).display()
+        )));
     }
     let text = written(others.into_iter().chain(&own)).map_err(Failure::Bad)?;
     write_atomic(&folder.join(FILE), &text).map_err(Failure::Bad)?;
@@ -76,7 +91,9 @@ fn told(code: &str, token: &str, until: Option<&str>, ended: bool) -> String {
                 set a later date\n"
             )
         }
-        Some(until) => format!("{code} of {token} is disputed until {until}: visible, but no longer scored\n"),
+        Some(until) => {
+            format!("{code} of {token} is disputed until {until}: visible, but no longer scored\n")
+        }
         None => format!("{code} of {token} is disputed: visible, but no longer scored\n"),
     }
 }
@@ -88,12 +105,26 @@ fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
         let program = Program::open_loaded(&args.location).ok()?;
         let contract_address = args.token.find(&program.deck).ok()?;
         let snapshot = program.deck.snapshot().ok()?;
-        SecurityQuestion { contract_address, explain: true }.answer(&snapshot, &Progress::default()).ok()
+        SecurityQuestion {
+            contract_address,
+            explain: true,
+        }
+        .answer(&snapshot, &Progress::default())
+        .ok()
     };
     answer().is_some_and(|answer| {
         let found = &answer.anomaly_detection;
-        let parts = [&found.code_patterns, &found.transaction_patterns, &found.holder_distribution];
-        let anomalies = || parts.iter().flat_map(|part| part.evidence.iter().flatten()).filter(|anomaly| anomaly.code.word() == code);
+        let parts = [
+            &found.code_patterns,
+            &found.transaction_patterns,
+            &found.holder_distribution,
+        ];
+        let anomalies = || {
+            parts
+                .iter()
+                .flat_map(|part| part.evidence.iter().flatten())
+                .filter(|anomaly| anomaly.code.word() == code)
+        };
         anomalies().next().is_some() && anomalies().all(|anomaly| anomaly.disputed.is_none())
     })
 }
@@ -101,30 +132,53 @@ fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
 /// The rows of the dataset's file; none if there is no file. Errors: the table is in another file, or this command did not write the file.
 fn read(folder: &Path) -> Result<Vec<[String; 4]>, String> {
     if !folder.is_dir() {
-        return Err(format!("no dataset in `{}`; pass its folder with --data", folder.display()));
+        return Err(format!(
+            "no dataset in `{}`; pass its folder with --data",
+            folder.display()
+        ));
     }
     let path = folder.join(FILE);
-    let odd = |reason: String| format!("cannot edit `{}`: {reason}; add the row to the table yourself", path.display());
-    for entry in std::fs::read_dir(folder).map_err(|error| odd(error.to_string()))?.flatten() {
+    let odd = |reason: String| {
+        format!(
+            "cannot edit `{}`: {reason}; add the row to the table yourself",
+            path.display()
+        )
+    };
+    for entry in std::fs::read_dir(folder)
+        .map_err(|error| odd(error.to_string()))?
+        .flatten()
+    {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name != FILE && (name == "disputes" || name.starts_with("disputes.")) {
-            return Err(odd(format!("the dataset's disputes are in `{}`", entry.path().display())));
+            return Err(odd(format!(
+                "the dataset's disputes are in `{}`",
+                entry.path().display()
+            )));
         }
     }
-    if std::fs::read_to_string(folder.join("dataset.toml")).is_ok_and(|text| text.contains("tables.disputes")) {
+    if std::fs::read_to_string(folder.join("dataset.toml"))
+        .is_ok_and(|text| text.contains("tables.disputes"))
+    {
         return Err(odd("dataset.toml maps the table `disputes`".to_owned()));
     }
     if !path.exists() {
         return Ok(Vec::new());
     }
     let mut reader = csv::Reader::from_path(&path).map_err(|error| odd(error.to_string()))?;
-    let header: Vec<String> = reader.headers().map_err(|error| odd(error.to_string()))?.iter().map(str::to_owned).collect();
+    let header: Vec<String> = reader
+        .headers()
+        .map_err(|error| odd(error.to_string()))?
+        .iter()
+        .map(str::to_owned)
+        .collect();
     if header != HEADER {
         return Err(odd(format!("expected the columns {}", HEADER.join(", "))));
     }
     let row = |record: csv::Result<csv::StringRecord>| {
         let record = record.map_err(|error| odd(error.to_string()))?;
-        Ok(std::array::from_fn(|i| record.get(i).unwrap_or_default().to_owned()))
+        Ok(std::array::from_fn(|i| {
+            record.get(i).unwrap_or_default().to_owned()
+        }))
     };
     reader.records().map(row).collect()
 }
@@ -133,7 +187,8 @@ fn written<'a>(rows: impl Iterator<Item = &'a [String; 4]>) -> Result<Vec<u8>, S
     let mut writer = csv::Writer::from_writer(Vec::new());
     let write = || -> csv::Result<()> {
         writer.write_record(HEADER)?;
-        rows.into_iter().try_for_each(|row| writer.write_record(row))
+        rows.into_iter()
+            .try_for_each(|row| writer.write_record(row))
     };
     write().map_err(|error| error.to_string())?;
     writer.into_inner().map_err(|error| error.to_string())
@@ -146,9 +201,16 @@ mod tests {
     #[test]
     fn an_objection_that_is_over_is_not_said_to_count() {
         let over = told("OWNER_MINT", "0x1", Some("2020-01-31"), true);
-        assert!(over.contains("already past that day, so it counts") && !over.contains("no longer scored"), "{over}");
+        assert!(
+            over.contains("already past that day, so it counts")
+                && !over.contains("no longer scored"),
+            "{over}"
+        );
         for until in [Some("2040-01-31"), None] {
-            assert!(told("OWNER_MINT", "0x1", until, false).contains("no longer scored"), "{until:?}");
+            assert!(
+                told("OWNER_MINT", "0x1", until, false).contains("no longer scored"),
+                "{until:?}"
+            );
         }
     }
 }

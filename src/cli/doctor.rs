@@ -14,7 +14,9 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use self::checks::{CacheFact, DataFact, DoctorLine, LineVerdict, MachineFacts, SourceFact, checks};
+use self::checks::{
+    CacheFact, DataFact, DoctorLine, LineVerdict, MachineFacts, SourceFact, checks,
+};
 use super::{
     LocationArgs,
     feed::Feed,
@@ -58,13 +60,24 @@ pub(super) struct DoctorArgs {
 
 pub(super) fn run(args: &DoctorArgs) -> Outcome {
     let found = checks(&facts(args));
-    let mends = found.iter().filter(|check| check.verdict == LineVerdict::Mend).count();
+    let mends = found
+        .iter()
+        .filter(|check| check.verdict == LineVerdict::Mend)
+        .count();
     if args.json {
         print_json(&as_json(&found, mends))?;
     } else {
-        print(as_table(&found, mends, terminal::size().filter(|_| stdout().is_terminal())))?;
+        print(as_table(
+            &found,
+            mends,
+            terminal::size().filter(|_| stdout().is_terminal()),
+        ))?;
     }
-    if mends > 0 { Err(Failure::Reported) } else { Ok(()) }
+    if mends > 0 {
+        Err(Failure::Reported)
+    } else {
+        Ok(())
+    }
 }
 
 fn as_json(found: &[DoctorLine], mends: usize) -> serde_json::Value {
@@ -74,18 +87,40 @@ fn as_json(found: &[DoctorLine], mends: usize) -> serde_json::Value {
 
 /// Result and remedy are sentences: each starts on its own line and wraps if the terminal is narrow.
 fn as_table(found: &[DoctorLine], mends: usize, size: Option<(u16, u16)>) -> String {
-    let before = found.iter().map(|check| check.what.chars().count()).max().unwrap_or(0) + "  note  ".len();
-    let cells = size.map_or(usize::MAX, |(width, _)| usize::from(width).saturating_sub(before).max(20));
+    let before = found
+        .iter()
+        .map(|check| check.what.chars().count())
+        .max()
+        .unwrap_or(0)
+        + "  note  ".len();
+    let cells = size.map_or(usize::MAX, |(width, _)| {
+        usize::from(width).saturating_sub(before).max(20)
+    });
     let mut rows = Vec::new();
     for check in found {
-        let mend = if check.mend.is_empty() { Vec::new() } else { wrap(&format!("→ {}", check.mend), cells, LINES_MAX) };
+        let mend = if check.mend.is_empty() {
+            Vec::new()
+        } else {
+            wrap(&format!("→ {}", check.mend), cells, LINES_MAX)
+        };
         let (mut what, mut verdict) = (check.what.clone(), check.verdict.label().to_owned());
         for line in wrap(&check.found, cells, LINES_MAX).into_iter().chain(mend) {
-            rows.push(vec![std::mem::take(&mut what), std::mem::take(&mut verdict), line]);
+            rows.push(vec![
+                std::mem::take(&mut what),
+                std::mem::take(&mut verdict),
+                line,
+            ]);
         }
     }
-    let notes = found.iter().filter(|check| check.verdict == LineVerdict::Note).count();
-    let end = format!("{} to fix, {}", plural(mends as u64, "thing", "things"), plural(notes as u64, "note", "notes"));
+    let notes = found
+        .iter()
+        .filter(|check| check.verdict == LineVerdict::Note)
+        .count();
+    let end = format!(
+        "{} to fix, {}",
+        plural(mends as u64, "thing", "things"),
+        plural(notes as u64, "note", "notes")
+    );
     table::section(&["what", "", "result, and → remedy"], rows) + &end + "\n"
 }
 
@@ -101,7 +136,9 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
     args.location.apply_overrides(&mut config);
     let dirs = Dirs::find();
     let state = dirs.clone().and_then(|dirs| writable(&dirs.state));
-    let cache = program::cache(&config).folder.ok_or_else(|| "no cache folder; set HOME or cache.dir".to_owned());
+    let cache = program::cache(&config)
+        .folder
+        .ok_or_else(|| "no cache folder; set HOME or cache.dir".to_owned());
     let (size, depth, protocol) = terminal_facts(&config);
     let outgoing = wire(&config);
     let folder = &config.datasets.dir;
@@ -114,7 +151,14 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
         places.sort();
         places.dedup();
         let asked = places.into_iter().filter(|place| place.starts_with("http"));
-        asked.map(|place| (place.clone(), outgoing.reach(&place).map_err(|fault| fault.to_string()))).collect()
+        asked
+            .map(|place| {
+                (
+                    place.clone(),
+                    outgoing.reach(&place).map_err(|fault| fault.to_string()),
+                )
+            })
+            .collect()
     });
     MachineFacts {
         size,
@@ -122,7 +166,10 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
         depth,
         graphics: config.terminal.graphics,
         protocol,
-        locale: ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default(),
+        locale: ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .find_map(variable)
+            .unwrap_or_default(),
         ascii: config.terminal.ascii,
         now: now(),
         newest: newest(dirs.as_ref().map(|dirs| dirs.state.as_path()).ok()),
@@ -132,7 +179,11 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
         keys: keys(&config, &state),
         state,
         cache: cache.and_then(|folder| cache_fact(&folder, config.cache.size_mb)),
-        port: config.api.enabled.then(|| TcpListener::bind(&config.api.listen).map(drop).map_err(|error| plain_reason(&error))),
+        port: config.api.enabled.then(|| {
+            TcpListener::bind(&config.api.listen)
+                .map(drop)
+                .map_err(|error| plain_reason(&error))
+        }),
         listen: config.api.listen.clone(),
         sources: config.sources.iter().map(source).collect(),
         live,
@@ -160,26 +211,45 @@ fn terminal_facts(config: &Config) -> (Option<(u16, u16)>, Depth, Protocol) {
     }
     let graphics: Graphics = config.terminal.graphics;
     let question = graphics.question(depth > Depth::Sixteen, variable);
-    let answers = if question.is_empty() { None } else { terminal::interview(question, ANSWER_TIME).ok() };
-    let protocol = graphics.protocol(&answers.unwrap_or_default(), variable).map_err(str::to_owned);
+    let answers = if question.is_empty() {
+        None
+    } else {
+        terminal::interview(question, ANSWER_TIME).ok()
+    };
+    let protocol = graphics
+        .protocol(&answers.unwrap_or_default(), variable)
+        .map_err(str::to_owned);
     (terminal::size(), depth, protocol)
 }
 
 /// The newest file of the program and its state, which the clock cannot be before.
 fn newest(state: Option<&Path>) -> Option<(Time, String)> {
-    let below = state.and_then(|state| fs::read_dir(state).ok()).into_iter().flatten().flatten().map(|entry| entry.path());
-    let times = std::env::current_exe().ok().into_iter().chain(below).filter_map(|path| {
-        let modified = fs::metadata(&path).ok()?.modified().ok()?;
-        let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
-        Some((Time(since.as_millis() as i64), path.display().to_string()))
-    });
+    let below = state
+        .and_then(|state| fs::read_dir(state).ok())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let times = std::env::current_exe()
+        .ok()
+        .into_iter()
+        .chain(below)
+        .filter_map(|path| {
+            let modified = fs::metadata(&path).ok()?.modified().ok()?;
+            let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+            Some((Time(since.as_millis() as i64), path.display().to_string()))
+        });
     times.max_by_key(|(time, _)| *time)
 }
 
 fn data(folder: &Path) -> DataFact {
     let shown = folder.display().to_string();
     let Ok(entries) = fs::read_dir(folder) else {
-        return if folder.exists() { DataFact::Bad(format!("cannot read `{shown}`")) } else { DataFact::Absent(shown) };
+        return if folder.exists() {
+            DataFact::Bad(format!("cannot read `{shown}`"))
+        } else {
+            DataFact::Absent(shown)
+        };
     };
     let files = entries.flatten().count();
     if files == 0 {
@@ -194,17 +264,32 @@ fn data(folder: &Path) -> DataFact {
             return DataFact::Bad(format!("`{}`: {reason}", manifest.display()));
         }
     }
-    DataFact::There { folder: shown, files }
+    DataFact::There {
+        folder: shown,
+        files,
+    }
 }
 
 /// Whether files can be created in the folder, or in its nearest existing parent.
 fn writable(folder: &Path) -> Result<String, String> {
     let shown = folder.display();
-    let there = folder.ancestors().find(|above| above.exists()).ok_or_else(|| format!("`{shown}` does not exist"))?;
+    let there = folder
+        .ancestors()
+        .find(|above| above.exists())
+        .ok_or_else(|| format!("`{shown}` does not exist"))?;
     let probe = there.join(format!(".tokendeck-doctor-{}", std::process::id()));
-    let made = fs::OpenOptions::new().write(true).create_new(true).open(&probe);
+    let made = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&probe);
     made.map_err(|error| format!("cannot write to `{shown}`: {}", plain_reason(&error)))?;
-    fs::remove_file(&probe).map_err(|error| format!("cannot remove `{}`: {}", probe.display(), plain_reason(&error)))?;
+    fs::remove_file(&probe).map_err(|error| {
+        format!(
+            "cannot remove `{}`: {}",
+            probe.display(),
+            plain_reason(&error)
+        )
+    })?;
     Ok(shown.to_string())
 }
 
@@ -212,33 +297,59 @@ fn writable(folder: &Path) -> Result<String, String> {
 fn keys(config: &Config, state: &Result<String, String>) -> Result<usize, Vec<String>> {
     let is_made = variable(api::keys::ENVIRONMENT).is_some()
         || config.api.keys_file.is_some()
-        || state.as_ref().is_ok_and(|state| PathBuf::from(state).join("keys").exists());
+        || state
+            .as_ref()
+            .is_ok_and(|state| PathBuf::from(state).join("keys").exists());
     if !is_made {
         return Ok(0);
     }
     let keys = open_keys(config).map_err(|reason| vec![reason])?;
     let warnings = keys.warnings();
-    if warnings.is_empty() { Ok(keys.list().len()) } else { Err(warnings) }
+    if warnings.is_empty() {
+        Ok(keys.list().len())
+    } else {
+        Err(warnings)
+    }
 }
 
 fn cache_fact(folder: &Path, limit_mb: u32) -> Result<CacheFact, String> {
     let bytes = list(folder).iter().map(|entry| entry.bytes).sum();
-    Ok(CacheFact { folder: writable(folder)?, bytes, limit_mb })
+    Ok(CacheFact {
+        folder: writable(folder)?,
+        bytes,
+        limit_mb,
+    })
 }
 
 fn source(source: &Source) -> SourceFact {
-    let kind = SourceKind::WORDS.iter().find(|(_, kind)| *kind == source.kind).map_or("", |(word, _)| word);
-    SourceFact { name: source.name.clone(), kind, keys: credentials(source, &variable), unset: unset_variable(source, &variable) }
+    let kind = SourceKind::WORDS
+        .iter()
+        .find(|(_, kind)| *kind == source.kind)
+        .map_or("", |(word, _)| word);
+    SourceFact {
+        name: source.name.clone(),
+        kind,
+        keys: credentials(source, &variable),
+        unset: unset_variable(source, &variable),
+    }
 }
 
 /// The source's server, as far as the configuration names it; a URL that contains a key stays in its variable.
 fn server_of(source: &Source) -> Option<String> {
-    let url = [&source.url, &source.endpoint].into_iter().find(|url| !url.is_empty())?;
-    UrlPattern::parse(&format!("{}/x", url.trim_end_matches('/'))).ok().map(|place| place.origin())
+    let url = [&source.url, &source.endpoint]
+        .into_iter()
+        .find(|url| !url.is_empty())?;
+    UrlPattern::parse(&format!("{}/x", url.trim_end_matches('/')))
+        .ok()
+        .map(|place| place.origin())
 }
 
 /// The hosts that a refresh of the dataset would contact now.
 fn provider_hosts(location: &LocationArgs) -> Vec<String> {
-    let hosts = |feed: Feed| feed.with(None, |context| Ok(live::hosts(context, &[]).into_keys().collect()));
+    let hosts = |feed: Feed| {
+        feed.with(None, |context| {
+            Ok(live::hosts(context, &[]).into_keys().collect())
+        })
+    };
     Feed::open(location).and_then(hosts).unwrap_or_default()
 }

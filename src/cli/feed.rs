@@ -37,18 +37,27 @@ impl Feed {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
         let folder = config.datasets.dir.clone();
-        let providers = provider::all(own_providers(&config).as_deref(), Some(&folder)).map_err(Failure::Bad)?;
+        let providers = provider::all(own_providers(&config).as_deref(), Some(&folder))
+            .map_err(Failure::Bad)?;
         let wire = wire(&config);
-        Ok(Self { config, folder, providers, wire })
+        Ok(Self {
+            config,
+            folder,
+            providers,
+            wire,
+        })
     }
 
     /// The dataset's folder in canonical form: consents are stored by it.
     pub(super) fn dataset(&self) -> PathBuf {
-        self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone())
+        self.folder
+            .canonicalize()
+            .unwrap_or_else(|_| self.folder.clone())
     }
 
     pub(super) fn manifest(&self) -> Result<Manifest, Failure> {
-        let text = load::read_manifest(&self.folder.join(FILE)).map_err(|error| Failure::Bad(error.to_string()))?;
+        let text = load::read_manifest(&self.folder.join(FILE))
+            .map_err(|error| Failure::Bad(error.to_string()))?;
         Manifest::parse(&text).map_err(|error| Failure::Bad(format!("{FILE}, {error}")))
     }
 
@@ -62,12 +71,22 @@ impl Feed {
         // Without a token there is no dataset yet, but perhaps tables without one.
         let dataset = match load::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
             Ok(dataset) => Some(dataset),
-            Err(_) if locate::by_name(&self.folder, "tokens").is_ok_and(|files| files.is_empty()) => None,
+            Err(_)
+                if locate::by_name(&self.folder, "tokens").is_ok_and(|files| files.is_empty()) =>
+            {
+                None
+            }
             Err(error) => return Err(Failure::Bad(error.to_string())),
         };
-        let mut market = dataset.as_ref().map_or_else(LiveMarket::default, LiveMarket::of);
-        let watchlist: Vec<Address> = Dirs::find().map(|dirs| crate::state::watchlist::addresses(&dirs.state)).unwrap_or_default();
-        market.tokens.retain(|token| only.is_none_or(|only| token.address == *only));
+        let mut market = dataset
+            .as_ref()
+            .map_or_else(LiveMarket::default, LiveMarket::of);
+        let watchlist: Vec<Address> = Dirs::find()
+            .map(|dirs| crate::state::watchlist::addresses(&dirs.state))
+            .unwrap_or_default();
+        market
+            .tokens
+            .retain(|token| only.is_none_or(|only| token.address == *only));
         let dataset = self.dataset();
         work(&RefreshContext {
             dataset: &dataset,
@@ -84,28 +103,41 @@ impl Feed {
     /// Asks the user for consent to contact these hosts, unless it was given earlier. Errors: the user refuses, or stdin is not a terminal.
     pub(super) fn consent(&self, hosts: &BTreeMap<String, u64>) -> Result<(), Failure> {
         let dataset = self.dataset();
-        let open: Vec<(&String, &u64)> = hosts.iter().filter(|(origin, _)| self.wire.may_ask(&dataset, origin).is_err()).collect();
+        let open: Vec<(&String, &u64)> = hosts
+            .iter()
+            .filter(|(origin, _)| self.wire.may_ask(&dataset, origin).is_err())
+            .collect();
         if open.is_empty() {
             return Ok(());
         }
         let said = |(origin, count): &(&String, &u64)| match count {
             0 => format!("{} (only if the others don't know the token)", host(origin)),
-            count => format!("{} (at least {})", host(origin), plural(**count, "request", "requests")),
+            count => format!(
+                "{} (at least {})",
+                host(origin),
+                plural(**count, "request", "requests")
+            ),
         };
         let named: Vec<String> = open.iter().map(said).collect();
         let named = named.join(", ");
         if !self.wire.asks_first() || !io::stdin().is_terminal() {
-            return Err(Failure::Bad(format!("did not contact {named}; pass --remote, or run the command in a terminal and answer y")));
+            return Err(Failure::Bad(format!(
+                "did not contact {named}; pass --remote, or run the command in a terminal and answer y"
+            )));
         }
         let mut out = io::stderr();
         write!(out, "contact {named}? [y/N] ").ok();
         out.flush().ok();
         let mut answer = String::new();
-        io::stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
+        io::stdin()
+            .read_line(&mut answer)
+            .map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
         if !matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
             return Err(Failure::Bad("no request was sent".to_owned()));
         }
-        open.iter().try_for_each(|(origin, _)| self.wire.agree(&dataset, origin)).map_err(Failure::Bad)
+        open.iter()
+            .try_for_each(|(origin, _)| self.wire.agree(&dataset, origin))
+            .map_err(Failure::Bad)
     }
 }
 
@@ -121,14 +153,25 @@ impl RefreshWatch for StderrWatch {
     fn step(&self, table: &str, provider: &str, done: usize, total: usize) {
         if io::stderr().is_terminal() && total > 1 {
             let end = if done + 1 == total { "\n" } else { "" };
-            write!(io::stderr(), "\r{table}: {done} of {total}, {provider}\u{1b}[K{end}").ok();
+            write!(
+                io::stderr(),
+                "\r{table}: {done} of {total}, {provider}\u{1b}[K{end}"
+            )
+            .ok();
         }
     }
 
     fn waits(&self, provider: &str, wait: Duration, asked: bool) {
         if wait >= Duration::from_secs(2) {
-            let why = if asked { "requested by the provider" } else { "rate limit" };
-            say(&format!("{provider}: waiting {} s ({why})", wait.as_secs_f64().ceil()));
+            let why = if asked {
+                "requested by the provider"
+            } else {
+                "rate limit"
+            };
+            say(&format!(
+                "{provider}: waiting {} s ({why})",
+                wait.as_secs_f64().ceil()
+            ));
         }
     }
 }

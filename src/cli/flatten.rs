@@ -18,7 +18,9 @@ pub(super) fn csv(answer: &Value) -> Vec<u8> {
     if header.is_empty() {
         return Vec::new();
     }
-    let written = writer.write_record(&header).and_then(|()| cells.iter().try_for_each(|row| writer.write_record(row)));
+    let written = writer
+        .write_record(&header)
+        .and_then(|()| cells.iter().try_for_each(|row| writer.write_record(row)));
     written.expect("every row is as long as the header, and writing to memory cannot fail");
     writer.into_inner().expect("flushing to memory cannot fail")
 }
@@ -37,15 +39,28 @@ pub(super) fn table(answer: &Value) -> String {
         let lines: String = names
             .iter()
             .zip(values)
-            .map(|(name, value)| format!("{name:width$}  {}", super::outcome::printable(&value)).trim_end().to_owned() + "\n")
+            .map(|(name, value)| {
+                format!("{name:width$}  {}", super::outcome::printable(&value))
+                    .trim_end()
+                    .to_owned()
+                    + "\n"
+            })
             .collect();
         parts.push(lines);
     }
     for (name, rows) in &lists {
         let (header, cells) = grid(rows);
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        let body = if cells.is_empty() { "(none)\n".to_owned() } else { aligned(&header, &cells) };
-        parts.push(if name.is_empty() { body } else { format!("{name}\n{body}") });
+        let body = if cells.is_empty() {
+            "(none)\n".to_owned()
+        } else {
+            aligned(&header, &cells)
+        };
+        parts.push(if name.is_empty() {
+            body
+        } else {
+            format!("{name}\n{body}")
+        });
     }
     if !matches!(answer, Value::Object(_) | Value::Array(_)) {
         parts.push(text(answer) + "\n");
@@ -59,9 +74,15 @@ fn lists(answer: &Value) -> Vec<(&str, Rows<'_>)> {
     let objects = |items: &&Vec<Value>| items.iter().all(Value::is_object);
     match answer {
         Value::Array(items) => vec![("", items.iter().collect())],
-        Value::Object(members) => {
-            members.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_array().filter(objects)?.iter().collect()))).collect()
-        }
+        Value::Object(members) => members
+            .iter()
+            .filter_map(|(name, value)| {
+                Some((
+                    name.as_str(),
+                    value.as_array().filter(objects)?.iter().collect(),
+                ))
+            })
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -96,11 +117,26 @@ fn flatten(name: &str, value: &Value, flat: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             for (key, inner) in members {
-                flatten(&if name.is_empty() { key.clone() } else { format!("{name}.{key}") }, inner, flat);
+                flatten(
+                    &if name.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{name}.{key}")
+                    },
+                    inner,
+                    flat,
+                );
             }
         }
         Value::Object(_) if name.is_empty() => {}
-        _ => flat.push((if name.is_empty() { "value".to_owned() } else { name.to_owned() }, text(value))),
+        _ => flat.push((
+            if name.is_empty() {
+                "value".to_owned()
+            } else {
+                name.to_owned()
+            },
+            text(value),
+        )),
     }
 }
 
@@ -126,8 +162,14 @@ mod tests {
                 "a,b.c,d\n1,\"x,y\",\n,,\"[1,2]\"\n",
             ),
             (json!([{"a": 1}, {"a": 2}]), "a\n1\n2\n"),
-            (json!({"a": 1, "x": [{"b": 2}], "y": []}), "a,x,y\n1,\"[{\"\"b\"\":2}]\",[]\n"),
-            (json!({"trend": "uptrend", "lines": [{"slope": 1.5}]}), "slope\n1.5\n"),
+            (
+                json!({"a": 1, "x": [{"b": 2}], "y": []}),
+                "a,x,y\n1,\"[{\"\"b\"\":2}]\",[]\n",
+            ),
+            (
+                json!({"trend": "uptrend", "lines": [{"slope": 1.5}]}),
+                "slope\n1.5\n",
+            ),
             (json!({"page": 1, "tokens": []}), ""),
             (json!([1, 2]), "value\n1\n2\n"),
         ];
@@ -139,7 +181,10 @@ mod tests {
     #[test]
     fn a_table_is_the_values_followed_by_each_list() {
         let answer = json!({"trend": "up", "deep": {"x": 1.5}, "rows": [{"n": 10, "t": "a"}, {"n": 9}], "none": []});
-        assert_eq!(table(&answer), "trend   up\ndeep.x  1.5\n\nrows\n n  t\n10  a\n 9\n\nnone\n(none)\n");
+        assert_eq!(
+            table(&answer),
+            "trend   up\ndeep.x  1.5\n\nrows\n n  t\n10  a\n 9\n\nnone\n(none)\n"
+        );
         assert_eq!(table(&json!([{"a": 1}])), "a\n1\n");
     }
 }

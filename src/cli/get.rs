@@ -54,16 +54,28 @@ enum Format {
 
 pub(super) fn run(args: &GetArgs) -> Outcome {
     if !args.path.starts_with('/') {
-        return Err(Failure::Usage(format!("path `{}` must start with `/`, as in /tokens?limit=5", args.path)));
+        return Err(Failure::Usage(format!(
+            "path `{}` must start with `/`, as in /tokens?limit=5",
+            args.path
+        )));
     }
     let body = args.body.as_ref().map(read_body).transpose()?;
-    let method = args.method.as_deref().unwrap_or(if body.is_some() { "post" } else { "get" }).to_uppercase();
+    let method = args
+        .method
+        .as_deref()
+        .unwrap_or(if body.is_some() { "post" } else { "get" })
+        .to_uppercase();
     let program = Program::open_with_data(&args.location.location())?;
     let body = body.unwrap_or_default();
     let target = percent_encoded(&args.path);
     refuse_early(&program, &method, &target)?;
     program.load()?;
-    if let Some(stale) = program.deck.snapshot().ok().and_then(|snapshot| snapshot.dataset.stale_tables()) {
+    if let Some(stale) = program
+        .deck
+        .snapshot()
+        .ok()
+        .and_then(|snapshot| snapshot.dataset.stale_tables())
+    {
         warn(&stale);
     }
     if let Some(of_today) = program.of_today() {
@@ -74,8 +86,14 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         warn(unreadable);
     }
     // Opening the job store resumes its queue, so only a request about jobs or alerts does it.
-    let about_jobs = ["/deep", "/alerts"].iter().any(|path| args.path.starts_with(path));
-    let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
+    let about_jobs = ["/deep", "/alerts"]
+        .iter()
+        .any(|path| args.path.starts_with(path));
+    let jobs = if about_jobs {
+        Some(program.jobs().map_err(Failure::Bad)?)
+    } else {
+        None
+    };
     let api = api_of(&program, jobs)?;
     let mut target = target;
     if let Some(unknown) = api::unknown_parameter(&api, &method, &target) {
@@ -87,7 +105,13 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         target.push_str(&format!("{joint}format=csv"));
     }
     let meter = Meter::new("querying");
-    let ask = || meter.beside(program.wire(), || {}, || api::answer_offline(&api, &method, &target, &body));
+    let ask = || {
+        meter.beside(
+            program.wire(),
+            || {},
+            || api::answer_offline(&api, &method, &target, &body),
+        )
+    };
     let mut events = program.deck.listen();
     let mut reply = ask();
     if program.deck.wait_for_kept_records() {
@@ -103,7 +127,13 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         reply = ask();
     }
     drop(meter);
-    let done = |printed: Outcome| printed.and(if unreadable.is_some() { Err(Failure::Reported) } else { Ok(()) });
+    let done = |printed: Outcome| {
+        printed.and(if unreadable.is_some() {
+            Err(Failure::Reported)
+        } else {
+            Ok(())
+        })
+    };
     if let Some(rows) = reply.rows {
         return done(print_rows(rows, args));
     }
@@ -112,7 +142,10 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     }
     // Only an endless stream has an empty body.
     if reply.body.is_empty() {
-        let detail = format!("`{}` is an endless stream; run `tokendeck serve` and request it there", args.path);
+        let detail = format!(
+            "`{}` is an endless stream; run `tokendeck serve` and request it there",
+            args.path
+        );
         return Err(Failure::Bad(detail));
     }
     done(match args.format {
@@ -151,21 +184,45 @@ fn refuse_early(program: &Program, method: &str, target: &str) -> Outcome {
     }
     let reply = api::answer_offline(&api_of(program, None)?, method, target, &[]);
     // 410 is of a generation, of which there is none yet.
-    if matches!(reply.status, 400 | 404 | 405) { Err(Failure::Bad(problem_line(reply.status, &reply.body))) } else { Ok(()) }
+    if matches!(reply.status, 400 | 404 | 405) {
+        Err(Failure::Bad(problem_line(reply.status, &reply.body)))
+    } else {
+        Ok(())
+    }
 }
 
 /// The tables that exist but cannot be read, and why: the response lacks their rows.
 fn unreadable_tables(program: &Program) -> Option<String> {
     let snapshot = program.deck.snapshot().ok()?;
-    let tables = snapshot.dataset.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.schema.name, table.state.reason()?)));
+    let tables = snapshot.dataset.tables.iter().filter_map(|table| {
+        Some(format!(
+            "`{}`: {}",
+            table.schema.name,
+            table.state.reason()?
+        ))
+    });
     let tables: Vec<String> = tables.collect();
-    (!tables.is_empty()).then(|| format!("response incomplete; unreadable tables: {}", tables.join("; ")))
+    (!tables.is_empty()).then(|| {
+        format!(
+            "response incomplete; unreadable tables: {}",
+            tables.join("; ")
+        )
+    })
 }
 
 /// Percent-encodes the characters that a request line forbids, so that `where=cap>10m` can be typed as it reads.
 fn percent_encoded(path: &str) -> String {
-    const REFUSED: &AsciiSet =
-        &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+    const REFUSED: &AsciiSet = &CONTROLS
+        .add(b' ')
+        .add(b'"')
+        .add(b'<')
+        .add(b'>')
+        .add(b'\\')
+        .add(b'^')
+        .add(b'`')
+        .add(b'{')
+        .add(b'|')
+        .add(b'}');
     utf8_percent_encode(path, REFUSED).to_string()
 }
 
@@ -177,7 +234,9 @@ fn print_rows(mut rows: OfflineRows, args: &GetArgs) -> Outcome {
         Format::Table => true,
     };
     if is_asked_twice {
-        return Err(Failure::Usage("the path already sets `format`; remove --format".to_owned()));
+        return Err(Failure::Usage(
+            "the path already sets `format`; remove --format".to_owned(),
+        ));
     }
     while let Some(piece) = rows.next_piece().map_err(Failure::Bad)? {
         print(piece)?;
@@ -189,16 +248,26 @@ fn print_rows(mut rows: OfflineRows, args: &GetArgs) -> Outcome {
 fn read_body(file: &PathBuf) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
     let outcome = if file.as_os_str() == "-" {
-        stdin().lock().take(BODY_BYTES_MAX + 1).read_to_end(&mut body)
+        stdin()
+            .lock()
+            .take(BODY_BYTES_MAX + 1)
+            .read_to_end(&mut body)
     } else {
         File::open(file).and_then(|file| file.take(BODY_BYTES_MAX + 1).read_to_end(&mut body))
     };
-    outcome.map_err(|error| Failure::Usage(format!("cannot read the body `{}`: {}", file.display(), plain_reason(&error))))?;
+    outcome.map_err(|error| {
+        Failure::Usage(format!(
+            "cannot read the body `{}`: {}",
+            file.display(),
+            plain_reason(&error)
+        ))
+    })?;
     Ok(body)
 }
 
 fn parsed(body: &[u8]) -> Result<Value, Failure> {
-    serde_json::from_slice(body).map_err(|_| Failure::Bad("the response has no rows; use --format json".to_owned()))
+    serde_json::from_slice(body)
+        .map_err(|_| Failure::Bad("the response has no rows; use --format json".to_owned()))
 }
 
 /// Formats a problem in one line: its status, code and remedy.
@@ -218,8 +287,14 @@ mod tests {
     #[test]
     fn a_path_can_be_typed_as_it_reads() {
         for (typed, sent) in [
-            ("/tokens?where=cap>10m age<90d", "/tokens?where=cap%3E10m%20age%3C90d"),
-            ("/tokens?where=name:\"usd ü\"&limit=3", "/tokens?where=name:%22usd%20%C3%BC%22&limit=3"),
+            (
+                "/tokens?where=cap>10m age<90d",
+                "/tokens?where=cap%3E10m%20age%3C90d",
+            ),
+            (
+                "/tokens?where=name:\"usd ü\"&limit=3",
+                "/tokens?where=name:%22usd%20%C3%BC%22&limit=3",
+            ),
             ("/tokens?query=a%20b+c", "/tokens?query=a%20b+c"),
         ] {
             assert_eq!(percent_encoded(typed), sent);
@@ -229,7 +304,10 @@ mod tests {
     #[test]
     fn a_problem_is_one_line() {
         let body = br#"{"type":"about:blank","code":"token_not_found","detail":"No token `0x1`."}"#;
-        assert_eq!(problem_line(404, body), "404 token_not_found: No token `0x1`.");
+        assert_eq!(
+            problem_line(404, body),
+            "404 token_not_found: No token `0x1`."
+        );
         assert_eq!(problem_line(400, b""), "400: request failed");
     }
 }

@@ -35,15 +35,23 @@ pub(super) fn run(args: &HealthArgs) -> Outcome {
         Some(listen) => listen.clone(),
         None => configuration(args.config.as_deref())?.api.listen,
     };
-    let refused = |reason: &str| Failure::Bad(format!("no healthy response from `{listen}`: {reason}"));
+    let refused =
+        |reason: &str| Failure::Bad(format!("no healthy response from `{listen}`: {reason}"));
     let answer = ask(&listen).map_err(|error| refused(&plain_reason(&error)))?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let line = head.lines().next().unwrap_or_default();
-    if line.split(' ').nth(1) == Some("200") { print_line(body.trim_end()) } else { Err(refused(&format!("`{line}`"))) }
+    if line.split(' ').nth(1) == Some("200") {
+        print_line(body.trim_end())
+    } else {
+        Err(refused(&format!("`{line}`")))
+    }
 }
 
 fn ask(listen: &str) -> std::io::Result<String> {
-    let address = listen.to_socket_addrs()?.next().ok_or(std::io::ErrorKind::AddrNotAvailable)?;
+    let address = listen
+        .to_socket_addrs()?
+        .next()
+        .ok_or(std::io::ErrorKind::AddrNotAvailable)?;
     let mut server = TcpStream::connect_timeout(&reachable(address), PATIENCE)?;
     server.set_read_timeout(Some(PATIENCE))?;
     server.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
@@ -54,6 +62,14 @@ fn ask(listen: &str) -> std::io::Result<String> {
 
 /// A server that listens on all addresses is contacted on loopback.
 fn reachable(address: SocketAddr) -> SocketAddr {
-    let loopback: IpAddr = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
-    if address.ip().is_unspecified() { SocketAddr::new(loopback, address.port()) } else { address }
+    let loopback: IpAddr = if address.is_ipv4() {
+        Ipv4Addr::LOCALHOST.into()
+    } else {
+        Ipv6Addr::LOCALHOST.into()
+    };
+    if address.ip().is_unspecified() {
+        SocketAddr::new(loopback, address.port())
+    } else {
+        address
+    }
 }

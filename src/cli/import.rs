@@ -23,8 +23,9 @@ use super::{
     token::TokenName,
 };
 use import::{
-    AmountUnit, Dates, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit,
-    Zone, assignment, chain, decimals, import, table_name,
+    AmountUnit, Dates, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport,
+    PLACEHOLDERS, Preview, Taken, VolumeUnit, Zone, assignment, chain, decimals, import,
+    table_name,
 };
 use model::{
     address::Address,
@@ -47,7 +48,10 @@ fn token(text: &str) -> Result<TokenName, String> {
     after_help = "Formats are detected from the content; .gz, .zst and .zip are unpacked. Pass --formats to list the formats. Define \
         your own in formats.toml, next to config.toml or in the dataset's folder."
 )]
-#[allow(clippy::struct_excessive_bools, reason = "each is a command-line switch")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a command-line switch"
+)]
 pub(super) struct ImportArgs {
     /// Files to import; - reads stdin
     #[arg(required_unless_present = "formats", value_name = "FILE")]
@@ -123,23 +127,47 @@ struct Watch {
 impl LoadProgress for Watch {
     fn step(&self, name: &str, done: u64, total: u64) -> Result<(), Cancelled> {
         self.meter.show(name, done, total);
-        if self.stop.load(Ordering::Relaxed) { Err(Cancelled) } else { Ok(()) }
+        if self.stop.load(Ordering::Relaxed) {
+            Err(Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }
 
 pub(super) fn run(args: &ImportArgs) -> Outcome {
-    if let Some(into) = args.into.as_ref().filter(|into| into.exists() && !into.is_dir()) {
-        return Err(Failure::Bad(format!("`{}` is not a folder; choose a folder to import into", into.display())));
+    if let Some(into) = args
+        .into
+        .as_ref()
+        .filter(|into| into.exists() && !into.is_dir())
+    {
+        return Err(Failure::Bad(format!(
+            "`{}` is not a folder; choose a folder to import into",
+            into.display()
+        )));
     }
     let formats = own_and_known(args.into.as_deref())?;
-    let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(listed(&formats)) };
-    let location = LocationArgs { config: None, data: Some(into.clone()), remote: false, as_of: None };
+    let Some(into) = args.into.as_ref().filter(|_| !args.formats) else {
+        return print(listed(&formats));
+    };
+    let location = LocationArgs {
+        config: None,
+        data: Some(into.clone()),
+        remote: false,
+        as_of: None,
+    };
     if let (Some(TokenName::Symbol(symbol)), false) = (&args.token, into.is_dir()) {
         let folder = into.display();
-        let reason = format!("`--token {symbol}`: `{folder}` has no dataset yet in which to look up the symbol; pass the address");
+        let reason = format!(
+            "`--token {symbol}`: `{folder}` has no dataset yet in which to look up the symbol; pass the address"
+        );
         return Err(Failure::Usage(reason));
     }
-    let token = args.token.as_ref().map(|token| token.find_in(&location)).transpose()?;
+    let token = args
+        .token
+        .as_ref()
+        .map(|token| token.find_in(&location))
+        .transpose()?;
     let stop = stop_flag()?;
     let options = ImportOptions {
         token: token.or_else(|| args.coin.as_deref().map(Address::coin)),
@@ -159,7 +187,8 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
         timezone: args.timezone,
         broken_too: args.broken_too,
     };
-    let asks = !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
+    let asks =
+        !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
     if asks && !agreed(args, into, &formats, &options, &stop)? {
         say("import canceled; nothing was changed");
         return Err(Failure::Reported);
@@ -170,7 +199,12 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     } else {
         let mut text = as_text(&report, args.dry_run);
         if report.tables.iter().any(|table| table.written) {
-            writeln!(text, "open it with: tokendeck --data {}", shell_word(&into.to_string_lossy())).ok();
+            writeln!(
+                text,
+                "open it with: tokendeck --data {}",
+                shell_word(&into.to_string_lossy())
+            )
+            .ok();
         }
         text
     };
@@ -182,7 +216,9 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
 fn report_refused(report: &ImportReport, into: &Path) -> Outcome {
     let mut outcome = Ok(());
     for file in &report.files {
-        let Some(reason) = &file.refused else { continue };
+        let Some(reason) = &file.refused else {
+            continue;
+        };
         say(&format!("`{}` {reason}", file.file));
         if !file.try_with.is_empty() {
             say_more(&try_line(file, into));
@@ -195,12 +231,25 @@ fn report_refused(report: &ImportReport, into: &Path) -> Outcome {
 /// Suggests a command that would accept the file, or gets closer to it.
 fn try_line(file: &FileReport, into: &Path) -> String {
     let (path, into) = (file.path.to_string_lossy(), into.to_string_lossy());
-    let words = ["tokendeck", "import", &path, "--into", &into].into_iter().chain(file.try_with.iter().map(String::as_str));
+    let words = ["tokendeck", "import", &path, "--into", &into]
+        .into_iter()
+        .chain(file.try_with.iter().map(String::as_str));
     let line = words.map(shell_word).collect::<Vec<_>>().join(" ");
-    let is_in = |word: &str| file.try_with.iter().any(|said| said.split('=').any(|part| part == word));
-    let yours: Vec<String> =
-        PLACEHOLDERS.iter().filter(|(word, _)| is_in(word)).map(|(word, what)| format!("{word} stands for {what}")).collect();
-    let yours = if yours.is_empty() { String::new() } else { format!("   # {}", yours.join(", ")) };
+    let is_in = |word: &str| {
+        file.try_with
+            .iter()
+            .any(|said| said.split('=').any(|part| part == word))
+    };
+    let yours: Vec<String> = PLACEHOLDERS
+        .iter()
+        .filter(|(word, _)| is_in(word))
+        .map(|(word, what)| format!("{word} stands for {what}"))
+        .collect();
+    let yours = if yours.is_empty() {
+        String::new()
+    } else {
+        format!("   # {}", yours.join(", "))
+    };
     format!("  try: {line}{yours}")
 }
 
@@ -212,7 +261,10 @@ fn take(
     options: &ImportOptions,
     stop: &Arc<AtomicBool>,
 ) -> Result<ImportReport, Failure> {
-    let watch = Watch { meter: Meter::new("importing"), stop: Arc::clone(stop) };
+    let watch = Watch {
+        meter: Meter::new("importing"),
+        stop: Arc::clone(stop),
+    };
     let outcome = import(&args.files, into, formats, options, &watch);
     drop(watch);
     match outcome {
@@ -226,19 +278,36 @@ fn take(
 }
 
 /// Prints a preview and asks for confirmation; true if no question is needed.
-fn agreed(args: &ImportArgs, into: &Path, formats: &Formats, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<bool, Failure> {
+fn agreed(
+    args: &ImportArgs,
+    into: &Path,
+    formats: &Formats,
+    options: &ImportOptions,
+    stop: &Arc<AtomicBool>,
+) -> Result<bool, Failure> {
     if args.files.iter().any(|file| file == Path::new("-")) {
         // Piped input cannot be read twice.
         return Ok(true);
     }
-    let report = take(args, into, formats, &ImportOptions { dry_run: true, ..options.clone() }, stop)?;
+    let report = take(
+        args,
+        into,
+        formats,
+        &ImportOptions {
+            dry_run: true,
+            ..options.clone()
+        },
+        stop,
+    )?;
     if report.files.iter().all(|file| file.refused.is_some()) {
         return Ok(true);
     }
     print(as_text(&report, true))?;
     write!(stderr(), "write this to {}? [y/N] ", into.display()).ok();
     let mut answer = String::new();
-    stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
+    stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
@@ -249,10 +318,19 @@ fn own_and_known(into: Option<&Path>) -> Result<Formats, Failure> {
 
 fn listed(formats: &Formats) -> String {
     let row = |format: &FormatRow| {
-        let own = format.file.as_ref().map_or_else(String::new, |file| format!(" (user-defined, {})", file.display()));
-        vec![format.word.clone(), format.tables(), format!("{}: {}{own}", format.title, format.looks)]
+        let own = format.file.as_ref().map_or_else(String::new, |file| {
+            format!(" (user-defined, {})", file.display())
+        });
+        vec![
+            format.word.clone(),
+            format.tables(),
+            format!("{}: {}{own}", format.title, format.looks),
+        ]
     };
-    aligned_to_the_end(&["format", "tables", "description"], &formats.rows().iter().map(row).collect::<Vec<_>>())
+    aligned_to_the_end(
+        &["format", "tables", "description"],
+        &formats.rows().iter().map(row).collect::<Vec<_>>(),
+    )
 }
 
 fn as_text(report: &ImportReport, dry_run: bool) -> String {
@@ -260,7 +338,14 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
     // Writing to a String cannot fail.
     for file in report.files.iter().filter(|file| file.refused.is_none()) {
         let tables: Vec<&str> = file.taken.iter().map(|taken| taken.table).collect();
-        writeln!(text, "{}: {} → {}", printable(&file.file), file.title.as_deref().unwrap_or_default(), tables.join(", ")).ok();
+        writeln!(
+            text,
+            "{}: {} → {}",
+            printable(&file.file),
+            file.title.as_deref().unwrap_or_default(),
+            tables.join(", ")
+        )
+        .ok();
         for says in &file.says {
             writeln!(text, "  {}", printable(says)).ok();
         }
@@ -288,9 +373,17 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
                 (false, true) => "dry run; nothing was written",
                 (false, false) => "unchanged",
             };
-            vec![table.table.to_owned(), table.file.clone(), count(table.rows), state.to_owned()]
+            vec![
+                table.table.to_owned(),
+                table.file.clone(),
+                count(table.rows),
+                state.to_owned(),
+            ]
         };
-        text.push_str(&aligned(&["table", "file", "rows", "state"], &report.tables.iter().map(row).collect::<Vec<_>>()));
+        text.push_str(&aligned(
+            &["table", "file", "rows", "state"],
+            &report.tables.iter().map(row).collect::<Vec<_>>(),
+        ));
     }
     text
 }
@@ -302,12 +395,28 @@ fn preview_lines(preview: &Preview) -> String {
         .iter()
         .enumerate()
         .map(|(i, guess)| {
-            let first = preview.rows.iter().take(2).map(|row| row.get(i).map_or("", String::as_str).to_owned());
-            [guess.column.to_owned(), guess.from.clone(), guess.why.to_owned()].into_iter().chain(first).collect()
+            let first = preview
+                .rows
+                .iter()
+                .take(2)
+                .map(|row| row.get(i).map_or("", String::as_str).to_owned());
+            [
+                guess.column.to_owned(),
+                guess.from.clone(),
+                guess.why.to_owned(),
+            ]
+            .into_iter()
+            .chain(first)
+            .collect()
         })
         .collect();
     let mut text = String::new();
-    for line in aligned(&[preview.table, "from", "why", "first row", "second row"], &rows).lines() {
+    for line in aligned(
+        &[preview.table, "from", "why", "first row", "second row"],
+        &rows,
+    )
+    .lines()
+    {
         text.push_str(&format!("  {line}\n"));
     }
     text
@@ -322,12 +431,30 @@ fn taken_line(taken: &Taken, several: bool) -> String {
         (taken.repeated, "repeated"),
         (taken.set_aside, "rejected"),
     ];
-    let mut parts: Vec<String> =
-        counts.iter().filter(|(rows, _)| *rows > 0).map(|(rows, what)| format!("{} {what}", count(*rows))).collect();
+    let mut parts: Vec<String> = counts
+        .iter()
+        .filter(|(rows, _)| *rows > 0)
+        .map(|(rows, what)| format!("{} {what}", count(*rows)))
+        .collect();
     if taken.left_out > 0 {
-        parts.push(format!("{} excluded: rows that {}", count(taken.left_out), taken.left_out_why));
+        parts.push(format!(
+            "{} excluded: rows that {}",
+            count(taken.left_out),
+            taken.left_out_why
+        ));
     }
-    let table = if several { format!("{}: ", taken.table) } else { String::new() };
+    let table = if several {
+        format!("{}: ", taken.table)
+    } else {
+        String::new()
+    };
     let rows = plural(taken.rows, "row", "rows");
-    format!("{table}{rows}: {}", if parts.is_empty() { "none imported".to_owned() } else { parts.join(", ") })
+    format!(
+        "{table}{rows}: {}",
+        if parts.is_empty() {
+            "none imported".to_owned()
+        } else {
+            parts.join(", ")
+        }
+    )
 }

@@ -75,7 +75,9 @@ pub(super) fn run(args: &JobsArgs) -> Outcome {
             };
             let removed = jobs.purge(&which).map_err(failed)?;
             if let (Some(id), 0) = (id, removed) {
-                return Err(Failure::Bad(format!("no finished job `{id}`; list jobs with `tokendeck jobs list`")));
+                return Err(Failure::Bad(format!(
+                    "no finished job `{id}`; list jobs with `tokendeck jobs list`"
+                )));
             }
             print(format!("removed {}\n", plural(removed, "job", "jobs")))
         }
@@ -87,13 +89,38 @@ fn listed(store: &OfflineJobs, limit: u64) -> Result<String, Problem> {
     let (total, jobs) = store.list(1, limit)?;
     let row = |job: &Job| {
         let created = created(&job.job_id).map_or_else(String::new, Time::minute_text);
-        let about = job.tasks.first().map_or("", |task| task.description.split(" of ").nth(1).unwrap_or_default());
+        let about = job.tasks.first().map_or("", |task| {
+            task.description.split(" of ").nth(1).unwrap_or_default()
+        });
         let about = about.split([':', ',']).next().unwrap_or_default();
-        let dataset = store.dataset_of(&job.job_id)?.unwrap_or_else(|| "unknown".to_owned());
-        Ok(vec![created, job.status.word().to_owned(), job.tokens_used.to_string(), about.to_owned(), job.job_id.clone(), dataset])
+        let dataset = store
+            .dataset_of(&job.job_id)?
+            .unwrap_or_else(|| "unknown".to_owned());
+        Ok(vec![
+            created,
+            job.status.word().to_owned(),
+            job.tokens_used.to_string(),
+            about.to_owned(),
+            job.job_id.clone(),
+            dataset,
+        ])
     };
     let rows = jobs.iter().map(row).collect::<Result<Vec<_>, Problem>>()?;
-    let table = section(&["created", "status", "tokens", "first token", "job_id", "dataset"], rows);
-    let shown = if (jobs.len() as u64) < total { format!(", newest {} shown", jobs.len()) } else { String::new() };
+    let table = section(
+        &[
+            "created",
+            "status",
+            "tokens",
+            "first token",
+            "job_id",
+            "dataset",
+        ],
+        rows,
+    );
+    let shown = if (jobs.len() as u64) < total {
+        format!(", newest {} shown", jobs.len())
+    } else {
+        String::new()
+    };
     Ok(format!("{table}{}{shown}\n", plural(total, "job", "jobs")))
 }

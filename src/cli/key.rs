@@ -37,14 +37,26 @@ pub(super) fn run(args: &KeyArgs) -> Outcome {
     keys.warnings().iter().for_each(|warning| warn(warning));
     match &args.command {
         None => {
-            let key = keys.show().ok_or_else(|| Failure::Bad("no key yet; create one with `tokendeck key new`".to_owned()))?;
+            let key = keys.show().ok_or_else(|| {
+                Failure::Bad("no key yet; create one with `tokendeck key new`".to_owned())
+            })?;
             print(format!("{}\n", key.reveal()))
         }
         Some(Command::Show) => {
             let lines: String = keys
                 .list()
                 .iter()
-                .flat_map(|key| [&key.id, "  ", key.reveal(), "  ", key.created.as_deref().unwrap_or("-"), "\n"].map(str::to_owned))
+                .flat_map(|key| {
+                    [
+                        &key.id,
+                        "  ",
+                        key.reveal(),
+                        "  ",
+                        key.created.as_deref().unwrap_or("-"),
+                        "\n",
+                    ]
+                    .map(str::to_owned)
+                })
                 .collect();
             print(lines)
         }

@@ -61,7 +61,10 @@ impl Live {
         let (sender, wakes) = sync_channel(1);
         let watcher = watcher(&file, sender.clone());
         let polls = watcher.is_none();
-        let live = Arc::new(Self { inner: Mutex::default(), _watcher: watcher });
+        let live = Arc::new(Self {
+            inner: Mutex::default(),
+            _watcher: watcher,
+        });
         // The thread owns a sender too: without a watcher the channel would close and the thread end.
         let watch = Watch {
             live: Arc::downgrade(&live),
@@ -71,7 +74,10 @@ impl Live {
             file,
             _sender: sender,
         };
-        thread::Builder::new().name("settings".into()).spawn(move || watch.run(&wakes, polls)).ok()?;
+        thread::Builder::new()
+            .name("settings".into())
+            .spawn(move || watch.run(&wakes, polls))
+            .ok()?;
         Some(live)
     }
 
@@ -88,14 +94,22 @@ impl Live {
 fn watcher(file: &Path, sender: SyncSender<()>) -> Option<RecommendedWatcher> {
     let name = file.file_name()?.to_owned();
     let on_change = move |event: notify::Result<notify::Event>| {
-        let about = |event: &notify::Event| event.paths.iter().any(|path| path.file_name() == Some(&name)) && !event.kind.is_access();
+        let about = |event: &notify::Event| {
+            event
+                .paths
+                .iter()
+                .any(|path| path.file_name() == Some(&name))
+                && !event.kind.is_access()
+        };
         if event.is_ok_and(|event| about(&event)) {
             // A full channel already holds a wake-up.
             sender.try_send(()).ok();
         }
     };
     let mut watcher = notify::recommended_watcher(on_change).ok()?;
-    watcher.watch(file.parent()?, RecursiveMode::NonRecursive).ok()?;
+    watcher
+        .watch(file.parent()?, RecursiveMode::NonRecursive)
+        .ok()?;
     Some(watcher)
 }
 
@@ -115,12 +129,18 @@ impl Watch {
     fn run(mut self, wakes: &Receiver<()>, polls: bool) {
         let mut seen = std::fs::read_to_string(&self.file).ok();
         loop {
-            let woken = if polls { wakes.recv_timeout(POLL) } else { wakes.recv().map_err(|_| RecvTimeoutError::Disconnected) };
+            let woken = if polls {
+                wakes.recv_timeout(POLL)
+            } else {
+                wakes.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            };
             if woken == Err(RecvTimeoutError::Disconnected) {
                 return;
             }
             while wakes.recv_timeout(QUIET).is_ok() {}
-            let Some(live) = self.live.upgrade() else { return };
+            let Some(live) = self.live.upgrade() else {
+                return;
+            };
             let text = std::fs::read_to_string(&self.file).ok();
             // A missing file leaves its settings in force: an editor may be about to restore it.
             if text.is_none() || text == seen {
@@ -134,14 +154,24 @@ impl Watch {
     /// Returns the settings that the new text changes.
     fn read(&mut self, text: &str) -> Result<NewSettings, String> {
         // Without the folder, which the user knows, so that the message fits into a line.
-        let short =
-            |reason: String| self.file.parent().map_or(reason.clone(), |folder| reason.replace(&format!("{}/", folder.display()), ""));
+        let short = |reason: String| {
+            self.file.parent().map_or(reason.clone(), |folder| {
+                reason.replace(&format!("{}/", folder.display()), "")
+            })
+        };
         let mut config = Config::parse(self.config.file.as_deref(), text).map_err(short)?;
         let set = (self.apply_overrides)(&mut config);
-        let (overridden, changed): (Vec<String>, Vec<String>) =
-            self.config.differs(&config).into_iter().partition(|name| set.contains(&name.as_str()));
+        let (overridden, changed): (Vec<String>, Vec<String>) = self
+            .config
+            .differs(&config)
+            .into_iter()
+            .partition(|name| set.contains(&name.as_str()));
         if changed.is_empty() && overridden.is_empty() {
-            return Ok(NewSettings { keymap: None, look: None, says: vec!["config.toml reloaded: nothing changed".to_owned()] });
+            return Ok(NewSettings {
+                keymap: None,
+                look: None,
+                says: vec!["config.toml reloaded: nothing changed".to_owned()],
+            });
         }
         let (keymap, problems) = Keymap::with(&config.keys);
         if let Some(problem) = problems.first() {
@@ -149,10 +179,14 @@ impl Watch {
         }
         let look = appearance::again(&config.terminal).map_err(|failure| match failure {
             Failure::Bad(reason) | Failure::Usage(reason) => reason,
-            Failure::Reported | Failure::Signal(_) | Failure::Unread => "cannot read the theme".to_owned(),
+            Failure::Reported | Failure::Signal(_) | Failure::Unread => {
+                "cannot read the theme".to_owned()
+            }
         })?;
         let is_look = |name: &String| {
-            name.starts_with("terminal.") && *name != KEYS_SECTION && !["terminal.mouse", "terminal.graphics"].contains(&&**name)
+            name.starts_with("terminal.")
+                && *name != KEYS_SECTION
+                && !["terminal.mouse", "terminal.graphics"].contains(&&**name)
         };
         let is_analysis = |name: &String| name.starts_with("analysis.");
         if changed.iter().any(is_analysis)
@@ -161,9 +195,16 @@ impl Watch {
             deck.set_answer_settings(config.deck_options().settings);
             deck.load_in_background();
         }
-        let later: Vec<&str> =
-            changed.iter().filter(|name| !is_look(name) && !is_analysis(name) && **name != KEYS_SECTION).map(String::as_str).collect();
-        let now: Vec<&str> = changed.iter().map(String::as_str).filter(|name| !later.contains(name)).collect();
+        let later: Vec<&str> = changed
+            .iter()
+            .filter(|name| !is_look(name) && !is_analysis(name) && **name != KEYS_SECTION)
+            .map(String::as_str)
+            .collect();
+        let now: Vec<&str> = changed
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !later.contains(name))
+            .collect();
         let mut says = Vec::new();
         if !now.is_empty() {
             says.push(format!("applied: {}", now.join(", ")));
@@ -172,10 +213,16 @@ impl Watch {
             says.push(format!("effective at the next start: {}", later.join(", ")));
         }
         if !overridden.is_empty() {
-            says.push(format!("overridden by the command line: {}", overridden.join(", ")));
+            says.push(format!(
+                "overridden by the command line: {}",
+                overridden.join(", ")
+            ));
         }
         let changes = NewSettings {
-            keymap: changed.iter().any(|name| name == KEYS_SECTION).then_some(keymap),
+            keymap: changed
+                .iter()
+                .any(|name| name == KEYS_SECTION)
+                .then_some(keymap),
             look: changed.iter().any(is_look).then_some(look),
             says,
         };

@@ -9,7 +9,9 @@ use std::{
 };
 
 use tracing::{Level, Metadata};
-use tracing_subscriber::{filter::Targets, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    filter::Targets, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
+};
 
 use api::log::Sink;
 use model::locks::Locked as _;
@@ -46,14 +48,22 @@ impl Log {
 
     /// Installs a tracing subscriber that writes to stderr.
     pub(super) fn to_stderr() -> Self {
-        let colours = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let colours = stderr().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let log = Self(Arc::default());
         let shared = Arc::clone(&log.0);
         // Without the thread, lines are written when the buffer is full, and at the end.
-        thread::Builder::new().name("log".into()).spawn(move || shared.write_until_ended()).ok();
-        let logging = tracing_subscriber::fmt().with_writer(Lines(Arc::clone(&log.0))).with_ansi(colours);
+        thread::Builder::new()
+            .name("log".into())
+            .spawn(move || shared.write_until_ended())
+            .ok();
+        let logging = tracing_subscriber::fmt()
+            .with_writer(Lines(Arc::clone(&log.0)))
+            .with_ansi(colours);
         // rmcp logs every message.
-        let shown = Targets::new().with_default(Level::INFO).with_target("rmcp", Level::WARN);
+        let shown = Targets::new()
+            .with_default(Level::INFO)
+            .with_target("rmcp", Level::WARN);
         // Fails only if a subscriber is set already, which does as well.
         logging.finish().with(shown).try_init().ok();
         log
@@ -97,7 +107,10 @@ impl Shared {
     fn write_until_ended(&self) {
         loop {
             let idle = |buffer: &mut LogBuffer| buffer.lines.is_empty() && !buffer.ended;
-            let buffer = self.changed.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
+            let buffer = self
+                .changed
+                .wait_while(self.lock(), idle)
+                .unwrap_or_else(PoisonError::into_inner);
             let ended = buffer.ended;
             drop(buffer);
             if ended {
@@ -138,11 +151,19 @@ impl<'a> MakeWriter<'a> for Lines {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Line<'a> {
-        Line { shared: &self.0, urgent: true, ours: true }
+        Line {
+            shared: &self.0,
+            urgent: true,
+            ours: true,
+        }
     }
 
     fn make_writer_for(&'a self, about: &Metadata<'_>) -> Line<'a> {
-        Line { shared: &self.0, urgent: *about.level() <= Level::WARN, ours: about.target().starts_with("tokendeck") }
+        Line {
+            shared: &self.0,
+            urgent: *about.level() <= Level::WARN,
+            ours: about.target().starts_with("tokendeck"),
+        }
     }
 }
 

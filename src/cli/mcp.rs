@@ -30,20 +30,32 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
     let _log = Log::to_stderr();
     let program = Program::open_with_data(&args.location.location())?;
     if stdin().is_terminal() {
-        say("waiting for a Model Context Protocol client on stdin; usually the client starts this command itself. Press Ctrl-C to stop");
+        say(
+            "waiting for a Model Context Protocol client on stdin; usually the client starts this command itself. Press Ctrl-C to stop",
+        );
     }
     // The client needs no key, so none is read or generated.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
     // Without a state folder there are neither alerts nor jobs.
-    let jobs = program.jobs().map_err(|reason| tracing::warn!("{reason}")).ok();
+    let jobs = program
+        .jobs()
+        .map_err(|reason| tracing::warn!("{reason}"))
+        .ok();
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Bad(format!("cannot start the server: {}", plain_reason(&error))))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| {
+        Failure::Bad(format!("cannot start the server: {}", plain_reason(&error)))
+    })?;
     let deck = Arc::clone(&program.deck);
     let outcome = runtime.block_on(async {
         let events = deck.listen();
         deck.load_in_background();
-        program.watch().unwrap_or_else(|reason| tracing::warn!("{reason}"));
+        program
+            .watch()
+            .unwrap_or_else(|reason| tracing::warn!("{reason}"));
         tokio::select! {
             served = api::mcp::serve_stdio(api) => served.map_err(Failure::Bad),
             reason = first_load_failed(events, &deck) => Err(no_dataset(&deck.folder(), &reason)),

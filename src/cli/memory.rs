@@ -20,7 +20,12 @@ pub(super) struct StateFolder {
 
 impl StateFolder {
     pub(super) fn open(folder: PathBuf) -> Self {
-        Self { session: session::open(&folder), watchlist: Watchlist::open(&folder), annotations: AnnotationFile::open(&folder), folder }
+        Self {
+            session: session::open(&folder),
+            watchlist: Watchlist::open(&folder),
+            annotations: AnnotationFile::open(&folder),
+            folder,
+        }
     }
 }
 
@@ -46,7 +51,9 @@ impl Memory for StateFolder {
     }
 
     fn keep_session(&mut self, session: &Value) -> Result<(), String> {
-        let Some(session) = session.as_object() else { return Ok(()) };
+        let Some(session) = session.as_object() else {
+            return Ok(());
+        };
         session::update(&self.session, session, &self.folder)?;
         self.session.clone_from(session);
         Ok(())

@@ -35,26 +35,47 @@ struct State {
 
 impl Meter {
     pub(super) fn new(verb: &'static str) -> Self {
-        Self { verb, is_terminal: stderr().is_terminal(), state: Mutex::new(State { last: Instant::now(), drawn: false }) }
+        Self {
+            verb,
+            is_terminal: stderr().is_terminal(),
+            state: Mutex::new(State {
+                last: Instant::now(),
+                drawn: false,
+            }),
+        }
     }
 
     pub(super) fn show(&self, table: &str, done: u64, total: u64) {
-        let Ok(mut state) = self.state.lock() else { return };
+        let Ok(mut state) = self.state.lock() else {
+            return;
+        };
         if !self.is_terminal || state.last.elapsed() < EVERY {
             return;
         }
-        let percent = done.min(total).saturating_mul(100).checked_div(total).map_or_else(String::new, |percent| format!(" {percent}%"));
+        let percent = done
+            .min(total)
+            .saturating_mul(100)
+            .checked_div(total)
+            .map_or_else(String::new, |percent| format!(" {percent}%"));
         state.draw(&format!("{} {table}{percent}", self.verb));
     }
 
     /// Runs `work`. Meanwhile calls `look` repeatedly, and once more at the end; and reports which sources have not responded yet.
-    pub(super) fn beside<T>(&self, wire: Option<&RemoteClient>, mut look: impl FnMut() + Send, work: impl FnOnce() -> T) -> T {
+    pub(super) fn beside<T>(
+        &self,
+        wire: Option<&RemoteClient>,
+        mut look: impl FnMut() + Send,
+        work: impl FnOnce() -> T,
+    ) -> T {
         let (done, mut waits) = (AtomicBool::new(false), Waits::default());
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Acquire) {
                     look();
-                    waits.tell(&wire.map(RemoteClient::pending_sources).unwrap_or_default(), self);
+                    waits.tell(
+                        &wire.map(RemoteClient::pending_sources).unwrap_or_default(),
+                        self,
+                    );
                     thread::sleep(LOOK);
                 }
                 look();
@@ -99,7 +120,11 @@ impl Waits {
         if waited < PATIENCE {
             return;
         }
-        let line = format!("waiting for `{}`: {} s so far", pending.join("`, `"), waited.as_secs());
+        let line = format!(
+            "waiting for `{}`: {} s so far",
+            pending.join("`, `"),
+            waited.as_secs()
+        );
         if !meter.is_terminal {
             if !std::mem::replace(&mut self.told, true) {
                 say(&line);
@@ -115,7 +140,11 @@ impl Waits {
 impl LoadProgress for Meter {
     fn fetching(&self, says: &str) {
         // On a line of its own.
-        if self.state.lock().is_ok_and(|mut state| std::mem::take(&mut state.drawn)) {
+        if self
+            .state
+            .lock()
+            .is_ok_and(|mut state| std::mem::take(&mut state.drawn))
+        {
             write!(stderr(), "\r\x1b[K").ok();
         }
         say(says);

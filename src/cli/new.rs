@@ -28,15 +28,32 @@ pub(super) struct NewArgs {
 }
 
 pub(super) fn run(args: &NewArgs) -> Outcome {
-    let location = LocationArgs { config: args.config.clone(), data: Some(args.dir.clone()), remote: false, as_of: None };
+    let location = LocationArgs {
+        config: args.config.clone(),
+        data: Some(args.dir.clone()),
+        remote: false,
+        as_of: None,
+    };
     let feed = Feed::open(&location)?;
-    if let Some(node) = args.node.as_ref().filter(|node| feed.wire.node_source(node).is_none()) {
+    if let Some(node) = args
+        .node
+        .as_ref()
+        .filter(|node| feed.wire.node_source(node).is_none())
+    {
         return Err(Failure::Bad(format!(
             "`{node}` is not a node; first add [sources.{node}] kind = \"node\", url = \"http://127.0.0.1:8545\", chain = \"eth\" to config.toml"
         )));
     }
-    create(&args.dir, &args.providers, &feed.providers, args.node.as_deref()).map_err(Failure::Bad)?;
+    create(
+        &args.dir,
+        &args.providers,
+        &feed.providers,
+        args.node.as_deref(),
+    )
+    .map_err(Failure::Bad)?;
     let shown = args.dir.display();
     let word = shell_word(&args.dir.to_string_lossy());
-    print(format!("created {shown}/dataset.toml; add a token with\n  tokendeck add ADDRESS --data {word}\n"))
+    print(format!(
+        "created {shown}/dataset.toml; add a token with\n  tokendeck add ADDRESS --data {word}\n"
+    ))
 }

@@ -61,11 +61,19 @@ fn in_words_of_commands(text: &str) -> String {
     let mut parts = text.split("GET /");
     let mut named = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let target = part.split([' ', ',', ';', ')']).next().unwrap_or_default().trim_end_matches(['.', ':']);
+        let target = part
+            .split([' ', ',', ';', ')'])
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches(['.', ':']);
         if named.ends_with('`') {
             named += &format!("GET /{part}");
         } else {
-            named += &format!("`tokendeck get {}`{}", shell_word(&format!("/{target}")), &part[target.len()..]);
+            named += &format!(
+                "`tokendeck get {}`{}",
+                shell_word(&format!("/{target}")),
+                &part[target.len()..]
+            );
         }
     }
     named
@@ -103,7 +111,9 @@ pub(super) fn print_line(text: &str) -> Outcome {
 /// Replaces control characters, invisible characters and those that change the writing direction, so that a text can neither control the
 /// terminal nor imitate another text.
 pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if steers_a_terminal(c) { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if steers_a_terminal(c) { '\u{fffd}' } else { c })
+        .collect()
 }
 
 fn steers_a_terminal(c: char) -> bool {
@@ -117,11 +127,26 @@ mod tests {
     #[test]
     fn advice_names_a_command_and_no_request() {
         for (text, expected) in [
-            ("Find tokens with GET /tokens?query=…", "Find tokens with `tokendeck get '/tokens?query=…'`"),
-            ("No job `x`. GET /deep-analysis/jobs lists all jobs.", "No job `x`. `tokendeck get /deep-analysis/jobs` lists all jobs."),
-            ("as in `x-data-generation` or GET /datasets.", "as in `x-data-generation` or `tokendeck get /datasets`."),
-            ("GET /coin:BTC/dexes lists the DEXes", "`tokendeck get /coin:BTC/dexes` lists the DEXes"),
-            ("no token has the symbol `GET /x`", "no token has the symbol `GET /x`"),
+            (
+                "Find tokens with GET /tokens?query=…",
+                "Find tokens with `tokendeck get '/tokens?query=…'`",
+            ),
+            (
+                "No job `x`. GET /deep-analysis/jobs lists all jobs.",
+                "No job `x`. `tokendeck get /deep-analysis/jobs` lists all jobs.",
+            ),
+            (
+                "as in `x-data-generation` or GET /datasets.",
+                "as in `x-data-generation` or `tokendeck get /datasets`.",
+            ),
+            (
+                "GET /coin:BTC/dexes lists the DEXes",
+                "`tokendeck get /coin:BTC/dexes` lists the DEXes",
+            ),
+            (
+                "no token has the symbol `GET /x`",
+                "no token has the symbol `GET /x`",
+            ),
             ("cannot read `a.csv`", "cannot read `a.csv`"),
         ] {
             assert_eq!(in_words_of_commands(text), expected);
@@ -134,7 +159,10 @@ mod tests {
             ("a\x1b[2Jb", "a\u{fffd}[2Jb"),
             ("a\nb\u{9b}", "a\u{fffd}b\u{fffd}"),
             ("\u{202e}é漢😀", "\u{fffd}é漢😀"),
-            ("U\u{200b}NI\u{ad}\u{feff}\u{2066}\u{2028}", "U\u{fffd}NI\u{fffd}\u{fffd}\u{fffd}\u{fffd}"),
+            (
+                "U\u{200b}NI\u{ad}\u{feff}\u{2066}\u{2028}",
+                "U\u{fffd}NI\u{fffd}\u{fffd}\u{fffd}\u{fffd}",
+            ),
             ("عربي e\u{301}❤\u{fe0f}", "عربي e\u{301}❤\u{fe0f}"),
         ] {
             assert_eq!(printable(text), shown);

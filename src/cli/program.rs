@@ -54,8 +54,16 @@ impl Program {
         if let Some(state) = &state {
             private_files::clean(state);
         }
-        let watchlist = state.map(|state| Arc::new(move || watchlist::addresses(&state)) as Arc<dyn Fn() -> Vec<Address> + Send + Sync>);
-        let mut options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), as_of: location.as_of, ..config.deck_options() };
+        let watchlist = state.map(|state| {
+            Arc::new(move || watchlist::addresses(&state))
+                as Arc<dyn Fn() -> Vec<Address> + Send + Sync>
+        });
+        let mut options = DeckOptions {
+            cache: cache(&config),
+            wire: Some(wire(&config)),
+            as_of: location.as_of,
+            ..config.deck_options()
+        };
         options.feed.watchlist = watchlist;
         options.feed.own_providers = own_providers(&config);
         let deck = QueryService::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
@@ -66,7 +74,10 @@ impl Program {
     /// user's consent.
     pub(super) fn open_with_data(location: &LocationArgs) -> Result<Self, Failure> {
         let program = Self::open(location)?;
-        require_data(&program.config.datasets.dir, program.deck.options().wire.as_ref())?;
+        require_data(
+            &program.config.datasets.dir,
+            program.deck.options().wire.as_ref(),
+        )?;
         Ok(program)
     }
 
@@ -82,7 +93,13 @@ impl Program {
         let meter = Meter::new("loading");
         let mut events = self.deck.listen();
         let look = || {
-            for (table, read, total) in self.deck.load_state().tables.iter().filter(|(_, read, total)| read < total) {
+            for (table, read, total) in self
+                .deck
+                .load_state()
+                .tables
+                .iter()
+                .filter(|(_, read, total)| read < total)
+            {
                 meter.show(table, *read, *total);
             }
             while let Ok(event) = events.try_recv() {
@@ -92,11 +109,13 @@ impl Program {
             }
         };
         let outcome = meter.beside(self.wire(), look, || self.deck.load());
-        outcome.map(drop).map_err(|reason| match self.deck.options().as_of {
-            // There are data, and the reason is why there were none then.
-            Some(_) => Failure::Bad(reason),
-            None => no_dataset(&self.deck.folder(), &reason),
-        })
+        outcome
+            .map(drop)
+            .map_err(|reason| match self.deck.options().as_of {
+                // There are data, and the reason is why there were none then.
+                Some(_) => Failure::Bad(reason),
+                None => no_dataset(&self.deck.folder(), &reason),
+            })
     }
 
     /// The client for remote sources, if there is one.
@@ -106,7 +125,11 @@ impl Program {
 
     /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program continues without watching.
     pub(super) fn watch(&self) -> Result<(), String> {
-        if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
+        if self.config.datasets.watch {
+            self.deck.watch()
+        } else {
+            Ok(())
+        }
     }
 
     /// Names the tables without history, which show current values in point-in-time mode.
@@ -127,7 +150,11 @@ impl Program {
 
     /// Opens the job store without running anything. Errors: as for `jobs`.
     pub(super) fn jobs_to_read(&self) -> Result<Arc<Jobs>, String> {
-        Jobs::open_to_read(&Dirs::find()?.state, Arc::clone(&self.deck), job_options(&self.config))
+        Jobs::open_to_read(
+            &Dirs::find()?.state,
+            Arc::clone(&self.deck),
+            job_options(&self.config),
+        )
     }
 
     /// The API over the query service, for a server that listens on `address`.
@@ -157,7 +184,9 @@ pub(super) fn cache(config: &Config) -> CacheOptions {
 
 /// Folder of the user's own provider descriptions: the configuration's folder, or the default one.
 pub(super) fn own_providers(config: &Config) -> Option<PathBuf> {
-    config.folder().or_else(|| Dirs::find().ok().map(|dirs| dirs.config))
+    config
+        .folder()
+        .or_else(|| Dirs::find().ok().map(|dirs| dirs.config))
 }
 
 /// The client for remote files. Consent is stored in the user's state folder, if there is one.
@@ -172,11 +201,17 @@ pub(super) fn wire(config: &Config) -> Arc<RemoteClient> {
 /// Errors: the folder is missing, or the dataset names remote files without the user's consent.
 pub(super) fn require_data(folder: &Path, wire: Option<&Arc<RemoteClient>>) -> Result<(), Failure> {
     require_folder(folder)?;
-    let origins = wire.map(|wire| origins_to_agree(folder, wire)).unwrap_or_default();
+    let origins = wire
+        .map(|wire| origins_to_agree(folder, wire))
+        .unwrap_or_default();
     if origins.is_empty() {
         return Ok(());
     }
-    let origins = origins.iter().map(|origin| format!("`{origin}`")).collect::<Vec<_>>().join(", ");
+    let origins = origins
+        .iter()
+        .map(|origin| format!("`{origin}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
     Err(Failure::Bad(format!(
         "dataset `{}` needs data from {origins}; allow it once with --remote, or permanently in the dashboard or with remote.enabled = true \
          in config.toml",
@@ -188,7 +223,13 @@ pub(super) fn job_options(config: &Config) -> JobOptions {
     let jobs = &config.jobs;
     let (workers, queue) = (jobs.workers as usize, jobs.queue as usize);
     let alert_routes = config.alerts.routes();
-    JobOptions { workers, queue, keep_days: jobs.keep_days.into(), keep_count: jobs.keep_count.into(), alert_routes }
+    JobOptions {
+        workers,
+        queue,
+        keep_days: jobs.keep_days.into(),
+        keep_count: jobs.keep_count.into(),
+        alert_routes,
+    }
 }
 
 /// Opens this user's stored jobs without running any.
@@ -205,7 +246,10 @@ pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     if folder.exists() {
-        return Err(Failure::Bad(format!("`{}` is not a folder; pass a dataset folder with --data", folder.display())));
+        return Err(Failure::Bad(format!(
+            "`{}` is not a folder; pass a dataset folder with --data",
+            folder.display()
+        )));
     }
     Err(no_dataset(folder, "the folder does not exist"))
 }
@@ -216,7 +260,11 @@ pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     // The reason has its own remedies.
     if folder.is_dir() {
         let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-        let what = if is_empty { "no dataset in" } else { "cannot read the dataset in" };
+        let what = if is_empty {
+            "no dataset in"
+        } else {
+            "cannot read the dataset in"
+        };
         return Failure::Bad(format!("{what} `{shown}`: {reason}"));
     }
     Failure::Bad(format!(

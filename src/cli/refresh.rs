@@ -24,15 +24,25 @@ pub(super) fn run(args: &RefreshArgs) -> Outcome {
     let feed = Feed::open(&args.location)?;
     require_folder(&feed.folder)?;
     let manifest = feed.manifest()?;
-    let live: Vec<&str> = live_tables(&manifest).iter().map(|(schema, _)| schema.name).collect();
+    let live: Vec<&str> = live_tables(&manifest)
+        .iter()
+        .map(|(schema, _)| schema.name)
+        .collect();
     if live.is_empty() {
         return Err(Failure::Bad(format!(
             "`{}` has no live tables; set `provider` or `url` for a table in its dataset.toml, or create a live dataset with `tokendeck new`",
             feed.folder.display()
         )));
     }
-    if let Some(other) = args.tables.iter().find(|table| !live.contains(&table.as_str())) {
-        return Err(Failure::Bad(format!("`{other}` is not a live table; live tables: {}", live.join(", "))));
+    if let Some(other) = args
+        .tables
+        .iter()
+        .find(|table| !live.contains(&table.as_str()))
+    {
+        return Err(Failure::Bad(format!(
+            "`{other}` is not a live table; live tables: {}",
+            live.join(", ")
+        )));
     }
     let only: Vec<&str> = args.tables.iter().map(String::as_str).collect();
     feed.with(None, |context| {
@@ -47,11 +57,21 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
     let mut text = String::new();
     for table in &report.tables {
         let from: Vec<&str> = table.providers.iter().map(String::as_str).collect();
-        let from = if from.is_empty() { String::new() } else { format!(" from {}", from.join(", ")) };
-        let (rows, requests) = (plural(table.rows, "row", "rows"), plural(table.requests, "request", "requests"));
+        let from = if from.is_empty() {
+            String::new()
+        } else {
+            format!(" from {}", from.join(", "))
+        };
+        let (rows, requests) = (
+            plural(table.rows, "row", "rows"),
+            plural(table.requests, "request", "requests"),
+        );
         text.push_str(&format!("{}: {rows}{from}, {requests}\n", table.table));
         if !table.unknown.is_empty() {
-            text.push_str(&format!("  unknown to all providers: {}\n", plural(table.unknown.len() as u64, "token", "tokens")));
+            text.push_str(&format!(
+                "  unknown to all providers: {}\n",
+                plural(table.unknown.len() as u64, "token", "tokens")
+            ));
         }
         for note in &table.notes {
             text.push_str(&format!("  {note}\n"));

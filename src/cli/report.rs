@@ -45,20 +45,30 @@ struct ReportFile {
 
 fn out_file(text: &str) -> Result<ReportFile, String> {
     let ending = ending(text);
-    let form = DocumentForm::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
+    let form = DocumentForm::ALL
+        .iter()
+        .find(|form| ending.as_deref() == Some(form.word()));
     let form = form.ok_or("expected a file that ends in .html or .md")?;
-    Ok(ReportFile { file: PathBuf::from(text), form: *form })
+    Ok(ReportFile {
+        file: PathBuf::from(text),
+        form: *form,
+    })
 }
 
 fn png_file(text: &str) -> Result<PathBuf, String> {
     let is_png = ending(text).as_deref() == Some("png");
-    is_png.then(|| PathBuf::from(text)).ok_or_else(|| "expected a file that ends in .png".to_owned())
+    is_png
+        .then(|| PathBuf::from(text))
+        .ok_or_else(|| "expected a file that ends in .png".to_owned())
 }
 
 pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open_loaded(&args.location.location())?;
     let token = args.token.find(&program.deck)?;
-    let make = || document::of_token(&program.deck, token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail));
+    let make = || {
+        document::of_token(&program.deck, token, &Progress::default())
+            .map_err(|problem| Failure::Bad(problem.detail))
+    };
     let mut document = make()?;
     if program.deck.wait_for_kept_records() {
         document = make()?;
@@ -79,8 +89,13 @@ pub(super) fn run(args: &ReportArgs) -> Outcome {
 
 fn write(file: &Path, bytes: &[u8], title: &str) -> Outcome {
     let name = file.display();
-    write_whole(file, bytes).map_err(|error| Failure::Bad(format!("cannot write `{name}`: {}", plain_reason(&error))))?;
-    print_line(&format!("{title}: {name}, {}", format::bytes(bytes.len() as u64)))
+    write_whole(file, bytes).map_err(|error| {
+        Failure::Bad(format!("cannot write `{name}`: {}", plain_reason(&error)))
+    })?;
+    print_line(&format!(
+        "{title}: {name}, {}",
+        format::bytes(bytes.len() as u64)
+    ))
 }
 
 #[cfg(test)]
@@ -89,8 +104,14 @@ mod tests {
 
     #[test]
     fn the_file_ending_decides_the_format() {
-        assert_eq!(out_file("a/b.HTML").map(|out| out.form), Ok(DocumentForm::Html));
-        assert_eq!(out_file("b.md").map(|out| out.form), Ok(DocumentForm::Markdown));
+        assert_eq!(
+            out_file("a/b.HTML").map(|out| out.form),
+            Ok(DocumentForm::Html)
+        );
+        assert_eq!(
+            out_file("b.md").map(|out| out.form),
+            Ok(DocumentForm::Markdown)
+        );
         assert!(png_file("a.PNG").is_ok() && png_file("a.svg").is_err());
         assert!(out_file("b.pdf").is_err() && out_file("html").is_err());
     }

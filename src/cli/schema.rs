@@ -64,7 +64,11 @@ fn unknown(name: &str) -> Failure {
 fn overview() -> String {
     let row = |table: &TableSchema| {
         let required: Vec<&str> = table.required().map(|column| column.name).collect();
-        vec![table.name.to_owned(), table.meaning.to_owned(), required.join(", ")]
+        vec![
+            table.name.to_owned(),
+            table.meaning.to_owned(),
+            required.join(", "),
+        ]
     };
     let rows: Vec<Vec<String>> = TABLES.iter().map(row).collect();
     aligned_to_the_end(&["table", "meaning", "required columns"], &rows)
@@ -77,9 +81,17 @@ fn chains(json: bool) -> String {
         let row = |row: &ChainRow| json!({ "chain": row.short_name, "id": row.id, "name": row.name, "aliases": row.aliases });
         return format!("{:#}\n", Value::Array(CHAINS.iter().map(row).collect()));
     }
-    let row = |row: &ChainRow| vec![row.short_name.to_owned(), row.id.to_string(), row.name.to_owned(), row.aliases.join(", ")];
+    let row = |row: &ChainRow| {
+        vec![
+            row.short_name.to_owned(),
+            row.id.to_string(),
+            row.name.to_owned(),
+            row.aliases.join(", "),
+        ]
+    };
     let rows: Vec<Vec<String>> = CHAINS.iter().map(row).collect();
-    aligned(&["chain", "id", "name", "aliases"], &rows) + "\nAny other chain name is accepted too, in lower case and without an id.\n"
+    aligned(&["chain", "id", "name", "aliases"], &rows)
+        + "\nAny other chain name is accepted too, in lower case and without an id.\n"
 }
 
 fn columns(table: &TableSchema) -> String {
@@ -87,12 +99,30 @@ fn columns(table: &TableSchema) -> String {
         .columns
         .iter()
         .map(|column| {
-            let cells = [column.name, column.kind.word(), need(column), column.meaning];
-            cells.map(str::to_owned).into_iter().chain([column.aliases.join(", ")]).collect()
+            let cells = [
+                column.name,
+                column.kind.word(),
+                need(column),
+                column.meaning,
+            ];
+            cells
+                .map(str::to_owned)
+                .into_iter()
+                .chain([column.aliases.join(", ")])
+                .collect()
         })
         .collect();
-    let key = if table.key.is_empty() { "none".to_owned() } else { table.key.join(", ") };
-    format!("{}: {}\nkey: {key}\n\n{}", table.name, table.meaning, aligned(&["column", "type", "required", "meaning", "aliases"], &rows))
+    let key = if table.key.is_empty() {
+        "none".to_owned()
+    } else {
+        table.key.join(", ")
+    };
+    format!(
+        "{}: {}\nkey: {key}\n\n{}",
+        table.name,
+        table.meaning,
+        aligned(&["column", "type", "required", "meaning", "aliases"], &rows)
+    )
 }
 
 fn need(column: &Column) -> &'static str {
@@ -123,7 +153,10 @@ fn template(tables: &[&TableSchema]) -> String {
             line.\ntitle = \"\"\nlicense = \"\"\nsynthetic = false\n",
     );
     text.push_str("\n# Keys of a table, or of one of its columns:\n");
-    for key in MAPPING_KEYS.iter().filter(|key| key.place != KeyPlace::Dataset) {
+    for key in MAPPING_KEYS
+        .iter()
+        .filter(|key| key.place != KeyPlace::Dataset)
+    {
         writeln!(text, "#   {}  -- {}", key.example, key.meaning).ok();
     }
     for table in tables {
@@ -135,7 +168,16 @@ fn template(tables: &[&TableSchema]) -> String {
         )
         .ok();
         for column in table.columns {
-            writeln!(text, "# {} = \"{}\"  # {}, {}: {}", column.name, column.name, column.kind.word(), need(column), column.meaning).ok();
+            writeln!(
+                text,
+                "# {} = \"{}\"  # {}, {}: {}",
+                column.name,
+                column.name,
+                column.kind.word(),
+                need(column),
+                column.meaning
+            )
+            .ok();
         }
     }
     text
@@ -148,12 +190,28 @@ mod tests {
     #[test]
     fn the_template_is_toml_with_and_without_its_comments() {
         let text = template(&TABLES.iter().collect::<Vec<_>>());
-        let to_fill = |line: &&str| !line.starts_with(' ') && (line.starts_with('[') || line.contains(" = "));
-        let filled: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).filter(to_fill).collect();
-        assert!(text.parse::<toml::Table>().is_ok_and(|table| table.len() == 3));
-        let filled: toml::Table = filled.join("\n").parse().expect("the lines to fill are TOML");
-        let tables = filled["tables"].as_table().expect("a section for each table");
+        let to_fill =
+            |line: &&str| !line.starts_with(' ') && (line.starts_with('[') || line.contains(" = "));
+        let filled: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(to_fill)
+            .collect();
+        assert!(
+            text.parse::<toml::Table>()
+                .is_ok_and(|table| table.len() == 3)
+        );
+        let filled: toml::Table = filled
+            .join("\n")
+            .parse()
+            .expect("the lines to fill are TOML");
+        let tables = filled["tables"]
+            .as_table()
+            .expect("a section for each table");
         assert_eq!(tables.len(), TABLES.len());
-        assert_eq!(tables["tokens"]["columns"].as_table().map(toml::Table::len), table("tokens").map(|table| table.columns.len()));
+        assert_eq!(
+            tables["tokens"]["columns"].as_table().map(toml::Table::len),
+            table("tokens").map(|table| table.columns.len())
+        );
     }
 }

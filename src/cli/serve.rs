@@ -29,7 +29,11 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) fn listen_address(text: &str) -> Result<String, String> {
-    if is_listen_address(text) { Ok(text.to_owned()) } else { Err("expected an address and port, such as 127.0.0.1:8787".to_owned()) }
+    if is_listen_address(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected an address and port, such as 127.0.0.1:8787".to_owned())
+    }
 }
 
 pub(super) fn run(args: &ServeArgs) -> Outcome {
@@ -38,8 +42,12 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
     let keys = open_keys(&program.config).map_err(Failure::Bad)?;
     let jobs = program.jobs().map_err(Failure::Bad)?;
     let listen = args.listen.as_ref().unwrap_or(&program.config.api.listen);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Bad(format!("cannot start the server: {}", plain_reason(&error))))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| {
+        Failure::Bad(format!("cannot start the server: {}", plain_reason(&error)))
+    })?;
     runtime.block_on(async {
         // Before the first line is printed, so that a signal right after it shuts the server down cleanly.
         let (signals, reload) = (StopSignals::new()?, ReloadSignal::new()?);
@@ -47,25 +55,33 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
         if let Some(reason) = keys.refused_on(address.ip()) {
             return Err(Failure::Bad(reason));
         }
-        keys.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
+        keys.warnings()
+            .iter()
+            .for_each(|warning| tracing::warn!("{warning}"));
         let api = program.api(keys, Some(jobs), address.ip());
         api.log.write_to(log.sink());
         let events = program.deck.listen();
         program.deck.load_in_background();
         program.deck.start_feed();
-        program.watch().unwrap_or_else(|reason| tracing::warn!("{reason}"));
+        program
+            .watch()
+            .unwrap_or_else(|reason| tracing::warn!("{reason}"));
         announce(address)?;
         let (sender, mut ending) = oneshot::channel();
         let deck = Arc::clone(&program.deck);
         api::serve(listener, api, async move {
-            sender.send(wait_for_end(signals, reload, events, &deck).await).ok();
+            sender
+                .send(wait_for_end(signals, reload, events, &deck).await)
+                .ok();
         })
         .await;
         match ending.try_recv() {
             Ok(Ending::Signal(0)) => Ok(()),
             Ok(Ending::Signal(code)) => Err(Failure::Signal(code)),
             Ok(Ending::NoData(reason)) => Err(no_dataset(&program.deck.folder(), &reason)),
-            Err(_) => Err(Failure::Bad(format!("server on {address} stopped unexpectedly"))),
+            Err(_) => Err(Failure::Bad(format!(
+                "server on {address} stopped unexpectedly"
+            ))),
         }
     })
 }
@@ -77,7 +93,9 @@ async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
             plain_reason(error)
         ))
     };
-    let listener = TcpListener::bind(listen).await.map_err(|error| refuse(&error))?;
+    let listener = TcpListener::bind(listen)
+        .await
+        .map_err(|error| refuse(&error))?;
     let address = listener.local_addr().map_err(|error| refuse(&error))?;
     Ok((listener, address))
 }
@@ -126,11 +144,17 @@ async fn reload_when_asked(mut reload: ReloadSignal, deck: &Arc<QueryService>) -
 }
 
 /// Completes if the first load fails, never after a successful one; logs later reloads.
-pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &QueryService) -> String {
+pub(super) async fn first_load_failed(
+    mut events: broadcast::Receiver<DeckEvent>,
+    deck: &QueryService,
+) -> String {
     loop {
         match events.recv().await {
             Ok(DeckEvent::Reloaded(generation)) => {
-                let missing = deck.snapshot().map(|snapshot| snapshot.dataset.importing.join(", ")).unwrap_or_default();
+                let missing = deck
+                    .snapshot()
+                    .map(|snapshot| snapshot.dataset.importing.join(", "))
+                    .unwrap_or_default();
                 if missing.is_empty() {
                     tracing::info!(generation, "data loaded");
                 } else {
@@ -138,11 +162,19 @@ pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>
                 }
             }
             Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
-            Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("reload failed; keeping the previous data: {reason}"),
+            Ok(DeckEvent::LoadFailed(reason)) => {
+                tracing::warn!("reload failed; keeping the previous data: {reason}")
+            }
             Ok(DeckEvent::Notice(text)) => tracing::info!("{text}"),
-            Ok(DeckEvent::FeedRefreshed { table, rows }) => tracing::info!(table, rows, "rows fetched"),
-            Ok(DeckEvent::FeedFailed { table, reason }) => tracing::warn!(table, "refresh failed; keeping the previous rows: {reason}"),
-            Ok(DeckEvent::RecordCounted(timeframe)) => tracing::info!(timeframe, "track record of all tokens computed"),
+            Ok(DeckEvent::FeedRefreshed { table, rows }) => {
+                tracing::info!(table, rows, "rows fetched")
+            }
+            Ok(DeckEvent::FeedFailed { table, reason }) => {
+                tracing::warn!(table, "refresh failed; keeping the previous rows: {reason}")
+            }
+            Ok(DeckEvent::RecordCounted(timeframe)) => {
+                tracing::info!(timeframe, "track record of all tokens computed")
+            }
             Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_) | DeckEvent::FeedRunning)
             | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,

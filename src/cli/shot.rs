@@ -68,9 +68,13 @@ struct PictureFile {
 }
 
 fn size(text: &str) -> Result<Size, String> {
-    let parsed = text.split_once(['x', 'X', '×']).and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    let parsed = text
+        .split_once(['x', 'X', '×'])
+        .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
     match parsed {
-        Some((columns, rows)) if WIDTHS.contains(&columns) && HEIGHTS.contains(&rows) => Ok(Size { columns, rows }),
+        Some((columns, rows)) if WIDTHS.contains(&columns) && HEIGHTS.contains(&rows) => {
+            Ok(Size { columns, rows })
+        }
         _ => Err(format!(
             "expected columns x rows, such as 140x42, from {}x{} to {}x{}",
             WIDTHS.start(),
@@ -89,17 +93,24 @@ fn out_file(text: &str) -> Result<PictureFile, String> {
         Some("ansi") => PictureFormat::Ansi,
         _ => return Err("expected a file that ends in .png, .svg, .txt or .ansi".to_owned()),
     };
-    Ok(PictureFile { file: PathBuf::from(text), format })
+    Ok(PictureFile {
+        file: PathBuf::from(text),
+        format,
+    })
 }
 
 /// The ending of a file's name, in lower case.
 pub(super) fn ending(file: &str) -> Option<String> {
-    Path::new(file).extension()?.to_str().map(str::to_ascii_lowercase)
+    Path::new(file)
+        .extension()?
+        .to_str()
+        .map(str::to_ascii_lowercase)
 }
 
 /// Parses a view's name.
 fn view() -> impl TypedValueParser<Value = ViewId> {
-    PossibleValuesParser::new(VIEWS.iter().map(|row| row.word)).try_map(|word| ViewId::parse(&word).ok_or("expected a view"))
+    PossibleValuesParser::new(VIEWS.iter().map(|row| row.word))
+        .try_map(|word| ViewId::parse(&word).ok_or("expected a view"))
 }
 
 pub(super) fn run(args: &ShotArgs) -> Outcome {
@@ -111,29 +122,56 @@ pub(super) fn run(args: &ShotArgs) -> Outcome {
     let look = appearance::for_picture(&program.config.terminal)?;
     program.load()?;
     let picture = draw(args, &program, look)?;
-    write_whole(&args.out.file, &picture)
-        .map_err(|error| Failure::Bad(format!("cannot write `{}`: {}", args.out.file.display(), plain_reason(&error))))
+    write_whole(&args.out.file, &picture).map_err(|error| {
+        Failure::Bad(format!(
+            "cannot write `{}`: {}",
+            args.out.file.display(),
+            plain_reason(&error)
+        ))
+    })
 }
 
 fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>, Failure> {
-    let token = args.token.as_ref().map(|token| token.find(&program.deck)).transpose()?;
+    let token = args
+        .token
+        .as_ref()
+        .map(|token| token.find(&program.deck))
+        .transpose()?;
     if let Some(token) = token {
-        let snapshot = program.deck.snapshot().map_err(|problem| Failure::Bad(problem.detail))?;
+        let snapshot = program
+            .deck
+            .snapshot()
+            .map_err(|problem| Failure::Bad(problem.detail))?;
         known_token(&snapshot, &token).map_err(|problem| Failure::Bad(problem.detail))?;
     }
     let theme = look.theme.clone();
     let (keymap, _) = Keymap::with(&program.config.keys);
     // Only the view that shows the job store opens it, as opening creates it. If it cannot be opened, the view says so.
-    let jobs = if args.view == ViewId::Jobs { program.jobs_to_read().ok() } else { None };
-    let setup = Setup { keymap, jobs, ..Setup::still(program.deck.clone(), look) };
-    let (buffer, mut app) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
-        app.allow_pictures(args.out.format == PictureFormat::Png);
-        if let Some(token) = token {
-            app.select(token);
-        }
-    });
+    let jobs = if args.view == ViewId::Jobs {
+        program.jobs_to_read().ok()
+    } else {
+        None
+    };
+    let setup = Setup {
+        keymap,
+        jobs,
+        ..Setup::still(program.deck.clone(), look)
+    };
+    let (buffer, mut app) = picture(
+        setup,
+        args.view,
+        (args.size.columns, args.size.rows),
+        |app| {
+            app.allow_pictures(args.out.format == PictureFormat::Png);
+            if let Some(token) = token {
+                app.select(token);
+            }
+        },
+    );
     Ok(match args.out.format {
-        PictureFormat::Png => render::png(&buffer, buffer.area, &theme, app.take_picture().as_ref()),
+        PictureFormat::Png => {
+            render::png(&buffer, buffer.area, &theme, app.take_picture().as_ref())
+        }
         PictureFormat::Svg => render::svg(&buffer, &theme).into_bytes(),
         PictureFormat::Text => render::text(&buffer).into_bytes(),
         PictureFormat::Ansi => render::ansi(&buffer).into_bytes(),
@@ -147,11 +185,21 @@ const CHART: (u16, u16) = (120, 36);
 pub(super) fn chart(program: &Program, token: Address) -> Result<Vec<u8>, Failure> {
     let look = appearance::for_picture(&program.config.terminal)?;
     let theme = look.theme.clone();
-    let (buffer, mut app) = picture(Setup::still(program.deck.clone(), look), ViewId::Chart, CHART, |app| {
-        app.allow_pictures(true);
-        app.select(token);
-    });
-    Ok(render::png(&buffer, chrome::body(buffer.area), &theme, app.take_picture().as_ref()))
+    let (buffer, mut app) = picture(
+        Setup::still(program.deck.clone(), look),
+        ViewId::Chart,
+        CHART,
+        |app| {
+            app.allow_pictures(true);
+            app.select(token);
+        },
+    );
+    Ok(render::png(
+        &buffer,
+        chrome::body(buffer.area),
+        &theme,
+        app.take_picture().as_ref(),
+    ))
 }
 
 #[cfg(test)]
@@ -160,11 +208,30 @@ mod tests {
 
     #[test]
     fn sizes_out_of_range_and_unknown_endings_are_refused() {
-        assert_eq!(size("140x42"), Ok(Size { columns: 140, rows: 42 }));
-        for bad in ["", "140", "59x42", "140x15", "401x42", "140x", "-1x42", "140x42x1", "99999999999x42"] {
+        assert_eq!(
+            size("140x42"),
+            Ok(Size {
+                columns: 140,
+                rows: 42
+            })
+        );
+        for bad in [
+            "",
+            "140",
+            "59x42",
+            "140x15",
+            "401x42",
+            "140x",
+            "-1x42",
+            "140x42x1",
+            "99999999999x42",
+        ] {
             assert!(size(bad).is_err(), "{bad}");
         }
-        assert_eq!(out_file("a/b.SVG").map(|picture| picture.format), Ok(PictureFormat::Svg));
+        assert_eq!(
+            out_file("a/b.SVG").map(|picture| picture.format),
+            Ok(PictureFormat::Svg)
+        );
         assert!(out_file("a.gif").is_err() && out_file("svg").is_err());
     }
 }

@@ -36,7 +36,11 @@ type Stops = (CtrlC, CtrlBreak, CtrlClose);
 
 #[cfg(unix)]
 fn stops() -> io::Result<Stops> {
-    Ok((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?))
+    Ok((
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::hangup())?,
+    ))
 }
 
 #[cfg(windows)]

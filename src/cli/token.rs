@@ -21,7 +21,9 @@ pub(super) fn token(text: &str) -> Result<TokenName, String> {
     }
     if !may_be_name(text) {
         let address = Kind::Address.expectation();
-        return Err(format!("expected {address}, a coin such as `coin:BTC`, or a unique symbol"));
+        return Err(format!(
+            "expected {address}, a coin such as `coin:BTC`, or a unique symbol"
+        ));
     }
     Ok(TokenName::Symbol(text.to_owned()))
 }
@@ -31,9 +33,10 @@ impl TokenName {
     pub(super) fn find(&self, deck: &QueryService) -> Result<Address, Failure> {
         match self {
             Self::Address(address) => Ok(*address),
-            Self::Symbol(symbol) => {
-                deck.snapshot().and_then(|snapshot| named_token(&snapshot, symbol)).map_err(|problem| Failure::Bad(problem.detail))
-            }
+            Self::Symbol(symbol) => deck
+                .snapshot()
+                .and_then(|snapshot| named_token(&snapshot, symbol))
+                .map_err(|problem| Failure::Bad(problem.detail)),
         }
     }
 
@@ -55,7 +58,10 @@ mod tests {
         for symbol in ["UNI", "1INCH", "usd coin"] {
             assert_eq!(token(symbol), Ok(TokenName::Symbol(symbol.to_owned())));
         }
-        assert_eq!(token("coin:btc"), Ok(TokenName::Address(Address::coin("BTC"))));
+        assert_eq!(
+            token("coin:btc"),
+            Ok(TokenName::Address(Address::coin("BTC")))
+        );
         for wrong in ["0x12", "0X", "coin:", " ", ""] {
             assert!(token(wrong).is_err(), "{wrong}");
         }

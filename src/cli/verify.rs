@@ -33,29 +33,56 @@ pub(super) struct VerifyArgs {
 pub(super) fn run(args: &VerifyArgs) -> Outcome {
     let shown = args.report.display().to_string();
     let ending = ending(&shown);
-    let form = DocumentForm::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
-    let form = form.ok_or_else(|| Failure::Usage(format!("`{shown}` is not a report; expected .html or .md")))?;
-    let text =
-        read_text(&args.report, REPORT_MAX).map_err(|error| Failure::Bad(format!("cannot read `{shown}`: {}", plain_reason(&error))))?;
-    let refused = || Failure::Bad(format!("`{shown}` does not record its inputs; create it again with `tokendeck report`"));
+    let form = DocumentForm::ALL
+        .iter()
+        .find(|form| ending.as_deref() == Some(form.word()));
+    let form = form.ok_or_else(|| {
+        Failure::Usage(format!("`{shown}` is not a report; expected .html or .md"))
+    })?;
+    let text = read_text(&args.report, REPORT_MAX).map_err(|error| {
+        Failure::Bad(format!("cannot read `{shown}`: {}", plain_reason(&error)))
+    })?;
+    let refused = || {
+        Failure::Bad(format!(
+            "`{shown}` does not record its inputs; create it again with `tokendeck report`"
+        ))
+    };
     let made = Provenance::read(&text).ok_or_else(refused)?;
     let address = Address::asked(&made.token).ok_or_else(refused)?;
-    let location = LocationArgs { as_of: made.as_of(), ..args.location.clone() };
-    let lacking = |reason: String| Failure::Bad(format!("cannot verify `{shown}`, which needs {}: {reason}", made.needs()));
+    let location = LocationArgs {
+        as_of: made.as_of(),
+        ..args.location.clone()
+    };
+    let lacking = |reason: String| {
+        Failure::Bad(format!(
+            "cannot verify `{shown}`, which needs {}: {reason}",
+            made.needs()
+        ))
+    };
     let program = Program::open_loaded(&location).map_err(|failure| match failure {
         Failure::Bad(reason) | Failure::Usage(reason) => lacking(reason),
         other => other,
     })?;
-    let make = || document::of_token(&program.deck, address, &Progress::default()).map_err(|problem| lacking(problem.detail));
+    let make = || {
+        document::of_token(&program.deck, address, &Progress::default())
+            .map_err(|problem| lacking(problem.detail))
+    };
     let mut again = make()?;
     if program.deck.wait_for_kept_records() {
         again = make()?;
     }
     let now = again.write(*form);
-    let changes = again.provenance.as_ref().map(|now| made.changes(now)).unwrap_or_default();
+    let changes = again
+        .provenance
+        .as_ref()
+        .map(|now| made.changes(now))
+        .unwrap_or_default();
     let lines = differing_lines(figures_of(&text), figures_of(&now));
     if changes.is_empty() && lines.is_empty() {
-        return print_line(&format!("{shown}: identical, recomputed from {}", made.needs()));
+        return print_line(&format!(
+            "{shown}: identical, recomputed from {}",
+            made.needs()
+        ));
     }
     print_line(&format!("{shown}: differs from the current result"))?;
     for line in changes.into_iter().chain(lines) {

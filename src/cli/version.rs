@@ -10,19 +10,41 @@ const COMMIT: Option<&str> = option_env!("TOKENDECK_COMMIT");
 
 pub(super) fn run(is_verbose: bool) -> Outcome {
     print_line(concat!("tokendeck ", env!("CARGO_PKG_VERSION")))?;
-    if is_verbose { details().iter().try_for_each(|line| print_line(line)) } else { Ok(()) }
+    if is_verbose {
+        details().iter().try_for_each(|line| print_line(line))
+    } else {
+        Ok(())
+    }
 }
 
 fn details() -> Vec<String> {
     let columns: usize = TABLES.iter().map(|table| table.columns.len()).sum();
     let rows = [
-        ("commit", COMMIT.filter(|commit| !commit.is_empty()).unwrap_or("unknown (not a release build)").to_owned()),
-        ("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
+        (
+            "commit",
+            COMMIT
+                .filter(|commit| !commit.is_empty())
+                .unwrap_or("unknown (not a release build)")
+                .to_owned(),
+        ),
+        (
+            "system",
+            format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        ),
         ("features", "all (none are optional)".to_owned()),
-        ("dataset", format!("schema {}: {} tables, {columns} columns", schema_hash(), TABLES.len())),
+        (
+            "dataset",
+            format!(
+                "schema {}: {} tables, {columns} columns",
+                schema_hash(),
+                TABLES.len()
+            ),
+        ),
         ("cache", format!("version {CACHE_VERSION}")),
         ("jobs", format!("version {JOBS_VERSION}")),
         ("transfers", format!("version {TRANSFERS_VERSION}")),
     ];
-    rows.iter().map(|(name, text)| format!("{name:<10} {text}")).collect()
+    rows.iter()
+        .map(|(name, text)| format!("{name:<10} {text}"))
+        .collect()
 }

@@ -38,13 +38,34 @@ pub fn config_toml() -> String {
 pub fn settings_table() -> String {
     let mut text = String::from("| setting | default | meaning |\n|---|---|---|\n");
     for row in SETTINGS {
-        writeln!(text, "| `{}.{}` | `{}` | {} |", row.section, row.key, row.default, row.meaning).ok();
+        writeln!(
+            text,
+            "| `{}.{}` | `{}` | {} |",
+            row.section, row.key, row.default, row.meaning
+        )
+        .ok();
     }
     for row in SOURCE_SETTINGS {
-        writeln!(text, "| `{}.NAME.{}` | | {} Expected: {}. |", sources::SECTION, row.key, row.says(), row.expected).ok();
+        writeln!(
+            text,
+            "| `{}.NAME.{}` | | {} Expected: {}. |",
+            sources::SECTION,
+            row.key,
+            row.says(),
+            row.expected
+        )
+        .ok();
     }
-    for section in SECTIONS.iter().filter(|section| section.name == KEYS_SECTION) {
-        writeln!(text, "| `{}.<action>` | | {} |", section.name, section.meaning).ok();
+    for section in SECTIONS
+        .iter()
+        .filter(|section| section.name == KEYS_SECTION)
+    {
+        writeln!(
+            text,
+            "| `{}.<action>` | | {} |",
+            section.name, section.meaning
+        )
+        .ok();
     }
     text
 }

@@ -80,9 +80,17 @@ impl ThemeChoice {
         if text.eq_ignore_ascii_case("auto") {
             return Some(Self::Auto);
         }
-        let named = Self::NAMES.into_iter().find(|name| text.eq_ignore_ascii_case(name));
-        let is_file = || Path::new(text).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-        named.map(Self::Named).or_else(|| is_file().then(|| Self::File(resolve_path(text, folder))))
+        let named = Self::NAMES
+            .into_iter()
+            .find(|name| text.eq_ignore_ascii_case(name));
+        let is_file = || {
+            Path::new(text)
+                .extension()
+                .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+        };
+        named
+            .map(Self::Named)
+            .or_else(|| is_file().then(|| Self::File(resolve_path(text, folder))))
     }
 }
 
@@ -101,29 +109,48 @@ impl SettingValue for bool {
 impl SettingValue for u32 {
     fn read(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let number = integer(value)?.try_into().ok()?;
-        matches!(expect, Expect::Whole(least, most) if (least..=most).contains(&number)).then_some(number)
+        matches!(expect, Expect::Whole(least, most) if (least..=most).contains(&number))
+            .then_some(number)
     }
 }
 
 impl SettingValue for f64 {
     fn read(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let number = number(value)?;
-        matches!(expect, Expect::Number(least, most) if (least..=most).contains(&number)).then_some(number)
+        matches!(expect, Expect::Number(least, most) if (least..=most).contains(&number))
+            .then_some(number)
     }
 }
 
 impl SettingValue for String {
     fn read(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let text = value.as_str()?;
-        let good = if expect == Expect::Member { AlertRoutes::is_text_member(text) } else { is_listen_address(text) };
+        let good = if expect == Expect::Member {
+            AlertRoutes::is_text_member(text)
+        } else {
+            is_listen_address(text)
+        };
         good.then(|| text.to_owned())
     }
 }
 
 impl SettingValue for Vec<String> {
     fn read(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
-        let good = if expect == Expect::Origins { is_origin } else { is_host };
-        value.as_array()?.iter().map(|item| item.get_ref().as_str().filter(|text| good(text)).map(str::to_owned)).collect()
+        let good = if expect == Expect::Origins {
+            is_origin
+        } else {
+            is_host
+        };
+        value
+            .as_array()?
+            .iter()
+            .map(|item| {
+                item.get_ref()
+                    .as_str()
+                    .filter(|text| good(text))
+                    .map(str::to_owned)
+            })
+            .collect()
     }
 }
 
@@ -152,27 +179,46 @@ impl SettingValue for Graphics {
 
 impl SettingValue for PathBuf {
     fn read(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
-        value.as_str().filter(|text| !text.is_empty() && !text.contains('\0')).map(|text| resolve_path(text, folder))
+        value
+            .as_str()
+            .filter(|text| !text.is_empty() && !text.contains('\0'))
+            .map(|text| resolve_path(text, folder))
     }
 }
 
 impl SettingValue for Option<PathBuf> {
     fn read(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self> {
-        if value.as_str() == Some("") { Some(None) } else { PathBuf::read(value, expect, folder).map(Some) }
+        if value.as_str() == Some("") {
+            Some(None)
+        } else {
+            PathBuf::read(value, expect, folder).map(Some)
+        }
     }
 }
 
 impl SettingValue for Option<AlertCommand> {
     fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
-        let words: Vec<String> = value.as_array()?.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<_>>()?;
-        if words.is_empty() { Some(None) } else { AlertCommand::parse(&words).map(Some) }
+        let words: Vec<String> = value
+            .as_array()?
+            .iter()
+            .map(|item| item.get_ref().as_str().map(str::to_owned))
+            .collect::<Option<_>>()?;
+        if words.is_empty() {
+            Some(None)
+        } else {
+            AlertCommand::parse(&words).map(Some)
+        }
     }
 }
 
 impl SettingValue for Option<WebhookUrl> {
     fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
         let text = value.as_str()?;
-        if text.is_empty() { Some(None) } else { WebhookUrl::parse(text).map(Some) }
+        if text.is_empty() {
+            Some(None)
+        } else {
+            WebhookUrl::parse(text).map(Some)
+        }
     }
 }
 
@@ -189,16 +235,25 @@ pub(crate) fn is_listen_address(text: &str) -> bool {
     if text.parse::<std::net::SocketAddr>().is_ok() {
         return true;
     }
-    text.rsplit_once(':').is_some_and(|(host, port)| is_host(host) && !host.contains(':') && port.parse::<u16>().is_ok())
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        is_host(host) && !host.contains(':') && port.parse::<u16>().is_ok()
+    })
 }
 
 fn is_host(text: &str) -> bool {
-    let name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-    !text.is_empty() && text.len() <= 253 && (name(text) || text.parse::<std::net::Ipv6Addr>().is_ok())
+    let name = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+    };
+    !text.is_empty()
+        && text.len() <= 253
+        && (name(text) || text.parse::<std::net::Ipv6Addr>().is_ok())
 }
 
 /// Whether the text is an origin: scheme and host, perhaps a port, no path.
 fn is_origin(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|host| is_host(host) || is_listen_address(host))
 }

@@ -18,8 +18,16 @@ use wire::{
 pub(crate) const SECTION: &str = "sources";
 
 /// Wrong names under which users put credentials into a source.
-const SECRETS: [&str; 8] =
-    ["key", "secret", "password", "token", "access_key_id", "secret_access_key", "aws_access_key_id", "aws_secret_access_key"];
+const SECRETS: [&str; 8] = [
+    "key",
+    "secret",
+    "password",
+    "token",
+    "access_key_id",
+    "secret_access_key",
+    "aws_access_key_id",
+    "aws_secret_access_key",
+];
 
 /// One setting of a source with its documentation.
 #[derive(Debug, Clone, Copy)]
@@ -38,15 +46,28 @@ pub struct SourceRow {
 impl SourceRow {
     /// Its meaning, and the kinds of sources that have it.
     pub fn says(&self) -> String {
-        if self.of.is_empty() { self.meaning.to_owned() } else { format!("For {}: {}", words(self.of), self.meaning) }
+        if self.of.is_empty() {
+            self.meaning.to_owned()
+        } else {
+            format!("For {}: {}", words(self.of), self.meaning)
+        }
     }
 }
 
 /// `node`, or `https, node and provider`.
 fn words(kinds: &[SourceKind]) -> String {
-    let word = |kind: &SourceKind| SourceKind::WORDS.iter().find(|(_, known)| known == kind).map_or("", |(word, _)| *word);
+    let word = |kind: &SourceKind| {
+        SourceKind::WORDS
+            .iter()
+            .find(|(_, known)| known == kind)
+            .map_or("", |(word, _)| *word)
+    };
     match kinds.split_last() {
-        Some((last, before @ [_, ..])) => format!("{} and {}", before.iter().map(word).collect::<Vec<_>>().join(", "), word(last)),
+        Some((last, before @ [_, ..])) => format!(
+            "{} and {}",
+            before.iter().map(word).collect::<Vec<_>>().join(", "),
+            word(last)
+        ),
         _ => kinds.first().map_or("", word).to_owned(),
     }
 }
@@ -76,22 +97,33 @@ fn text(value: &DeValue<'_>) -> Option<String> {
 }
 
 fn names(value: &DeValue<'_>) -> Option<Vec<String>> {
-    value.as_array()?.iter().map(|item| text(item.get_ref()).filter(|name| !name.is_empty())).collect()
+    value
+        .as_array()?
+        .iter()
+        .map(|item| text(item.get_ref()).filter(|name| !name.is_empty()))
+        .collect()
 }
 
 fn kind(value: &DeValue<'_>) -> Option<SourceKind> {
     let word = value.as_str()?;
-    SourceKind::WORDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
+    SourceKind::WORDS
+        .iter()
+        .find(|(known, _)| *known == word)
+        .map(|(_, kind)| *kind)
 }
 
 /// The short name of a chain.
 fn chain(value: &DeValue<'_>) -> Option<String> {
-    let written = integer(value).map(|id| id.to_string()).or_else(|| text(value))?;
+    let written = integer(value)
+        .map(|id| id.to_string())
+        .or_else(|| text(value))?;
     Chain::parse(&written).map(|chain| chain.to_string())
 }
 
 fn whole<T: TryFrom<i64>>(value: &DeValue<'_>, least: i64, most: i64) -> Option<T> {
-    integer(value).filter(|number| (least..=most).contains(number)).and_then(|number| T::try_from(number).ok())
+    integer(value)
+        .filter(|number| (least..=most).contains(number))
+        .and_then(|number| T::try_from(number).ok())
 }
 
 /// All settings of a source.
@@ -122,9 +154,16 @@ pub const SOURCE_SETTINGS: &[SourceRow] = rows! {
 };
 
 /// Parses one source; returns it with its settings as written. Problems are added to `errors`.
-pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut Vec<TomlError>) -> (Source, Vec<GivenSetting>) {
+pub(super) fn read(
+    entry: &TomlEntry<'_>,
+    said: &[TomlEntry<'_>],
+    errors: &mut Vec<TomlError>,
+) -> (Source, Vec<GivenSetting>) {
     let name = entry.key;
-    let mut source = Source { name: name.to_owned(), ..Source::default() };
+    let mut source = Source {
+        name: name.to_owned(),
+        ..Source::default()
+    };
     let (before, mut given, mut wanted) = (errors.len(), Vec::new(), Vec::new());
     for entry in said {
         let key = entry.key;
@@ -134,29 +173,47 @@ pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut V
             continue;
         }
         if key == "verify" {
-            notify(format!("`{full}` no longer has an effect: tokendeck does not ask nodes for proofs. Remove the line."));
+            notify(format!(
+                "`{full}` no longer has an effect: tokendeck does not ask nodes for proofs. Remove the line."
+            ));
             continue;
         }
         let Some(row) = SOURCE_SETTINGS.iter().find(|row| row.key == key) else {
             let keys: Vec<&str> = SOURCE_SETTINGS.iter().map(|row| row.key).collect();
-            let meant = meant(key, keys.iter().copied()).map(|key| format!(": did you mean `{SECTION}.{name}.{key}`?"));
+            let meant = meant(key, keys.iter().copied())
+                .map(|key| format!(": did you mean `{SECTION}.{name}.{key}`?"));
             let known = || format!(": expected one of {}", keys.join(", "));
-            errors.push(entry.error(format!("unknown setting `{full}`{}", meant.unwrap_or_else(known))));
+            errors.push(entry.error(format!(
+                "unknown setting `{full}`{}",
+                meant.unwrap_or_else(known)
+            )));
             continue;
         };
         if (row.put)(&mut source, entry.value).is_none() {
-            errors.push(entry.error(format!("`{full}` is invalid: expected {}, as in {}", row.expected, row.example)));
+            errors.push(entry.error(format!(
+                "`{full}` is invalid: expected {}, as in {}",
+                row.expected, row.example
+            )));
         }
         if !row.of.is_empty() {
             wanted.push((row, entry));
         }
-        given.push(GivenSetting { section: SECTION, key: row.key, value: entry.written().to_owned(), line: entry.line() });
+        given.push(GivenSetting {
+            section: SECTION,
+            key: row.key,
+            value: entry.written().to_owned(),
+            line: entry.line(),
+        });
     }
     // Once `kind` is read, wherever it is in the section.
-    for (row, entry) in wanted.into_iter().filter(|(row, _)| !row.of.contains(&source.kind)) {
+    for (row, entry) in wanted
+        .into_iter()
+        .filter(|(row, _)| !row.of.contains(&source.kind))
+    {
         let (key, of, kind) = (row.key, words(row.of), words(&[source.kind]));
-        let reason =
-            format!("`{SECTION}.{name}.{key}` applies only to {of}, but the source's `kind` is {kind}; remove it or change `kind`");
+        let reason = format!(
+            "`{SECTION}.{name}.{key}` applies only to {of}, but the source's `kind` is {kind}; remove it or change `kind`"
+        );
         errors.push(entry.error(reason));
     }
     if let (true, Some(reason)) = (errors.len() == before, source.fault()) {

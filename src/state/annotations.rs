@@ -27,7 +27,10 @@ impl AnnotationFile {
             tracing::warn!("{reason}");
             Annotations::new()
         });
-        Self { folder: state_dir.to_owned(), annotations }
+        Self {
+            folder: state_dir.to_owned(),
+            annotations,
+        }
     }
 
     pub fn annotations(&self) -> &Annotations {
@@ -41,8 +44,12 @@ impl AnnotationFile {
             // A file that cannot be read is never written over.
             let mut annotations = read(&path)?;
             apply(&mut annotations, token, annotation)?;
-            let written: BTreeMap<String, &TokenAnnotations> = annotations.iter().map(|(token, kept)| (token.to_string(), kept)).collect();
-            let text = serde_json::to_vec_pretty(&written).map_err(|error| format!("cannot save the levels and notes: {error}"))?;
+            let written: BTreeMap<String, &TokenAnnotations> = annotations
+                .iter()
+                .map(|(token, kept)| (token.to_string(), kept))
+                .collect();
+            let text = serde_json::to_vec_pretty(&written)
+                .map_err(|error| format!("cannot save the levels and notes: {error}"))?;
             write_atomic(&path, &text)?;
             Ok(annotations)
         })?;
@@ -51,15 +58,22 @@ impl AnnotationFile {
 }
 
 fn read(path: &Path) -> Result<Annotations, String> {
-    let refused = |why: String| format!("cannot read the levels and notes in `{}`: {why}; repair the file or move it away", path.display());
+    let refused = |why: String| {
+        format!(
+            "cannot read the levels and notes in `{}`: {why}; repair the file or move it away",
+            path.display()
+        )
+    };
     let text = match read_whole_text(path, FILE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Annotations::new()),
         Err(error) => return Err(refused(error.to_string())),
     };
-    let written: BTreeMap<String, TokenAnnotations> = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+    let written: BTreeMap<String, TokenAnnotations> =
+        serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
     let by_token = written.into_iter().map(|(token, kept)| {
-        let address = Address::parse(&token).ok_or_else(|| refused(format!("`{token}` is not an address")))?;
+        let address = Address::parse(&token)
+            .ok_or_else(|| refused(format!("`{token}` is not an address")))?;
         Ok((address, kept))
     });
     by_token.collect()
@@ -74,16 +88,32 @@ mod tests {
     #[test]
     fn what_two_programs_set_down_is_kept_of_both_and_a_broken_file_is_not_written_over() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (mut one, mut two) = (AnnotationFile::open(folder.path()), AnnotationFile::open(folder.path()));
+        let (mut one, mut two) = (
+            AnnotationFile::open(folder.path()),
+            AnnotationFile::open(folder.path()),
+        );
         let token = Address([7; 20]);
-        one.set(token, &Annotation::Level(UserLevel::new("entry", 7.5).expect("a level"))).expect("kept");
-        two.set(token, &Annotation::Note("watch the unlock".to_owned())).expect("kept");
+        one.set(
+            token,
+            &Annotation::Level(UserLevel::new("entry", 7.5).expect("a level")),
+        )
+        .expect("kept");
+        two.set(token, &Annotation::Note("watch the unlock".to_owned()))
+            .expect("kept");
         let again = AnnotationFile::open(folder.path());
         let kept = &again.annotations()[&token];
-        assert_eq!((kept.levels.len(), kept.note.as_str()), (1, "watch the unlock"));
+        assert_eq!(
+            (kept.levels.len(), kept.note.as_str()),
+            (1, "watch the unlock")
+        );
         std::fs::write(folder.path().join(FILE), "{").expect("written");
-        let problem = one.set(token, &Annotation::Note("new".to_owned())).expect_err("refused");
+        let problem = one
+            .set(token, &Annotation::Note("new".to_owned()))
+            .expect_err("refused");
         assert!(problem.contains("repair it or move it away"), "{problem}");
-        assert_eq!(std::fs::read_to_string(folder.path().join(FILE)).expect("the file"), "{");
+        assert_eq!(
+            std::fs::read_to_string(folder.path().join(FILE)).expect("the file"),
+            "{"
+        );
     }
 }

@@ -50,14 +50,31 @@ struct Agreement {
 impl Notes {
     /// Notes of a day whose budget counts as used.
     fn unknown(day: u64) -> Self {
-        Self { last: SpentOnDay { day, unknown: true, ..SpentOnDay::default() }, ..Self::default() }
+        Self {
+            last: SpentOnDay {
+                day,
+                unknown: true,
+                ..SpentOnDay::default()
+            },
+            ..Self::default()
+        }
     }
 
     /// With that day as the last.
     fn of(mut self, day: u64) -> Self {
         if self.last.day != day {
-            let known = self.days.iter().position(|known| known.day == day).map(|at| self.days.remove(at));
-            let before = std::mem::replace(&mut self.last, known.unwrap_or(SpentOnDay { day, ..SpentOnDay::default() }));
+            let known = self
+                .days
+                .iter()
+                .position(|known| known.day == day)
+                .map(|at| self.days.remove(at));
+            let before = std::mem::replace(
+                &mut self.last,
+                known.unwrap_or(SpentOnDay {
+                    day,
+                    ..SpentOnDay::default()
+                }),
+            );
             self.days.push(before);
             let over = self.days.len().saturating_sub(DAYS_MAX);
             self.days.drain(..over);
@@ -74,7 +91,9 @@ pub struct Remote {
 
 impl Remote {
     pub fn new(state_dir: &Path) -> Self {
-        Self { folder: state_dir.to_owned() }
+        Self {
+            folder: state_dir.to_owned(),
+        }
     }
 
     /// An unreadable file contains no consent, so the user has to agree again, and no budget.
@@ -119,16 +138,24 @@ impl Remote {
 }
 
 fn today() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs() / 86_400)
 }
 
 impl Ledger for Remote {
     fn agreed(&self, dataset: &Path, origin: &str) -> bool {
-        self.read().agreed.iter().any(|agreed| agreed.dataset == dataset && agreed.origin == origin)
+        self.read()
+            .agreed
+            .iter()
+            .any(|agreed| agreed.dataset == dataset && agreed.origin == origin)
     }
 
     fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
-        let agreement = Agreement { dataset: dataset.to_owned(), origin: origin.to_owned() };
+        let agreement = Agreement {
+            dataset: dataset.to_owned(),
+            origin: origin.to_owned(),
+        };
         self.change(|notes| {
             if !notes.agreed.contains(&agreement) {
                 notes.agreed.push(agreement);
@@ -145,7 +172,11 @@ impl Ledger for Remote {
 
     fn requests(&self, provider: &str) -> u64 {
         let today = self.read().of(today()).last;
-        if today.unknown { u64::MAX } else { today.requests.get(provider).copied().unwrap_or_default() }
+        if today.unknown {
+            u64::MAX
+        } else {
+            today.requests.get(provider).copied().unwrap_or_default()
+        }
     }
 
     fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) -> bool {
@@ -180,15 +211,27 @@ mod tests {
         let requests = |count| BTreeMap::from([("kraken".to_owned(), count)]);
         first.spend(5, &requests(2));
         second.spend(7, &requests(1));
-        assert_eq!((first.requests("kraken"), first.requests("binance")), (3, 0));
+        assert_eq!(
+            (first.requests("kraken"), first.requests("binance")),
+            (3, 0)
+        );
         assert!(second.agreed(here, "s3://b") && !second.agreed(here, "s3://c"));
         assert_eq!((second.spent(), second.read().agreed.len()), (12, 1));
         first.change(|notes| notes.last.day -= 1).expect("kept");
         assert_eq!((second.spent(), second.requests("kraken")), (0, 0));
         // As after a clock that was a day ahead and was set back: the day before is remembered.
         first.spend(3, &requests(1));
-        first.change(|notes| *notes = std::mem::take(notes).of(today() - 1)).expect("kept");
-        assert_eq!((first.read().last.bytes, second.spent(), second.requests("kraken")), (12, 3, 1));
+        first
+            .change(|notes| *notes = std::mem::take(notes).of(today() - 1))
+            .expect("kept");
+        assert_eq!(
+            (
+                first.read().last.bytes,
+                second.spent(),
+                second.requests("kraken")
+            ),
+            (12, 3, 1)
+        );
     }
 
     #[test]
@@ -199,20 +242,49 @@ mod tests {
         remote.spend(5, &BTreeMap::new());
         let whole = std::fs::read_to_string(&path).expect("the file");
         std::fs::write(&path, format!("\u{feff}{whole}")).expect("written");
-        assert_eq!((remote.spent(), remote.agreed(Path::new("/here"), "s3://b")), (5, true), "a mark is no damage");
+        assert_eq!(
+            (remote.spent(), remote.agreed(Path::new("/here"), "s3://b")),
+            (5, true),
+            "a mark is no damage"
+        );
         // As an earlier version wrote it.
-        std::fs::write(&path, format!(r#"{{"agreed":[],"day":{},"bytes":7,"requests":{{"k":1}}}}"#, today())).expect("written");
+        std::fs::write(
+            &path,
+            format!(
+                r#"{{"agreed":[],"day":{},"bytes":7,"requests":{{"k":1}}}}"#,
+                today()
+            ),
+        )
+        .expect("written");
         assert_eq!((remote.spent(), remote.requests("k")), (7, 1));
         let cut = &whole[..whole.len() - 1];
         std::fs::write(&path, cut).expect("written");
-        assert_eq!((remote.spent(), remote.requests("k"), remote.agreed(Path::new("/here"), "s3://b")), (u64::MAX, u64::MAX, false));
-        assert_eq!(Remote::new(folder.path()).spent(), u64::MAX, "nor is it given to the next program");
+        assert_eq!(
+            (
+                remote.spent(),
+                remote.requests("k"),
+                remote.agreed(Path::new("/here"), "s3://b")
+            ),
+            (u64::MAX, u64::MAX, false)
+        );
+        assert_eq!(
+            Remote::new(folder.path()).spent(),
+            u64::MAX,
+            "nor is it given to the next program"
+        );
         assert!(remote.spend(1, &BTreeMap::new()) && remote.spent() == u64::MAX);
         let aside = std::fs::read_dir(folder.path())
             .expect("the folder")
             .flatten()
-            .find(|file| file.file_name().to_string_lossy().contains("remote.json.damaged-"));
-        assert_eq!(std::fs::read_to_string(aside.expect("kept aside").path()).expect("text"), cut);
+            .find(|file| {
+                file.file_name()
+                    .to_string_lossy()
+                    .contains("remote.json.damaged-")
+            });
+        assert_eq!(
+            std::fs::read_to_string(aside.expect("kept aside").path()).expect("text"),
+            cut
+        );
         remote.change(|notes| notes.last.day -= 1).expect("kept");
         assert_eq!(remote.spent(), 0, "another day");
     }

@@ -19,18 +19,25 @@ pub fn open(state_dir: &Path) -> Map<String, Value> {
 
 fn read(state_dir: &Path) -> Result<Map<String, Value>, String> {
     let parsed = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
-    Ok(match read_state(&state_dir.join(FILE), FILE_BYTES_MAX, parsed)? {
-        KeptState::Read(session) => session,
-        KeptState::Missing | KeptState::SetAside(_) => Map::new(),
-    })
+    Ok(
+        match read_state(&state_dir.join(FILE), FILE_BYTES_MAX, parsed)? {
+            KeptState::Read(session) => session,
+            KeptState::Missing | KeptState::SetAside(_) => Map::new(),
+        },
+    )
 }
 
 /// Saves the changes from `before` to `session`. Fields that another process changed meanwhile, or that a newer version wrote, are preserved.
-pub fn update(before: &Map<String, Value>, session: &Map<String, Value>, state_dir: &Path) -> Result<(), String> {
+pub fn update(
+    before: &Map<String, Value>,
+    session: &Map<String, Value>,
+    state_dir: &Path,
+) -> Result<(), String> {
     exclusively(state_dir, || {
         let mut kept = read(state_dir)?;
         merge(before, session, &mut kept);
-        let text = serde_json::to_vec_pretty(&kept).map_err(|error| format!("cannot save the session: {error}"))?;
+        let text = serde_json::to_vec_pretty(&kept)
+            .map_err(|error| format!("cannot save the session: {error}"))?;
         if text.len() as u64 > FILE_BYTES_MAX {
             return Err(format!(
                 "cannot save the session: its size of {} bytes exceeds the limit of {FILE_BYTES_MAX}; delete saved plans",
@@ -52,7 +59,11 @@ fn merge(before: &Map<String, Value>, after: &Map<String, Value>, kept: &mut Map
             continue;
         }
         match (value, kept.get_mut(name)) {
-            (Value::Object(value), Some(Value::Object(kept))) => merge(old.and_then(Value::as_object).unwrap_or(&Map::new()), value, kept),
+            (Value::Object(value), Some(Value::Object(kept))) => merge(
+                old.and_then(Value::as_object).unwrap_or(&Map::new()),
+                value,
+                kept,
+            ),
             _ => drop(kept.insert(name.clone(), value.clone())),
         }
     }
@@ -68,17 +79,28 @@ mod tests {
     fn what_two_programs_change_is_kept_of_both() {
         let folder = tempfile::tempdir().expect("a folder");
         let object = |value: Value| value.as_object().cloned().expect("an object");
-        let start = object(json!({ "view": "tokens", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "a" } } }));
+        let start = object(
+            json!({ "view": "tokens", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "a" } } }),
+        );
         update(&Map::new(), &start, folder.path()).expect("saved");
-        let one = object(json!({ "view": "tokens", "views": { "yield": { "plans": [1, 2] }, "tokens": { "filter": "a" } } }));
-        let two = object(json!({ "view": "chart", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "b" }, "growth": 3 } }));
+        let one = object(
+            json!({ "view": "tokens", "views": { "yield": { "plans": [1, 2] }, "tokens": { "filter": "a" } } }),
+        );
+        let two = object(
+            json!({ "view": "chart", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "b" }, "growth": 3 } }),
+        );
         update(&start, &one, folder.path()).expect("saved");
         update(&start, &two, folder.path()).expect("saved");
         let both = json!({ "view": "chart", "views": { "yield": { "plans": [1, 2] }, "tokens": { "filter": "b" }, "growth": 3 } });
         assert_eq!(Value::Object(open(folder.path())), both);
         // What one program takes out is gone.
-        let without = object(json!({ "view": "chart", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "b" } } }));
+        let without = object(
+            json!({ "view": "chart", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "b" } } }),
+        );
         update(&two, &without, folder.path()).expect("saved");
-        assert_eq!(open(folder.path())["views"], json!({ "yield": { "plans": [1, 2] }, "tokens": { "filter": "b" } }));
+        assert_eq!(
+            open(folder.path())["views"],
+            json!({ "yield": { "plans": [1, 2] }, "tokens": { "filter": "b" } })
+        );
     }
 }

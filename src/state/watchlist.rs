@@ -25,7 +25,10 @@ impl Watchlist {
             tracing::warn!("{reason}");
             String::new()
         });
-        Self { folder: state_dir.to_owned(), tokens: tokens(&text) }
+        Self {
+            folder: state_dir.to_owned(),
+            tokens: tokens(&text),
+        }
     }
 
     /// Starred tokens, ordered by address.
@@ -38,7 +41,9 @@ impl Watchlist {
     pub fn toggle(&mut self, token: Address) -> Result<bool, String> {
         let starred = !self.tokens.contains(&token);
         if starred && self.tokens.len() >= TOKENS_MAX {
-            return Err(format!("the watchlist is full ({TOKENS_MAX} tokens); remove a token first"));
+            return Err(format!(
+                "the watchlist is full ({TOKENS_MAX} tokens); remove a token first"
+            ));
         }
         if starred {
             self.tokens.insert(token)
@@ -48,7 +53,11 @@ impl Watchlist {
         let kept = exclusively(&self.folder, || {
             let path = self.folder.join(FILE);
             // Stars set by another program are kept, as are lines that are no address: only the lines of this token change.
-            let mut text: String = read(&path)?.lines().filter(|line| address(line) != Some(token)).flat_map(|line| [line, "\n"]).collect();
+            let mut text: String = read(&path)?
+                .lines()
+                .filter(|line| address(line) != Some(token))
+                .flat_map(|line| [line, "\n"])
+                .collect();
             if starred {
                 text += &format!("{token}\n");
             }
@@ -66,10 +75,12 @@ pub fn addresses(state_dir: &Path) -> Vec<Address> {
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    Ok(match read_state(path, FILE_BYTES_MAX, |text| Ok(text.to_owned()))? {
-        KeptState::Read(text) => text,
-        KeptState::Missing | KeptState::SetAside(_) => String::new(),
-    })
+    Ok(
+        match read_state(path, FILE_BYTES_MAX, |text| Ok(text.to_owned()))? {
+            KeptState::Read(text) => text,
+            KeptState::Missing | KeptState::SetAside(_) => String::new(),
+        },
+    )
 }
 
 fn address(line: &str) -> Option<Address> {

@@ -15,13 +15,16 @@ pub(super) fn detect(bars: &Bars) -> Vec<Found> {
         close: bars.close.clone(),
         volume: bars.volume.clone(),
     };
-    let found = patterns(&candles.as_candles(), false).patterns.into_iter().map(|pattern| Found {
-        name: pattern.name.word(),
-        start: pattern.start_index,
-        end: pattern.end_index,
-        confidence: pattern.confidence,
-        completion: pattern.completion_percent,
-        movement: pattern.projected_movement,
-    });
+    let found = patterns(&candles.as_candles(), false)
+        .patterns
+        .into_iter()
+        .map(|pattern| Found {
+            name: pattern.name.word(),
+            start: pattern.start_index,
+            end: pattern.end_index,
+            confidence: pattern.confidence,
+            completion: pattern.completion_percent,
+            movement: pattern.projected_movement,
+        });
     found.collect()
 }

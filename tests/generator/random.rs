@@ -48,7 +48,8 @@ impl Random {
 
     /// Standard normal (Box & Muller 1958).
     pub fn normal(&mut self) -> f64 {
-        (-2.0 * self.between(f64::MIN_POSITIVE, 1.0).ln()).sqrt() * self.between(0.0, std::f64::consts::TAU).cos()
+        (-2.0 * self.between(f64::MIN_POSITIVE, 1.0).ln()).sqrt()
+            * self.between(0.0, std::f64::consts::TAU).cos()
     }
 
     pub fn exponential(&mut self) -> f64 {

@@ -15,14 +15,29 @@ pub(crate) const DAY: i64 = 24 * HOUR;
 
 /// The order of tables' columns.
 const COLUMNS: &[(&str, &str)] = &[
-    ("tokens", "token_address,symbol,name,chain,decimals,total_supply,holders,listed"),
-    ("transfers", "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index,status"),
+    (
+        "tokens",
+        "token_address,symbol,name,chain,decimals,total_supply,holders,listed",
+    ),
+    (
+        "transfers",
+        "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index,status",
+    ),
     ("holders", "token_address,holder_address,balance"),
-    ("contracts", "token_address,bytecode,creator,created_at,owner"),
+    (
+        "contracts",
+        "token_address,bytecode,creator,created_at,owner",
+    ),
     ("scams", "address,name,scam_type,bytecode,source"),
     ("labels", "address,label"),
-    ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h"),
-    ("pool_events", "pool,timestamp,block_number,kind,reserve0,reserve1,amount"),
+    (
+        "pools",
+        "address,dex_id,chain,token0,token1,liquidity,volume24h",
+    ),
+    (
+        "pool_events",
+        "pool,timestamp,block_number,kind,reserve0,reserve1,amount",
+    ),
     ("locks", "token_address,holder_address,amount,unlocks_at"),
     ("funding", "from_address,to_address,timestamp"),
 ];
@@ -87,7 +102,12 @@ impl Case {
         self.people += 1;
         let mut random = Random(self.number << 24 | self.people);
         // High bits set, so that no address counts as a burn address.
-        format!("0xa{:015x}{:016x}{:08x}", random.word() >> 4, self.number << 24 | self.people, 0x77)
+        format!(
+            "0xa{:015x}{:016x}{:08x}",
+            random.word() >> 4,
+            self.number << 24 | self.people,
+            0x77
+        )
     }
 
     /// A random amount, log-uniform over four powers of ten, as organic ones are.
@@ -105,9 +125,20 @@ impl Case {
 
     /// Appends a successful transfer of at most the sender's balance; blocks are 12 s.
     pub(crate) fn send(&mut self, time: i64, from: &str, to: &str, value: u128) -> u128 {
-        let value = if from == ZERO { value } else { value.min(self.balances.get(from).copied().unwrap_or_default()) };
+        let value = if from == ZERO {
+            value
+        } else {
+            value.min(self.balances.get(from).copied().unwrap_or_default())
+        };
         if value > 0 {
-            self.transfers.push((time, BLOCK + (time - START) / 12, from.into(), to.into(), value, true));
+            self.transfers.push((
+                time,
+                BLOCK + (time - START) / 12,
+                from.into(),
+                to.into(),
+                value,
+                true,
+            ));
             if from != ZERO {
                 *self.balances.entry(from.into()).or_default() -= value;
             }
@@ -122,18 +153,28 @@ impl Case {
         self.send(START, ZERO, &creator, SUPPLY);
         for holder in self.people(150) {
             let share = self.random.between(0.0015, 0.0048);
-            self.send(START + 24, &creator, &holder, (SUPPLY as f64 * share) as u128);
+            self.send(
+                START + 24,
+                &creator,
+                &holder,
+                (SUPPLY as f64 * share) as u128,
+            );
         }
         let left = self.balances[&creator];
         self.send(START + 60, &creator, &pool, left - SUPPLY / 100);
-        let row = format!("{pool},uniswap-v2,eth,{},0x00000000000000000000000000000000000000ee,100000,5000", self.token);
+        let row = format!(
+            "{pool},uniswap-v2,eth,{},0x00000000000000000000000000000000000000ee,100000,5000",
+            self.token
+        );
         self.row("pools", row);
     }
 
     /// Purchases, sales and gifts over some days, starting an hour after the launch at the earliest.
     pub(crate) fn trade(&mut self, count: usize, selling: f64, days: i64) {
         let traders = self.people((count / 3).clamp(12, 400));
-        let mut times: Vec<i64> = (0..count).map(|_| START + HOUR + (self.random.unit() * (days * DAY) as f64) as i64).collect();
+        let mut times: Vec<i64> = (0..count)
+            .map(|_| START + HOUR + (self.random.unit() * (days * DAY) as f64) as i64)
+            .collect();
         times.sort_unstable();
         let pool = self.pool.clone();
         for time in times {
@@ -155,7 +196,10 @@ impl Case {
 
     /// Appends an event of the pool with reserves (token, other).
     pub(crate) fn pool_event(&mut self, pool: &str, time: i64, kind: &str, token: f64, other: f64) {
-        let row = format!("{pool},{time},{},{kind},{token:.0},{other:.0},", BLOCK + (time - START) / 12);
+        let row = format!(
+            "{pool},{time},{},{kind},{token:.0},{other:.0},",
+            BLOCK + (time - START) / 12
+        );
         self.row("pool_events", row);
     }
 
@@ -166,16 +210,38 @@ impl Case {
     }
 
     fn finish(mut self, out: &mut BTreeMap<&'static str, String>) {
-        let mut put = |table: &'static str, row: &str| out.entry(table).or_default().extend([row, "\n"]);
+        let mut put =
+            |table: &'static str, row: &str| out.entry(table).or_default().extend([row, "\n"]);
         let token = &self.token;
-        let listed = self.listed.map_or_else(String::new, |listed| listed.to_string());
-        put("tokens", &format!("{token},{},{},{},6,{},,{listed}", self.symbol, self.name, self.chain, SUPPLY as f64 / UNIT));
+        let listed = self
+            .listed
+            .map_or_else(String::new, |listed| listed.to_string());
+        put(
+            "tokens",
+            &format!(
+                "{token},{},{},{},6,{},,{listed}",
+                self.symbol,
+                self.name,
+                self.chain,
+                SUPPLY as f64 / UNIT
+            ),
+        );
         self.transfers.sort_by_key(|transfer| transfer.0);
         for (i, (time, block, from, to, value, succeeded)) in self.transfers.iter().enumerate() {
             let hash = format!("0x{:032x}{:032x}", self.number, i);
-            put("transfers", &format!("{token},{time},{block},{hash},{from},{to},{value},0,{}", u8::from(*succeeded)));
+            put(
+                "transfers",
+                &format!(
+                    "{token},{time},{block},{hash},{from},{to},{value},0,{}",
+                    u8::from(*succeeded)
+                ),
+            );
         }
-        let balances = self.balances.iter().filter(|(who, _)| *who != ZERO).map(|(who, balance)| (who.clone(), *balance as f64 / UNIT));
+        let balances = self
+            .balances
+            .iter()
+            .filter(|(who, _)| *who != ZERO)
+            .map(|(who, balance)| (who.clone(), *balance as f64 / UNIT));
         for (who, balance) in self.holders.unwrap_or_else(|| balances.collect()) {
             put("holders", &format!("{token},{who},{balance}"));
         }
@@ -183,7 +249,13 @@ impl Case {
             put("holders", &format!("{},{who},{balance}", self.pool));
         }
         let bytecode = self.bytecode.as_deref().unwrap_or_default();
-        put("contracts", &format!("{token},{bytecode},{},{},{}", self.creator, self.created, self.owner));
+        put(
+            "contracts",
+            &format!(
+                "{token},{bytecode},{},{},{}",
+                self.creator, self.created, self.owner
+            ),
+        );
         for (table, row) in &self.rows {
             put(table, row);
         }
@@ -192,7 +264,10 @@ impl Case {
 
 /// Writes the cases as one dataset.
 pub(crate) fn write(cases: Vec<Case>, folder: &Path) {
-    let mut tables: BTreeMap<&'static str, String> = COLUMNS.iter().map(|(table, columns)| (*table, format!("{columns}\n"))).collect();
+    let mut tables: BTreeMap<&'static str, String> = COLUMNS
+        .iter()
+        .map(|(table, columns)| (*table, format!("{columns}\n")))
+        .collect();
     for case in cases {
         case.finish(&mut tables);
     }

@@ -2,7 +2,9 @@
 //! preferences. For tests and benches.
 #![allow(dead_code, unreachable_pub, reason = "each user takes a part of it")]
 
-use analysis::yields::{amounts, case::PlanPreferences, pools::Pools, risk::RiskLevel, wallet::WalletToken};
+use analysis::yields::{
+    amounts, case::PlanPreferences, pools::Pools, risk::RiskLevel, wallet::WalletToken,
+};
 use model::{
     address::Address,
     chain::Chain,
@@ -19,8 +21,24 @@ pub const WALLETS: [f64; 3] = [5e3, 1e6, 1e8];
 /// Four seeds for each combination: 144 instances.
 pub const SEEDS: [u64; 4] = [11, 23, 37, 59];
 
-const CHAINS: [(&str, f64); 6] = [("eth", 0.63), ("base", 0.004), ("arb1", 0.008), ("oeth", 0.002), ("bnb", 0.011), ("pol", 0.001)];
-const CATEGORIES: [&str; 8] = ["Lending", "Lending", "Lending", "Yield", "Dexs", "Liquid Staking", "RWA", "Vault"];
+const CHAINS: [(&str, f64); 6] = [
+    ("eth", 0.63),
+    ("base", 0.004),
+    ("arb1", 0.008),
+    ("oeth", 0.002),
+    ("bnb", 0.011),
+    ("pol", 0.001),
+];
+const CATEGORIES: [&str; 8] = [
+    "Lending",
+    "Lending",
+    "Lending",
+    "Yield",
+    "Dexs",
+    "Liquid Staking",
+    "RWA",
+    "Vault",
+];
 const DECIMALS: [u32; 4] = [18, 6, 8, 18];
 
 /// One problem.
@@ -34,7 +52,16 @@ pub struct Instance {
 
 impl Instance {
     pub fn pools(&self) -> Pools {
-        Pools::from_rows(&self.rows, |chain| self.gas.iter().find(|row| row.chain == *chain).and_then(GasRow::usd), |_| &[])
+        Pools::from_rows(
+            &self.rows,
+            |chain| {
+                self.gas
+                    .iter()
+                    .find(|row| row.chain == *chain)
+                    .and_then(GasRow::usd)
+            },
+            |_| &[],
+        )
     }
 
     /// Writes the problem as a dataset: tokens, yields and gas.
@@ -44,7 +71,11 @@ impl Instance {
         for holding in &self.holdings {
             let chain = holding.chain.as_ref().map_or("eth", Chain::as_str);
             let decimals = holding.decimals.unwrap_or_default();
-            tokens += &format!("{},T,Token,{chain},{decimals},{}\n", holding.address, number(holding.price));
+            tokens += &format!(
+                "{},T,Token,{chain},{decimals},{}\n",
+                holding.address,
+                number(holding.price)
+            );
         }
         let mut yields =
             "pool,protocol,chain,symbol,tokens,tvl,apy_base,apy_reward,apy,category,total_supply_usd,sigma,count,outlier\n".to_owned();
@@ -63,11 +94,15 @@ impl Instance {
                 row.category.as_deref().unwrap_or_default(),
                 number(row.total_supply_usd),
                 number(row.sigma),
-                row.count.map_or_else(String::new, |count| count.to_string()),
+                row.count
+                    .map_or_else(String::new, |count| count.to_string()),
                 row.outlier.unwrap_or_default()
             );
         }
-        let gas = CHAINS.iter().fold("chain,usd_per_100k_gas\n".to_owned(), |text, (chain, usd)| text + &format!("{chain},{usd}\n"));
+        let gas = CHAINS.iter().fold(
+            "chain,usd_per_100k_gas\n".to_owned(),
+            |text, (chain, usd)| text + &format!("{chain},{usd}\n"),
+        );
         for (name, text) in [("tokens", tokens), ("yields", yields), ("gas", gas)] {
             std::fs::write(folder.join(format!("{name}.csv")), text).expect("written");
         }
@@ -77,12 +112,20 @@ impl Instance {
 /// The 144 benchmark instances, each with (pools, tokens, wallet value).
 pub fn benchmark() -> impl Iterator<Item = ((usize, usize, f64), Instance)> {
     let mut count = 0;
-    let sizes =
-        POOLS.into_iter().flat_map(|pools| TOKENS.into_iter().flat_map(move |tokens| WALLETS.map(|wallet| (pools, tokens, wallet))));
-    sizes.flat_map(|size| SEEDS.map(|seed| (size, seed))).map(move |((pools, tokens, wallet), seed)| {
-        count += 1;
-        ((pools, tokens, wallet), instance(seed * 1_000_003 + count, pools, tokens, wallet))
-    })
+    let sizes = POOLS.into_iter().flat_map(|pools| {
+        TOKENS
+            .into_iter()
+            .flat_map(move |tokens| WALLETS.map(|wallet| (pools, tokens, wallet)))
+    });
+    sizes.flat_map(|size| SEEDS.map(|seed| (size, seed))).map(
+        move |((pools, tokens, wallet), seed)| {
+            count += 1;
+            (
+                (pools, tokens, wallet),
+                instance(seed * 1_000_003 + count, pools, tokens, wallet),
+            )
+        },
+    )
 }
 
 pub fn instance(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance {
@@ -94,18 +137,27 @@ pub fn instance(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance
             let mut bytes = [0; 20];
             bytes[..8].copy_from_slice(&random.word().to_be_bytes());
             bytes[19] = i as u8;
-            (Address(bytes), chain(random.below(chains)), random.chance(0.5))
+            (
+                Address(bytes),
+                chain(random.below(chains)),
+                random.chance(0.5),
+            )
         })
         .collect();
     let protocols = 4 + random.below(36);
-    let rows = (0..pools).map(|i| row(i, &held, protocols, &mut random)).collect();
+    let rows = (0..pools)
+        .map(|i| row(i, &held, protocols, &mut random))
+        .collect();
     let mut weights: Vec<f64> = (0..tokens).map(|_| random.scale(0.02, 1.0)).collect();
     let sum: f64 = weights.iter().sum();
     for weight in &mut weights {
         *weight *= wallet / sum;
     }
-    let holdings =
-        held.iter().zip(weights).map(|((address, chain, stable), usd)| holding(*address, chain, *stable, usd, &mut random)).collect();
+    let holdings = held
+        .iter()
+        .zip(weights)
+        .map(|((address, chain, stable), usd)| holding(*address, chain, *stable, usd, &mut random))
+        .collect();
     let gas = CHAINS.iter().map(|(name, usd)| GasRow {
         chain: Chain::known(name).expect("a chain of the list"),
         usd_per_100k_gas: Some(*usd),
@@ -113,20 +165,40 @@ pub fn instance(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance
         native_price_usd: None,
     });
     let min_apy = [0.0, 0.0, 2.0, 4.0][random.below(4)];
-    Instance { rows, gas: gas.collect(), holdings, wish: PlanPreferences { risk: RiskLevel::ALL[rotation], min_apy } }
+    Instance {
+        rows,
+        gas: gas.collect(),
+        holdings,
+        wish: PlanPreferences {
+            risk: RiskLevel::ALL[rotation],
+            min_apy,
+        },
+    }
 }
 
 fn chain(at: usize) -> Chain {
     Chain::known(CHAINS[at].0).expect("a chain of the list")
 }
 
-fn holding(address: Address, chain: &Chain, stable: bool, usd: f64, random: &mut Random) -> WalletToken {
-    let price = if stable { 1.0 } else { random.scale(0.5, 60_000.0) };
+fn holding(
+    address: Address,
+    chain: &Chain,
+    stable: bool,
+    usd: f64,
+    random: &mut Random,
+) -> WalletToken {
+    let price = if stable {
+        1.0
+    } else {
+        random.scale(0.5, 60_000.0)
+    };
     let decimals = DECIMALS[random.below(DECIMALS.len())];
     let tokens = usd / price;
     // Formatted as text, so that no float affects the last digits of the amount.
     let text = format!("{tokens:.0$}", decimals.min(6) as usize);
-    let amount = amounts::from_tokens(&text, decimals).filter(|amount| !amount.is_zero()).unwrap_or(U256::ONE);
+    let amount = amounts::from_tokens(&text, decimals)
+        .filter(|amount| !amount.is_zero())
+        .unwrap_or(U256::ONE);
     WalletToken {
         address,
         symbol: Some("T".to_owned()),
@@ -138,7 +210,12 @@ fn holding(address: Address, chain: &Chain, stable: bool, usd: f64, random: &mut
     }
 }
 
-fn row(at: usize, held: &[(Address, Chain, bool)], protocols: usize, random: &mut Random) -> YieldRow {
+fn row(
+    at: usize,
+    held: &[(Address, Chain, bool)],
+    protocols: usize,
+    random: &mut Random,
+) -> YieldRow {
     let (token, chain, stable) = &held[random.below(held.len())];
     let category = CATEGORIES[random.below(CATEGORIES.len())];
     let tvl = random.scale(3e4, 3e9);

@@ -12,25 +12,67 @@ pub(crate) use self::source::{Source, sources};
 
 /// Libraries that only some crates may depend on, and why; the program itself is `tokendeck`.
 const LIBRARIES: &[(&[&str], &[&str], &str)] = &[
-    (&["object_store", "reqwest"], &["wire"], "connections outwards are opened in wire"),
-    (&["hyper", "hyper-util", "http-body-util", "matchit", "rmcp"], &["api"], "HTTP stays in the API"),
-    (&["ratatui", "crossterm", "tui-input"], &["widgets", "views", "tui", "tokendeck"], "the terminal's libraries stay in the terminal"),
-    (&["rusqlite"], &["query", "import"], "jobs are the one thing kept in a database; import tells what tables somebody else's holds"),
+    (
+        &["object_store", "reqwest"],
+        &["wire"],
+        "connections outwards are opened in wire",
+    ),
+    (
+        &["hyper", "hyper-util", "http-body-util", "matchit", "rmcp"],
+        &["api"],
+        "HTTP stays in the API",
+    ),
+    (
+        &["ratatui", "crossterm", "tui-input"],
+        &["widgets", "views", "tui", "tokendeck"],
+        "the terminal's libraries stay in the terminal",
+    ),
+    (
+        &["rusqlite"],
+        &["query", "import"],
+        "jobs are the one thing kept in a database; import tells what tables somebody else's holds",
+    ),
     (
         &["polars"],
-        &["source", "store", "live", "import", "query", "demo", "views", "tokendeck"],
+        &[
+            "source",
+            "store",
+            "live",
+            "import",
+            "query",
+            "demo",
+            "views",
+            "tokendeck",
+        ],
         "the model and the analyses know no storage",
     ),
-    (&["revm", "evmole"], &["security", "demo"], "contracts are executed in security alone"),
+    (
+        &["revm", "evmole"],
+        &["security", "demo"],
+        "contracts are executed in security alone",
+    ),
 ];
 
 /// Restricted words: the words, the allowed places, and why.
 const RESERVED: &[(&[&str], &[&str], &str)] = &[
-    (&["UdpSocket", "UnixStream", "TcpSocket"], &["crates/wire"], "connections outwards are opened in wire"),
-    (&["rmcp"], &["crates/api/src/mcp"], "the Model Context Protocol stays in its place in the API"),
+    (
+        &["UdpSocket", "UnixStream", "TcpSocket"],
+        &["crates/wire"],
+        "connections outwards are opened in wire",
+    ),
+    (
+        &["rmcp"],
+        &["crates/api/src/mcp"],
+        "the Model Context Protocol stays in its place in the API",
+    ),
     (
         &["ratatui", "crossterm"],
-        &["crates/widgets", "crates/views", "crates/tui", "src/cli/shot.rs"],
+        &[
+            "crates/widgets",
+            "crates/views",
+            "crates/tui",
+            "src/cli/shot.rs",
+        ],
         "the terminal's libraries stay in the terminal",
     ),
     (
@@ -60,10 +102,22 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
         ],
         "files are touched in system, source, store, live, import, demo, jobs, state, config and cli",
     ),
-    (&["println", "eprintln", "print", "eprint"], &[], "what is printed goes through cli/outcome, which lives with a closed pipe"),
+    (
+        &["println", "eprintln", "print", "eprint"],
+        &[],
+        "what is printed goes through cli/outcome, which lives with a closed pipe",
+    ),
     // What depends on the system.
-    (&["cfg"], &["crates/system"], "what is tested is what is shipped: a limit that tests want lower is an option of its type"),
-    (&["todo", "dbg", "unimplemented"], &[], "nothing is left for later in the code"),
+    (
+        &["cfg"],
+        &["crates/system"],
+        "what is tested is what is shipped: a limit that tests want lower is an option of its type",
+    ),
+    (
+        &["todo", "dbg", "unimplemented"],
+        &[],
+        "nothing is left for later in the code",
+    ),
 ];
 
 /// Sources of impurity, forbidden in analyses for reproducible results.
@@ -114,8 +168,10 @@ const TOP: &[&str] = &[
 ];
 
 /// Top-level directories common to all machines, which any text may name.
-const COMMON: &[&str] =
-    &["bin", "boot", "data", "dev", "etc", "home", "lib", "media", "mnt", "opt", "proc", "run", "sbin", "srv", "sys", "tmp", "usr", "var"];
+const COMMON: &[&str] = &[
+    "bin", "boot", "data", "dev", "etc", "home", "lib", "media", "mnt", "opt", "proc", "run",
+    "sbin", "srv", "sys", "tmp", "usr", "var",
+];
 
 const LINES_MAX: usize = 700;
 /// Lines of a crate that one person can still know.
@@ -131,7 +187,10 @@ fn hold(rule: &str, broken: &[String]) {
 }
 
 fn lies_in(path: &str, places: &[&str]) -> bool {
-    places.iter().any(|place| path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.'])))
+    places.iter().any(|place| {
+        path.strip_prefix(place)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
+    })
 }
 
 #[test]
@@ -141,9 +200,17 @@ fn libraries_are_known_only_where_they_belong() {
     for (name, manifest) in manifests() {
         // What tests need is theirs.
         let own = manifest.split("[dev-dependencies]").next().unwrap();
-        let lines = own.lines().enumerate().skip_while(|(_, line)| *line != "[dependencies]");
-        for (line, library) in lines.filter_map(|(i, line)| Some((i + 1, line.split_once(['.', ' '])?.0))) {
-            for (_, allowed, why) in LIBRARIES.iter().filter(|(libraries, ..)| libraries.contains(&library)) {
+        let lines = own
+            .lines()
+            .enumerate()
+            .skip_while(|(_, line)| *line != "[dependencies]");
+        for (line, library) in
+            lines.filter_map(|(i, line)| Some((i + 1, line.split_once(['.', ' '])?.0)))
+        {
+            for (_, allowed, why) in LIBRARIES
+                .iter()
+                .filter(|(libraries, ..)| libraries.contains(&library))
+            {
                 seen.insert(library.to_owned());
                 if !allowed.contains(&name.as_str()) {
                     broken.push(format!("{name}: line {line}: `{library}`, but {why}"));
@@ -158,10 +225,18 @@ fn libraries_are_known_only_where_they_belong() {
 
 /// Name and text of every crate's `Cargo.toml`.
 fn manifests() -> Vec<(String, String)> {
-    let crates = fs::read_dir(Path::new(ROOT).join("crates")).unwrap().map(|entry| entry.unwrap().path());
-    let named = crates.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), path));
+    let crates = fs::read_dir(Path::new(ROOT).join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let named = crates.map(|path| {
+        (
+            path.file_name().unwrap().to_string_lossy().into_owned(),
+            path,
+        )
+    });
     let all = named.chain([("tokendeck".to_owned(), Path::new(ROOT).to_owned())]);
-    all.map(|(name, path)| (name, fs::read_to_string(path.join("Cargo.toml")).unwrap())).collect()
+    all.map(|(name, path)| (name, fs::read_to_string(path.join("Cargo.toml")).unwrap()))
+        .collect()
 }
 
 #[test]
@@ -171,33 +246,50 @@ fn some_words_stand_in_some_places_only() {
     for source in program() {
         for (line, text) in source.code() {
             for word in words(text) {
-                for (reserved, places, why) in RESERVED.iter().filter(|(reserved, ..)| reserved.contains(&word.text)) {
+                for (reserved, places, why) in RESERVED
+                    .iter()
+                    .filter(|(reserved, ..)| reserved.contains(&word.text))
+                {
                     // A path or a macro, not a variable of that name.
-                    let path_or_macro = word.next.starts_with("::") || word.next.starts_with('!') || text.trim_start().starts_with("use ");
+                    let path_or_macro = word.next.starts_with("::")
+                        || word.next.starts_with('!')
+                        || text.trim_start().starts_with("use ");
                     if !path_or_macro {
                         continue;
                     }
                     if lies_in(&source.path, places) {
                         found.insert(reserved[0]);
                     } else {
-                        broken.push(format!("{}:{line}: `{}`, but {why}", source.path, word.text));
+                        broken.push(format!(
+                            "{}:{line}: `{}`, but {why}",
+                            source.path, word.text
+                        ));
                     }
                 }
             }
         }
     }
-    assert_eq!(found, BTreeSet::from(["cfg", "fs", "ratatui", "rmcp", "rusqlite"]), "the words are found where they belong");
+    assert_eq!(
+        found,
+        BTreeSet::from(["cfg", "fs", "ratatui", "rmcp", "rusqlite"]),
+        "the words are found where they belong"
+    );
     hold("a word stands where it may not", &broken);
 }
 
 #[test]
 fn analyses_are_pure() {
     let mut broken = Vec::new();
-    for source in ["crates/analysis", "crates/security"].into_iter().flat_map(sources) {
+    for source in ["crates/analysis", "crates/security"]
+        .into_iter()
+        .flat_map(sources)
+    {
         for (line, text) in source.code() {
             // Parsed once from a file that is compiled in: the same for every caller.
             let is_constant = source.path.ends_with("market/coefficients.rs");
-            let impure = words(text).into_iter().find(|word| IMPURE.contains(&word.text) && !is_constant);
+            let impure = words(text)
+                .into_iter()
+                .find(|word| IMPURE.contains(&word.text) && !is_constant);
             if let Some(word) = impure {
                 broken.push(format!("{}:{line}: `{}`", source.path, word.text));
             }
@@ -226,7 +318,10 @@ fn nothing_from_outside_can_be_unwrapped() {
 #[test]
 fn every_file_says_what_it_is_for_and_stays_short() {
     let mut broken = Vec::new();
-    let all: Vec<Source> = ["src", "crates", "tests", "benches"].into_iter().flat_map(sources).collect();
+    let all: Vec<Source> = ["src", "crates", "tests", "benches"]
+        .into_iter()
+        .flat_map(sources)
+        .collect();
     assert!(all.len() > 100);
     for source in all {
         if !source.text.starts_with("//! ") {
@@ -234,10 +329,16 @@ fn every_file_says_what_it_is_for_and_stays_short() {
         }
         let lines = source.text.lines().count();
         if lines > LINES_MAX {
-            broken.push(format!("{}:{lines}: longer than {LINES_MAX} lines", source.path));
+            broken.push(format!(
+                "{}:{lines}: longer than {LINES_MAX} lines",
+                source.path
+            ));
         }
         if source.path.ends_with("/mod.rs") {
-            broken.push(format!("{}:1: a module is `foo.rs` with `foo/`", source.path));
+            broken.push(format!(
+                "{}:1: a module is `foo.rs` with `foo/`",
+                source.path
+            ));
         }
     }
     hold("how a file looks", &broken);
@@ -245,9 +346,19 @@ fn every_file_says_what_it_is_for_and_stays_short() {
 
 #[test]
 fn no_crate_is_too_large_to_know() {
-    let lines = |name: &str| sources(&format!("crates/{name}")).iter().map(|source| source.text.lines().count()).sum::<usize>();
-    let sizes = manifests().into_iter().map(|(name, _)| (lines(&name), name));
-    let large: Vec<String> = sizes.filter(|(lines, _)| *lines > CRATE_LINES_MAX).map(|(lines, name)| format!("{name}: {lines}")).collect();
+    let lines = |name: &str| {
+        sources(&format!("crates/{name}"))
+            .iter()
+            .map(|source| source.text.lines().count())
+            .sum::<usize>()
+    };
+    let sizes = manifests()
+        .into_iter()
+        .map(|(name, _)| (lines(&name), name));
+    let large: Vec<String> = sizes
+        .filter(|(lines, _)| *lines > CRATE_LINES_MAX)
+        .map(|(lines, name)| format!("{name}: {lines}"))
+        .collect();
     hold("a crate has at most 25,000 lines with its tests", &large);
 }
 
@@ -257,7 +368,8 @@ fn the_top_of_the_repository_holds_what_it_should() {
     let ignored = fs::read_to_string(Path::new(ROOT).join(".gitignore")).unwrap();
     for entry in fs::read_dir(ROOT).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
-        if !TOP.contains(&name.as_str()) && !ignored.lines().any(|line| line == format!("/{name}")) {
+        if !TOP.contains(&name.as_str()) && !ignored.lines().any(|line| line == format!("/{name}"))
+        {
             broken.push(name);
         }
     }
@@ -268,19 +380,29 @@ fn the_top_of_the_repository_holds_what_it_should() {
 fn places(root: &Path, home: Option<&str>) -> Vec<String> {
     let above = root.parent().map(|above| format!("{}/", above.display()));
     let home = home.map(|home| format!("{}/", home.trim_end_matches('/')));
-    above.into_iter().chain(home).filter(|place| tells(place)).collect()
+    above
+        .into_iter()
+        .chain(home)
+        .filter(|place| tells(place))
+        .collect()
 }
 
 fn tells(place: &str) -> bool {
     let inside = place.trim_matches('/');
-    let common = || COMMON.contains(&inside) || ENDPOINTS.iter().any(|endpoint| endpoint.path.starts_with(place));
+    let common = || {
+        COMMON.contains(&inside)
+            || ENDPOINTS
+                .iter()
+                .any(|endpoint| endpoint.path.starts_with(place))
+    };
     place.starts_with('/') && !inside.is_empty() && (inside.contains('/') || !common())
 }
 
 /// Whether the text names a path below `place`, not a longer path with the same folders in its middle.
 fn names(text: &str, place: &str) -> bool {
     let within = |c: char| c.is_alphanumeric() || "._-~*/{})>".contains(c);
-    text.match_indices(place).any(|(at, _)| !text[..at].ends_with(within))
+    text.match_indices(place)
+        .any(|(at, _)| !text[..at].ends_with(within))
 }
 
 /// All lines with a path in them, from all files of the repository.
@@ -291,36 +413,64 @@ fn lines_with_paths() -> Vec<(String, String)> {
     }
     let mut lines = Vec::new();
     for file in files {
-        let Ok(text) = fs::read_to_string(&file) else { continue };
+        let Ok(text) = fs::read_to_string(&file) else {
+            continue;
+        };
         let name = file.strip_prefix(ROOT).unwrap().display();
-        let with_paths = text.lines().enumerate().filter(|(_, says)| says.contains('/'));
-        lines.extend(with_paths.map(|(line, says)| (format!("{name}:{}", line + 1), says.trim().to_owned())));
+        let with_paths = text
+            .lines()
+            .enumerate()
+            .filter(|(_, says)| says.contains('/'));
+        lines.extend(
+            with_paths.map(|(line, says)| (format!("{name}:{}", line + 1), says.trim().to_owned())),
+        );
     }
     lines
 }
 
 fn lines_that_name(places: &[String], lines: &[(String, String)]) -> Vec<String> {
-    let found = lines.iter().filter(|(_, says)| places.iter().any(|place| names(says, place)));
+    let found = lines
+        .iter()
+        .filter(|(_, says)| places.iter().any(|place| names(says, place)));
     found.map(|(at, says)| format!("{at}: {says}")).collect()
 }
 
 #[test]
 fn no_file_names_the_machine_it_was_written_on() {
     let places = places(Path::new(ROOT), std::env::var("HOME").ok().as_deref());
-    hold("a path of this machine", &lines_that_name(&places, &lines_with_paths()));
+    hold(
+        "a path of this machine",
+        &lines_that_name(&places, &lines_with_paths()),
+    );
 }
 
 /// Written without the leading slash, or this file itself would violate the rule.
 #[test]
 fn a_clone_passes_wherever_it_lies() {
     let lines = lines_with_paths();
-    for above in
-        ["tmp", "usr/src", "usr", "dev/shm", "var/tmp/a", "data", "src", "app", "tokens", "home", "home/me", "home/ada/code", "root", ""]
-    {
+    for above in [
+        "tmp",
+        "usr/src",
+        "usr",
+        "dev/shm",
+        "var/tmp/a",
+        "data",
+        "src",
+        "app",
+        "tokens",
+        "home",
+        "home/me",
+        "home/ada/code",
+        "root",
+        "",
+    ] {
         for home in ["home/me", "home/ada", "root", "tmp", ""] {
             let root = format!("/{above}/tokendeck").replace("//", "/");
             let places = places(Path::new(&root), Some(&format!("/{home}")));
-            hold(&format!("a clone at {root} of a user at /{home}"), &lines_that_name(&places, &lines));
+            hold(
+                &format!("a clone at {root} of a user at /{home}"),
+                &lines_that_name(&places, &lines),
+            );
         }
     }
 }
@@ -336,7 +486,14 @@ fn a_path_of_the_machine_is_found() {
         ("desk", "desk/other.rs and !desks", false),
     ] {
         let lines = [("a:1".to_owned(), says.replace('!', "/"))];
-        let places = places(Path::new(&format!("/{above}/tokendeck")), Some(&"!home/ada".replace('!', "/")));
-        assert_eq!(!lines_that_name(&places, &lines).is_empty(), found, "{says}");
+        let places = places(
+            Path::new(&format!("/{above}/tokendeck")),
+            Some(&"!home/ada".replace('!', "/")),
+        );
+        assert_eq!(
+            !lines_that_name(&places, &lines).is_empty(),
+            found,
+            "{says}"
+        );
     }
 }

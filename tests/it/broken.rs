@@ -27,10 +27,19 @@ struct Environment {
 type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
 
 /// All commands that read the data.
-const READ: &[&[&str]] =
-    &[&["check", "data"], &["get", "/tokens", "--data", "data"], &["serve", "--listen", "127.0.0.1:0", "--data", "data"]];
+const READ: &[&[&str]] = &[
+    &["check", "data"],
+    &["get", "/tokens", "--data", "data"],
+    &["serve", "--listen", "127.0.0.1:0", "--data", "data"],
+];
 /// All commands that read a configuration.
-const START: &[&[&str]] = &[&[], &["get", "/tokens"], &["serve"], &["key"], &["shot", "tokens", "--out", "a.txt"]];
+const START: &[&[&str]] = &[
+    &[],
+    &["get", "/tokens"],
+    &["serve"],
+    &["key"],
+    &["shot", "tokens", "--out", "a.txt"],
+];
 
 /// The one that reads a theme.
 const SHOT: &[&[&str]] = &[&["shot", "tokens", "--out", "a.txt"]];
@@ -60,7 +69,8 @@ const ENVIRONMENTS: &[Environment] = environments! {
         of [("data/tokens.csv", GOOD), ("config.toml", "[terminal]\ntheme = 'own.toml'\n[datasets]\ndir = 'data'\n"), ("own.toml", "[colours\n")];
 };
 
-const GOOD: &str = "token_address,symbol,name,chain\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth\n";
+const GOOD: &str =
+    "token_address,symbol,name,chain\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth\n";
 
 fn home(files: &[(&str, &str)]) -> TempDir {
     let home = tempfile::tempdir().unwrap();
@@ -75,19 +85,37 @@ fn home(files: &[(&str, &str)]) -> TempDir {
 /// Returns exit code, stdout and stderr.
 fn run(home: &Path, args: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-    command.args(args).env_clear().env("HOME", home).current_dir(home).envs(variables.iter().copied()).stdin(Stdio::null());
+    command
+        .args(args)
+        .env_clear()
+        .env("HOME", home)
+        .current_dir(home)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null());
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+    (
+        output.status.code().unwrap_or(-1),
+        text(output.stdout),
+        text(output.stderr),
+    )
 }
 
 /// Returns stderr without a server's log lines.
 fn line(err: &str) -> Vec<&str> {
-    err.lines().filter(|line| !(line.contains(" INFO ") || line.contains(" WARN "))).collect()
+    err.lines()
+        .filter(|line| !(line.contains(" INFO ") || line.contains(" WARN ")))
+        .collect()
 }
 
 fn no_defect(says: &str) {
-    for trace in ["panicked", "RUST_BACKTRACE", "internal error", "stack backtrace", "Error { "] {
+    for trace in [
+        "panicked",
+        "RUST_BACKTRACE",
+        "internal error",
+        "stack backtrace",
+        "Error { ",
+    ] {
         assert!(!says.contains(trace), "{says}");
     }
 }
@@ -98,7 +126,10 @@ fn every_broken_environment_is_reported_in_one_line() {
         for args in environment.commands {
             let home = home(environment.files);
             let (code, out, err) = run(home.path(), args, &[]);
-            let all = format!("{} with {args:?}: code {code}\nstdout: {out}\nstderr: {err}", environment.what);
+            let all = format!(
+                "{} with {args:?}: code {code}\nstdout: {out}\nstderr: {err}",
+                environment.what
+            );
             no_defect(&all);
             assert_eq!(code, environment.code, "{all}");
             // `check` reports in a table on stdout, or refuses in a line on stderr.
@@ -110,9 +141,15 @@ fn every_broken_environment_is_reported_in_one_line() {
                 err
             };
             for word in environment.says {
-                assert!(said.contains(word), "`{word}` is not in what it says: {all}");
+                assert!(
+                    said.contains(word),
+                    "`{word}` is not in what it says: {all}"
+                );
             }
-            assert!(!said.contains(&*home.path().join("x").to_string_lossy()), "{all}");
+            assert!(
+                !said.contains(&*home.path().join("x").to_string_lossy()),
+                "{all}"
+            );
         }
     }
 }
@@ -123,20 +160,37 @@ fn a_damaged_file_costs_its_rows_and_no_more() {
     let files: &[(&str, &str)] = &[
         ("data/tokens.csv", GOOD),
         ("data/candles.parquet", "PAR1 but not really PAR1"),
-        ("data/posts.ndjson", "{\"post_id\": 1, \"title\": \n[[[[[[\n"),
+        (
+            "data/posts.ndjson",
+            "{\"post_id\": 1, \"title\": \n[[[[[[\n",
+        ),
         ("data/pools.csv", &garbage),
         ("data/holders.arrow", "ARROW1\0\0"),
         ("data/transfers.csv.gz", "\x1f not gzip"),
         ("data/labels.json", "[[[[[[[[[["),
     ];
     let home = home(files);
-    let (code, out, err) = run(home.path(), &["get", &format!("/tokens/{TOKEN}"), "--data", "data"], &[]);
+    let (code, out, err) = run(
+        home.path(),
+        &["get", &format!("/tokens/{TOKEN}"), "--data", "data"],
+        &[],
+    );
     no_defect(&err);
-    assert!(code == 1 && out.contains("\"Uniswap\"") && err.contains("unreadable tables: "), "{code} {out} {err}");
+    assert!(
+        code == 1 && out.contains("\"Uniswap\"") && err.contains("unreadable tables: "),
+        "{code} {out} {err}"
+    );
     let (code, out, err) = run(home.path(), &["check", "data"], &[]);
     no_defect(&format!("{out}{err}"));
     assert_eq!(code, 1, "{out}{err}");
-    for file in ["candles.parquet", "posts.ndjson", "pools.csv", "holders.arrow", "transfers.csv.gz", "labels.json"] {
+    for file in [
+        "candles.parquet",
+        "posts.ndjson",
+        "pools.csv",
+        "holders.arrow",
+        "transfers.csv.gz",
+        "labels.json",
+    ] {
         assert!(out.contains(file), "{file} is not named: {out}{err}");
     }
 }
@@ -148,18 +202,41 @@ fn what_cannot_be_kept_or_taken_is_said_with_a_way_out() {
     let address = taken.local_addr().unwrap().to_string();
     let nowhere = ("XDG_STATE_HOME", "/dev/null/x");
     let cases: [Case<'_>; 4] = [
-        (&["serve", "--data", "data", "--listen", &address], &[], "address already in use; pass another address with --listen"),
-        (&["serve", "--data", "data", "--listen", "127.0.0.1:0"], &[nowhere], "/dev/null/x/tokendeck"),
-        (&["get", "/deep-analysis/jobs", "--data", "data"], &[nowhere], "/dev/null/x/tokendeck"),
+        (
+            &["serve", "--data", "data", "--listen", &address],
+            &[],
+            "address already in use; pass another address with --listen",
+        ),
+        (
+            &["serve", "--data", "data", "--listen", "127.0.0.1:0"],
+            &[nowhere],
+            "/dev/null/x/tokendeck",
+        ),
+        (
+            &["get", "/deep-analysis/jobs", "--data", "data"],
+            &[nowhere],
+            "/dev/null/x/tokendeck",
+        ),
         (&["key"], &[nowhere], "/dev/null/x/tokendeck"),
     ];
     for (args, variables, says) in cases {
         let (code, out, err) = run(home.path(), args, variables);
         no_defect(&err);
-        assert_eq!((code, out.as_str(), line(&err).len()), (1, "", 1), "{args:?}: {err}");
+        assert_eq!(
+            (code, out.as_str(), line(&err).len()),
+            (1, "", 1),
+            "{args:?}: {err}"
+        );
         assert!(err.contains(says), "{args:?}: {err}");
     }
     // Answering needs no state.
-    let (code, out, err) = run(home.path(), &["get", "/tokens", "--data", "data"], &[nowhere]);
-    assert!(code == 0 && out.contains(TOKEN) && err.is_empty(), "{code} {out} {err}");
+    let (code, out, err) = run(
+        home.path(),
+        &["get", "/tokens", "--data", "data"],
+        &[nowhere],
+    );
+    assert!(
+        code == 0 && out.contains(TOKEN) && err.is_empty(),
+        "{code} {out} {err}"
+    );
 }

@@ -33,8 +33,14 @@ fn a_day_is_made_from_its_hours() {
     let hours = steps(NEW_YEAR + 5 * HOUR_MS, Interval::HOUR, &count_up(30));
     let days = resample(&hours.as_candles(), Interval::HOUR, Interval::DAY);
     assert_eq!(days.timestamp, [NEW_YEAR, NEW_YEAR + DAY_MS]);
-    assert_eq!((days.open.as_slice(), days.close.as_slice()), (&[1.0, 20.0][..], &[20.0, 31.0][..]));
-    assert_eq!((days.high.as_slice(), days.low.as_slice()), (&[21.0, 32.0][..], &[0.5, 19.5][..]));
+    assert_eq!(
+        (days.open.as_slice(), days.close.as_slice()),
+        (&[1.0, 20.0][..], &[20.0, 31.0][..])
+    );
+    assert_eq!(
+        (days.high.as_slice(), days.low.as_slice()),
+        (&[21.0, 32.0][..], &[0.5, 19.5][..])
+    );
     assert_eq!(days.volume, [190.0, 110.0]);
 }
 
@@ -43,7 +49,14 @@ fn a_week_starts_on_monday_before_and_after_1970() {
     for start in [NEW_YEAR, -6 * DAY_MS] {
         let days = steps(start, Interval::DAY, &count_up(20));
         let weeks = resample(&days.as_candles(), Interval::DAY, Interval::WEEK);
-        assert!(weeks.timestamp.iter().all(|&week| Time(week).day().weekday() == 0), "{:?}", weeks.timestamp);
+        assert!(
+            weeks
+                .timestamp
+                .iter()
+                .all(|&week| Time(week).day().weekday() == 0),
+            "{:?}",
+            weeks.timestamp
+        );
         assert_eq!(weeks.timestamp.len(), 4);
     }
 }
@@ -57,8 +70,15 @@ fn bad_candles_and_unknown_volumes_count_for_nothing() {
     hours.volume[48..].fill(f64::NAN);
     hours.open[24..48].fill(f64::NAN);
     let days = resample(&hours.as_candles(), Interval::HOUR, Interval::DAY);
-    assert_eq!(days.timestamp, [NEW_YEAR, NEW_YEAR + 2 * DAY_MS], "a day of bad hours is no candle");
-    assert_eq!((days.high[0], days.close[0], days.volume[0]), (25.0, 24.0, 210.0));
+    assert_eq!(
+        days.timestamp,
+        [NEW_YEAR, NEW_YEAR + 2 * DAY_MS],
+        "a day of bad hours is no candle"
+    );
+    assert_eq!(
+        (days.high[0], days.close[0], days.volume[0]),
+        (25.0, 24.0, 210.0)
+    );
     assert!(days.volume[1].is_nan());
 }
 
@@ -67,22 +87,42 @@ fn own_candles_win_and_finer_ones_fill_before_and_after() {
     let hours = steps(NEW_YEAR, Interval::HOUR, &count_up(24 * 6));
     let four = steps(NEW_YEAR + DAY_MS, Interval::FOUR_HOURS, &count_up(6 * 4));
     let own = steps(NEW_YEAR + 2 * DAY_MS, Interval::DAY, &[1_000.0, 1_001.0]);
-    let series = [(Interval::HOUR, hours.as_candles()), (Interval::FOUR_HOURS, four.as_candles()), (Interval::DAY, own.as_candles())];
+    let series = [
+        (Interval::HOUR, hours.as_candles()),
+        (Interval::FOUR_HOURS, four.as_candles()),
+        (Interval::DAY, own.as_candles()),
+    ];
     let days = frame(&series, Interval::DAY).expect("there are daily candles");
     let days = days.as_candles();
     // Days 1 and 4 come from the coarsest finer candles, those of four hours; days 2 and 3 are its own.
-    assert_eq!(days.timestamp, [1, 2, 3, 4].map(|day| NEW_YEAR + day * DAY_MS));
+    assert_eq!(
+        days.timestamp,
+        [1, 2, 3, 4].map(|day| NEW_YEAR + day * DAY_MS)
+    );
     assert_eq!(days.open, [1.0, 1_000.0, 1_001.0, 19.0]);
-    assert!(matches!(frame(&series[2..], Interval::DAY), Some(Frame::Own(_))));
+    assert!(matches!(
+        frame(&series[2..], Interval::DAY),
+        Some(Frame::Own(_))
+    ));
 }
 
 #[test]
 fn own_candles_that_start_at_odd_hours_are_not_overlapped() {
     let hours = steps(NEW_YEAR, Interval::HOUR, &count_up(24 * 6));
-    let own = steps(NEW_YEAR + 2 * DAY_MS + 8 * HOUR_MS, Interval::DAY, &[1_000.0]);
-    let series = [(Interval::HOUR, hours.as_candles()), (Interval::DAY, own.as_candles())];
+    let own = steps(
+        NEW_YEAR + 2 * DAY_MS + 8 * HOUR_MS,
+        Interval::DAY,
+        &[1_000.0],
+    );
+    let series = [
+        (Interval::HOUR, hours.as_candles()),
+        (Interval::DAY, own.as_candles()),
+    ];
     let days = frame(&series, Interval::DAY).expect("there are daily candles");
-    assert_eq!(days.as_candles().timestamp, [0, 24, 56, 96, 120].map(|hour| NEW_YEAR + hour * HOUR_MS));
+    assert_eq!(
+        days.as_candles().timestamp,
+        [0, 24, 56, 96, 120].map(|hour| NEW_YEAR + hour * HOUR_MS)
+    );
 }
 
 #[test]
@@ -96,7 +136,11 @@ fn a_frame_finer_than_the_data_or_not_divided_is_none() {
         (Interval(5 * DAY_MS), &five, Interval::WEEK, false),
         (Interval::DAY, &nothing, Interval::DAY, false),
     ] {
-        assert_eq!(frame(&[(interval, candles.as_candles())], to).is_some(), expected, "{interval} to {to}");
+        assert_eq!(
+            frame(&[(interval, candles.as_candles())], to).is_some(),
+            expected,
+            "{interval} to {to}"
+        );
     }
     assert!(frame(&[], Interval::DAY).is_none());
 }
@@ -107,12 +151,22 @@ fn the_base_is_daily_else_the_finest_coarser_else_what_there_is() {
     for (intervals, expected) in [
         (&[Interval::HOUR, Interval::WEEK][..], Some(Interval::DAY)),
         (&[Interval::DAY], Some(Interval::DAY)),
-        (&[Interval(3 * DAY_MS), Interval::WEEK], Some(Interval(3 * DAY_MS))),
+        (
+            &[Interval(3 * DAY_MS), Interval::WEEK],
+            Some(Interval(3 * DAY_MS)),
+        ),
         (&[Interval(5 * HOUR_MS)], Some(Interval(5 * HOUR_MS))),
         (&[], None),
     ] {
-        let series: Vec<_> = intervals.iter().map(|interval| (*interval, some.as_candles())).collect();
-        assert_eq!(base(&series).map(|(interval, _)| interval), expected, "{intervals:?}");
+        let series: Vec<_> = intervals
+            .iter()
+            .map(|interval| (*interval, some.as_candles()))
+            .collect();
+        assert_eq!(
+            base(&series).map(|(interval, _)| interval),
+            expected,
+            "{intervals:?}"
+        );
     }
 }
 

@@ -26,7 +26,9 @@ use model::{
     progress::{Cancelled, LoadProgress},
     table_state::TableState,
 };
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
+use polars::prelude::{
+    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone,
+};
 use store::{
     Dataset,
     load::{LoadError, load_as, origins_to_agree},
@@ -46,29 +48,58 @@ const MANIFEST: &str = "[tables.candles]\nsource = 'warehouse'\ntable = 'market.
 
 fn timeouts() -> TimeoutsAndRetries {
     let ms = Duration::from_millis;
-    TimeoutsAndRetries { connect_timeout: PATIENCE, read_timeout: PATIENCE, retries: 1, backoff: ms(1), backoff_max: ms(4) }
+    TimeoutsAndRetries {
+        connect_timeout: PATIENCE,
+        read_timeout: PATIENCE,
+        retries: 1,
+        backoff: ms(1),
+        backoff_max: ms(4),
+    }
 }
 
 /// No engine that answers is given up, however busy the machine.
 fn source(url: &str) -> Source {
     let timeout_seconds = PATIENCE.as_secs() as u32;
-    Source { name: "warehouse".into(), kind: SourceKind::ClickHouse, url: url.into(), timeout_seconds, ..Source::default() }
+    Source {
+        name: "warehouse".into(),
+        kind: SourceKind::ClickHouse,
+        url: url.into(),
+        timeout_seconds,
+        ..Source::default()
+    }
 }
 
 fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<RemoteClient> {
-    wire_with(WireOptions { consent, sources, timeouts: timeouts(), ..WireOptions::default() })
+    wire_with(WireOptions {
+        consent,
+        sources,
+        timeouts: timeouts(),
+        ..WireOptions::default()
+    })
 }
 
 /// Hourly candles of one token.
 fn candles(rows: u64) -> Rows {
-    let times: Vec<i64> = (0..rows as i64).map(|i| (1_700_006_400 + i * 3_600) * 1_000).collect();
-    let column = |name: &str, value: &dyn Fn(u64) -> f64| Series::new(name.into(), (0..rows).map(value).collect::<Vec<_>>()).into_column();
-    let texts = |name: &str, value: &str| Series::new(name.into(), vec![value; rows as usize]).into_column();
+    let times: Vec<i64> = (0..rows as i64)
+        .map(|i| (1_700_006_400 + i * 3_600) * 1_000)
+        .collect();
+    let column = |name: &str, value: &dyn Fn(u64) -> f64| {
+        Series::new(name.into(), (0..rows).map(value).collect::<Vec<_>>()).into_column()
+    };
+    let texts = |name: &str, value: &str| {
+        Series::new(name.into(), vec![value; rows as usize]).into_column()
+    };
     let newest = times.last().copied().unwrap_or_default().to_string();
-    let time = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap());
+    let time = DataType::Datetime(
+        TimeUnit::Milliseconds,
+        TimeZone::opt_try_new(Some("UTC")).unwrap(),
+    );
     let columns: Vec<Column> = vec![
         texts("token_address", UNI),
-        Series::new("ts".into(), times).cast(&time).unwrap().into_column(),
+        Series::new("ts".into(), times)
+            .cast(&time)
+            .unwrap()
+            .into_column(),
         column("open", &|i| 1.5 + (i % 7) as f64 / 3.0),
         column("high", &|_| 9.0),
         column("low", &|_| 1.0),
@@ -94,7 +125,11 @@ fn candles(rows: u64) -> Rows {
     for start in (1_000..rows as i64).step_by(1_000) {
         frame.vstack_mut(&whole.slice(start, 1_000)).unwrap();
     }
-    Rows { columns: columns_of.to_vec(), frame, newest }
+    Rows {
+        columns: columns_of.to_vec(),
+        frame,
+        newest,
+    }
 }
 
 /// The same rows as CSV.
@@ -133,7 +168,10 @@ impl Deref for Bench {
 
 impl Bench {
     fn new(rows: u64) -> Self {
-        let bench = Self { server: Server::start(), data: Data::new(&[("dataset.toml", MANIFEST), ("tokens.csv", TOKENS)]) };
+        let bench = Self {
+            server: Server::start(),
+            data: Data::new(&[("dataset.toml", MANIFEST), ("tokens.csv", TOKENS)]),
+        };
         bench.server.put("candles", candles(rows));
         bench
     }
@@ -144,8 +182,18 @@ impl Bench {
 
     /// The client to meet this trouble with: only an answer that stalls is given up, after a second.
     fn wire_for(&self, trouble: Trouble) -> Arc<RemoteClient> {
-        let timeout_seconds = if let Trouble::Stall(_) = trouble { 1 } else { PATIENCE.as_secs() as u32 };
-        wire_of(vec![Source { timeout_seconds, ..source(&self.server.url()) }], Consent::Always)
+        let timeout_seconds = if let Trouble::Stall(_) = trouble {
+            1
+        } else {
+            PATIENCE.as_secs() as u32
+        };
+        wire_of(
+            vec![Source {
+                timeout_seconds,
+                ..source(&self.server.url())
+            }],
+            Consent::Always,
+        )
     }
 
     fn load(&self, wire: &Arc<RemoteClient>, rows_min: u64) -> Dataset {
@@ -182,18 +230,32 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
     for rows_min in [1_000, 200_000] {
         let bench = Bench::new(5_500);
         let manifest = "[tables.candles]\npath = 'c.csv'\ncolumns = { timestamp = 'ts' }\n";
-        let disk = Data::new(&[("tokens.csv", TOKENS), ("dataset.toml", manifest), ("c.csv", &csv(&candles(5_500)))]);
+        let disk = Data::new(&[
+            ("tokens.csv", TOKENS),
+            ("dataset.toml", manifest),
+            ("c.csv", &csv(&candles(5_500))),
+        ]);
         let here = disk.load(None, rows_min).unwrap();
         let wire = bench.wire();
         let there = bench.load(&wire, rows_min);
         same_candles(&here, &there);
-        assert_eq!(there.table("candles").unwrap().large().is_some(), rows_min == 1_000);
+        assert_eq!(
+            there.table("candles").unwrap().large().is_some(),
+            rows_min == 1_000
+        );
         let fetched = wire.figures().bytes;
         let again = bench.load(&wire, rows_min);
         same_candles(&here, &again);
-        assert_eq!((there.identity, wire.figures().bytes - fetched < 2_000), (again.identity, true), "what is here is not fetched again");
+        assert_eq!(
+            (there.identity, wire.figures().bytes - fetched < 2_000),
+            (again.identity, true),
+            "what is here is not fetched again"
+        );
         let queries = bench.server.queries().join("\n");
-        assert!(!queries.contains("`note`"), "a column of no use is not fetched: {queries}");
+        assert!(
+            !queries.contains("`note`"),
+            "a column of no use is not fetched: {queries}"
+        );
         let table = "/tables/candles?limit=20&sort=-volume&where=volume%3E5485";
         for question in QUESTIONS.into_iter().chain([table]) {
             let here = disk.ask(disk.load(None, rows_min).unwrap(), question);
@@ -211,7 +273,10 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
 /// Engine failures, and the message for the user.
 const TROUBLES: &[(Trouble, &str)] = &[
     (Trouble::Said, "failed with code 395"),
-    (Trouble::Fewer(2_900), "returned 2,900 rows, but 10,000 were counted"),
+    (
+        Trouble::Fewer(2_900),
+        "returned 2,900 rows, but 10,000 were counted",
+    ),
     (Trouble::Broken(2_900), "closed the connection early"),
     (Trouble::Behind(10_000), "failed with code 395"),
     (Trouble::Behind(2_900), "failed with code 395"),
@@ -237,9 +302,19 @@ fn a_failing_engine_gives_no_wrong_rows() {
             bench.server.trouble([*trouble]);
             let dataset = bench.load(&bench.wire_for(*trouble), rows_min);
             let reason = reason(&dataset);
-            assert!(reason.starts_with("`clickhouse://warehouse/market.candles` ") && reason.contains(says), "{trouble:?}: {reason}");
-            assert!(!reason.contains("10.1.2.3") && !reason.contains("127.0.0.1"), "{reason}");
-            let (status, body) = bench.ask(dataset, "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles");
+            assert!(
+                reason.starts_with("`clickhouse://warehouse/market.candles` ")
+                    && reason.contains(says),
+                "{trouble:?}: {reason}"
+            );
+            assert!(
+                !reason.contains("10.1.2.3") && !reason.contains("127.0.0.1"),
+                "{reason}"
+            );
+            let (status, body) = bench.ask(
+                dataset,
+                "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles",
+            );
             assert!([503, 422, 404].contains(&status), "{status} {body}");
             assert!(!body.contains("127.0.0.1"), "{body}");
         }
@@ -257,14 +332,23 @@ fn a_stream_that_is_cut_anywhere_is_never_taken_for_whole() {
     let mut random = Random(7);
     for nth in 0..40 {
         let at = random.whole(0, 250_000);
-        let trouble = if nth % 2 == 0 { Trouble::Cut(at) } else { Trouble::Broken(at % 3_000) };
+        let trouble = if nth % 2 == 0 {
+            Trouble::Cut(at)
+        } else {
+            Trouble::Broken(at % 3_000)
+        };
         let rows = if nth % 3 == 0 { 1_000 } else { 200_000 };
         bench.clear_cache();
         bench.server.trouble([trouble]);
         let dataset = bench.load(&wire, rows);
         match &dataset.table("candles").unwrap().state {
-            TableState::Loaded => assert_eq!(dataset.table("candles").unwrap().height(), whole.table("candles").unwrap().height()),
-            TableState::Unusable(reason) => assert!(reason.contains("clickhouse://warehouse"), "{reason}"),
+            TableState::Loaded => assert_eq!(
+                dataset.table("candles").unwrap().height(),
+                whole.table("candles").unwrap().height()
+            ),
+            TableState::Unusable(reason) => {
+                assert!(reason.contains("clickhouse://warehouse"), "{reason}")
+            }
             TableState::Absent => panic!("{trouble:?}"),
         }
     }
@@ -280,26 +364,59 @@ fn without_the_engine_the_rows_of_the_last_load_stay_and_say_so() {
         same_candles(&first, &later);
         assert_eq!(first.identity, later.identity);
         let table = later.table("candles").unwrap();
-        assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some() && remote.sources == ["warehouse"]));
-        assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("the rows are from 2")));
+        assert!(
+            table
+                .remote
+                .as_ref()
+                .is_some_and(|remote| remote.as_of.is_some() && remote.sources == ["warehouse"])
+        );
+        assert!(
+            table
+                .findings
+                .kept()
+                .iter()
+                .any(|finding| finding.reason.starts_with("the rows are from 2"))
+        );
         // A partial transfer of new rows is rejected.
         bench.server.shared.down.store(false, Ordering::Release);
         bench.server.put("candles", candles(4_000));
         bench.server.trouble([Trouble::Fewer(3_500)]);
-        assert_eq!(bench.load(&bench.wire(), rows_min).table("candles").unwrap().height(), 3_000);
+        assert_eq!(
+            bench
+                .load(&bench.wire(), rows_min)
+                .table("candles")
+                .unwrap()
+                .height(),
+            3_000
+        );
     }
     let bench = Bench::new(3_000);
     bench.server.shared.down.store(true, Ordering::Release);
     let dataset = bench.load(&bench.wire(), 1_000);
-    let (status, body) = bench.ask(dataset, "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles");
-    assert_eq!((status, body.contains(Code::SourceUnavailable.word()), body.contains("`warehouse`")), (503, true, true), "{body}");
+    let (status, body) = bench.ask(
+        dataset,
+        "/tokens/0x1f9840a85d5af5bf1d1762f925bdaddc4201f984/candles",
+    );
+    assert_eq!(
+        (
+            status,
+            body.contains(Code::SourceUnavailable.word()),
+            body.contains("`warehouse`")
+        ),
+        (503, true, true),
+        "{body}"
+    );
 }
 
 #[test]
 fn settings_are_sent_where_the_user_may_change_them() {
     let bench = Bench::new(100);
     for (readonly, sent) in [(0, true), (1, false), (2, true)] {
-        bench.server.shared.readonly.store(readonly, Ordering::Release);
+        bench
+            .server
+            .shared
+            .readonly
+            .store(readonly, Ordering::Release);
         bench.server.shared.queries.lock().unwrap().clear();
         let dataset = bench.load(&bench.wire(), 1_000);
         let table = dataset.table("candles").unwrap();
@@ -307,11 +424,22 @@ fn settings_are_sent_where_the_user_may_change_them() {
             assert_eq!(table.height(), 100);
         }
         let asked = bench.server.queries();
-        let rows: Vec<&String> = asked.iter().filter(|query| query.contains("LIMIT 1000")).collect();
+        let rows: Vec<&String> = asked
+            .iter()
+            .filter(|query| query.contains("LIMIT 1000"))
+            .collect();
         assert!(!rows.is_empty());
         for query in rows {
-            assert_eq!(query.contains("skip_unavailable_shards=0"), sent, "{readonly}: {query}");
-            assert_eq!(query.contains("readonly=2"), readonly == 0, "{readonly}: {query}");
+            assert_eq!(
+                query.contains("skip_unavailable_shards=0"),
+                sent,
+                "{readonly}: {query}"
+            );
+            assert_eq!(
+                query.contains("readonly=2"),
+                readonly == 0,
+                "{readonly}: {query}"
+            );
         }
     }
 }
@@ -322,13 +450,27 @@ fn no_query_is_sent_before_the_person_agrees() {
     for consent in [Consent::Never, Consent::Ask] {
         let wire = wire_of(vec![source(&bench.server.url())], consent);
         let dataset = bench.load(&wire, 1_000);
-        assert!(reason(&dataset).contains("is blocked"), "{}", reason(&dataset));
+        assert!(
+            reason(&dataset).contains("is blocked"),
+            "{}",
+            reason(&dataset)
+        );
         let open = origins_to_agree(bench.path(), &wire);
-        assert_eq!(open, if consent == Consent::Ask { vec!["clickhouse://warehouse"] } else { Vec::new() });
+        assert_eq!(
+            open,
+            if consent == Consent::Ask {
+                vec!["clickhouse://warehouse"]
+            } else {
+                Vec::new()
+            }
+        );
     }
     // A dataset cannot name a server, only a source from the configuration.
     let wire = wire_of(Vec::new(), Consent::Always);
-    assert!(reason(&bench.load(&wire, 1_000)).contains("add [sources.warehouse] with kind = \"clickhouse\""));
+    assert!(
+        reason(&bench.load(&wire, 1_000))
+            .contains("add [sources.warehouse] with kind = \"clickhouse\"")
+    );
     assert!(reason(&bench.data.load(None, 1_000).unwrap()).contains("only local files are read"));
     assert_eq!(bench.server.queries(), Vec::<String>::new());
 }
@@ -337,14 +479,40 @@ fn no_query_is_sent_before_the_person_agrees() {
 fn a_query_over_a_limit_is_not_sent() {
     let bench = Bench::new(100);
     bench.server.shared.estimate.store(6_000, Ordering::Release);
-    let wire = wire_of(vec![Source { scan_rows_max: 5_999, ..source(&bench.server.url()) }], Consent::Always);
+    let wire = wire_of(
+        vec![Source {
+            scan_rows_max: 5_999,
+            ..source(&bench.server.url())
+        }],
+        Consent::Always,
+    );
     let dataset = bench.load(&wire, 1_000);
-    assert!(reason(&dataset).contains("would scan 6,000 rows, more than the limit of 5,999"), "{}", reason(&dataset));
+    assert!(
+        reason(&dataset).contains("would scan 6,000 rows, more than the limit of 5,999"),
+        "{}",
+        reason(&dataset)
+    );
     let sources = vec![source(&bench.server.url())];
-    let options = WireOptions { consent: Consent::Always, sources, timeouts: timeouts(), budget: 1_000, ..WireOptions::default() };
+    let options = WireOptions {
+        consent: Consent::Always,
+        sources,
+        timeouts: timeouts(),
+        budget: 1_000,
+        ..WireOptions::default()
+    };
     let dataset = bench.load(&wire_with(options), 1_000);
-    assert!(reason(&dataset).contains("remote.budget_gb_per_day"), "{}", reason(&dataset));
-    assert!(!bench.server.queries().iter().any(|query| query.contains("ArrowStream")));
+    assert!(
+        reason(&dataset).contains("remote.budget_gb_per_day"),
+        "{}",
+        reason(&dataset)
+    );
+    assert!(
+        !bench
+            .server
+            .queries()
+            .iter()
+            .any(|query| query.contains("ArrowStream"))
+    );
 }
 
 /// Cancels the load at a given progress step of `candles`, counted from the first rows.
@@ -353,7 +521,11 @@ struct CancelAt(std::sync::atomic::AtomicU64, u64);
 impl LoadProgress for CancelAt {
     fn step(&self, table: &str, _: u64, total: u64) -> Result<(), Cancelled> {
         let waits = table == "candles" && total > 0;
-        if waits && self.0.fetch_add(1, Ordering::AcqRel) >= self.1 { Err(Cancelled) } else { Ok(()) }
+        if waits && self.0.fetch_add(1, Ordering::AcqRel) >= self.1 {
+            Err(Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -361,20 +533,57 @@ impl LoadProgress for CancelAt {
 fn a_cancelled_load_kills_its_query() {
     for rows_min in [1_000, 200_000] {
         let bench = Bench::new(10_000);
-        let wire = wire_of(vec![Source { timeout_seconds: 600, ..source(&bench.server.url()) }], Consent::Always);
+        let wire = wire_of(
+            vec![Source {
+                timeout_seconds: 600,
+                ..source(&bench.server.url())
+            }],
+            Consent::Always,
+        );
         bench.server.trouble([Trouble::Stall(600_000)]);
         let (start, progress) = (Instant::now(), CancelAt(0.into(), 3));
-        let outcome = load_as(bench.path(), &bench.options(rows_min), Some(&wire), &progress, None, false);
+        let outcome = load_as(
+            bench.path(),
+            &bench.options(rows_min),
+            Some(&wire),
+            &progress,
+            None,
+            false,
+        );
         assert_eq!(outcome.map(drop), Err(LoadError::Cancelled));
         // The server would stay silent for ten minutes.
         assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
-        let asked = |query: &String| query.split("query_id=").nth(1).and_then(|rest| rest.split('&').next()).map(str::to_owned);
-        let rows = bench.server.queries().iter().find(|query| query.contains("ArrowStream")).and_then(asked).unwrap();
-        let killed = || bench.server.queries().iter().any(|query| query.contains(&format!("KILL QUERY WHERE query_id = '{rows}' ASYNC")));
+        let asked = |query: &String| {
+            query
+                .split("query_id=")
+                .nth(1)
+                .and_then(|rest| rest.split('&').next())
+                .map(str::to_owned)
+        };
+        let rows = bench
+            .server
+            .queries()
+            .iter()
+            .find(|query| query.contains("ArrowStream"))
+            .and_then(asked)
+            .unwrap();
+        let killed =
+            || {
+                bench.server.queries().iter().any(|query| {
+                    query.contains(&format!("KILL QUERY WHERE query_id = '{rows}' ASYNC"))
+                })
+            };
         wait_until("the query is ended", killed);
         // Partial results are not taken for complete by the next load.
         bench.server.trouble([]);
-        assert_eq!(bench.load(&wire, rows_min).table("candles").unwrap().height(), 10_000);
+        assert_eq!(
+            bench
+                .load(&wire, rows_min)
+                .table("candles")
+                .unwrap()
+                .height(),
+            10_000
+        );
     }
 }
 

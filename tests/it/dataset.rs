@@ -49,7 +49,12 @@ fn load_files(files: &[(&str, &[u8])]) -> Result<Dataset, LoadError> {
 
 /// Like `load_files`, for text files.
 fn load_texts(files: &[(&str, &str)]) -> Result<Dataset, LoadError> {
-    load_files(&files.iter().map(|(name, text)| (*name, text.as_bytes())).collect::<Vec<_>>())
+    load_files(
+        &files
+            .iter()
+            .map(|(name, text)| (*name, text.as_bytes()))
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn table<'a>(dataset: &'a Dataset, name: &str) -> &'a Table {
@@ -60,9 +65,20 @@ fn table<'a>(dataset: &'a Dataset, name: &str) -> &'a Table {
 fn findings(table: &Table) -> Vec<String> {
     let line = |finding: &model::findings::Finding| {
         let row = finding.row.map(|row| format!(":{row}")).unwrap_or_default();
-        let column = finding.column.as_ref().map(|column| format!(" {column}")).unwrap_or_default();
-        let value = finding.value.as_ref().map(|value| format!(" `{value}`")).unwrap_or_default();
-        format!("{:?} {}{row}{column}{value}: {}", finding.severity, finding.file, finding.reason)
+        let column = finding
+            .column
+            .as_ref()
+            .map(|column| format!(" {column}"))
+            .unwrap_or_default();
+        let value = finding
+            .value
+            .as_ref()
+            .map(|value| format!(" `{value}`"))
+            .unwrap_or_default();
+        format!(
+            "{:?} {}{row}{column}{value}: {}",
+            finding.severity, finding.file, finding.reason
+        )
     };
     table.findings.kept().iter().map(line).collect()
 }
@@ -82,19 +98,26 @@ fn hush_decoders() {
 
 fn parquet(frame: &DataFrame) -> Vec<u8> {
     let mut bytes = Vec::new();
-    ParquetWriter::new(&mut bytes).with_row_group_size(Some(7)).finish(&mut frame.clone()).expect("written");
+    ParquetWriter::new(&mut bytes)
+        .with_row_group_size(Some(7))
+        .finish(&mut frame.clone())
+        .expect("written");
     bytes
 }
 
 fn ipc(frame: &DataFrame) -> Vec<u8> {
     let mut bytes = Vec::new();
-    IpcWriter::new(&mut bytes).finish(&mut frame.clone()).expect("written");
+    IpcWriter::new(&mut bytes)
+        .finish(&mut frame.clone())
+        .expect("written");
     bytes
 }
 
 fn ipc_stream(frame: &DataFrame) -> Vec<u8> {
     let mut bytes = Vec::new();
-    IpcStreamWriter::new(&mut bytes).finish(&mut frame.clone()).expect("written");
+    IpcStreamWriter::new(&mut bytes)
+        .finish(&mut frame.clone())
+        .expect("written");
     bytes
 }
 

@@ -45,7 +45,9 @@ struct Desk {
 
 impl Desk {
     fn empty() -> Self {
-        Self { place: tempfile::tempdir().unwrap() }
+        Self {
+            place: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// With the tokens UNI and PEPE imported.
@@ -80,7 +82,11 @@ impl Desk {
     /// Any command of the program, run in this folder.
     fn program(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-        command.args(args).current_dir(self.place.path()).env("HOME", self.place.path()).stdin(Stdio::null());
+        command
+            .args(args)
+            .current_dir(self.place.path())
+            .env("HOME", self.place.path())
+            .stdin(Stdio::null());
         command
     }
 
@@ -88,7 +94,11 @@ impl Desk {
     fn run(&self, args: &[&str]) -> (i32, Value, String) {
         let output: Output = self.command(args).arg("--json").output().unwrap();
         let report = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        (output.status.code().unwrap_or(-1), report, String::from_utf8(output.stderr).unwrap())
+        (
+            output.status.code().unwrap_or(-1),
+            report,
+            String::from_utf8(output.stderr).unwrap(),
+        )
     }
 
     /// Imports all files successfully; returns the report.
@@ -113,7 +123,12 @@ impl Desk {
     fn clean(&self) -> Dataset {
         let dataset = self.dataset();
         for table in &dataset.tables {
-            let wrong: Vec<_> = table.findings.counts().iter().filter(|count| count.severity != Severity::Note).collect();
+            let wrong: Vec<_> = table
+                .findings
+                .counts()
+                .iter()
+                .filter(|count| count.severity != Severity::Note)
+                .collect();
             assert!(wrong.is_empty(), "{}: {wrong:?}", table.schema.name);
         }
         dataset
@@ -122,15 +137,35 @@ impl Desk {
 
 /// Row counts of a file for a table: new, changed, same, repeated, rejected, left out.
 fn taken(report: &Value, file: usize, table: &str) -> [u64; 6] {
-    let taken = report["files"][file]["taken"].as_array().unwrap().iter().find(|taken| taken["table"] == table);
+    let taken = report["files"][file]["taken"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|taken| taken["table"] == table);
     let taken = taken.unwrap_or_else(|| panic!("nothing for {table}: {report:#}"));
-    ["new", "changed", "same", "repeated", "set_aside", "left_out"].map(|name| taken[name].as_u64().unwrap())
+    [
+        "new",
+        "changed",
+        "same",
+        "repeated",
+        "set_aside",
+        "left_out",
+    ]
+    .map(|name| taken[name].as_u64().unwrap())
 }
 
 /// Finding reasons of a file, with their counts.
 fn reasons(report: &Value, file: usize) -> Vec<(String, u64)> {
     let counts = report["files"][file]["counts"].as_array().unwrap();
-    counts.iter().map(|count| (count["reason"].as_str().unwrap().to_owned(), count["count"].as_u64().unwrap())).collect()
+    counts
+        .iter()
+        .map(|count| {
+            (
+                count["reason"].as_str().unwrap().to_owned(),
+                count["count"].as_u64().unwrap(),
+            )
+        })
+        .collect()
 }
 
 /// Splits a command line into words.
@@ -144,7 +179,11 @@ fn rows(of: impl Fn(u32) -> String) -> String {
 }
 
 fn errors(dataset: &Dataset) -> u64 {
-    dataset.tables.iter().map(|table| table.findings.count(Severity::Error)).sum()
+    dataset
+        .tables
+        .iter()
+        .map(|table| table.findings.count(Severity::Error))
+        .sum()
 }
 
 fn address(text: &str) -> Address {

@@ -1,5 +1,8 @@
 //! The single integration-test binary: each module tests a part of the program through its public interface, as its user would.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where"
+)]
 
 use {criterion as _, insta as _, proptest as _};
 

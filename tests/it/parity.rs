@@ -214,13 +214,25 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
     "metrics" None => ["/metrics"];
 };
 
-fn held<Q: Query>(deck: &QueryService, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
+fn held<Q: Query>(
+    deck: &QueryService,
+    path: &[(&str, &str)],
+    query: &str,
+) -> Result<(Vec<u8>, String)> {
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)?;
     keep(deck, &question).map(|bytes| (bytes, question.target()))
 }
 
-fn held_tokens(deck: &QueryService, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
-    let of = if query.starts_with("addresses=") { held::<TokenBatchQuestion> } else { held::<SearchQuestion> };
+fn held_tokens(
+    deck: &QueryService,
+    path: &[(&str, &str)],
+    query: &str,
+) -> Result<(Vec<u8>, String)> {
+    let of = if query.starts_with("addresses=") {
+        held::<TokenBatchQuestion>
+    } else {
+        held::<SearchQuestion>
+    };
     of(deck, path, query)
 }
 
@@ -229,7 +241,9 @@ fn keep<Q: Query>(deck: &QueryService, question: &Q) -> Result<Vec<u8>> {
     // The typed answer, which views draw, must serialize to the same bytes; the body may say besides of what time they are.
     let typed = serde_json::to_string(&known.answer).unwrap();
     let body = std::str::from_utf8(&known.json).unwrap();
-    let dated = body.strip_prefix(&typed[..typed.len() - 1]).is_some_and(|rest| rest.starts_with(",\"asOf"));
+    let dated = body
+        .strip_prefix(&typed[..typed.len() - 1])
+        .is_some_and(|rest| rest.starts_with(",\"asOf"));
     assert!(typed == body || dated, "{}: {typed}\n{body}", Q::NAME);
     Ok(known.json.to_vec())
 }
@@ -254,7 +268,10 @@ fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<QueryService> {
     let config = Config::parse(None, config).unwrap();
     let mut options = config.deck_options();
     options.cache.folder = Some(cache);
-    options.wire = Some(RemoteClient::new(config.wire_options(), Arc::new(MemoryLedger::default())));
+    options.wire = Some(RemoteClient::new(
+        config.wire_options(),
+        Arc::new(MemoryLedger::default()),
+    ));
     let deck = QueryService::new(data, options).unwrap();
     deck.load().unwrap();
     deck
@@ -263,29 +280,82 @@ fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<QueryService> {
 impl FrontEnds {
     fn new() -> Self {
         let (market, data) = market();
-        Self { _market: Some(market), ..Self::over(&data, "") }
+        Self {
+            _market: Some(market),
+            ..Self::over(&data, "")
+        }
     }
 
     fn over(data: &Path, config: &str) -> Self {
         let config = &format!("[deck]\nrecords = false\n{config}");
         let home = tempfile::tempdir().unwrap();
         let state = home.path().join("state/tokendeck");
-        let (served, view) = (deck(data, config, home.path().join("served")), deck(data, config, home.path().join("view")));
+        let (served, view) = (
+            deck(data, config, home.path().join("served")),
+            deck(data, config, home.path().join("view")),
+        );
         let written = home.path().join("config.toml");
         fs::write(&written, config).unwrap();
-        let jobs = Jobs::open(&state, Arc::clone(&served), JobOptions { queue: 8, ..JobOptions::default() }).unwrap();
-        let job = jobs.create(&JobBody::One { token_address: Address::parse(UNI).unwrap() }).unwrap().job_id.clone();
+        let jobs = Jobs::open(
+            &state,
+            Arc::clone(&served),
+            JobOptions {
+                queue: 8,
+                ..JobOptions::default()
+            },
+        )
+        .unwrap();
+        let job = jobs
+            .create(&JobBody::One {
+                token_address: Address::parse(UNI).unwrap(),
+            })
+            .unwrap()
+            .job_id
+            .clone();
         wait_until("the job ends", || jobs.open_count() == 0);
-        jobs.add_alert(&AlertBody { token_address: Address::parse(UNI), condition: "price>20".to_owned() }, &Progress::default()).unwrap();
+        jobs.add_alert(
+            &AlertBody {
+                token_address: Address::parse(UNI),
+                condition: "price>20".to_owned(),
+            },
+            &Progress::default(),
+        )
+        .unwrap();
         let keys = Keys::in_memory().unwrap();
         let key = keys.show().unwrap().reveal().to_owned();
-        let api = Api::new(Arc::clone(&served), Some(jobs), Arc::new(keys), ApiOptions::default());
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let listener = runtime.block_on(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let api = Api::new(
+            Arc::clone(&served),
+            Some(jobs),
+            Arc::new(keys),
+            ApiOptions::default(),
+        );
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let listener = runtime
+            .block_on(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+            .unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(api::serve(listener, api, std::future::pending()));
-        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        Self { home, _market: None, base, key, job, data: data.to_owned(), config: written, served, view, agent, _runtime: runtime }
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .into();
+        Self {
+            home,
+            _market: None,
+            base,
+            key,
+            job,
+            data: data.to_owned(),
+            config: written,
+            served,
+            view,
+            agent,
+            _runtime: runtime,
+        }
     }
 
     /// Status and body over HTTP.
@@ -293,17 +363,33 @@ impl FrontEnds {
         let url = format!("{}{target}", self.base);
         let response = match body {
             None => self.agent.get(&url).header("x-api-key", &self.key).call(),
-            Some(body) => self.agent.post(&url).header("x-api-key", &self.key).header("content-type", "application/json").send(body),
+            Some(body) => self
+                .agent
+                .post(&url)
+                .header("x-api-key", &self.key)
+                .header("content-type", "application/json")
+                .send(body),
         };
         let mut response = response.unwrap();
-        (response.status().as_u16(), response.body_mut().read_to_vec().unwrap())
+        (
+            response.status().as_u16(),
+            response.body_mut().read_to_vec().unwrap(),
+        )
     }
 
     /// Exit code, stdout and stderr of `tokendeck get`.
     fn by_command(&self, target: &str, body: Option<&str>) -> (i32, Vec<u8>, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-        command.args(["get", target]).arg("--data").arg(&self.data).arg("--config").arg(&self.config);
-        command.env_clear().env("HOME", self.home.path()).current_dir(self.home.path());
+        command
+            .args(["get", target])
+            .arg("--data")
+            .arg(&self.data)
+            .arg("--config")
+            .arg(&self.config);
+        command
+            .env_clear()
+            .env("HOME", self.home.path())
+            .current_dir(self.home.path());
         command.env("XDG_STATE_HOME", self.home.path().join("state"));
         if let Some(body) = body {
             fs::write(self.home.path().join("body.json"), body).unwrap();
@@ -312,15 +398,32 @@ impl FrontEnds {
         let output = command.stdin(Stdio::null()).output().unwrap();
         // The estimated cost of remote fetches, and how long a busy machine has waited for them, are printed beside the answer.
         let said = String::from_utf8(output.stderr).unwrap();
-        let beside = [" remote file", " rows from `warehouse`, about ", "waiting for `warehouse`"];
-        let said = said.split_inclusive('\n').filter(|line| !beside.iter().any(|text| line.contains(text))).collect();
+        let beside = [
+            " remote file",
+            " rows from `warehouse`, about ",
+            "waiting for `warehouse`",
+        ];
+        let said = said
+            .split_inclusive('\n')
+            .filter(|line| !beside.iter().any(|text| line.contains(text)))
+            .collect();
         (output.status.code().unwrap_or(-1), output.stdout, said)
     }
 
     fn filled(&self, target: &str) -> String {
         let upper = format!("0x{}", UNI[2..].to_uppercase());
-        let places = [("{weth}", WETH), ("{uni}", UNI), ("{UNI}", &upper), ("{nobody}", NOBODY), ("{job}", &self.job)];
-        places.iter().fold(target.to_owned(), |target, (name, value)| target.replace(name, value))
+        let places = [
+            ("{weth}", WETH),
+            ("{uni}", UNI),
+            ("{UNI}", &upper),
+            ("{nobody}", NOBODY),
+            ("{job}", &self.job),
+        ];
+        places
+            .iter()
+            .fold(target.to_owned(), |target, (name, value)| {
+                target.replace(name, value)
+            })
     }
 
     /// Asserts that the command line gives the API's answer.
@@ -338,13 +441,24 @@ impl FrontEnds {
             let detail = detail.split_once("GET /").map_or_else(
                 || detail.to_owned(),
                 |(before, after)| {
-                    let target = after.split([' ', ',', ';', ')']).next().unwrap_or_default().trim_end_matches(['.', ':']);
+                    let target = after
+                        .split([' ', ',', ';', ')'])
+                        .next()
+                        .unwrap_or_default()
+                        .trim_end_matches(['.', ':']);
                     let word = model::command_line::shell_word(&format!("/{target}"));
                     format!("{before}`tokendeck get {word}`{}", &after[target.len()..])
                 },
             );
-            let expected = format!("tokendeck: {status} {}: {detail}\n", problem["code"].as_str().unwrap());
-            assert_eq!((code, printed.as_slice(), said), (1, &b""[..], expected), "{target}");
+            let expected = format!(
+                "tokendeck: {status} {}: {detail}\n",
+                problem["code"].as_str().unwrap()
+            );
+            assert_eq!(
+                (code, printed.as_slice(), said),
+                (1, &b""[..], expected),
+                "{target}"
+            );
         }
         (status, sent)
     }
@@ -361,7 +475,10 @@ fn lasting(target: &str, body: &[u8]) -> String {
             }
             value.to_string()
         }
-        "/metrics" => text.lines().filter(|line| line.starts_with("# TYPE")).fold(String::new(), |all, line| all + line + "\n"),
+        "/metrics" => text
+            .lines()
+            .filter(|line| line.starts_with("# TYPE"))
+            .fold(String::new(), |all, line| all + line + "\n"),
         _ => text,
     }
 }
@@ -370,16 +487,29 @@ fn lasting(target: &str, body: &[u8]) -> String {
 fn arguments<'a>(route: &'a str, target: &'a str) -> (Vec<(&'a str, &'a str)>, &'a str) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let pairs = route.split('/').zip(path.split('/'));
-    (pairs.filter_map(|(name, value)| Some((name.strip_prefix('{')?.strip_suffix('}')?, value))).collect(), query)
+    (
+        pairs
+            .filter_map(|(name, value)| Some((name.strip_prefix('{')?.strip_suffix('}')?, value)))
+            .collect(),
+        query,
+    )
 }
 
 #[test]
 fn every_endpoint_that_is_read_has_its_cases() {
     let names = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<BTreeSet<&str>>();
-    let there = names(&mut ENDPOINTS.iter().filter(|endpoint| endpoint.verb == Verb::Get).map(|endpoint| endpoint.name));
+    let there = names(
+        &mut ENDPOINTS
+            .iter()
+            .filter(|endpoint| endpoint.verb == Verb::Get)
+            .map(|endpoint| endpoint.name),
+    );
     assert_eq!(names(&mut CASES.iter().map(|(name, ..)| *name)), there);
     for (name, _, targets) in CASES {
-        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
+        let endpoint = ENDPOINTS
+            .iter()
+            .find(|endpoint| endpoint.name == *name)
+            .unwrap();
         let stream = matches!(endpoint.content, Content::Events);
         assert_eq!(targets.is_empty(), stream, "{name}");
     }
@@ -388,7 +518,11 @@ fn every_endpoint_that_is_read_has_its_cases() {
 #[test]
 fn the_api_the_command_line_and_the_views_say_the_same() {
     let answered = walk(&FrontEnds::new(), |_| usize::MAX);
-    let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
+    let silent: Vec<&str> = CASES
+        .iter()
+        .map(|(name, ..)| *name)
+        .filter(|name| !answered.contains(name))
+        .collect();
     // The stream has no cases.
     assert_eq!(silent, ["events"]);
 }
@@ -402,16 +536,27 @@ fn files_in_object_storage_are_answered_the_same_everywhere() {
     assert_eq!(answered.len(), CASES.len() - 1);
     let (_, metrics) = front_ends.over_http("/metrics", None);
     let metrics = String::from_utf8(metrics).unwrap();
-    let fetched = metrics.lines().find_map(|line| line.strip_prefix("tokendeck_remote_bytes_total "));
-    let there: u64 = fs::read_dir(&data).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
-    assert!(fetched.is_some_and(|bytes| (1.0..there as f64).contains(&bytes.parse().unwrap())), "{metrics}");
+    let fetched = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("tokendeck_remote_bytes_total "));
+    let there: u64 = fs::read_dir(&data)
+        .unwrap()
+        .map(|file| file.unwrap().metadata().unwrap().len())
+        .sum();
+    assert!(
+        fetched.is_some_and(|bytes| (1.0..there as f64).contains(&bytes.parse().unwrap())),
+        "{metrics}"
+    );
 }
 
 /// Asks every front end up to `most` cases per endpoint; returns the endpoints that answered.
 fn walk(front_ends: &FrontEnds, most: impl Fn(&str) -> usize) -> BTreeSet<&'static str> {
     let mut answered = BTreeSet::new();
     for (name, held, targets) in CASES {
-        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
+        let endpoint = ENDPOINTS
+            .iter()
+            .find(|endpoint| endpoint.name == *name)
+            .unwrap();
         for target in targets.iter().take(most(name)) {
             let target = front_ends.filled(target);
             let (status, sent) = front_ends.compare(&target, None);
@@ -423,11 +568,18 @@ fn walk(front_ends: &FrontEnds, most: impl Fn(&str) -> usize) -> BTreeSet<&'stat
             match held(&front_ends.view, &path, query) {
                 Ok((bytes, canonical)) => {
                     assert_eq!((status, &bytes), (200, &sent), "{target}");
-                    assert_eq!(front_ends.over_http(&canonical, None), (200, sent), "{target} as {canonical}");
+                    assert_eq!(
+                        front_ends.over_http(&canonical, None),
+                        (200, sent),
+                        "{target} as {canonical}"
+                    );
                 }
                 Err(problem) => {
                     let body: Value = serde_json::from_slice(&sent).unwrap();
-                    assert!(status >= 400 && body["detail"] == problem.detail, "{target}: {problem:?} is not {body}");
+                    assert!(
+                        status >= 400 && body["detail"] == problem.detail,
+                        "{target}: {problem:?} is not {body}"
+                    );
                 }
             }
         }
@@ -442,16 +594,26 @@ fn a_question_with_a_body_is_answered_the_same() {
         "{{\"tokens\": {{\"{WETH}\": \"1000000000000000000\"}}, \"settings\": {{\"riskLevel\": \"low\", \"chains\": [\"eth\"], \"minApy\": 1}}}}"
     );
     let mut answered = 0;
-    for body in [good.as_str(), "{\"tokens\": {\"0x12\": \"1\"}}", "{\"tokens\": ", "{}"] {
+    for body in [
+        good.as_str(),
+        "{\"tokens\": {\"0x12\": \"1\"}}",
+        "{\"tokens\": ",
+        "{}",
+    ] {
         let (status, sent) = front_ends.compare(YieldQuestion::PATH, Some(body));
-        match YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).and_then(|question| keep(&front_ends.view, &question)) {
+        match YieldQuestion::parse_body(body.as_bytes(), TokenReader::default())
+            .and_then(|question| keep(&front_ends.view, &question))
+        {
             Ok(bytes) => {
                 assert_eq!((status, bytes), (200, sent), "{body}");
                 answered += 1;
             }
             Err(problem) => {
                 let told: Value = serde_json::from_slice(&sent).unwrap();
-                assert!(status >= 400 && told["detail"] == problem.detail, "{body}: {problem:?} is not {told}");
+                assert!(
+                    status >= 400 && told["detail"] == problem.detail,
+                    "{body}: {problem:?} is not {told}"
+                );
             }
         }
     }

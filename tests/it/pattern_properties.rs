@@ -13,53 +13,119 @@ use super::trendline_properties::{anything, mapped, walk};
 /// Random swings between levels with straight noisy legs, in which patterns are frequent.
 fn turns() -> impl Strategy<Value = CandleVec> {
     let turn = (3..14_usize, 0..40_u32);
-    (prop::collection::vec(turn, 8..30), prop::collection::vec(0..100_u32, 64), -12..12_i32).prop_map(|(turns, noise, exponent)| {
-        let mut level = 0.0;
-        let mut levels = vec![level];
-        for (k, (bars, height)) in turns.into_iter().enumerate() {
-            // Mostly back to one of two levels.
-            let to = f64::from(u8::from(k % 2 == 0)) * 10.0 + f64::from(height / 10) + if height % 10 == 0 { 12.0 } else { 0.0 };
-            for bar in 1..=bars {
-                let stray = f64::from(noise[(levels.len() * 7) % 64]) / 100.0 - 0.5;
-                levels.push(level + (to - level) * bar as f64 / bars as f64 + stray);
+    (
+        prop::collection::vec(turn, 8..30),
+        prop::collection::vec(0..100_u32, 64),
+        -12..12_i32,
+    )
+        .prop_map(|(turns, noise, exponent)| {
+            let mut level = 0.0;
+            let mut levels = vec![level];
+            for (k, (bars, height)) in turns.into_iter().enumerate() {
+                // Mostly back to one of two levels.
+                let to = f64::from(u8::from(k % 2 == 0)) * 10.0
+                    + f64::from(height / 10)
+                    + if height % 10 == 0 { 12.0 } else { 0.0 };
+                for bar in 1..=bars {
+                    let stray = f64::from(noise[(levels.len() * 7) % 64]) / 100.0 - 0.5;
+                    levels.push(level + (to - level) * bar as f64 / bars as f64 + stray);
+                }
+                level = to;
             }
-            level = to;
-        }
-        let price = |level: f64| 10_f64.powi(exponent) * (0.02 * level).exp();
-        let mut made = CandleVec::default();
-        for (i, pair) in levels.windows(2).enumerate() {
-            let (open, close) = (price(pair[0]), price(pair[1]));
-            made.timestamp.push(i as i64 * DAY_MS);
-            made.open.push(open);
-            made.high.push(open.max(close) * (1.0 + f64::from(noise[i % 64]) / 20_000.0));
-            made.low.push(open.min(close) * (1.0 - f64::from(noise[(i + 13) % 64]) / 20_000.0));
-            made.close.push(close);
-            made.volume.push(f64::NAN);
-        }
-        made
-    })
+            let price = |level: f64| 10_f64.powi(exponent) * (0.02 * level).exp();
+            let mut made = CandleVec::default();
+            for (i, pair) in levels.windows(2).enumerate() {
+                let (open, close) = (price(pair[0]), price(pair[1]));
+                made.timestamp.push(i as i64 * DAY_MS);
+                made.open.push(open);
+                made.high
+                    .push(open.max(close) * (1.0 + f64::from(noise[i % 64]) / 20_000.0));
+                made.low
+                    .push(open.min(close) * (1.0 - f64::from(noise[(i + 13) % 64]) / 20_000.0));
+                made.close.push(close);
+                made.volume.push(f64::NAN);
+            }
+            made
+        })
 }
 
 fn assert_sound(answer: &PatternsAnswer, candles: &Candles) -> Result<(), TestCaseError> {
     for pattern in &answer.patterns {
-        for figure in [pattern.confidence, pattern.completion_percent, pattern.projected_movement] {
-            prop_assert!(figure.is_finite() && (figure != 0.0 || figure.is_sign_positive()), "{:?}", pattern);
+        for figure in [
+            pattern.confidence,
+            pattern.completion_percent,
+            pattern.projected_movement,
+        ] {
+            prop_assert!(
+                figure.is_finite() && (figure != 0.0 || figure.is_sign_positive()),
+                "{:?}",
+                pattern
+            );
         }
-        prop_assert!((0.0..=1.0).contains(&pattern.confidence) && (0.0..=100.0).contains(&pattern.completion_percent), "{:?}", pattern);
-        prop_assert!((-99.9..=100.0).contains(&pattern.projected_movement), "{:?}", pattern);
-        prop_assert!(pattern.start_index < pattern.end_index && pattern.end_index < candles.len(), "{:?}", pattern);
+        prop_assert!(
+            (0.0..=1.0).contains(&pattern.confidence)
+                && (0.0..=100.0).contains(&pattern.completion_percent),
+            "{:?}",
+            pattern
+        );
+        prop_assert!(
+            (-99.9..=100.0).contains(&pattern.projected_movement),
+            "{:?}",
+            pattern
+        );
+        prop_assert!(
+            pattern.start_index < pattern.end_index && pattern.end_index < candles.len(),
+            "{:?}",
+            pattern
+        );
         let detail = pattern.detail.as_ref().expect("explained");
-        prop_assert_eq!(detail.breakout_index.is_some(), pattern.completion_percent == 100.0);
-        prop_assert!(detail.target_price.is_finite() && detail.target_price >= 0.0, "{:?}", pattern);
-        prop_assert!(detail.boundary.iter().all(|line| line.from.price.is_finite() && line.to.price.is_finite()), "{:?}", pattern);
-        let (told, logit) =
-            (detail.why.iter().map(|part| part.contribution).sum::<f64>(), (pattern.confidence / (1.0 - pattern.confidence)).ln());
+        prop_assert_eq!(
+            detail.breakout_index.is_some(),
+            pattern.completion_percent == 100.0
+        );
+        prop_assert!(
+            detail.target_price.is_finite() && detail.target_price >= 0.0,
+            "{:?}",
+            pattern
+        );
+        prop_assert!(
+            detail
+                .boundary
+                .iter()
+                .all(|line| line.from.price.is_finite() && line.to.price.is_finite()),
+            "{:?}",
+            pattern
+        );
+        let (told, logit) = (
+            detail.why.iter().map(|part| part.contribution).sum::<f64>(),
+            (pattern.confidence / (1.0 - pattern.confidence)).ln(),
+        );
         // At a confidence of exactly 0 or 1 the log-odds are infinite, with nothing to add up to.
-        prop_assert!(!logit.is_finite() || (told - logit).abs() < 1e-6 * (1.0 + logit.abs()), "{} of {}: {:?}", told, logit, detail.why);
-        prop_assert!(detail.anchors.windows(2).all(|two| two[0].index <= two[1].index), "{:?}", pattern);
-        prop_assert!(detail.anchors.iter().all(|anchor| (pattern.start_index..=pattern.end_index).contains(&anchor.index)));
+        prop_assert!(
+            !logit.is_finite() || (told - logit).abs() < 1e-6 * (1.0 + logit.abs()),
+            "{} of {}: {:?}",
+            told,
+            logit,
+            detail.why
+        );
+        prop_assert!(
+            detail
+                .anchors
+                .windows(2)
+                .all(|two| two[0].index <= two[1].index),
+            "{:?}",
+            pattern
+        );
+        prop_assert!(
+            detail
+                .anchors
+                .iter()
+                .all(|anchor| (pattern.start_index..=pattern.end_index).contains(&anchor.index))
+        );
     }
-    let ordered = |two: &[analysis::patterns::Pattern]| (two[0].end_index, two[0].confidence) >= (two[1].end_index, two[1].confidence);
+    let ordered = |two: &[analysis::patterns::Pattern]| {
+        (two[0].end_index, two[0].confidence) >= (two[1].end_index, two[1].confidence)
+    };
     prop_assert!(answer.patterns.windows(2).all(ordered));
     Ok(())
 }
@@ -68,7 +134,8 @@ fn assert_sound(answer: &PatternsAnswer, candles: &Candles) -> Result<(), TestCa
 fn assert_apart(answer: &PatternsAnswer) -> Result<(), TestCaseError> {
     for (k, a) in answer.patterns.iter().enumerate() {
         for b in &answer.patterns[k + 1..] {
-            let shared = (a.end_index.min(b.end_index) + 1).saturating_sub(a.start_index.max(b.start_index));
+            let shared =
+                (a.end_index.min(b.end_index) + 1).saturating_sub(a.start_index.max(b.start_index));
             let either = a.end_index.max(b.end_index) - a.start_index.min(b.start_index) + 1;
             prop_assert!(shared as f64 <= 0.5 * either as f64, "{:?} {:?}", a, b);
         }
@@ -78,13 +145,21 @@ fn assert_apart(answer: &PatternsAnswer) -> Result<(), TestCaseError> {
 
 /// Names, spans and confidence.
 fn gist(answer: &PatternsAnswer) -> Vec<(PatternName, usize, usize, f64)> {
-    answer.patterns.iter().map(|p| (p.name, p.start_index, p.end_index, p.confidence)).collect()
+    answer
+        .patterns
+        .iter()
+        .map(|p| (p.name, p.start_index, p.end_index, p.confidence))
+        .collect()
 }
 
 /// Mirrors the prices: reciprocals, with highs and lows exchanged.
 fn mirrored(candles: &CandleVec) -> CandleVec {
     let turned = mapped(candles, |price| 1.0 / price);
-    CandleVec { high: turned.low.clone(), low: turned.high.clone(), ..turned }
+    CandleVec {
+        high: turned.low.clone(),
+        low: turned.high.clone(),
+        ..turned
+    }
 }
 
 proptest! {

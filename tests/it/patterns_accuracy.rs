@@ -4,10 +4,16 @@
 #[path = "../generator/detector.rs"]
 mod detector;
 
-#[allow(dead_code, reason = "the bench deals the windows into folds by their tokens, too")]
+#[allow(
+    dead_code,
+    reason = "the bench deals the windows into folds by their tokens, too"
+)]
 #[path = "../../benches/accuracy/charts/data.rs"]
 mod data;
-#[allow(dead_code, reason = "the bench calibrates confidences by the answers, too")]
+#[allow(
+    dead_code,
+    reason = "the bench calibrates confidences by the answers, too"
+)]
 #[path = "../../benches/accuracy/charts/score.rs"]
 mod judge;
 
@@ -19,7 +25,12 @@ use crate::{
     shared::shared,
 };
 
-const SIZES: Sizes = Sizes { instances: 12, misses: 4, walks: 20, walk_length: 1_000 };
+const SIZES: Sizes = Sizes {
+    instances: 12,
+    misses: 4,
+    walks: 20,
+    walk_length: 1_000,
+};
 
 #[test]
 fn the_detector_finds_what_is_there_and_little_else() {
@@ -40,7 +51,11 @@ fn the_detector_finds_what_is_there_and_little_else() {
     // A finding in a random walk is not false: chartists draw there as much as on a market. So precision and calibration, which count every
     // finding beside the label as wrong, have no bound here; the real charts below do.
     for (what, value, most) in [
-        ("patterns per 1,000 candles of a random walk", score.false_per_thousand(), 40.0),
+        (
+            "patterns per 1,000 candles of a random walk",
+            score.false_per_thousand(),
+            40.0,
+        ),
         ("near misses reported", score.near_misses(), 0.06),
         ("error of the movement", score.movement_error(), 0.10),
     ] {
@@ -56,7 +71,10 @@ fn real_charts_are_read_as_chartists_read_them() {
         return;
     }
     let windows = data::read().windows;
-    let said: Vec<_> = windows.iter().map(|window| judge::said(&patterns(&window.candles.as_candles(), false))).collect();
+    let said: Vec<_> = windows
+        .iter()
+        .map(|window| judge::said(&patterns(&window.candles.as_candles(), false)))
+        .collect();
     let score = judge::score(&windows, &said);
     println!("{score}");
     for (what, value, least) in [
@@ -70,13 +88,28 @@ fn real_charts_are_read_as_chartists_read_them() {
         assert!(value >= least, "{what}: {value:.3} is below {least}");
     }
     let per_thousand = 1_000.0 * score.answers as f64 / score.candles as f64;
-    assert!((15.0..=40.0).contains(&per_thousand), "{per_thousand:.1} answers in 1,000 candles");
+    assert!(
+        (15.0..=40.0).contains(&per_thousand),
+        "{per_thousand:.1} answers in 1,000 candles"
+    );
 }
 
 #[test]
 fn a_detector_that_copies_the_labels_has_a_perfect_score() {
-    let made = set(DEVELOPMENT, Sizes { instances: 4, misses: 1, walks: 1, walk_length: 50 });
-    let labels: Vec<_> = made.cases.iter().map(|case| (case.bars.close.clone(), case.label.clone())).collect();
+    let made = set(
+        DEVELOPMENT,
+        Sizes {
+            instances: 4,
+            misses: 1,
+            walks: 1,
+            walk_length: 50,
+        },
+    );
+    let labels: Vec<_> = made
+        .cases
+        .iter()
+        .map(|case| (case.bars.close.clone(), case.label.clone()))
+        .collect();
     let score = score(&made, |bars| {
         let known = labels.iter().find(|(close, _)| *close == bars.close);
         let found = known.map(|(_, label)| Found {
@@ -89,14 +122,40 @@ fn a_detector_that_copies_the_labels_has_a_perfect_score() {
         });
         found.into_iter().collect()
     });
-    assert_eq!((score.macro_f1(), score.average_precision(), score.recall()), (1.0, 1.0, (1.0, 1.0)));
-    assert_eq!((score.right_sign(), score.movement_error(), score.completion(), score.calibration()), (1.0, 0.0, (1.0, 1.0), 0.0));
-    assert_eq!((score.near_misses(), score.false_per_thousand()), (0.0, 0.0));
+    assert_eq!(
+        (score.macro_f1(), score.average_precision(), score.recall()),
+        (1.0, 1.0, (1.0, 1.0))
+    );
+    assert_eq!(
+        (
+            score.right_sign(),
+            score.movement_error(),
+            score.completion(),
+            score.calibration()
+        ),
+        (1.0, 0.0, (1.0, 1.0), 0.0)
+    );
+    assert_eq!(
+        (score.near_misses(), score.false_per_thousand()),
+        (0.0, 0.0)
+    );
 }
 
 #[test]
 fn made_up_series_are_candles_and_hold_their_labels() {
-    let Set { cases, misses, walks } = set(DEVELOPMENT, Sizes { instances: 6, misses: 1, walks: 4, walk_length: 300 });
+    let Set {
+        cases,
+        misses,
+        walks,
+    } = set(
+        DEVELOPMENT,
+        Sizes {
+            instances: 6,
+            misses: 1,
+            walks: 4,
+            walk_length: 300,
+        },
+    );
     assert!(cases.len() == NAMES.len() * 12 && misses.len() > NAMES.len() && walks.len() == 4);
     let believed = |bars: &Bars| {
         (0..bars.len()).all(|i| {
@@ -108,16 +167,41 @@ fn made_up_series_are_candles_and_hold_their_labels() {
     for case in cases.iter().chain(&misses) {
         let (label, bars) = (&case.label, &case.bars);
         assert!(believed(bars), "{label:?}");
-        assert!(label.start < label.end && label.end < bars.len() && label.start >= 20, "{label:?}");
-        assert!(label.confirmed || label.end == bars.len() - 1, "{label:?}: a forming one lasts to the end");
-        assert!(label.movement != 0.0 && (-99.9..100.0).contains(&label.movement), "{label:?}");
+        assert!(
+            label.start < label.end && label.end < bars.len() && label.start >= 20,
+            "{label:?}"
+        );
+        assert!(
+            label.confirmed || label.end == bars.len() - 1,
+            "{label:?}: a forming one lasts to the end"
+        );
+        assert!(
+            label.movement != 0.0 && (-99.9..100.0).contains(&label.movement),
+            "{label:?}"
+        );
         if let Kind::NearMiss(rule) = case.kind {
             assert!(!rule.is_empty());
         }
     }
     // The same seed reproduces the series; another does not.
-    let again = set(DEVELOPMENT, Sizes { instances: 1, misses: 0, walks: 0, walk_length: 0 });
+    let again = set(
+        DEVELOPMENT,
+        Sizes {
+            instances: 1,
+            misses: 0,
+            walks: 0,
+            walk_length: 0,
+        },
+    );
     assert_eq!(again.cases[0].bars, cases[0].bars);
-    let other = set(REPORT, Sizes { instances: 1, misses: 0, walks: 0, walk_length: 0 });
+    let other = set(
+        REPORT,
+        Sizes {
+            instances: 1,
+            misses: 0,
+            walks: 0,
+            walk_length: 0,
+        },
+    );
     assert_ne!(other.cases[0].bars, cases[0].bars);
 }

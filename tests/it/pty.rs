@@ -30,22 +30,36 @@ const FIRST: (&str, &str) = ("SHIB", "0x95ad61b0a150d79219dcf64e1e6cc01f0b64c4ce
 const OTHER: (&str, &str) = ("UNI", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984");
 
 fn header(screen: &vt100::Screen) -> String {
-    screen.contents().lines().next().unwrap_or_default().to_owned()
+    screen
+        .contents()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[test]
 fn every_view_is_a_number_away() {
     let home = Home::new();
     let terminal = home.open();
-    terminal.until("the most traded token", |screen| header(screen).contains(FIRST.0) && header(screen).contains("DEMO DATA"));
-    terminal.until("where the API listens", |screen| header(screen).contains("api 127.0.0.1:"));
+    terminal.until("the most traded token", |screen| {
+        header(screen).contains(FIRST.0) && header(screen).contains("DEMO DATA")
+    });
+    terminal.until("where the API listens", |screen| {
+        header(screen).contains("api 127.0.0.1:")
+    });
     for row in VIEWS {
         terminal.keys(&row.key.to_string());
         terminal.keys("?");
         terminal.see(&format!("keys · {}", row.title));
         terminal.keys(ESC);
         terminal.see_no("keys · ");
-        let body = terminal.text().lines().skip(3).take(usize::from(SIZE.1) - 4).any(|line| !line.trim().is_empty());
+        let body = terminal
+            .text()
+            .lines()
+            .skip(3)
+            .take(usize::from(SIZE.1) - 4)
+            .any(|line| !line.trim().is_empty());
         assert!(body, "{} shows nothing:\n{}", row.title, terminal.text());
     }
 }
@@ -62,7 +76,9 @@ fn the_palette_finds_a_token_and_selects_it() {
     terminal.keys("\x1b[200~w\rap\x1b[201~");
     terminal.see("› uniswap");
     terminal.keys("\r");
-    terminal.until("the other token in the header", |screen| header(screen).contains(&format!("{}  0x1f98", OTHER.0)));
+    terminal.until("the other token in the header", |screen| {
+        header(screen).contains(&format!("{}  0x1f98", OTHER.0))
+    });
     terminal.see_no("› uniswap");
 }
 
@@ -74,7 +90,8 @@ fn keys_pressed_before_the_data_are_there_choose_the_token() {
         terminal.see("1 Tokens");
         terminal.keys("/uni\r2");
         terminal.until("the token in the header and over its posts", |screen| {
-            header(screen).contains(&format!("{}  0x1f98", OTHER.0)) && screen.contents().contains(&format!("of {} ", OTHER.0))
+            header(screen).contains(&format!("{}  0x1f98", OTHER.0))
+                && screen.contents().contains(&format!("of {} ", OTHER.0))
         });
         terminal.keys("1");
         terminal.see("/ uni");
@@ -115,12 +132,21 @@ fn patterns_are_stepped_through_and_switched_off_by_key() {
 fn a_window_too_small_says_so_and_recovers() {
     let home = Home::new();
     let terminal = home.open();
-    for ((columns, rows), says) in
-        [((40, 10), "40×10 is too small; enlarge to 60×16"), ((20, 9), "enlarge to 60×16"), ((10, 5), "60×16"), ((1, 1), "…")]
-    {
+    for ((columns, rows), says) in [
+        ((40, 10), "40×10 is too small; enlarge to 60×16"),
+        ((20, 9), "enlarge to 60×16"),
+        ((10, 5), "60×16"),
+        ((1, 1), "…"),
+    ] {
         terminal.resize(columns, rows);
         terminal.until(says, |screen| {
-            let lines: Vec<String> = screen.contents().lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+            let lines: Vec<String> = screen
+                .contents()
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty())
+                .map(str::to_owned)
+                .collect();
             lines == [says]
         });
         // Key presses are still processed.
@@ -142,7 +168,11 @@ fn an_answer_that_comes_late_is_not_taken_for_keys() {
     let home = Home::new();
     let mut terminal = home.open_slow(Duration::from_millis(700));
     terminal.settle();
-    assert!(!terminal.text().contains("palette ─") && !terminal.text().contains("keys · "), "{}", terminal.text());
+    assert!(
+        !terminal.text().contains("palette ─") && !terminal.text().contains("keys · "),
+        "{}",
+        terminal.text()
+    );
     terminal.keys("?");
     terminal.see("keys · Tokens");
     terminal.keys("qq");
@@ -154,7 +184,15 @@ fn the_mouse_opens_tabs_unless_it_is_left_to_the_terminal() {
     let home = Home::new();
     let terminal = home.open();
     let tabs = terminal.text().lines().nth(1).unwrap().to_owned();
-    let column = tabs.chars().collect::<String>().split("Chart").next().unwrap().chars().count() + 1;
+    let column = tabs
+        .chars()
+        .collect::<String>()
+        .split("Chart")
+        .next()
+        .unwrap()
+        .chars()
+        .count()
+        + 1;
     terminal.keys(&format!("\x1b[<0;{column};2M\x1b[<0;{column};2m"));
     terminal.keys("?");
     terminal.see("keys · Chart");
@@ -181,7 +219,9 @@ fn ctrl_z_gives_the_terminal_back_until_it_is_continued() {
         terminal.until_state(&['T']);
         terminal.restored();
         terminal.signal("-CONT");
-        terminal.until("the whole screen again", |screen| screen.alternate_screen() && screen.hide_cursor());
+        terminal.until("the whole screen again", |screen| {
+            screen.alternate_screen() && screen.hide_cursor()
+        });
         terminal.ready();
         terminal.see("? help");
         assert!(!terminal.cooked());
@@ -201,12 +241,21 @@ fn ctrl_l_draws_the_screen_afresh() {
     terminal.keys(CTRL_L);
     terminal.settle();
     let fresh = terminal.stream().split_off(before);
-    assert!(fresh.contains("tokendeck") && fresh.contains("\x1b[2J"), "{fresh:?}");
+    assert!(
+        fresh.contains("tokendeck") && fresh.contains("\x1b[2J"),
+        "{fresh:?}"
+    );
 }
 
 #[test]
 fn every_way_to_leave_has_its_exit_code_and_gives_the_terminal_back() {
-    for (way, code) in [("q", 0), ("\x03", 0), ("-TERM", 0), ("-INT", 0), ("-HUP", 129)] {
+    for (way, code) in [
+        ("q", 0),
+        ("\x03", 0),
+        ("-TERM", 0),
+        ("-INT", 0),
+        ("-HUP", 129),
+    ] {
         let home = Home::new();
         let mut terminal = home.open();
         if way.starts_with('-') {
@@ -285,7 +334,10 @@ fn a_port_in_use_is_said_and_stops_nothing() {
     let home = Home::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    home.write("config/tokendeck/config.toml", &format!("[api]\nlisten = '{address}'\n[deck]\nrecords = false\n"));
+    home.write(
+        "config/tokendeck/config.toml",
+        &format!("[api]\nlisten = '{address}'\n[deck]\nrecords = false\n"),
+    );
     let mut terminal = home.run(&["--data", DEMO], &[]);
     terminal.see("api failed");
     terminal.ready();
@@ -300,7 +352,9 @@ fn without_a_place_for_state_it_runs_and_says_so() {
     let home = Home::new();
     let mut terminal = home.run(&["--data", DEMO], &[("XDG_STATE_HOME", "/dev/null/x")]);
     terminal.ready();
-    terminal.until("the warning in the header", |screen| header(screen).contains("⚠ cannot create the folder"));
+    terminal.until("the warning in the header", |screen| {
+        header(screen).contains("⚠ cannot create the folder")
+    });
     terminal.keys("q");
     assert_eq!(terminal.exit(), 0);
     terminal.restored();
@@ -318,7 +372,9 @@ fn without_data_it_offers_three_ways() {
     terminal.see("3   live tokens");
     terminal.keys("1");
     terminal.ready();
-    terminal.until("demo data in the header", |screen| header(screen).contains("DEMO DATA"));
+    terminal.until("demo data in the header", |screen| {
+        header(screen).contains("DEMO DATA")
+    });
     assert!(home.path().join("data/tokendeck/demo/tokens.csv").is_file());
     terminal.keys("q");
     assert_eq!(terminal.exit(), 0);
@@ -329,11 +385,25 @@ fn without_data_it_offers_three_ways() {
 fn without_a_terminal_it_says_in_one_line_what_to_do() {
     let home = Home::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-    command.args(["--data", DEMO]).env_clear().env("HOME", home.path()).current_dir(home.path());
+    command
+        .args(["--data", DEMO])
+        .env_clear()
+        .env("HOME", home.path())
+        .current_dir(home.path());
     let output = command.stdin(Stdio::null()).output().unwrap();
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!((output.status.code(), out.as_str(), err.lines().count()), (Some(2), "", 1), "{err}");
-    assert!(err.starts_with("tokendeck: the dashboard needs a terminal; use `tokendeck serve`"), "{err}");
+    let (out, err) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert_eq!(
+        (output.status.code(), out.as_str(), err.lines().count()),
+        (Some(2), "", 1),
+        "{err}"
+    );
+    assert!(
+        err.starts_with("tokendeck: the dashboard needs a terminal; use `tokendeck serve`"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -346,14 +416,17 @@ fn at_rest_nothing_is_written_and_no_time_is_spent() {
     terminal.see_no("copied address");
     terminal.settle();
     let before = (terminal.written(), terminal.ticks());
-    stays("nothing is written at rest", Duration::from_secs(2), || terminal.written() == before.0);
+    stays("nothing is written at rest", Duration::from_secs(2), || {
+        terminal.written() == before.0
+    });
     // A tick is a hundredth of a second; a busy machine may cost a few, a busy loop two hundred.
     let spent = terminal.ticks() - before.1;
     assert!(spent <= 10, "{spent} ticks spent at rest");
 }
 
 fn session(home: &Home) -> Value {
-    serde_json::from_slice(&fs::read(home.path().join("state/tokendeck/session.json")).unwrap()).unwrap()
+    serde_json::from_slice(&fs::read(home.path().join("state/tokendeck/session.json")).unwrap())
+        .unwrap()
 }
 
 #[test]
@@ -363,13 +436,18 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     terminal.keys(":uniswap");
     terminal.see("› uniswap");
     terminal.keys("\r");
-    terminal.until("the other token", |screen| header(screen).contains("0x1f98"));
+    terminal.until("the other token", |screen| {
+        header(screen).contains("0x1f98")
+    });
     terminal.keys("w");
     terminal.see("UNI added to the watchlist");
     terminal.keys("6q");
     assert_eq!(terminal.exit(), 0);
     let kept = session(&home);
-    assert_eq!((kept["view"].as_str(), kept["token"].as_str()), (Some("growth"), Some(OTHER.1)));
+    assert_eq!(
+        (kept["view"].as_str(), kept["token"].as_str()),
+        (Some("growth"), Some(OTHER.1))
+    );
 
     let mut again = home.open();
     again.until("the same token", |screen| header(screen).contains("0x1f98"));
@@ -387,7 +465,9 @@ fn the_next_run_takes_up_where_the_last_was_left() {
         "{\"token\": \"0x00000000000000000000000000000000000000ff\", \"view\": \"nowhere\", \"theme\": 7, \"views\": []}",
     );
     let last = home.open();
-    last.until("the most traded token", |screen| header(screen).contains(FIRST.0));
+    last.until("the most traded token", |screen| {
+        header(screen).contains(FIRST.0)
+    });
     assert_ne!(FIRST.1, OTHER.1);
 }
 
@@ -406,13 +486,23 @@ fn a_table_is_exported_whole_and_over_another_file_only_when_told_twice() {
     let written = home.path().join("tokendeck-candles.csv");
     let rows = fs::read_to_string(&written).unwrap().lines().count() - 1;
     let said = terminal.text();
-    let count = said.split("exported ").nth(1).and_then(|rest| rest.split(' ').next()).map(|count| count.replace(',', ""));
-    assert!(rows > 10_000 && count.as_deref() == Some(&*rows.to_string()), "{rows} rows in the file:\n{said}");
+    let count = said
+        .split("exported ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .map(|count| count.replace(',', ""));
+    assert!(
+        rows > 10_000 && count.as_deref() == Some(&*rows.to_string()),
+        "{rows} rows in the file:\n{said}"
+    );
     terminal.keys("e");
     terminal.see("Enter save");
     terminal.keys("\r");
     terminal.see("this file exists; press Enter again to replace it");
-    assert_eq!(fs::read_to_string(&written).unwrap().lines().count() - 1, rows);
+    assert_eq!(
+        fs::read_to_string(&written).unwrap().lines().count() - 1,
+        rows
+    );
     // Under another name nothing is replaced; a second Enter on this one replaces it.
     fs::write(&written, "old").unwrap();
     terminal.keys("\r");

@@ -45,13 +45,23 @@ const CONDITIONS: &[&str] = &[
 ];
 
 fn deck(folder: &std::path::Path) -> Arc<QueryService> {
-    let deck = QueryService::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(
+        folder,
+        DeckOptions {
+            workers: 1,
+            ..DeckOptions::default()
+        },
+    )
+    .unwrap();
     deck.publish(load(folder, &NoProgress).unwrap());
     deck
 }
 
 fn rehearsed(deck: &QueryService, condition: &str, days: u64) -> Rehearsal {
-    let alert = AlertBody { token_address: None, condition: condition.to_owned() };
+    let alert = AlertBody {
+        token_address: None,
+        condition: condition.to_owned(),
+    };
     RehearsalQuestion { alert, days }
         .answer(&deck.snapshot().unwrap(), &Progress::default())
         .unwrap_or_else(|problem| panic!("{condition}: {problem}"))
@@ -61,18 +71,43 @@ fn rehearsed(deck: &QueryService, condition: &str, days: u64) -> Rehearsal {
 fn each_day_is_judged_as_the_dataset_as_of_that_day() {
     let (_kept, folder) = market();
     // A column of one's own, figures with a date, and figures of today.
-    let extra = |line: (usize, &str)| format!("{},{}\n", line.1, if line.0 == 0 { "rating".to_owned() } else { (line.0 % 3).to_string() });
+    let extra = |line: (usize, &str)| {
+        format!(
+            "{},{}\n",
+            line.1,
+            if line.0 == 0 {
+                "rating".to_owned()
+            } else {
+                (line.0 % 3).to_string()
+            }
+        )
+    };
     let tokens = fs::read_to_string(folder.join("tokens.csv")).unwrap();
-    fs::write(folder.join("tokens.csv"), tokens.lines().enumerate().map(extra).collect::<String>()).unwrap();
+    fs::write(
+        folder.join("tokens.csv"),
+        tokens.lines().enumerate().map(extra).collect::<String>(),
+    )
+    .unwrap();
     let deck = deck(&folder);
     let last = rehearsed(&deck, "price>0", DAYS).to.expect("days");
     let days: Vec<Day> = (last.0 + 1 - DAYS as i32..=last.0).map(Day).collect();
-    let past: Vec<Arc<QueryService>> = days.iter().map(|day| deck.as_of(Time(day.start().0 + DAY_MS - 1_000)).unwrap()).collect();
+    let past: Vec<Arc<QueryService>> = days
+        .iter()
+        .map(|day| deck.as_of(Time(day.start().0 + DAY_MS - 1_000)).unwrap())
+        .collect();
     let mut fired_at_all = 0;
     for condition in CONDITIONS {
-        let wanted = ConditionMatch { condition: (*condition).to_owned(), token: None };
-        let matched: Vec<MatchedTokens> =
-            past.iter().map(|deck| deck.find_in(&deck.snapshot().unwrap(), &wanted, &Progress::default()).unwrap()).collect();
+        let wanted = ConditionMatch {
+            condition: (*condition).to_owned(),
+            token: None,
+        };
+        let matched: Vec<MatchedTokens> = past
+            .iter()
+            .map(|deck| {
+                deck.find_in(&deck.snapshot().unwrap(), &wanted, &Progress::default())
+                    .unwrap()
+            })
+            .collect();
         let sum = |of: fn(&MatchedTokens) -> usize| matched.iter().map(of).sum::<usize>() as u64;
         let mut expected = BTreeSet::new();
         for token in deck.snapshot().unwrap().dataset.tokens() {
@@ -83,54 +118,141 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
                 if holds && !held {
                     expected.insert((*day, address));
                 }
-                held = if matched.unknown.contains(&address) { held } else { holds };
+                held = if matched.unknown.contains(&address) {
+                    held
+                } else {
+                    holds
+                };
             }
         }
         let found = rehearsed(&deck, condition, DAYS);
-        let ([(header, outcomes), (_, firings)], happened) = (found.tables(), found.outcomes.iter().filter(|outcome| outcome.count > 0));
-        assert!(outcomes.len() == happened.count() && outcomes.iter().all(|row| row.len() == header.len()), "{outcomes:?}");
+        let ([(header, outcomes), (_, firings)], happened) = (
+            found.tables(),
+            found.outcomes.iter().filter(|outcome| outcome.count > 0),
+        );
+        assert!(
+            outcomes.len() == happened.count()
+                && outcomes.iter().all(|row| row.len() == header.len()),
+            "{outcomes:?}"
+        );
         assert_eq!(firings.len(), found.firings.len());
-        let fired: BTreeSet<(Day, Address)> = found.firings.iter().map(|firing| (firing.date, firing.token_address)).collect();
+        let fired: BTreeSet<(Day, Address)> = found
+            .firings
+            .iter()
+            .map(|firing| (firing.date, firing.token_address))
+            .collect();
         assert_eq!(fired, expected, "{condition}");
         let counts = (found.held_days, found.unknown_days, found.fired);
-        assert_eq!(counts, (sum(|day| day.holds.len()), sum(|day| day.unknown.len()), expected.len() as u64), "{condition}");
+        assert_eq!(
+            counts,
+            (
+                sum(|day| day.holds.len()),
+                sum(|day| day.unknown.len()),
+                expected.len() as u64
+            ),
+            "{condition}"
+        );
         fired_at_all += usize::from(found.fired > 0);
     }
     assert!(fired_at_all >= 8, "{fired_at_all} conditions fired");
-    assert_eq!(rehearsed(&deck, "rating>1 liq>5", DAYS).as_of_unknown, ["pools", "tokens"]);
+    assert_eq!(
+        rehearsed(&deck, "rating>1 liq>5", DAYS).as_of_unknown,
+        ["pools", "tokens"]
+    );
 }
 
 #[test]
 fn an_alert_is_rehearsed_over_http_and_refused_with_the_member_that_is_wrong() {
     let (_kept, folder) = market();
-    let api = Api::new(deck(&folder), None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default());
+    let api = Api::new(
+        deck(&folder),
+        None,
+        Arc::new(Keys::in_memory().unwrap()),
+        ApiOptions::default(),
+    );
     let ask = |query: &str, body: Value| {
-        let reply = answer_offline(&api, "POST", &format!("/alerts/rehearse{query}"), body.to_string().as_bytes());
-        (reply.status, serde_json::from_slice::<Value>(&reply.body).unwrap())
+        let reply = answer_offline(
+            &api,
+            "POST",
+            &format!("/alerts/rehearse{query}"),
+            body.to_string().as_bytes(),
+        );
+        (
+            reply.status,
+            serde_json::from_slice::<Value>(&reply.body).unwrap(),
+        )
     };
     let (status, all) = ask("", json!({ "condition": "24h<-2" }));
-    assert_eq!((status, &all["days"], &all["outcomes"][2]["days"]), (200, &json!(200), &json!(30)), "{all}");
+    assert_eq!(
+        (status, &all["days"], &all["outcomes"][2]["days"]),
+        (200, &json!(200), &json!(30)),
+        "{all}"
+    );
     let token = &all["firings"][0]["token_address"];
-    let (_, one) = ask("?days=30", json!({ "condition": "24h<-2", "token_address": token }));
-    assert_eq!((&one["tokens"], &one["days"], &one["firings"][0]), (&json!(1), &json!(30), &all["firings"][0]));
+    let (_, one) = ask(
+        "?days=30",
+        json!({ "condition": "24h<-2", "token_address": token }),
+    );
+    assert_eq!(
+        (&one["tokens"], &one["days"], &one["firings"][0]),
+        (&json!(1), &json!(30), &all["firings"][0])
+    );
     // As of an earlier day the days end there, and what came after is not known.
     let date = all["firings"][0]["date"].as_str().unwrap();
-    let (_, then) = ask(&format!("?as_of={date}"), json!({ "condition": "24h<-2", "token_address": token }));
+    let (_, then) = ask(
+        &format!("?as_of={date}"),
+        json!({ "condition": "24h<-2", "token_address": token }),
+    );
     assert_eq!(
-        (then["to"].as_str(), &then["firings"][0]["date"], &then["firings"][0]["change_after_1d"]),
+        (
+            then["to"].as_str(),
+            &then["firings"][0]["date"],
+            &then["firings"][0]["change_after_1d"]
+        ),
         (Some(date), &json!(date), &Value::Null)
     );
     for (query, body, status, says) in [
-        ("", json!({ "condition": "pric>2" }), 422, "did you mean `price`?"),
+        (
+            "",
+            json!({ "condition": "pric>2" }),
+            422,
+            "did you mean `price`?",
+        ),
         ("", json!({ "condition": "" }), 422, "`condition` is empty"),
-        ("", json!({ "condition": "price>2", "x": 1 }), 422, "`/x`: unknown field"),
-        ("", json!({ "condition": "score<40" }), 422, "`securityScore` cannot be backtested"),
-        ("", json!({ "condition": "advice:watch" }), 422, "`advice` cannot be backtested"),
-        ("", json!({ "condition": "price>2", "token_address": format!("0x{:040}", 9) }), 422, "`/token_address`: No token"),
+        (
+            "",
+            json!({ "condition": "price>2", "x": 1 }),
+            422,
+            "`/x`: unknown field",
+        ),
+        (
+            "",
+            json!({ "condition": "score<40" }),
+            422,
+            "`securityScore` cannot be backtested",
+        ),
+        (
+            "",
+            json!({ "condition": "advice:watch" }),
+            422,
+            "`advice` cannot be backtested",
+        ),
+        (
+            "",
+            json!({ "condition": "price>2", "token_address": format!("0x{:040}", 9) }),
+            422,
+            "`/token_address`: No token",
+        ),
         ("?days=1", json!({ "condition": "price>2" }), 400, "`days`"),
         ("", json!([]), 422, "expected an object"),
     ] {
         let (found, problem) = ask(query, body.clone());
-        assert!(found == status && problem["detail"].as_str().is_some_and(|detail| detail.contains(says)), "{body}: {found} {problem}");
+        assert!(
+            found == status
+                && problem["detail"]
+                    .as_str()
+                    .is_some_and(|detail| detail.contains(says)),
+            "{body}: {found} {problem}"
+        );
     }
 }

@@ -26,7 +26,9 @@ use store::{
     load::{LoadError, load, load_as, load_with},
 };
 use tempfile::TempDir;
-use wire::{Consent, MemoryLedger, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions};
+use wire::{
+    Consent, MemoryLedger, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions,
+};
 
 use self::server::Server;
 use crate::wait::PATIENCE;
@@ -36,7 +38,13 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 /// No server that answers is given up, however busy the machine; retries follow at once.
 fn patient() -> TimeoutsAndRetries {
     let ms = Duration::from_millis;
-    TimeoutsAndRetries { connect_timeout: PATIENCE, read_timeout: PATIENCE, retries: 2, backoff: ms(1), backoff_max: ms(4) }
+    TimeoutsAndRetries {
+        connect_timeout: PATIENCE,
+        read_timeout: PATIENCE,
+        retries: 2,
+        backoff: ms(1),
+        backoff_max: ms(4),
+    }
 }
 
 /// The server as a bucket, and as a web server.
@@ -50,18 +58,37 @@ fn sources(server: &Server) -> Vec<Source> {
         anonymous: true,
         ..Source::default()
     };
-    vec![bucket, Source { name: "web".into(), kind: SourceKind::Https, url: server.url(), ..Source::default() }]
+    vec![
+        bucket,
+        Source {
+            name: "web".into(),
+            kind: SourceKind::Https,
+            url: server.url(),
+            ..Source::default()
+        },
+    ]
 }
 
 /// The server as configured by the user.
 fn options(server: &Server) -> WireOptions {
-    WireOptions { consent: Consent::Always, sources: sources(server), timeouts: patient(), ..WireOptions::default() }
+    WireOptions {
+        consent: Consent::Always,
+        sources: sources(server),
+        timeouts: patient(),
+        ..WireOptions::default()
+    }
 }
 
 /// A client for a server whose answers stall, each of which must be waited for.
 fn hasty(server: &Server) -> Arc<RemoteClient> {
-    let timeouts = TimeoutsAndRetries { read_timeout: Duration::from_millis(200), ..patient() };
-    wire_with(WireOptions { timeouts, ..options(server) })
+    let timeouts = TimeoutsAndRetries {
+        read_timeout: Duration::from_millis(200),
+        ..patient()
+    };
+    wire_with(WireOptions {
+        timeouts,
+        ..options(server)
+    })
 }
 
 /// A client without persisted consent and budget.
@@ -81,7 +108,10 @@ pub(crate) struct Data {
 
 impl Data {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let data = Self { folder: tempfile::tempdir().unwrap(), cache: tempfile::tempdir().unwrap() };
+        let data = Self {
+            folder: tempfile::tempdir().unwrap(),
+            cache: tempfile::tempdir().unwrap(),
+        };
         for (name, text) in files {
             data.write(name, text);
         }
@@ -98,11 +128,26 @@ impl Data {
 
     /// Tables from `rows_min` rows on are cached on disk.
     pub(crate) fn options(&self, rows_min: u64) -> CacheOptions {
-        CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min, ..CacheOptions::default() }
+        CacheOptions {
+            folder: Some(self.cache.path().to_owned()),
+            rows_min,
+            ..CacheOptions::default()
+        }
     }
 
-    pub(crate) fn load(&self, wire: Option<&Arc<RemoteClient>>, rows_min: u64) -> Result<Dataset, LoadError> {
-        load_as(self.path(), &self.options(rows_min), wire, &NoProgress, None, false)
+    pub(crate) fn load(
+        &self,
+        wire: Option<&Arc<RemoteClient>>,
+        rows_min: u64,
+    ) -> Result<Dataset, LoadError> {
+        load_as(
+            self.path(),
+            &self.options(rows_min),
+            wire,
+            &NoProgress,
+            None,
+            false,
+        )
     }
 
     /// Empties the cache.
@@ -118,25 +163,58 @@ impl Data {
 
 /// All files below a folder.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let below = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
-    below.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+    let below = fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    below
+        .flat_map(|path| {
+            if path.is_dir() {
+                files_below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 /// An API over this dataset, which is never reloaded.
 pub(crate) fn api_over(folder: &Path, dataset: Dataset) -> Arc<Api> {
-    let deck = QueryService::new(folder, DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(
+        folder,
+        DeckOptions {
+            workers: 2,
+            ..DeckOptions::default()
+        },
+    )
+    .unwrap();
     deck.publish(dataset);
-    Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default())
+    Api::new(
+        deck,
+        None,
+        Arc::new(Keys::in_memory().unwrap()),
+        ApiOptions::default(),
+    )
 }
 
 pub(crate) fn ask(api: &Arc<Api>, path: &str) -> (u16, String) {
     let reply = api::answer_offline(api, "GET", path, b"");
-    (reply.status, String::from_utf8(reply.body.to_vec()).unwrap())
+    (
+        reply.status,
+        String::from_utf8(reply.body.to_vec()).unwrap(),
+    )
 }
 
 /// Asserts that both have the same rows, in memory or cached.
 pub(crate) fn same_rows(a: &Table, b: &Table) {
-    assert_eq!((a.height(), a.rows_bad), (b.height(), b.rows_bad), "{}: {:?} {:?}", a.schema.name, b.state, b.findings.kept());
+    assert_eq!(
+        (a.height(), a.rows_bad),
+        (b.height(), b.rows_bad),
+        "{}: {:?} {:?}",
+        a.schema.name,
+        b.state,
+        b.findings.kept()
+    );
     assert!(
         a.frame().equals_missing(b.frame()) && a.others.equals_missing(&b.others),
         "{}: {:?}\n{:?}",
@@ -166,7 +244,10 @@ impl Deref for Bench {
 
 /// Files of the demo data, by table.
 fn files(data: &Path) -> Vec<(String, PathBuf)> {
-    let known: BTreeSet<&str> = model::schema::TABLES.iter().map(|schema| schema.name).collect();
+    let known: BTreeSet<&str> = model::schema::TABLES
+        .iter()
+        .map(|schema| schema.name)
+        .collect();
     let mut files: Vec<_> = fs::read_dir(data)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -180,13 +261,22 @@ fn files(data: &Path) -> Vec<(String, PathBuf)> {
 impl Bench {
     /// The data of a folder, each table under its own URL.
     pub(crate) fn of(data: &Path) -> Self {
-        let bench = Self { server: Server::start(), data: Data::new(&[]) };
+        let bench = Self {
+            server: Server::start(),
+            data: Data::new(&[]),
+        };
         let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
         for (nth, (table, path)) in files(data).into_iter().enumerate() {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            bench.server.put(&format!("d/{name}"), fs::read(&path).unwrap());
+            bench
+                .server
+                .put(&format!("d/{name}"), fs::read(&path).unwrap());
             let web = format!("{}/bucket/d/{name}", bench.server.url());
-            let url = if nth % 2 == 0 { format!("s3://bucket/d/{name}") } else { web };
+            let url = if nth % 2 == 0 {
+                format!("s3://bucket/d/{name}")
+            } else {
+                web
+            };
             manifest.push_str(&format!("\n[tables.{table}]\npath = \"{url}\"\n"));
         }
         bench.write("dataset.toml", &manifest);
@@ -195,8 +285,14 @@ impl Bench {
 
     /// A dataset with this `dataset.toml`, in which `WEB` stands for the server's address.
     fn with(manifest: &str) -> Self {
-        let bench = Self { server: Server::start(), data: Data::new(&[]) };
-        bench.write("dataset.toml", &manifest.replace("WEB", &bench.server.url()));
+        let bench = Self {
+            server: Server::start(),
+            data: Data::new(&[]),
+        };
+        bench.write(
+            "dataset.toml",
+            &manifest.replace("WEB", &bench.server.url()),
+        );
         bench
     }
 
@@ -214,8 +310,16 @@ impl Bench {
     }
 
     /// Loads with frequent checkpoints, as tests of interruption need.
-    fn load_with(&self, wire: &Arc<RemoteClient>, rows_min: u64, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
-        let options = CacheOptions { journal_every: 32 << 10, ..self.options(rows_min) };
+    fn load_with(
+        &self,
+        wire: &Arc<RemoteClient>,
+        rows_min: u64,
+        progress: &dyn LoadProgress,
+    ) -> Result<Dataset, LoadError> {
+        let options = CacheOptions {
+            journal_every: 32 << 10,
+            ..self.options(rows_min)
+        };
         load_as(self.path(), &options, Some(wire), progress, None, false)
     }
 }
@@ -227,12 +331,42 @@ fn told(table: &Table) -> String {
         .findings
         .kept()
         .iter()
-        .map(|f| (f.severity, last(&f.file), f.row, f.column.clone(), f.value.clone(), f.reason.clone()))
+        .map(|f| {
+            (
+                f.severity,
+                last(&f.file),
+                f.row,
+                f.column.clone(),
+                f.value.clone(),
+                f.reason.clone(),
+            )
+        })
         .collect();
-    let counts: Vec<_> =
-        table.findings.counts().iter().map(|c| (c.severity, last(&c.file), c.column.clone(), c.reason.clone(), c.count)).collect();
-    let sources: Vec<_> = table.sources.iter().map(|source| (last(&source.file), source.bytes, source.rows)).collect();
-    format!("{:?} {} {} {findings:?} {counts:?} {sources:?}", table.state, table.height(), table.rows_bad)
+    let counts: Vec<_> = table
+        .findings
+        .counts()
+        .iter()
+        .map(|c| {
+            (
+                c.severity,
+                last(&c.file),
+                c.column.clone(),
+                c.reason.clone(),
+                c.count,
+            )
+        })
+        .collect();
+    let sources: Vec<_> = table
+        .sources
+        .iter()
+        .map(|source| (last(&source.file), source.bytes, source.rows))
+        .collect();
+    format!(
+        "{:?} {} {} {findings:?} {counts:?} {sources:?}",
+        table.state,
+        table.height(),
+        table.rows_bad
+    )
 }
 
 fn assert_same(here: &Dataset, there: &Dataset) {
@@ -270,10 +404,17 @@ fn a_dataset_elsewhere_is_the_dataset_of_the_same_files_here() {
         assert_same(&here, &again);
         assert_eq!(wire.figures().bytes, fetched);
         assert_eq!(there.identity, again.identity);
-        let (here, there) = (api_over(Path::new(DEMO), here), api_over(bench.path(), there));
+        let (here, there) = (
+            api_over(Path::new(DEMO), here),
+            api_over(bench.path(), there),
+        );
         for question in QUESTIONS {
             let expected = ask(&here, question);
-            assert_eq!((expected.0, &expected), (200, &ask(&there, question)), "{question}");
+            assert_eq!(
+                (expected.0, &expected),
+                (200, &ask(&there, question)),
+                "{question}"
+            );
         }
     }
 }
@@ -281,7 +422,13 @@ fn a_dataset_elsewhere_is_the_dataset_of_the_same_files_here() {
 /// Candle rows including every kind of defect.
 fn candles(first: u64, rows: u64) -> String {
     let token = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-    let row = |i: u64| format!("{token},{},1.5,2,1,{},7,1h\n", 1_700_006_400 + i * 3_600, if i.is_multiple_of(50) { "x" } else { "1.7" });
+    let row = |i: u64| {
+        format!(
+            "{token},{},1.5,2,1,{},7,1h\n",
+            1_700_006_400 + i * 3_600,
+            if i.is_multiple_of(50) { "x" } else { "1.7" }
+        )
+    };
     let rows: String = (first..first + rows).map(row).collect();
     format!("token_address,timestamp,open,high,low,close,volume,interval\n{rows}")
 }
@@ -293,19 +440,35 @@ fn patterns_and_folders_are_listed_page_by_page() {
     let bench = Bench::with(
         "[tables.tokens]\npath = 's3://bucket/tokens.csv'\n[tables.candles]\npath = ['s3://bucket/c/**/*.csv', 's3://bucket/more']\n",
     );
-    bench.server.shared.page.store(2, std::sync::atomic::Ordering::Relaxed);
+    bench
+        .server
+        .shared
+        .page
+        .store(2, std::sync::atomic::Ordering::Relaxed);
     bench.server.put("tokens.csv", TOKENS);
     let disk = Data::new(&[("tokens.csv", TOKENS)]);
-    let named =
-        [("c/interval=1h/a.csv", 0), ("c/interval=1h/b%20c.csv", 100), ("c/x/y/z.csv", 200), ("more/a.csv", 300), ("more/deep/b.csv", 400)];
+    let named = [
+        ("c/interval=1h/a.csv", 0),
+        ("c/interval=1h/b%20c.csv", 100),
+        ("c/x/y/z.csv", 200),
+        ("more/a.csv", 300),
+        ("more/deep/b.csv", 400),
+    ];
     for (key, first) in named {
         bench.server.put(key, candles(first, 100));
         let path = disk.path().join("candles").join(key);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, candles(first, 100)).unwrap();
     }
-    for left in ["c/notes.txt", "c/.hidden/a.csv", "more/_tmp/a.csv", "c/empty.csv"] {
-        bench.server.put(left, if left == "c/empty.csv" { "" } else { "x" });
+    for left in [
+        "c/notes.txt",
+        "c/.hidden/a.csv",
+        "more/_tmp/a.csv",
+        "c/empty.csv",
+    ] {
+        bench
+            .server
+            .put(left, if left == "c/empty.csv" { "" } else { "x" });
     }
     let there = bench.load(&wire(&bench.server)).unwrap();
     let here = load(disk.path(), &NoProgress).unwrap();
@@ -320,12 +483,30 @@ fn folders_that_where_leaves_out_are_not_fetched() {
     let bench = Bench::with(manifest);
     bench.server.put("t.csv", TOKENS);
     for day in 1..=4 {
-        bench.server.put(&format!("c/day=2024-01-0{day}/x.csv"), candles(day * 100, 100));
+        bench.server.put(
+            &format!("c/day=2024-01-0{day}/x.csv"),
+            candles(day * 100, 100),
+        );
     }
     let dataset = bench.load(&wire(&bench.server)).unwrap();
     let table = dataset.table("candles").unwrap();
-    assert_eq!((table.height(), table.sources.len()), (196, 2), "{:?}", table.findings.kept());
-    assert!(table.findings.kept().iter().any(|finding| finding.reason == "`where` excludes 2 files by their folder names"));
+    assert_eq!(
+        (table.height(), table.sources.len()),
+        (196, 2),
+        "{:?}",
+        table.findings.kept()
+    );
+    assert!(
+        table
+            .findings
+            .kept()
+            .iter()
+            .any(|finding| finding.reason == "`where` excludes 2 files by their folder names")
+    );
     let asked = bench.server.shared.requests.lock().unwrap().join("");
-    assert!(asked.contains("2024-01-02") && !asked.contains("2024-01-01/x") && !asked.contains("2024-01-04/x"));
+    assert!(
+        asked.contains("2024-01-02")
+            && !asked.contains("2024-01-01/x")
+            && !asked.contains("2024-01-04/x")
+    );
 }

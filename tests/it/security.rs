@@ -3,7 +3,10 @@
 #[path = "../generator/security/planted.rs"]
 mod planted;
 #[path = "../generator/security.rs"]
-#[expect(clippy::module_inception, reason = "the generator's parts name each other so wherever they are included")]
+#[expect(
+    clippy::module_inception,
+    reason = "the generator's parts name each other so wherever they are included"
+)]
 mod security;
 
 use std::sync::Arc;
@@ -27,17 +30,31 @@ fn snapshot(cases: Vec<Case>) -> Arc<Snapshot> {
     let folder = tempfile::tempdir().expect("a folder");
     security::write(cases, folder.path());
     let dataset = load(folder.path(), &NoProgress).expect("a dataset");
-    assert!(dataset.tables.iter().all(|table| table.rows_bad == 0), "no row is rejected");
+    assert!(
+        dataset.tables.iter().all(|table| table.rows_bad == 0),
+        "no row is rejected"
+    );
     Arc::new(Snapshot::new(1, dataset, AnswerSettings::default()))
 }
 
 fn ask(snapshot: &Snapshot, token: &str, explain: bool) -> SecurityInference {
-    let question = SecurityQuestion { contract_address: Address::parse(token).expect("an address"), explain };
-    question.answer(snapshot, &Progress::default()).expect("an answer")
+    let question = SecurityQuestion {
+        contract_address: Address::parse(token).expect("an address"),
+        explain,
+    };
+    question
+        .answer(snapshot, &Progress::default())
+        .expect("an answer")
 }
 
 fn strength(answer: &SecurityInference, code: AnomalyCode) -> f64 {
-    let found = answer.anomaly_detection.part(code.part()).evidence.iter().flatten().find(|anomaly| anomaly.code == code);
+    let found = answer
+        .anomaly_detection
+        .part(code.part())
+        .evidence
+        .iter()
+        .flatten()
+        .find(|anomaly| anomaly.code == code);
     found.map_or(0.0, |anomaly| anomaly.strength)
 }
 
@@ -49,7 +66,11 @@ fn what_is_planted_is_found_and_its_honest_twin_is_not() {
         for (j, plant) in [wrong, honest].into_iter().enumerate() {
             let mut case = Case::new((i * 2 + j) as u64 + 1);
             plant(&mut case);
-            tokens.push((AnomalyCode::parse(code).expect("a code"), j == 0, case.token.clone()));
+            tokens.push((
+                AnomalyCode::parse(code).expect("a code"),
+                j == 0,
+                case.token.clone(),
+            ));
             cases.push(case);
         }
     }
@@ -58,14 +79,23 @@ fn what_is_planted_is_found_and_its_honest_twin_is_not() {
     for (code, planted, token) in &tokens {
         let answer = ask(&snapshot, token, true);
         if (strength(&answer, *code) > 0.0) != *planted {
-            wrong.push(format!("{} planted {planted}: {:?}", code.word(), answer.anomaly_detection));
+            wrong.push(format!(
+                "{} planted {planted}: {:?}",
+                code.word(),
+                answer.anomaly_detection
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // All codes of the two parts, and the three of the third that come from data.
-    let codes: std::collections::BTreeSet<AnomalyCode> = tokens.iter().map(|(code, ..)| *code).collect();
+    let codes: std::collections::BTreeSet<AnomalyCode> =
+        tokens.iter().map(|(code, ..)| *code).collect();
     let all = AnomalyCode::ALL.iter().filter(|code| {
-        code.part() != Part::Code || matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates | AnomalyCode::SimilarToScam)
+        code.part() != Part::Code
+            || matches!(
+                code,
+                AnomalyCode::KnownScam | AnomalyCode::Impersonates | AnomalyCode::SimilarToScam
+            )
     });
     assert_eq!(codes.len(), all.count());
 }
@@ -83,11 +113,24 @@ fn an_honest_market_is_found_honest() {
     let snapshot = snapshot(cases);
     for token in tokens {
         let answer = ask(&snapshot, &token, true);
-        let found: Vec<_> =
-            [Part::Transactions, Part::Holders].iter().flat_map(|part| &answer.anomaly_detection.part(*part).anomalies).collect();
+        let found: Vec<_> = [Part::Transactions, Part::Holders]
+            .iter()
+            .flat_map(|part| &answer.anomaly_detection.part(*part).anomalies)
+            .collect();
         assert!(found.is_empty(), "{found:?}");
-        assert_eq!((answer.security_score, answer.recommendation.split(':').next()), (59, Some("NOT ENOUGH DATA")), "the code is unknown");
-        assert!(answer.recommendation.contains("no contract code"), "{}", answer.recommendation);
+        assert_eq!(
+            (
+                answer.security_score,
+                answer.recommendation.split(':').next()
+            ),
+            (59, Some("NOT ENOUGH DATA")),
+            "the code is unknown"
+        );
+        assert!(
+            answer.recommendation.contains("no contract code"),
+            "{}",
+            answer.recommendation
+        );
     }
 }
 
@@ -100,10 +143,27 @@ fn what_is_explained_is_extra_and_the_rest_is_the_same() {
     let (plain, explained) = (ask(&snapshot, &token, false), ask(&snapshot, &token, true));
     let mut value = serde_json::to_value(&explained).expect("JSON");
     let members = value.as_object_mut().expect("an object");
-    assert!(members.remove("explanation").is_some_and(|explanation| explanation["holders"]["top10"].is_number()));
-    assert!(members.remove("checks").is_some_and(|checks| checks.as_array().is_some_and(|checks| checks.len() == AnomalyCode::ALL.len())));
-    for part in members["anomalyDetection"].as_object_mut().expect("parts").values_mut() {
-        assert!(part.as_object_mut().expect("a part").remove("evidence").is_some());
+    assert!(
+        members
+            .remove("explanation")
+            .is_some_and(|explanation| explanation["holders"]["top10"].is_number())
+    );
+    assert!(members.remove("checks").is_some_and(|checks| {
+        checks
+            .as_array()
+            .is_some_and(|checks| checks.len() == AnomalyCode::ALL.len())
+    }));
+    for part in members["anomalyDetection"]
+        .as_object_mut()
+        .expect("parts")
+        .values_mut()
+    {
+        assert!(
+            part.as_object_mut()
+                .expect("a part")
+                .remove("evidence")
+                .is_some()
+        );
     }
     assert_eq!(value, serde_json::to_value(&plain).expect("JSON"));
 }
@@ -115,13 +175,28 @@ fn large_tables_are_read_from_the_cache_to_the_same_answer() {
         planted::wash(case, 1.0);
     }
     let tokens: Vec<String> = cases.iter().map(|case| case.token.clone()).collect();
-    let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (folder, cache) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
     security::write(cases, folder.path());
-    let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 1, ..CacheOptions::default() };
+    let options = CacheOptions {
+        folder: Some(cache.path().to_owned()),
+        rows_min: 1,
+        ..CacheOptions::default()
+    };
     let large = load_with(folder.path(), &options, &NoProgress).expect("a dataset");
-    assert!(["transfers", "holders"].iter().all(|name| large.table(name).is_some_and(|table| table.large().is_some())));
+    assert!(["transfers", "holders"].iter().all(|name| {
+        large
+            .table(name)
+            .is_some_and(|table| table.large().is_some())
+    }));
     let large = Snapshot::new(1, large, AnswerSettings::default());
-    let small = Snapshot::new(1, load(folder.path(), &NoProgress).expect("a dataset"), AnswerSettings::default());
+    let small = Snapshot::new(
+        1,
+        load(folder.path(), &NoProgress).expect("a dataset"),
+        AnswerSettings::default(),
+    );
     for token in tokens {
         let answer = ask(&large, &token, true);
         assert!(strength(&answer, AnomalyCode::WashTrading) > 0.0);
@@ -137,11 +212,19 @@ fn a_token_without_any_of_the_three_is_told_what_to_add() {
     case.row("tokens", format!("{bare},BARE,Bare,eth,6,1,,"));
     case.row("scams", format!("{bare},Bare,honeypot,,a list"));
     let snapshot = snapshot(vec![case]);
-    let question = SecurityQuestion { contract_address: Address::parse(bare).expect("an address"), explain: false };
-    let problem = question.answer(&snapshot, &Progress::default()).expect_err("no data");
+    let question = SecurityQuestion {
+        contract_address: Address::parse(bare).expect("an address"),
+        explain: false,
+    };
+    let problem = question
+        .answer(&snapshot, &Progress::default())
+        .expect_err("no data");
     assert_eq!(problem.code, Code::NoSecurityData);
     assert!(
-        problem.detail.contains("`contracts`, `transfers` or `holders`") && problem.detail.contains("known scam"),
+        problem
+            .detail
+            .contains("`contracts`, `transfers` or `holders`")
+            && problem.detail.contains("known scam"),
         "{}",
         problem.detail
     );
@@ -157,8 +240,14 @@ fn rugged(coin: &str, symbol: &str, listed: &str, more: More<'_>) -> (Arc<Snapsh
     let (token, creator) = (case.token.clone(), case.creator.clone());
     // Far larger than the pool of `launch`.
     let pool = case.person();
-    case.row("pools", format!("{pool},uniswap-v2,eth,{coin},{token},9000000,5000"));
-    case.row("tokens", format!("{coin},{symbol},A coin,eth,6,1000000000,,{listed}"));
+    case.row(
+        "pools",
+        format!("{pool},uniswap-v2,eth,{coin},{token},9000000,5000"),
+    );
+    case.row(
+        "tokens",
+        format!("{coin},{symbol},A coin,eth,6,1000000000,,{listed}"),
+    );
     case.row("holders", format!("{coin},{creator},1000"));
     case.row("holders", format!("{pool},{creator},500"));
     for (table, row) in more {
@@ -166,7 +255,13 @@ fn rugged(coin: &str, symbol: &str, listed: &str, more: More<'_>) -> (Arc<Snapsh
     }
     for (time, left) in [(0, 1.0), (1, 0.99), (60, 0.01)] {
         let (own, other) = (500_000.0 * left, 1_000_000.0 * left);
-        case.pool_event(&pool, START + time * HOUR, if time == 0 { "mint" } else { "burn" }, other, own);
+        case.pool_event(
+            &pool,
+            START + time * HOUR,
+            if time == 0 { "mint" } else { "burn" },
+            other,
+            own,
+        );
     }
     (snapshot(vec![case]), token)
 }
@@ -191,17 +286,34 @@ fn a_pools_story_counts_for_the_token_that_is_traded_there() {
         ("ANY", "true", &[], false),
         ("USDC", "", &[("tokens", &rival)], true),
         // An impostor with the symbol of a coin in more pools; the case's token is in more pools as well.
-        ("USDC", "true", &[("tokens", &rival), ("pools", &first), ("pools", &second)], false),
+        (
+            "USDC",
+            "true",
+            &[("tokens", &rival), ("pools", &first), ("pools", &second)],
+            false,
+        ),
         ("ANY", "", &[], false),
     ];
     for (symbol, listed, more, quote) in cases {
         let (snapshot, token) = rugged(coin, symbol, listed, more);
         let what = format!("{symbol} listed {listed:?} beside {} others", more.len());
         assert_eq!(found(&snapshot, coin), [!quote, !quote], "the coin: {what}");
-        assert_eq!(found(&snapshot, &token), [quote, quote], "the token: {what}");
+        assert_eq!(
+            found(&snapshot, &token),
+            [quote, quote],
+            "the token: {what}"
+        );
         if quote {
-            let missing = ask(&snapshot, coin, true).explanation.expect("explained").missing;
-            assert!(missing.iter().any(|missing| missing.what.contains("not the base token")), "{missing:?}");
+            let missing = ask(&snapshot, coin, true)
+                .explanation
+                .expect("explained")
+                .missing;
+            assert!(
+                missing
+                    .iter()
+                    .any(|missing| missing.what.contains("not the base token")),
+                "{missing:?}"
+            );
         }
     }
 }
@@ -210,10 +322,21 @@ fn a_pools_story_counts_for_the_token_that_is_traded_there() {
 fn a_small_pool_tells_nothing_of_a_token_with_a_large_one() {
     let mut case = Case::new(8);
     market(&mut case);
-    let (token, small, other) = (case.token.clone(), case.person(), "0x00000000000000000000000000000000000000ee");
-    case.row("pools", format!("{small},uniswap-v2,eth,{token},{other},24000,5000"));
+    let (token, small, other) = (
+        case.token.clone(),
+        case.person(),
+        "0x00000000000000000000000000000000000000ee",
+    );
+    case.row(
+        "pools",
+        format!("{small},uniswap-v2,eth,{token},{other},24000,5000"),
+    );
     case.pool_event(&small, START + HOUR, "mint", 5_000.0, 1_000.0);
     case.pool_event(&small, START + 9 * HOUR, "burn", 5.0, 1.0);
     let answer = ask(&snapshot(vec![case]), &token, true);
-    assert_eq!(strength(&answer, AnomalyCode::LiquidityPulled), 0.0, "24,000 of 124,000 USD");
+    assert_eq!(
+        strength(&answer, AnomalyCode::LiquidityPulled),
+        0.0,
+        "24,000 of 124,000 USD"
+    );
 }

@@ -29,7 +29,14 @@ pub(crate) fn deck_of(tables: &[(&str, String)]) -> Arc<QueryService> {
 
 /// The explained answer.
 pub(crate) fn ask(deck: &QueryService, contract_address: Address) -> Result<SecurityInference> {
-    deck.answer(&SecurityQuestion { contract_address, explain: true }, &Progress::default()).map(|known| known.answer.clone())
+    deck.answer(
+        &SecurityQuestion {
+            contract_address,
+            explain: true,
+        },
+        &Progress::default(),
+    )
+    .map(|known| known.answer.clone())
 }
 
 /// Deploys the contract, whose constructor takes no arguments, and trades its token.
@@ -45,14 +52,28 @@ pub(crate) fn executed(code: &ContractCode) -> CodeReport {
 }
 
 pub(crate) fn codes(report: &CodeReport) -> Codes {
-    report.anomalies.iter().map(|anomaly| anomaly.code.word()).collect()
+    report
+        .anomalies
+        .iter()
+        .map(|anomaly| anomaly.code.word())
+        .collect()
 }
 
 /// Describes wrong findings: missed faults, and unjustified codes; `None` if all is right.
 pub(crate) fn wrong(what: &str, contract: &Contract, found: &Codes) -> Option<String> {
-    let missed: Vec<_> = contract.fires.iter().filter(|code| !found.contains(*code)).collect();
-    let borne_out = |code: &&&'static str| contract.fires.contains(*code) || contract.also.contains(*code);
+    let missed: Vec<_> = contract
+        .fires
+        .iter()
+        .filter(|code| !found.contains(*code))
+        .collect();
+    let borne_out =
+        |code: &&&'static str| contract.fires.contains(*code) || contract.also.contains(*code);
     let false_alarms: Vec<_> = found.iter().filter(|code| !borne_out(code)).collect();
     let right = missed.is_empty() && false_alarms.is_empty();
-    (!right).then(|| format!("{what}: {} missed {missed:?}, accused falsely {false_alarms:?}", contract.name))
+    (!right).then(|| {
+        format!(
+            "{what}: {} missed {missed:?}, accused falsely {false_alarms:?}",
+            contract.name
+        )
+    })
 }

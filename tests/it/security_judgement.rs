@@ -29,25 +29,48 @@ use crate::{
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
 fn tokens(deck: &QueryService, query: &str) -> Vec<Value> {
-    let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).unwrap()).unwrap();
+    let question =
+        SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).unwrap())
+            .unwrap();
     let known = deck.answer(&question, &Progress::default()).unwrap();
-    serde_json::from_slice::<Value>(&known.json).unwrap()["tokens"].as_array().unwrap().clone()
+    serde_json::from_slice::<Value>(&known.json).unwrap()["tokens"]
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 fn symbols(deck: &QueryService, query: &str) -> String {
     let names = tokens(deck, &format!("only=symbol&{query}"));
-    names.iter().filter_map(|token| token["symbol"].as_str()).collect::<Vec<_>>().join(" ")
+    names
+        .iter()
+        .filter_map(|token| token["symbol"].as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Score, recommendation and parts of every token that has any; only of those in `only`, if it is given.
 fn judged(folder: &Path, only: Option<&[Address]>) -> Vec<(Address, SecurityInference)> {
-    let snapshot = Snapshot::new(1, load(folder, &NoProgress).expect("a dataset"), AnswerSettings::default());
-    let all = snapshot.dataset.tokens().iter().map(|token| token.row.token_address);
+    let snapshot = Snapshot::new(
+        1,
+        load(folder, &NoProgress).expect("a dataset"),
+        AnswerSettings::default(),
+    );
+    let all = snapshot
+        .dataset
+        .tokens()
+        .iter()
+        .map(|token| token.row.token_address);
     let asked = all.filter(|token| only.is_none_or(|only| only.contains(token)));
     let answer = |token: Address| -> Result<SecurityInference> {
-        SecurityQuestion { contract_address: token, explain: true }.answer(&snapshot, &Progress::default())
+        SecurityQuestion {
+            contract_address: token,
+            explain: true,
+        }
+        .answer(&snapshot, &Progress::default())
     };
-    asked.filter_map(|token| Some((token, answer(token).ok()?))).collect()
+    asked
+        .filter_map(|token| Some((token, answer(token).ok()?)))
+        .collect()
 }
 
 #[test]
@@ -63,48 +86,98 @@ fn no_score_of_the_demo_depends_on_who_is_listed() {
         assert!(head.ends_with(",listed"));
         let flagged = |row: &str| {
             let (row, own) = row.rsplit_once(',').unwrap();
-            listed.map_or_else(|| format!("{row},{own}\n"), |listed| format!("{row},{listed}\n"))
+            listed.map_or_else(
+                || format!("{row},{own}\n"),
+                |listed| format!("{row},{listed}\n"),
+            )
         };
-        fs::write(&place, format!("{head}\n{}", rows.lines().map(flagged).collect::<String>())).unwrap();
+        fs::write(
+            &place,
+            format!("{head}\n{}", rows.lines().map(flagged).collect::<String>()),
+        )
+        .unwrap();
         judged(folder.path(), None)
     };
     let (given, all, none) = (of(None), of(Some(true)), of(Some(false)));
-    assert!(given.len() > 40 && given == all && given == none, "{} tokens", given.len());
+    assert!(
+        given.len() > 40 && given == all && given == none,
+        "{} tokens",
+        given.len()
+    );
 }
 
 #[test]
 fn no_score_of_the_recorded_data_depends_on_who_is_listed() {
-    let Some(data) = shared("data/real") else { return };
-    let manifest = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real/dataset.toml")).unwrap();
+    let Some(data) = shared("data/real") else {
+        return;
+    };
+    let manifest = fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/real/dataset.toml"
+    ))
+    .unwrap();
     let manifest = manifest.replace("../../../shared/data/real", &data);
     let of = |listed: bool, only: Option<&[Address]>| {
         let folder = tempfile::tempdir().unwrap();
         let flag = format!("[tables.tokens]\nset = {{ listed = \"{listed}\" }}");
-        fs::write(folder.path().join("dataset.toml"), manifest.replace("[tables.tokens]", &flag)).unwrap();
+        fs::write(
+            folder.path().join("dataset.toml"),
+            manifest.replace("[tables.tokens]", &flag),
+        )
+        .unwrap();
         judged(folder.path(), only)
     };
     let all = of(true, None);
     let asked: Vec<Address> = all.iter().map(|(token, _)| *token).collect();
-    assert!(all.len() >= 10 && all == of(false, Some(&asked)), "{} tokens", all.len());
+    assert!(
+        all.len() >= 10 && all == of(false, Some(&asked)),
+        "{} tokens",
+        all.len()
+    );
 }
 
 /// The code as another author compiles it: other names of its functions, other metadata, another order of two pushes here and there.
 fn recompiled(code: &[u8]) -> Vec<u8> {
     const PUSH4: u8 = 0x63;
-    const STANDARD: [[u8; 4]; 5] =
-        [[0xa9, 0x05, 0x9c, 0xbb], [0x70, 0xa0, 0x82, 0x31], [0x09, 0x5e, 0xa7, 0xb3], [0x23, 0xb8, 0x72, 0xdd], [0x18, 0x16, 0x0d, 0xdd]];
+    const STANDARD: [[u8; 4]; 5] = [
+        [0xa9, 0x05, 0x9c, 0xbb],
+        [0x70, 0xa0, 0x82, 0x31],
+        [0x09, 0x5e, 0xa7, 0xb3],
+        [0x23, 0xb8, 0x72, 0xdd],
+        [0x18, 0x16, 0x0d, 0xdd],
+    ];
     // Each compiler appends metadata of its own, and their length.
-    let metadata = usize::from(u16::from_be_bytes([code[code.len() - 2], code[code.len() - 1]])) + 2;
+    let metadata = usize::from(u16::from_be_bytes([
+        code[code.len() - 2],
+        code[code.len() - 1],
+    ])) + 2;
     let mut code = code[..code.len() - metadata].to_vec();
     for at in 0..code.len().saturating_sub(5) {
         let name = [code[at + 1], code[at + 2], code[at + 3], code[at + 4]];
         if code[at] == PUSH4 && !STANDARD.contains(&name) {
-            code[at + 1..at + 5].iter_mut().for_each(|byte| *byte ^= 0x5a);
+            code[at + 1..at + 5]
+                .iter_mut()
+                .for_each(|byte| *byte ^= 0x5a);
         }
     }
-    let metadata = [&[0xa2, 0x64][..], b"ipfs", &[0x58, 0x22], &[7; 34], &[0x64], b"solc", &[0x43, 0, 8, 30], &[0, 0x33]].concat();
+    let metadata = [
+        &[0xa2, 0x64][..],
+        b"ipfs",
+        &[0x58, 0x22],
+        &[7; 34],
+        &[0x64],
+        b"solc",
+        &[0x43, 0, 8, 30],
+        &[0, 0x33],
+    ]
+    .concat();
     // What another compiler checks on entry.
-    code.splice(0..0, [0x34, 0x80, 0x15, 0x60, 0x0a, 0x57, 0x5f, 0x80, 0xfd, 0x5b, 0x50]);
+    code.splice(
+        0..0,
+        [
+            0x34, 0x80, 0x15, 0x60, 0x0a, 0x57, 0x5f, 0x80, 0xfd, 0x5b, 0x50,
+        ],
+    );
     [code, metadata].concat()
 }
 
@@ -112,7 +185,10 @@ fn recompiled(code: &[u8]) -> Vec<u8> {
 fn a_scam_in_another_guise_is_listed_and_an_honest_token_is_not() {
     let scam = "hidden_mint";
     let code = |name: &str| contract(name).unwrap().code(&Identity::default()).runtime;
-    let (mut tokens, mut rows) = ("token_address,symbol,name,chain,decimals\n".to_owned(), "token_address,bytecode\n".to_owned());
+    let (mut tokens, mut rows) = (
+        "token_address,symbol,name,chain,decimals\n".to_owned(),
+        "token_address,bytecode\n".to_owned(),
+    );
     let mut row = |at: u8, symbol: &str, code: &[u8]| {
         let address = Address([at; 20]);
         writeln!(tokens, "{address},{symbol},{symbol},eth,18").unwrap();
@@ -124,7 +200,10 @@ fn a_scam_in_another_guise_is_listed_and_an_honest_token_is_not() {
         .enumerate()
         .map(|(i, contract)| {
             let runtime = contract.code(&Identity::default()).runtime;
-            (row(0x20 + i as u8, contract.name, &runtime), contract.fires.is_empty())
+            (
+                row(0x20 + i as u8, contract.name, &runtime),
+                contract.fires.is_empty(),
+            )
         })
         .collect();
     let variant = row(0x10, "variant", &recompiled(&code(scam)));
@@ -135,36 +214,98 @@ fn a_scam_in_another_guise_is_listed_and_an_honest_token_is_not() {
     );
     let deck = deck_of(&[("tokens", tokens), ("contracts", rows), ("scams", scams)]);
     let found = ask(&deck, variant).unwrap();
-    assert_eq!(found.similar_scams.len(), 1, "{:?}", found.explanation.and_then(|explanation| explanation.token_similarity));
+    assert_eq!(
+        found.similar_scams.len(),
+        1,
+        "{:?}",
+        found
+            .explanation
+            .and_then(|explanation| explanation.token_similarity)
+    );
     assert!(found.similar_scams[0].similarity < 1.0);
-    let accused: Vec<_> = others.iter().filter(|(token, _)| !ask(&deck, *token).unwrap().similar_scams.is_empty()).collect();
-    assert!(accused.len() * 20 <= others.len() && accused.iter().all(|(_, is_honest)| !is_honest), "{accused:?} of {}", others.len());
+    let accused: Vec<_> = others
+        .iter()
+        .filter(|(token, _)| !ask(&deck, *token).unwrap().similar_scams.is_empty())
+        .collect();
+    assert!(
+        accused.len() * 20 <= others.len() && accused.iter().all(|(_, is_honest)| !is_honest),
+        "{accused:?} of {}",
+        others.len()
+    );
 }
 
 #[test]
 fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
     let code = |name: &str| contract(name).unwrap().code(&Identity::default());
     let mut rows = String::new();
-    for (address, name) in [("0x1", "honest"), ("0x2", "pausable"), ("0x3", "hidden_mint")] {
+    for (address, name) in [
+        ("0x1", "honest"),
+        ("0x2", "pausable"),
+        ("0x3", "hidden_mint"),
+    ] {
         let code = code(name);
         let [runtime, creation] = [&code.runtime, &code.creation].map(const_hex::encode_prefixed);
-        writeln!(rows, "{},{runtime},{creation},[],true", store::sample::address(address)).unwrap();
+        writeln!(
+            rows,
+            "{},{runtime},{creation},[],true",
+            store::sample::address(address)
+        )
+        .unwrap();
     }
     let tokens_of = |symbols: [&str; 4]| {
-        let row = |(i, symbol): (usize, &&str)| format!("{},{symbol},{symbol},eth,18\n", store::sample::address(&format!("0x{}", i + 1)));
-        format!("token_address,symbol,name,chain,decimals\n{}", symbols.iter().enumerate().map(row).collect::<String>())
+        let row = |(i, symbol): (usize, &&str)| {
+            format!(
+                "{},{symbol},{symbol},eth,18\n",
+                store::sample::address(&format!("0x{}", i + 1))
+            )
+        };
+        format!(
+            "token_address,symbol,name,chain,decimals\n{}",
+            symbols.iter().enumerate().map(row).collect::<String>()
+        )
     };
     let deck = deck_of(&[
         ("tokens", tokens_of(["GOOD", "MAYBE", "BAD", "BARE"])),
-        ("contracts", format!("token_address,bytecode,creation_bytecode,constructor_types,is_verified\n{rows}")),
+        (
+            "contracts",
+            format!(
+                "token_address,bytecode,creation_bytecode,constructor_types,is_verified\n{rows}"
+            ),
+        ),
         // So that what resembles a scam is checked, too.
-        ("scams", format!("address,name,scam_type,bytecode\n{},Other,rug_pull,0x600160020160030160040160050160060100\n", Address([9; 20]))),
+        (
+            "scams",
+            format!(
+                "address,name,scam_type,bytecode\n{},Other,rug_pull,0x600160020160030160040160050160060100\n",
+                Address([9; 20])
+            ),
+        ),
     ]);
-    let words = tokens(&deck, "only=symbol,securityScore,recommendation&sort=symbol");
-    let of = |i: usize| (words[i]["symbol"].as_str().unwrap(), words[i]["recommendation"].as_str(), words[i]["securityScore"].as_i64());
-    assert_eq!((of(1), of(3)), (("BARE", None, None), ("MAYBE", Some("NOT ENOUGH DATA"), None)), "{words:?}");
+    let words = tokens(
+        &deck,
+        "only=symbol,securityScore,recommendation&sort=symbol",
+    );
+    let of = |i: usize| {
+        (
+            words[i]["symbol"].as_str().unwrap(),
+            words[i]["recommendation"].as_str(),
+            words[i]["securityScore"].as_i64(),
+        )
+    };
+    assert_eq!(
+        (of(1), of(3)),
+        (
+            ("BARE", None, None),
+            ("MAYBE", Some("NOT ENOUGH DATA"), None)
+        ),
+        "{words:?}"
+    );
     let answer = ask(&deck, store::sample::address("0x2")).unwrap();
-    assert_eq!(answer.security_score, 59, "the documented answer keeps its number: {}", answer.recommendation);
+    assert_eq!(
+        answer.security_score, 59,
+        "the documented answer keeps its number: {}",
+        answer.recommendation
+    );
     for (query, expected) in [
         ("sort=-score,symbol", "GOOD BAD BARE MAYBE"),
         ("sort=score,symbol", "BAD GOOD BARE MAYBE"),
@@ -183,10 +324,19 @@ fn replaceable() -> (tempfile::TempDir, Arc<QueryService>, impl Fn(&str)) {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_owned();
     let token = Address([7; 20]);
-    fs::write(place.join("tokens.csv"), format!("token_address,symbol,name,chain,decimals\n{token},T,T,eth,18\n")).unwrap();
+    fs::write(
+        place.join("tokens.csv"),
+        format!("token_address,symbol,name,chain,decimals\n{token},T,T,eth,18\n"),
+    )
+    .unwrap();
     let write = move |name: &str| {
-        let code = const_hex::encode_prefixed(contract(name).unwrap().code(&Identity::default()).runtime);
-        fs::write(place.join("contracts.csv"), format!("token_address,bytecode,is_verified\n{token},{code},true\n")).unwrap();
+        let code =
+            const_hex::encode_prefixed(contract(name).unwrap().code(&Identity::default()).runtime);
+        fs::write(
+            place.join("contracts.csv"),
+            format!("token_address,bytecode,is_verified\n{token},{code},true\n"),
+        )
+        .unwrap();
     };
     write("honest");
     let deck = QueryService::new(folder.path(), DeckOptions::default()).unwrap();
@@ -200,28 +350,68 @@ fn a_contract_that_was_replaced_in_its_file_is_told_from_the_one_before() {
     let asked = || ask(&deck, Address([7; 20])).unwrap();
     let differences = |answer: &SecurityInference| -> Vec<(String, String, String)> {
         let changes = answer.changed.iter().flat_map(|changed| &changed.changes);
-        changes.map(|change| (change.what.clone(), change.before.clone(), change.after.clone())).collect()
+        changes
+            .map(|change| {
+                (
+                    change.what.clone(),
+                    change.before.clone(),
+                    change.after.clone(),
+                )
+            })
+            .collect()
     };
     let first = asked();
-    assert!(first.changed.is_none() && first.security_score > 59, "{}", first.security_score);
+    assert!(
+        first.changed.is_none() && first.security_score > 59,
+        "{}",
+        first.security_score
+    );
     // Read anew, and nothing is different.
     deck.load().unwrap();
-    assert_eq!((asked().changed, symbols(&deck, "where=security_changed")), (None, String::new()));
+    assert_eq!(
+        (asked().changed, symbols(&deck, "where=security_changed")),
+        (None, String::new())
+    );
     write("pausable");
     deck.load().unwrap();
     let second = asked();
     let told = differences(&second);
-    assert!(second.security_score <= 59 && told.iter().any(|(what, ..)| what == "code"), "{told:?}");
-    let sale = ("sale".to_owned(), "succeeds".to_owned(), "unknown".to_owned());
-    assert!(told.contains(&sale) && told.iter().any(|(what, ..)| what == AnomalyCode::Pausable.word()), "{told:?}");
+    assert!(
+        second.security_score <= 59 && told.iter().any(|(what, ..)| what == "code"),
+        "{told:?}"
+    );
+    let sale = (
+        "sale".to_owned(),
+        "succeeds".to_owned(),
+        "unknown".to_owned(),
+    );
+    assert!(
+        told.contains(&sale)
+            && told
+                .iter()
+                .any(|(what, ..)| what == AnomalyCode::Pausable.word()),
+        "{told:?}"
+    );
     assert_eq!(symbols(&deck, "where=security_changed"), "T");
     // It stays in sight while other files are read anew, and an unexplained answer is as documented.
     deck.load().unwrap();
     assert_eq!(differences(&asked()), told);
-    let plain = deck.answer(&SecurityQuestion { contract_address: Address([7; 20]), explain: false }, &Progress::default()).unwrap();
+    let plain = deck
+        .answer(
+            &SecurityQuestion {
+                contract_address: Address([7; 20]),
+                explain: false,
+            },
+            &Progress::default(),
+        )
+        .unwrap();
     assert!(plain.answer.changed.is_none());
     // Back again: that, too, is a change.
     write("honest");
     deck.load().unwrap();
-    assert!(differences(&asked()).contains(&("sale".to_owned(), "unknown".to_owned(), "succeeds".to_owned())));
+    assert!(differences(&asked()).contains(&(
+        "sale".to_owned(),
+        "unknown".to_owned(),
+        "succeeds".to_owned()
+    )));
 }

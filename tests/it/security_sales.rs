@@ -32,19 +32,33 @@ fn answers(cases: &[(&str, Given)]) -> Vec<SecurityInference> {
         let (creation, storage) = match given {
             Runtime => (String::new(), String::new()),
             Creation => (const_hex::encode_prefixed(&code.creation), String::new()),
-            Storage(slots) => (String::new(), format!("{{\"0x2\": \"0x033b2e3c9fd0803ce8000000\", \"0x3\": \"{OWNER}\"{slots}}}")),
+            Storage(slots) => (
+                String::new(),
+                format!("{{\"0x2\": \"0x033b2e3c9fd0803ce8000000\", \"0x3\": \"{OWNER}\"{slots}}}"),
+            ),
         };
         let (address, storage) = (address(i), storage.replace('"', "\"\""));
         writeln!(tokens, "{address},S{i},Sale {i},eth,18").unwrap();
-        writeln!(rows, "{address},{runtime},{creation},[],{OWNER},{OWNER},\"{storage}\",true").unwrap();
+        writeln!(
+            rows,
+            "{address},{runtime},{creation},[],{OWNER},{OWNER},\"{storage}\",true"
+        )
+        .unwrap();
     }
     let deck = deck_of(&[("tokens", tokens), ("contracts", rows)]);
-    (0..cases.len()).map(|i| ask(&deck, address(i)).unwrap()).collect()
+    (0..cases.len())
+        .map(|i| ask(&deck, address(i)).unwrap())
+        .collect()
 }
 
 /// State of a check, and why it was not checked.
 fn check(answer: &SecurityInference, code: AnomalyCode) -> (CheckState, &str) {
-    let check = answer.checks.iter().flatten().find(|check| check.code == code).unwrap();
+    let check = answer
+        .checks
+        .iter()
+        .flatten()
+        .find(|check| check.code == code)
+        .unwrap();
     (check.state, check.missing.as_deref().unwrap_or_default())
 }
 
@@ -65,7 +79,12 @@ fn a_sale_that_depends_on_nothing_unknown_passes() {
     ];
     for (answer, case) in answers(&cases).iter().zip(cases) {
         for code in [AnomalyCode::SellBlocked, AnomalyCode::SellTax] {
-            assert_eq!(check(answer, code), (CheckState::Passed, ""), "{case:?}: {}", code.word());
+            assert_eq!(
+                check(answer, code),
+                (CheckState::Passed, ""),
+                "{case:?}: {}",
+                code.word()
+            );
         }
         let caps = &answer.explanation.as_ref().unwrap().caps;
         assert!(caps.iter().all(|cap| cap.score > 60), "{case:?}: {caps:?}");
@@ -76,11 +95,27 @@ fn a_sale_that_depends_on_nothing_unknown_passes() {
 fn a_sale_that_the_owner_may_have_stopped_is_not_checked() {
     let constructor = "which the constructor may have set";
     let cases = [
-        ("pausable", Runtime, "which the owner can set with `pause()`"),
-        ("pausable", Creation, "which the owner can set with `pause()`"),
-        ("blacklist", Creation, "an entry of the mapping at slot 5, which the owner can set with `ban(holder, true)`"),
+        (
+            "pausable",
+            Runtime,
+            "which the owner can set with `pause()`",
+        ),
+        (
+            "pausable",
+            Creation,
+            "which the owner can set with `pause()`",
+        ),
+        (
+            "blacklist",
+            Creation,
+            "an entry of the mapping at slot 5, which the owner can set with `ban(holder, true)`",
+        ),
         ("buy_block", Creation, "which the owner can set with `"),
-        ("tax_raisable", Creation, "which the owner can set with `setFee(99)`"),
+        (
+            "tax_raisable",
+            Creation,
+            "which the owner can set with `setFee(99)`",
+        ),
         ("gate", Creation, "which the owner can set with `"),
         (
             "launch_switch",
@@ -97,18 +132,36 @@ fn a_sale_that_the_owner_may_have_stopped_is_not_checked() {
         ("tax_none", Runtime, constructor),
         ("sell_block_pair", Runtime, constructor),
         ("sell_allowlist", Runtime, constructor),
-        ("launch_switch", Storage(""), "with the dataset's storage, selling is disabled until trading opens"),
+        (
+            "launch_switch",
+            Storage(""),
+            "with the dataset's storage, selling is disabled until trading opens",
+        ),
     ];
     let asked = cases.map(|(name, given, _)| (name, given));
     for (answer, (name, given, says)) in answers(&asked).iter().zip(cases) {
         let (state, missing) = check(answer, AnomalyCode::SellBlocked);
         assert_eq!(state, CheckState::NotChecked, "{name} {given:?}");
-        assert!(missing.starts_with("contracts: ") && missing.contains(says), "{name} {given:?}: {missing}");
-        assert_ne!(check(answer, AnomalyCode::SellTax).0, CheckState::Passed, "{name} {given:?}");
+        assert!(
+            missing.starts_with("contracts: ") && missing.contains(says),
+            "{name} {given:?}: {missing}"
+        );
+        assert_ne!(
+            check(answer, AnomalyCode::SellTax).0,
+            CheckState::Passed,
+            "{name} {given:?}"
+        );
         let caps = &answer.explanation.as_ref().unwrap().caps;
-        assert!(caps.iter().any(|cap| cap.score == 59 && cap.reason.contains("can be sold on-chain now")), "{name} {given:?}: {caps:?}");
+        assert!(
+            caps.iter()
+                .any(|cap| cap.score == 59 && cap.reason.contains("can be sold on-chain now")),
+            "{name} {given:?}: {caps:?}"
+        );
         let word = answer.recommendation.split(':').next().unwrap_or_default();
-        assert!(answer.security_score < 60 && !["LOW RISK", "NO MAJOR RISK FOUND"].contains(&word), "{name} {given:?}: {word}");
+        assert!(
+            answer.security_score < 60 && !["LOW RISK", "NO MAJOR RISK FOUND"].contains(&word),
+            "{name} {given:?}: {word}"
+        );
     }
 }
 
@@ -116,6 +169,12 @@ fn a_sale_that_the_owner_may_have_stopped_is_not_checked() {
 fn the_missing_storage_is_named_with_the_checks_that_need_it() {
     let answers = answers(&[("pausable", Creation), ("honest", Creation)]);
     let says = "no contract storage (Selling blocked, Sell tax)";
-    let [paused, honest] = [&answers[0], &answers[1]].map(|answer| answer.recommendation.contains(says));
-    assert!(paused && !honest, "{} / {}", answers[0].recommendation, answers[1].recommendation);
+    let [paused, honest] =
+        [&answers[0], &answers[1]].map(|answer| answer.recommendation.contains(says));
+    assert!(
+        paused && !honest,
+        "{} / {}",
+        answers[0].recommendation,
+        answers[1].recommendation
+    );
 }

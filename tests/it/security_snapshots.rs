@@ -20,15 +20,31 @@ fn answers(cases: &[(&str, Address, String)]) -> Vec<SecurityInference> {
     for (i, (name, owner, storage)) in cases.iter().enumerate() {
         let code = contract(name).unwrap().code(&Identity::default()).runtime;
         writeln!(tokens, "{},S{i},Stored {i},eth,18", address(i)).unwrap();
-        writeln!(rows, "{},{},{OWNER},{owner},\"{storage}\"", address(i), const_hex::encode_prefixed(code)).unwrap();
+        writeln!(
+            rows,
+            "{},{},{OWNER},{owner},\"{storage}\"",
+            address(i),
+            const_hex::encode_prefixed(code)
+        )
+        .unwrap();
     }
     let deck = deck_of(&[("tokens", tokens), ("contracts", rows)]);
-    (0..cases.len()).map(|i| ask(&deck, address(i)).unwrap()).collect()
+    (0..cases.len())
+        .map(|i| ask(&deck, address(i)).unwrap())
+        .collect()
 }
 
 fn codes(answer: &SecurityInference) -> Vec<(&'static str, bool)> {
-    let evidence = answer.anomaly_detection.code_patterns.evidence.iter().flatten();
-    evidence.filter(|anomaly| anomaly.code.word() != "UNVERIFIED").map(|anomaly| (anomaly.code.word(), anomaly.strength > 0.0)).collect()
+    let evidence = answer
+        .anomaly_detection
+        .code_patterns
+        .evidence
+        .iter()
+        .flatten();
+    evidence
+        .filter(|anomaly| anomaly.code.word() != "UNVERIFIED")
+        .map(|anomaly| (anomaly.code.word(), anomaly.strength > 0.0))
+        .collect()
 }
 
 #[test]
@@ -41,7 +57,11 @@ fn what_the_storage_in_the_dataset_shows_is_a_fact() {
         ("shadow_owner", NOBODY, format!("{{{SUPPLY}, {kept}}}")),
         ("launch_switch", NOBODY, format!("{{{SUPPLY}}}")),
         ("launch_switch", OWNER, format!("{{{SUPPLY}, {owner}}}")),
-        ("launch_switch", OWNER, format!("{{{SUPPLY}, {owner}, \"\"0xb\"\": \"\"0x1\"\"}}")),
+        (
+            "launch_switch",
+            OWNER,
+            format!("{{{SUPPLY}, {owner}, \"\"0xb\"\": \"\"0x1\"\"}}"),
+        ),
     ];
     let answers = answers(&cases);
     let expected: [&[(&str, bool)]; 6] = [
@@ -54,14 +74,38 @@ fn what_the_storage_in_the_dataset_shows_is_a_fact() {
     ];
     for ((answer, expected), (name, ..)) in answers.iter().zip(expected).zip(&cases) {
         assert_eq!(codes(answer), expected, "{name}: {}", answer.recommendation);
-        let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref()).unwrap();
-        assert_eq!((execution.deployed_by.as_deref(), execution.unfinished.len()), (Some("snapshot"), 0), "{name}");
+        let execution = answer
+            .explanation
+            .as_ref()
+            .and_then(|explanation| explanation.execution.as_ref())
+            .unwrap();
+        assert_eq!(
+            (execution.deployed_by.as_deref(), execution.unfinished.len()),
+            (Some("snapshot"), 0),
+            "{name}"
+        );
     }
-    assert!(answers[3].recommendation.starts_with("AVOID") && answers[3].recommendation.contains("with the dataset's storage"));
+    assert!(
+        answers[3].recommendation.starts_with("AVOID")
+            && answers[3]
+                .recommendation
+                .contains("with the dataset's storage")
+    );
     // A renounced privilege is reported without weight.
     let renounced = &answers[1];
-    assert!(!renounced.recommendation.contains("mints"), "{}", renounced.recommendation);
-    assert!(renounced.anomaly_detection.code_patterns.anomalies.iter().any(|text| text.contains("renounced")));
+    assert!(
+        !renounced.recommendation.contains("mints"),
+        "{}",
+        renounced.recommendation
+    );
+    assert!(
+        renounced
+            .anomaly_detection
+            .code_patterns
+            .anomalies
+            .iter()
+            .any(|text| text.contains("renounced"))
+    );
 }
 
 #[test]
@@ -78,13 +122,32 @@ fn a_storage_that_cannot_be_read_is_named_and_the_code_looked_at_without_it() {
         ("", "{}".into()),
         ("", "{\"\"0x\"\": \"\"\"\", \"\"7\"\": \"\"fff\"\"}".into()),
     ];
-    let rows: Vec<_> = cases.iter().map(|(_, storage)| ("owner_mint", OWNER, storage.clone())).collect();
+    let rows: Vec<_> = cases
+        .iter()
+        .map(|(_, storage)| ("owner_mint", OWNER, storage.clone()))
+        .collect();
     let answers = answers(&rows);
     assert_eq!(answers.len(), cases.len());
     for (answer, (says, storage)) in answers.iter().zip(&cases) {
-        let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref()).unwrap();
-        let named = execution.unfinished.iter().any(|text| text.contains("`storage` in `contracts`") && text.contains(says));
-        assert_eq!(named, !says.is_empty(), "{storage}: {:?}", execution.unfinished);
-        assert!(codes(answer).contains(&("OWNER_MINT", true)) || says.is_empty(), "{storage}: {:?}", codes(answer));
+        let execution = answer
+            .explanation
+            .as_ref()
+            .and_then(|explanation| explanation.execution.as_ref())
+            .unwrap();
+        let named = execution
+            .unfinished
+            .iter()
+            .any(|text| text.contains("`storage` in `contracts`") && text.contains(says));
+        assert_eq!(
+            named,
+            !says.is_empty(),
+            "{storage}: {:?}",
+            execution.unfinished
+        );
+        assert!(
+            codes(answer).contains(&("OWNER_MINT", true)) || says.is_empty(),
+            "{storage}: {:?}",
+            codes(answer)
+        );
     }
 }

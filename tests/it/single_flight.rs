@@ -95,12 +95,21 @@ impl Query for Staged {
         while fates.len() < run {
             progress.step(0, 1)?;
             assert!(begun.elapsed() < PATIENCE, "nobody lets it go");
-            fates = self.stage.changed.wait_timeout(fates, Duration::from_millis(5)).unwrap().0;
+            fates = self
+                .stage
+                .changed
+                .wait_timeout(fates, Duration::from_millis(5))
+                .unwrap()
+                .0;
         }
         let fate = fates[run - 1];
         drop(fates);
         assert!(fate != Fate::Panics, "it was asked to");
-        if fate == Fate::Fails { Err(Problem::new(Code::NoSecurityData, "nothing")) } else { Ok(run) }
+        if fate == Fate::Fails {
+            Err(Problem::new(Code::NoSecurityData, "nothing"))
+        } else {
+            Ok(run)
+        }
     }
 }
 
@@ -111,15 +120,26 @@ struct House {
 }
 
 fn house() -> House {
-    house_of(DeckOptions { workers: 9, ..DeckOptions::default() })
+    house_of(DeckOptions {
+        workers: 9,
+        ..DeckOptions::default()
+    })
 }
 
 fn house_of(options: DeckOptions) -> House {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("tokens.csv"), "token_address,symbol,name,chain,decimals\n").unwrap();
+    std::fs::write(
+        folder.path().join("tokens.csv"),
+        "token_address,symbol,name,chain,decimals\n",
+    )
+    .unwrap();
     let deck = QueryService::new(folder.path(), options).unwrap();
     deck.load().unwrap();
-    House { deck, stage: Arc::default(), _folder: folder }
+    House {
+        deck,
+        stage: Arc::default(),
+        _folder: folder,
+    }
 }
 
 impl House {
@@ -128,17 +148,28 @@ impl House {
     }
 
     fn ask_one(&self, heavy: bool, name: usize) -> PendingAnswer<usize> {
-        self.deck.ask(Staged { stage: Arc::clone(&self.stage), heavy, name }, || ())
+        self.deck.ask(
+            Staged {
+                stage: Arc::clone(&self.stage),
+                heavy,
+                name,
+            },
+            || (),
+        )
     }
 }
 
 fn outcome(pending: &mut PendingAnswer<usize>) -> std::result::Result<usize, Code> {
-    wait_for("the outcome", || pending.poll_now()).map(|known| known.answer).map_err(|problem| problem.code)
+    wait_for("the outcome", || pending.poll_now())
+        .map(|known| known.answer)
+        .map_err(|problem| problem.code)
 }
 
 /// Gives the other callers time to reach their wait; none may run.
 fn settle(house: &House) {
-    stays("one run", Duration::from_millis(100), || house.stage.runs() == 1);
+    stays("one run", Duration::from_millis(100), || {
+        house.stage.runs() == 1
+    });
 }
 
 #[test]
@@ -155,7 +186,11 @@ fn what_many_ask_at_once_is_answered_once() {
 
 #[test]
 fn another_goes_on_when_the_first_asker_leaves_or_their_run_breaks_or_fails() {
-    for (fate, first) in [(None, None), (Some(Fate::Panics), Some(Code::Defect)), (Some(Fate::Fails), Some(Code::NoSecurityData))] {
+    for (fate, first) in [
+        (None, None),
+        (Some(Fate::Panics), Some(Code::Defect)),
+        (Some(Fate::Fails), Some(Code::NoSecurityData)),
+    ] {
         let house = house();
         let mut one = house.ask();
         house.stage.wait_for_run(1);
@@ -172,7 +207,10 @@ fn another_goes_on_when_the_first_asker_leaves_or_their_run_breaks_or_fails() {
         }
         house.stage.wait_for_run(2);
         house.stage.let_go(Fate::Answers);
-        assert!(others.iter_mut().all(|pending| outcome(pending) == Ok(2)), "{fate:?}");
+        assert!(
+            others.iter_mut().all(|pending| outcome(pending) == Ok(2)),
+            "{fate:?}"
+        );
         assert_eq!(house.stage.runs(), 2, "{fate:?}");
     }
 }
@@ -192,12 +230,22 @@ fn a_question_that_is_dropped_gives_its_place_back() {
 
 #[test]
 fn a_quick_question_is_answered_while_as_many_heavy_ones_wait_as_may() {
-    let house = house_of(DeckOptions { workers: 2, queue: 4, ..DeckOptions::default() });
+    let house = house_of(DeckOptions {
+        workers: 2,
+        queue: 4,
+        ..DeckOptions::default()
+    });
     let mut heavy: Vec<_> = (0..4).map(|name| house.ask_one(true, name)).collect();
     let (told, woken) = std::sync::mpsc::channel();
-    let one_more = Staged { stage: Arc::clone(&house.stage), heavy: true, name: 4 };
+    let one_more = Staged {
+        stage: Arc::clone(&house.stage),
+        heavy: true,
+        name: 4,
+    };
     let mut refused = house.deck.ask(one_more, move || told.send(()).unwrap());
-    woken.recv_timeout(PATIENCE).expect("its asker is woken at once");
+    woken
+        .recv_timeout(PATIENCE)
+        .expect("its asker is woken at once");
     assert_eq!(outcome(&mut refused), Err(Code::Busy));
     assert_eq!(outcome(&mut house.ask_one(false, 0)), Ok(0));
     assert_eq!(house.deck.waiting(), 4);

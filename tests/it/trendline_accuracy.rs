@@ -9,7 +9,10 @@ use model::time::DAY_MS;
 
 use crate::{random::Random, shared::shared};
 
-#[allow(dead_code, reason = "the bench folds by token and span, which no test here does")]
+#[allow(
+    dead_code,
+    reason = "the bench folds by token and span, which no test here does"
+)]
 #[path = "../../benches/accuracy/trends/marks.rs"]
 mod marks;
 
@@ -33,18 +36,60 @@ struct Recipe {
     bound: f64,
 }
 
-const fn recipe(name: &'static str, candles: (usize, usize), false_wicks: usize, slack: f64, goal: f64, bound: f64) -> Recipe {
-    Recipe { name, candles, false_wicks, slack, goal, bound }
+const fn recipe(
+    name: &'static str,
+    candles: (usize, usize),
+    false_wicks: usize,
+    slack: f64,
+    goal: f64,
+    bound: f64,
+) -> Recipe {
+    Recipe {
+        name,
+        candles,
+        false_wicks,
+        slack,
+        goal,
+        bound,
+    }
 }
 
 const RECIPES: [Recipe; 7] = [
     recipe("clean, 60 to 250 candles", (60, 250), 0, 0.25, 0.95, 0.97),
-    recipe("false wicks, 60 to 250 candles", (60, 250), 3, 0.25, 0.90, 0.95),
+    recipe(
+        "false wicks, 60 to 250 candles",
+        (60, 250),
+        3,
+        0.25,
+        0.90,
+        0.95,
+    ),
     recipe("clean, 30 candles", (30, 30), 0, 0.25, 0.90, 0.95),
     recipe("one false wick, 30 candles", (30, 30), 1, 0.25, 0.90, 0.90),
-    recipe("false wicks, 1,000 candles", (1_000, 1_000), 10, 0.25, 0.90, 0.97),
-    recipe("loose turns, 60 to 250 candles", (60, 250), 0, 1.0, 0.95, 0.93),
-    recipe("loose turns and false wicks, 60 to 250 candles", (60, 250), 3, 1.0, 0.90, 0.90),
+    recipe(
+        "false wicks, 1,000 candles",
+        (1_000, 1_000),
+        10,
+        0.25,
+        0.90,
+        0.97,
+    ),
+    recipe(
+        "loose turns, 60 to 250 candles",
+        (60, 250),
+        0,
+        1.0,
+        0.95,
+        0.93,
+    ),
+    recipe(
+        "loose turns and false wicks, 60 to 250 candles",
+        (60, 250),
+        3,
+        1.0,
+        0.90,
+        0.90,
+    ),
 ];
 
 fn channel(random: &mut Random, recipe: Recipe) -> Channel {
@@ -56,7 +101,11 @@ fn channel(random: &mut Random, recipe: Recipe) -> Channel {
     // A line touched by fewer than three turns cannot be found.
     let path = loop {
         let path = path(random, n);
-        let turns = |low: bool| path.iter().filter(|(level, turns)| *turns && (*level < 0.5) == low).count();
+        let turns = |low: bool| {
+            path.iter()
+                .filter(|(level, turns)| *turns && (*level < 0.5) == low)
+                .count()
+        };
         if turns(true) >= 3 && turns(false) >= 3 {
             break path;
         }
@@ -68,7 +117,8 @@ fn channel(random: &mut Random, recipe: Recipe) -> Channel {
         let close = (level + noise * random.normal()).clamp(0.02, 0.98);
         let (mut low, mut high) = (before.min(close), before.max(close));
         low = (low - noise * random.between(0.0, 1.5)).max(0.0 + noise * random.between(0.0, 0.5));
-        high = (high + noise * random.between(0.0, 1.5)).min(1.0 - noise * random.between(0.0, 0.5));
+        high =
+            (high + noise * random.between(0.0, 1.5)).min(1.0 - noise * random.between(0.0, 0.5));
         let near = recipe.slack * noise * random.normal();
         if turns && level < 0.5 {
             low = level.min(0.02) + near;
@@ -86,10 +136,17 @@ fn channel(random: &mut Random, recipe: Recipe) -> Channel {
     }
     for _ in 0..recipe.false_wicks {
         let (i, j) = (random.below(n), random.below(n));
-        made.low[i] = (base + slope * i as f64 - height * random.between(0.1, 0.6)).min(made.low[i]);
-        made.high[j] = (base + slope * j as f64 + height * random.between(1.1, 1.6)).max(made.high[j]);
+        made.low[i] =
+            (base + slope * i as f64 - height * random.between(0.1, 0.6)).min(made.low[i]);
+        made.high[j] =
+            (base + slope * j as f64 + height * random.between(1.1, 1.6)).max(made.high[j]);
     }
-    Channel { candles: made, base, slope, height }
+    Channel {
+        candles: made,
+        base,
+        slope,
+        height,
+    }
 }
 
 /// Levels between 0 and 1 with a flag for turns: legs from one line to the other, a fifth of which stop short.
@@ -99,11 +156,22 @@ fn path(random: &mut Random, n: usize) -> Vec<(f64, bool)> {
     let mut levels = Vec::with_capacity(n);
     let mut from = if low { 0.9 } else { 0.1 };
     while levels.len() < n {
-        let length = ((n as f64 / legs as f64) * random.between(0.6, 1.4)).round().max(3.0);
-        let short = if random.below(5) == 0 { random.between(0.1, 0.35) } else { 0.0 };
+        let length = ((n as f64 / legs as f64) * random.between(0.6, 1.4))
+            .round()
+            .max(3.0);
+        let short = if random.below(5) == 0 {
+            random.between(0.1, 0.35)
+        } else {
+            0.0
+        };
         let to = if low { short } else { 1.0 - short };
         let length = length as usize;
-        levels.extend((1..=length).map(|k| (from + (to - from) * k as f64 / length as f64, k == length && short == 0.0)));
+        levels.extend((1..=length).map(|k| {
+            (
+                from + (to - from) * k as f64 / length as f64,
+                k == length && short == 0.0,
+            )
+        }));
         (from, low) = (to, !low);
     }
     levels.truncate(n);
@@ -118,10 +186,20 @@ fn hit_rate(recipe: Recipe, seed: u64, rounds: usize) -> f64 {
         let channel = channel(&mut random, recipe);
         let candles = channel.candles.as_candles();
         let answer = trendlines(&candles, candles.len(), false);
-        for (kind, offset) in [(LineType::Support, 0.0), (LineType::Resistance, channel.height)] {
-            let line = answer.trendlines.iter().find(|line| line.kind == kind).expect("three candles give both lines");
+        for (kind, offset) in [
+            (LineType::Support, 0.0),
+            (LineType::Resistance, channel.height),
+        ] {
+            let line = answer
+                .trendlines
+                .iter()
+                .find(|line| line.kind == kind)
+                .expect("three candles give both lines");
             let last = (candles.len() - 1) as f64;
-            let off = |x: f64| (line.intercept + line.slope * x - channel.base - offset - channel.slope * x).abs() / channel.height;
+            let off = |x: f64| {
+                (line.intercept + line.slope * x - channel.base - offset - channel.slope * x).abs()
+                    / channel.height
+            };
             hits += usize::from(off(0.0).max(off(last)) <= 0.10);
         }
     }
@@ -132,10 +210,17 @@ fn hit_rate(recipe: Recipe, seed: u64, rounds: usize) -> f64 {
 fn lines_come_within_a_tenth_of_the_channel() {
     let mut missed = Vec::new();
     for recipe in RECIPES {
-        let rate = [1, 2, 3].map(|seed| hit_rate(recipe, seed, 400)).iter().sum::<f64>() / 3.0;
+        let rate = [1, 2, 3]
+            .map(|seed| hit_rate(recipe, seed, 400))
+            .iter()
+            .sum::<f64>()
+            / 3.0;
         println!("{}: {rate:.3} (goal {:.2})", recipe.name, recipe.goal);
         if rate < recipe.bound {
-            missed.push(format!("{}: {rate:.3}, at least {:.2} expected", recipe.name, recipe.bound));
+            missed.push(format!(
+                "{}: {rate:.3}, at least {:.2} expected",
+                recipe.name, recipe.bound
+            ));
         }
     }
     assert!(missed.is_empty(), "{missed:#?}");
@@ -154,7 +239,12 @@ fn swaying(random: &mut Random, n: usize, rise: f64, memory: f64) -> CandleVec {
         noise = memory * noise + (1.0 - memory * memory).sqrt() * random.normal();
         let close = (0.05 * (rise * i as f64 / (n - 1) as f64 + noise)).exp();
         made.timestamp.push(i as i64 * DAY_MS);
-        for column in [&mut made.open, &mut made.high, &mut made.low, &mut made.close] {
+        for column in [
+            &mut made.open,
+            &mut made.high,
+            &mut made.low,
+            &mut made.close,
+        ] {
             column.push(close);
         }
         made.volume.push(1.0);
@@ -170,7 +260,8 @@ fn noise_about_a_level_is_seldom_called_a_trend_and_a_rise_out_of_it_always() {
         let (mut called, mut found, mut wrong) = (0, 0, 0);
         for _ in 0..ROUNDS {
             let flat = noisy(&mut random, n, 0.0);
-            called += usize::from(trendlines(&flat.as_candles(), n, false).trend != Trend::Sideways);
+            called +=
+                usize::from(trendlines(&flat.as_candles(), n, false).trend != Trend::Sideways);
             let size = random.between(4.0, 8.0);
             let up = random.below(2) == 0;
             let trend = noisy(&mut random, n, if up { size } else { -size });
@@ -181,8 +272,16 @@ fn noise_about_a_level_is_seldom_called_a_trend_and_a_rise_out_of_it_always() {
             }
         }
         let share = |count: usize| count as f64 / ROUNDS as f64;
-        println!("n = {n}: flat called trend {:.3}, true trend found {:.3}, wrong way {:.3}", share(called), share(found), share(wrong));
-        assert!(share(called) <= called_bound && share(found) >= 0.95 && wrong == 0, "n = {n}");
+        println!(
+            "n = {n}: flat called trend {:.3}, true trend found {:.3}, wrong way {:.3}",
+            share(called),
+            share(found),
+            share(wrong)
+        );
+        assert!(
+            share(called) <= called_bound && share(found) >= 0.95 && wrong == 0,
+            "n = {n}"
+        );
     }
 }
 
@@ -194,11 +293,18 @@ fn noise_with_memory_is_seldom_significant() {
         let mut random = Random(70 + n as u64);
         let called = (0..ROUNDS).filter(|_| {
             let flat = swaying(&mut random, n, 0.0, 0.7);
-            trendlines(&flat.as_candles(), n, true).significance.expect("explained").trend != Trend::Sideways
+            trendlines(&flat.as_candles(), n, true)
+                .significance
+                .expect("explained")
+                .trend
+                != Trend::Sideways
         });
         let share = called.count() as f64 / ROUNDS as f64;
         println!("n = {n}: AR(1) of 0.7 significant {share:.3}");
-        assert!(share <= bound, "n = {n}: {share:.3} significant, at most {bound} expected");
+        assert!(
+            share <= bound,
+            "n = {n}: {share:.3} significant, at most {bound} expected"
+        );
     }
 }
 
@@ -214,8 +320,15 @@ fn real_spans_are_called_what_two_chartists_call_them() {
         let Some(both) = span.both() else { continue };
         let (word, _) = WEIGHTS.chances(&span.measures).word();
         let opposite = word != both && word != Trend::Sideways && both != Trend::Sideways;
-        assert!(!opposite && (word == both || !span.sure), "{both:?} called {word:?}: {:?}", span.measures);
+        assert!(
+            !opposite && (word == both || !span.sure),
+            "{both:?} called {word:?}: {:?}",
+            span.measures
+        );
         (right, whole) = (right + usize::from(word == both), whole + 1);
     }
-    assert!(whole > 100 && right as f64 >= 0.94 * f64::from(whole), "{right} of {whole}");
+    assert!(
+        whole > 100 && right as f64 >= 0.94 * f64::from(whole),
+        "{right} of {whole}"
+    );
 }

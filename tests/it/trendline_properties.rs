@@ -18,8 +18,13 @@ pub(super) fn walk(sizes: std::ops::Range<usize>) -> impl Strategy<Value = Candl
             close *= 1.0 + f64::from(step) / 1_000.0;
             made.timestamp.push(i as i64 * DAY_MS);
             made.open.push(open);
-            made.high.push(if bad == 0 { f64::NAN } else { open.max(close) * (1.0 + f64::from(up) / 1_000.0) });
-            made.low.push(open.min(close) * (1.0 - f64::from(down) / 1_000.0));
+            made.high.push(if bad == 0 {
+                f64::NAN
+            } else {
+                open.max(close) * (1.0 + f64::from(up) / 1_000.0)
+            });
+            made.low
+                .push(open.min(close) * (1.0 - f64::from(down) / 1_000.0));
             made.close.push(close);
             made.volume.push(1.0);
         }
@@ -46,7 +51,15 @@ pub(super) fn anything() -> impl Strategy<Value = CandleVec> {
         1e12,
     ]);
     let price = prop_oneof![odd, any::<f64>().prop_map(f64::abs)];
-    prop::collection::vec(([price.clone(), price.clone(), price.clone(), price], any::<i64>(), any::<bool>()), 0..60).prop_map(|rows| {
+    prop::collection::vec(
+        (
+            [price.clone(), price.clone(), price.clone(), price],
+            any::<i64>(),
+            any::<bool>(),
+        ),
+        0..60,
+    )
+    .prop_map(|rows| {
         let mut made = CandleVec::default();
         for (mut prices, timestamp, ordered) in rows {
             if ordered {
@@ -77,14 +90,28 @@ pub(super) fn mapped(candles: &CandleVec, mut price: impl FnMut(f64) -> f64) -> 
 fn assert_sound(answer: &TrendlineAnswer) -> Result<(), TestCaseError> {
     let written = |figure: f64| figure.is_finite() && (figure != 0.0 || figure.is_sign_positive());
     for line in &answer.trendlines {
-        prop_assert!(written(line.slope) && written(line.intercept) && written(line.r2) && (0.0..=1.0).contains(&line.r2), "{line:?}");
+        prop_assert!(
+            written(line.slope)
+                && written(line.intercept)
+                && written(line.r2)
+                && (0.0..=1.0).contains(&line.r2),
+            "{line:?}"
+        );
         for touch in line.touches.iter().flatten() {
             prop_assert!(written(touch.price) && touch.price > 0.0, "{touch:?}");
         }
     }
-    prop_assert!(written(answer.confidence) && (0.0..=1.0).contains(&answer.confidence), "{}", answer.confidence);
+    prop_assert!(
+        written(answer.confidence) && (0.0..=1.0).contains(&answer.confidence),
+        "{}",
+        answer.confidence
+    );
     let kinds: Vec<LineType> = answer.trendlines.iter().map(|line| line.kind).collect();
-    let all = [LineType::Regression, LineType::Support, LineType::Resistance];
+    let all = [
+        LineType::Regression,
+        LineType::Support,
+        LineType::Resistance,
+    ];
     prop_assert!(kinds == all || kinds == all[..1] || kinds.is_empty());
     Ok(())
 }
@@ -95,16 +122,22 @@ fn tolerance(candles: &Candles) -> f64 {
     let quantile = |mut numbers: Vec<f64>, q: f64| {
         numbers.sort_by(f64::total_cmp);
         let rank = q * (numbers.len() - 1) as f64;
-        let (below, above) = (numbers[rank.floor() as usize], numbers[rank.ceil() as usize]);
+        let (below, above) = (
+            numbers[rank.floor() as usize],
+            numbers[rank.ceil() as usize],
+        );
         below + (above - below) * rank.fract()
     };
     let mut ranges = vec![candles.high[valid[0]] - candles.low[valid[0]]];
-    ranges.extend(
-        valid.windows(2).map(|pair| candles.high[pair[1]].max(candles.close[pair[0]]) - candles.low[pair[1]].min(candles.close[pair[0]])),
-    );
+    ranges.extend(valid.windows(2).map(|pair| {
+        candles.high[pair[1]].max(candles.close[pair[0]])
+            - candles.low[pair[1]].min(candles.close[pair[0]])
+    }));
     let column = |prices: &[f64]| valid.iter().map(|&i| prices[i]).collect::<Vec<f64>>();
     let range = quantile(column(candles.high), 0.98) - quantile(column(candles.low), 0.02);
-    (0.35 * quantile(ranges, 0.5)).max(0.01 * range).min(0.04 * range)
+    (0.35 * quantile(ranges, 0.5))
+        .max(0.01 * range)
+        .min(0.04 * range)
 }
 
 proptest! {

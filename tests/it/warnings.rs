@@ -22,7 +22,14 @@ const MOONPUP: &str = "0x14a3b8fb4d0b0738d1fd66abc72320452a4ceff7";
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 fn deck() -> Arc<QueryService> {
-    let deck = QueryService::new(Path::new(DEMO), DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(
+        Path::new(DEMO),
+        DeckOptions {
+            workers: 2,
+            ..DeckOptions::default()
+        },
+    )
+    .unwrap();
     deck.load().unwrap();
     deck
 }
@@ -37,34 +44,77 @@ fn the_report_of_a_token_to_avoid_begins_with_that_and_has_no_trade_card() {
     let snapshot = deck.snapshot().unwrap();
     let mut warned = 0;
     for token in &snapshot.market.tokens {
-        let verdict = SecurityQuestion::verdict(&snapshot, token.token_address, &Progress::default()).unwrap();
+        let verdict =
+            SecurityQuestion::verdict(&snapshot, token.token_address, &Progress::default())
+                .unwrap();
         let warns = verdict.is_some_and(|verdict| verdict.danger.warns_first());
-        let report = document::of_token(&deck, token.token_address, &Progress::default()).unwrap().write(DocumentForm::Markdown);
+        let report = document::of_token(&deck, token.token_address, &Progress::default())
+            .unwrap()
+            .write(DocumentForm::Markdown);
         let symbol = token.symbol.as_deref().unwrap_or_default();
         let (warning, summary) = (report.find("Security: "), report.find("### Summary"));
         assert_eq!(warning.is_some(), warns, "{symbol}");
-        assert!(!warns || warning < summary, "{symbol}: the warning comes first");
+        assert!(
+            !warns || warning < summary,
+            "{symbol}: the warning comes first"
+        );
         for tempting in ["Trade card", "Reward:risk", "Strong buy:", "Buy:"] {
-            assert!(!(warns && report.contains(tempting)), "{symbol}: `{tempting}` beside a warning\n{report}");
+            assert!(
+                !(warns && report.contains(tempting)),
+                "{symbol}: `{tempting}` beside a warning\n{report}"
+            );
         }
         warned += usize::from(warns);
     }
-    assert!((1..snapshot.market.tokens.len() / 2).contains(&warned), "{warned} of the demo's tokens");
+    assert!(
+        (1..snapshot.market.tokens.len() / 2).contains(&warned),
+        "{warned} of the demo's tokens"
+    );
 }
 
 #[test]
 fn comparisons_and_plans_say_it_of_the_tokens_that_they_name() {
     let (deck, progress) = (deck(), Progress::default());
     let query = format!("addresses={UNI},{MOONPUP}");
-    let question = CompareQuestion::parse(&Arguments::new(CompareQuestion::PARAMETERS, &[], &query).unwrap()).unwrap();
+    let question =
+        CompareQuestion::parse(&Arguments::new(CompareQuestion::PARAMETERS, &[], &query).unwrap())
+            .unwrap();
     let compared = deck.answer(&question, &progress).unwrap();
-    let warned: Vec<Address> = compared.answer.warnings.iter().map(|of| of.token_address).collect();
+    let warned: Vec<Address> = compared
+        .answer
+        .warnings
+        .iter()
+        .map(|of| of.token_address)
+        .collect();
     assert_eq!(warned, [address(MOONPUP)]);
-    let body = format!(r#"{{"tokens":{{"{UNI}":"1000000000000000000","{MOONPUP}":"1000000000000000000"}}}}"#);
-    let plan = YieldQuestion { explain: true, ..YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).unwrap() };
-    let notes = deck.answer(&plan, &progress).unwrap().answer.notes.clone().unwrap();
-    assert!(notes[0].starts_with("MOONPUP: Security: AVOID, score "), "{notes:?}");
-    assert!(!notes.iter().any(|note| note.starts_with("UNI: ")), "{notes:?}");
-    let of = deck.find_in(&deck.snapshot().unwrap(), &WarningsOf(vec![address(UNI)]), &progress).unwrap();
+    let body = format!(
+        r#"{{"tokens":{{"{UNI}":"1000000000000000000","{MOONPUP}":"1000000000000000000"}}}}"#
+    );
+    let plan = YieldQuestion {
+        explain: true,
+        ..YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).unwrap()
+    };
+    let notes = deck
+        .answer(&plan, &progress)
+        .unwrap()
+        .answer
+        .notes
+        .clone()
+        .unwrap();
+    assert!(
+        notes[0].starts_with("MOONPUP: Security: AVOID, score "),
+        "{notes:?}"
+    );
+    assert!(
+        !notes.iter().any(|note| note.starts_with("UNI: ")),
+        "{notes:?}"
+    );
+    let of = deck
+        .find_in(
+            &deck.snapshot().unwrap(),
+            &WarningsOf(vec![address(UNI)]),
+            &progress,
+        )
+        .unwrap();
     assert!(of.is_empty(), "an honest token has none: {of:?}");
 }

@@ -51,12 +51,26 @@ impl Desk {
         let place = tempfile::tempdir().unwrap();
         prepare(place.path());
         let folder = place.path().join("data");
-        let deck = QueryService::new(&folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        let deck = QueryService::new(
+            &folder,
+            DeckOptions {
+                workers: 1,
+                ..DeckOptions::default()
+            },
+        )
+        .unwrap();
         deck.load().unwrap();
         let events = deck.listen();
         watch(&deck);
-        let desk = Self { _place: place, folder, deck, events };
-        wait_until("it is watched", || desk.deck.load_state().watching != Watching::Off);
+        let desk = Self {
+            _place: place,
+            folder,
+            deck,
+            events,
+        };
+        wait_until("it is watched", || {
+            desk.deck.load_state().watching != Watching::Off
+        });
         desk
     }
 
@@ -72,13 +86,23 @@ impl Desk {
     fn current(&self) -> (u32, u32) {
         let snapshot = self.deck.snapshot().unwrap();
         let token = Address::parse(TOKEN).unwrap();
-        let price = snapshot.dataset.token(&token).and_then(|token| token.row.price).unwrap_or_default();
-        let label = snapshot.dataset.labels_of(&token).first().and_then(|label| label.name.as_ref()?.parse().ok());
+        let price = snapshot
+            .dataset
+            .token(&token)
+            .and_then(|token| token.row.price)
+            .unwrap_or_default();
+        let label = snapshot
+            .dataset
+            .labels_of(&token)
+            .first()
+            .and_then(|label| label.name.as_ref()?.parse().ok());
         (price as u32, label.unwrap_or_default())
     }
 
     fn until(&self, what: (u32, u32)) {
-        wait_until(&format!("price and name {what:?}"), || self.current() == what);
+        wait_until(&format!("price and name {what:?}"), || {
+            self.current() == what
+        });
     }
 
     /// Returns the next event, if there is one.
@@ -110,10 +134,15 @@ fn a_changed_file_is_the_next_generation() {
     let after = desk.deck.snapshot().unwrap();
     assert_eq!(after.generation, before.generation + 1);
     assert_ne!(after.etag("/tokens"), before.etag("/tokens"));
-    assert_eq!(wait_for("it is told", || desk.next_event()), DeckEvent::Reloaded(after.generation));
+    assert_eq!(
+        wait_for("it is told", || desk.next_event()),
+        DeckEvent::Reloaded(after.generation)
+    );
     assert_eq!(desk.deck.load_state().watching, Watching::Notified);
     // Without a change nothing is loaded.
-    stays("nothing is loaded", UNDISTURBED, || desk.deck.snapshot().unwrap().generation == after.generation);
+    stays("nothing is loaded", UNDISTURBED, || {
+        desk.deck.snapshot().unwrap().generation == after.generation
+    });
 }
 
 #[test]
@@ -134,8 +163,13 @@ fn every_way_of_saving_a_file_is_noticed() {
     assert!(desk.deck.load_state().failure.is_none());
     // Replaced by a file in another format.
     fs::remove_file(file("tokens.csv")).unwrap();
-    fs::write(file("tokens.json"), format!(r#"[{{"token_address":"{TOKEN}","symbol":"UNI","name":"U","chain":"eth","price":4}}]"#))
-        .unwrap();
+    fs::write(
+        file("tokens.json"),
+        format!(
+            r#"[{{"token_address":"{TOKEN}","symbol":"UNI","name":"U","chain":"eth","price":4}}]"#
+        ),
+    )
+    .unwrap();
     desk.until((4, 1));
     // A table whose file is removed is gone.
     fs::remove_file(file("labels.csv")).unwrap();
@@ -168,8 +202,14 @@ fn grows_and_is_loaded_whole() -> bool {
     drop(file);
     desk.until((2, 1));
     let snapshot = desk.deck.snapshot().unwrap();
-    assert_eq!((snapshot.generation, snapshot.dataset.tokens().len()), (generation + 1, 41));
-    assert_eq!(wait_for("it is told", || desk.next_event()), DeckEvent::Reloaded(generation + 1));
+    assert_eq!(
+        (snapshot.generation, snapshot.dataset.tokens().len()),
+        (generation + 1, 41)
+    );
+    assert_eq!(
+        wait_for("it is told", || desk.next_event()),
+        DeckEvent::Reloaded(generation + 1)
+    );
     true
 }
 
@@ -178,25 +218,55 @@ fn a_failed_load_leaves_the_generation_before() {
     let mut desk = Desk::plain();
     for (name, text, says, row) in [
         ("tokens.csv", "nothing of ours\n1\n", "`tokens`", None),
-        ("labels.csv", "nothing of ours\n1\n", "table `labels` is no longer readable", None),
-        ("dataset.toml", "\ntitel = 'x'\n", "unknown key `titel`", Some(2)),
+        (
+            "labels.csv",
+            "nothing of ours\n1\n",
+            "table `labels` is no longer readable",
+            None,
+        ),
+        (
+            "dataset.toml",
+            "\ntitel = 'x'\n",
+            "unknown key `titel`",
+            Some(2),
+        ),
     ] {
         fs::write(desk.folder.join(name), text).unwrap();
         let reason = desk.failure();
         assert!(reason.contains(says), "{reason}");
         assert_eq!(desk.current(), (1, 1));
         // Not current, so that no alert is checked in it.
-        assert!(!desk.deck.is_current(&desk.deck.snapshot().unwrap()), "{name}");
+        assert!(
+            !desk.deck.is_current(&desk.deck.snapshot().unwrap()),
+            "{name}"
+        );
         let stale = desk.deck.stale().unwrap();
-        assert_eq!(stale.position, Some(SourcePosition { file: name.to_owned(), row }));
+        assert_eq!(
+            stale.position,
+            Some(SourcePosition {
+                file: name.to_owned(),
+                row
+            })
+        );
         assert!(stale.since <= desk.deck.load_state().ended.unwrap());
-        assert!(desk.deck.load_state().failure.is_some_and(|failure| failure.reason.contains(says)));
+        assert!(
+            desk.deck
+                .load_state()
+                .failure
+                .is_some_and(|failure| failure.reason.contains(says))
+        );
         // Reported once, not repeatedly.
-        stays(&format!("{name}: nothing is told"), UNDISTURBED, || desk.next_event().is_none());
+        stays(&format!("{name}: nothing is told"), UNDISTURBED, || {
+            desk.next_event().is_none()
+        });
         write(&desk.folder, 1);
         fs::remove_file(desk.folder.join("dataset.toml")).ok();
-        wait_until(&format!("{name} is read again"), || desk.deck.load_state().failure.is_none());
-        wait_until(&format!("{name} stands as it is"), || desk.deck.is_current(&desk.deck.snapshot().unwrap()));
+        wait_until(&format!("{name} is read again"), || {
+            desk.deck.load_state().failure.is_none()
+        });
+        wait_until(&format!("{name} stands as it is"), || {
+            desk.deck.is_current(&desk.deck.snapshot().unwrap())
+        });
         while desk.next_event().is_some() {}
     }
     assert_eq!(desk.deck.stale(), None);
@@ -241,7 +311,11 @@ fn files_outside_the_folder_are_watched_too() {
         write(&place.join("data"), 1);
         fs::create_dir(place.join("away")).unwrap();
         fs::rename(place.join("data/tokens.csv"), place.join("away/prices.csv")).unwrap();
-        fs::write(place.join("data/dataset.toml"), "[tables.tokens]\npath = '../away/*.csv'\n").unwrap();
+        fs::write(
+            place.join("data/dataset.toml"),
+            "[tables.tokens]\npath = '../away/*.csv'\n",
+        )
+        .unwrap();
     });
     let away = desk.folder.parent().unwrap().join("away");
     fs::write(away.join("prices.csv"), tokens(2)).unwrap();
@@ -251,7 +325,11 @@ fn files_outside_the_folder_are_watched_too() {
     desk.until((3, 1));
     // Files named in dataset.toml are watched too.
     fs::write(desk.folder.join("mine.csv"), tokens(4)).unwrap();
-    fs::write(desk.folder.join("dataset.toml"), "[tables.tokens]\npath = 'mine.csv'\n").unwrap();
+    fs::write(
+        desk.folder.join("dataset.toml"),
+        "[tables.tokens]\npath = 'mine.csv'\n",
+    )
+    .unwrap();
     desk.until((4, 1));
     fs::write(desk.folder.join("mine.csv"), tokens(5)).unwrap();
     desk.until((5, 1));
@@ -287,25 +365,44 @@ fn a_load_requested_during_another_follows_it() {
     let place = tempfile::tempdir().unwrap();
     write(place.path(), 1);
     // Enough rows that the first load still runs when the second is requested.
-    let rows = (0..100_000).map(|i| format!("0x{i:040x},T{i},Token {i},eth,2\n")).collect::<Vec<_>>().concat();
+    let rows = (0..100_000)
+        .map(|i| format!("0x{i:040x},T{i},Token {i},eth,2\n"))
+        .collect::<Vec<_>>()
+        .concat();
     fs::write(place.path().join("tokens.csv"), tokens(1) + &rows).unwrap();
-    let deck = QueryService::new(place.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(
+        place.path(),
+        DeckOptions {
+            workers: 1,
+            ..DeckOptions::default()
+        },
+    )
+    .unwrap();
     deck.load().unwrap();
     let first = deck.snapshot().unwrap().generation;
     deck.load_in_background();
     wait_until("it runs", || deck.load_state().running);
     deck.load_in_background();
-    wait_until("both are done", || deck.snapshot().unwrap().generation == first + 2);
-    stays("nothing more is loaded", UNDISTURBED, || deck.snapshot().unwrap().generation == first + 2);
+    wait_until("both are done", || {
+        deck.snapshot().unwrap().generation == first + 2
+    });
+    stays("nothing more is loaded", UNDISTURBED, || {
+        deck.snapshot().unwrap().generation == first + 2
+    });
 }
 
 #[test]
 fn without_file_events_the_dataset_is_polled_and_this_is_said_once() {
-    let mut desk = Desk::watched_by(|deck| deck.watch_by_polling("no more watches").unwrap(), |place| write(&place.join("data"), 1));
+    let mut desk = Desk::watched_by(
+        |deck| deck.watch_by_polling("no more watches").unwrap(),
+        |place| write(&place.join("data"), 1),
+    );
     assert_eq!(desk.deck.load_state().watching, Watching::Polling);
     assert_eq!(
         desk.next_event(),
-        Some(DeckEvent::Notice("no more watches; checking the dataset for changes every 2 s instead".to_owned()))
+        Some(DeckEvent::Notice(
+            "no more watches; checking the dataset for changes every 2 s instead".to_owned()
+        ))
     );
     for price in 2..4 {
         fs::write(desk.folder.join("tokens.csv"), tokens(price)).unwrap();
@@ -326,12 +423,19 @@ fn the_threads_end_with_the_deck() {
 #[test]
 fn a_file_appended_to_without_pause_is_loaded_up_to_its_last_whole_line() {
     let desk = Desk::plain();
-    let mut file = fs::OpenOptions::new().append(true).open(desk.folder.join("labels.csv")).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(desk.folder.join("labels.csv"))
+        .unwrap();
     let start = Instant::now();
     let mut name = 1;
     // Each line in two writes: a half-written one is never loaded.
     while desk.current().1 < 5 {
-        assert!(start.elapsed() < PATIENCE, "never taken in: {:?}", desk.deck.load_state());
+        assert!(
+            start.elapsed() < PATIENCE,
+            "never taken in: {:?}",
+            desk.deck.load_state()
+        );
         name += 1;
         write!(file, "{TOKEN},bri").unwrap();
         thread::sleep(Duration::from_millis(40));

@@ -38,15 +38,24 @@ struct Slope {
 
 impl Slope {
     fn plus(self, other: Self) -> Self {
-        Self { first: self.first + other.first, second: self.second + other.second, count: self.count + other.count }
+        Self {
+            first: self.first + other.first,
+            second: self.second + other.second,
+            count: self.count + other.count,
+        }
     }
 
     fn minus(self, other: Self) -> Self {
-        Self { first: self.first - other.first, second: self.second - other.second, count: self.count - other.count }
+        Self {
+            first: self.first - other.first,
+            second: self.second - other.second,
+            count: self.count - other.count,
+        }
     }
 
     fn of(rows: &[u32], slopes: &[Slope]) -> Self {
-        rows.iter().fold(Self::default(), |sum, row| sum.plus(slopes[*row as usize]))
+        rows.iter()
+            .fold(Self::default(), |sum, row| sum.plus(slopes[*row as usize]))
     }
 
     fn gain(self) -> f64 {
@@ -60,9 +69,14 @@ impl Slope {
 
 /// Thresholds of a measure, rising: bin k holds the values from threshold k − 1 on, below threshold k.
 fn thresholds(examples: &[Example], measure: usize) -> Vec<f64> {
-    let mut values: Vec<f64> = examples.iter().map(|(measures, _)| measures[measure]).collect();
+    let mut values: Vec<f64> = examples
+        .iter()
+        .map(|(measures, _)| measures[measure])
+        .collect();
     values.sort_unstable_by(f64::total_cmp);
-    let mut thresholds: Vec<f64> = (1..BINS).map(|k| values[(values.len() - 1) * k / BINS]).collect();
+    let mut thresholds: Vec<f64> = (1..BINS)
+        .map(|k| values[(values.len() - 1) * k / BINS])
+        .collect();
     thresholds.dedup();
     thresholds.retain(|threshold| *threshold > values[0]);
     thresholds
@@ -92,12 +106,29 @@ struct Growing {
 }
 
 pub(super) fn fit(examples: &[Example]) -> Trees {
-    let thresholds: Vec<Vec<f64>> = (0..JUDGED).map(|measure| thresholds(examples, measure)).collect();
-    let bin = |measure: usize, value: f64| thresholds[measure].partition_point(|threshold| *threshold <= value) as u8;
-    let bins = (0..JUDGED).map(|measure| examples.iter().map(|(measures, _)| bin(measure, measures[measure])).collect()).collect();
-    let mean = examples.iter().map(|(_, target)| target).sum::<f64>() / examples.len().max(1) as f64;
+    let thresholds: Vec<Vec<f64>> = (0..JUDGED)
+        .map(|measure| thresholds(examples, measure))
+        .collect();
+    let bin = |measure: usize, value: f64| {
+        thresholds[measure].partition_point(|threshold| *threshold <= value) as u8
+    };
+    let bins = (0..JUDGED)
+        .map(|measure| {
+            examples
+                .iter()
+                .map(|(measures, _)| bin(measure, measures[measure]))
+                .collect()
+        })
+        .collect();
+    let mean =
+        examples.iter().map(|(_, target)| target).sum::<f64>() / examples.len().max(1) as f64;
     let base = (mean.max(1e-6) / (1.0 - mean).max(1e-6)).ln();
-    Boost { thresholds, bins, examples }.trees(base)
+    Boost {
+        thresholds,
+        bins,
+        examples,
+    }
+    .trees(base)
 }
 
 impl Boost<'_> {
@@ -108,31 +139,61 @@ impl Boost<'_> {
         for _ in 0..TREES {
             let slope = |((_, target), logit): (&Example, &f64)| {
                 let chance = sigmoid(*logit);
-                Slope { first: target - chance, second: chance * (1.0 - chance), count: 1 }
+                Slope {
+                    first: target - chance,
+                    second: chance * (1.0 - chance),
+                    count: 1,
+                }
             };
             let slopes: Vec<Slope> = self.examples.iter().zip(&logits).map(slope).collect();
-            let rows: Vec<u32> = (0..slopes.len() as u32).filter(|_| random.chance(ROWS)).collect();
+            let rows: Vec<u32> = (0..slopes.len() as u32)
+                .filter(|_| random.chance(ROWS))
+                .collect();
             let measures: Vec<usize> = (0..JUDGED).filter(|_| random.chance(MEASURES)).collect();
             let tree = in_order(&self.grow(rows, &measures, &slopes));
             let grown = Trees::new(0.0, vec![tree.clone()]);
             let adds = grown.logits(self.examples.iter().map(|(measures, _)| measures));
-            logits.iter_mut().zip(adds).for_each(|(logit, adds)| *logit += adds);
+            logits
+                .iter_mut()
+                .zip(adds)
+                .for_each(|(logit, adds)| *logit += adds);
             trees.push(tree);
         }
         Trees::new(base, trees)
     }
 
     fn grow(&self, rows: Vec<u32>, measures: &[usize], slopes: &[Slope]) -> Vec<Growing> {
-        let leaf_of = |rows: &[u32]| Growing { measure: 0, threshold: 0.0, below: None, adds: Slope::of(rows, slopes).value() };
+        let leaf_of = |rows: &[u32]| Growing {
+            measure: 0,
+            threshold: 0.0,
+            below: None,
+            adds: Slope::of(rows, slopes).value(),
+        };
         let mut nodes = vec![leaf_of(&rows)];
         let mut leaves: Vec<Leaf> = self.leaf(0, rows, measures, slopes).into_iter().collect();
         for _ in 1..LEAVES {
-            let Some(best) = (0..leaves.len()).max_by(|a, b| leaves[*a].gain.total_cmp(&leaves[*b].gain)) else { break };
-            let Leaf { node, rows, split: (measure, bin), .. } = leaves.swap_remove(best);
-            let (low, high): (Vec<u32>, Vec<u32>) = rows.iter().partition(|row| usize::from(self.bins[measure][**row as usize]) <= bin);
+            let Some(best) =
+                (0..leaves.len()).max_by(|a, b| leaves[*a].gain.total_cmp(&leaves[*b].gain))
+            else {
+                break;
+            };
+            let Leaf {
+                node,
+                rows,
+                split: (measure, bin),
+                ..
+            } = leaves.swap_remove(best);
+            let (low, high): (Vec<u32>, Vec<u32>) = rows
+                .iter()
+                .partition(|row| usize::from(self.bins[measure][**row as usize]) <= bin);
             let below = (nodes.len(), nodes.len() + 1);
             let adds = nodes[node].adds;
-            nodes[node] = Growing { measure, threshold: self.thresholds[measure][bin], below: Some(below), adds };
+            nodes[node] = Growing {
+                measure,
+                threshold: self.thresholds[measure][bin],
+                below: Some(below),
+                adds,
+            };
             nodes.extend([leaf_of(&low), leaf_of(&high)]);
             leaves.extend(self.leaf(below.0, low, measures, slopes));
             leaves.extend(self.leaf(below.1, high, measures, slopes));
@@ -141,7 +202,13 @@ impl Boost<'_> {
     }
 
     /// The leaf with its best split; `None` if none gains anything.
-    fn leaf(&self, node: usize, rows: Vec<u32>, measures: &[usize], slopes: &[Slope]) -> Option<Leaf> {
+    fn leaf(
+        &self,
+        node: usize,
+        rows: Vec<u32>,
+        measures: &[usize],
+        slopes: &[Slope],
+    ) -> Option<Leaf> {
         let whole = Slope::of(&rows, slopes);
         let mut best = (0.0, (0, 0));
         for &measure in measures {
@@ -160,19 +227,33 @@ impl Boost<'_> {
                 }
             }
         }
-        (best.0 > 0.0).then_some(Leaf { node, rows, gain: best.0, split: best.1 })
+        (best.0 > 0.0).then_some(Leaf {
+            node,
+            rows,
+            gain: best.0,
+            split: best.1,
+        })
     }
 }
 
 /// The nodes, the one for smaller values behind each split.
 fn in_order(nodes: &[Growing]) -> Vec<TreeNode> {
     fn put(nodes: &[Growing], at: usize, tree: &mut Vec<TreeNode>) {
-        let Growing { measure, threshold, below, adds } = nodes[at];
+        let Growing {
+            measure,
+            threshold,
+            below,
+            adds,
+        } = nodes[at];
         let place = tree.len();
         tree.push(TreeNode { split: None, adds });
         if let Some((low, high)) = below {
             put(nodes, low, tree);
-            tree[place].split = Some(TreeSplit { measure, threshold, right: tree.len() });
+            tree[place].split = Some(TreeSplit {
+                measure,
+                threshold,
+                right: tree.len(),
+            });
             put(nodes, high, tree);
         }
     }

@@ -13,7 +13,10 @@ pub(super) fn fit(judged: &[(f64, bool)]) -> Calibration {
         for (confidence, right) in judged {
             let x = logit(*confidence);
             let chance = sigmoid(intercept + slope * x);
-            let (off, curve) = (f64::from(u8::from(*right)) - chance, chance * (1.0 - chance));
+            let (off, curve) = (
+                f64::from(u8::from(*right)) - chance,
+                chance * (1.0 - chance),
+            );
             (a, b) = (a + off, b + off * x);
             (aa, ab, bb) = (aa + curve, ab + curve * x, bb + curve * x * x);
         }

@@ -50,7 +50,8 @@ pub(crate) fn read() -> Labelled {
     let mut all = Labelled::default();
     for folder in FOLDERS {
         let from = all.windows.len();
-        all.windows.extend(read_folder(&root.join(folder)).unwrap_or_default());
+        all.windows
+            .extend(read_folder(&root.join(folder)).unwrap_or_default());
         all.sets.push((folder, from..all.windows.len()));
     }
     all
@@ -59,13 +60,18 @@ pub(crate) fn read() -> Labelled {
 fn read_folder(folder: &Path) -> Option<Vec<Window>> {
     let text = |name: &str| fs::read_to_string(folder.join(name));
     let (Ok(rows), Ok(marks)) = (text("windows.csv"), text("marks.jsonl")) else {
-        println!("skipped: there are no labelled charts in `{}`", folder.display());
+        println!(
+            "skipped: there are no labelled charts in `{}`",
+            folder.display()
+        );
         return None;
     };
     let mut windows: BTreeMap<String, Window> = BTreeMap::new();
     for row in rows.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
-        let [id, _, group, i, open, high, low, close, volume] = fields[..] else { panic!("`{row}` has not nine fields") };
+        let [id, _, group, i, open, high, low, close, volume] = fields[..] else {
+            panic!("`{row}` has not nine fields")
+        };
         let window = windows.entry(id.to_owned()).or_insert_with(|| Window {
             group: group.to_owned(),
             candles: CandleVec::default(),
@@ -73,7 +79,10 @@ fn read_folder(folder: &Path) -> Option<Vec<Window>> {
             days: None,
         });
         let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
-        window.candles.timestamp.push(i.parse::<i64>().unwrap_or(0) * DAY_MS);
+        window
+            .candles
+            .timestamp
+            .push(i.parse::<i64>().unwrap_or(0) * DAY_MS);
         window.candles.open.push(number(open));
         window.candles.high.push(number(high));
         window.candles.low.push(number(low));
@@ -81,14 +90,25 @@ fn read_folder(folder: &Path) -> Option<Vec<Window>> {
         window.candles.volume.push(number(volume));
     }
     for line in marks.lines() {
-        let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("`{line}`: {error}"));
-        let window = line["window"].as_str().and_then(|id| windows.get_mut(id)).unwrap_or_else(|| panic!("no window of `{line}`"));
-        window.marks[usize::from(line["chartist"] == "B")] = line["patterns"].as_array().into_iter().flatten().map(mark).collect();
+        let line: Value =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("`{line}`: {error}"));
+        let window = line["window"]
+            .as_str()
+            .and_then(|id| windows.get_mut(id))
+            .unwrap_or_else(|| panic!("no window of `{line}`"));
+        window.marks[usize::from(line["chartist"] == "B")] = line["patterns"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(mark)
+            .collect();
     }
     for row in text("sources.csv").unwrap_or_default().lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
         let (id, timeframe, first) = (fields[0], fields[1], fields[fields.len() - 1]);
-        let first = NaiveDate::parse_from_str(&first[..10], "%Y-%m-%d").unwrap_or_else(|error| panic!("`{row}`: {error}")).to_epoch_days();
+        let first = NaiveDate::parse_from_str(&first[..10], "%Y-%m-%d")
+            .unwrap_or_else(|error| panic!("`{row}`: {error}"))
+            .to_epoch_days();
         let days_long = match timeframe {
             "1h" => 7,
             "4h" => 25,
@@ -103,9 +123,17 @@ fn read_folder(folder: &Path) -> Option<Vec<Window>> {
 
 fn mark(told: &Value) -> Mark {
     let also = told["also"].as_array().into_iter().flatten();
-    let place = |member: &str| told[member].as_u64().unwrap_or_else(|| panic!("no `{member}` in `{told}`")) as u32;
+    let place = |member: &str| {
+        told[member]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no `{member}` in `{told}`")) as u32
+    };
     Mark {
-        names: std::iter::once(&told["name"]).chain(also).filter_map(Value::as_str).map(str::to_owned).collect(),
+        names: std::iter::once(&told["name"])
+            .chain(also)
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
         start: place("start"),
         end: place("end"),
         clear: told["grade"] == "clear",
@@ -127,5 +155,8 @@ pub(crate) fn folds(windows: &[Window], count: usize) -> Vec<usize> {
         held[fold] += size;
         fold_of.insert(group, fold);
     }
-    windows.iter().map(|window| fold_of[window.group.as_str()]).collect()
+    windows
+        .iter()
+        .map(|window| fold_of[window.group.as_str()])
+        .collect()
 }

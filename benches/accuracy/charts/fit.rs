@@ -30,15 +30,30 @@ pub(super) struct Examples<'a> {
 }
 
 /// Fits, drops uninformative measures, and refits.
-pub(super) fn fit_selected(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> AdditiveModel {
+pub(super) fn fit_selected(
+    examples: &Examples<'_>,
+    used: &[usize],
+    stiffness: Stiffness,
+) -> AdditiveModel {
     let first = fit(examples, used, stiffness);
     let every = (examples.measures.len() / 3_000).max(1);
     let adds_much = |curve: &&Curve| {
-        let adds: Vec<f64> = examples.measures.iter().step_by(every).map(|row| curve.at(row[curve.measure])).collect();
+        let adds: Vec<f64> = examples
+            .measures
+            .iter()
+            .step_by(every)
+            .map(|row| curve.at(row[curve.measure]))
+            .collect();
         let mean = adds.iter().sum::<f64>() / adds.len() as f64;
-        (adds.iter().map(|add| (add - mean).powi(2)).sum::<f64>() / adds.len() as f64).sqrt() >= stiffness.least
+        (adds.iter().map(|add| (add - mean).powi(2)).sum::<f64>() / adds.len() as f64).sqrt()
+            >= stiffness.least
     };
-    let mut kept: Vec<usize> = first.curves().iter().filter(adds_much).map(|curve| curve.measure).collect();
+    let mut kept: Vec<usize> = first
+        .curves()
+        .iter()
+        .filter(adds_much)
+        .map(|curve| curve.measure)
+        .collect();
     kept.sort_unstable();
     fit(examples, &kept, stiffness)
 }
@@ -49,24 +64,41 @@ fn knots(examples: &Examples<'_>, measure: usize) -> [f64; KNOTS] {
     let knots = QUANTILES.map(|share| values[((values.len() - 1) as f64 * share) as usize]);
     let (low, high) = (values[0], values[values.len() - 1]);
     // A nearly constant measure becomes an indicator of its other value.
-    if knots[0] == knots[KNOTS - 1] { [low, low, low, low, high] } else { knots }
+    if knots[0] == knots[KNOTS - 1] {
+        [low, low, low, low, high]
+    } else {
+        knots
+    }
 }
 
 fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> AdditiveModel {
-    let knots: Vec<[f64; KNOTS]> = used.iter().map(|measure| knots(examples, *measure)).collect();
+    let knots: Vec<[f64; KNOTS]> = used
+        .iter()
+        .map(|measure| knots(examples, *measure))
+        .collect();
     let size = 1 + KNOTS * used.len();
     let row = |measures: &&[f64]| {
         let mut row = vec![(0, 1.0)];
         for (j, measure) in used.iter().enumerate() {
             let (k, share) = knot_interval(&knots[j], measures[*measure]);
             let at = 1 + KNOTS * j + k;
-            row.extend([(at, 1.0 - share), (at + 1, share)].into_iter().filter(|(_, part)| *part > 0.0));
+            row.extend(
+                [(at, 1.0 - share), (at + 1, share)]
+                    .into_iter()
+                    .filter(|(_, part)| *part > 0.0),
+            );
         }
         row
     };
     let rows: Vec<Vec<(usize, f64)>> = examples.measures.iter().map(row).collect();
     let all: f64 = examples.weights.iter().sum();
-    let mean = examples.targets.iter().zip(&examples.weights).map(|(target, weight)| target * weight).sum::<f64>() / all;
+    let mean = examples
+        .targets
+        .iter()
+        .zip(&examples.weights)
+        .map(|(target, weight)| target * weight)
+        .sum::<f64>()
+        / all;
     let mut found = vec![0.0; size];
     found[0] = (mean.max(1e-6) / (1.0 - mean).max(1e-6)).ln();
     for _ in 0..STEPS {
@@ -75,7 +107,10 @@ fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Additiv
         for ((row, target), weight) in rows.iter().zip(&examples.targets).zip(&examples.weights) {
             let logit: f64 = row.iter().map(|(k, part)| found[*k] * part).sum();
             let chance = sigmoid(logit);
-            let (off, curve) = (weight * (target - chance), (weight * chance * (1.0 - chance)).max(1e-9));
+            let (off, curve) = (
+                weight * (target - chance),
+                (weight * chance * (1.0 - chance)).max(1e-9),
+            );
             for (n, (k, part)) in row.iter().enumerate() {
                 slope[*k] += off * part;
                 for (l, other) in &row[..=n] {
@@ -85,13 +120,24 @@ fn fit(examples: &Examples<'_>, used: &[usize], stiffness: Stiffness) -> Additiv
         }
         stiffen(&found, &mut slope, &mut bend, stiffness);
         let step = solved(&mut bend, slope);
-        let largest = step.iter().fold(0.0, |most: f64, part| most.max(part.abs()));
-        found.iter_mut().zip(&step).for_each(|(found, part)| *found += part);
+        let largest = step
+            .iter()
+            .fold(0.0, |most: f64, part| most.max(part.abs()));
+        found
+            .iter_mut()
+            .zip(&step)
+            .for_each(|(found, part)| *found += part);
         if largest < 1e-3 {
             break;
         }
     }
-    let curve = |(j, measure): (usize, &usize)| Curve::new(*measure, knots[j], std::array::from_fn(|k| found[1 + KNOTS * j + k]));
+    let curve = |(j, measure): (usize, &usize)| {
+        Curve::new(
+            *measure,
+            knots[j],
+            std::array::from_fn(|k| found[1 + KNOTS * j + k]),
+        )
+    };
     AdditiveModel::new(found[0], used.iter().enumerate().map(curve).collect())
 }
 
@@ -118,9 +164,17 @@ fn solved(bend: &mut [f64], mut slope: Vec<f64>) -> Vec<f64> {
     let size = slope.len();
     for i in 0..size {
         for j in 0..=i {
-            let dot: f64 = bend[i * size..i * size + j].iter().zip(&bend[j * size..j * size + j]).map(|(a, b)| a * b).sum();
+            let dot: f64 = bend[i * size..i * size + j]
+                .iter()
+                .zip(&bend[j * size..j * size + j])
+                .map(|(a, b)| a * b)
+                .sum();
             let left = bend[i * size + j] - dot;
-            bend[i * size + j] = if i == j { left.max(1e-12).sqrt() } else { left / bend[j * size + j] };
+            bend[i * size + j] = if i == j {
+                left.max(1e-12).sqrt()
+            } else {
+                left / bend[j * size + j]
+            };
         }
     }
     for i in 0..size {

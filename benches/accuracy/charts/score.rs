@@ -33,7 +33,11 @@ const KIN: &[&[&str]] = &[
     &["rectangle", "triple_top", "triple_bottom"],
     &["double_bottom", "rounding_bottom", "cup_and_handle"],
     &["double_top", "rounding_top", "inverse_cup_and_handle"],
-    &["symmetrical_triangle", "ascending_triangle", "descending_triangle"],
+    &[
+        "symmetrical_triangle",
+        "ascending_triangle",
+        "descending_triangle",
+    ],
     &["bull_flag", "bull_pennant"],
     &["bear_flag", "bear_pennant"],
     &["broadening_top", "broadening_bottom"],
@@ -48,7 +52,11 @@ pub(crate) enum Likeness {
 }
 
 pub(crate) fn likeness(name: &str, mark: &Mark) -> Likeness {
-    let named = |names: &[&str]| mark.names.iter().any(|known| names.contains(&known.as_str()));
+    let named = |names: &[&str]| {
+        mark.names
+            .iter()
+            .any(|known| names.contains(&known.as_str()))
+    };
     if named(&[name]) {
         Likeness::Same
     } else if KIN.iter().any(|kin| kin.contains(&name) && named(kin)) {
@@ -59,14 +67,25 @@ pub(crate) fn likeness(name: &str, mark: &Mark) -> Likeness {
 }
 
 /// Returns the matched annotation of each answer.
-fn claim(said: &[Said], marks: &[Mark], least_likeness: Likeness, least: f64) -> Vec<Option<usize>> {
+fn claim(
+    said: &[Said],
+    marks: &[Mark],
+    least_likeness: Likeness,
+    least: f64,
+) -> Vec<Option<usize>> {
     let mut order: Vec<usize> = (0..said.len()).collect();
     order.sort_by(|a, b| said[*b].confidence.total_cmp(&said[*a].confidence));
     let mut free = vec![true; marks.len()];
     let mut claimed = vec![None; said.len()];
     for n in order {
-        let near = (0..marks.len()).filter(|m| free[*m] && likeness(said[n].name, &marks[*m]) >= least_likeness);
-        let shared = near.map(|m| (overlap((said[n].start, said[n].end), (marks[m].start, marks[m].end)), m));
+        let near = (0..marks.len())
+            .filter(|m| free[*m] && likeness(said[n].name, &marks[*m]) >= least_likeness);
+        let shared = near.map(|m| {
+            (
+                overlap((said[n].start, said[n].end), (marks[m].start, marks[m].end)),
+                m,
+            )
+        });
         if let Some((shared, m)) = shared.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
             && shared >= least
         {
@@ -83,9 +102,21 @@ fn agreed(window: &Window) -> Vec<(usize, usize)> {
     let mut free = vec![true; window.marks[1].len()];
     let mut twins = Vec::new();
     for (n, mine) in window.marks[0].iter().enumerate() {
-        let agrees = |theirs: &Mark| mine.names.iter().any(|name| likeness(name, theirs) > Likeness::Other);
+        let agrees = |theirs: &Mark| {
+            mine.names
+                .iter()
+                .any(|name| likeness(name, theirs) > Likeness::Other)
+        };
         let near = (0..free.len()).filter(|m| free[*m] && agrees(&window.marks[1][*m]));
-        let shared = near.map(|m| (overlap((mine.start, mine.end), (window.marks[1][m].start, window.marks[1][m].end)), m));
+        let shared = near.map(|m| {
+            (
+                overlap(
+                    (mine.start, mine.end),
+                    (window.marks[1][m].start, window.marks[1][m].end),
+                ),
+                m,
+            )
+        });
         if let Some((shared, m)) = shared.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
             && shared >= 0.4
         {
@@ -111,9 +142,18 @@ pub(crate) fn judged(windows: &[Window], said: &[Vec<Said>]) -> Vec<(f64, bool)>
 /// The annotations of either chartist, those of both once.
 fn drawn_by_any(window: &Window, both: &[(usize, usize)]) -> Vec<Mark> {
     let lone = |who: usize, k: usize| !both.iter().any(|pair| [pair.0, pair.1][who] == k);
-    let mut any: Vec<Mark> = both.iter().map(|(a, _)| window.marks[0][*a].clone()).collect();
+    let mut any: Vec<Mark> = both
+        .iter()
+        .map(|(a, _)| window.marks[0][*a].clone())
+        .collect();
     for who in 0..2 {
-        any.extend(window.marks[who].iter().enumerate().filter(|(k, _)| lone(who, *k)).map(|(_, mark)| mark.clone()));
+        any.extend(
+            window.marks[who]
+                .iter()
+                .enumerate()
+                .filter(|(k, _)| lone(who, *k))
+                .map(|(_, mark)| mark.clone()),
+        );
     }
     any
 }
@@ -144,10 +184,17 @@ fn against(windows: &[Window], said: &[Vec<Said>], likeness: Likeness, least: f6
         for (window, said) in windows.iter().zip(said) {
             answers += said.len() as f64;
             marks += window.marks[who].len() as f64;
-            hits += claim(said, &window.marks[who], likeness, least).iter().flatten().count() as f64;
+            hits += claim(said, &window.marks[who], likeness, least)
+                .iter()
+                .flatten()
+                .count() as f64;
         }
         let (precision, recall) = (hits / f64::max(answers, 1.0), hits / f64::max(marks, 1.0));
-        let f1 = if hits > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 };
+        let f1 = if hits > 0.0 {
+            2.0 * precision * recall / (precision + recall)
+        } else {
+            0.0
+        };
         for (mean, figure) in mean.iter_mut().zip([precision, recall, f1]) {
             *mean += figure / 2.0;
         }
@@ -156,7 +203,13 @@ fn against(windows: &[Window], said: &[Vec<Said>], likeness: Likeness, least: f6
 }
 
 pub(crate) fn score(windows: &[Window], said: &[Vec<Said>]) -> Score {
-    let mut score = Score { candles: windows.iter().map(|window| window.candles.close.len()).sum(), ..Score::default() };
+    let mut score = Score {
+        candles: windows
+            .iter()
+            .map(|window| window.candles.close.len())
+            .sum(),
+        ..Score::default()
+    };
     let (mut clear, mut found) = (0.0, 0.0);
     let mut judged: Vec<(f64, bool)> = Vec::new();
     for (window, said) in windows.iter().zip(said) {
@@ -204,7 +257,10 @@ pub(crate) fn calibration(judged: &[(f64, bool)]) -> f64 {
         bin.0 += confidence;
         bin.1 += f64::from(u8::from(*right));
     }
-    bins.iter().map(|(confident, right)| f64::abs(confident - right)).sum::<f64>() / judged.len().max(1) as f64
+    bins.iter()
+        .map(|(confident, right)| f64::abs(confident - right))
+        .sum::<f64>()
+        / judged.len().max(1) as f64
 }
 
 /// AUC: probability that a correct answer has a higher figure than a wrong one; ties count half.
@@ -237,15 +293,24 @@ impl Score {
             ("AUC of confidence", self.auc),
             ("answers per 1,000 candles", per_thousand),
         ];
-        rows.iter().fold(String::new(), |text, (what, figure)| format!("{text}{what:<32} {figure:.3}\n"))
+        rows.iter().fold(String::new(), |text, (what, figure)| {
+            format!("{text}{what:<32} {figure:.3}\n")
+        })
     }
 }
 
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<30} marked by both   found    said  accepted", "pattern")?;
+        writeln!(
+            f,
+            "{:<30} marked by both   found    said  accepted",
+            "pattern"
+        )?;
         for (name, [both, found, said, accepted]) in &self.names {
-            writeln!(f, "{name:<30} {both:>14} {found:>7} {said:>7} {accepted:>9}")?;
+            writeln!(
+                f,
+                "{name:<30} {both:>14} {found:>7} {said:>7} {accepted:>9}"
+            )?;
         }
         writeln!(f, "\n{}", self.figures())
     }

@@ -2,7 +2,8 @@
 //! these and the candidates around them on out-of-sample outputs of those.
 
 use analysis::patterns::market::{
-    AdditiveModel, Calibration, CandidateKind, Model, Proposal, SelectionParams, Trees, is_quick, likely, overlap, proposals, sieve,
+    AdditiveModel, Calibration, CandidateKind, Model, Proposal, SelectionParams, Trees, is_quick,
+    likely, overlap, proposals, sieve,
 };
 use rayon::prelude::*;
 
@@ -13,8 +14,16 @@ use super::{
     score::{Likeness, likeness},
 };
 
-const OWN: Stiffness = Stiffness { smooth: 12.0, ridge: 1.0, least: 0.06 };
-const SIEVE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.12 };
+const OWN: Stiffness = Stiffness {
+    smooth: 12.0,
+    ridge: 1.0,
+    least: 0.06,
+};
+const SIEVE: Stiffness = Stiffness {
+    smooth: 6.0,
+    ridge: 0.3,
+    least: 0.12,
+};
 /// Subsampling of negatives: one in this many is used, with that weight.
 const SIEVE_EVERY: u64 = 6;
 const OWN_EVERY: u64 = 2;
@@ -31,7 +40,10 @@ struct RawTable {
 
 fn sheet(window: &Window) -> RawTable {
     let proposals = proposals(&window.candles.as_candles());
-    let targets = proposals.iter().map(|proposal| target(window, proposal)).collect();
+    let targets = proposals
+        .iter()
+        .map(|proposal| target(window, proposal))
+        .collect();
     RawTable { proposals, targets }
 }
 
@@ -44,7 +56,13 @@ fn target(window: &Window, proposal: &Proposal) -> f64 {
                 Likeness::Kin => KIN_WORTH,
                 Likeness::Other => return 0.0,
             };
-            worth * ((overlap((proposal.claim.start, proposal.claim.end), (mark.start, mark.end)) - 0.4) / 0.4).clamp(0.0, 1.0)
+            worth
+                * ((overlap(
+                    (proposal.claim.start, proposal.claim.end),
+                    (mark.start, mark.end),
+                ) - 0.4)
+                    / 0.4)
+                    .clamp(0.0, 1.0)
         });
         worth.fold(0.0, f64::max)
     };
@@ -57,8 +75,13 @@ pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec
     let first = without_two(&sheets, folds, count);
     let model = |out: usize| {
         let others = (0..count).filter(|fold| *fold != out);
-        let examples: Vec<Example> = others.flat_map(|fold| examples(&sheets, folds, fold, &first[out.min(fold)][out.max(fold)])).collect();
-        Model { trees: boost::fit(&examples), ..first[out][out].clone() }
+        let examples: Vec<Example> = others
+            .flat_map(|fold| examples(&sheets, folds, fold, &first[out.min(fold)][out.max(fold)]))
+            .collect();
+        Model {
+            trees: boost::fit(&examples),
+            ..first[out][out].clone()
+        }
     };
     (0..count).into_par_iter().map(model).collect()
 }
@@ -66,15 +89,32 @@ pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec
 /// Trains the model on all windows.
 pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model {
     let sheets: Vec<RawTable> = windows.par_iter().map(sheet).collect();
-    let without: Vec<Model> = (0..count).into_par_iter().map(|out| first_stages(&sheets, |w| folds[w] != out)).collect();
-    let examples: Vec<Example> = (0..count).flat_map(|fold| examples(&sheets, folds, fold, &without[fold])).collect();
-    Model { trees: boost::fit(&examples), ..first_stages(&sheets, |_| true) }
+    let without: Vec<Model> = (0..count)
+        .into_par_iter()
+        .map(|out| first_stages(&sheets, |w| folds[w] != out))
+        .collect();
+    let examples: Vec<Example> = (0..count)
+        .flat_map(|fold| examples(&sheets, folds, fold, &without[fold]))
+        .collect();
+    Model {
+        trees: boost::fit(&examples),
+        ..first_stages(&sheets, |_| true)
+    }
 }
 
 /// First-stage models on the windows outside folds a and b; indexed by a, then by b ≥ a.
 fn without_two(sheets: &[RawTable], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
-    let outside = |a: usize, b: usize| if b < a { none() } else { first_stages(sheets, |w| folds[w] != a && folds[w] != b) };
-    (0..count).into_par_iter().map(|a| (0..count).map(|b| outside(a, b)).collect()).collect()
+    let outside = |a: usize, b: usize| {
+        if b < a {
+            none()
+        } else {
+            first_stages(sheets, |w| folds[w] != a && folds[w] != b)
+        }
+    };
+    (0..count)
+        .into_par_iter()
+        .map(|a| (0..count).map(|b| outside(a, b)).collect())
+        .collect()
 }
 
 /// An empty model.
@@ -91,18 +131,42 @@ fn none() -> Model {
 /// Trains the sieve and the models over all measures.
 fn first_stages(sheets: &[RawTable], taken: impl Fn(usize) -> bool + Sync) -> Model {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| taken(*w)).collect();
-    let every: Vec<(usize, usize)> = windows.iter().flat_map(|w| (0..sheets[*w].proposals.len()).map(|k| (*w, k))).collect();
-    let mut model = Model { sieve: models_by_kind(sheets, &every, true), ..none() };
-    let left: Vec<(usize, usize)> =
-        windows.iter().flat_map(|w| sieve(&model, &sheets[*w].proposals).into_iter().map(|k| (*w, k))).collect();
+    let every: Vec<(usize, usize)> = windows
+        .iter()
+        .flat_map(|w| (0..sheets[*w].proposals.len()).map(|k| (*w, k)))
+        .collect();
+    let mut model = Model {
+        sieve: models_by_kind(sheets, &every, true),
+        ..none()
+    };
+    let left: Vec<(usize, usize)> = windows
+        .iter()
+        .flat_map(|w| {
+            sieve(&model, &sheets[*w].proposals)
+                .into_iter()
+                .map(|k| (*w, k))
+        })
+        .collect();
     model.own = models_by_kind(sheets, &left, false);
     model
 }
 
-fn models_by_kind(sheets: &[RawTable], places: &[(usize, usize)], quick: bool) -> Vec<AdditiveModel> {
-    let (every, stiffness) = if quick { (SIEVE_EVERY, SIEVE) } else { (OWN_EVERY, OWN) };
+fn models_by_kind(
+    sheets: &[RawTable],
+    places: &[(usize, usize)],
+    quick: bool,
+) -> Vec<AdditiveModel> {
+    let (every, stiffness) = if quick {
+        (SIEVE_EVERY, SIEVE)
+    } else {
+        (OWN_EVERY, OWN)
+    };
     let of = |kind: CandidateKind| {
-        let mut examples = Examples { measures: Vec::new(), targets: Vec::new(), weights: Vec::new() };
+        let mut examples = Examples {
+            measures: Vec::new(),
+            targets: Vec::new(),
+            weights: Vec::new(),
+        };
         let mut seen = 0_u64;
         for (w, k) in places {
             let (proposal, target) = (&sheets[*w].proposals[*k], sheets[*w].targets[*k]);
@@ -115,20 +179,40 @@ fn models_by_kind(sheets: &[RawTable], places: &[(usize, usize)], quick: bool) -
             if target > 0.0 || picked {
                 examples.measures.push(&proposal.measures);
                 examples.targets.push(target);
-                examples.weights.push(if target > 0.0 { 1.0 } else { every as f64 });
+                examples
+                    .weights
+                    .push(if target > 0.0 { 1.0 } else { every as f64 });
             }
         }
         fitted(&examples, stiffness, |measure| !quick || is_quick(measure))
     };
-    CandidateKind::ALL.par_iter().map(|kind| of(*kind)).collect()
+    CandidateKind::ALL
+        .par_iter()
+        .map(|kind| of(*kind))
+        .collect()
 }
 
-fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) -> bool) -> AdditiveModel {
-    let Some(first) = examples.measures.first().filter(|_| examples.measures.len() >= EXAMPLES_LEAST) else {
+fn fitted(
+    examples: &Examples<'_>,
+    stiffness: Stiffness,
+    usable: impl Fn(usize) -> bool,
+) -> AdditiveModel {
+    let Some(first) = examples
+        .measures
+        .first()
+        .filter(|_| examples.measures.len() >= EXAMPLES_LEAST)
+    else {
         return AdditiveModel::new(-5.0, Vec::new());
     };
-    let varies = |measure: &usize| examples.measures.iter().any(|row| row[*measure] != first[*measure]);
-    let used: Vec<usize> = (0..first.len()).filter(|measure| usable(*measure) && varies(measure)).collect();
+    let varies = |measure: &usize| {
+        examples
+            .measures
+            .iter()
+            .any(|row| row[*measure] != first[*measure])
+    };
+    let used: Vec<usize> = (0..first.len())
+        .filter(|measure| usable(*measure) && varies(measure))
+        .collect();
     fit_selected(examples, &used, stiffness)
 }
 
@@ -138,7 +222,9 @@ fn examples(sheets: &[RawTable], folds: &[usize], fold: usize, model: &Model) ->
     let of = |w: &usize| {
         let sheet = &sheets[*w];
         let told = likely(model, &sheet.proposals, &sieve(model, &sheet.proposals));
-        told.into_iter().map(|one| (one.measures, sheet.targets[one.place])).collect::<Vec<_>>()
+        told.into_iter()
+            .map(|one| (one.measures, sheet.targets[one.place]))
+            .collect::<Vec<_>>()
     };
     windows.par_iter().flat_map_iter(of).collect()
 }

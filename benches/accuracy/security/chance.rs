@@ -8,7 +8,11 @@ use crate::random::Random;
 const DRAWS: usize = 1_000;
 
 /// 95 % percentile interval of the metric; `None` if it is undetermined.
-pub(crate) fn interval<T: Copy>(items: &[T], cluster: impl Fn(T) -> String, figure: impl Fn(&[T]) -> f64) -> Option<[f64; 2]> {
+pub(crate) fn interval<T: Copy>(
+    items: &[T],
+    cluster: impl Fn(T) -> String,
+    figure: impl Fn(&[T]) -> f64,
+) -> Option<[f64; 2]> {
     let mut clusters: BTreeMap<String, Vec<T>> = BTreeMap::new();
     for item in items {
         clusters.entry(cluster(*item)).or_default().push(*item);
@@ -17,7 +21,9 @@ pub(crate) fn interval<T: Copy>(items: &[T], cluster: impl Fn(T) -> String, figu
     let mut random = Random(1);
     let mut figures: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let drawn: Vec<T> = (0..clusters.len()).flat_map(|_| clusters[random.below(clusters.len())].iter().copied()).collect();
+            let drawn: Vec<T> = (0..clusters.len())
+                .flat_map(|_| clusters[random.below(clusters.len())].iter().copied())
+                .collect();
             figure(&drawn)
         })
         .filter(|figure| figure.is_finite())

@@ -6,7 +6,10 @@ use std::fs::File;
 use polars::prelude::*;
 use sha2::{Digest, Sha256};
 
-pub(crate) const CONTRACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/security/contracts.parquet");
+pub(crate) const CONTRACTS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../shared/data/security/contracts.parquet"
+);
 
 pub(crate) struct Labelled {
     pub(crate) label: String,
@@ -36,8 +39,14 @@ impl Labelled {
     /// By hash of the cluster, so that near-duplicates are on one side.
     pub(crate) fn section(&self) -> Section {
         let hash = Sha256::digest(format!("tokendeck-closed-third-v1:{}", self.cluster));
-        let number = hash[..4].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
-        if number.is_multiple_of(3) { Section::Closed } else { Section::Open }
+        let number = hash[..4]
+            .iter()
+            .fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+        if number.is_multiple_of(3) {
+            Section::Closed
+        } else {
+            Section::Open
+        }
     }
 
     /// Whether it counts in the metrics: a token with a reliable label.
@@ -53,15 +62,28 @@ impl Labelled {
 
 pub(crate) fn read() -> Result<Vec<Labelled>, String> {
     let file = File::open(CONTRACTS).map_err(|why| format!("`{CONTRACTS}`: {why}"))?;
-    rows(&ParquetReader::new(file).finish().map_err(|why| why.to_string())?).map_err(|why| why.to_string())
+    rows(
+        &ParquetReader::new(file)
+            .finish()
+            .map_err(|why| why.to_string())?,
+    )
+    .map_err(|why| why.to_string())
 }
 
 fn rows(frame: &DataFrame) -> PolarsResult<Vec<Labelled>> {
     let text = |name: &str| frame.column(name)?.str().cloned();
     let flag = |name: &str| frame.column(name)?.bool().cloned();
     let bytes = |name: &str| frame.column(name)?.binary().cloned();
-    let (label, confidence, scam_type) = (text("label")?, text("label_confidence")?, text("scam_type")?);
-    let (origin, types, token) = (text("runtime_origin")?, text("ctor_types")?, flag("is_erc20")?);
+    let (label, confidence, scam_type) = (
+        text("label")?,
+        text("label_confidence")?,
+        text("scam_type")?,
+    );
+    let (origin, types, token) = (
+        text("runtime_origin")?,
+        text("ctor_types")?,
+        flag("is_erc20")?,
+    );
     let cluster = text("cluster")?;
     let powers = [flag("cap_mint")?, flag("cap_leak")?, flag("cap_limit")?];
     let (runtime, creation) = (bytes("runtime")?, bytes("creation")?);
@@ -77,7 +99,9 @@ fn rows(frame: &DataFrame) -> PolarsResult<Vec<Labelled>> {
             origin: word(&origin, at),
             runtime: runtime.get(at).unwrap_or_default().to_vec(),
             creation: creation.get(at).map(<[u8]>::to_vec),
-            constructor_types: types.get(at).and_then(|text| serde_json::from_str(text).ok()),
+            constructor_types: types
+                .get(at)
+                .and_then(|text| serde_json::from_str(text).ok()),
         })
         .collect())
 }

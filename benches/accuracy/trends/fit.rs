@@ -18,21 +18,36 @@ pub(super) fn fit(spans: &[&Span]) -> Weights {
         let (here, slope) = (loss(at, spans), gradient(at, spans));
         let step = solve(hessian(at, spans), slope);
         // Step halving until the loss decreases.
-        let down = (0..40).map(|halvings| 0.5_f64.powi(halvings)).map(|part| [0, 1, 2, 3].map(|k| at[k] - part * step[k]));
-        let Some(next) = { down }.find(|next| next[3] > 0.0 && loss(*next, spans) < here) else { break };
+        let down = (0..40)
+            .map(|halvings| 0.5_f64.powi(halvings))
+            .map(|part| [0, 1, 2, 3].map(|k| at[k] - part * step[k]));
+        let Some(next) = { down }.find(|next| next[3] > 0.0 && loss(*next, spans) < here) else {
+            break;
+        };
         at = next;
     }
     weights(at)
 }
 
 fn weights(at: Vector) -> Weights {
-    Weights { net: at[0], fit: at[1], place: at[2], threshold: at[3] }
+    Weights {
+        net: at[0],
+        fit: at[1],
+        place: at[2],
+        threshold: at[3],
+    }
 }
 
 /// Negative log-likelihood of the chartists' labels, plus the ridge penalty on the weights.
 fn loss(at: Vector, spans: &[&Span]) -> f64 {
-    let each = |span: &&Span| -> f64 { span.words.iter().map(|word| -chance(at, &span.measures, *word).max(1e-12).ln() / 2.0).sum() };
-    spans.iter().map(each).sum::<f64>() + RIDGE * at[..3].iter().map(|weight| weight * weight).sum::<f64>()
+    let each = |span: &&Span| -> f64 {
+        span.words
+            .iter()
+            .map(|word| -chance(at, &span.measures, *word).max(1e-12).ln() / 2.0)
+            .sum()
+    };
+    spans.iter().map(each).sum::<f64>()
+        + RIDGE * at[..3].iter().map(|weight| weight * weight).sum::<f64>()
 }
 
 fn chance(at: Vector, measures: &Measures, word: Trend) -> f64 {
@@ -45,12 +60,16 @@ fn chance(at: Vector, measures: &Measures, word: Trend) -> f64 {
 }
 
 fn gradient(at: Vector, spans: &[&Span]) -> Vector {
-    [0, 1, 2, 3].map(|k| (loss(moved(at, k, 1e-4), spans) - loss(moved(at, k, -1e-4), spans)) / 2e-4)
+    [0, 1, 2, 3]
+        .map(|k| (loss(moved(at, k, 1e-4), spans) - loss(moved(at, k, -1e-4), spans)) / 2e-4)
 }
 
 fn hessian(at: Vector, spans: &[&Span]) -> [Vector; 4] {
     [0, 1, 2, 3].map(|k| {
-        let (up, down) = (gradient(moved(at, k, 1e-2), spans), gradient(moved(at, k, -1e-2), spans));
+        let (up, down) = (
+            gradient(moved(at, k, 1e-2), spans),
+            gradient(moved(at, k, -1e-2), spans),
+        );
         [0, 1, 2, 3].map(|j| (up[j] - down[j]) / 2e-2)
     })
 }

@@ -51,10 +51,19 @@ pub(super) fn spans() -> Result<Vec<Span>, String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/charts");
     let missing = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
     let mut windows: BTreeMap<String, (String, Vec<f64>)> = BTreeMap::new();
-    let mut rows = csv::Reader::from_path(folder.join("windows.csv")).map_err(|error| missing(&error))?;
+    let mut rows =
+        csv::Reader::from_path(folder.join("windows.csv")).map_err(|error| missing(&error))?;
     for row in rows.deserialize() {
-        let Row { window, group, close } = row.map_err(|error| missing(&error))?;
-        windows.entry(window).or_insert_with(|| (group, Vec::new())).1.push(close);
+        let Row {
+            window,
+            group,
+            close,
+        } = row.map_err(|error| missing(&error))?;
+        windows
+            .entry(window)
+            .or_insert_with(|| (group, Vec::new()))
+            .1
+            .push(close);
     }
     let text = fs::read_to_string(folder.join("trends.jsonl")).map_err(|error| missing(&error))?;
     let mut told: BTreeMap<String, Vec<Told>> = BTreeMap::new();
@@ -64,10 +73,18 @@ pub(super) fn spans() -> Result<Vec<Span>, String> {
     }
     let mut spans = Vec::new();
     for (window, (group, closes)) in &windows {
-        let Some([a, b]) = told.get(window).map(Vec::as_slice) else { continue };
-        for (length, a, b) in [(150, &a.whole, &b.whole), (60, &a.middle, &b.middle), (30, &a.short, &b.short)] {
+        let Some([a, b]) = told.get(window).map(Vec::as_slice) else {
+            continue;
+        };
+        for (length, a, b) in [
+            (150, &a.whole, &b.whole),
+            (60, &a.middle, &b.middle),
+            (30, &a.short, &b.short),
+        ] {
             let candles = level_candles(closes);
-            let Some(measures) = measures(&candles.as_candles(), length) else { continue };
+            let Some(measures) = measures(&candles.as_candles(), length) else {
+                continue;
+            };
             spans.push(Span {
                 group: group.clone(),
                 length,

@@ -38,7 +38,9 @@ pub(super) fn closes(shape: Shape, n: usize, random: &mut Random) -> Vec<f64> {
         Shape::Normal => random.normal(),
         Shape::Uniform => 2.0 * random.unit() - 1.0,
         Shape::Laplace => (random.unit() / random.unit()).ln(),
-        Shape::Heavy => random.normal() / ((0..3).map(|_| random.normal().powi(2)).sum::<f64>() / 3.0).sqrt(),
+        Shape::Heavy => {
+            random.normal() / ((0..3).map(|_| random.normal().powi(2)).sum::<f64>() / 3.0).sqrt()
+        }
         Shape::Spikes => random.normal() * if random.unit() < 0.05 { 10.0 } else { 1.0 },
         Shape::Clusters => {
             let value = random.normal() * variance.sqrt();

@@ -14,8 +14,13 @@ fn main() -> io::Result<()> {
     let mut candles = CandleVec::default();
     for line in io::stdin().lines() {
         let line = line?;
-        let cells: Vec<f64> = line.split(',').map_while(|cell| cell.trim().parse().ok()).collect();
-        let [time, open, high, low, close, volume] = cells[..] else { continue };
+        let cells: Vec<f64> = line
+            .split(',')
+            .map_while(|cell| cell.trim().parse().ok())
+            .collect();
+        let [time, open, high, low, close, volume] = cells[..] else {
+            continue;
+        };
         candles.timestamp.push(time as i64);
         candles.open.push(open);
         candles.high.push(high);
@@ -26,10 +31,20 @@ fn main() -> io::Result<()> {
     let candles = candles.as_candles();
     let mut out = io::stdout().lock();
     let trend = trendlines(&candles, candles.len(), false);
-    writeln!(out, "{} candles, {} with confidence {:.2}", candles.len(), trend.trend.word(), trend.confidence)?;
+    writeln!(
+        out,
+        "{} candles, {} with confidence {:.2}",
+        candles.len(),
+        trend.trend.word(),
+        trend.confidence
+    )?;
     for pattern in patterns(&candles, false).patterns {
         let (name, share) = (pattern.name.word(), pattern.confidence);
-        writeln!(out, "{name} from candle {} to {}, confidence {share:.2}", pattern.start_index, pattern.end_index)?;
+        writeln!(
+            out,
+            "{name} from candle {} to {}, confidence {share:.2}",
+            pattern.start_index, pattern.end_index
+        )?;
     }
     Ok(())
 }

@@ -66,7 +66,11 @@ impl Sorted {
     /// `keys` must be sorted.
     pub fn new(made: NumberKind, keys: Vec<u64>) -> Self {
         debug_assert!(keys.is_sorted());
-        Self { made, keys, ends: Vec::new() }
+        Self {
+            made,
+            keys,
+            ends: Vec::new(),
+        }
     }
 
     /// Of sorted distinct keys, each with the number of its values.
@@ -81,30 +85,47 @@ impl Sorted {
                 })
             })
             .unzip();
-        Self { ends, ..Self::new(made, keys) }
+        Self {
+            ends,
+            ..Self::new(made, keys)
+        }
     }
 
     /// The values before the key of this index.
     fn before(&self, index: usize) -> u64 {
-        if self.ends.is_empty() { index as u64 } else { index.checked_sub(1).map_or(0, |before| self.ends[before]) }
+        if self.ends.is_empty() {
+            index as u64
+        } else {
+            index.checked_sub(1).map_or(0, |before| self.ends[before])
+        }
     }
 
     /// The value at this place in the order.
     fn nth(&self, place: u64) -> f64 {
-        let index = if self.ends.is_empty() { place as usize } else { self.ends.partition_point(|end| *end <= place) };
+        let index = if self.ends.is_empty() {
+            place as usize
+        } else {
+            self.ends.partition_point(|end| *end <= place)
+        };
         self.number(self.keys[index]).float()
     }
 
     /// Each value, in order.
     fn floats(&self) -> impl Iterator<Item = f64> {
         let count = |index: usize| self.before(index + 1) - self.before(index);
-        self.keys.iter().enumerate().flat_map(move |(index, key)| std::iter::repeat_n(self.number(*key).float(), count(index) as usize))
+        self.keys.iter().enumerate().flat_map(move |(index, key)| {
+            std::iter::repeat_n(self.number(*key).float(), count(index) as usize)
+        })
     }
 
     fn number(&self, key: u64) -> Number {
         match self.made {
             NumberKind::Integers => Number::Integer((key ^ SIGN).cast_signed()),
-            NumberKind::Floats => Number::Float(f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })),
+            NumberKind::Floats => Number::Float(f64::from_bits(if key & SIGN == 0 {
+                !key
+            } else {
+                key ^ SIGN
+            })),
         }
     }
 
@@ -128,7 +149,10 @@ impl Sorted {
 
     fn at(&self, share: f64) -> f64 {
         let place = share * (self.len() - 1) as f64;
-        let (low, high) = (self.nth(place.floor() as u64), self.nth(place.ceil() as u64));
+        let (low, high) = (
+            self.nth(place.floor() as u64),
+            self.nth(place.ceil() as u64),
+        );
         // Not `low + (high - low) * part`: the difference of two huge floats would overflow.
         let part = place - place.floor();
         low * (1.0 - part) + high * part
@@ -142,13 +166,25 @@ impl Sorted {
         let mut sum = ExactSum::default();
         self.floats().for_each(|value| sum.add(value));
         let sum = sum.rounded();
-        let mean = if sum.is_finite() { sum / count } else { self.floats().map(|value| value / count).sum() };
-        Some(Statistics { min, max, quartiles: [0.25, 0.5, 0.75].map(|share| self.at(share)), mean, histogram: self.histogram() })
+        let mean = if sum.is_finite() {
+            sum / count
+        } else {
+            self.floats().map(|value| value / count).sum()
+        };
+        Some(Statistics {
+            min,
+            max,
+            quartiles: [0.25, 0.5, 0.75].map(|share| self.at(share)),
+            mean,
+            histogram: self.histogram(),
+        })
     }
 
     /// A column with a single distinct value has a single bin.
     fn histogram(&self) -> Vec<(Number, u64)> {
-        let (Some(&first), Some(&last)) = (self.keys.first(), self.keys.last()) else { return Vec::new() };
+        let (Some(&first), Some(&last)) = (self.keys.first(), self.keys.last()) else {
+            return Vec::new();
+        };
         let edges = match self.made {
             _ if first == last => vec![self.number(first)],
             // Key differences of integers equal the differences of the integers.
@@ -171,11 +207,21 @@ impl Sorted {
         };
         let keys_below = |edge: Number| match edge {
             Number::Integer(edge) => self.keys.partition_point(|&key| key < key_of_integer(edge)),
-            Number::Float(edge) => self.keys.partition_point(|&key| self.number(key).float() < edge),
+            Number::Float(edge) => self
+                .keys
+                .partition_point(|&key| self.number(key).float() < edge),
         };
         let inner = edges.iter().skip(1).map(|&edge| keys_below(edge));
-        let starts: Vec<u64> = std::iter::once(0).chain(inner).chain([self.keys.len()]).map(|index| self.before(index)).collect();
-        edges.into_iter().zip(starts.windows(2)).map(|(edge, start)| (edge, start[1].saturating_sub(start[0]))).collect()
+        let starts: Vec<u64> = std::iter::once(0)
+            .chain(inner)
+            .chain([self.keys.len()])
+            .map(|index| self.before(index))
+            .collect();
+        edges
+            .into_iter()
+            .zip(starts.windows(2))
+            .map(|(edge, start)| (edge, start[1].saturating_sub(start[0])))
+            .collect()
     }
 }
 
@@ -193,38 +239,93 @@ mod tests {
 
     #[test]
     fn statistics_are_those_of_the_textbook() {
-        let statistics = floats(&[4.0, 1.0, 3.0, 2.0]).statistics().expect("four values");
+        let statistics = floats(&[4.0, 1.0, 3.0, 2.0])
+            .statistics()
+            .expect("four values");
         assert_eq!(statistics.quartiles, [1.75, 2.5, 3.25]);
-        assert_eq!((statistics.min, statistics.max, statistics.mean), (Number::Float(1.0), Number::Float(4.0), 2.5));
-        assert_eq!(statistics.histogram.iter().map(|(_, count)| count).sum::<u64>(), 4);
-        assert_eq!((statistics.histogram[0].1, statistics.histogram[BINS - 1].1), (1, 1));
+        assert_eq!(
+            (statistics.min, statistics.max, statistics.mean),
+            (Number::Float(1.0), Number::Float(4.0), 2.5)
+        );
+        assert_eq!(
+            statistics
+                .histogram
+                .iter()
+                .map(|(_, count)| count)
+                .sum::<u64>(),
+            4
+        );
+        assert_eq!(
+            (statistics.histogram[0].1, statistics.histogram[BINS - 1].1),
+            (1, 1)
+        );
         let one = floats(&[7.0, 7.0]).statistics().expect("one value");
-        assert_eq!((one.quartiles, one.histogram), ([7.0; 3], vec![(Number::Float(7.0), 2)]));
+        assert_eq!(
+            (one.quartiles, one.histogram),
+            ([7.0; 3], vec![(Number::Float(7.0), 2)])
+        );
         assert_eq!(floats(&[]).statistics(), None);
         // Added one by one these lose the ones.
-        assert_eq!(floats(&[1e16, 1.0, 1.0, -1e16]).statistics().map(|statistics| statistics.mean), Some(0.5));
-        let huge = floats(&[f64::MAX, f64::MAX, -f64::MAX]).statistics().expect("three values");
+        assert_eq!(
+            floats(&[1e16, 1.0, 1.0, -1e16])
+                .statistics()
+                .map(|statistics| statistics.mean),
+            Some(0.5)
+        );
+        let huge = floats(&[f64::MAX, f64::MAX, -f64::MAX])
+            .statistics()
+            .expect("three values");
         assert!(huge.mean.is_finite() && huge.quartiles.iter().all(|value| value.is_finite()));
-        let whole = Sorted::new(NumberKind::Integers, vec![key_of_integer(i64::MIN), key_of_integer(-1), key_of_integer(i64::MAX)]);
+        let whole = Sorted::new(
+            NumberKind::Integers,
+            vec![
+                key_of_integer(i64::MIN),
+                key_of_integer(-1),
+                key_of_integer(i64::MAX),
+            ],
+        );
         let statistics = whole.statistics().expect("three values");
-        assert_eq!((statistics.min, statistics.max), (Number::Integer(i64::MIN), Number::Integer(i64::MAX)));
-        assert_eq!(statistics.histogram.iter().map(|(_, count)| count).sum::<u64>(), 3);
+        assert_eq!(
+            (statistics.min, statistics.max),
+            (Number::Integer(i64::MIN), Number::Integer(i64::MAX))
+        );
+        assert_eq!(
+            statistics
+                .histogram
+                .iter()
+                .map(|(_, count)| count)
+                .sum::<u64>(),
+            3
+        );
     }
 
     #[test]
     fn bins_of_whole_numbers_begin_at_whole_numbers() {
         for (values, edges, counts) in [
-            (&[6, 6, 18][..], &[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18][..], &[2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..]),
+            (
+                &[6, 6, 18][..],
+                &[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18][..],
+                &[2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..],
+            ),
             (&[-3, 0], &[-3, -2, -1, 0], &[1, 0, 0, 1]),
             (
                 &[0, 45, 46, 99],
-                &[0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95],
+                &[
+                    0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95,
+                ],
                 &[1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
             ),
         ] {
-            let sorted = Sorted::new(NumberKind::Integers, values.iter().map(|&value| key_of_integer(value)).collect());
+            let sorted = Sorted::new(
+                NumberKind::Integers,
+                values.iter().map(|&value| key_of_integer(value)).collect(),
+            );
             let histogram = sorted.statistics().expect("values").histogram;
-            let expected: Vec<_> = edges.iter().map(|&edge| Number::Integer(edge)).zip(counts.iter().copied()).collect();
+            let expected: Vec<_> = edges
+                .iter()
+                .map(|&edge| Number::Integer(edge))
+                .zip(counts.iter().copied())
+                .collect();
             assert_eq!(histogram, expected);
         }
     }
@@ -232,7 +333,14 @@ mod tests {
     #[test]
     fn each_value_is_counted_once() {
         let runs: Vec<_> = floats(&[0.0, -0.0, 2.0, -3.0, 2.0]).runs().collect();
-        assert_eq!(runs, [(Number::Float(-3.0), 1), (Number::Float(0.0), 2), (Number::Float(2.0), 2)]);
+        assert_eq!(
+            runs,
+            [
+                (Number::Float(-3.0), 1),
+                (Number::Float(0.0), 2),
+                (Number::Float(2.0), 2)
+            ]
+        );
     }
 
     proptest! {

@@ -22,13 +22,22 @@ pub fn condense(candles: &Candles<'_>, per: usize) -> CandleVec {
 
 fn push(made: &mut CandleVec, candles: &Candles<'_>, start: usize, end: usize) {
     let valid = || (start..end).filter(|&i| candles.valid(i));
-    let known = || valid().map(|i| candles.volume[i]).filter(|volume| volume.is_finite());
+    let known = || {
+        valid()
+            .map(|i| candles.volume[i])
+            .filter(|volume| volume.is_finite())
+    };
     made.timestamp.push(candles.timestamp[start]);
-    made.open.push(valid().next().map_or(f64::NAN, |i| candles.open[i]));
-    made.close.push(valid().next_back().map_or(f64::NAN, |i| candles.close[i]));
-    made.high.push(valid().map(|i| candles.high[i]).fold(f64::NAN, f64::max));
-    made.low.push(valid().map(|i| candles.low[i]).fold(f64::NAN, f64::min));
-    made.volume.push(known().reduce(|a, b| a + b).unwrap_or(f64::NAN));
+    made.open
+        .push(valid().next().map_or(f64::NAN, |i| candles.open[i]));
+    made.close
+        .push(valid().next_back().map_or(f64::NAN, |i| candles.close[i]));
+    made.high
+        .push(valid().map(|i| candles.high[i]).fold(f64::NAN, f64::max));
+    made.low
+        .push(valid().map(|i| candles.low[i]).fold(f64::NAN, f64::min));
+    made.volume
+        .push(known().reduce(|a, b| a + b).unwrap_or(f64::NAN));
 }
 
 #[cfg(test)]
@@ -48,8 +57,14 @@ mod tests {
         };
         let made = condense(&candles.as_candles(), 2);
         assert_eq!(made.timestamp, [0, 1, 3]);
-        assert_eq!((made.open.as_slice(), made.close.as_slice()), (&[3.0, 1.0, 2.0][..], &[3.0, 5.0, 4.0][..]));
-        assert_eq!((made.high.as_slice(), made.low.as_slice()), (&[4.0, 6.0, 5.0][..], &[2.5, 0.5, 1.5][..]));
+        assert_eq!(
+            (made.open.as_slice(), made.close.as_slice()),
+            (&[3.0, 1.0, 2.0][..], &[3.0, 5.0, 4.0][..])
+        );
+        assert_eq!(
+            (made.high.as_slice(), made.low.as_slice()),
+            (&[4.0, 6.0, 5.0][..], &[2.5, 0.5, 1.5][..])
+        );
         assert_eq!(made.volume, [1.0, 2.0, 12.0]);
         assert_eq!(condense(&candles.as_candles(), 0).timestamp.len(), 5);
         assert!(condense(&Candles::default(), 3).timestamp.is_empty());

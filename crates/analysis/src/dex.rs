@@ -107,12 +107,23 @@ pub fn list(dataset: &dyn Data, token: &Address) -> DexList {
                 volume_24h: volume(venue),
                 pool_count: venue.pools.len() as i64,
                 liquidity: liquidity(venue),
-                best_pool: BestPool { address: best.address, pair: pair(dataset, best), liquidity: best.liquidity },
+                best_pool: BestPool {
+                    address: best.address,
+                    pair: pair(dataset, best),
+                    liquidity: best.liquidity,
+                },
             })
         })
         .collect();
-    dexes.sort_by(|a, b| descending(a.volume_24h, b.volume_24h).then_with(|| a.name.cmp(&b.name)).then_with(|| a.dex_id.cmp(&b.dex_id)));
-    DexList { dexes, missing: None }
+    dexes.sort_by(|a, b| {
+        descending(a.volume_24h, b.volume_24h)
+            .then_with(|| a.name.cmp(&b.name))
+            .then_with(|| a.dex_id.cmp(&b.dex_id))
+    });
+    DexList {
+        dexes,
+        missing: None,
+    }
 }
 
 /// Returns the DEX of this token with the id `slug` or `slug-chain`, ignoring case. A bare slug that exists on several chains means the one
@@ -122,7 +133,10 @@ pub fn detail(dataset: &dyn Data, token: &Address, id: &str) -> Option<DexDetail
     let id = id.to_lowercase();
     let exact = venues.iter().find(|venue| dex_id(&venues, venue) == id);
     let venue = exact.or_else(|| {
-        let mut named: Vec<&Venue<'_>> = venues.iter().filter(|venue| venue.slug.to_lowercase() == id || full_id(venue) == id).collect();
+        let mut named: Vec<&Venue<'_>> = venues
+            .iter()
+            .filter(|venue| venue.slug.to_lowercase() == id || full_id(venue) == id)
+            .collect();
         named.sort_by(|a, b| descending(liquidity(a), liquidity(b)).then(a.chain.cmp(b.chain)));
         named.first().copied()
     })?;
@@ -138,7 +152,12 @@ pub fn detail(dataset: &dyn Data, token: &Address, id: &str) -> Option<DexDetail
         pools: venue
             .pools
             .iter()
-            .map(|pool| Pool { address: pool.address, pair: pair(dataset, pool), liquidity: pool.liquidity, volume_24h: pool.volume24h })
+            .map(|pool| Pool {
+                address: pool.address,
+                pair: pair(dataset, pool),
+                liquidity: pool.liquidity,
+                volume_24h: pool.volume24h,
+            })
             .collect(),
     })
 }
@@ -155,8 +174,14 @@ fn venues<'a>(dataset: &'a dyn Data, token: &Address) -> Vec<Venue<'a>> {
     let mut venues: Vec<Venue<'_>> = Vec::new();
     for pool in pools {
         match venues.last_mut() {
-            Some(venue) if venue.slug == pool.dex_id && *venue.chain == pool.chain => venue.pools.push(pool),
-            _ => venues.push(Venue { slug: &pool.dex_id, chain: &pool.chain, pools: vec![pool] }),
+            Some(venue) if venue.slug == pool.dex_id && *venue.chain == pool.chain => {
+                venue.pools.push(pool)
+            }
+            _ => venues.push(Venue {
+                slug: &pool.dex_id,
+                chain: &pool.chain,
+                pools: vec![pool],
+            }),
         }
     }
     venues
@@ -164,8 +189,15 @@ fn venues<'a>(dataset: &'a dyn Data, token: &Address) -> Vec<Venue<'a>> {
 
 /// Returns the slug if the token has that DEX on only one chain, and `slug-chain` otherwise.
 fn dex_id(venues: &[Venue<'_>], venue: &Venue<'_>) -> String {
-    let chains = venues.iter().filter(|other| other.slug == venue.slug).count();
-    if chains == 1 { venue.slug.to_lowercase() } else { full_id(venue) }
+    let chains = venues
+        .iter()
+        .filter(|other| other.slug == venue.slug)
+        .count();
+    if chains == 1 {
+        venue.slug.to_lowercase()
+    } else {
+        full_id(venue)
+    }
 }
 
 fn full_id(venue: &Venue<'_>) -> String {
@@ -173,14 +205,18 @@ fn full_id(venue: &Venue<'_>) -> String {
 }
 
 fn dex_row<'a>(dataset: &'a dyn Data, venue: &Venue<'_>) -> Option<&'a DexRow> {
-    dataset.dexes().iter().find(|row| row.dex_id == venue.slug && row.chain == *venue.chain)
+    dataset
+        .dexes()
+        .iter()
+        .find(|row| row.dex_id == venue.slug && row.chain == *venue.chain)
 }
 
 /// Name of the DEX on that chain, or on any chain, or its slug.
 fn venue_name(dataset: &dyn Data, venue: &Venue<'_>) -> String {
     let anywhere = || dataset.dexes().iter().find(|row| row.dex_id == venue.slug);
     let row = dex_row(dataset, venue).or_else(anywhere);
-    row.and_then(|row| row.name.clone()).unwrap_or_else(|| venue.slug.to_owned())
+    row.and_then(|row| row.name.clone())
+        .unwrap_or_else(|| venue.slug.to_owned())
 }
 
 fn volume(venue: &Venue<'_>) -> Option<f64> {
@@ -193,21 +229,48 @@ fn liquidity(venue: &Venue<'_>) -> Option<f64> {
 
 /// Fee tiers of that chain, or the chain-independent ones.
 fn fees(dataset: &dyn Data, venue: &Venue<'_>) -> Vec<FeeTier> {
-    let of_dex = || dataset.fee_tiers().iter().filter(|row| row.dex_id == venue.slug);
+    let of_dex = || {
+        dataset
+            .fee_tiers()
+            .iter()
+            .filter(|row| row.dex_id == venue.slug)
+    };
     let here = of_dex().any(|row| row.chain.as_ref() == Some(venue.chain));
     of_dex()
-        .filter(|row| if here { row.chain.as_ref() == Some(venue.chain) } else { row.chain.is_none() })
+        .filter(|row| {
+            if here {
+                row.chain.as_ref() == Some(venue.chain)
+            } else {
+                row.chain.is_none()
+            }
+        })
         // The loader names an unnamed tier by its fee, so a tier without a name has no fee either.
-        .filter_map(|row| Some(FeeTier { tier: row.tier.clone()?, fee: row.fee }))
+        .filter_map(|row| {
+            Some(FeeTier {
+                tier: row.tier.clone()?,
+                fee: row.fee,
+            })
+        })
         .collect()
 }
 
 /// Pair label such as `A/B` or `A/B/C`: the dataset's text, or the token symbols, or short addresses.
 fn pair(dataset: &dyn Data, pool: &PoolRow) -> String {
-    let name = |address: &Address| dataset.token(address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| address.short());
+    let name = |address: &Address| {
+        dataset
+            .token(address)
+            .and_then(|token| token.row.symbol.clone())
+            .unwrap_or_else(|| address.short())
+    };
     // `tokens` may hold a single distinct token; then both sides are shown.
-    let tokens = if pool.tokens.len() > 1 { pool.tokens.as_slice() } else { &[pool.token0, pool.token1] };
-    pool.pair.clone().unwrap_or_else(|| tokens.iter().map(name).collect::<Vec<_>>().join("/"))
+    let tokens = if pool.tokens.len() > 1 {
+        pool.tokens.as_slice()
+    } else {
+        &[pool.token0, pool.token1]
+    };
+    pool.pair
+        .clone()
+        .unwrap_or_else(|| tokens.iter().map(name).collect::<Vec<_>>().join("/"))
 }
 
 #[cfg(test)]
@@ -218,7 +281,10 @@ mod tests {
     /// 0x1 trades on uniswap-v3 on two chains, on curve, and on a DEX without a row.
     fn dataset() -> store::Dataset {
         sample::dataset(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,ONE,One,eth;base\n0x2,TWO,Two,eth\n0x3,,Nameless,eth\n0x4,ALONE,Alone,eth"),
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,ONE,One,eth;base\n0x2,TWO,Two,eth\n0x3,,Nameless,eth\n0x4,ALONE,Alone,eth",
+            ),
             (
                 "dexes",
                 "dex_id,name,chain,version,router,factory,total_value_locked
@@ -256,19 +322,54 @@ mod tests {
             .dexes
             .into_iter()
             .map(|dex| {
-                let (figures, best) = ((dex.volume_24h, dex.pool_count, dex.liquidity), dex.best_pool.address);
-                (dex.dex_id, dex.name, dex.chain_id.unwrap_or_default(), figures, best)
+                let (figures, best) = (
+                    (dex.volume_24h, dex.pool_count, dex.liquidity),
+                    dex.best_pool.address,
+                );
+                (
+                    dex.dex_id,
+                    dex.name,
+                    dex.chain_id.unwrap_or_default(),
+                    figures,
+                    best,
+                )
             })
             .collect();
         let expected = [
-            ("odd-dex", "odd-dex", "", (Some(12.0), 2, Some(20.0)), "0xe1"),
+            (
+                "odd-dex",
+                "odd-dex",
+                "",
+                (Some(12.0), 2, Some(20.0)),
+                "0xe1",
+            ),
             // Unknown volumes are left out of the sum; unknown liquidity ranks last.
-            ("uniswap-v3-eth", "Uniswap V3", "1", (Some(7.0), 3, Some(400.0)), "0xb2"),
-            ("uniswap-v3-base", "Uniswap V3", "8453", (Some(5.0), 1, Some(900.0)), "0xc1"),
+            (
+                "uniswap-v3-eth",
+                "Uniswap V3",
+                "1",
+                (Some(7.0), 3, Some(400.0)),
+                "0xb2",
+            ),
+            (
+                "uniswap-v3-base",
+                "Uniswap V3",
+                "8453",
+                (Some(5.0), 1, Some(900.0)),
+                "0xc1",
+            ),
             // Nothing known: no volume, and the best pool is the one with the lowest address.
             ("curve", "Curve", "1", (None, 2, None), "0xd1"),
         ]
-        .map(|(id, name, chain, figures, best)| (id.to_owned(), name.to_owned(), chain.to_owned(), figures, sample::address(best)));
+        .map(|(id, name, chain, figures, best)| {
+            (
+                id.to_owned(),
+                name.to_owned(),
+                chain.to_owned(),
+                figures,
+                sample::address(best),
+            )
+        });
         assert_eq!(found, expected);
         assert_eq!(list(&dataset(), &sample::address("0x4")).dexes, []);
     }
@@ -286,10 +387,24 @@ mod tests {
             ("odd-dex", None, 2),
         ] {
             let detail = detail(&dataset, &sample::address("0x1"), id).expect(id);
-            assert_eq!((detail.chain_id.as_deref(), detail.pools.len()), (chain, pools), "{id}");
+            assert_eq!(
+                (detail.chain_id.as_deref(), detail.pools.len()),
+                (chain, pools),
+                "{id}"
+            );
         }
-        for (token, id) in [("0x1", "uniswap"), ("0x1", "curve-arb1"), ("0x1", ""), ("0x4", "curve"), ("0x3", "uniswap-v3-base")] {
-            assert_eq!(detail(&dataset, &sample::address(token), id), None, "{token} {id}");
+        for (token, id) in [
+            ("0x1", "uniswap"),
+            ("0x1", "curve-arb1"),
+            ("0x1", ""),
+            ("0x4", "curve"),
+            ("0x3", "uniswap-v3-base"),
+        ] {
+            assert_eq!(
+                detail(&dataset, &sample::address(token), id),
+                None,
+                "{token} {id}"
+            );
         }
     }
 
@@ -298,10 +413,26 @@ mod tests {
         let dataset = dataset();
         let tiers = |id| {
             let detail = detail(&dataset, &sample::address("0x1"), id).expect(id);
-            detail.fee_structure.into_iter().map(|tier| (tier.tier, tier.fee)).collect::<Vec<_>>()
+            detail
+                .fee_structure
+                .into_iter()
+                .map(|tier| (tier.tier, tier.fee))
+                .collect::<Vec<_>>()
         };
-        assert_eq!(tiers("uniswap-v3-eth"), [("0.05%".to_owned(), Some(0.0005)), ("0.3%".to_owned(), Some(0.003))]);
-        assert_eq!(tiers("uniswap-v3-base"), [("low".to_owned(), Some(0.0001)), ("unknown".to_owned(), None)]);
+        assert_eq!(
+            tiers("uniswap-v3-eth"),
+            [
+                ("0.05%".to_owned(), Some(0.0005)),
+                ("0.3%".to_owned(), Some(0.003))
+            ]
+        );
+        assert_eq!(
+            tiers("uniswap-v3-base"),
+            [
+                ("low".to_owned(), Some(0.0001)),
+                ("unknown".to_owned(), None)
+            ]
+        );
         assert_eq!(tiers("odd-dex"), []);
     }
 
@@ -309,10 +440,29 @@ mod tests {
     fn what_is_not_known_of_a_dex_is_null_and_never_of_another_chain() {
         let dataset = dataset();
         let of = |id| detail(&dataset, &sample::address("0x1"), id).expect(id);
-        assert_eq!((of("uniswap-v3-eth").total_value_locked, of("uniswap-v3-eth").router), (Some(1000.0), Some(sample::address("0xaa"))));
-        assert_eq!((of("uniswap-v3-base").total_value_locked, of("uniswap-v3-base").router), (None, None));
+        assert_eq!(
+            (
+                of("uniswap-v3-eth").total_value_locked,
+                of("uniswap-v3-eth").router
+            ),
+            (Some(1000.0), Some(sample::address("0xaa")))
+        );
+        assert_eq!(
+            (
+                of("uniswap-v3-base").total_value_locked,
+                of("uniswap-v3-base").router
+            ),
+            (None, None)
+        );
         // Its row is for another chain: only the name applies.
-        assert_eq!((of("curve").name.as_str(), of("curve").version, of("curve").total_value_locked), ("Curve", None, None));
+        assert_eq!(
+            (
+                of("curve").name.as_str(),
+                of("curve").version,
+                of("curve").total_value_locked
+            ),
+            ("Curve", None, None)
+        );
     }
 
     #[test]
@@ -332,14 +482,31 @@ mod tests {
             // `tokens` alone is enough, too.
             ("tokens", "", "0x1;0x2;0x3"),
         ] {
-            let all: Vec<String> = all.split(';').map(|short| sample::address(short).to_string()).collect();
-            let first = if first.is_empty() { String::new() } else { format!("{first},") };
-            let pools = format!("address,dex_id,chain,{header},liquidity,volume24h\n0xa,curve,eth,{first}{},100,7", all.join(";"));
+            let all: Vec<String> = all
+                .split(';')
+                .map(|short| sample::address(short).to_string())
+                .collect();
+            let first = if first.is_empty() {
+                String::new()
+            } else {
+                format!("{first},")
+            };
+            let pools = format!(
+                "address,dex_id,chain,{header},liquidity,volume24h\n0xa,curve,eth,{first}{},100,7",
+                all.join(";")
+            );
             let dataset = sample::dataset(&[("tokens", tokens), ("pools", &pools)]);
             for token in ["0x1", "0x2", "0x3"] {
                 let listed = list(&dataset, &sample::address(token)).dexes;
-                let found: Vec<_> = listed.iter().map(|dex| (dex.pool_count, dex.best_pool.pair.as_str(), dex.volume_24h)).collect();
-                assert_eq!(found, [(1, "ONE/TWO/THREE", Some(7.0))], "{token} {header} {all:?}");
+                let found: Vec<_> = listed
+                    .iter()
+                    .map(|dex| (dex.pool_count, dex.best_pool.pair.as_str(), dex.volume_24h))
+                    .collect();
+                assert_eq!(
+                    found,
+                    [(1, "ONE/TWO/THREE", Some(7.0))],
+                    "{token} {header} {all:?}"
+                );
                 let detail = detail(&dataset, &sample::address(token), "curve").expect("listed");
                 assert_eq!(detail.pools.len(), 1, "{token} {header}");
             }

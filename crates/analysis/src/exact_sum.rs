@@ -23,7 +23,14 @@ impl ExactSum {
         let digits = bits & ((1 << 52) - 1) | if exponent > 0 { 1 << 52 } else { 0 };
         let shift = exponent.saturating_sub(1);
         let part = i128::from(digits) << (shift % STEP);
-        self.add_part((shift / STEP) as u8, if value.is_sign_negative() { -part } else { part });
+        self.add_part(
+            (shift / STEP) as u8,
+            if value.is_sign_negative() {
+                -part
+            } else {
+                part
+            },
+        );
     }
 
     /// Adds what was added up elsewhere.
@@ -35,15 +42,28 @@ impl ExactSum {
     }
 
     pub fn merge(&mut self, other: &Self) {
-        other.parts.iter().for_each(|(place, part)| self.add_part(*place, *part));
+        other
+            .parts
+            .iter()
+            .for_each(|(place, part)| self.add_part(*place, *part));
     }
 
     /// The float nearest to the sum, of two the even one; infinite beyond the largest.
     pub fn rounded(&self) -> f64 {
-        let places = usize::from(self.parts.iter().map(|(place, _)| *place).max().unwrap_or_default()) + 5;
+        let places = usize::from(
+            self.parts
+                .iter()
+                .map(|(place, _)| *place)
+                .max()
+                .unwrap_or_default(),
+        ) + 5;
         let (digits, carry) = self.digits(places, false);
         // The sign is that of what is carried out of the highest digit.
-        let (digits, is_negative) = if carry < 0 { (self.digits(places, true).0, true) } else { (digits, false) };
+        let (digits, is_negative) = if carry < 0 {
+            (self.digits(places, true).0, true)
+        } else {
+            (digits, false)
+        };
         let magnitude = magnitude(&digits);
         if is_negative { -magnitude } else { magnitude }
     }
@@ -52,7 +72,11 @@ impl ExactSum {
     fn digits(&self, places: usize, opposite: bool) -> (Vec<u32>, i128) {
         let mut carry = 0;
         let digit = |place: usize| {
-            let part = self.parts.iter().find(|(known, _)| usize::from(*known) == place).map_or(0, |(_, part)| *part);
+            let part = self
+                .parts
+                .iter()
+                .find(|(known, _)| usize::from(*known) == place)
+                .map_or(0, |(_, part)| *part);
             carry += if opposite { -part } else { part };
             let digit = (carry & i128::from(u32::MAX)) as u32;
             carry >>= STEP;
@@ -63,12 +87,18 @@ impl ExactSum {
 }
 
 fn magnitude(digits: &[u32]) -> f64 {
-    let Some(top) = digits.iter().rposition(|digit| *digit > 0) else { return 0.0 };
+    let Some(top) = digits.iter().rposition(|digit| *digit > 0) else {
+        return 0.0;
+    };
     let length = top as u32 * STEP + (u32::BITS - digits[top].leading_zeros());
     let bit = |at: u32| digits[(at / STEP) as usize] >> (at % STEP) & 1 == 1;
     let cut = length.saturating_sub(SIGNIFICAND);
-    let mut significand = (cut..length).rev().fold(0_u64, |number, at| number << 1 | u64::from(bit(at)));
-    let rest = cut.checked_sub(1).is_some_and(|half| bit(half) && (significand & 1 == 1 || (0..half).any(bit)));
+    let mut significand = (cut..length)
+        .rev()
+        .fold(0_u64, |number, at| number << 1 | u64::from(bit(at)));
+    let rest = cut
+        .checked_sub(1)
+        .is_some_and(|half| bit(half) && (significand & 1 == 1 || (0..half).any(bit)));
     significand += u64::from(rest);
     // Each factor, and each product but the last, is a float without rounding.
     let exponent = cut as i32 + LOWEST;
@@ -107,11 +137,21 @@ mod tests {
             (&[f64::MIN_POSITIVE, -tiny], f64::MIN_POSITIVE - tiny),
             // Halfway between two floats: the even one, unless something is left over.
             (&[9_007_199_254_740_992.0, 1.0], 9_007_199_254_740_992.0),
-            (&[9_007_199_254_740_992.0, 1.0, 1e-300], 9_007_199_254_740_994.0),
+            (
+                &[9_007_199_254_740_992.0, 1.0, 1e-300],
+                9_007_199_254_740_994.0,
+            ),
             (&[9_007_199_254_740_994.0, 1.0], 9_007_199_254_740_996.0),
-            (&[-9_007_199_254_740_992.0, -1.0, -tiny], -9_007_199_254_740_994.0),
+            (
+                &[-9_007_199_254_740_992.0, -1.0, -tiny],
+                -9_007_199_254_740_994.0,
+            ),
         ] {
-            assert_eq!(sum(values).to_bits(), (expected + 0.0_f64).to_bits(), "{values:?}");
+            assert_eq!(
+                sum(values).to_bits(),
+                (expected + 0.0_f64).to_bits(),
+                "{values:?}"
+            );
         }
     }
 

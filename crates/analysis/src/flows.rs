@@ -25,7 +25,11 @@ pub struct Flow {
 
 impl Default for Flow {
     fn default() -> Self {
-        Self { first_seen: None, received: [Some(0.0); 2], sent: [Some(0.0); 2] }
+        Self {
+            first_seen: None,
+            received: [Some(0.0); 2],
+            sent: [Some(0.0); 2],
+        }
     }
 }
 
@@ -37,13 +41,26 @@ pub fn flows(
     addresses: &[Address],
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Option<(Time, HashMap<Address, Flow>)>> {
-    let decimals = dataset.token(token).and_then(|token| i32::try_from(token.row.decimals?).ok());
-    let Some(unit) = decimals.map(|decimals| 10_f64.powi(decimals)) else { return Ok(None) };
-    if dataset.transfers_stay() { summed(dataset, token, addresses, unit) } else { Ok(folded(dataset, token, addresses, unit, go_on)) }
+    let decimals = dataset
+        .token(token)
+        .and_then(|token| i32::try_from(token.row.decimals?).ok());
+    let Some(unit) = decimals.map(|decimals| 10_f64.powi(decimals)) else {
+        return Ok(None);
+    };
+    if dataset.transfers_stay() {
+        summed(dataset, token, addresses, unit)
+    } else {
+        Ok(folded(dataset, token, addresses, unit, go_on))
+    }
 }
 
 /// The flows as summed by an engine.
-fn summed(dataset: &dyn Data, token: &Address, addresses: &[Address], unit: f64) -> Result<Option<(Time, HashMap<Address, Flow>)>> {
+fn summed(
+    dataset: &dyn Data,
+    token: &Address,
+    addresses: &[Address],
+    unit: f64,
+) -> Result<Option<(Time, HashMap<Address, Flow>)>> {
     if dataset.transfers_listed(token) == 0 {
         return Ok(None);
     }
@@ -56,12 +73,31 @@ fn summed(dataset: &dyn Data, token: &Address, addresses: &[Address], unit: f64)
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     let answer = dataset.transfer_answer(token, &TransferPart::Flows(addresses.into()))?;
-    let TransferAnswer::Flows(Some(last), known) = &*answer else { return Ok(None) };
-    let mut flows: HashMap<Address, Flow> = addresses.iter().map(|address| (*address, Flow::default())).collect();
+    let TransferAnswer::Flows(Some(last), known) = &*answer else {
+        return Ok(None);
+    };
+    let mut flows: HashMap<Address, Flow> = addresses
+        .iter()
+        .map(|address| (*address, Flow::default()))
+        .collect();
     let whole = |sums: [Option<f64>; 2]| sums.map(|sum| Some(sum? / unit));
-    flows.extend(known.iter().map(|&AddressFlow { address, first_seen, received, sent }| {
-        (address, Flow { first_seen, received: whole(received), sent: whole(sent) })
-    }));
+    flows.extend(known.iter().map(
+        |&AddressFlow {
+             address,
+             first_seen,
+             received,
+             sent,
+         }| {
+            (
+                address,
+                Flow {
+                    first_seen,
+                    received: whole(received),
+                    sent: whole(sent),
+                },
+            )
+        },
+    ));
     Ok(Some((*last, flows)))
 }
 
@@ -82,7 +118,10 @@ fn folded(
         go_on(done, total).then_some(())?;
     }
     let last = last?;
-    let mut flows: HashMap<Address, Flow> = addresses.iter().map(|address| (*address, Flow::default())).collect();
+    let mut flows: HashMap<Address, Flow> = addresses
+        .iter()
+        .map(|address| (*address, Flow::default()))
+        .collect();
     for chunk in transfers.chunks(token) {
         for transfer in &chunk {
             add(&mut flows, transfer, unit, last);
@@ -94,13 +133,24 @@ fn folded(
 }
 
 fn add(flows: &mut HashMap<Address, Flow>, transfer: &TransferRow, unit: f64, last: Time) {
-    let TransferRow { from_address, to_address, value, .. } = transfer;
+    let TransferRow {
+        from_address,
+        to_address,
+        value,
+        ..
+    } = transfer;
     // A failed one moved nothing; one of nothing can be sent in anybody's name.
-    let is_void = transfer.status == Some(0) || from_address == to_address || value.is_some_and(|value| value.0 == 0.0);
-    let Some(time) = transfer.timestamp.filter(|_| !is_void) else { return };
+    let is_void = transfer.status == Some(0)
+        || from_address == to_address
+        || value.is_some_and(|value| value.0 == 0.0);
+    let Some(time) = transfer.timestamp.filter(|_| !is_void) else {
+        return;
+    };
     let whole = value.map(|value| value.0 / unit);
     let mut take = |address: &Option<Address>, of: fn(&mut Flow) -> &mut [Option<f64>; 2]| {
-        let Some(flow) = address.as_ref().and_then(|address| flows.get_mut(address)) else { return };
+        let Some(flow) = address.as_ref().and_then(|address| flows.get_mut(address)) else {
+            return;
+        };
         flow.first_seen = Some(flow.first_seen.map_or(time, |first| first.min(time)));
         for (sum, days) in of(flow).iter_mut().zip(FLOW_DAYS) {
             if time.0 > last.0 - days * DAY_MS {
@@ -142,10 +192,20 @@ mod tests {
             bytes[19] = digit;
             Address(bytes)
         };
-        let (last, flows) =
-            flows(&dataset, &one, &[of(10), of(11), of(12), of(13), of(14)], &mut |_, _| true).expect("flows").expect("some");
+        let (last, flows) = flows(
+            &dataset,
+            &one,
+            &[of(10), of(11), of(12), of(13), of(14)],
+            &mut |_, _| true,
+        )
+        .expect("flows")
+        .expect("some");
         assert_eq!(last.to_string().get(..10), Some("2026-03-01"));
-        let day = |digit: u8| flows[&of(digit)].first_seen.map(|time| time.to_string()[..10].to_owned());
+        let day = |digit: u8| {
+            flows[&of(digit)]
+                .first_seen
+                .map(|time| time.to_string()[..10].to_owned())
+        };
         let sums = |digit: u8| (flows[&of(digit)].received, flows[&of(digit)].sent);
         let known = |sums: [f64; 2]| sums.map(Some);
         // Exactly seven days before the last transfer is no longer within: what happened a second later is.
@@ -157,7 +217,13 @@ mod tests {
             (day(10).as_deref(), day(12).as_deref(), day(13).as_deref()),
             (Some("2026-01-01"), Some("2026-02-22"), Some("2026-02-03"))
         );
-        assert_eq!(super::flows(&dataset, &one, &[of(10)], &mut |done, total| done < total), Ok(None));
-        assert_eq!(super::flows(&dataset, &two, &[of(10)], &mut |_, _| true), Ok(None));
+        assert_eq!(
+            super::flows(&dataset, &one, &[of(10)], &mut |done, total| done < total),
+            Ok(None)
+        );
+        assert_eq!(
+            super::flows(&dataset, &two, &[of(10)], &mut |_, _| true),
+            Ok(None)
+        );
     }
 }

@@ -106,7 +106,10 @@ impl Frame<'_> {
     pub fn intervals(&self, series: &[(Interval, Candles<'_>)], to: Interval) -> Vec<Interval> {
         match self {
             Self::Own(_) => vec![to],
-            Self::Made(_) => finer(series, to).map(|(interval, _)| interval).into_iter().collect(),
+            Self::Made(_) => finer(series, to)
+                .map(|(interval, _)| interval)
+                .into_iter()
+                .collect(),
             Self::Joined { candles, own, from } => {
                 if own.end == candles.timestamp.len() {
                     vec![*from, to]
@@ -120,7 +123,9 @@ impl Frame<'_> {
     /// Number of resampled candles in the range, and the interval they are resampled from; `None` unless the range holds both resampled and
     /// stored candles.
     pub fn made_beside_own(&self, places: Range<usize>) -> Option<(usize, Interval)> {
-        let Self::Joined { own, from, .. } = self else { return None };
+        let Self::Joined { own, from, .. } = self else {
+            return None;
+        };
         let own = own.start.max(places.start)..own.end.min(places.end);
         let made = places.len() - own.len();
         (made > 0 && !own.is_empty()).then_some((made, *from))
@@ -131,7 +136,9 @@ impl Frame<'_> {
 /// there are none) by resampling the coarsest finer interval that divides `to`. Returns `None` if there are neither.
 pub fn frame<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<Frame<'a>> {
     let stored = || series.iter().filter(|(_, candles)| !candles.is_empty());
-    let own = stored().find(|(interval, _)| *interval == to).map(|(_, candles)| *candles);
+    let own = stored()
+        .find(|(interval, _)| *interval == to)
+        .map(|(_, candles)| *candles);
     match (own, finer(series, to)) {
         (None, None) => None,
         (Some(own), None) => Some(Frame::Own(own)),
@@ -143,7 +150,10 @@ pub fn frame<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<Fra
 /// The coarsest finer candles that divide `to`.
 fn finer<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<(Interval, Candles<'a>)> {
     let stored = series.iter().filter(|(_, candles)| !candles.is_empty());
-    stored.filter(|(interval, _)| *interval < to && divides(*interval, to)).max_by_key(|(interval, _)| *interval).copied()
+    stored
+        .filter(|(interval, _)| *interval < to && divides(*interval, to))
+        .max_by_key(|(interval, _)| *interval)
+        .copied()
 }
 
 /// Default series of a trendline: daily candles, or the finest coarser interval, or the coarsest stored interval.
@@ -152,7 +162,9 @@ pub fn base<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Frame<'
         return Some((Interval::DAY, daily));
     }
     let stored = || series.iter().filter(|(_, candles)| !candles.is_empty());
-    let coarser = stored().filter(|(interval, _)| *interval > Interval::DAY).min_by_key(|(interval, _)| *interval);
+    let coarser = stored()
+        .filter(|(interval, _)| *interval > Interval::DAY)
+        .min_by_key(|(interval, _)| *interval);
     let (interval, candles) = coarser.or_else(|| stored().max_by_key(|(interval, _)| *interval))?;
     Some((*interval, Frame::Own(*candles)))
 }
@@ -193,7 +205,11 @@ fn complete<'a>(own: Candles<'a>, finer: &Candles, from: Interval, to: Interval)
     let before = made.timestamp.len();
     made.extend(&own);
     made.extend(&tail.as_candles());
-    Frame::Joined { candles: made, own: before..before + own.len(), from }
+    Frame::Joined {
+        candles: made,
+        own: before..before + own.len(),
+        from,
+    }
 }
 
 fn divides(from: Interval, to: Interval) -> bool {
@@ -202,8 +218,16 @@ fn divides(from: Interval, to: Interval) -> bool {
 
 /// Start of the bucket that holds this time. Day 0 is a Thursday, so the first Monday is day 4.
 fn bucket(timestamp: i64, to: Interval) -> i64 {
-    let origin = if to.0 % Interval::WEEK.0 == 0 { 4 * DAY_MS } else { 0 };
-    timestamp.saturating_sub(origin).div_euclid(to.0).saturating_mul(to.0).saturating_add(origin)
+    let origin = if to.0 % Interval::WEEK.0 == 0 {
+        4 * DAY_MS
+    } else {
+        0
+    };
+    timestamp
+        .saturating_sub(origin)
+        .div_euclid(to.0)
+        .saturating_mul(to.0)
+        .saturating_add(origin)
 }
 
 #[cfg(test)]
@@ -214,6 +238,13 @@ pub(super) mod tests {
     pub(crate) fn level(closes: impl IntoIterator<Item = (i64, f64)>, volume: f64) -> CandleVec {
         let (timestamp, prices): (Vec<i64>, Vec<f64>) = closes.into_iter().unzip();
         let volume = vec![volume; prices.len()];
-        CandleVec { timestamp, open: prices.clone(), high: prices.clone(), low: prices.clone(), close: prices, volume }
+        CandleVec {
+            timestamp,
+            open: prices.clone(),
+            high: prices.clone(),
+            low: prices.clone(),
+            close: prices,
+            volume,
+        }
     }
 }

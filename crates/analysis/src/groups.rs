@@ -39,7 +39,15 @@ pub struct Tally {
 impl Default for Tally {
     fn default() -> Self {
         let (min, max) = (f64::INFINITY, f64::NEG_INFINITY);
-        Self { count: 0, whole: 0, sum: ExactSum::default(), min, max, min_whole: i64::MAX, max_whole: i64::MIN }
+        Self {
+            count: 0,
+            whole: 0,
+            sum: ExactSum::default(),
+            min,
+            max,
+            min_whole: i64::MAX,
+            max_whole: i64::MIN,
+        }
     }
 }
 
@@ -69,17 +77,32 @@ impl Tally {
 
     /// Of integers that were counted elsewhere: their number, sum, smallest and largest.
     pub fn of_whole(count: u64, whole: i128, [min_whole, max_whole]: [i64; 2]) -> Self {
-        Self { count, whole, min_whole, max_whole, ..Self::default() }
+        Self {
+            count,
+            whole,
+            min_whole,
+            max_whole,
+            ..Self::default()
+        }
     }
 
     /// The same of finite floats.
     pub fn of_floats(count: u64, sum: ExactSum, [min, max]: [f64; 2]) -> Self {
-        Self { count, sum, min, max, ..Self::default() }
+        Self {
+            count,
+            sum,
+            min,
+            max,
+            ..Self::default()
+        }
     }
 
     /// Of values that are no quantities.
     pub fn of_present(count: u64) -> Self {
-        Self { count, ..Self::default() }
+        Self {
+            count,
+            ..Self::default()
+        }
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -99,9 +122,15 @@ impl Tally {
         if self.count == 0 {
             return None;
         }
-        let total = if whole { self.whole as f64 } else { self.sum.rounded() };
+        let total = if whole {
+            self.whole as f64
+        } else {
+            self.sum.rounded()
+        };
         let figure = match (aggregate, whole) {
-            (Aggregate::Sum, true) => i64::try_from(self.whole).map_or(Scalar::Float(total), Scalar::Whole),
+            (Aggregate::Sum, true) => {
+                i64::try_from(self.whole).map_or(Scalar::Float(total), Scalar::Whole)
+            }
             (Aggregate::Mean, _) => Scalar::Float(total / self.count as f64),
             (Aggregate::Min, true) => Scalar::Whole(self.min_whole),
             (Aggregate::Max, true) => Scalar::Whole(self.max_whole),
@@ -123,7 +152,10 @@ mod tests {
 
     #[test]
     fn nothing_has_no_figures_but_its_count() {
-        assert_eq!(figures(&Tally::default(), true), [Some(Scalar::Whole(0)), None, None, None, None]);
+        assert_eq!(
+            figures(&Tally::default(), true),
+            [Some(Scalar::Whole(0)), None, None, None, None]
+        );
         let mut nan = Tally::default();
         nan.add_float(f64::NAN);
         assert_eq!(nan, Tally::default());
@@ -136,9 +168,15 @@ mod tests {
             tally.add_whole(value);
         }
         assert_eq!(figures(&tally, true)[1..2], [Some(Scalar::Whole(i64::MAX))]);
-        assert_eq!(figures(&tally, true)[3..], [Some(Scalar::Whole(-1)), Some(Scalar::Whole(i64::MAX))]);
+        assert_eq!(
+            figures(&tally, true)[3..],
+            [Some(Scalar::Whole(-1)), Some(Scalar::Whole(i64::MAX))]
+        );
         tally.add_whole(1);
-        assert_eq!(tally.figure(Aggregate::Sum, true), Some(Scalar::Float(i64::MAX as f64 + 1.0)));
+        assert_eq!(
+            tally.figure(Aggregate::Sum, true),
+            Some(Scalar::Float(i64::MAX as f64 + 1.0))
+        );
     }
 
     #[test]
@@ -147,7 +185,10 @@ mod tests {
         for value in [1e16, 1.0, -1e16] {
             tally.add_float(value);
         }
-        assert_eq!(tally.figure(Aggregate::Sum, false), Some(Scalar::Float(1.0)));
+        assert_eq!(
+            tally.figure(Aggregate::Sum, false),
+            Some(Scalar::Float(1.0))
+        );
     }
 
     #[test]
@@ -156,7 +197,11 @@ mod tests {
         let tally = |values: &[i64], whole: bool| {
             let mut tally = Tally::default();
             for &value in values {
-                if whole { tally.add_whole(value) } else { tally.add_float(value as f64) }
+                if whole {
+                    tally.add_whole(value)
+                } else {
+                    tally.add_float(value as f64)
+                }
             }
             tally
         };
@@ -164,7 +209,11 @@ mod tests {
             for cut in [0, 1, 500, 1_000] {
                 let mut halves = tally(&values[..cut], whole);
                 halves.merge(&tally(&values[cut..], whole));
-                assert_eq!(figures(&halves, whole), figures(&tally(&values, whole), whole), "{whole} {cut}");
+                assert_eq!(
+                    figures(&halves, whole),
+                    figures(&tally(&values, whole), whole),
+                    "{whole} {cut}"
+                );
             }
         }
     }

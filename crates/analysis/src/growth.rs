@@ -49,12 +49,22 @@ pub struct WhaleChange {
 /// Growth over the `window` days up to the token's last count, relative to the nearest earlier count at most seven days before the window's
 /// start. Returns `None` without such a count, or if it is 0. `counts` is oldest first.
 pub fn growth(counts: DayCounts<'_>, window: u64) -> Option<Growth> {
-    let (last, base) = ends(counts, window, |count| count.holders.map(|holders| holders as f64))?;
-    (base.1 > 0.0).then(|| Growth { percent: percent(base.1, last.1), base: base.0, last: last.0 })
+    let (last, base) = ends(counts, window, |count| {
+        count.holders.map(|holders| holders as f64)
+    })?;
+    (base.1 > 0.0).then(|| Growth {
+        percent: percent(base.1, last.1),
+        base: base.0,
+        last: last.0,
+    })
 }
 
 /// Trend of the whales' balance from the window's base to the last count: a change beyond ±`threshold_percent` has a direction.
-pub fn whale_change(counts: DayCounts<'_>, window: u64, threshold_percent: f64) -> Option<WhaleChange> {
+pub fn whale_change(
+    counts: DayCounts<'_>,
+    window: u64,
+    threshold_percent: f64,
+) -> Option<WhaleChange> {
     let (last, base) = ends(counts, window, |count| count.whale_balance)?;
     let percent = (base.1 > 0.0).then(|| percent(base.1, last.1));
     let trend = match percent {
@@ -63,7 +73,14 @@ pub fn whale_change(counts: DayCounts<'_>, window: u64, threshold_percent: f64) 
         Some(percent) if percent < -threshold_percent => WhaleTrend::Distributing,
         _ => WhaleTrend::Stable,
     };
-    Some(WhaleChange { trend, from: base.0, to: last.0, balance_before: base.1, balance: last.1, percent })
+    Some(WhaleChange {
+        trend,
+        from: base.0,
+        to: last.0,
+        balance_before: base.1,
+        balance: last.1,
+        percent,
+    })
 }
 
 /// Percent change from `base`, which must not be 0. Subtracts first, so that 1000 to 1010 gives 1 and not 1.0000000000000009.
@@ -74,10 +91,20 @@ pub(super) fn percent(base: f64, last: f64) -> f64 {
 type Point = (Day, f64);
 
 /// The last count with a value, and the latest one at or before the window's start that is not too old.
-fn ends(counts: DayCounts<'_>, window: u64, value: impl Fn(&DayCount) -> Option<f64>) -> Option<(Point, Point)> {
-    let mut points = counts.iter().rev().filter_map(|count| Some((count.date, value(&count)?)));
+fn ends(
+    counts: DayCounts<'_>,
+    window: u64,
+    value: impl Fn(&DayCount) -> Option<f64>,
+) -> Option<(Point, Point)> {
+    let mut points = counts
+        .iter()
+        .rev()
+        .filter_map(|count| Some((count.date, value(&count)?)));
     let last = points.next()?;
-    let start = last.0.0.saturating_sub(i32::try_from(window).unwrap_or(i32::MAX));
+    let start = last
+        .0
+        .0
+        .saturating_sub(i32::try_from(window).unwrap_or(i32::MAX));
     let base = points.find(|(day, _)| day.0 <= start)?;
     (base.0.0 >= start.saturating_sub(BASE_SLACK_DAYS)).then_some((last, base))
 }
@@ -93,7 +120,11 @@ pub(crate) mod tests {
 
     impl CountVec {
         pub(crate) fn as_counts(&self) -> DayCounts<'_> {
-            DayCounts { date: &self.0, holders: &self.1, whale_balance: &self.2 }
+            DayCounts {
+                date: &self.0,
+                holders: &self.1,
+                whale_balance: &self.2,
+            }
         }
     }
 
@@ -121,8 +152,12 @@ pub(crate) mod tests {
             (vec![], None),
         ];
         for (points, expected) in cases {
-            let points: Vec<_> = points.iter().map(|&(day, holders)| (day, Some(holders), None)).collect();
-            let got = growth(counts(&points).as_counts(), 7).map(|growth| (growth.percent * 1e9).round() / 1e9);
+            let points: Vec<_> = points
+                .iter()
+                .map(|&(day, holders)| (day, Some(holders), None))
+                .collect();
+            let got = growth(counts(&points).as_counts(), 7)
+                .map(|growth| (growth.percent * 1e9).round() / 1e9);
             assert_eq!(got, expected, "{points:?}");
         }
     }
@@ -130,7 +165,10 @@ pub(crate) mod tests {
     #[test]
     fn a_count_without_value_is_passed_over() {
         let counts = counts(&[(0, Some(100), None), (7, Some(120), None), (8, None, None)]);
-        assert_eq!(growth(counts.as_counts(), 7).map(|growth| growth.last), Some(Day(7)));
+        assert_eq!(
+            growth(counts.as_counts(), 7).map(|growth| growth.last),
+            Some(Day(7))
+        );
     }
 
     #[test]
@@ -142,13 +180,29 @@ pub(crate) mod tests {
             (989.9, WhaleTrend::Distributing),
         ] {
             let counts = counts(&[(0, None, Some(1000.0)), (7, None, Some(last))]);
-            assert_eq!(whale_change(counts.as_counts(), 7, 1.0).map(|change| change.trend), Some(expected), "{last}");
+            assert_eq!(
+                whale_change(counts.as_counts(), 7, 1.0).map(|change| change.trend),
+                Some(expected),
+                "{last}"
+            );
         }
-        assert_eq!(whale_change(counts(&[(0, None, Some(1.0))]).as_counts(), 7, 1.0), None);
+        assert_eq!(
+            whale_change(counts(&[(0, None, Some(1.0))]).as_counts(), 7, 1.0),
+            None
+        );
         // From 0, any balance is accumulation; 0 to 0 is stable.
         for (last, expected) in [(1.0, WhaleTrend::Accumulating), (0.0, WhaleTrend::Stable)] {
-            let change = whale_change(counts(&[(0, None, Some(0.0)), (7, None, Some(last))]).as_counts(), 7, 1.0).expect("two counts");
-            assert_eq!((change.trend, change.percent, change.from, change.to), (expected, None, Day(0), Day(7)), "{last}");
+            let change = whale_change(
+                counts(&[(0, None, Some(0.0)), (7, None, Some(last))]).as_counts(),
+                7,
+                1.0,
+            )
+            .expect("two counts");
+            assert_eq!(
+                (change.trend, change.percent, change.from, change.to),
+                (expected, None, Day(0), Day(7)),
+                "{last}"
+            );
         }
     }
 }

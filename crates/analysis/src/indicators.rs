@@ -28,7 +28,11 @@ pub enum Indicator {
     Rsi(usize),
     /// Moving average convergence/divergence (Gerald Appel): EMA fast − EMA slow; its signal line, an EMA of that; and their difference,
     /// the histogram.
-    Macd { fast: usize, slow: usize, signal: usize },
+    Macd {
+        fast: usize,
+        slow: usize,
+        signal: usize,
+    },
     /// Bollinger bands (John Bollinger): the simple moving average ± `width` population standard deviations of the closes.
     Bollinger { period: usize, width: f64 },
     /// Average true range (Wilder 1978): true range = max(high, previous close) − min(low, previous close), smoothed as in `Rsi`.
@@ -56,8 +60,20 @@ pub struct IndicatorKind {
 
 /// All kinds, in display order.
 pub const KINDS: &[IndicatorKind] = &[
-    IndicatorKind { word: "sma", usual: "sma_20", title: "Simple moving average", over_price: true, columns: &[""] },
-    IndicatorKind { word: "ema", usual: "ema_50", title: "Exponential moving average", over_price: true, columns: &[""] },
+    IndicatorKind {
+        word: "sma",
+        usual: "sma_20",
+        title: "Simple moving average",
+        over_price: true,
+        columns: &[""],
+    },
+    IndicatorKind {
+        word: "ema",
+        usual: "ema_50",
+        title: "Exponential moving average",
+        over_price: true,
+        columns: &[""],
+    },
     IndicatorKind {
         word: "bollinger",
         usual: "bollinger_20_2",
@@ -65,8 +81,20 @@ pub const KINDS: &[IndicatorKind] = &[
         over_price: true,
         columns: &["_lower", "_middle", "_upper"],
     },
-    IndicatorKind { word: "vwap", usual: "vwap_20", title: "Volume-weighted average price", over_price: true, columns: &[""] },
-    IndicatorKind { word: "rsi", usual: "rsi_14", title: "Relative strength index", over_price: false, columns: &[""] },
+    IndicatorKind {
+        word: "vwap",
+        usual: "vwap_20",
+        title: "Volume-weighted average price",
+        over_price: true,
+        columns: &[""],
+    },
+    IndicatorKind {
+        word: "rsi",
+        usual: "rsi_14",
+        title: "Relative strength index",
+        over_price: false,
+        columns: &[""],
+    },
     IndicatorKind {
         word: "macd",
         usual: "macd_12_26_9",
@@ -74,8 +102,20 @@ pub const KINDS: &[IndicatorKind] = &[
         over_price: false,
         columns: &["", "_signal", "_histogram"],
     },
-    IndicatorKind { word: "obv", usual: "obv", title: "On-balance volume", over_price: false, columns: &[""] },
-    IndicatorKind { word: "atr", usual: "atr_14", title: "Average true range", over_price: false, columns: &[""] },
+    IndicatorKind {
+        word: "obv",
+        usual: "obv",
+        title: "On-balance volume",
+        over_price: false,
+        columns: &[""],
+    },
+    IndicatorKind {
+        word: "atr",
+        usual: "atr_14",
+        title: "Average true range",
+        over_price: false,
+        columns: &[""],
+    },
 ];
 
 impl fmt::Display for Indicator {
@@ -104,8 +144,16 @@ impl Indicator {
             format!("expected an indicator such as {}", usual.join(", "))
         })?;
         let period = |text: &&str| -> Result<usize, String> {
-            let period = text.parse().ok().filter(|period| (2..=PERIOD_MAX).contains(period));
-            period.ok_or_else(|| format!("expected a period of 2 to {PERIOD_MAX} candles, as in {}", kind.usual))
+            let period = text
+                .parse()
+                .ok()
+                .filter(|period| (2..=PERIOD_MAX).contains(period));
+            period.ok_or_else(|| {
+                format!(
+                    "expected a period of 2 to {PERIOD_MAX} candles, as in {}",
+                    kind.usual
+                )
+            })
         };
         match (kind.word, &numbers[..]) {
             ("sma", [n]) => Ok(Self::Sma(period(n)?)),
@@ -125,11 +173,21 @@ impl Indicator {
             ("bollinger", [n, width]) => {
                 let period = period(n)?;
                 let width = width.parse().ok().filter(|width| WIDTHS.contains(width));
-                width.map(|width| Self::Bollinger { period, width }).ok_or_else(|| {
-                    format!("expected a width of {} to {} standard deviations, as in {}", WIDTHS.start(), WIDTHS.end(), kind.usual)
-                })
+                width
+                    .map(|width| Self::Bollinger { period, width })
+                    .ok_or_else(|| {
+                        format!(
+                            "expected a width of {} to {} standard deviations, as in {}",
+                            WIDTHS.start(),
+                            WIDTHS.end(),
+                            kind.usual
+                        )
+                    })
             }
-            _ => Err(format!("expected the same number of parameters as in {}", kind.usual)),
+            _ => Err(format!(
+                "expected the same number of parameters as in {}",
+                kind.usual
+            )),
         }
     }
 
@@ -150,19 +208,30 @@ impl Indicator {
     /// Column names: the indicator's name, with a suffix each if it has several columns.
     pub fn columns(&self) -> impl Iterator<Item = String> {
         let name = self.to_string();
-        self.kind().columns.iter().map(move |end| format!("{name}{end}"))
+        self.kind()
+            .columns
+            .iter()
+            .map(move |end| format!("{name}{end}"))
     }
 
     /// The value at the last candle, of an indicator of one column.
     pub fn last(&self, candles: &Candles) -> Option<f64> {
         let last = candles.len().saturating_sub(1)..candles.len();
-        self.values(candles, last).into_iter().flatten().next().flatten()
+        self.values(candles, last)
+            .into_iter()
+            .flatten()
+            .next()
+            .flatten()
     }
 
     /// Values of its columns at `rows` of the candles, which must be valid and in time order; `None` where too few candles precede.
     pub fn values(&self, candles: &Candles, rows: Range<usize>) -> Vec<Vec<Option<f64>>> {
         let close = candles.close;
-        let part = |all: Vec<f64>| rows.clone().map(|i| all.get(i).copied().filter(|value| value.is_finite())).collect();
+        let part = |all: Vec<f64>| {
+            rows.clone()
+                .map(|i| all.get(i).copied().filter(|value| value.is_finite()))
+                .collect()
+        };
         match *self {
             Self::Sma(period) => vec![windows(rows, period, |window| Some(mean(&close[window])))],
             Self::Ema(period) => vec![part(ema(close, period, 0))],
@@ -171,9 +240,17 @@ impl Indicator {
             Self::Obv => vec![part(obv(close, candles.volume))],
             Self::Vwap(period) => vec![windows(rows, period, |window| vwap(candles, window))],
             Self::Macd { fast, slow, signal } => {
-                let line: Vec<f64> = ema(close, fast, 0).iter().zip(ema(close, slow, 0)).map(|(fast, slow)| fast - slow).collect();
+                let line: Vec<f64> = ema(close, fast, 0)
+                    .iter()
+                    .zip(ema(close, slow, 0))
+                    .map(|(fast, slow)| fast - slow)
+                    .collect();
                 let signal = ema(&line, signal, slow - 1);
-                let histogram = line.iter().zip(&signal).map(|(line, signal)| line - signal).collect();
+                let histogram = line
+                    .iter()
+                    .zip(&signal)
+                    .map(|(line, signal)| line - signal)
+                    .collect();
                 vec![part(line), part(signal), part(histogram)]
             }
             Self::Bollinger { period, width } => {
@@ -190,8 +267,18 @@ impl Indicator {
 }
 
 /// For each row, the value of the window that ends at it.
-fn windows(rows: Range<usize>, period: usize, value: impl Fn(Range<usize>) -> Option<f64>) -> Vec<Option<f64>> {
-    rows.map(|i| (i + 1).checked_sub(period).and_then(|start| value(start..i + 1))).map(|value| value.filter(|v| v.is_finite())).collect()
+fn windows(
+    rows: Range<usize>,
+    period: usize,
+    value: impl Fn(Range<usize>) -> Option<f64>,
+) -> Vec<Option<f64>> {
+    rows.map(|i| {
+        (i + 1)
+            .checked_sub(period)
+            .and_then(|start| value(start..i + 1))
+    })
+    .map(|value| value.filter(|v| v.is_finite()))
+    .collect()
 }
 
 /// Percent distance of the last close from the highest high of the last 52 weeks: 0 at that high, else negative. The 52 weeks end with the
@@ -203,8 +290,13 @@ pub fn from_52w_high(candles: &Candles, length: i64) -> Option<f64> {
         return None;
     }
     let first = candles.timestamp.partition_point(|&start| start < begin);
-    let high = candles.high[first..].iter().copied().fold(f64::NAN, f64::max);
-    (high > 0.0).then(|| 100.0 * (close / high - 1.0)).filter(|percent| percent.is_finite())
+    let high = candles.high[first..]
+        .iter()
+        .copied()
+        .fold(f64::NAN, f64::max);
+    (high > 0.0)
+        .then(|| 100.0 * (close / high - 1.0))
+        .filter(|percent| percent.is_finite())
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -252,11 +344,20 @@ fn wilder(values: &[f64], period: usize) -> Vec<f64> {
 
 fn rsi(close: &[f64], period: usize) -> Vec<f64> {
     let changes = |sign: f64| -> Vec<f64> {
-        let steps = close.windows(2).map(|pair| (sign * (pair[1] - pair[0])).max(0.0));
+        let steps = close
+            .windows(2)
+            .map(|pair| (sign * (pair[1] - pair[0])).max(0.0));
         std::iter::once(f64::NAN).chain(steps).collect()
     };
-    let (gains, losses) = (wilder(&changes(1.0), period), wilder(&changes(-1.0), period));
-    gains.iter().zip(&losses).map(|(gain, loss)| 100.0 * gain / (gain + loss)).collect()
+    let (gains, losses) = (
+        wilder(&changes(1.0), period),
+        wilder(&changes(-1.0), period),
+    );
+    gains
+        .iter()
+        .zip(&losses)
+        .map(|(gain, loss)| 100.0 * gain / (gain + loss))
+        .collect()
 }
 
 /// True ranges; the first is NaN, as it has no previous close.
@@ -265,7 +366,9 @@ fn true_ranges(candles: &Candles) -> Vec<f64> {
         let before = candles.close[i - 1];
         candles.high[i].max(before) - candles.low[i].min(before)
     };
-    (0..candles.len()).map(|i| if i == 0 { f64::NAN } else { range(i) }).collect()
+    (0..candles.len())
+        .map(|i| if i == 0 { f64::NAN } else { range(i) })
+        .collect()
 }
 
 fn obv(close: &[f64], volume: &[f64]) -> Vec<f64> {

@@ -98,12 +98,19 @@ impl TokenSummary {
 
     /// The day of a figure that is more than seven days older than the newest of the token's dated figures.
     pub fn outdated(&self, as_of: Option<Time>) -> Option<Day> {
-        as_of.filter(|_| are_apart(as_of, self.newest())).map(Time::day)
+        as_of
+            .filter(|_| are_apart(as_of, self.newest()))
+            .map(Time::day)
     }
 
     /// The time of the newest of the token's dated figures.
     pub fn newest(&self) -> Option<Time> {
-        let dates = [self.price_as_of, self.market_cap_as_of, self.holders_as_of, self.last_candle.map(|last| last.start)];
+        let dates = [
+            self.price_as_of,
+            self.market_cap_as_of,
+            self.holders_as_of,
+            self.last_candle.map(|last| last.start),
+        ];
         dates.into_iter().flatten().max()
     }
 }
@@ -139,22 +146,41 @@ pub struct Market {
 
 impl Market {
     pub fn new(dataset: &dyn Data) -> Self {
-        let mut tokens: Vec<TokenSummary> =
-            dataset.tokens().iter().enumerate().map(|(place, token)| summary(dataset, place, token)).collect();
-        let source = |token: &TokenSummary| dataset.candle_source(&token.token_address, token.last_candle?.interval);
+        let mut tokens: Vec<TokenSummary> = dataset
+            .tokens()
+            .iter()
+            .enumerate()
+            .map(|(place, token)| summary(dataset, place, token))
+            .collect();
+        let source = |token: &TokenSummary| {
+            dataset.candle_source(&token.token_address, token.last_candle?.interval)
+        };
         let sources: Vec<Option<String>> = tokens.iter().map(source).collect();
         let end = |(token, source)| series_end(token, source);
-        let ends: Vec<Option<SeriesEnd<'_>>> = tokens.iter().zip(sources.iter().map(Option::as_deref)).map(end).collect();
+        let ends: Vec<Option<SeriesEnd<'_>>> = tokens
+            .iter()
+            .zip(sources.iter().map(Option::as_deref))
+            .map(end)
+            .collect();
         let clocks = Clocks::new(ends.iter().flatten().copied());
         for (token, end) in tokens.iter_mut().zip(ends) {
             mark_stale(token, end.and_then(|end| clocks.lag(end)));
         }
         mark_old_counts(&mut tokens);
-        let newest = tokens.iter().filter_map(|token| token.created_at).max().max(clocks.all());
+        let newest = tokens
+            .iter()
+            .filter_map(|token| token.created_at)
+            .max()
+            .max(clocks.all());
         for token in &mut tokens {
             mark_age(token, newest);
         }
-        Self { tokens, newest, newest_post: dataset.newest_post(), clocks }
+        Self {
+            tokens,
+            newest,
+            newest_post: dataset.newest_post(),
+            clocks,
+        }
     }
 
     /// Lag of a series, from its last candle; `None` unless it is stale: more than three of its candles behind those of its source, or more
@@ -164,25 +190,40 @@ impl Market {
     }
 
     pub fn of<'a>(&'a self, dataset: &dyn Data, token: &Address) -> Option<&'a TokenSummary> {
-        dataset.token_position(token).and_then(|i| self.tokens.get(i))
+        dataset
+            .token_position(token)
+            .and_then(|i| self.tokens.get(i))
     }
 }
 
 fn mark_stale(token: &mut TokenSummary, lag: Option<Lag>) {
-    let Some(last) = &mut token.last_candle else { return };
+    let Some(last) = &mut token.last_candle else {
+        return;
+    };
     last.behind = lag;
     // Changes of a long-past day are not current.
     if lag.is_some() {
-        (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
+        (
+            token.price_change_1h,
+            token.price_change_24h,
+            token.price_change_7d,
+            token.price_change_30d,
+        ) = (None, None, None, None);
         (token.volume_24h, token.close_apart) = (None, None);
     }
 }
 
 fn mark_old_counts(tokens: &mut [TokenSummary]) {
-    let newest = tokens.iter().filter_map(|token| token.last_count).map(|count| count.day).max();
+    let newest = tokens
+        .iter()
+        .filter_map(|token| token.last_count)
+        .map(|count| count.day)
+        .max();
     for token in tokens {
         let candles_end = token.last_candle.map(|last| last.start.0);
-        let Some(count) = &mut token.last_count else { continue };
+        let Some(count) = &mut token.last_count else {
+            continue;
+        };
         let lag = candles_end.map_or(0, |end| end.saturating_sub(count.day.start().0));
         count.old = Some(count.day) < newest || lag > COUNT_FRESH_MS;
     }
@@ -190,12 +231,16 @@ fn mark_old_counts(tokens: &mut [TokenSummary]) {
 
 /// There is no clock here: ages are relative to the latest candles or contracts in the data.
 fn mark_age(token: &mut TokenSummary, newest: Option<Time>) {
-    token.age = newest.zip(token.created_at).map(|(newest, created)| newest.0.saturating_sub(created.0));
+    token.age = newest
+        .zip(token.created_at)
+        .map(|(newest, created)| newest.0.saturating_sub(created.0));
 }
 
 /// The end of the series that the price is from, whose candles are from `source`.
 fn series_end<'a>(token: &TokenSummary, source: Option<&'a str>) -> Option<SeriesEnd<'a>> {
-    token.last_candle.map(|last| (last.start, last.interval, source))
+    token
+        .last_candle
+        .map(|last| (last.start, last.interval, source))
 }
 
 fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
@@ -211,7 +256,10 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
         latest_close: dataset.latest_close(&address),
         ..TokenRows::without_candles(dataset, token)
     };
-    TokenSummary { own: dataset.own_cells(place), ..rows.summary(token) }
+    TokenSummary {
+        own: dataset.own_cells(place),
+        ..rows.summary(token)
+    }
 }
 
 /// Percent change of the last close from the close nearest to this many days earlier; `None` if no close is near.
@@ -221,7 +269,9 @@ pub fn price_change(candles: &ChartCandles<'_>, days: i64) -> Option<f64> {
 
 /// The price given in the data, unless a candle is known to be newer; otherwise the close of the token's latest candle in any interval.
 pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
-    GivenFigures::of(token).price(dataset.latest_close(&token.row.token_address)).map(|(price, _)| price)
+    GivenFigures::of(token)
+        .price(dataset.latest_close(&token.row.token_address))
+        .map(|(price, _)| price)
 }
 
 /// The last daily closes, oldest first: from daily candles, extended before the first and after the last of them from the coarsest finer
@@ -229,22 +279,40 @@ pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
 /// nothing is filled in before it.
 fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
     let day = |time: i64| time.div_euclid(DAY_MS).saturating_mul(DAY_MS);
-    let stored = || series.iter().rev().filter(|(_, candles)| !candles.is_empty());
-    let own = stored().find(|(interval, _)| *interval == Interval::DAY).map(|(_, candles)| *candles);
-    let finer = stored().find(|(interval, _)| (1..DAY_MS).contains(&interval.0) && DAY_MS % interval.0 == 0);
-    let (own, finer) = (own.unwrap_or_default(), finer.map(|(_, candles)| *candles).unwrap_or_default());
+    let stored = || {
+        series
+            .iter()
+            .rev()
+            .filter(|(_, candles)| !candles.is_empty())
+    };
+    let own = stored()
+        .find(|(interval, _)| *interval == Interval::DAY)
+        .map(|(_, candles)| *candles);
+    let finer = stored()
+        .find(|(interval, _)| (1..DAY_MS).contains(&interval.0) && DAY_MS % interval.0 == 0);
+    let (own, finer) = (
+        own.unwrap_or_default(),
+        finer.map(|(_, candles)| *candles).unwrap_or_default(),
+    );
     let (before, after) = match (own.timestamp.first(), own.timestamp.last()) {
         (Some(&first), Some(&last)) => {
             let starts = |from: i64| finer.timestamp.partition_point(|&time| time < from);
             // Stored candles need not start at midnight, so a day that overlaps one of them is left out.
             let end = starts(day(first));
-            (end, starts(day(last.saturating_add(2 * DAY_MS - 1))).max(end))
+            (
+                end,
+                starts(day(last.saturating_add(2 * DAY_MS - 1))).max(end),
+            )
         }
         _ => (finer.len(), finer.len()),
     };
     let mut closes = Vec::with_capacity(HISTORY_DAYS);
     let before = if cut && !own.is_empty() { 0 } else { before };
-    for (candles, range) in [(&finer, after..finer.len()), (&own, 0..own.len()), (&finer, 0..before)] {
+    for (candles, range) in [
+        (&finer, after..finer.len()),
+        (&own, 0..own.len()),
+        (&finer, 0..before),
+    ] {
         let mut end = range.end;
         while end > range.start && closes.len() < HISTORY_DAYS {
             end -= 1;
@@ -252,7 +320,9 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
                 closes.push(candles.close[end]);
                 // Skips to the previous day without visiting each minute of this one.
                 let midnight = day(candles.timestamp[end]);
-                end = candles.timestamp[..end].partition_point(|&time| time < midnight).max(range.start);
+                end = candles.timestamp[..end]
+                    .partition_point(|&time| time < midnight)
+                    .max(range.start);
             }
         }
     }
@@ -264,7 +334,11 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
 
 /// The series whose last candle starts last (its close is the price); of two, the finer.
 fn latest_series<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Candles<'a>)> {
-    series.iter().rev().max_by_key(|(_, candles)| candles.timestamp.last()).copied()
+    series
+        .iter()
+        .rev()
+        .max_by_key(|(_, candles)| candles.timestamp.last())
+        .copied()
 }
 
 fn finite(number: f64) -> Option<f64> {

@@ -19,7 +19,10 @@ pub fn to_four_places(number: f64) -> f64 {
 
 /// Sum of the known figures; none where all are unknown, or it is beyond f64.
 pub fn known_sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    figures.flatten().reduce(|a, b| a + b).filter(|sum| sum.is_finite())
+    figures
+        .flatten()
+        .reduce(|a, b| a + b)
+        .filter(|sum| sum.is_finite())
 }
 
 /// Largest first, unknown last.
@@ -66,19 +69,28 @@ impl Line {
 
     /// Horizontal line.
     pub fn level(height: f64) -> Self {
-        Self { slope: 0.0, intercept: height }
+        Self {
+            slope: 0.0,
+            intercept: height,
+        }
     }
 
     /// Reflected about the x axis.
     #[must_use]
     pub fn mirrored(self) -> Self {
-        Self { slope: -self.slope, intercept: -self.intercept }
+        Self {
+            slope: -self.slope,
+            intercept: -self.intercept,
+        }
     }
 
     /// Line through two points with different x.
     pub fn through(a: (f64, f64), b: (f64, f64)) -> Self {
         let slope = (b.1 - a.1) / (b.0 - a.0);
-        Self { slope, intercept: a.1 - slope * a.0 }
+        Self {
+            slope,
+            intercept: a.1 - slope * a.0,
+        }
     }
 
     /// Ordinary least squares of y on x; horizontal if there are no two different x. Values are taken relative to the first, so a constant
@@ -101,7 +113,10 @@ impl Line {
             sxy += dx * (y - y0 - mean_y);
         }
         let slope = if sxx > 0.0 { sxy / sxx } else { 0.0 };
-        Self { slope, intercept: y0 + (mean_y - slope * (x0 + mean_x)) }
+        Self {
+            slope,
+            intercept: y0 + (mean_y - slope * (x0 + mean_x)),
+        }
     }
 
     /// Coefficient of determination of the points about this line, R² = 1 − SSR/SST, clamped to 0..=1. If the points do not vary (SST ≤
@@ -110,7 +125,9 @@ impl Line {
         let Some((_, y0)) = points.clone().next() else {
             return 1.0;
         };
-        let (n, sum) = points.clone().fold((0.0, 0.0), |(n, sum), (_, y)| (n + 1.0, sum + (y - y0)));
+        let (n, sum) = points
+            .clone()
+            .fold((0.0, 0.0), |(n, sum), (_, y)| (n + 1.0, sum + (y - y0)));
         let offset = sum / n;
         let (mut total, mut residual) = (0.0, 0.0);
         for (x, y) in points {
@@ -141,13 +158,19 @@ pub fn mann_kendall(values: &[f64]) -> MannKendall {
     let term = |t: f64| t * (t - 1.0) * (2.0 * t + 5.0);
     let n = values.len() as f64;
     let (mut tied_pairs, mut tied_terms) = (0.0, 0.0);
-    for group in sorted.chunk_by(|a, b| a == b).filter(|group| group.len() > 1) {
+    for group in sorted
+        .chunk_by(|a, b| a == b)
+        .filter(|group| group.len() > 1)
+    {
         let t = group.len() as f64;
         tied_pairs += t * (t - 1.0) / 2.0;
         tied_terms += term(t);
     }
     let pairs = n * (n - 1.0) / 2.0;
-    MannKendall { s: pairs - tied_pairs - 2.0 * inversions as f64, variance: ((term(n) - tied_terms) / 18.0).max(0.0) }
+    MannKendall {
+        s: pairs - tied_pairs - 2.0 * inversions as f64,
+        variance: ((term(n) - tied_terms) / 18.0).max(0.0),
+    }
 }
 
 /// Sign bit of a 64-bit number.
@@ -204,7 +227,11 @@ fn merge(left: &[u64], right: &[u64], target: &mut [u64]) -> u64 {
         // Branch-free: which side is smaller is random, so branch prediction would fail half the time.
         let right_first = b < a;
         target[i + j] = if right_first { b } else { a };
-        inversions += if right_first { (left.len() - i) as u64 } else { 0 };
+        inversions += if right_first {
+            (left.len() - i) as u64
+        } else {
+            0
+        };
         i += usize::from(!right_first);
         j += usize::from(right_first);
     }
@@ -229,7 +256,11 @@ pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let offset = values.iter().map(|v| v - first).sum::<f64>() / n;
     let squares: f64 = values.iter().map(|v| (v - first - offset).powi(2)).sum();
-    let deviation = if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
+    let deviation = if n > 1.0 {
+        (squares / (n - 1.0)).sqrt()
+    } else {
+        0.0
+    };
     (first + offset, deviation)
 }
 
@@ -259,14 +290,24 @@ mod tests {
             (vec![1.0, 2.0, 3.0, 4.0, 5.0], 0.0, 1.0),
             (vec![1.0, 2.0, 3.0, 4.0, 5.0], 1.0, 5.0),
         ] {
-            assert_eq!(quantile(&mut numbers.clone(), q), expected, "{numbers:?} at {q}");
+            assert_eq!(
+                quantile(&mut numbers.clone(), q),
+                expected,
+                "{numbers:?} at {q}"
+            );
         }
         assert!(median(&mut []).is_nan());
     }
 
     #[test]
     fn an_answer_never_carries_nan_infinity_or_minus_zero() {
-        for (number, expected) in [(f64::NAN, 0.0), (f64::INFINITY, f64::MAX), (f64::NEG_INFINITY, f64::MIN), (-1.5, -1.5), (-0.0, 0.0)] {
+        for (number, expected) in [
+            (f64::NAN, 0.0),
+            (f64::INFINITY, f64::MAX),
+            (f64::NEG_INFINITY, f64::MIN),
+            (-1.5, -1.5),
+            (-0.0, 0.0),
+        ] {
             let answer = finite(number);
             assert_eq!(answer, expected);
             assert!(answer != 0.0 || answer.is_sign_positive());
@@ -276,10 +317,16 @@ mod tests {
     #[test]
     fn least_squares_agrees_with_anscombes_first_set() {
         let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
-        let y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
+        let y = [
+            8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68,
+        ];
         let points = x.into_iter().zip(y);
         let line = Line::least_squares(points.clone());
-        assert!((line.slope - 0.500_090_909).abs() < 1e-8 && (line.intercept - 3.000_090_909).abs() < 1e-8, "{line:?}");
+        assert!(
+            (line.slope - 0.500_090_909).abs() < 1e-8
+                && (line.intercept - 3.000_090_909).abs() < 1e-8,
+            "{line:?}"
+        );
         assert!((line.r2(points) - 0.666_542_46).abs() < 1e-7);
     }
 
@@ -287,10 +334,21 @@ mod tests {
     fn a_level_line_fits_level_points_wholly_and_no_others() {
         let level = [(0.0, 0.3), (1.0, 0.3), (2.0, 0.3)];
         let line = Line::least_squares(level.into_iter());
-        assert_eq!((line.slope, line.intercept, line.r2(level.into_iter())), (0.0, 0.3, 1.0));
+        assert_eq!(
+            (line.slope, line.intercept, line.r2(level.into_iter())),
+            (0.0, 0.3, 1.0)
+        );
         assert_eq!(Line::level(0.4).r2(level.into_iter()), 0.0);
         let rising = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)];
-        assert_eq!(Line { slope: -1.0, intercept: 3.0 }.r2(rising.into_iter()), 0.0, "never below zero");
+        assert_eq!(
+            Line {
+                slope: -1.0,
+                intercept: 3.0
+            }
+            .r2(rising.into_iter()),
+            0.0,
+            "never below zero"
+        );
     }
 
     proptest! {

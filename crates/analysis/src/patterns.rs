@@ -154,7 +154,11 @@ impl Reason {
         let left_out = parts.len().saturating_sub(most);
         parts.truncate(most);
         let told: f64 = parts.iter().map(|part| part.contribution).sum();
-        parts.push(Self { measure: Self::BASE, value: left_out as f64, contribution: finite(logit - told) });
+        parts.push(Self {
+            measure: Self::BASE,
+            value: left_out as f64,
+            contribution: finite(logit - told),
+        });
         parts
     }
 }
@@ -262,7 +266,11 @@ pub struct RawSignal {
 
 impl RawSignal {
     pub(crate) fn of_weight(weight: f64) -> Self {
-        let direction = if weight > 0.0 { Some(Direction::Up) } else { None };
+        let direction = if weight > 0.0 {
+            Some(Direction::Up)
+        } else {
+            None
+        };
         Self {
             action: TradeAction::of_sum(weight),
             direction: direction.or((weight < 0.0).then_some(Direction::Down)),
@@ -306,7 +314,15 @@ impl PatternsAnswer {
     /// The response if there are no patterns: too few candles, or a timeframe finer than the data.
     pub fn empty() -> Self {
         let (advice, signal, peg, as_of, track_record) = Default::default();
-        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, advice, signal, peg, as_of, track_record }
+        Self {
+            patterns: Vec::new(),
+            recommended_action: TradeAction::Hold,
+            advice,
+            signal,
+            peg,
+            as_of,
+            track_record,
+        }
     }
 
     /// Takes the advice as its recommendation.
@@ -318,14 +334,32 @@ impl PatternsAnswer {
     /// The documented members alone, without any evidence.
     #[must_use]
     pub fn plain(self) -> Self {
-        let patterns = if self.peg.is_some() { Vec::new() } else { self.patterns };
-        let patterns = patterns.into_iter().map(|pattern| Pattern { detail: None, ..pattern }).collect();
-        Self { patterns, recommended_action: self.recommended_action, ..Self::empty() }
+        let patterns = if self.peg.is_some() {
+            Vec::new()
+        } else {
+            self.patterns
+        };
+        let patterns = patterns
+            .into_iter()
+            .map(|pattern| Pattern {
+                detail: None,
+                ..pattern
+            })
+            .collect();
+        Self {
+            patterns,
+            recommended_action: self.recommended_action,
+            ..Self::empty()
+        }
     }
 
     /// Its patterns, unless it is pegged.
     pub fn worth_following(&self) -> &[Pattern] {
-        if self.peg.is_some() { &[] } else { &self.patterns }
+        if self.peg.is_some() {
+            &[]
+        } else {
+            &self.patterns
+        }
     }
 
     /// The leading pattern, see `advice::leading`.
@@ -345,8 +379,12 @@ impl PatternsAnswer {
 
     /// The patterns that decide the raw signal, by descending contribution; none without `explain` details.
     pub fn deciding(&self) -> impl Iterator<Item = &Pattern> {
-        let action = self.signal.map_or(TradeAction::Hold, |signal| signal.action);
-        advice::deciding(self.worth_following(), action).into_iter().map(|place| &self.patterns[place])
+        let action = self
+            .signal
+            .map_or(TradeAction::Hold, |signal| signal.action);
+        advice::deciding(self.worth_following(), action)
+            .into_iter()
+            .map(|place| &self.patterns[place])
     }
 }
 
@@ -366,28 +404,57 @@ pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> Patte
 
 /// As `patterns`, of a token that may follow one of the coins: with the details that advice is made of, and the reasons of each confidence
 /// if `explain` is set. The patterns of a pegged token are searched for with `explain` alone.
-pub fn patterns_to_advise(candles: &Candles<'_>, coins: &[Coin<'_>], explain: bool) -> PatternsAnswer {
+pub fn patterns_to_advise(
+    candles: &Candles<'_>,
+    coins: &[Coin<'_>],
+    explain: bool,
+) -> PatternsAnswer {
     found(candles, coins, Model::built_in(), explain)
 }
 
-fn found(candles: &Candles<'_>, coins: &[Coin<'_>], model: &Model, explain: bool) -> PatternsAnswer {
-    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else { return PatternsAnswer::empty() };
+fn found(
+    candles: &Candles<'_>,
+    coins: &[Coin<'_>],
+    model: &Model,
+    explain: bool,
+) -> PatternsAnswer {
+    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
+        return PatternsAnswer::empty();
+    };
     let peg = peg(candles, coins);
-    let mut finds = if peg.is_some() && !explain { Vec::new() } else { finds(&series, model, explain) };
+    let mut finds = if peg.is_some() && !explain {
+        Vec::new()
+    } else {
+        finds(&series, model, explain)
+    };
     let trading = Trading::of(&series, candles.timestamp);
     for find in &mut finds {
         trading.weigh(find);
     }
     overlap::order(&mut finds, series.len());
-    let builder = AnswerBuilder { series: &series, candles };
+    let builder = AnswerBuilder {
+        series: &series,
+        candles,
+    };
     let patterns: Vec<Pattern> = finds.iter().map(|find| builder.pattern(find)).collect();
-    let adds = |pattern: &Pattern| pattern.detail.as_ref().map_or(0.0, |detail| detail.action_contribution);
-    let weight = if peg.is_some() { 0.0 } else { patterns.iter().map(adds).sum() };
+    let adds = |pattern: &Pattern| {
+        pattern
+            .detail
+            .as_ref()
+            .map_or(0.0, |detail| detail.action_contribution)
+    };
+    let weight = if peg.is_some() {
+        0.0
+    } else {
+        patterns.iter().map(adds).sum()
+    };
     PatternsAnswer {
         patterns,
         signal: Some(RawSignal::of_weight(weight)),
         peg,
-        as_of: Some(Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
+        as_of: Some(Time(
+            candles.timestamp[series.slot[series.len() - 1] as usize],
+        )),
         ..PatternsAnswer::empty()
     }
 }
@@ -414,7 +481,11 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
     let fresh = |find: &&FoundPattern| find.breakout == Some(last as u32);
     let breakout = |find: &FoundPattern| Breakout {
         name: find.name,
-        direction: if find.up { Direction::Up } else { Direction::Down },
+        direction: if find.up {
+            Direction::Up
+        } else {
+            Direction::Down
+        },
         target_price: finite(series.price(find.target())),
         stop_price: finite(series.price(advice::stop(&series, find))),
     };
@@ -426,7 +497,10 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
 /// All detected patterns, in no order.
 fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPattern> {
     let mut finds = overlap::better(textbook::all(series, explain), series.len());
-    let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
+    let mut taken: Vec<(u32, u32)> = finds
+        .iter()
+        .map(|find| (find.start, find.end(series.len())))
+        .collect();
     taken.sort_unstable();
     finds.extend(market::finds(series, model, &taken, explain));
     finds.retain(|find| is_confirmed_by_closes(series, find));
@@ -438,8 +512,13 @@ const CLOSES_LEAST: f64 = 0.5;
 
 fn is_confirmed_by_closes(series: &CandleSeries, find: &FoundPattern) -> bool {
     // The close before is where its first move came from.
-    let closes = &series.upright.close[(find.start as usize).saturating_sub(1)..=find.end(series.len()) as usize];
-    let (low, high) = closes.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), close| (low.min(*close), high.max(*close)));
+    let closes = &series.upright.close
+        [(find.start as usize).saturating_sub(1)..=find.end(series.len()) as usize];
+    let (low, high) = closes
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), close| {
+            (low.min(*close), high.max(*close))
+        });
     high - low >= CLOSES_LEAST * find.height
 }
 
@@ -452,7 +531,10 @@ struct AnswerBuilder<'a> {
 impl AnswerBuilder<'_> {
     fn pattern(&self, find: &FoundPattern) -> Pattern {
         let slot = |at: u32| self.series.slot[at as usize] as usize;
-        let (start, end) = (slot(find.start), find.breakout.map_or(self.candles.len() - 1, slot));
+        let (start, end) = (
+            slot(find.start),
+            find.breakout.map_or(self.candles.len() - 1, slot),
+        );
         Pattern {
             name: find.name,
             confidence: finite(find.confidence),
@@ -468,7 +550,15 @@ impl AnswerBuilder<'_> {
         let time = |slot: usize| Time(self.candles.timestamp[slot]);
         let anchors = find.turns.as_slice().iter().map(|turn| {
             let index = turn.slot as usize;
-            Anchor { index, timestamp: time(index), price: if turn.high { self.candles.high[index] } else { self.candles.low[index] } }
+            Anchor {
+                index,
+                timestamp: time(index),
+                price: if turn.high {
+                    self.candles.high[index]
+                } else {
+                    self.candles.low[index]
+                },
+            }
         });
         let edges = [find.upper, find.lower];
         let boundary = edges.iter().filter_map(|edge| match edge {
@@ -481,13 +571,24 @@ impl AnswerBuilder<'_> {
         let percent = |level: f64| 100.0 * (level - last).exp_m1();
         let (reward, risk) = (percent(target), -percent(stop));
         // What forms is entered at its boundary.
-        let entry = if find.breakout.is_some() { last } else { find.level };
+        let entry = if find.breakout.is_some() {
+            last
+        } else {
+            find.level
+        };
         let status = advice::status(series, find);
-        let (gain, loss) = (100.0 * (target - entry).exp_m1(), -(100.0 * (stop - entry).exp_m1()));
+        let (gain, loss) = (
+            100.0 * (target - entry).exp_m1(),
+            -(100.0 * (stop - entry).exp_m1()),
+        );
         PatternDetail {
             status,
             active: advice::is_active(self.series, find, status),
-            direction: if find.up { Direction::Up } else { Direction::Down },
+            direction: if find.up {
+                Direction::Up
+            } else {
+                Direction::Down
+            },
             direction_by: DirectionBy::of(find),
             start_time: time(start),
             end_time: time(end),
@@ -501,7 +602,8 @@ impl AnswerBuilder<'_> {
             stop_price: finite(series.price(stop)),
             distance_to_target: finite(reward),
             distance_to_stop: finite(-risk),
-            reward_risk: (gain * loss > 0.0 && (gain > 0.0) == find.up).then(|| finite(gain / loss)),
+            reward_risk: (gain * loss > 0.0 && (gain > 0.0) == find.up)
+                .then(|| finite(gain / loss)),
             action_contribution: finite(advice::contribution(series, find)),
             why: find.why.clone(),
         }
@@ -510,14 +612,24 @@ impl AnswerBuilder<'_> {
     /// The line from the first turn to candle `end`.
     fn segment(&self, find: &FoundPattern, line: Line, end: usize) -> Segment {
         let from = find.turns.first().slot as usize;
-        let corner = |index: usize| Corner { index, price: finite(self.series.price(line.at((index - from) as f64))) };
-        Segment { from: corner(from), to: corner(end) }
+        let corner = |index: usize| Corner {
+            index,
+            price: finite(self.series.price(line.at((index - from) as f64))),
+        };
+        Segment {
+            from: corner(from),
+            to: corner(end),
+        }
     }
 }
 
 /// An explained pattern of this contribution, for tests.
 #[cfg(test)]
-pub(crate) fn explained_sample(name: PatternName, action_contribution: f64, status: Status) -> Pattern {
+pub(crate) fn explained_sample(
+    name: PatternName,
+    action_contribution: f64,
+    status: Status,
+) -> Pattern {
     let up = action_contribution >= 0.0;
     let detail = PatternDetail {
         status,

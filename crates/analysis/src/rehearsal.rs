@@ -22,7 +22,11 @@ pub fn firings(states: impl Iterator<Item = Option<bool>>) -> Vec<usize> {
 
 /// Percent change from the close of day `from` to the close `after` days later; `None` if a close is unknown.
 pub fn change_after(closes: &[Option<f64>], from: usize, after: usize) -> Option<f64> {
-    let base = closes.get(from).copied().flatten().filter(|base| *base > 0.0)?;
+    let base = closes
+        .get(from)
+        .copied()
+        .flatten()
+        .filter(|base| *base > 0.0)?;
     let later = closes.get(from + after).copied().flatten()?;
     Some(percent(base, later)).filter(|change| change.is_finite())
 }
@@ -39,8 +43,13 @@ pub struct TokenMoves {
 impl TokenMoves {
     /// From the daily closes and the days of the triggers.
     pub fn new(closes: &[Option<f64>], fired: &[usize], after: usize) -> Self {
-        let mut moves =
-            Self { after_firings: fired.iter().filter_map(|day| change_after(closes, *day, after)).collect(), ..Self::default() };
+        let mut moves = Self {
+            after_firings: fired
+                .iter()
+                .filter_map(|day| change_after(closes, *day, after))
+                .collect(),
+            ..Self::default()
+        };
         for change in (0..closes.len()).filter_map(|day| change_after(closes, day, after)) {
             moves.days += 1;
             moves.rose += usize::from(change > 0.0);
@@ -72,14 +81,27 @@ pub struct RehearsedOutcome {
 
 /// Sums up the moves of all tokens.
 pub fn outcome(days: usize, tokens: &[&TokenMoves]) -> RehearsedOutcome {
-    let mut changes: Vec<f64> = tokens.iter().flat_map(|token| token.after_firings.iter().copied()).collect();
+    let mut changes: Vec<f64> = tokens
+        .iter()
+        .flat_map(|token| token.after_firings.iter().copied())
+        .collect();
     let count = changes.len();
     let mean = |sum: f64| (count > 0).then(|| sum / count as f64);
     let any = |of: fn(&TokenMoves) -> f64| {
-        let weighed = |token: &TokenMoves| token.after_firings.len() as f64 * of(token) / token.days as f64;
-        mean(tokens.iter().filter(|token| token.days > 0).map(|token| weighed(token)).sum())
+        let weighed =
+            |token: &TokenMoves| token.after_firings.len() as f64 * of(token) / token.days as f64;
+        mean(
+            tokens
+                .iter()
+                .filter(|token| token.days > 0)
+                .map(|token| weighed(token))
+                .sum(),
+        )
     };
-    let (rose, any_rose) = (mean(changes.iter().filter(|change| **change > 0.0).count() as f64), any(|token| token.rose as f64));
+    let (rose, any_rose) = (
+        mean(changes.iter().filter(|change| **change > 0.0).count() as f64),
+        any(|token| token.rose as f64),
+    );
     RehearsedOutcome {
         days,
         count,
@@ -126,21 +148,54 @@ mod tests {
 
     #[test]
     fn what_came_after_stands_beside_any_day_of_the_same_tokens() {
-        let closes = |text: &str| text.split(' ').map(|close| close.parse().ok()).collect::<Vec<Option<f64>>>();
+        let closes = |text: &str| {
+            text.split(' ')
+                .map(|close| close.parse().ok())
+                .collect::<Vec<Option<f64>>>()
+        };
         let rises = closes("10 11 - 10 20 10");
         assert_eq!(change_after(&rises, 0, 1).map(f64::round), Some(10.0));
-        assert_eq!((change_after(&rises, 1, 1), change_after(&rises, 2, 1), change_after(&rises, 5, 1)), (None, None, None));
+        assert_eq!(
+            (
+                change_after(&rises, 1, 1),
+                change_after(&rises, 2, 1),
+                change_after(&rises, 5, 1)
+            ),
+            (None, None, None)
+        );
         // Of its three moves two rose: +10, +100, -50.
         let token = TokenMoves::new(&rises, &[3, 5], 1);
         let still = TokenMoves::new(&closes("5 5 5"), &[], 1);
         let found = outcome(1, &[&token, &still]);
-        assert_eq!((found.count, found.mean_change, found.median_change, found.rose), (1, Some(100.0), Some(100.0), Some(1.0)));
-        let near = |value: Option<f64>, expected: f64| value.is_some_and(|value| (value - expected).abs() < 1e-9);
-        assert!(near(found.any_mean_change, 20.0) && near(found.any_rose, 2.0 / 3.0), "{found:?}");
+        assert_eq!(
+            (
+                found.count,
+                found.mean_change,
+                found.median_change,
+                found.rose
+            ),
+            (1, Some(100.0), Some(100.0), Some(1.0))
+        );
+        let near = |value: Option<f64>, expected: f64| {
+            value.is_some_and(|value| (value - expected).abs() < 1e-9)
+        };
+        assert!(
+            near(found.any_mean_change, 20.0) && near(found.any_rose, 2.0 / 3.0),
+            "{found:?}"
+        );
         // (1 - 2/3) / √(2/9)
         assert!(near(found.standard_errors, 0.5_f64.sqrt()), "{found:?}");
         let none = outcome(7, &[]);
-        assert_eq!((none.count, none.mean_change, none.rose, none.any_rose, none.standard_errors), (0, None, None, None, None));
+        assert_eq!(
+            (
+                none.count,
+                none.mean_change,
+                none.rose,
+                none.any_rose,
+                none.standard_errors
+            ),
+            (0, None, None, None, None)
+        );
     }
 
     proptest! {

@@ -66,7 +66,12 @@ impl TokenDetail {
     /// As documented: without the `explain` fields.
     #[must_use]
     pub fn plain(self) -> Self {
-        Self { price_as_of: None, market_cap_as_of: None, whale_change: None, ..self }
+        Self {
+            price_as_of: None,
+            market_cap_as_of: None,
+            whale_change: None,
+            ..self
+        }
     }
 }
 
@@ -104,12 +109,21 @@ pub struct Thresholds {
     pub whale_change_percent: f64,
 }
 
-pub fn detail(dataset: &dyn Data, token: &Token, summary: &TokenSummary, thresholds: Thresholds) -> TokenDetail {
+pub fn detail(
+    dataset: &dyn Data,
+    token: &Token,
+    summary: &TokenSummary,
+    thresholds: Thresholds,
+) -> TokenDetail {
     let address = token.row.token_address;
     let posts = dataset.posts_of(&address);
     let kols = dataset.kols_of(&address);
     let counts = dataset.holder_counts_of(&address);
-    let whales = growth::whale_change(counts, growth::WINDOW_DAYS_DEFAULT, thresholds.whale_change_percent);
+    let whales = growth::whale_change(
+        counts,
+        growth::WINDOW_DAYS_DEFAULT,
+        thresholds.whale_change_percent,
+    );
     TokenDetail {
         token_address: address,
         symbol: token.row.symbol.clone(),
@@ -118,10 +132,19 @@ pub fn detail(dataset: &dyn Data, token: &Token, summary: &TokenSummary, thresho
         market_cap: summary.market_cap,
         followers: token.row.followers,
         smart_followers: token.row.smart_followers,
-        impressions: token.row.impressions.or_else(|| sum(&*posts, |post| post.impressions)),
+        impressions: token
+            .row
+            .impressions
+            .or_else(|| sum(&*posts, |post| post.impressions)),
         smart_reach: token.row.smart_reach,
-        post_engagement: token.row.post_engagement.or_else(|| sum(&*posts, |post| post.engagement)),
-        smart_engagement: token.row.smart_engagement.or_else(|| sum(&*posts, |post| post.smart_engagement)),
+        post_engagement: token
+            .row
+            .post_engagement
+            .or_else(|| sum(&*posts, |post| post.engagement)),
+        smart_engagement: token
+            .row
+            .smart_engagement
+            .or_else(|| sum(&*posts, |post| post.smart_engagement)),
         top_kols: top_kols(kols),
         smart_follower_distribution: smart_followers(dataset, token, summary.price, thresholds),
         top_posts: top_posts(&*posts),
@@ -135,14 +158,21 @@ pub fn detail(dataset: &dyn Data, token: &Token, summary: &TokenSummary, thresho
 
 /// Sum of the known figures; `None` if there are none. Saturates instead of overflowing.
 fn sum(posts: &dyn PostRows, figure: impl Fn(PostFigures) -> Option<i64>) -> Option<i64> {
-    posts.figures().filter_map(figure).reduce(i64::saturating_add)
+    posts
+        .figures()
+        .filter_map(figure)
+        .reduce(i64::saturating_add)
 }
 
 /// Sorted by descending followers × engagement rate, ties by followers, then address; unknown weights rank last.
 fn top_kols(kols: &[KolRow]) -> Vec<Kol> {
     let weight = |kol: &KolRow| Some(kol.followers? as f64 * kol.engagement_rate?);
     let mut ranked: Vec<&KolRow> = kols.iter().collect();
-    ranked.sort_by(|a, b| descending(weight(a), weight(b)).then(b.followers.cmp(&a.followers)).then(a.kol_address.cmp(&b.kol_address)));
+    ranked.sort_by(|a, b| {
+        descending(weight(a), weight(b))
+            .then(b.followers.cmp(&a.followers))
+            .then(a.kol_address.cmp(&b.kol_address))
+    });
     ranked.truncate(KOLS_MAX);
     ranked
         .into_iter()
@@ -158,26 +188,43 @@ fn top_kols(kols: &[KolRow]) -> Vec<Kol> {
 /// Sorted by smart engagement, then engagement, then newest, then id.
 fn top_posts(posts: &dyn PostRows) -> Vec<Post> {
     // A token's posts are stored newest first, ties by id, so their positions decide ties.
-    let mut ranked: Vec<_> =
-        posts.figures().enumerate().map(|(place, post)| Reverse((post.smart_engagement, post.engagement, Reverse(place)))).collect();
+    let mut ranked: Vec<_> = posts
+        .figures()
+        .enumerate()
+        .map(|(place, post)| Reverse((post.smart_engagement, post.engagement, Reverse(place))))
+        .collect();
     if ranked.len() > POSTS_MAX {
         ranked.select_nth_unstable(POSTS_MAX);
         ranked.truncate(POSTS_MAX);
     }
     ranked.sort_unstable();
-    ranked.into_iter().filter_map(|Reverse((_, _, Reverse(place)))| posts.get(place)).collect()
+    ranked
+        .into_iter()
+        .filter_map(|Reverse((_, _, Reverse(place)))| posts.get(place))
+        .collect()
 }
 
-fn smart_followers(dataset: &dyn Data, token: &Token, price: Option<f64>, thresholds: Thresholds) -> SmartFollowerDistribution {
+fn smart_followers(
+    dataset: &dyn Data,
+    token: &Token,
+    price: Option<f64>,
+    thresholds: Thresholds,
+) -> SmartFollowerDistribution {
     let address = &token.row.token_address;
-    let (kols, holders) = (dataset.kols_of(address), dataset.holding_of(address, address));
+    let (kols, holders) = (
+        dataset.kols_of(address),
+        dataset.holding_of(address, address),
+    );
     let (Some(price), false, false) = (price, kols.is_empty(), holders.is_empty()) else {
         return SmartFollowerDistribution::default();
     };
     let (mut whale, mut medium, mut small) = (0, 0, 0);
     for (holder, balance) in holders.known() {
         // `kols` is sorted by address within a token.
-        if kols.binary_search_by(|kol| kol.kol_address.cmp(&holder)).is_err() {
+        if kols
+            .binary_search_by(|kol| kol.kol_address.cmp(&holder))
+            .is_err()
+        {
             continue;
         }
         match balance.map(|balance| balance * price) {
@@ -187,7 +234,11 @@ fn smart_followers(dataset: &dyn Data, token: &Token, price: Option<f64>, thresh
             _ => {}
         }
     }
-    SmartFollowerDistribution { whale_holders: Some(whale), medium_holders: Some(medium), small_holders: Some(small) }
+    SmartFollowerDistribution {
+        whale_holders: Some(whale),
+        medium_holders: Some(medium),
+        small_holders: Some(small),
+    }
 }
 
 /// The supply that is not burned; if unknown, what its holders have together. `None` where that is nothing.
@@ -196,8 +247,16 @@ pub fn unburned_supply(dataset: &dyn Data, token: &Token) -> Option<f64> {
 }
 
 /// A holder's fraction of `supply`, which is not burned; `None` for a burn address, whose tokens are no part of it.
-pub fn share(dataset: &dyn Data, holder: &Address, balance: Option<f64>, supply: Option<f64>) -> Option<f64> {
-    balance.zip(supply).filter(|_| !burns(dataset, holder)).map(|(balance, supply)| balance / supply)
+pub fn share(
+    dataset: &dyn Data,
+    holder: &Address,
+    balance: Option<f64>,
+    supply: Option<f64>,
+) -> Option<f64> {
+    balance
+        .zip(supply)
+        .filter(|_| !burns(dataset, holder))
+        .map(|(balance, supply)| balance / supply)
 }
 
 fn burns(dataset: &dyn Data, holder: &Address) -> bool {
@@ -210,20 +269,37 @@ fn unburned(dataset: &dyn Data, token: &Token) -> (Option<f64>, Vec<f64>) {
     // The table stores a token's holders in descending order.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     for (holder, balance) in holders.rows() {
-        if burns(dataset, &holder) { &mut burned } else { &mut kept }.extend(balance.filter(|balance| *balance > 0.0));
+        if burns(dataset, &holder) {
+            &mut burned
+        } else {
+            &mut kept
+        }
+        .extend(balance.filter(|balance| *balance > 0.0));
     }
     let burned: f64 = burned.iter().sum();
-    let supply = token.row.total_supply.map(|supply| supply - burned).filter(|supply| *supply > 0.0);
+    let supply = token
+        .row
+        .total_supply
+        .map(|supply| supply - burned)
+        .filter(|supply| *supply > 0.0);
     let whole = supply.unwrap_or_else(|| kept.iter().sum::<f64>() + holders.rest().sum);
-    (Some(whole).filter(|whole| whole.is_finite() && *whole > 0.0), kept)
+    (
+        Some(whole).filter(|whole| whole.is_finite() && *whole > 0.0),
+        kept,
+    )
 }
 
 /// Shares of the ten and fifty largest holders, without burn addresses, in the unburned supply (or, if unknown, in their total balance).
 pub fn holders_distribution(dataset: &dyn Data, token: &Token) -> HoldersDistribution {
     let (whole, kept) = unburned(dataset, token);
-    let Some(whole) = whole.filter(|_| !kept.is_empty()) else { return HoldersDistribution::default() };
+    let Some(whole) = whole.filter(|_| !kept.is_empty()) else {
+        return HoldersDistribution::default();
+    };
     let share = |n: usize| Some((kept.iter().take(n).sum::<f64>() / whole).clamp(0.0, 1.0));
-    HoldersDistribution { top_10_holders: share(10), top_50_holders: share(50) }
+    HoldersDistribution {
+        top_10_holders: share(10),
+        top_50_holders: share(50),
+    }
 }
 
 #[cfg(test)]
@@ -232,12 +308,21 @@ mod tests {
     use crate::market::Market;
     use store::sample;
 
-    const THRESHOLDS: Thresholds = Thresholds { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0 };
+    const THRESHOLDS: Thresholds = Thresholds {
+        whale_usd: 100_000.0,
+        medium_usd: 10_000.0,
+        whale_change_percent: 1.0,
+    };
 
     fn of(tables: &[(&str, &str)]) -> TokenDetail {
         let dataset = sample::dataset(tables);
         let market = Market::new(&dataset);
-        detail(&dataset, &dataset.tokens()[0], &market.tokens[0], THRESHOLDS)
+        detail(
+            &dataset,
+            &dataset.tokens()[0],
+            &market.tokens[0],
+            THRESHOLDS,
+        )
     }
 
     fn tokens(columns: &str, values: &str) -> String {
@@ -255,17 +340,43 @@ mod tests {
             0x1,0xa5,no-followers,,0.9
             0x1,0xa6,nothing-said,500,0";
         let detail = of(&[("tokens", &tokens("price", "1")), ("kols", kols)]);
-        let handles: Vec<_> = detail.top_kols.iter().filter_map(|kol| kol.handle.as_deref()).collect();
-        assert_eq!(handles, ["top", "tie-big", "tie-early", "tie-late", "nothing-said", "no-rate", "no-followers"]);
-        let many = (0..12).map(|i| format!("\n0x1,0xb{i:x},h{i},{i},1")).collect::<Vec<_>>().concat();
+        let handles: Vec<_> = detail
+            .top_kols
+            .iter()
+            .filter_map(|kol| kol.handle.as_deref())
+            .collect();
+        assert_eq!(
+            handles,
+            [
+                "top",
+                "tie-big",
+                "tie-early",
+                "tie-late",
+                "nothing-said",
+                "no-rate",
+                "no-followers"
+            ]
+        );
+        let many = (0..12)
+            .map(|i| format!("\n0x1,0xb{i:x},h{i},{i},1"))
+            .collect::<Vec<_>>()
+            .concat();
         let many = format!("token_address,kol_address,handle,followers,engagement_rate{many}");
         let detail = of(&[("tokens", &tokens("price", "1")), ("kols", &many)]);
-        assert_eq!(detail.top_kols.iter().map(|kol| kol.followers).collect::<Vec<_>>(), (2..12).rev().map(Some).collect::<Vec<_>>());
+        assert_eq!(
+            detail
+                .top_kols
+                .iter()
+                .map(|kol| kol.followers)
+                .collect::<Vec<_>>(),
+            (2..12).rev().map(Some).collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn posts_rank_by_smart_engagement_then_engagement_then_newest_then_id() {
-        let posts = "post_id,token_address,title,link,published_at,impressions,engagement,smart_engagement
+        let posts =
+            "post_id,token_address,title,link,published_at,impressions,engagement,smart_engagement
             none,0x1,,,2026-01-09,1,99,
             old,0x1,,,2026-01-01,2,5,7
             new-b,0x1,,,2026-01-02,,5,7
@@ -273,23 +384,59 @@ mod tests {
             most,0x1,,,2026-01-01,,6,7
             other,0x1,,,2026-01-01,,,3";
         let detail = of(&[("tokens", &tokens("price", "1")), ("posts", posts)]);
-        let ids: Vec<_> = detail.top_posts.iter().map(|post| post.post_id.as_str()).collect();
+        let ids: Vec<_> = detail
+            .top_posts
+            .iter()
+            .map(|post| post.post_id.as_str())
+            .collect();
         assert_eq!(ids, ["most", "new-a", "new-b", "old", "other"]);
         // Sums over all posts, nulls skipped.
-        assert_eq!((detail.impressions, detail.post_engagement, detail.smart_engagement), (Some(3), Some(120), Some(31)));
+        assert_eq!(
+            (
+                detail.impressions,
+                detail.post_engagement,
+                detail.smart_engagement
+            ),
+            (Some(3), Some(120), Some(31))
+        );
     }
 
     #[test]
     fn social_figures_are_given_or_summed_and_null_where_nothing_is_known() {
-        let posts = "post_id,token_address,title,link,published_at,impressions,engagement,smart_engagement
+        let posts =
+            "post_id,token_address,title,link,published_at,impressions,engagement,smart_engagement
             a,0x1,,,2026-01-01,9223372036854775807,,4
             b,0x1,,,2026-01-01,1,,";
-        let given = of(&[("tokens", &tokens("smart_engagement,smart_reach", "0,8")), ("posts", posts)]);
-        assert_eq!((given.impressions, given.post_engagement, given.smart_engagement), (Some(i64::MAX), None, Some(0)));
+        let given = of(&[
+            ("tokens", &tokens("smart_engagement,smart_reach", "0,8")),
+            ("posts", posts),
+        ]);
+        assert_eq!(
+            (
+                given.impressions,
+                given.post_engagement,
+                given.smart_engagement
+            ),
+            (Some(i64::MAX), None, Some(0))
+        );
         assert_eq!((given.smart_reach, given.smart_followers), (Some(8), None));
         let without = of(&[("tokens", &tokens("price", "1"))]);
-        assert_eq!((without.impressions, without.smart_engagement, without.smart_reach), (None, None, None));
-        assert_eq!((without.top_kols, without.top_posts, without.whale_accumulation_trend), (vec![], vec![], None));
+        assert_eq!(
+            (
+                without.impressions,
+                without.smart_engagement,
+                without.smart_reach
+            ),
+            (None, None, None)
+        );
+        assert_eq!(
+            (
+                without.top_kols,
+                without.top_posts,
+                without.whale_accumulation_trend
+            ),
+            (vec![], vec![], None)
+        );
     }
 
     #[test]
@@ -302,52 +449,104 @@ mod tests {
             0x1,0xa1,50000\n0x1,0xa2,49999.99\n0x1,0xa3,5000\n0x1,0xa4,4999.99\n0x1,0xa5,0.000001\n0x1,0xa6,0\n0x1,0xa7,\n0x1,0xff,1e9";
         let counts = |tables: &[(&str, &str)]| {
             let found = of(tables).smart_follower_distribution;
-            (found.whale_holders, found.medium_holders, found.small_holders)
+            (
+                found.whale_holders,
+                found.medium_holders,
+                found.small_holders,
+            )
         };
         let (priced, unpriced) = (tokens("price", "2"), tokens("price", ""));
-        assert_eq!(counts(&[("tokens", &priced), ("kols", kols), ("holders", holders)]), (Some(1), Some(2), Some(2)));
+        assert_eq!(
+            counts(&[("tokens", &priced), ("kols", kols), ("holders", holders)]),
+            (Some(1), Some(2), Some(2))
+        );
         for tables in [
-            &[("tokens", unpriced.as_str()), ("kols", kols), ("holders", holders)][..],
+            &[
+                ("tokens", unpriced.as_str()),
+                ("kols", kols),
+                ("holders", holders),
+            ][..],
             &[("tokens", &priced), ("holders", holders)],
             &[("tokens", &priced), ("kols", kols)],
         ] {
             assert_eq!(counts(tables), (None, None, None), "{tables:?}");
         }
         let strangers = "token_address,holder_address,balance\n0x1,0xff,5";
-        assert_eq!(counts(&[("tokens", &priced), ("kols", kols), ("holders", strangers)]), (Some(0), Some(0), Some(0)));
+        assert_eq!(
+            counts(&[("tokens", &priced), ("kols", kols), ("holders", strangers)]),
+            (Some(0), Some(0), Some(0))
+        );
     }
 
     #[test]
     fn shares_are_of_the_supply_that_is_not_burned() {
         let labels = "address,label\n0xdead,Burn\n0xe1,exchange";
-        let eleven = (1..=11).map(|i| format!("\n0x1,0xc{i:x},10")).collect::<Vec<_>>().concat();
+        let eleven = (1..=11)
+            .map(|i| format!("\n0x1,0xc{i:x},10"))
+            .collect::<Vec<_>>()
+            .concat();
         for (supply, rows, top_10, top_50) in [
             // 11 × 10 held and 90 burned, of 290: 200 remain.
-            ("290", format!("{eleven}\n0x1,0xdead,90"), Some(0.5), Some(0.55)),
+            (
+                "290",
+                format!("{eleven}\n0x1,0xdead,90"),
+                Some(0.5),
+                Some(0.55),
+            ),
             // Without a supply: relative to the unburned holdings.
-            ("", format!("{eleven}\n0x1,0xdead,90"), Some(100.0 / 110.0), Some(1.0)),
+            (
+                "",
+                format!("{eleven}\n0x1,0xdead,90"),
+                Some(100.0 / 110.0),
+                Some(1.0),
+            ),
             // As much burned as the supply: treated as without a supply.
-            ("90", format!("{eleven}\n0x1,0xdead,90"), Some(100.0 / 110.0), Some(1.0)),
+            (
+                "90",
+                format!("{eleven}\n0x1,0xdead,90"),
+                Some(100.0 / 110.0),
+                Some(1.0),
+            ),
             // Holdings exceed the supply: clamped.
             ("50", eleven.clone(), Some(1.0), Some(1.0)),
             // Other labels do not burn; zero, negative and unknown balances hold nothing.
-            ("40", "\n0x1,0xe1,10\n0x1,0xc1,0\n0x1,0xc2,-5\n0x1,0xc3,".to_owned(), Some(0.25), Some(0.25)),
+            (
+                "40",
+                "\n0x1,0xe1,10\n0x1,0xc1,0\n0x1,0xc2,-5\n0x1,0xc3,".to_owned(),
+                Some(0.25),
+                Some(0.25),
+            ),
             ("40", "\n0x1,0xdead,10".to_owned(), None, None),
             ("40", "\n0x1,0xc1,0".to_owned(), None, None),
         ] {
             let tokens = tokens("total_supply", supply);
             let holders = format!("token_address,holder_address,balance{rows}");
-            let found = of(&[("tokens", &tokens), ("holders", &holders), ("labels", labels)]).holders_distribution;
-            assert_eq!((found.top_10_holders, found.top_50_holders), (top_10, top_50), "supply {supply}, {rows}");
+            let found = of(&[
+                ("tokens", &tokens),
+                ("holders", &holders),
+                ("labels", labels),
+            ])
+            .holders_distribution;
+            assert_eq!(
+                (found.top_10_holders, found.top_50_holders),
+                (top_10, top_50),
+                "supply {supply}, {rows}"
+            );
         }
-        assert_eq!(of(&[("tokens", &tokens("total_supply", "5"))]).holders_distribution, HoldersDistribution::default());
+        assert_eq!(
+            of(&[("tokens", &tokens("total_supply", "5"))]).holders_distribution,
+            HoldersDistribution::default()
+        );
     }
 
     #[test]
     fn a_clamped_share_is_a_finding_of_the_holders() {
         let holders = "token_address,holder_address,balance\n0x1,0xc1,60";
         for (supply, findings) in [("50", 2), ("60", 0)] {
-            let dataset = sample::dataset(&[("tokens", &tokens("total_supply", supply)), ("holders", holders)]);
+            let dataset = sample::dataset(&[
+                ("tokens", &tokens("total_supply", supply)),
+                ("holders", holders),
+            ]);
             let table = dataset.table("holders").expect("a table of the schema");
             assert_eq!(table.findings.kept().len(), findings, "supply {supply}");
         }

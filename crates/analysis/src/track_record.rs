@@ -51,7 +51,11 @@ pub enum TradeOutcome {
 
 /// Replays the breakouts of the last candles, oldest first. `candles` must be valid; `go_on` is called with (done, total) and cancels by
 /// returning false. Breakouts whose candle already reached the target, or closed beyond the stop, leave no trade and are skipped.
-pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize, usize) -> bool) -> Option<Vec<Signal>> {
+pub fn replay(
+    candles: &Candles<'_>,
+    model: &Model,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Option<Vec<Signal>> {
     let count = candles.len();
     let first = count.saturating_sub(REPLAYED);
     let mut signals = Vec::new();
@@ -67,7 +71,11 @@ pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize,
                 target: breakout.target_price / close,
                 stop: breakout.stop_price / close,
             };
-            let reach = if setup.up { candles.high[at] } else { candles.low[at] };
+            let reach = if setup.up {
+                candles.high[at]
+            } else {
+                candles.low[at]
+            };
             if !setup.is_open(reach / close) {
                 continue;
             }
@@ -87,21 +95,39 @@ pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize,
 
 /// Track records of the names with signals, the most frequent first.
 pub fn records(signals: &[Signal]) -> Vec<PatternRecord> {
-    let mut records: Vec<PatternRecord> = PatternName::ALL.iter().filter_map(|name| record(*name, signals)).collect();
+    let mut records: Vec<PatternRecord> = PatternName::ALL
+        .iter()
+        .filter_map(|name| record(*name, signals))
+        .collect();
     records.sort_by_key(|record| std::cmp::Reverse(record.count));
     records
 }
 
 fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
     let of_name = || signals.iter().filter(|signal| signal.name == name);
-    let decided: Vec<(&Signal, TradeOutcome)> = of_name().filter_map(|signal| Some((signal, signal.outcome?))).collect();
+    let decided: Vec<(&Signal, TradeOutcome)> = of_name()
+        .filter_map(|signal| Some((signal, signal.outcome?)))
+        .collect();
     let open = of_name().count() - decided.len();
     if decided.is_empty() && open == 0 {
         return None;
     }
-    let fraction = |of: fn(&TradeOutcome) -> bool| share(decided.iter().filter(|(_, outcome)| of(outcome)).count() as f64, decided.len());
-    let mut days: Vec<f64> = decided.iter().filter_map(|(_, outcome)| outcome.days()).collect();
-    let mean = |of: fn(&Signal) -> f64| share(decided.iter().map(|(signal, _)| of(signal)).sum(), decided.len());
+    let fraction = |of: fn(&TradeOutcome) -> bool| {
+        share(
+            decided.iter().filter(|(_, outcome)| of(outcome)).count() as f64,
+            decided.len(),
+        )
+    };
+    let mut days: Vec<f64> = decided
+        .iter()
+        .filter_map(|(_, outcome)| outcome.days())
+        .collect();
+    let mean = |of: fn(&Signal) -> f64| {
+        share(
+            decided.iter().map(|(signal, _)| of(signal)).sum(),
+            decided.len(),
+        )
+    };
     Some(PatternRecord {
         name,
         count: decided.len() as u64,
@@ -128,7 +154,10 @@ pub struct Edge {
 pub fn edge(fraction: Option<f64>, baseline: Option<f64>, count: u64) -> Option<Edge> {
     let (fraction, baseline) = fraction.zip(baseline)?;
     let error = (baseline * (1.0 - baseline) / count as f64).sqrt();
-    (error > 0.0).then(|| Edge { points: 100.0 * (fraction - baseline), errors: (fraction - baseline) / error })
+    (error > 0.0).then(|| Edge {
+        points: 100.0 * (fraction - baseline),
+        errors: (fraction - baseline) / error,
+    })
 }
 
 /// Returns `None` for a count of 0.
@@ -156,7 +185,11 @@ struct TradeSetup {
 impl TradeSetup {
     /// Whether both are still ahead of an entry at 1, where the price has already been at `reach`.
     fn is_open(self, reach: f64) -> bool {
-        if self.up { self.stop < 1.0 && self.target > reach } else { self.target < reach && self.stop > 1.0 }
+        if self.up {
+            self.stop < 1.0 && self.target > reach
+        } else {
+            self.target < reach && self.stop > 1.0
+        }
     }
 
     /// Outcome of an entry at the close of candle `at`. Within a candle, high and low precede the close, so touching the target counts

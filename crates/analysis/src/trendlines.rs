@@ -126,7 +126,14 @@ model::words! {
 impl TrendlineAnswer {
     /// The response if there is nothing to draw: at most one valid candle, or a timeframe finer than the data.
     pub fn empty() -> Self {
-        Self { trendlines: Vec::new(), trend: Trend::Sideways, confidence: 0.0, as_of: None, why: None, significance: None }
+        Self {
+            trendlines: Vec::new(),
+            trend: Trend::Sideways,
+            confidence: 0.0,
+            as_of: None,
+            why: None,
+            significance: None,
+        }
     }
 
     /// The x at which support and resistance meet, if they do after the window's start: beyond it, either is no longer one.
@@ -147,22 +154,38 @@ pub fn measures(candles: &Candles, period: usize) -> Option<Measures> {
 /// Trendlines of the last `period` valid candles, or of all if there are fewer.
 pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineAnswer {
     let Some(window) = Window::last(candles, period) else {
-        let last = (0..candles.len()).rev().find(|&i| explain && candles.valid(i));
-        return TrendlineAnswer { as_of: last.map(|i| Time(candles.timestamp[i])), ..TrendlineAnswer::empty() };
+        let last = (0..candles.len())
+            .rev()
+            .find(|&i| explain && candles.valid(i));
+        return TrendlineAnswer {
+            as_of: last.map(|i| Time(candles.timestamp[i])),
+            ..TrendlineAnswer::empty()
+        };
     };
     let logs = window.logs();
     let significance = Significance::of(&window, &logs);
     let verdict = trend::judge(&window, &logs);
     // What holds a peg goes nowhere, however straight its last tenth of a percent is.
     let pegged = peg(candles, &[]).is_some();
-    let (trend, confidence) =
-        if pegged { (Trend::Sideways, trend::less_sure(1.0, window.len())) } else { (verdict.trend, verdict.confidence) };
-    let builder = AnswerBuilder { window: &window, candles, explain };
+    let (trend, confidence) = if pegged {
+        (Trend::Sideways, trend::less_sure(1.0, window.len()))
+    } else {
+        (verdict.trend, verdict.confidence)
+    };
+    let builder = AnswerBuilder {
+        window: &window,
+        candles,
+        explain,
+    };
     let mut lines = vec![builder.regression(significance.p)];
     if window.len() >= 3 {
         let measure = window.measure();
         lines.push(builder.boundary(LineType::Support, &PriceSide::support(&window), measure));
-        lines.push(builder.boundary(LineType::Resistance, &PriceSide::resistance(&window), measure));
+        lines.push(builder.boundary(
+            LineType::Resistance,
+            &PriceSide::resistance(&window),
+            measure,
+        ));
     }
     TrendlineAnswer {
         trendlines: lines,
@@ -184,7 +207,10 @@ struct AnswerBuilder<'a> {
 impl AnswerBuilder<'_> {
     /// Start of the candle in a slot of the window.
     fn time(&self, slot: usize) -> Time {
-        self.candles.timestamp.get(self.window.start + slot).map_or(Time(0), |&time| Time(time))
+        self.candles
+            .timestamp
+            .get(self.window.start + slot)
+            .map_or(Time(0), |&time| Time(time))
     }
 
     fn regression(&self, p: f64) -> Trendline {
@@ -204,23 +230,44 @@ impl AnswerBuilder<'_> {
         let found = lines::find(side, measure);
         let TouchedLine { line, touches } = &found;
         let points = touches.iter().map(|&(at, tip)| (self.window.x[at], tip));
-        let squares: f64 = points.clone().map(|(x, tip)| (tip - line.at(x)).powi(2)).sum();
+        let squares: f64 = points
+            .clone()
+            .map(|(x, tip)| (tip - line.at(x)).powi(2))
+            .sum();
         let rms = (squares / touches.len().max(1) as f64).sqrt();
         let strength = match touches.len() {
             TOUCHES_STRONG.. if rms <= measure.tolerance / 2.0 => Strength::Strong,
             TOUCHES_MODERATE.. => Strength::Moderate,
             _ => Strength::Weak,
         };
-        let line_up = Line { slope: line.slope * side.sign, intercept: line.intercept * side.sign };
+        let line_up = Line {
+            slope: line.slope * side.sign,
+            intercept: line.intercept * side.sign,
+        };
         self.line(kind, line_up, line.r2(points), strength, touches)
     }
 
-    fn line(&self, kind: LineType, line: Line, r2: f64, strength: Strength, touches: &[(usize, f64)]) -> Trendline {
+    fn line(
+        &self,
+        kind: LineType,
+        line: Line,
+        r2: f64,
+        strength: Strength,
+        touches: &[(usize, f64)],
+    ) -> Trendline {
         let window = self.window;
-        let tips = if kind == LineType::Support { self.candles.low } else { self.candles.high };
+        let tips = if kind == LineType::Support {
+            self.candles.low
+        } else {
+            self.candles.high
+        };
         let touch = |&(at, _): &(usize, f64)| {
             let index = window.x[at] as usize;
-            Touch { index, timestamp: self.time(index), price: tips[window.start + index] }
+            Touch {
+                index,
+                timestamp: self.time(index),
+                price: tips[window.start + index],
+            }
         };
         Trendline {
             slope: finite(window.unscaled(line.slope)),
@@ -230,7 +277,9 @@ impl AnswerBuilder<'_> {
             strength,
             start_time: self.explain.then(|| self.time(0)),
             end_time: self.explain.then(|| self.time(window.slots - 1)),
-            end_price: self.explain.then(|| finite(window.unscaled(line.intercept + line.slope * (window.slots - 1) as f64))),
+            end_price: self.explain.then(|| {
+                finite(window.unscaled(line.intercept + line.slope * (window.slots - 1) as f64))
+            }),
             touches: self.explain.then(|| touches.iter().map(touch).collect()),
         }
     }
@@ -264,7 +313,11 @@ mod tests {
 
     fn short(answer: &TrendlineAnswer) -> Short {
         (
-            answer.trendlines.iter().map(|line| (line.slope, line.intercept, line.r2, line.strength)).collect(),
+            answer
+                .trendlines
+                .iter()
+                .map(|line| (line.slope, line.intercept, line.r2, line.strength))
+                .collect(),
             answer.trend,
             answer.confidence,
         )
@@ -273,16 +326,38 @@ mod tests {
     #[test]
     fn the_edge_cases_answer_as_their_table_says() {
         const BAD: [f64; 4] = [f64::NAN, 1.0, 1.0, 1.0];
-        let sideways = |lines: Vec<(f64, f64, f64, Strength)>, confidence| (lines, Trend::Sideways, confidence);
+        let sideways = |lines: Vec<(f64, f64, f64, Strength)>, confidence| {
+            (lines, Trend::Sideways, confidence)
+        };
         let flat = (0.0, 0.3, 1.0, Strength::Weak);
         let cases: [(&str, Vec<[f64; 4]>, usize, Short); 11] = [
             ("no candle", vec![], 14, sideways(vec![], 0.0)),
             ("one candle", vec![level(5.0)], 14, sideways(vec![], 0.0)),
             ("no valid candle", vec![BAD; 5], 14, sideways(vec![], 0.0)),
-            ("one valid candle among bad ones", vec![BAD, level(1.0), BAD], 14, sideways(vec![], 0.0)),
-            ("a period of one", vec![level(5.0); 9], 1, sideways(vec![], 0.0)),
-            ("two candles", vec![level(5.0), level(7.0)], 14, sideways(vec![(2.0, 5.0, 1.0, Strength::Weak)], 0.0)),
-            ("two flat candles", vec![level(0.3); 2], 14, sideways(vec![flat], 0.0)),
+            (
+                "one valid candle among bad ones",
+                vec![BAD, level(1.0), BAD],
+                14,
+                sideways(vec![], 0.0),
+            ),
+            (
+                "a period of one",
+                vec![level(5.0); 9],
+                1,
+                sideways(vec![], 0.0),
+            ),
+            (
+                "two candles",
+                vec![level(5.0), level(7.0)],
+                14,
+                sideways(vec![(2.0, 5.0, 1.0, Strength::Weak)], 0.0),
+            ),
+            (
+                "two flat candles",
+                vec![level(0.3); 2],
+                14,
+                sideways(vec![flat], 0.0),
+            ),
             (
                 "two candles with a bad one between, which keeps its slot",
                 vec![level(5.0), BAD, level(7.0)],
@@ -295,12 +370,26 @@ mod tests {
                 2,
                 sideways(vec![(2.0, 5.0, 1.0, Strength::Weak)], 0.0),
             ),
-            ("flat", vec![level(0.3); 14], 14, sideways(vec![flat, flat, flat], 1.0)),
-            ("flat, three candles", vec![level(0.3); 3], 3, sideways(vec![flat, flat, flat], 1.0)),
+            (
+                "flat",
+                vec![level(0.3); 14],
+                14,
+                sideways(vec![flat, flat, flat], 1.0),
+            ),
+            (
+                "flat, three candles",
+                vec![level(0.3); 3],
+                3,
+                sideways(vec![flat, flat, flat], 1.0),
+            ),
         ];
         for (name, prices, period, expected) in cases {
             let candles = daily(&prices);
-            assert_eq!(short(&trendlines(&candles.as_candles(), period, false)), expected, "{name}");
+            assert_eq!(
+                short(&trendlines(&candles.as_candles(), period, false)),
+                expected,
+                "{name}"
+            );
         }
     }
 
@@ -309,10 +398,20 @@ mod tests {
         let rise: Vec<[f64; 4]> = (0..8).map(|i| level(100.0 * 1.01_f64.powi(i))).collect();
         let candles = daily(&rise);
         let answer = trendlines(&candles.as_candles(), 14, false);
-        assert_eq!((answer.trend, answer.trendlines[0].strength), (Trend::Uptrend, Strength::Strong));
-        assert!((0.8..0.85).contains(&answer.confidence), "eight candles are no certainty: {}", answer.confidence);
+        assert_eq!(
+            (answer.trend, answer.trendlines[0].strength),
+            (Trend::Uptrend, Strength::Strong)
+        );
+        assert!(
+            (0.8..0.85).contains(&answer.confidence),
+            "eight candles are no certainty: {}",
+            answer.confidence
+        );
         let fall: Vec<[f64; 4]> = rise.into_iter().rev().collect();
-        assert_eq!(trendlines(&daily(&fall).as_candles(), 14, false).trend, Trend::Downtrend);
+        assert_eq!(
+            trendlines(&daily(&fall).as_candles(), 14, false).trend,
+            Trend::Downtrend
+        );
     }
 
     #[test]
@@ -327,20 +426,45 @@ mod tests {
         let candles = daily(&prices);
         let answer = trendlines(&candles.as_candles(), 100, true);
         let support = &answer.trendlines[1];
-        assert_eq!((support.kind, support.strength), (LineType::Support, Strength::Strong));
-        assert!((support.slope - 0.1).abs() < 1e-9 && (support.intercept - 100.0).abs() < 1e-6, "{support:?}");
+        assert_eq!(
+            (support.kind, support.strength),
+            (LineType::Support, Strength::Strong)
+        );
+        assert!(
+            (support.slope - 0.1).abs() < 1e-9 && (support.intercept - 100.0).abs() < 1e-6,
+            "{support:?}"
+        );
         let touches = support.touches.as_ref().expect("explained");
-        assert_eq!(touches.iter().map(|touch| touch.index).collect::<Vec<_>>(), [10, 30, 50, 70]);
-        assert_eq!((touches[0].timestamp, touches[0].price), (Time(10 * DAY_MS), prices[10][2]));
-        assert_eq!((support.start_time, support.end_time), (Some(Time(0)), Some(Time(80 * DAY_MS))));
+        assert_eq!(
+            touches.iter().map(|touch| touch.index).collect::<Vec<_>>(),
+            [10, 30, 50, 70]
+        );
+        assert_eq!(
+            (touches[0].timestamp, touches[0].price),
+            (Time(10 * DAY_MS), prices[10][2])
+        );
+        assert_eq!(
+            (support.start_time, support.end_time),
+            (Some(Time(0)), Some(Time(80 * DAY_MS)))
+        );
     }
 
     #[test]
     fn a_window_reaches_to_the_last_candle_even_a_bad_one() {
-        let candles = daily(&[level(9.0), level(1.0), [f64::NAN; 4], level(2.0), level(3.0), [0.0; 4]]);
+        let candles = daily(&[
+            level(9.0),
+            level(1.0),
+            [f64::NAN; 4],
+            level(2.0),
+            level(3.0),
+            [0.0; 4],
+        ]);
         let answer = trendlines(&candles.as_candles(), 3, true);
         let line = &answer.trendlines[0];
-        assert_eq!((line.start_time, line.end_time), (Some(Time(DAY_MS)), Some(Time(5 * DAY_MS))));
+        assert_eq!(
+            (line.start_time, line.end_time),
+            (Some(Time(DAY_MS)), Some(Time(5 * DAY_MS)))
+        );
     }
 
     #[test]
@@ -357,12 +481,27 @@ mod tests {
             touches: None,
         };
         let cross = |support: (f64, f64), resistance: (f64, f64)| {
-            let lines = vec![line(LineType::Support, support.0, support.1), line(LineType::Resistance, resistance.0, resistance.1)];
-            TrendlineAnswer { trendlines: lines, ..TrendlineAnswer::empty() }.crossing()
+            let lines = vec![
+                line(LineType::Support, support.0, support.1),
+                line(LineType::Resistance, resistance.0, resistance.1),
+            ];
+            TrendlineAnswer {
+                trendlines: lines,
+                ..TrendlineAnswer::empty()
+            }
+            .crossing()
         };
         assert_eq!(cross((1.0, 0.5), (4.0, -0.5)), Some(3.0));
-        for (support, resistance) in [((1.0, 0.5), (4.0, 0.5)), ((1.0, -0.5), (4.0, 0.5)), ((1.0, 0.0), (1.0, 0.0))] {
-            assert_eq!(cross(support, resistance), None, "{support:?} {resistance:?}");
+        for (support, resistance) in [
+            ((1.0, 0.5), (4.0, 0.5)),
+            ((1.0, -0.5), (4.0, 0.5)),
+            ((1.0, 0.0), (1.0, 0.0)),
+        ] {
+            assert_eq!(
+                cross(support, resistance),
+                None,
+                "{support:?} {resistance:?}"
+            );
         }
         assert_eq!(TrendlineAnswer::empty().crossing(), None);
     }
@@ -371,10 +510,32 @@ mod tests {
     fn members_of_the_explanation_are_written_only_when_asked_for() {
         let candles = daily(&[level(1.0), level(2.0), level(3.0)]);
         let keys = |explain: bool| {
-            let answer = serde_json::to_value(trendlines(&candles.as_candles(), 3, explain)).expect("plain data");
-            answer["trendlines"][1].as_object().expect("an object").keys().cloned().collect::<Vec<_>>()
+            let answer = serde_json::to_value(trendlines(&candles.as_candles(), 3, explain))
+                .expect("plain data");
+            answer["trendlines"][1]
+                .as_object()
+                .expect("an object")
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
         };
-        assert_eq!(keys(false), ["slope", "intercept", "r2", "type", "strength"]);
-        assert_eq!(keys(true), ["slope", "intercept", "r2", "type", "strength", "startTime", "endTime", "endPrice", "touches"]);
+        assert_eq!(
+            keys(false),
+            ["slope", "intercept", "r2", "type", "strength"]
+        );
+        assert_eq!(
+            keys(true),
+            [
+                "slope",
+                "intercept",
+                "r2",
+                "type",
+                "strength",
+                "startTime",
+                "endTime",
+                "endPrice",
+                "touches"
+            ]
+        );
     }
 }

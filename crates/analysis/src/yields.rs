@@ -88,7 +88,12 @@ impl Plan<'_> {
 const ROUNDING: f64 = 1e-12;
 
 /// Computes the best plan. `keep_on` is called with (done, total) from time to time and cancels by returning false.
-pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: PlanPreferences, keep_on: &mut dyn FnMut(u64, u64) -> bool) -> Plan<'p> {
+pub fn plan<'p>(
+    pools: &'p Pools,
+    holdings: &[WalletToken],
+    wish: PlanPreferences,
+    keep_on: &mut dyn FnMut(u64, u64) -> bool,
+) -> Plan<'p> {
     let case = Case::new(pools, holdings, wish);
     let mut effort = WorkBudget::new(STEPS_MAX, case.unit.max(f64::MIN_POSITIVE), keep_on);
     let optimum = joint::optimum(&case.problem, &mut effort);
@@ -109,11 +114,25 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: PlanPreference
         let candidate = &case.candidates[origin as usize];
         let value = holdings[candidate.holding].value(position.amount);
         let apy = 100.0 * candidate.pool.curve.rate(value);
-        plan.placements.push(Placement { pool: candidate.pool, holding: candidate.holding, amount: position.amount, value, apy });
+        plan.placements.push(Placement {
+            pool: candidate.pool,
+            holding: candidate.holding,
+            amount: position.amount,
+            value,
+            apy,
+        });
     }
-    plan.placements.sort_by(|a, b| b.value.total_cmp(&a.value).then_with(|| a.pool.id.cmp(&b.pool.id)));
+    plan.placements.sort_by(|a, b| {
+        b.value
+            .total_cmp(&a.value)
+            .then_with(|| a.pool.id.cmp(&b.pool.id))
+    });
     for placement in &plan.placements {
-        plan.totals.add(placement.pool, placement.value, placement.value * placement.apy / 100.0);
+        plan.totals.add(
+            placement.pool,
+            placement.value,
+            placement.value * placement.apy / 100.0,
+        );
     }
     plan.upper_bound = (optimum.bound * case.unit * (1.0 + ROUNDING)).max(plan.totals.net());
     plan.idle = idle(&case, holdings, &plan.placements);
@@ -121,15 +140,28 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: PlanPreference
 }
 
 /// The unallocated part of each holding, with the reason.
-fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>]) -> Vec<IdleHolding> {
+fn idle(
+    case: &Case<'_>,
+    holdings: &[WalletToken],
+    placements: &[Placement<'_>],
+) -> Vec<IdleHolding> {
     let mut idle = Vec::new();
     for (at, holding) in holdings.iter().enumerate() {
-        let placed = amounts::sum(placements.iter().filter(|placement| placement.holding == at).map(|placement| placement.amount));
+        let placed = amounts::sum(
+            placements
+                .iter()
+                .filter(|placement| placement.holding == at)
+                .map(|placement| placement.amount),
+        );
         let amount = holding.amount.saturating_sub(placed);
         if amount.is_zero() && holding.held.is_none() {
             continue;
         }
-        let mut candidates = case.candidates.iter().filter(|candidate| candidate.holding == at).peekable();
+        let mut candidates = case
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.holding == at)
+            .peekable();
         let reason = if let Some(held) = holding.held {
             held
         } else if candidates.peek().is_none() {
@@ -139,7 +171,11 @@ fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>])
         } else {
             UnplacedReason::Limits
         };
-        idle.push(IdleHolding { holding: at, amount, reason });
+        idle.push(IdleHolding {
+            holding: at,
+            amount,
+            reason,
+        });
     }
     idle
 }

@@ -44,7 +44,10 @@ const NDJSON: &str = "application/x-ndjson";
 /// `format` of GET /security.
 pub(super) const FORMAT: Parameter = parameter(
     "format",
-    ParameterKind::Word { words: &["json", "ndjson"], default: None },
+    ParameterKind::Word {
+        words: &["json", "ndjson"],
+        default: None,
+    },
     "`ndjson`: one line per token as it finishes. Default: the `Accept` header, then json.",
 );
 
@@ -58,9 +61,15 @@ const CLIENT_CHECK: Duration = Duration::from_millis(100);
 
 /// GET /tokens: the token list, or the details of the tokens in `addresses`.
 pub(super) fn tokens(call: &Call<'_>) -> Answered {
-    let named = |pair: &str| decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == INSTEAD.name);
+    let named = |pair: &str| {
+        decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == INSTEAD.name)
+    };
     if call.query.split('&').any(named) {
-        let arguments = Call { parameters: SEARCH_PARAMETERS, ..*call }.arguments()?;
+        let arguments = Call {
+            parameters: SEARCH_PARAMETERS,
+            ..*call
+        }
+        .arguments()?;
         if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
             return Err(Problem::new(
                 Code::InvalidParameter,
@@ -68,14 +77,31 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
             ));
         }
         // Refused instead of ignored: an ignored filter would make the answer look filtered.
-        let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);
-        if let Some(other) = SEARCH_PARAMETERS.iter().find(|other| of_the_list(other.name) && arguments.is_chosen(other.name)) {
-            let detail = format!("`{}` applies to the list, not to `addresses`; remove one of them.", other.name);
+        let of_the_list = |name: &str| {
+            name != FORMAT.name
+                && TokenBatchQuestion::PARAMETERS
+                    .iter()
+                    .all(|own| own.name != name)
+        };
+        if let Some(other) = SEARCH_PARAMETERS
+            .iter()
+            .find(|other| of_the_list(other.name) && arguments.is_chosen(other.name))
+        {
+            let detail = format!(
+                "`{}` applies to the list, not to `addresses`; remove one of them.",
+                other.name
+            );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
-        ask::<TokenBatchQuestion>(&Call { parameters: TokenBatchQuestion::PARAMETERS, ..*call })
+        ask::<TokenBatchQuestion>(&Call {
+            parameters: TokenBatchQuestion::PARAMETERS,
+            ..*call
+        })
     } else {
-        list::<SearchQuestion>(&Call { parameters: SEARCH_PARAMETERS, ..*call })
+        list::<SearchQuestion>(&Call {
+            parameters: SEARCH_PARAMETERS,
+            ..*call
+        })
     }
 }
 
@@ -93,12 +119,16 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
         Body::Whole(Bytes::new())
     } else {
         let deck = Arc::clone(&api.deck);
-        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| {
-            ask_each(&deck, &snapshot, &question, sender)
-        })?)
+        Body::Rows(rows::spawn_writer(
+            rows::write_timeout(call),
+            rows::permit(api)?,
+            move |sender| ask_each(&deck, &snapshot, &question, sender),
+        )?)
     };
     let mut reply = Response::new(body);
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
     reply::vary(&mut reply);
     Ok(HandlerStep::Now(reply))
 }
@@ -131,7 +161,14 @@ fn ask_each(
             let wake = move || answered.send(contract_address).unwrap_or_default();
             asked.insert(
                 contract_address,
-                deck.ask_of(Arc::clone(snapshot), SecurityQuestion { contract_address, explain: question.explain }, wake),
+                deck.ask_of(
+                    Arc::clone(snapshot),
+                    SecurityQuestion {
+                        contract_address,
+                        explain: question.explain,
+                    },
+                    wake,
+                ),
             );
         }
         if asked.is_empty() {
@@ -144,16 +181,26 @@ fn ask_each(
             }
             continue;
         };
-        let Some(outcome) = asked.remove(&address).and_then(|mut pending| pending.poll_now()) else { continue };
+        let Some(outcome) = asked
+            .remove(&address)
+            .and_then(|mut pending| pending.poll_now())
+        else {
+            continue;
+        };
         let line = line(address, outcome).ok_or(ExportError::Stopped)?;
         for _ in 0..times.get(&address).copied().unwrap_or(1) {
-            sender.data(line.clone()).map_err(|_| ExportError::Stopped)?;
+            sender
+                .data(line.clone())
+                .map_err(|_| ExportError::Stopped)?;
         }
     }
 }
 
 /// Returns a token's NDJSON line; `None` if the query was canceled.
-fn line(token_address: Address, outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Query>::Answer>>>) -> Option<Bytes> {
+fn line(
+    token_address: Address,
+    outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Query>::Answer>>>,
+) -> Option<Bytes> {
     /// Same JSON shape as `TokenSecurity`.
     #[derive(Serialize)]
     struct Line<'a, A> {
@@ -163,7 +210,10 @@ fn line(token_address: Address, outcome: Result<Arc<CachedAnswer<<SecurityQuesti
     }
     let part = BatchPart::of(token_address, outcome).ok()?;
     let mut text = match &part {
-        BatchPart::Answer(cached) => serde_json::to_vec(&Line { token_address, inference: &cached.answer }),
+        BatchPart::Answer(cached) => serde_json::to_vec(&Line {
+            token_address,
+            inference: &cached.answer,
+        }),
         BatchPart::Refused(refused) => serde_json::to_vec(refused),
     }
     .ok()?;

@@ -37,20 +37,43 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// A call without conditional headers and HEAD: one with a body, or one without a server.
-    pub(super) fn unconditional(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Self {
-        let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
-        Self { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), snapshot: None, headers: None, head: false }
+    pub(super) fn unconditional(
+        api: &'a Arc<Api>,
+        path: &'a [(&'a str, &'a str)],
+        uri: &'a Uri,
+        parameters: &'static [Parameter],
+    ) -> Self {
+        let (query, target) = (
+            uri.query().unwrap_or_default(),
+            uri.path_and_query().map_or("", |target| target.as_str()),
+        );
+        Self {
+            api,
+            parameters,
+            path,
+            query,
+            target,
+            if_none_match: IfNoneMatch::default(),
+            snapshot: None,
+            headers: None,
+            head: false,
+        }
     }
 
     /// Parses path and query, checked against the endpoint's parameters.
     pub(super) fn arguments(&self) -> Result<Arguments<'a>> {
-        let names: &dyn TokenNames = self.snapshot.map_or(&*self.api.deck, |snapshot| &**snapshot);
+        let names: &dyn TokenNames = self
+            .snapshot
+            .map_or(&*self.api.deck, |snapshot| &**snapshot);
         Ok(Arguments::new(self.parameters, self.path, self.query)?.with_names(names))
     }
 
     /// The data that the answer is of. Errors: nothing is loaded.
     pub(super) fn snapshot(&self) -> Result<Arc<Snapshot>> {
-        self.snapshot.map_or_else(|| self.api.deck.snapshot(), |snapshot| Ok(Arc::clone(snapshot)))
+        self.snapshot.map_or_else(
+            || self.api.deck.snapshot(),
+            |snapshot| Ok(Arc::clone(snapshot)),
+        )
     }
 
     /// As `snapshot`. Errors: a table that this kind of question needs is still loading, too.

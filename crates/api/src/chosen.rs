@@ -46,24 +46,51 @@ pub(super) struct Chosen {
 
 /// The data of the request. Errors: it is unavailable, or the endpoint does not have the requested format.
 pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Result<Chosen> {
-    let newest = || if endpoint.as_of { api.deck.snapshot().ok() } else { None };
+    let newest = || {
+        if endpoint.as_of {
+            api.deck.snapshot().ok()
+        } else {
+            None
+        }
+    };
     // A name may be encoded.
-    let looked_at = |query: &&str| query.contains('%') || LOOKED_AT.iter().any(|name| query.contains(name));
-    let Some(query) = query.filter(looked_at) else { return Ok(Chosen { snapshot: newest(), as_of: None }) };
+    let looked_at =
+        |query: &&str| query.contains('%') || LOOKED_AT.iter().any(|name| query.contains(name));
+    let Some(query) = query.filter(looked_at) else {
+        return Ok(Chosen {
+            snapshot: newest(),
+            as_of: None,
+        });
+    };
     let arguments = Arguments::new(endpoint.parameters, &[], query)?;
     if let Some(word) = arguments.foreign(&FORMAT).filter(|word| *word != "json") {
-        let detail = format!("`{}` is `{}`, but {} {} returns only json.", FORMAT.name, clip(word), endpoint.verb.method(), endpoint.path);
+        let detail = format!(
+            "`{}` is `{}`, but {} {} returns only json.",
+            FORMAT.name,
+            clip(word),
+            endpoint.verb.method(),
+            endpoint.path
+        );
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     let (as_of, generation) = (arguments.as_of()?, arguments.generation()?);
     for (name, given) in [(AS_OF, as_of.is_some()), (GENERATION, generation.is_some())] {
         if given && !endpoint.as_of {
-            let detail = format!("`{name}` is not available here: {} {} always uses current data.", endpoint.verb.method(), endpoint.path);
+            let detail = format!(
+                "`{name}` is not available here: {} {} always uses current data.",
+                endpoint.verb.method(),
+                endpoint.path
+            );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
     }
     let of_cursor = || {
-        let cursor = arguments.text(CURSOR.name).ok().flatten().filter(|_| endpoint.parameters.iter().any(|own| own.name == CURSOR.name));
+        let cursor = arguments.text(CURSOR.name).ok().flatten().filter(|_| {
+            endpoint
+                .parameters
+                .iter()
+                .any(|own| own.name == CURSOR.name)
+        });
         // Where it is not kept, the question refuses the cursor, unless its data are still the same.
         api.deck.generation(generation_of(&cursor?)?).ok()
     };
@@ -84,7 +111,11 @@ pub(super) struct ReadRequest {
 }
 
 /// Answers the request from the data it chooses, and says which they are.
-pub(super) async fn answer(api: Arc<Api>, request: ReadRequest, chosen: Chosen) -> (Reply, Option<Arc<Snapshot>>) {
+pub(super) async fn answer(
+    api: Arc<Api>,
+    request: ReadRequest,
+    chosen: Chosen,
+) -> (Reply, Option<Arc<Snapshot>>) {
     let snapshot = match cut(&api, chosen).await {
         Ok(snapshot) => snapshot,
         Err(refusal) => return (reply::problem(&refusal, request.uri.path()), None),
@@ -99,22 +130,37 @@ pub(super) async fn answer(api: Arc<Api>, request: ReadRequest, chosen: Chosen) 
 
 /// The chosen data, cut at the time.
 async fn cut(api: &Arc<Api>, chosen: Chosen) -> Result<Option<Arc<Snapshot>>> {
-    let (Some(snapshot), Some(time)) = (&chosen.snapshot, chosen.as_of) else { return Ok(chosen.snapshot) };
+    let (Some(snapshot), Some(time)) = (&chosen.snapshot, chosen.as_of) else {
+        return Ok(chosen.snapshot);
+    };
     let deck = if let Some(deck) = api.deck.kept_as_of(snapshot, time) {
         deck
     } else {
         let snapshot = Arc::clone(snapshot);
-        api.deck.work(move |deck, _| deck.as_of_in(&snapshot, time)).await?
+        api.deck
+            .work(move |deck, _| deck.as_of_in(&snapshot, time))
+            .await?
     };
     deck.snapshot().map(Some)
 }
 
-fn step(api: &Arc<Api>, request: &ReadRequest, snapshot: Option<&Arc<Snapshot>>) -> Result<HandlerStep> {
-    let route = api.router.find(&request.method, request.uri.path()).map_err(|refusal| refusal.problem)?;
+fn step(
+    api: &Arc<Api>,
+    request: &ReadRequest,
+    snapshot: Option<&Arc<Snapshot>>,
+) -> Result<HandlerStep> {
+    let route = api
+        .router
+        .find(&request.method, request.uri.path())
+        .map_err(|refusal| refusal.problem)?;
     let values: Vec<(&str, &str)> = route.arguments.iter().collect();
     let call = Call {
         headers: request.headers.as_ref(),
-        if_none_match: request.headers.as_ref().map(IfNoneMatch::of).unwrap_or_default(),
+        if_none_match: request
+            .headers
+            .as_ref()
+            .map(IfNoneMatch::of)
+            .unwrap_or_default(),
         head: request.method == Method::HEAD,
         snapshot,
         ..Call::unconditional(api, &values, &request.uri, route.endpoint.parameters)
@@ -127,7 +173,9 @@ fn step(api: &Arc<Api>, request: &ReadRequest, snapshot: Option<&Arc<Snapshot>>)
 
 /// The reply with what it is from, in its headers.
 pub(super) fn told(mut reply: Reply, snapshot: Option<&Snapshot>) -> Reply {
-    let Some(snapshot) = snapshot else { return reply };
+    let Some(snapshot) = snapshot else {
+        return reply;
+    };
     let headers = reply.headers_mut();
     headers.insert(X_DATA_GENERATION, HeaderValue::from(snapshot.reading));
     if let Some(as_of) = &snapshot.dataset.as_of {

@@ -66,7 +66,11 @@ impl Coding {
     /// Returns the tag without its coding suffix and closing quote; `None` if it has no coding suffix.
     pub(super) fn without_coding(tag: &[u8]) -> Option<&[u8]> {
         let inside = tag.strip_suffix(b"\"")?;
-        Self::ALL.into_iter().find_map(|coding| inside.strip_suffix(coding.token().as_bytes())?.strip_suffix(b"-"))
+        Self::ALL.into_iter().find_map(|coding| {
+            inside
+                .strip_suffix(coding.token().as_bytes())?
+                .strip_suffix(b"-")
+        })
     }
 
     fn encode(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
@@ -88,11 +92,15 @@ impl Coding {
     }
 
     /// Returns a writer that compresses into `out` at the fastest level; dropping it writes the coding's trailer.
-    pub(super) fn encoder(coding: Option<Self>, out: impl Write + Send + 'static) -> Result<Box<dyn Write + Send>, ExportError> {
+    pub(super) fn encoder(
+        coding: Option<Self>,
+        out: impl Write + Send + 'static,
+    ) -> Result<Box<dyn Write + Send>, ExportError> {
         Ok(match coding {
             None => Box::new(out),
             Some(Self::Zstd) => {
-                let coded = zstd::Encoder::new(out, 1).map_err(|error| ExportError::Failed(error.to_string()))?;
+                let coded = zstd::Encoder::new(out, 1)
+                    .map_err(|error| ExportError::Failed(error.to_string()))?;
                 Box::new(coded.auto_finish())
             }
             Some(Self::Brotli) => Box::new(brotli::CompressorWriter::new(out, 32 << 10, 2, 20)),
@@ -115,18 +123,41 @@ impl AcceptedCodings {
         if !headers.contains_key(ACCEPT_ENCODING) {
             return None;
         }
-        let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-        let said: Vec<(&str, u16)> = lists.flat_map(|list| list.split(',')).map(weighed).collect();
-        let named = |token: &str| said.iter().find(|(name, _)| name.eq_ignore_ascii_case(token)).map(|(_, weight)| *weight);
+        let lists = headers
+            .get_all(ACCEPT_ENCODING)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let said: Vec<(&str, u16)> = lists
+            .flat_map(|list| list.split(','))
+            .map(weighed)
+            .collect();
+        let named = |token: &str| {
+            said.iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(token))
+                .map(|(_, weight)| *weight)
+        };
         let any = named("*");
         let identity = named("identity").or(any.filter(|weight| *weight == 0));
         let accepted = Coding::ALL.into_iter().filter_map(|coding| {
-            let weight = named(coding.token()).or(if coding == Coding::Gzip { named("x-gzip") } else { None }).or(any)?;
-            Some((weight, coding)).filter(|(weight, _)| *weight > 0 && *weight >= identity.unwrap_or(0))
+            let weight = named(coding.token())
+                .or(if coding == Coding::Gzip {
+                    named("x-gzip")
+                } else {
+                    None
+                })
+                .or(any)?;
+            Some((weight, coding))
+                .filter(|(weight, _)| *weight > 0 && *weight >= identity.unwrap_or(0))
         });
         // `max_by_key` returns the last of equal maxima.
-        let best = accepted.rev().max_by_key(|(weight, _)| *weight).map(|(_, coding)| coding);
-        Some(Self { best, identity_refused: identity == Some(0) })
+        let best = accepted
+            .rev()
+            .max_by_key(|(weight, _)| *weight)
+            .map(|(_, coding)| coding);
+        Some(Self {
+            best,
+            identity_refused: identity == Some(0),
+        })
     }
 }
 
@@ -151,31 +182,49 @@ impl Default for CodedMemo {
 
 /// Compresses the reply in the coding the request prefers, if any.
 pub(super) fn apply(api: &Arc<Api>, headers: &HeaderMap, step: HandlerStep) -> HandlerStep {
-    let Some(accepted) = AcceptedCodings::of(headers) else { return step };
-    let Some(coding) = accepted.best else { return step };
-    let min = if accepted.identity_refused { 0 } else { BYTES_MIN };
+    let Some(accepted) = AcceptedCodings::of(headers) else {
+        return step;
+    };
+    let Some(coding) = accepted.best else {
+        return step;
+    };
+    let min = if accepted.identity_refused {
+        0
+    } else {
+        BYTES_MIN
+    };
     match step {
         HandlerStep::Now(reply) => coded(api, coding, min, reply),
         HandlerStep::Later(reply) => {
             let api = Arc::clone(api);
-            HandlerStep::later(async move { coded(&api, coding, min, reply.await?).resolve().await })
+            HandlerStep::later(
+                async move { coded(&api, coding, min, reply.await?).resolve().await },
+            )
         }
     }
 }
 
 fn coded(api: &Arc<Api>, coding: Coding, min: usize, reply: Reply) -> HandlerStep {
-    let Body::Whole(bytes) = reply.body() else { return HandlerStep::Now(reply) };
+    let Body::Whole(bytes) = reply.body() else {
+        return HandlerStep::Now(reply);
+    };
     if bytes.len() <= min || !is_text(&reply) {
         return HandlerStep::Now(reply);
     }
     let bytes = bytes.clone();
-    let tag = reply.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(|etag| Coding::tag(Some(coding), etag));
+    let tag = reply
+        .headers()
+        .get(ETAG)
+        .and_then(|etag| etag.to_str().ok())
+        .map(|etag| Coding::tag(Some(coding), etag));
     if let Some(known) = tag.as_deref().and_then(|tag| api.coded.0.get(tag)) {
         return HandlerStep::Now(with(reply, coding, tag.as_deref(), known));
     }
     let (api, at_once) = (Arc::clone(api), bytes.len() <= BYTES_AT_ONCE);
     let work = move || {
-        let Ok(coded) = coding.encode(&bytes) else { return reply };
+        let Ok(coded) = coding.encode(&bytes) else {
+            return reply;
+        };
         let coded = Bytes::from(coded);
         if let Some(tag) = &tag {
             api.coded.0.insert(tag.as_str().into(), coded.clone());
@@ -187,19 +236,31 @@ fn coded(api: &Arc<Api>, coding: Coding, min: usize, reply: Reply) -> HandlerSte
     }
     HandlerStep::later(async move {
         let worked = tokio::task::spawn_blocking(work).await;
-        worked.map_err(|_| Problem::new(Code::Defect, "Internal error while compressing the response."))
+        worked.map_err(|_| {
+            Problem::new(
+                Code::Defect,
+                "Internal error while compressing the response.",
+            )
+        })
     })
 }
 
 fn is_text(reply: &Reply) -> bool {
-    let kind = reply.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
-    kind.starts_with(b"application/json") || kind.starts_with(b"application/problem+json") || kind.starts_with(b"text/")
+    let kind = reply
+        .headers()
+        .get(CONTENT_TYPE)
+        .map_or(&b""[..], HeaderValue::as_bytes);
+    kind.starts_with(b"application/json")
+        || kind.starts_with(b"application/problem+json")
+        || kind.starts_with(b"text/")
 }
 
 /// Returns the reply with its body replaced by the compressed one.
 fn with(mut reply: Reply, coding: Coding, tag: Option<&str>, coded: Bytes) -> Reply {
     *reply.body_mut() = Body::Whole(coded);
-    reply.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
+    reply
+        .headers_mut()
+        .insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
     match tag {
         Some(tag) => reply::tag(&mut reply, tag),
         None => reply::vary(&mut reply),
@@ -234,7 +295,14 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, said.parse().expect("a header value"));
-            assert_eq!(AcceptedCodings::of(&headers), Some(AcceptedCodings { best, identity_refused }), "{said}");
+            assert_eq!(
+                AcceptedCodings::of(&headers),
+                Some(AcceptedCodings {
+                    best,
+                    identity_refused
+                }),
+                "{said}"
+            );
         }
         assert_eq!(AcceptedCodings::of(&HeaderMap::new()), None);
     }
@@ -243,9 +311,16 @@ mod tests {
     fn a_tag_has_its_coding_as_a_suffix() {
         for coding in Coding::ALL {
             let tag = Coding::tag(Some(coding), "\"0a1b\"");
-            assert_eq!(Coding::without_coding(tag.as_bytes()), Some(&b"\"0a1b"[..]), "{tag}");
+            assert_eq!(
+                Coding::without_coding(tag.as_bytes()),
+                Some(&b"\"0a1b"[..]),
+                "{tag}"
+            );
         }
         assert_eq!(Coding::tag(None, "\"0a\""), "\"0a\"");
-        assert!(Coding::without_coding(b"\"0a\"").is_none() && Coding::without_coding(b"-gzip").is_none());
+        assert!(
+            Coding::without_coding(b"\"0a\"").is_none()
+                && Coding::without_coding(b"-gzip").is_none()
+        );
     }
 }

@@ -64,7 +64,10 @@ impl ConnectionState {
     }
 
     pub(super) fn enter(&self, phase: Phase, now: Instant) {
-        self.since.store(now.saturating_duration_since(self.opened).as_millis() as u64, Ordering::Relaxed);
+        self.since.store(
+            now.saturating_duration_since(self.opened).as_millis() as u64,
+            Ordering::Relaxed,
+        );
         self.phase.store(phase as u8, Ordering::Relaxed);
         self.dismissed.store(false, Ordering::Relaxed);
     }
@@ -87,7 +90,8 @@ impl ConnectionState {
 
     /// Whether the connection must close: dismissed, and still waiting for its client.
     pub(super) fn is_dismissed(&self) -> bool {
-        self.dismissed.load(Ordering::Relaxed) && (self.is(Phase::IdleHolding) || self.is(Phase::Head))
+        self.dismissed.load(Ordering::Relaxed)
+            && (self.is(Phase::IdleHolding) || self.is(Phase::Head))
     }
 
     /// Completes on each dismissal, so that the connection is polled.
@@ -119,8 +123,21 @@ pub(super) struct WatchedStream {
 }
 
 impl WatchedStream {
-    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>, header_time: Duration, idle_time: Duration) -> Self {
-        Self { stream, state, header_time, idle_time, stalled: None, refusal: None, alarm: None }
+    pub(super) fn new(
+        stream: TcpStream,
+        state: Arc<ConnectionState>,
+        header_time: Duration,
+        idle_time: Duration,
+    ) -> Self {
+        Self {
+            stream,
+            state,
+            header_time,
+            idle_time,
+            stalled: None,
+            refusal: None,
+            alarm: None,
+        }
     }
 
     /// Deadline for the client's next bytes; `None` while none are due.
@@ -140,7 +157,9 @@ impl WatchedStream {
             if Instant::now() >= deadline {
                 return true;
             }
-            let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            let alarm = self
+                .alarm
+                .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
             if alarm.deadline() > deadline {
                 alarm.as_mut().reset(deadline);
             }
@@ -152,14 +171,23 @@ impl WatchedStream {
     }
 
     /// Writes bytes of hyper's, of `count` in all: those of a bare refusal of the head are replaced, in one go.
-    fn write_refusal(&mut self, context: &mut Context<'_>, bytes: &[u8], count: usize) -> Option<Poll<io::Result<usize>>> {
+    fn write_refusal(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+        count: usize,
+    ) -> Option<Poll<io::Result<usize>>> {
         // Between answers nothing but a refusal is written.
-        if self.refusal.is_none() && (self.state.is(Phase::Head) || self.state.is(Phase::IdleHolding)) {
+        if self.refusal.is_none()
+            && (self.state.is(Phase::Head) || self.state.is(Phase::IdleHolding))
+        {
             self.refusal = unread::response(bytes);
         }
         while let Some(left) = self.refusal.as_mut().filter(|left| !left.is_empty()) {
             match Pin::new(&mut self.stream).poll_write(context, left) {
-                Poll::Ready(Ok(0)) => return Some(Poll::Ready(Err(io::ErrorKind::WriteZero.into()))),
+                Poll::Ready(Ok(0)) => {
+                    return Some(Poll::Ready(Err(io::ErrorKind::WriteZero.into())));
+                }
                 Poll::Ready(Ok(written)) => left.advance(written),
                 other => return Some(other),
             }
@@ -168,18 +196,30 @@ impl WatchedStream {
     }
 
     /// Passes on a write's outcome; an error once the client has not read for `UNREAD_TIME`.
-    fn written(&mut self, outcome: Poll<io::Result<usize>>, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    fn written(
+        &mut self,
+        outcome: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
         if outcome.is_ready() {
             self.stalled = None;
             return outcome;
         }
         let since = *self.stalled.get_or_insert_with(Instant::now);
-        if self.overdue(since + UNREAD_TIME, context) { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { Poll::Pending }
+        if self.overdue(since + UNREAD_TIME, context) {
+            Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        } else {
+            Poll::Pending
+        }
     }
 }
 
 impl AsyncRead for WatchedStream {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         if outcome.is_ready() {
@@ -193,23 +233,36 @@ impl AsyncRead for WatchedStream {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         match self.read_deadline() {
-            Some(deadline) if self.overdue(deadline, context) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Some(deadline) if self.overdue(deadline, context) => {
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
             _ => Poll::Pending,
         }
     }
 }
 
 impl AsyncWrite for WatchedStream {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let outcome = self.write_refusal(context, bytes, bytes.len());
-        let outcome = outcome.unwrap_or_else(|| Pin::new(&mut self.stream).poll_write(context, bytes));
+        let outcome =
+            outcome.unwrap_or_else(|| Pin::new(&mut self.stream).poll_write(context, bytes));
         self.written(outcome, context)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let first = bytes.first().map_or(&[][..], |slice| slice);
-        let outcome = self.write_refusal(context, first, bytes.iter().map(|slice| slice.len()).sum());
-        let outcome = outcome.unwrap_or_else(|| Pin::new(&mut self.stream).poll_write_vectored(context, bytes));
+        let outcome =
+            self.write_refusal(context, first, bytes.iter().map(|slice| slice.len()).sum());
+        let outcome = outcome
+            .unwrap_or_else(|| Pin::new(&mut self.stream).poll_write_vectored(context, bytes));
         self.written(outcome, context)
     }
 

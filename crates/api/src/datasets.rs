@@ -122,14 +122,30 @@ impl Stale {
     pub(super) fn of(failure: LoadFailure) -> Self {
         let folder = &failure.folder;
         let mut reason = without_folder(folder, &failure.reason);
-        let Some(position) = failure.position else { return Self { since: failure.since, reason, file: None, row: None } };
+        let Some(position) = failure.position else {
+            return Self {
+                since: failure.since,
+                reason,
+                file: None,
+                row: None,
+            };
+        };
         let file = file_in(folder, &position.file);
         reason = reason.replace(&position.file, &file);
-        Self { since: failure.since, reason, file: Some(file), row: position.row }
+        Self {
+            since: failure.since,
+            reason,
+            file: Some(file),
+            row: position.row,
+        }
     }
 }
 
-pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>, feeds: Vec<FeedTable>) -> Datasets {
+pub(super) fn describe(
+    snapshot: &Snapshot,
+    stale: Option<LoadFailure>,
+    feeds: Vec<FeedTable>,
+) -> Datasets {
     let dataset = &snapshot.dataset;
     Datasets {
         title: dataset.title.clone(),
@@ -137,9 +153,16 @@ pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>, feeds: V
         synthetic: dataset.synthetic,
         generation: snapshot.reading,
         as_of: dataset.as_of.as_ref().map(|as_of| as_of.time),
-        as_of_unknown: dataset.as_of.as_ref().map_or_else(Vec::new, |as_of| as_of.unknown.clone()),
+        as_of_unknown: dataset
+            .as_of
+            .as_ref()
+            .map_or_else(Vec::new, |as_of| as_of.unknown.clone()),
         stale: stale.map(Stale::of),
-        tables: dataset.tables.iter().map(|table| describe_table(dataset, table)).collect(),
+        tables: dataset
+            .tables
+            .iter()
+            .map(|table| describe_table(dataset, table))
+            .collect(),
         feeds: feeds.into_iter().map(DatasetFeed::from).collect(),
     }
 }
@@ -159,11 +182,18 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
     DatasetTable {
         name: table.schema.name,
         state: table.state.word(),
-        reason: table.state.reason().map(|reason| without_folder(&dataset.folder, reason)),
+        reason: table
+            .state
+            .reason()
+            .map(|reason| without_folder(&dataset.folder, reason)),
         rows: table.height() as u64,
         rows_bad: table.rows_bad,
         load_ms: table.load_ms,
-        remote_sources: table.remote.as_ref().map(|remote| remote.sources.clone()).unwrap_or_default(),
+        remote_sources: table
+            .remote
+            .as_ref()
+            .map(|remote| remote.sources.clone())
+            .unwrap_or_default(),
         as_of: table.remote.as_ref().and_then(|remote| remote.as_of),
         sources: table.sources.iter().map(source).collect(),
         findings: findings.collect(),
@@ -174,7 +204,12 @@ fn without_folder(folder: &Path, text: &str) -> String {
     match folder.to_str() {
         Some(folder) if folder.len() > 1 => {
             let inside = format!("{}/", folder.trim_end_matches('/'));
-            replaced(&replaced(text, &inside, "", |_| true), folder, "the dataset", |next| !is_part_of_a_name(next))
+            replaced(
+                &replaced(text, &inside, "", |_| true),
+                folder,
+                "the dataset",
+                |next| !is_part_of_a_name(next),
+            )
         }
         _ => text.to_owned(),
     }
@@ -190,9 +225,17 @@ fn replaced(text: &str, from: &str, to: &str, ends: impl Fn(char) -> bool) -> St
     let mut rest = text;
     while let Some(at) = rest.find(from) {
         let (before, after) = (&rest[..at], &rest[at + from.len()..]);
-        let begins = all.chars().chain(before.chars()).next_back().is_none_or(|before| !is_part_of_a_name(before));
+        let begins = all
+            .chars()
+            .chain(before.chars())
+            .next_back()
+            .is_none_or(|before| !is_part_of_a_name(before));
         all.push_str(before);
-        all.push_str(if begins && after.chars().next().is_none_or(&ends) { to } else { from });
+        all.push_str(if begins && after.chars().next().is_none_or(&ends) {
+            to
+        } else {
+            from
+        });
         rest = after;
     }
     all + rest
@@ -214,9 +257,15 @@ mod tests {
         ] {
             assert_eq!(file_in(folder, file), shown);
         }
-        assert_eq!(without_folder(folder, "`/data/mine/a.csv` in /data/mine"), "`a.csv` in the dataset");
         assert_eq!(
-            without_folder(Path::new("my"), "`my/a.csv`, `s3://my-bucket/my/b.csv`, my: my"),
+            without_folder(folder, "`/data/mine/a.csv` in /data/mine"),
+            "`a.csv` in the dataset"
+        );
+        assert_eq!(
+            without_folder(
+                Path::new("my"),
+                "`my/a.csv`, `s3://my-bucket/my/b.csv`, my: my"
+            ),
             "`a.csv`, `s3://my-bucket/my/b.csv`, the dataset: the dataset"
         );
     }
@@ -225,15 +274,24 @@ mod tests {
     fn a_failed_load_names_its_file_relative_to_the_dataset() {
         let failure = |file: &str| LoadFailure {
             reason: format!("the table `labels` can no longer be read: `{file}` is empty"),
-            position: Some(SourcePosition { file: file.to_owned(), row: Some(7) }),
+            position: Some(SourcePosition {
+                file: file.to_owned(),
+                row: Some(7),
+            }),
             since: Time(0),
             folder: "/data/mine".into(),
         };
-        for (file, shown) in [("labels.csv", "labels.csv"), ("/data/mine/a/labels.csv", "a/labels.csv"), ("/mnt/labels.csv", "labels.csv")]
-        {
+        for (file, shown) in [
+            ("labels.csv", "labels.csv"),
+            ("/data/mine/a/labels.csv", "a/labels.csv"),
+            ("/mnt/labels.csv", "labels.csv"),
+        ] {
             let stale = Stale::of(failure(file));
             assert_eq!((stale.file.as_deref(), stale.row), (Some(shown), Some(7)));
-            assert_eq!(stale.reason, format!("the table `labels` can no longer be read: `{shown}` is empty"));
+            assert_eq!(
+                stale.reason,
+                format!("the table `labels` can no longer be read: `{shown}` is empty")
+            );
         }
     }
 }

@@ -45,7 +45,10 @@ impl Verb {
 
 /// An endpoint.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each flag is an independent yes-or-no property")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a row of a table: each flag is an independent yes-or-no property"
+)]
 pub struct Endpoint {
     pub verb: Verb,
     /// Its placeholders are the path parameters.
@@ -125,7 +128,10 @@ pub(super) const TAGS: &[(&str, &str)] = &[
     ("dexes", "Where tokens trade."),
     ("analytics", "Rankings over all tokens."),
     ("yield", "Yield allocation."),
-    ("deep analysis", "Jobs that run every analysis on selected tokens."),
+    (
+        "deep analysis",
+        "Jobs that run every analysis on selected tokens.",
+    ),
     ("alerts", "Conditions evaluated on each new data snapshot."),
     ("tables", "The tables of the dataset, row by row."),
     ("service", "Server and data status."),
@@ -134,18 +140,29 @@ pub(super) const TAGS: &[(&str, &str)] = &[
 impl Endpoint {
     /// Whether its responses have a `Link` header to the neighboring pages.
     pub fn paged(&self) -> bool {
-        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
+        self.parameters
+            .iter()
+            .any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
             || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
     }
 
     /// Values of its `format` parameter, if it has one.
     pub fn formats(&self) -> Option<&'static [&'static str]> {
-        let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
-        if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
+        let format = self
+            .parameters
+            .iter()
+            .find(|parameter| parameter.name == FORMAT.name)?;
+        if let ParameterKind::Word { words, .. } = format.kind {
+            Some(words)
+        } else {
+            None
+        }
     }
 
     /// Whether it uses the query service, and so needs loaded data.
     pub fn needs_data(&self) -> bool {
-        matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])
+        matches!(self.content, Content::Json(_))
+            && !self.open
+            && !self.path.starts_with(DEEP_ANALYSIS[0])
     }
 }

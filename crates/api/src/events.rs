@@ -36,20 +36,36 @@ pub struct EventKind {
 
 /// THE table of event types, which the OpenAPI document lists.
 pub const EVENTS: &[EventKind] = &[
-    EventKind { name: RELOADED, meaning: "A new data snapshot is in use.", data: SchemaGenerator::subschema_for::<Reloaded> },
+    EventKind {
+        name: RELOADED,
+        meaning: "A new data snapshot is in use.",
+        data: SchemaGenerator::subschema_for::<Reloaded>,
+    },
     EventKind {
         name: FAILED,
         meaning: "A load failed; the previous snapshot stays in use.",
         data: SchemaGenerator::subschema_for::<Stale>,
     },
-    EventKind { name: FEED, meaning: "Rows of a live table were fetched.", data: SchemaGenerator::subschema_for::<FeedRefreshed> },
+    EventKind {
+        name: FEED,
+        meaning: "Rows of a live table were fetched.",
+        data: SchemaGenerator::subschema_for::<FeedRefreshed>,
+    },
     EventKind {
         name: FEED_FAILED,
         meaning: "Some or all rows of a live table could not be fetched; the previous rows remain.",
         data: SchemaGenerator::subschema_for::<FeedFailed>,
     },
-    EventKind { name: FIRED, meaning: "An alert fired for a token.", data: SchemaGenerator::subschema_for::<FiredAlert> },
-    EventKind { name: JOB, meaning: "A deep analysis progressed or ended.", data: SchemaGenerator::subschema_for::<Job> },
+    EventKind {
+        name: FIRED,
+        meaning: "An alert fired for a token.",
+        data: SchemaGenerator::subschema_for::<FiredAlert>,
+    },
+    EventKind {
+        name: JOB,
+        meaning: "A deep analysis progressed or ended.",
+        data: SchemaGenerator::subschema_for::<Job>,
+    },
     EventKind {
         name: MISSED,
         meaning: "Events after `Last-Event-ID` are no longer stored; fetch the resources you follow again. This event has no id.",
@@ -110,7 +126,13 @@ impl EventLog {
     /// Ids start at the current time in milliseconds, so that they increase across restarts.
     pub(super) fn new() -> Self {
         let now = now().0.unsigned_abs();
-        Self { recent: Mutex::new(RecentEvents { complete_after: now, events: VecDeque::new() }), newest: watch::Sender::new(now) }
+        Self {
+            recent: Mutex::new(RecentEvents {
+                complete_after: now,
+                events: VecDeque::new(),
+            }),
+            newest: watch::Sender::new(now),
+        }
     }
 
     /// Subscribes to the newest id.
@@ -124,7 +146,10 @@ impl EventLog {
         let newest = *self.newest.borrow();
         let (mut events, mut received) = (Vec::new(), id);
         if id < recent.complete_after || id > newest {
-            let missed = Missed { last_event_id: id, oldest: recent.events.front().map(|(id, _)| *id) };
+            let missed = Missed {
+                last_event_id: id,
+                oldest: recent.events.front().map(|(id, _)| *id),
+            };
             events.push(encoded(None, MISSED, &missed));
             received = recent.complete_after;
         }
@@ -156,27 +181,40 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
     record_alerts(&api, &cursor).await;
     loop {
         match events.recv().await {
-            Ok(DeckEvent::Reloaded(generation)) => api.events.add(RELOADED, &Reloaded { generation }),
+            Ok(DeckEvent::Reloaded(generation)) => {
+                api.events.add(RELOADED, &Reloaded { generation })
+            }
             Ok(DeckEvent::LoadFailed(_)) => {
                 if let Some(failure) = api.deck.stale() {
                     api.events.add(FAILED, &Stale::of(failure));
                 }
             }
             Ok(DeckEvent::JobUpdated(id)) => {
-                let Some(jobs) = api.jobs.as_ref().map(Arc::clone) else { continue };
+                let Some(jobs) = api.jobs.as_ref().map(Arc::clone) else {
+                    continue;
+                };
                 if let Ok(Ok(job)) = tokio::task::spawn_blocking(move || jobs.job(&id)).await {
                     api.events.add(JOB, &job);
                 }
             }
             Ok(DeckEvent::AlertsFired) => record_alerts(&api, &cursor).await,
-            Ok(DeckEvent::FeedRefreshed { table, rows }) => api.events.add(FEED, &FeedRefreshed { table, rows }),
-            Ok(DeckEvent::FeedFailed { table, reason }) => api.events.add(FEED_FAILED, &FeedFailed { table, reason }),
+            Ok(DeckEvent::FeedRefreshed { table, rows }) => {
+                api.events.add(FEED, &FeedRefreshed { table, rows })
+            }
+            Ok(DeckEvent::FeedFailed { table, reason }) => {
+                api.events.add(FEED_FAILED, &FeedFailed { table, reason })
+            }
             Ok(DeckEvent::Notice(_) | DeckEvent::FeedRunning | DeckEvent::RecordCounted(_)) => {}
             // The channel dropped events: a reload may be among them, and the store still has the alerts that fired.
             Err(RecvError::Lagged(_)) => {
                 record_alerts(&api, &cursor).await;
                 if let Ok(snapshot) = api.deck.snapshot() {
-                    api.events.add(RELOADED, &Reloaded { generation: snapshot.generation });
+                    api.events.add(
+                        RELOADED,
+                        &Reloaded {
+                            generation: snapshot.generation,
+                        },
+                    );
                 }
             }
             Err(RecvError::Closed) => return,
@@ -216,7 +254,13 @@ mod tests {
         let text = |event: &Bytes| String::from_utf8_lossy(event).into_owned();
         events
             .iter()
-            .map(|event| text(event).lines().filter(|line| !line.starts_with("id: ") && !line.is_empty()).collect::<Vec<_>>().join(" "))
+            .map(|event| {
+                text(event)
+                    .lines()
+                    .filter(|line| !line.starts_with("id: ") && !line.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
             .collect()
     }
 
@@ -229,11 +273,17 @@ mod tests {
             log.add(RELOADED, &Reloaded { generation });
         }
         let (events, first) = log.after(start, 1);
-        assert_eq!(generations(&events), [r#"event: dataset.reloaded data: {"generation":1}"#]);
+        assert_eq!(
+            generations(&events),
+            [r#"event: dataset.reloaded data: {"generation":1}"#]
+        );
         let (events, last) = log.after(first, 10);
         assert_eq!(
             generations(&events),
-            [r#"event: dataset.reloaded data: {"generation":2}"#, r#"event: dataset.reloaded data: {"generation":3}"#]
+            [
+                r#"event: dataset.reloaded data: {"generation":2}"#,
+                r#"event: dataset.reloaded data: {"generation":3}"#
+            ]
         );
         assert!(start < first && first < last && last == *log.watch().borrow());
         assert_eq!(log.after(last, 10), (vec![], last));
@@ -246,13 +296,26 @@ mod tests {
         for generation in 1..=EVENTS_KEPT as u64 {
             log.add(RELOADED, &Reloaded { generation });
         }
-        assert_eq!(log.after(start, 2_000).0.len(), EVENTS_KEPT, "the last {EVENTS_KEPT} are all kept");
+        assert_eq!(
+            log.after(start, 2_000).0.len(),
+            EVENTS_KEPT,
+            "the last {EVENTS_KEPT} are all kept"
+        );
         log.add(RELOADED, &Reloaded { generation: 0 });
         for unknown in [start, 0, u64::MAX] {
             let (events, had) = log.after(unknown, 2_000);
-            assert_eq!((events.len(), had), (EVENTS_KEPT + 1, *log.watch().borrow()), "{unknown}");
+            assert_eq!(
+                (events.len(), had),
+                (EVENTS_KEPT + 1, *log.watch().borrow()),
+                "{unknown}"
+            );
             let told = String::from_utf8_lossy(&events[0]);
-            assert!(told.starts_with(&format!("event: events.missed\ndata: {{\"last_event_id\":{unknown},\"oldest\":")), "{told}");
+            assert!(
+                told.starts_with(&format!(
+                    "event: events.missed\ndata: {{\"last_event_id\":{unknown},\"oldest\":"
+                )),
+                "{told}"
+            );
             assert_eq!(log.after(had, 10), (vec![], had), "told once");
         }
     }

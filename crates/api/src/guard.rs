@@ -6,9 +6,9 @@ use std::time::Instant;
 use hyper::{
     HeaderMap, Method, StatusCode, Uri, Version,
     header::{
-        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
-        ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName,
-        HeaderValue, ORIGIN, VARY,
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
+        AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN, VARY,
     },
     http::request::Parts,
 };
@@ -36,19 +36,31 @@ pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
         return Ok(());
     }
     let key = check_key(api, &parts.headers)?;
-    api.rate.as_ref().map_or(Ok(()), |rate| rate.take(key, Instant::now()))
+    api.rate
+        .as_ref()
+        .map_or(Ok(()), |rate| rate.take(key, Instant::now()))
 }
 
 fn check_sizes(uri: &Uri, headers: &HeaderMap) -> Result<()> {
-    let target = uri.authority().map_or(0, |authority| authority.as_str().len()) + uri.path_and_query().map_or(0, |p| p.as_str().len());
+    let target = uri
+        .authority()
+        .map_or(0, |authority| authority.as_str().len())
+        + uri.path_and_query().map_or(0, |p| p.as_str().len());
     if target > TARGET_BYTES_MAX {
-        let detail = format!("The request target has {target} bytes; at most {TARGET_BYTES_MAX} are allowed.");
+        let detail = format!(
+            "The request target has {target} bytes; at most {TARGET_BYTES_MAX} are allowed."
+        );
         return Err(Problem::new(Code::TargetTooLong, detail));
     }
     // Size on the wire: name, colon, space, value, CRLF.
-    let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    let size: usize = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4)
+        .sum();
     if size > HEADERS_BYTES_MAX {
-        let detail = format!("The request headers have {size} bytes; at most {HEADERS_BYTES_MAX} are allowed.");
+        let detail = format!(
+            "The request headers have {size} bytes; at most {HEADERS_BYTES_MAX} are allowed."
+        );
         return Err(Problem::new(Code::HeadersTooLarge, detail));
     }
     Ok(())
@@ -60,13 +72,23 @@ fn check_host(configured: &[String], parts: &Parts) -> Result<()> {
     let host = match (hosts.next(), hosts.next()) {
         (Some(host), None) => Some(host.as_bytes()),
         (None, _) if parts.version < Version::HTTP_11 => None,
-        _ => return Err(Problem::new(Code::InvalidRequest, "Set exactly one `Host` header.")),
+        _ => {
+            return Err(Problem::new(
+                Code::InvalidRequest,
+                "Set exactly one `Host` header.",
+            ));
+        }
     };
-    let authority = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
+    let authority = parts
+        .uri
+        .authority()
+        .map(|authority| authority.as_str().as_bytes());
     for name in [host, authority].into_iter().flatten() {
         if !is_own_host(name, configured) {
             let name = clip(&String::from_utf8_lossy(name));
-            let detail = format!("Host `{name}` is not allowed. Use 127.0.0.1 or localhost, or add it to `api.hosts`.");
+            let detail = format!(
+                "Host `{name}` is not allowed. Use 127.0.0.1 or localhost, or add it to `api.hosts`."
+            );
             return Err(Problem::new(Code::MisdirectedHost, detail));
         }
     }
@@ -77,22 +99,38 @@ fn check_host(configured: &[String], parts: &Parts) -> Result<()> {
 fn is_own_host(host: &[u8], configured: &[String]) -> bool {
     let name = match host.iter().rposition(|&byte| byte == b':') {
         // The last colon belongs to an IPv6 address unless its bracket closes before it.
-        Some(colon) if host[colon + 1..].iter().all(u8::is_ascii_digit) && (host[0] != b'[' || host[colon - 1] == b']') => &host[..colon],
+        Some(colon)
+            if host[colon + 1..].iter().all(u8::is_ascii_digit)
+                && (host[0] != b'[' || host[colon - 1] == b']') =>
+        {
+            &host[..colon]
+        }
         _ => host,
     };
-    [&b"localhost"[..], b"127.0.0.1", b"[::1]"].iter().any(|loopback| name.eq_ignore_ascii_case(loopback))
-        || configured.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()) || host.eq_ignore_ascii_case(known.as_bytes()))
+    [&b"localhost"[..], b"127.0.0.1", b"[::1]"]
+        .iter()
+        .any(|loopback| name.eq_ignore_ascii_case(loopback))
+        || configured.iter().any(|known| {
+            name.eq_ignore_ascii_case(known.as_bytes())
+                || host.eq_ignore_ascii_case(known.as_bytes())
+        })
 }
 
 /// Returns the accepted key. All refusals are identical, so that they reveal nothing.
 fn check_key<'a>(api: &Api, headers: &'a HeaderMap) -> Result<&'a [u8]> {
     let own = headers.get_all(API_KEY).iter().map(HeaderValue::as_bytes);
-    let mut keys = own.chain(headers.get_all(AUTHORIZATION).iter().map(|value| bearer(value.as_bytes())));
+    let mut keys = own.chain(
+        headers
+            .get_all(AUTHORIZATION)
+            .iter()
+            .map(|value| bearer(value.as_bytes())),
+    );
     match (keys.next(), keys.next()) {
         (Some(key), None) if !key.is_empty() && api.keys.accepts(key) => Ok(key),
-        _ => {
-            Err(Problem::new(Code::Unauthorized, "Missing or invalid API key in the `x-api-key` header. `tokendeck key` prints your key."))
-        }
+        _ => Err(Problem::new(
+            Code::Unauthorized,
+            "Missing or invalid API key in the `x-api-key` header. `tokendeck key` prints your key.",
+        )),
     }
 }
 
@@ -109,33 +147,60 @@ pub(super) fn check_body(headers: &HeaderMap, declared: Option<u64>) -> Result<(
     if declared.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
         return Err(too_large());
     }
-    if let Some(coding) = headers.get_all(CONTENT_ENCODING).iter().find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+    if let Some(coding) = headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    {
         let coding = clip(&String::from_utf8_lossy(coding.as_bytes()));
-        let detail = format!("`Content-Encoding: {coding}` is not supported; send the body uncompressed, without this header.");
+        let detail = format!(
+            "`Content-Encoding: {coding}` is not supported; send the body uncompressed, without this header."
+        );
         return Err(Problem::new(Code::UnsupportedEncoding, detail));
     }
     let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let essence =
-        |value: &HeaderValue| value.as_bytes().split(|&byte| byte == b';').next().map(|word| word.trim_ascii().to_ascii_lowercase());
+    let essence = |value: &HeaderValue| {
+        value
+            .as_bytes()
+            .split(|&byte| byte == b';')
+            .next()
+            .map(|word| word.trim_ascii().to_ascii_lowercase())
+    };
     match (types.next().and_then(essence), types.next()) {
         (Some(word), None) if word == b"application/json" => Ok(()),
-        _ => Err(Problem::new(Code::UnsupportedMediaType, "Set one `Content-Type: application/json` header.")),
+        _ => Err(Problem::new(
+            Code::UnsupportedMediaType,
+            "Set one `Content-Type: application/json` header.",
+        )),
     }
 }
 
 pub(super) fn too_large() -> Problem {
-    Problem::new(Code::BodyTooLarge, format!("The body is larger than {BODY_BYTES_MAX} bytes, the maximum."))
+    Problem::new(
+        Code::BodyTooLarge,
+        format!("The body is larger than {BODY_BYTES_MAX} bytes, the maximum."),
+    )
 }
 
 /// Refuses browser requests from an origin that is neither ours nor configured (CSRF). Requests without `Origin` come from no such page.
 pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
     let host = headers.get(HOST).map(HeaderValue::as_bytes);
-    let own = |origin: &[u8]| [&b"http://"[..], b"https://"].iter().any(|scheme| origin.strip_prefix(*scheme) == host);
-    match headers.get_all(ORIGIN).iter().find(|origin| !own(origin.as_bytes()) && !is_allowed(api, origin)) {
+    let own = |origin: &[u8]| {
+        [&b"http://"[..], b"https://"]
+            .iter()
+            .any(|scheme| origin.strip_prefix(*scheme) == host)
+    };
+    match headers
+        .get_all(ORIGIN)
+        .iter()
+        .find(|origin| !own(origin.as_bytes()) && !is_allowed(api, origin))
+    {
         None => Ok(()),
         Some(origin) => {
             let origin = clip(&String::from_utf8_lossy(origin.as_bytes()));
-            let detail = format!("Origin `{origin}` is not allowed. If it is yours, add it to `api.cors_origins`.");
+            let detail = format!(
+                "Origin `{origin}` is not allowed. If it is yours, add it to `api.cors_origins`."
+            );
             Err(Problem::new(Code::ForeignOrigin, detail))
         }
     }
@@ -143,7 +208,9 @@ pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
 
 /// Whether this is a CORS preflight of a configured origin; browsers send it without a key.
 fn is_preflight(api: &Api, parts: &Parts) -> bool {
-    parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) && allowed_origin(api, parts).is_some()
+    parts.method == Method::OPTIONS
+        && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+        && allowed_origin(api, parts).is_some()
 }
 
 /// Returns the answer to a CORS preflight; `None` if the request is not one.
@@ -153,7 +220,10 @@ pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
     }
     let mut reply = empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, DELETE"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, HEAD, POST, DELETE"),
+    );
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(
@@ -183,11 +253,17 @@ pub(super) fn allow_origin(api: &Api, parts: &Parts, reply: &mut Reply) {
 }
 
 fn allowed_origin<'a>(api: &Api, parts: &'a Parts) -> Option<&'a HeaderValue> {
-    parts.headers.get(ORIGIN).filter(|origin| is_allowed(api, origin))
+    parts
+        .headers
+        .get(ORIGIN)
+        .filter(|origin| is_allowed(api, origin))
 }
 
 fn is_allowed(api: &Api, origin: &HeaderValue) -> bool {
-    api.options.cors_origins.iter().any(|known| known == "*" || origin.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
+    api.options
+        .cors_origins
+        .iter()
+        .any(|known| known == "*" || origin.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
 }
 
 #[cfg(test)]
@@ -218,7 +294,11 @@ mod tests {
             ("localhost:80:80", false),
             ("localhost@evil.example", false),
         ] {
-            assert_eq!(is_own_host(host.as_bytes(), &configured), expected, "{host}");
+            assert_eq!(
+                is_own_host(host.as_bytes(), &configured),
+                expected,
+                "{host}"
+            );
         }
     }
 
@@ -228,24 +308,57 @@ mod tests {
             (&["application/json"][..], Some(2), None),
             (&["Application/JSON; charset=utf-8"], None, None),
             (&["application/json"], Some(1 << 20), None),
-            (&["application/json"], Some((1 << 20) + 1), Some(Code::BodyTooLarge)),
+            (
+                &["application/json"],
+                Some((1 << 20) + 1),
+                Some(Code::BodyTooLarge),
+            ),
             (&["text/plain"], Some(u64::MAX), Some(Code::BodyTooLarge)),
             (&["text/plain"], None, Some(Code::UnsupportedMediaType)),
-            (&["application/jsonp"], None, Some(Code::UnsupportedMediaType)),
-            (&["application/json", "application/json"], None, Some(Code::UnsupportedMediaType)),
+            (
+                &["application/jsonp"],
+                None,
+                Some(Code::UnsupportedMediaType),
+            ),
+            (
+                &["application/json", "application/json"],
+                None,
+                Some(Code::UnsupportedMediaType),
+            ),
             (&[], None, Some(Code::UnsupportedMediaType)),
         ] {
             let mut headers = HeaderMap::new();
             for value in types {
                 headers.append(CONTENT_TYPE, HeaderValue::from_static(value));
             }
-            for (coding, refused) in [("identity", false), ("Identity", false), ("gzip", true), ("", true)] {
+            for (coding, refused) in [
+                ("identity", false),
+                ("Identity", false),
+                ("gzip", true),
+                ("", true),
+            ] {
                 let mut headers = headers.clone();
                 headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
-                let refused = if refused && code != Some(Code::BodyTooLarge) { Some(Code::UnsupportedEncoding) } else { code };
-                assert_eq!(check_body(&headers, declared).err().map(|problem| problem.code), refused, "{types:?} {coding}");
+                let refused = if refused && code != Some(Code::BodyTooLarge) {
+                    Some(Code::UnsupportedEncoding)
+                } else {
+                    code
+                };
+                assert_eq!(
+                    check_body(&headers, declared)
+                        .err()
+                        .map(|problem| problem.code),
+                    refused,
+                    "{types:?} {coding}"
+                );
             }
-            assert_eq!(check_body(&headers, declared).err().map(|problem| problem.code), code, "{types:?} {declared:?}");
+            assert_eq!(
+                check_body(&headers, declared)
+                    .err()
+                    .map(|problem| problem.code),
+                code,
+                "{types:?} {declared:?}"
+            );
         }
     }
 }

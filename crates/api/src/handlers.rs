@@ -20,7 +20,10 @@ use query::{
     deck::cached::CachedAnswer,
     document::{self, DocumentForm},
     jobs::{JobBody, Jobs, JobsWanted},
-    question::{BodyQuestion, Query, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE, tabular::Tabular},
+    question::{
+        BodyQuestion, Query, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE,
+        tabular::Tabular,
+    },
 };
 
 /// Answers a query from the cache, or on the service's pool.
@@ -60,7 +63,11 @@ fn answer<Q: Query>(call: &Call<'_>, question: Q) -> Answered {
         // A client has this generation's entity tag only from its answer, which has not changed.
         let etag = question.etag(&snapshot);
         if call.if_none_match.lists(&etag) {
-            return Ok(HandlerStep::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
+            return Ok(HandlerStep::Now(reply::tagged(
+                &bytes::Bytes::new(),
+                &etag,
+                call.if_none_match,
+            )));
         }
     }
     let any_tag = call.if_none_match.matches("");
@@ -68,7 +75,11 @@ fn answer<Q: Query>(call: &Call<'_>, question: Q) -> Answered {
     Ok(HandlerStep::later(async move {
         let cached = pending.await?;
         let reply = cached_reply(&cached, IfNoneMatch::default());
-        Ok(if any_tag { reply::into_not_modified(&reply) } else { reply })
+        Ok(if any_tag {
+            reply::into_not_modified(&reply)
+        } else {
+            reply
+        })
     }))
 }
 
@@ -97,7 +108,9 @@ pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> An
         return Ok(HandlerStep::Now(untagged(&cached)));
     }
     let pending = call.api.deck.ask_of(snapshot, question, || {});
-    Ok(HandlerStep::later(async move { Ok(untagged(&*pending.await.map_err(Q::refused)?)) }))
+    Ok(HandlerStep::later(async move {
+        Ok(untagged(&*pending.await.map_err(Q::refused)?))
+    }))
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
@@ -105,7 +118,8 @@ pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
     with_jobs(call, move |jobs| {
         let job = jobs.create(&request)?;
         let mut reply = reply::rendered(202, &job)?;
-        if let Ok(location) = HeaderValue::from_str(&format!("/deep-analysis/jobs/{}", job.job_id)) {
+        if let Ok(location) = HeaderValue::from_str(&format!("/deep-analysis/jobs/{}", job.job_id))
+        {
             reply.headers_mut().insert(LOCATION, location);
         }
         Ok(reply)
@@ -125,7 +139,13 @@ pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
     with_jobs(call, move |jobs| {
         let list = jobs.select(&wanted)?;
         let mut reply = reply::rendered(200, &list)?;
-        if let Some(links) = (Paging::Page { page: list.page, limit: list.limit, total: list.total }).links(&target) {
+        if let Some(links) = (Paging::Page {
+            page: list.page,
+            limit: list.limit,
+            total: list.total,
+        })
+        .links(&target)
+        {
             reply::link(&mut reply, &links);
         }
         Ok(reply)
@@ -141,9 +161,14 @@ pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
     let id = arguments.identifier("job_id").to_owned();
     if arguments.flag("purge")? {
-        return with_jobs(call, move |jobs| jobs.purge(&id).map(|()| reply::empty(hyper::StatusCode::NO_CONTENT)));
+        return with_jobs(call, move |jobs| {
+            jobs.purge(&id)
+                .map(|()| reply::empty(hyper::StatusCode::NO_CONTENT))
+        });
     }
-    with_jobs(call, move |jobs| reply::rendered(200, &jobs.terminate(&id)?))
+    with_jobs(call, move |jobs| {
+        reply::rendered(200, &jobs.terminate(&id)?)
+    })
 }
 
 pub(super) fn report(call: &Call<'_>) -> Answered {
@@ -159,10 +184,9 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
         });
     };
     let jobs = jobs(call)?;
-    let drawing = call
-        .api
-        .deck
-        .work(move |deck, progress| document::of_job(deck, &jobs.report(&id)?, progress).map(|document| document.write(*form)));
+    let drawing = call.api.deck.work(move |deck, progress| {
+        document::of_job(deck, &jobs.report(&id)?, progress).map(|document| document.write(*form))
+    });
     Ok(HandlerStep::later(async move {
         let mut reply = reply::page(*form, drawing.await?);
         reply::vary(&mut reply);
@@ -173,42 +197,74 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
 pub(super) fn alerts(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
     let (limit, before) = (arguments.integer("limit")?, arguments.integer("before")?);
-    with_jobs(call, move |jobs| reply::rendered(200, &jobs.alerts(limit, before)?))
+    with_jobs(call, move |jobs| {
+        reply::rendered(200, &jobs.alerts(limit, before)?)
+    })
 }
 
 pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
     let request = AlertBody::parse(body, call.arguments()?.tokens())?;
     let jobs = jobs(call)?;
     // On the deck's pool, since the condition is evaluated for every token.
-    let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&request, progress).map_err(AlertBody::refused));
-    Ok(HandlerStep::later(async move { reply::rendered(201, &adding.await?) }))
+    let adding = call.api.deck.work(move |_, progress| {
+        jobs.add_alert(&request, progress)
+            .map_err(AlertBody::refused)
+    });
+    Ok(HandlerStep::later(async move {
+        reply::rendered(201, &adding.await?)
+    }))
 }
 
 pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
     let id = call.arguments()?.identifier("alert_id").to_owned();
-    with_jobs(call, move |jobs| jobs.remove_alert(&id).map(|()| reply::empty(hyper::StatusCode::NO_CONTENT)))
+    with_jobs(call, move |jobs| {
+        jobs.remove_alert(&id)
+            .map(|()| reply::empty(hyper::StatusCode::NO_CONTENT))
+    })
 }
 
 fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
-    let none = || Problem::new(Code::Busy, "Jobs are unavailable: the state folder is not writable.");
+    let none = || {
+        Problem::new(
+            Code::Busy,
+            "Jobs are unavailable: the state folder is not writable.",
+        )
+    };
     call.api.jobs.as_ref().map(Arc::clone).ok_or_else(none)
 }
 
 /// Calls `ask` off the request threads, since the jobs' store blocks on a file.
-fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 'static) -> Answered {
+fn with_jobs(
+    call: &Call<'_>,
+    ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 'static,
+) -> Answered {
     let jobs = jobs(call)?;
     Ok(HandlerStep::later(async move {
         let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
-        asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Internal error in the job store.")))
+        asked.unwrap_or_else(|_| {
+            Err(Problem::new(
+                Code::Defect,
+                "Internal error in the job store.",
+            ))
+        })
     }))
 }
 
 pub(super) fn datasets(call: &Call<'_>) -> Answered {
     let (deck, snapshot) = (&call.api.deck, call.snapshot()?);
-    let is_newest = deck.snapshot().is_ok_and(|newest| newest.generation == snapshot.generation);
+    let is_newest = deck
+        .snapshot()
+        .is_ok_and(|newest| newest.generation == snapshot.generation);
     // What is said of the newest data is not said of others.
-    let (stale, feeds) = if is_newest { (deck.stale(), deck.feed_tables()) } else { (None, Vec::new()) };
-    Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, stale, feeds))?))
+    let (stale, feeds) = if is_newest {
+        (deck.stale(), deck.feed_tables())
+    } else {
+        (None, Vec::new())
+    };
+    Ok(HandlerStep::Now(reply::rendered(
+        200,
+        &datasets::describe(&snapshot, stale, feeds),
+    )?))
 }
 
 /// Whether the server is up and has data.
@@ -223,20 +279,38 @@ pub(super) struct Health {
     stale: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires this signature")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde requires this signature"
+)]
 fn is_false(stale: &bool) -> bool {
     !stale
 }
 
 pub(super) fn healthz(call: &Call<'_>) -> Answered {
-    let status = if call.api.deck.complete_snapshot().is_ok() { "ok" } else { "loading" };
+    let status = if call.api.deck.complete_snapshot().is_ok() {
+        "ok"
+    } else {
+        "loading"
+    };
     Ok(HandlerStep::Now(reply::rendered(
         200,
-        &Health { status, version: env!("CARGO_PKG_VERSION"), stale: call.api.deck.stale().is_some() },
+        &Health {
+            status,
+            version: env!("CARGO_PKG_VERSION"),
+            stale: call.api.deck.stale().is_some(),
+        },
     )?))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "all handlers have the same return type")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "all handlers have the same return type"
+)]
 pub(super) fn metrics(call: &Call<'_>) -> Answered {
-    Ok(HandlerStep::Now(reply::reply(200, "text/plain; version=0.0.4; charset=utf-8", call.api.metrics.text(&call.api.deck))))
+    Ok(HandlerStep::Now(reply::reply(
+        200,
+        "text/plain; version=0.0.4; charset=utf-8",
+        call.api.metrics.text(&call.api.deck),
+    )))
 }

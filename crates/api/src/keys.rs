@@ -65,7 +65,10 @@ pub struct ApiKey {
 impl ApiKey {
     fn new(secret: &str, created: Option<&str>) -> Self {
         Self {
-            id: format!("k_{}", const_hex::encode(&Sha256::digest(secret.as_bytes())[..5])),
+            id: format!(
+                "k_{}",
+                const_hex::encode(&Sha256::digest(secret.as_bytes())[..5])
+            ),
             created: created.map(str::to_owned),
             secret: secret.to_owned(),
         }
@@ -79,7 +82,10 @@ impl ApiKey {
 
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Key").field("id", &self.id).field("created", &self.created).finish_non_exhaustive()
+        f.debug_struct("Key")
+            .field("id", &self.id)
+            .field("created", &self.created)
+            .finish_non_exhaustive()
     }
 }
 
@@ -117,7 +123,10 @@ struct Stamp {
 
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keys").field("source", &self.source).field("keys", &self.list()).finish_non_exhaustive()
+        f.debug_struct("Keys")
+            .field("source", &self.source)
+            .field("keys", &self.list())
+            .finish_non_exhaustive()
     }
 }
 
@@ -129,16 +138,26 @@ impl Keys {
         let variable = match variable.map(std::ffi::OsString::into_string) {
             None => None,
             Some(Ok(text)) => Some(text),
-            Some(Err(_)) => return Err(format!("`{ENVIRONMENT}` is not valid text; expected visible ASCII characters")),
+            Some(Err(_)) => {
+                return Err(format!(
+                    "`{ENVIRONMENT}` is not valid text; expected visible ASCII characters"
+                ));
+            }
         };
         Self::open_with(variable.as_deref(), keys_file, state_dir)
     }
 
     /// Like `open`, with the environment's key as an argument.
-    pub fn open_with(variable: Option<&str>, keys_file: Option<&Path>, state_dir: &Path) -> Result<Self, String> {
+    pub fn open_with(
+        variable: Option<&str>,
+        keys_file: Option<&Path>,
+        state_dir: &Path,
+    ) -> Result<Self, String> {
         if let Some(secret) = variable {
             if !well_formed(secret) {
-                return Err(format!("`{ENVIRONMENT}` cannot be sent in a header; expected 1 to {KEY_CHARS_MAX} visible ASCII characters"));
+                return Err(format!(
+                    "`{ENVIRONMENT}` cannot be sent in a header; expected 1 to {KEY_CHARS_MAX} visible ASCII characters"
+                ));
             }
             let keys = Self::holding(KeySource::Environment, vec![ApiKey::new(secret, None)]);
             if secret.len() < KEY_CHARS_WEAK {
@@ -155,7 +174,10 @@ impl Keys {
             let keys = Self::holding(KeySource::Configured(path.to_owned()), Vec::new());
             let held = read(path, &keys.source)?;
             if held.keys.is_empty() {
-                return Err(format!("the keys file `{}` contains no key; write one on a line of its own", path.display()));
+                return Err(format!(
+                    "the keys file `{}` contains no key; write one on a line of its own",
+                    path.display()
+                ));
             }
             keys.hold(held);
             return Ok(keys);
@@ -164,8 +186,16 @@ impl Keys {
         let keys = Self::holding(KeySource::State(path.clone()), Vec::new());
         // Two first starts at once must not create two keys, the second overwriting the first.
         exclusively(state_dir, || {
-            let held = if path.exists() { read(&path, &keys.source)? } else { LoadedKeys::default() };
-            if held.keys.is_empty() { append(&path, &generate()?) } else { Ok(()) }
+            let held = if path.exists() {
+                read(&path, &keys.source)?
+            } else {
+                LoadedKeys::default()
+            };
+            if held.keys.is_empty() {
+                append(&path, &generate()?)
+            } else {
+                Ok(())
+            }
         })?;
         keys.hold(read(&path, &keys.source)?);
         Ok(keys)
@@ -248,8 +278,12 @@ impl Keys {
     pub fn revoke(&self, id_or_key: &str) -> Result<ApiKey, String> {
         let find = |keys: &[ApiKey]| {
             let wanted = id_or_key.trim();
-            let found = keys.iter().find(|key| key.id == wanted || bool::from(key.secret.as_bytes().ct_eq(wanted.as_bytes())));
-            found.cloned().ok_or_else(|| "no key has this id or value; `tokendeck key show` lists the keys".to_owned())
+            let found = keys.iter().find(|key| {
+                key.id == wanted || bool::from(key.secret.as_bytes().ct_eq(wanted.as_bytes()))
+            });
+            found.cloned().ok_or_else(|| {
+                "no key has this id or value; `tokendeck key show` lists the keys".to_owned()
+            })
         };
         let Some(path) = self.file()? else {
             let mut keys = self.list();
@@ -261,7 +295,10 @@ impl Keys {
         let key = exclusively(folder(path), || {
             let key = find(&read(path, &self.source)?.keys)?;
             let text = text_to_change(path).map_err(|error| unreadable(path, &error))?;
-            let kept: String = text.split_inclusive('\n').filter(|line| line.split_whitespace().next() != Some(&key.secret)).collect();
+            let kept: String = text
+                .split_inclusive('\n')
+                .filter(|line| line.split_whitespace().next() != Some(&key.secret))
+                .collect();
             write_atomic(path, kept.as_bytes())?;
             Ok(key)
         })?;
@@ -295,15 +332,18 @@ impl Keys {
     /// Compares with every key, even after a match.
     fn matches(&self, digest: &Sha) -> bool {
         let held = self.held();
-        held.digests.iter().fold(Choice::from(0), |found, known| found | known.ct_eq(digest)).into()
+        held.digests
+            .iter()
+            .fold(Choice::from(0), |found, known| found | known.ct_eq(digest))
+            .into()
     }
 
     /// The file of the keys; `None` for keys in memory, an error for a key that cannot be changed from here.
     fn file(&self) -> Result<Option<&Path>, String> {
         match &self.source {
-            KeySource::Environment => {
-                Err(format!("the key comes from `{ENVIRONMENT}`; change it there, or unset it to store keys in a file"))
-            }
+            KeySource::Environment => Err(format!(
+                "the key comes from `{ENVIRONMENT}`; change it there, or unset it to store keys in a file"
+            )),
             KeySource::Configured(path) | KeySource::State(path) => Ok(Some(path)),
             KeySource::Memory => Ok(None),
         }
@@ -311,17 +351,25 @@ impl Keys {
 
     /// Reads the file again if it changed; returns whether it was read. A missing or unreadable file leaves no valid key.
     fn look(&self) -> bool {
-        let (KeySource::Configured(path) | KeySource::State(path)) = &self.source else { return false };
-        self.checked.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+        let (KeySource::Configured(path) | KeySource::State(path)) = &self.source else {
+            return false;
+        };
+        self.checked
+            .store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
         let now = Stamp::of(path);
         if now.is_some() && now == self.held().stamp {
             return false;
         }
         let _one = self.reading.locked();
-        let held = read(path, &self.source).unwrap_or_else(|reason| LoadedKeys { warnings: vec![reason], ..LoadedKeys::default() });
+        let held = read(path, &self.source).unwrap_or_else(|reason| LoadedKeys {
+            warnings: vec![reason],
+            ..LoadedKeys::default()
+        });
         let warned = self.held().warnings == held.warnings;
         if !warned {
-            held.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+            held.warnings
+                .iter()
+                .for_each(|warning| tracing::warn!("{warning}"));
         }
         self.hold(held);
         true
@@ -330,19 +378,29 @@ impl Keys {
 
 impl LoadedKeys {
     fn of(keys: Vec<ApiKey>) -> Self {
-        Self { digests: keys.iter().map(|key| sha(key.secret.as_bytes())).collect(), keys, ..Self::default() }
+        Self {
+            digests: keys.iter().map(|key| sha(key.secret.as_bytes())).collect(),
+            keys,
+            ..Self::default()
+        }
     }
 }
 
 impl Stamp {
     fn of(path: &Path) -> Option<Self> {
         let about = std::fs::metadata(path).ok()?;
-        Some(Self { modified: about.modified().ok(), bytes: about.len(), file: FileId::of(path).ok()? })
+        Some(Self {
+            modified: about.modified().ok(),
+            bytes: about.len(),
+            file: FileId::of(path).ok()?,
+        })
     }
 
     /// Whether the file is old enough for another change to show.
     fn settled(&self) -> bool {
-        self.modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > YOUNG)
+        self.modified
+            .and_then(|time| time.elapsed().ok())
+            .is_some_and(|age| age > YOUNG)
     }
 }
 
@@ -355,10 +413,18 @@ fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, String> {
     let mut warnings: Vec<String> = too_open(path, source).into_iter().collect();
     for (i, line) in text.lines().enumerate() {
         let mut words = line.split_whitespace();
-        let Some(secret) = words.next().filter(|word| !word.starts_with('#')) else { continue };
+        let Some(secret) = words.next().filter(|word| !word.starts_with('#')) else {
+            continue;
+        };
         if !well_formed(secret) || keys.len() == KEYS_MAX {
-            let expected = format!("expected at most {KEYS_MAX} keys of 1 to {KEY_CHARS_MAX} visible ASCII characters");
-            warnings.push(format!("line {} of `{}` is ignored; {expected}", i + 1, path.display()));
+            let expected = format!(
+                "expected at most {KEYS_MAX} keys of 1 to {KEY_CHARS_MAX} visible ASCII characters"
+            );
+            warnings.push(format!(
+                "line {} of `{}` is ignored; {expected}",
+                i + 1,
+                path.display()
+            ));
             continue;
         }
         if secret.len() < KEY_CHARS_WEAK {
@@ -372,14 +438,25 @@ fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, String> {
             keys.push(ApiKey::new(secret, words.next()));
         }
     }
-    Ok(LoadedKeys { stamp, warnings, ..LoadedKeys::of(keys) })
+    Ok(LoadedKeys {
+        stamp,
+        warnings,
+        ..LoadedKeys::of(keys)
+    })
 }
 
 /// Warning about the file's mode, if other users may read it.
 fn too_open(path: &Path, source: &KeySource) -> Option<String> {
     let mode = system::mode_for_others(&std::fs::metadata(path).ok()?)?;
-    let what = if matches!(source, KeySource::State(_)) { "the keys" } else { "the configured keys" };
-    Some(format!("{what} in `{}` can be read by other users (mode {mode:04o}); run chmod 600 on the file", path.display()))
+    let what = if matches!(source, KeySource::State(_)) {
+        "the keys"
+    } else {
+        "the configured keys"
+    };
+    Some(format!(
+        "{what} in `{}` can be read by other users (mode {mode:04o}); run chmod 600 on the file",
+        path.display()
+    ))
 }
 
 /// The file's text, which is written again. Of a damaged one a copy is kept.
@@ -410,27 +487,41 @@ fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
 /// Generates a key of 256 bits from the system's random source.
 fn generate() -> Result<ApiKey, String> {
     let mut random = [0u8; 32];
-    getrandom::fill(&mut random).map_err(|error| format!("the system cannot supply random numbers for a key: {error}"))?;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis() as i64);
-    Ok(ApiKey::new(&format!("td_{}", const_hex::encode(random)), Some(&Time(now).to_string())))
+    getrandom::fill(&mut random)
+        .map_err(|error| format!("the system cannot supply random numbers for a key: {error}"))?;
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |age| age.as_millis() as i64);
+    Ok(ApiKey::new(
+        &format!("td_{}", const_hex::encode(random)),
+        Some(&Time(now).to_string()),
+    ))
 }
 
 fn sha(bytes: &[u8]) -> Sha {
     let mut words = Sha::default();
     for (word, bytes) in words.iter_mut().zip(Sha256::digest(bytes).chunks_exact(8)) {
-        *word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        *word = bytes
+            .iter()
+            .fold(0, |word, byte| word << 8 | u64::from(*byte));
     }
     words
 }
 
 fn well_formed(secret: &str) -> bool {
-    (1..=KEY_CHARS_MAX).contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_graphic())
+    (1..=KEY_CHARS_MAX).contains(&secret.len())
+        && secret.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn folder(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> String {
-    format!("cannot read the keys in `{}`: {error}; check that the file exists and is readable", path.display())
+    format!(
+        "cannot read the keys in `{}`: {error}; check that the file exists and is readable",
+        path.display()
+    )
 }

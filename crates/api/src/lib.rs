@@ -34,8 +34,8 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, watch};
 
 use self::{
-    coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds, router::Router,
-    routes::ENDPOINTS,
+    coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate,
+    reply::RequestIds, router::Router, routes::ENDPOINTS,
 };
 pub use self::{
     server::serve,
@@ -112,7 +112,12 @@ pub struct Api {
 }
 
 impl Api {
-    pub fn new(deck: Arc<QueryService>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Arc<Self> {
+    pub fn new(
+        deck: Arc<QueryService>,
+        jobs: Option<Arc<Jobs>>,
+        keys: Arc<Keys>,
+        options: ApiOptions,
+    ) -> Arc<Self> {
         Arc::new(Self {
             deck,
             jobs,

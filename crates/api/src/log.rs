@@ -47,7 +47,9 @@ pub struct RequestLog {
 
 impl fmt::Debug for RequestLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestLog").field("total", &self.total()).finish_non_exhaustive()
+        f.debug_struct("RequestLog")
+            .field("total", &self.total())
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,15 +71,30 @@ impl RequestLog {
         let mut ring = self.lock();
         ring.total += 1;
         // The newest entry reuses the oldest one's buffers, so that a full ring does not allocate.
-        let oldest = if ring.requests.len() >= REQUESTS_KEPT { ring.requests.pop_front() } else { None };
-        let (mut method, mut path) = oldest.map_or_else(Default::default, |request| (request.method, request.path));
-        for (buffer, text, most) in [(&mut method, entry.method, METHOD_CHARS_MAX), (&mut path, entry.path, PATH_CHARS_MAX)] {
+        let oldest = if ring.requests.len() >= REQUESTS_KEPT {
+            ring.requests.pop_front()
+        } else {
+            None
+        };
+        let (mut method, mut path) =
+            oldest.map_or_else(Default::default, |request| (request.method, request.path));
+        for (buffer, text, most) in [
+            (&mut method, entry.method, METHOD_CHARS_MAX),
+            (&mut path, entry.path, PATH_CHARS_MAX),
+        ] {
             buffer.clear();
             let (start, ellipsis) = shortened(text, most);
             buffer.extend([start, ellipsis]);
         }
         let micros = entry.micros();
-        ring.requests.push_back(LoggedRequest { time: Time(time), method, path, status: entry.status, micros, bytes: entry.bytes });
+        ring.requests.push_back(LoggedRequest {
+            time: Time(time),
+            method,
+            path,
+            status: entry.status,
+            micros,
+            bytes: entry.bytes,
+        });
     }
 
     /// Writes every later request to the sink; has no effect if a sink is set already.
@@ -138,7 +155,11 @@ impl Line {
         } else {
             text.extend(entry.path.escape_default());
         }
-        for (name, value) in [(" status=", u64::from(entry.status)), (" micros=", entry.micros()), (" bytes=", entry.bytes)] {
+        for (name, value) in [
+            (" status=", u64::from(entry.status)),
+            (" micros=", entry.micros()),
+            (" bytes=", entry.bytes),
+        ] {
             text.push_str(name);
             text.push_str(number.format(value));
         }
@@ -149,7 +170,11 @@ impl Line {
 /// Truncates to `most` characters; the second value is the ellipsis, empty if nothing was cut.
 fn shortened(text: &str, most: usize) -> (&str, &'static str) {
     // Characters are counted only if the bytes exceed the limit.
-    let end = if text.len() > most { text.char_indices().nth(most).map(|(end, _)| end) } else { None };
+    let end = if text.len() > most {
+        text.char_indices().nth(most).map(|(end, _)| end)
+    } else {
+        None
+    };
     end.map_or((text, ""), |end| (&text[..end], "…"))
 }
 
@@ -161,10 +186,27 @@ mod tests {
     fn a_request_is_one_line_with_control_characters_escaped() {
         let mut line = Line::default();
         for (time, path, expected) in [
-            (0, "/tokens", "1970-01-01T00:00:00.000Z  INFO request method=GET path=/tokens status=200 micros=7 bytes=1\n"),
-            (1_999, "/a\n\u{1b}[m", "1970-01-01T00:00:01.999Z  INFO request method=GET path=/a\\n\\u{1b}[m status=200 micros=7 bytes=1\n"),
+            (
+                0,
+                "/tokens",
+                "1970-01-01T00:00:00.000Z  INFO request method=GET path=/tokens status=200 micros=7 bytes=1\n",
+            ),
+            (
+                1_999,
+                "/a\n\u{1b}[m",
+                "1970-01-01T00:00:01.999Z  INFO request method=GET path=/a\\n\\u{1b}[m status=200 micros=7 bytes=1\n",
+            ),
         ] {
-            line.write(time, &LogEntry { method: "GET", path, status: 200, took: Duration::from_micros(7), bytes: 1 });
+            line.write(
+                time,
+                &LogEntry {
+                    method: "GET",
+                    path,
+                    status: 200,
+                    took: Duration::from_micros(7),
+                    bytes: 1,
+                },
+            );
             assert_eq!(line.text, expected);
         }
     }
@@ -173,11 +215,23 @@ mod tests {
     fn the_ring_keeps_the_latest_and_counts_all() {
         let log = RequestLog::default();
         for status in 0..REQUESTS_KEPT as u16 + 10 {
-            log.add(&LogEntry { method: "GET", path: &"ä".repeat(300), status, took: Duration::from_micros(7), bytes: 1 });
+            log.add(&LogEntry {
+                method: "GET",
+                path: &"ä".repeat(300),
+                status,
+                took: Duration::from_micros(7),
+                bytes: 1,
+            });
         }
         let all = log.recent(usize::MAX);
-        assert_eq!((all.len(), log.total()), (REQUESTS_KEPT, REQUESTS_KEPT as u64 + 10));
-        assert_eq!((all[0].status, all[REQUESTS_KEPT - 1].status), (REQUESTS_KEPT as u16 + 9, 10));
+        assert_eq!(
+            (all.len(), log.total()),
+            (REQUESTS_KEPT, REQUESTS_KEPT as u64 + 10)
+        );
+        assert_eq!(
+            (all[0].status, all[REQUESTS_KEPT - 1].status),
+            (REQUESTS_KEPT as u16 + 9, 10)
+        );
         assert_eq!(all[0].path.chars().count(), PATH_CHARS_MAX + 1);
         assert_eq!(log.recent(2).len(), 2);
     }

@@ -20,15 +20,18 @@ use hyper::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation,
-        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+        CustomResult, ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
+        ProtocolVersion, ServerCapabilities, ServerConfig,
     },
     serve_server,
     service::{RequestContext, ServerInitializeError},
     transport::{
         async_rw::AsyncRwTransport,
         io::stdio_pipes,
-        streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager},
+        streamable_http_server::{
+            StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+        },
     },
 };
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -69,29 +72,46 @@ pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
     guard::check_origin(call.api, &headers)?;
     // The guard has checked the host, and every answer is JSON: rmcp need not check either.
     headers.insert(HOST, HeaderValue::from_static("localhost"));
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    headers.insert(
+        ACCEPT,
+        HeaderValue::from_static("application/json, text/event-stream"),
+    );
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let (api, body) = (Arc::clone(call.api), Bytes::copy_from_slice(body));
-    Ok(HandlerStep::later(async move { exchange(api, headers, body).await }))
+    Ok(HandlerStep::later(async move {
+        exchange(api, headers, body).await
+    }))
 }
 
 /// Answers one JSON-RPC message.
 async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Reply> {
     let defect = || Problem::new(Code::Defect, "Internal error while handling the message.");
     let is_json = serde_json::from_slice::<IgnoredAny>(&body).is_ok();
-    let mut request = Request::post("/mcp").body(Full::new(body)).map_err(|_| defect())?;
+    let mut request = Request::post("/mcp")
+        .body(Full::new(body))
+        .map_err(|_| defect())?;
     *request.headers_mut() = headers;
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(BODY_BYTES_MAX)
         .disable_allowed_hosts();
-    let tools = move || Ok(Tools { api: Arc::clone(&api), waits_for_data: false });
-    let service = StreamableHttpService::new(tools, Arc::new(NeverSessionManager::default()), config);
+    let tools = move || {
+        Ok(Tools {
+            api: Arc::clone(&api),
+            waits_for_data: false,
+        })
+    };
+    let service =
+        StreamableHttpService::new(tools, Arc::new(NeverSessionManager::default()), config);
     let (parts, body) = Response::into_parts(service.handle(request).await);
     let body = body.collect().await.map_err(|_| defect())?.to_bytes();
     let status = parts.status.as_u16();
-    if parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {
+    if parts
+        .headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind == "application/json")
+    {
         return Ok(reply::json(status, body));
     }
     if parts.status.is_success() {
@@ -99,13 +119,27 @@ async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Repl
     }
     // rmcp refuses some messages in plain text; these become JSON-RPC errors.
     let (status, code, says) = match (status, is_json) {
-        (415, false) => (400, ErrorCode::PARSE_ERROR, Cow::Borrowed("The body is not JSON; expected one JSON-RPC message.")),
-        (415, true) => {
-            (400, ErrorCode::INVALID_REQUEST, "The body is JSON but not a valid protocol message; expected one JSON-RPC message.".into())
-        }
-        (status, _) => (status, ErrorCode::INVALID_REQUEST, String::from_utf8_lossy(&body)),
+        (415, false) => (
+            400,
+            ErrorCode::PARSE_ERROR,
+            Cow::Borrowed("The body is not JSON; expected one JSON-RPC message."),
+        ),
+        (415, true) => (
+            400,
+            ErrorCode::INVALID_REQUEST,
+            "The body is JSON but not a valid protocol message; expected one JSON-RPC message."
+                .into(),
+        ),
+        (status, _) => (
+            status,
+            ErrorCode::INVALID_REQUEST,
+            String::from_utf8_lossy(&body),
+        ),
     };
-    reply::rendered(status, &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": says } }))
+    reply::rendered(
+        status,
+        &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": says } }),
+    )
 }
 
 /// Schema of the request body of POST /mcp.
@@ -138,12 +172,27 @@ pub async fn serve_between(
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> std::result::Result<(), String> {
     let lines = lines::connect(read, write, BODY_BYTES_MAX);
-    let transport = AsyncRwTransport::new_server(lines.read, lines.write).with_max_line_length(BODY_BYTES_MAX + 1);
-    let served = match serve_server(Tools { api, waits_for_data: true }, transport).await {
-        Ok(serving) => serving.waiting().await.map(drop).map_err(|error| error.to_string()),
+    let transport = AsyncRwTransport::new_server(lines.read, lines.write)
+        .with_max_line_length(BODY_BYTES_MAX + 1);
+    let served = match serve_server(
+        Tools {
+            api,
+            waits_for_data: true,
+        },
+        transport,
+    )
+    .await
+    {
+        Ok(serving) => serving
+            .waiting()
+            .await
+            .map(drop)
+            .map_err(|error| error.to_string()),
         // The client disconnected before its first message.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(error) => Err(format!("the client did not start the Model Context Protocol correctly: {error}")),
+        Err(error) => Err(format!(
+            "the client did not start the Model Context Protocol correctly: {error}"
+        )),
     };
     lines.written.await.ok();
     served
@@ -169,7 +218,11 @@ impl ServerHandler for Tools {
 
     /// All but 2025-03-26, which requires batching, unsupported by rmcp.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
+        ProtocolVersion::KNOWN_VERSIONS
+            .iter()
+            .filter(|version| **version != ProtocolVersion::V_2025_03_26)
+            .cloned()
+            .collect()
     }
 
     async fn list_tools(
@@ -177,7 +230,12 @@ impl ServerHandler for Tools {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> std::result::Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools(self.api.router.endpoints).iter().map(Tool::described).collect()))
+        Ok(ListToolsResult::with_all_items(
+            tools(self.api.router.endpoints)
+                .iter()
+                .map(Tool::described)
+                .collect(),
+        ))
     }
 
     /// What could not be read as a request of a method that there is: its parameters are wrong, not its name.
@@ -187,10 +245,17 @@ impl ServerHandler for Tools {
         _: RequestContext<RoleServer>,
     ) -> std::result::Result<CustomResult, ErrorData> {
         if SERVED.contains(&&*request.method) {
-            let says = format!("Invalid parameters of `{}`: `arguments` of a tool must be an object.", request.method);
+            let says = format!(
+                "Invalid parameters of `{}`: `arguments` of a tool must be an object.",
+                request.method
+            );
             return Err(ErrorData::invalid_params(says, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            request.method,
+            None,
+        ))
     }
 
     async fn call_tool(
@@ -202,17 +267,31 @@ impl ServerHandler for Tools {
         let tools = tools(router.endpoints);
         let Some(tool) = tools.iter().find(|tool| tool.name() == call.name) else {
             let near = nearest(&call.name, tools.iter().map(Tool::name)).unwrap_or_default();
-            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`; did you mean `{near}`?", clip(&call.name)), None));
+            return Err(ErrorData::invalid_params(
+                format!(
+                    "Unknown tool `{}`; did you mean `{near}`?",
+                    clip(&call.name)
+                ),
+                None,
+            ));
         };
         let answering = async {
             self.wait_for_data().await;
             let arguments = call.arguments.unwrap_or_default();
             match tool.request(&arguments) {
                 Ok(request) => {
-                    let (reply, snapshot) = answer_inside(&self.api, request.method, &request.target, &request.body).await;
+                    let (reply, snapshot) =
+                        answer_inside(&self.api, request.method, &request.target, &request.body)
+                            .await;
                     if reply.status().is_success() {
-                        let mut result = tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing());
-                        let warning = warning::before(&self.api, tool, &arguments, snapshot.as_ref()).await;
+                        let mut result = tool_result(
+                            reply,
+                            snapshot.as_deref(),
+                            request.budget,
+                            &tool.narrowing(),
+                        );
+                        let warning =
+                            warning::before(&self.api, tool, &arguments, snapshot.as_ref()).await;
                         result.content.splice(0..0, warning.map(ContentBlock::text));
                         result
                     } else {
@@ -224,7 +303,15 @@ impl ServerHandler for Tools {
         };
         // A panic is answered too, or the client would wait for ever.
         let answering = AssertUnwindSafe(answering).catch_unwind();
-        let defect = |_| refused::problem(&Problem::new(Code::Defect, format!("Internal error in `{}`.", tool.name())), router);
+        let defect = |_| {
+            refused::problem(
+                &Problem::new(
+                    Code::Defect,
+                    format!("Internal error in `{}`.", tool.name()),
+                ),
+                router,
+            )
+        };
         tokio::select! {
             result = answering => Ok(result.unwrap_or_else(defect).into()),
             // Dropping the answer cancels the work.
@@ -236,7 +323,10 @@ impl ServerHandler for Tools {
 impl Tools {
     async fn wait_for_data(&self) {
         let mut events = self.api.deck.listen();
-        while self.waits_for_data && self.api.deck.complete_snapshot().is_err() && self.api.deck.is_loading() {
+        while self.waits_for_data
+            && self.api.deck.complete_snapshot().is_err()
+            && self.api.deck.is_loading()
+        {
             // After a lag the state is compared again too.
             if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
                 return;
@@ -247,22 +337,49 @@ impl Tools {
 
 /// Converts a reply: its bytes, cut to the budget, as text and as structured content. Further texts list what was omitted and how to
 /// request less, name the other pages, and state the age of the data.
-fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str) -> CallToolResult {
-    let next = reply.headers().get(LINK).and_then(|links| next_part(links.to_str().ok()?));
-    let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+fn tool_result(
+    reply: Reply,
+    snapshot: Option<&Snapshot>,
+    budget: usize,
+    narrowing: &str,
+) -> CallToolResult {
+    let next = reply
+        .headers()
+        .get(LINK)
+        .and_then(|links| next_part(links.to_str().ok()?));
+    let header = |name: HeaderName| {
+        reply
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned)
+    };
     let as_of = header(X_DATA_AS_OF);
-    let of_today = header(X_AS_OF_UNKNOWN).map(|tables| format!("Current values, no history: {tables}."));
+    let of_today =
+        header(X_AS_OF_UNKNOWN).map(|tables| format!("Current values, no history: {tables}."));
     let body = whole(reply);
     let cut = budget::cut(&body, budget).map(Bytes::from);
     let is_cut = cut.is_some();
     let body = cut.unwrap_or(body);
     let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
     if is_cut {
-        let not_later = if next.is_some() { " Later parts do not contain the omitted rows: request less before you continue." } else { "" };
-        content.push(ContentBlock::text(format!("The result was cut; `cut` lists what was omitted. {narrowing}{not_later}")));
+        let not_later = if next.is_some() {
+            " Later parts do not contain the omitted rows: request less before you continue."
+        } else {
+            ""
+        };
+        content.push(ContentBlock::text(format!(
+            "The result was cut; `cut` lists what was omitted. {narrowing}{not_later}"
+        )));
     }
     let data = snapshot.map(|snapshot| data_age(snapshot, as_of.as_deref(), now()));
-    content.extend(of_today.into_iter().chain(next).chain(data).map(ContentBlock::text));
+    content.extend(
+        of_today
+            .into_iter()
+            .chain(next)
+            .chain(data)
+            .map(ContentBlock::text),
+    );
     let mut result = CallToolResult::success(content);
     result.structured_content = serde_json::from_slice(&body).ok().filter(Value::is_object);
     result
@@ -278,11 +395,19 @@ fn whole(reply: Reply) -> Bytes {
 
 /// Which data an answer is from, and how old the newest row is that it is made of; nothing of that where its rows have no times.
 fn data_age(snapshot: &Snapshot, newest: Option<&str>, now: Time) -> String {
-    let as_of = snapshot.dataset.as_of.as_ref().map_or_else(String::new, |as_of| format!(", as of {}", as_of.time.minute_text()));
-    let newest = newest.and_then(|text| as_of_time(text).ok()).map_or_else(String::new, |newest| {
-        let age = format::age(now.0.saturating_sub(newest.0));
-        format!(" Data up to {} (UTC), {age} ago.", newest.minute_text())
-    });
+    let as_of = snapshot
+        .dataset
+        .as_of
+        .as_ref()
+        .map_or_else(String::new, |as_of| {
+            format!(", as of {}", as_of.time.minute_text())
+        });
+    let newest = newest
+        .and_then(|text| as_of_time(text).ok())
+        .map_or_else(String::new, |newest| {
+            let age = format::age(now.0.saturating_sub(newest.0));
+            format!(" Data up to {} (UTC), {age} ago.", newest.minute_text())
+        });
     let reading = snapshot.reading;
     format!("Data snapshot {reading}{as_of}; pass `generation` {reading} to stay on it.{newest}")
 }
@@ -292,9 +417,19 @@ const PARTS: &[&str] = &["page", "cursor", "to", "generation"];
 
 /// Says which arguments ask for the next part of an answer, from its `Link` header.
 fn next_part(links: &str) -> Option<String> {
-    let next = links.split(", <").find(|link| link.ends_with("rel=\"next\""))?;
+    let next = links
+        .split(", <")
+        .find(|link| link.ends_with("rel=\"next\""))?;
     let (_, query) = next.split('>').next()?.split_once('?')?;
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(name, _)| PARTS.contains(name));
-    let told: Vec<String> = pairs.filter_map(|(name, value)| Some(format!("`{name}` {}", decode(value)?))).collect();
-    Some(format!("More results: repeat the call with {}.", told.join(", ")))
+    let pairs = query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .filter(|(name, _)| PARTS.contains(name));
+    let told: Vec<String> = pairs
+        .filter_map(|(name, value)| Some(format!("`{name}` {}", decode(value)?)))
+        .collect();
+    Some(format!(
+        "More results: repeat the call with {}.",
+        told.join(", ")
+    ))
 }

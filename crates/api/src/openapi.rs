@@ -24,7 +24,10 @@ use super::{
 use model::error::{CODES, Code, ProblemBody};
 use query::question::{
     Dated, Query,
-    parameter::{AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken, Parameter, ParameterKind, STRICT_PARAMETER},
+    parameter::{
+        AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken, Parameter,
+        ParameterKind, STRICT_PARAMETER,
+    },
 };
 
 /// The document with its entity tag; constant for the process.
@@ -36,21 +39,31 @@ pub(super) fn etag(bytes: &[u8]) -> String {
 }
 
 /// An example answer per endpoint name. A test checks them against the demo data.
-static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
+static EXAMPLES: LazyLock<Map<String, Value>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
-#[expect(clippy::unnecessary_wraps, reason = "all handlers have the same return type")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "all handlers have the same return type"
+)]
 pub(super) fn answer(call: &Call<'_>) -> Answered {
     let (text, etag) = DOCUMENT.get_or_init(|| {
         let text = serde_json::to_vec(&document(call.api.router.endpoints)).unwrap_or_default();
         let etag = etag(&text);
         (text.into(), etag)
     });
-    Ok(HandlerStep::Now(reply::tagged(text, etag, call.if_none_match)))
+    Ok(HandlerStep::Now(reply::tagged(
+        text,
+        etag,
+        call.if_none_match,
+    )))
 }
 
 fn document(endpoints: &[Endpoint]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.transforms.push(Box::new(RecursiveTransform(words_as_enum)));
+        settings
+            .transforms
+            .push(Box::new(RecursiveTransform(words_as_enum)));
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
@@ -67,7 +80,10 @@ fn document(endpoints: &[Endpoint]) -> Value {
     schemas.subschema_for::<ProblemBody>();
     let mut components = schemas.take_definitions(true);
     components.extend(bodies.take_definitions(true));
-    if let Some(code) = components.get_mut("ProblemBody").and_then(|schema| schema.pointer_mut("/properties/code")) {
+    if let Some(code) = components
+        .get_mut("ProblemBody")
+        .and_then(|schema| schema.pointer_mut("/properties/code"))
+    {
         code["enum"] = CODES.iter().map(|row| row.word).collect();
     }
     json!({
@@ -98,14 +114,30 @@ fn document(endpoints: &[Endpoint]) -> Value {
 /// Rewrites a `oneOf` of `const`, as generated for documented enums, to one `enum` with the meanings in its description: client generators
 /// cannot read the former.
 fn words_as_enum(schema: &mut Schema) {
-    let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
+    let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else {
+        return;
+    };
     let mut words = Vec::new();
-    let mut meanings: Vec<String> = schema.get("description").and_then(Value::as_str).map(str::to_owned).into_iter().collect();
+    let mut meanings: Vec<String> = schema
+        .get("description")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
     for choice in choices {
-        let given =
-            choice.get("const").map(std::slice::from_ref).or_else(|| choice.get("enum").and_then(Value::as_array).map(Vec::as_slice));
-        let Some(given) = given.filter(|given| given.iter().all(Value::is_string)) else { return };
-        if let (Some(word), Some(meaning)) = (given[0].as_str(), choice.get("description").and_then(Value::as_str)) {
+        let given = choice.get("const").map(std::slice::from_ref).or_else(|| {
+            choice
+                .get("enum")
+                .and_then(Value::as_array)
+                .map(Vec::as_slice)
+        });
+        let Some(given) = given.filter(|given| given.iter().all(Value::is_string)) else {
+            return;
+        };
+        if let (Some(word), Some(meaning)) = (
+            given[0].as_str(),
+            choice.get("description").and_then(Value::as_str),
+        ) {
             meanings.push(format!("`{word}`: {meaning}"));
         }
         words.extend(given.iter().cloned());
@@ -121,7 +153,11 @@ fn words_as_enum(schema: &mut Schema) {
 /// Parameters that many endpoints take: `strict` every one.
 const SHARED: &[Parameter] = &[STRICT_PARAMETER, GENERATION_PARAMETER, AS_OF_PARAMETER];
 
-fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
+fn operation(
+    endpoint: &Endpoint,
+    schemas: &mut SchemaGenerator,
+    bodies: &mut SchemaGenerator,
+) -> Value {
     let mut parameters: Vec<Value> = endpoint.parameters.iter().map(described).collect();
     if let Content::Files(files) = endpoint.content {
         // They are named in the path.
@@ -136,8 +172,14 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
             "schema": { "type": "integer", "minimum": 0 },
         }));
     }
-    let shared = SHARED.iter().filter(|parameter| endpoint.as_of || parameter.name == STRICT_PARAMETER.name);
-    parameters.extend(shared.map(|parameter| json!({ "$ref": format!("#/components/parameters/{}", parameter.name) })));
+    let shared = SHARED
+        .iter()
+        .filter(|parameter| endpoint.as_of || parameter.name == STRICT_PARAMETER.name);
+    parameters.extend(
+        shared.map(
+            |parameter| json!({ "$ref": format!("#/components/parameters/{}", parameter.name) }),
+        ),
+    );
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.summary,
@@ -159,7 +201,8 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
     let mut headers = json!({ "x-request-id": text_header("The request id that the client sent, or a new one.") });
     let mut answers = Map::new();
     if endpoint.tagged {
-        headers["etag"] = text_header("Identifies this response; does not change until the data changes.");
+        headers["etag"] =
+            text_header("Identifies this response; does not change until the data changes.");
         let unchanged = json!({ "description": "Not modified: `If-None-Match` matches the response.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);
     }
@@ -174,13 +217,18 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
         headers["x-data-as-of"] = text_header(meaning);
     }
     if endpoint.paged() {
-        headers["link"] = text_header("RFC 8288 links to other pages, such as `next`; for candles, to earlier candles.");
+        headers["link"] = text_header(
+            "RFC 8288 links to other pages, such as `next`; for candles, to earlier candles.",
+        );
     }
     if endpoint.status == 202 {
         headers["location"] = text_header("The job's path.");
     }
     if let Some(meaning) = endpoint.no_content {
-        answers.insert("204".into(), json!({ "description": meaning, "headers": headers.clone() }));
+        answers.insert(
+            "204".into(),
+            json!({ "description": meaning, "headers": headers.clone() }),
+        );
     }
     let mut success = json!({ "description": endpoint.summary, "headers": headers });
     if let Some(content) = content_of(endpoint, schemas) {
@@ -188,7 +236,10 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
     }
     answers.insert(endpoint.status.to_string(), success);
     for (status, codes) in by_status(&codes_of(endpoint)) {
-        let words: Vec<_> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
+        let words: Vec<_> = codes
+            .iter()
+            .map(|code| format!("`{}`", code.word()))
+            .collect();
         answers.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{status}"), "description": words.join(", ") }));
     }
     answers
@@ -197,11 +248,17 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
 /// Returns the success body by media type; `None` without a body.
 fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Value> {
     let mut content = match endpoint.content {
-        Content::Json(shape) => json!({ "application/json": { "schema": shape(schemas), "example": EXAMPLES.get(endpoint.name) } }),
+        Content::Json(shape) => {
+            json!({ "application/json": { "schema": shape(schemas), "example": EXAMPLES.get(endpoint.name) } })
+        }
         Content::Document => json!({ "application/json": { "schema": { "type": "object" } } }),
         Content::Events => {
-            let kinds =
-                EVENTS.iter().map(|kind| (kind.name.to_owned(), json!({ "description": kind.meaning, "data": (kind.data)(schemas) })));
+            let kinds = EVENTS.iter().map(|kind| {
+                (
+                    kind.name.to_owned(),
+                    json!({ "description": kind.meaning, "data": (kind.data)(schemas) }),
+                )
+            });
             json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": kinds.collect::<Map<_, _>>() } })
         }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
@@ -219,8 +276,16 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
         Content::Nothing => return None,
     };
     if let Some(words) = endpoint.formats() {
-        for row in ROW_FORMATS.iter().chain(REPORT_FORMATS).filter(|row| row.word != ROW_FORMATS[0].word && words.contains(&row.word)) {
-            let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
+        for row in ROW_FORMATS
+            .iter()
+            .chain(REPORT_FORMATS)
+            .filter(|row| row.word != ROW_FORMATS[0].word && words.contains(&row.word))
+        {
+            let bytes = if row.text {
+                json!({ "type": "string" })
+            } else {
+                json!({ "type": "string", "format": "binary" })
+            };
             content[row.media[0]] = json!({ "schema": bytes });
         }
     }
@@ -231,18 +296,33 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
 /// Schema of a question's answer, with what its body says of the answer's time.
 pub(super) fn answer_schema<Q: Query>(schemas: &mut SchemaGenerator) -> Schema {
     let schema = schemas.subschema_for::<Q::Answer>();
-    let name = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next()).unwrap_or_default();
-    let explains = Q::PARAMETERS.iter().any(|parameter| parameter.name == EXPLAIN.name);
-    if let Some(Value::Object(members)) = schemas.definitions_mut().get_mut(name).and_then(|schema| schema.get_mut("properties")) {
+    let name = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|reference| reference.rsplit('/').next())
+        .unwrap_or_default();
+    let explains = Q::PARAMETERS
+        .iter()
+        .any(|parameter| parameter.name == EXPLAIN.name);
+    if let Some(Value::Object(members)) = schemas
+        .definitions_mut()
+        .get_mut(name)
+        .and_then(|schema| schema.get_mut("properties"))
+    {
         if Q::DATED == Dated::Always || Q::DATED == Dated::Explained && explains {
             let description = match Q::DATED {
                 Dated::Explained => {
                     "Only with `explain`: time of the newest row that the response is based on. Absent if no row has a \
                     time."
                 }
-                _ => "Time of the newest row that the response is based on. Absent if no row has a time.",
+                _ => {
+                    "Time of the newest row that the response is based on. Absent if no row has a time."
+                }
             };
-            members.insert("asOf".into(), json!({ "type": "string", "format": "date-time", "description": description }));
+            members.insert(
+                "asOf".into(),
+                json!({ "type": "string", "format": "date-time", "description": description }),
+            );
         }
         if explains {
             let description = "Only with `explain` and `as_of`: tables without history, which show current values.";
@@ -279,9 +359,17 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     }
     for parameter in endpoint.parameters {
         codes.extend(match parameter.kind {
-            ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound, Code::AmbiguousToken][..],
+            ParameterKind::Address => &[
+                Code::InvalidAddress,
+                Code::TokenNotFound,
+                Code::AmbiguousToken,
+            ][..],
             ParameterKind::Holder => &[Code::InvalidAddress],
-            ParameterKind::Addresses { .. } => &[Code::InvalidAddress, Code::InvalidParameter, Code::AmbiguousToken],
+            ParameterKind::Addresses { .. } => &[
+                Code::InvalidAddress,
+                Code::InvalidParameter,
+                Code::AmbiguousToken,
+            ],
             ParameterKind::Identifier => &[],
             _ => &[Code::InvalidParameter],
         });
@@ -357,17 +445,29 @@ pub(super) fn value_of(kind: ParameterKind) -> Value {
         ParameterKind::Address => NamedToken::text().into(),
         ParameterKind::Holder => json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" }),
         ParameterKind::Identifier => json!({ "type": "string" }),
-        ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
-        ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
-        ParameterKind::Word { words, default: None } => json!({ "type": "string", "enum": words }),
+        ParameterKind::Integer { min, max, default } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max, "default": default })
+        }
+        ParameterKind::Word {
+            words,
+            default: Some(default),
+        } => json!({ "type": "string", "enum": words, "default": default }),
+        ParameterKind::Word {
+            words,
+            default: None,
+        } => json!({ "type": "string", "enum": words }),
         ParameterKind::Words(words) => lists::words(words),
         ParameterKind::Addresses { min, max } => lists::addresses(min, max),
         ParameterKind::Where(columns) => lists::conditions(columns),
         ParameterKind::Sort { columns, default } => lists::sort(columns, default),
         ParameterKind::Indicators { default } => lists::indicators(default),
         ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
-        ParameterKind::Text | ParameterKind::Line(_) => json!({ "type": "string", "maxLength": kind.chars_max() }),
-        ParameterKind::Column => json!({ "type": "string", "minLength": 1, "maxLength": kind.chars_max() }),
+        ParameterKind::Text | ParameterKind::Line(_) => {
+            json!({ "type": "string", "maxLength": kind.chars_max() })
+        }
+        ParameterKind::Column => {
+            json!({ "type": "string", "minLength": 1, "maxLength": kind.chars_max() })
+        }
         ParameterKind::Generation => json!({ "type": "integer", "minimum": 1 }),
         ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
         ParameterKind::Time => lists::time(),
@@ -377,8 +477,17 @@ pub(super) fn value_of(kind: ParameterKind) -> Value {
 /// Schema of a request body, with the shape's example.
 fn request_body(shape: Shape, bodies: &mut SchemaGenerator) -> Value {
     let schema = shape(bodies);
-    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()).unwrap_or_default();
-    let named = bodies.definitions().get(name).and_then(|body| body.pointer("/examples/0"));
-    let example = named.or_else(|| schema.as_value().pointer("/examples/0")).cloned();
+    let name = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|path| path.rsplit('/').next())
+        .unwrap_or_default();
+    let named = bodies
+        .definitions()
+        .get(name)
+        .and_then(|body| body.pointer("/examples/0"));
+    let example = named
+        .or_else(|| schema.as_value().pointer("/examples/0"))
+        .cloned();
     json!({ "required": true, "content": { "application/json": { "schema": schema, "example": example } } })
 }

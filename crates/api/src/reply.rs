@@ -15,8 +15,8 @@ use hyper::{
     HeaderMap, Response, StatusCode,
     body::{Frame, SizeHint},
     header::{
-        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
-        X_CONTENT_TYPE_OPTIONS,
+        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK,
+        RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
     },
 };
 use serde::Serialize;
@@ -58,12 +58,17 @@ impl hyper::body::Body for Body {
     type Data = Bytes;
     type Error = StreamAborted;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, StreamAborted>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, StreamAborted>>> {
         match self.get_mut() {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Self::Rows(rows) => rows.poll(context),
-            Self::Stream(events) => events.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event)))),
+            Self::Stream(events) => events
+                .poll_recv(context)
+                .map(|event| event.map(|event| Ok(Frame::data(event)))),
         }
     }
 
@@ -85,8 +90,13 @@ impl hyper::body::Body for Body {
 
 /// Returns a reply with a body of the given type.
 pub(super) fn reply(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
-    let mut reply = bare(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.into());
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    let mut reply = bare(
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        body.into(),
+    );
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     reply
 }
 
@@ -96,8 +106,12 @@ pub(super) fn json(status: u16, body: impl Into<Bytes>) -> Reply {
 
 /// Serializes a value to JSON for this one reply.
 pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
-    let body =
-        serde_json::to_vec(value).map_err(|_| Problem::new(Code::Defect, "Internal error: the response cannot be written as JSON."))?;
+    let body = serde_json::to_vec(value).map_err(|_| {
+        Problem::new(
+            Code::Defect,
+            "Internal error: the response cannot be written as JSON.",
+        )
+    })?;
     Ok(json(status, body))
 }
 
@@ -108,7 +122,10 @@ pub(super) fn page(form: DocumentForm, text: String) -> Reply {
         DocumentForm::Markdown => "text/markdown; charset=utf-8",
     };
     let mut reply = reply(200, kind, text);
-    reply.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(document::POLICY));
+    reply.headers_mut().insert(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(document::POLICY),
+    );
     reply
 }
 
@@ -126,10 +143,14 @@ pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
     let mut reply = reply(problem.code.status(), "application/problem+json", body);
     match problem.code.status() {
         401 => {
-            reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey"));
+            reply
+                .headers_mut()
+                .insert(WWW_AUTHENTICATE, HeaderValue::from_static("ApiKey"));
         }
         429 | 503 => {
-            reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+            reply
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
         }
         _ => {}
     }
@@ -159,7 +180,9 @@ pub(super) fn tag(reply: &mut Reply, etag: &str) {
 
 /// Adds the `Vary` header: the request headers that the answer depends on.
 pub(super) fn vary(reply: &mut Reply) {
-    reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+    reply
+        .headers_mut()
+        .insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
 }
 
 /// Adds the `Link` header to the neighboring pages.
@@ -207,7 +230,11 @@ pub(super) struct IfNoneMatch<'a>(Option<&'a HeaderMap>);
 
 impl<'a> IfNoneMatch<'a> {
     pub(super) fn of(headers: &'a HeaderMap) -> Self {
-        Self(headers.contains_key(hyper::header::IF_NONE_MATCH).then_some(headers))
+        Self(
+            headers
+                .contains_key(hyper::header::IF_NONE_MATCH)
+                .then_some(headers),
+        )
     }
 
     pub(super) fn given(self) -> bool {
@@ -229,15 +256,20 @@ impl<'a> IfNoneMatch<'a> {
     where
         'a: 'e,
     {
-        self.listed_tag(etag).or_else(|| self.matches(etag).then_some(etag.as_bytes()))
+        self.listed_tag(etag)
+            .or_else(|| self.matches(etag).then_some(etag.as_bytes()))
     }
 
     fn listed_tag(self, etag: &str) -> Option<&'a [u8]> {
-        self.values().find_map(|value| find_tag(value, etag.as_bytes()))
+        self.values()
+            .find_map(|value| find_tag(value, etag.as_bytes()))
     }
 
     fn values(self) -> impl Iterator<Item = &'a [u8]> {
-        self.0.into_iter().flat_map(|headers| headers.get_all(hyper::header::IF_NONE_MATCH)).map(HeaderValue::as_bytes)
+        self.0
+            .into_iter()
+            .flat_map(|headers| headers.get_all(hyper::header::IF_NONE_MATCH))
+            .map(HeaderValue::as_bytes)
     }
 }
 
@@ -250,9 +282,13 @@ fn find_tag<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
     loop {
         list = list.trim_ascii_start();
         let tag = list.strip_prefix(b"W/").unwrap_or(list);
-        let length = tag.strip_prefix(b"\"").and_then(|rest| rest.iter().position(|&byte| byte == b'"'))?;
+        let length = tag
+            .strip_prefix(b"\"")
+            .and_then(|rest| rest.iter().position(|&byte| byte == b'"'))?;
         let (tag, rest) = tag.split_at(length + 2);
-        if tag == etag || Coding::without_coding(tag).is_some_and(|tag| etag.strip_suffix(b"\"") == Some(tag)) {
+        if tag == etag
+            || Coding::without_coding(tag).is_some_and(|tag| etag.strip_suffix(b"\"") == Some(tag))
+        {
             return Some(tag);
         }
         list = rest.trim_ascii_start().strip_prefix(b",")?;
@@ -263,7 +299,9 @@ fn find_tag<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
 pub(super) fn finish(reply: &mut Reply, request_id: HeaderValue) {
     let headers = reply.headers_mut();
     headers.insert(REQUEST_ID, request_id);
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("private, no-cache"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
@@ -279,7 +317,10 @@ impl RequestIds {
         let mut start = [0; 4];
         // Without randomness they are still unique within the process.
         getrandom::fill(&mut start).ok();
-        Self { start, count: AtomicU64::new(1) }
+        Self {
+            start,
+            count: AtomicU64::new(1),
+        }
     }
 
     /// Returns the client's own id if it is a plain word, else a new one.
@@ -302,7 +343,10 @@ impl RequestIds {
 }
 
 fn plain(id: &[u8]) -> bool {
-    (1..=64).contains(&id.len()) && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte))
+    (1..=64).contains(&id.len())
+        && id
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte))
 }
 
 #[cfg(test)]
@@ -328,7 +372,11 @@ mod tests {
             (r#"w/"a""#, false),
             (r#"""#, false),
         ] {
-            assert_eq!(find_tag(list.as_bytes(), b"\"a\"").is_some(), found, "{list}");
+            assert_eq!(
+                find_tag(list.as_bytes(), b"\"a\"").is_some(),
+                found,
+                "{list}"
+            );
         }
     }
 
@@ -336,8 +384,13 @@ mod tests {
     fn a_star_matches_every_tag_but_names_none() {
         let mut headers = HeaderMap::new();
         assert!(!IfNoneMatch::of(&headers).matches("\"a\""));
-        headers.insert(hyper::header::IF_NONE_MATCH, HeaderValue::from_static(" * "));
-        assert!(IfNoneMatch::of(&headers).matches("\"a\"") && !IfNoneMatch::of(&headers).lists("\"a\""));
+        headers.insert(
+            hyper::header::IF_NONE_MATCH,
+            HeaderValue::from_static(" * "),
+        );
+        assert!(
+            IfNoneMatch::of(&headers).matches("\"a\"") && !IfNoneMatch::of(&headers).lists("\"a\"")
+        );
     }
 
     #[test]
@@ -346,14 +399,24 @@ mod tests {
         let echoed = |values: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in values {
-                headers.append(REQUEST_ID, HeaderValue::from_str(value).expect("a header value"));
+                headers.append(
+                    REQUEST_ID,
+                    HeaderValue::from_str(value).expect("a header value"),
+                );
             }
             let id = ids.of(&headers);
             assert!(plain(id.as_bytes()), "{id:?}");
             values.iter().any(|value| *value == id)
         };
         assert!(echoed(&["Ab_9-"]) && echoed(&["a".repeat(64).as_str()]));
-        for refused in [&[][..], &[""], &["a b"], &["é"], &[&"a".repeat(65)], &["a", "b"]] {
+        for refused in [
+            &[][..],
+            &[""],
+            &["a b"],
+            &["é"],
+            &[&"a".repeat(65)],
+            &["a", "b"],
+        ] {
             assert!(!echoed(refused), "{refused:?}");
         }
         assert_ne!(ids.next(), ids.next());

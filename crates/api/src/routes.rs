@@ -84,7 +84,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
     list::<IndicatorsQuestion>("technical", &[Code::NoCandles]),
     question::<TrackRecordQuestion>("technical", &[Code::NoCandles]),
     // As a tool it is `track_record` with its scope.
-    Endpoint { tool: false, ..question::<WholeRecordQuestion>("technical", &[]) },
+    Endpoint {
+        tool: false,
+        ..question::<WholeRecordQuestion>("technical", &[])
+    },
     list::<HoldersQuestion>("tokens", &[]),
     list::<HolderCountsQuestion>("tokens", &[]),
     list::<HeldTokensQuestion>("tokens", &[Code::TableNotFound]),
@@ -93,7 +96,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
     list::<PoolsQuestion>("dexes", &[]),
     question::<CandleBatchQuestion>("tokens", &[]),
     Endpoint {
-        parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(SecurityBatchQuestion::PARAMETERS, &[batch::FORMAT]),
+        parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(
+            SecurityBatchQuestion::PARAMETERS,
+            &[batch::FORMAT],
+        ),
         handler: Plain(batch::security),
         ..question::<SecurityBatchQuestion>("security", &[])
     },
@@ -123,16 +129,49 @@ pub const ENDPOINTS: &[Endpoint] = &[
             list::sort::<Job>(None, list::SORT),
             list::only::<Job>(),
             PAGE,
-            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs per page."),
+            parameter(
+                "limit",
+                ParameterKind::Integer {
+                    min: 1,
+                    max: 250,
+                    default: 50,
+                },
+                "Jobs per page.",
+            ),
         ],
-        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "List jobs, newest first.", Plain(handlers::list_jobs))
+        ..job::<JobList>(
+            Verb::Get,
+            "/deep-analysis/jobs",
+            "jobs",
+            "List jobs, newest first.",
+            Plain(handlers::list_jobs),
+        )
     },
-    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Get a job.", Plain(handlers::job)),
+    job::<Job>(
+        Verb::Get,
+        "/deep-analysis/jobs/{job_id}",
+        "job",
+        "Get a job.",
+        Plain(handlers::job),
+    ),
     Endpoint {
         codes: &[Code::JobNotFound, Code::JobEnded],
-        parameters: &[JOB, parameter("purge", ParameterKind::Flag, "Delete the job and its results, even if it has not ended.")],
+        parameters: &[
+            JOB,
+            parameter(
+                "purge",
+                ParameterKind::Flag,
+                "Delete the job and its results, even if it has not ended.",
+            ),
+        ],
         no_content: Some("With `purge`: the job was deleted."),
-        ..job::<Job>(Verb::Delete, "/deep-analysis/jobs/{job_id}", "terminate_job", "Stop a job.", Plain(handlers::terminate_job))
+        ..job::<Job>(
+            Verb::Delete,
+            "/deep-analysis/jobs/{job_id}",
+            "terminate_job",
+            "Stop a job.",
+            Plain(handlers::terminate_job),
+        )
     },
     Endpoint {
         tool: true,
@@ -149,17 +188,41 @@ pub const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         tool: true,
         parameters: &[
-            parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "Number of latest triggers."),
-            parameter("before", FIRED_ID, "Only triggers before this `fired_id`, for the next page."),
+            parameter(
+                "limit",
+                ParameterKind::Integer {
+                    min: 1,
+                    max: 1_000,
+                    default: 100,
+                },
+                "Number of latest triggers.",
+            ),
+            parameter(
+                "before",
+                FIRED_ID,
+                "Only triggers before this `fired_id`, for the next page.",
+            ),
         ],
-        ..alert(Verb::Get, "/alerts", "alerts", "List alerts and recent triggers.", Plain(handlers::alerts))
+        ..alert(
+            Verb::Get,
+            "/alerts",
+            "alerts",
+            "List alerts and recent triggers.",
+            Plain(handlers::alerts),
+        )
     },
     Endpoint {
         codes: &[Code::Loading, Code::SourceUnavailable],
         status: 201,
         body: Some(SchemaGenerator::subschema_for::<AlertBody>),
         content: shape::<Alert>(),
-        ..alert(Verb::Post, "/alerts", "add_alert", ADD_ALERT, Body(handlers::add_alert))
+        ..alert(
+            Verb::Post,
+            "/alerts",
+            "add_alert",
+            ADD_ALERT,
+            Body(handlers::add_alert),
+        )
     },
     Endpoint {
         verb: Verb::Post,
@@ -169,7 +232,11 @@ pub const ENDPOINTS: &[Endpoint] = &[
         ..question::<RehearsalQuestion>("alerts", &[Code::TokenNotFound])
     },
     Endpoint {
-        parameters: &[parameter("alert_id", ParameterKind::Identifier, "Alert id, as returned when it was created.")],
+        parameters: &[parameter(
+            "alert_id",
+            ParameterKind::Identifier,
+            "Alert id, as returned when it was created.",
+        )],
         codes: &[Code::AlertNotFound],
         status: 204,
         content: Content::Nothing,
@@ -183,34 +250,85 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         verb: Verb::Post,
-        codes: &[Code::ForeignOrigin, Code::Loading, Code::SourceUnavailable, Code::Cancelled],
+        codes: &[
+            Code::ForeignOrigin,
+            Code::Loading,
+            Code::SourceUnavailable,
+            Code::Cancelled,
+        ],
         body: Some(mcp::message_schema),
         ..plain("/mcp", "mcp", MCP, Content::Document, Body(mcp::answer))
     },
-    plain("/events", "events", "Stream server-sent events; `Last-Event-ID` resumes.", Content::Events, Plain(stream::open)),
+    plain(
+        "/events",
+        "events",
+        "Stream server-sent events; `Last-Event-ID` resumes.",
+        Content::Events,
+        Plain(stream::open),
+    ),
     Endpoint {
         tool: true,
         as_of: true,
         codes: &[Code::Loading],
-        ..plain("/datasets", "datasets", "Get loaded tables, sources and issues.", shape::<Datasets>(), Plain(handlers::datasets))
+        ..plain(
+            "/datasets",
+            "datasets",
+            "Get loaded tables, sources and issues.",
+            shape::<Datasets>(),
+            Plain(handlers::datasets),
+        )
     },
     Endpoint {
         open: true,
-        ..plain("/healthz", "healthz", "Check that the server is up and has data.", shape::<Health>(), Plain(handlers::healthz))
+        ..plain(
+            "/healthz",
+            "healthz",
+            "Check that the server is up and has data.",
+            shape::<Health>(),
+            Plain(handlers::healthz),
+        )
     },
     Endpoint {
         open: true,
         tagged: true,
-        ..plain("/openapi.json", "openapi", "Get this document.", Content::Document, Plain(openapi::answer))
+        ..plain(
+            "/openapi.json",
+            "openapi",
+            "Get this document.",
+            Content::Document,
+            Plain(openapi::answer),
+        )
     },
-    Endpoint { open: true, tagged: true, ..plain("/docs", "docs", "Browse this document.", Content::Text(docs::HTML), Plain(docs::page)) },
+    Endpoint {
+        open: true,
+        tagged: true,
+        ..plain(
+            "/docs",
+            "docs",
+            "Browse this document.",
+            Content::Text(docs::HTML),
+            Plain(docs::page),
+        )
+    },
     Endpoint {
         open: true,
         tagged: true,
         parameters: &[docs::FILE],
-        ..plain("/docs/{file}", "docs_file", "Get an asset of the documentation page.", Content::Files(docs::FILES), Plain(docs::file))
+        ..plain(
+            "/docs/{file}",
+            "docs_file",
+            "Get an asset of the documentation page.",
+            Content::Files(docs::FILES),
+            Plain(docs::file),
+        )
     },
-    plain("/metrics", "metrics", "Get Prometheus metrics.", Content::Text("text/plain; version=0.0.4"), Plain(handlers::metrics)),
+    plain(
+        "/metrics",
+        "metrics",
+        "Get Prometheus metrics.",
+        Content::Text("text/plain; version=0.0.4"),
+        Plain(handlers::metrics),
+    ),
 ];
 
 /// Concatenates two parameter lists at compile time.
@@ -218,7 +336,11 @@ const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [P
     let mut all = [first[0]; N];
     let mut i = 0;
     while i < N {
-        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        all[i] = if i < first.len() {
+            first[i]
+        } else {
+            second[i - first.len()]
+        };
         i += 1;
     }
     all
@@ -226,7 +348,10 @@ const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [P
 
 /// Schema of GET /tokens: the list, or the batch.
 fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
-    let shapes = [schemas.subschema_for::<Tokens>(), openapi::answer_schema::<TokenBatchQuestion>(schemas)];
+    let shapes = [
+        schemas.subschema_for::<Tokens>(),
+        openapi::answer_schema::<TokenBatchQuestion>(schemas),
+    ];
     json_schema!({ "anyOf": shapes })
 }
 
@@ -253,28 +378,68 @@ const fn question<Q: Query>(tag: &'static str, codes: &'static [Code]) -> Endpoi
 
 /// A list question, available in every row format.
 const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
-    Endpoint { parameters: WithFormat::<Q>::PARAMETERS, handler: Plain(handlers::list::<Q>), ..question::<Q>(tag, codes) }
+    Endpoint {
+        parameters: WithFormat::<Q>::PARAMETERS,
+        handler: Plain(handlers::list::<Q>),
+        ..question::<Q>(tag, codes)
+    }
 }
 
 /// Defaults to an id greater than any firing's, so that the latest come first.
-const FIRED_ID: ParameterKind = ParameterKind::Integer { min: 1, max: FIRED_ID_MAX, default: FIRED_ID_MAX };
+const FIRED_ID: ParameterKind = ParameterKind::Integer {
+    min: 1,
+    max: FIRED_ID_MAX,
+    default: FIRED_ID_MAX,
+};
 
-const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "Job id, as returned when it was created.");
+const JOB: Parameter = parameter(
+    "job_id",
+    ParameterKind::Identifier,
+    "Job id, as returned when it was created.",
+);
 
-const fn job<A: JsonSchema>(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: Handler) -> Endpoint {
+const fn job<A: JsonSchema>(
+    verb: Verb,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    handler: Handler,
+) -> Endpoint {
     let codes = &[Code::JobNotFound];
-    Endpoint { verb, codes, tag: "deep analysis", parameters: &[JOB], ..plain(path, name, summary, shape::<A>(), handler) }
+    Endpoint {
+        verb,
+        codes,
+        tag: "deep analysis",
+        parameters: &[JOB],
+        ..plain(path, name, summary, shape::<A>(), handler)
+    }
 }
 
 const ADD_ALERT: &str = "Create an alert that fires when its condition becomes true.";
 
 const MCP: &str = "Call MCP tools over streamable HTTP, without sessions.";
 
-const fn alert(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: Handler) -> Endpoint {
-    Endpoint { verb, tag: "alerts", ..plain(path, name, summary, shape::<AlertList>(), handler) }
+const fn alert(
+    verb: Verb,
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    handler: Handler,
+) -> Endpoint {
+    Endpoint {
+        verb,
+        tag: "alerts",
+        ..plain(path, name, summary, shape::<AlertList>(), handler)
+    }
 }
 
-const fn plain(path: &'static str, name: &'static str, summary: &'static str, content: Content, handler: Handler) -> Endpoint {
+const fn plain(
+    path: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    content: Content,
+    handler: Handler,
+) -> Endpoint {
     Endpoint {
         verb: Verb::Get,
         path,

@@ -76,17 +76,27 @@ pub(super) struct RowStream {
 
 impl std::fmt::Debug for RowStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RowStream").field("bytes", &self.bytes).field("done", &self.done).finish_non_exhaustive()
+        f.debug_struct("RowStream")
+            .field("bytes", &self.bytes)
+            .field("done", &self.done)
+            .finish_non_exhaustive()
     }
 }
 
 impl RowStream {
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, StreamAborted>>> {
+    pub(super) fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, StreamAborted>>> {
         if self.done {
             return Poll::Ready(None);
         }
         let message = ready!(self.messages.poll_recv(context));
-        Poll::Ready(self.take(message).transpose().map(|message| message.map(Frame::data)))
+        Poll::Ready(
+            self.take(message)
+                .transpose()
+                .map(|message| message.map(Frame::data)),
+        )
     }
 
     /// Blocks for the next chunk; `None` at the end.
@@ -98,7 +108,10 @@ impl RowStream {
         self.take(message)
     }
 
-    fn take(&mut self, message: Option<StreamMessage>) -> std::result::Result<Option<Bytes>, StreamAborted> {
+    fn take(
+        &mut self,
+        message: Option<StreamMessage>,
+    ) -> std::result::Result<Option<Bytes>, StreamAborted> {
         match message {
             Some(StreamMessage::Data(bytes)) => {
                 self.bytes += bytes.len() as u64;
@@ -149,23 +162,50 @@ impl<Q: Tabular> Find for FindRows<Q> {
 }
 
 /// Streams a list in a row format: its page, or with `all` every row.
-pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, all: bool, row: &'static AnswerFormat, form: ExportFormat) -> Answered {
+pub(super) fn stream<Q: Tabular>(
+    call: &Call<'_>,
+    question: Q,
+    all: bool,
+    row: &'static AnswerFormat,
+    form: ExportFormat,
+) -> Answered {
     let (api, head) = (call.api, call.head);
     let snapshot = call.ready::<Q>()?;
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
-    let coding = if row.text { Coding::preferred(call.headers) } else { None };
+    let coding = if row.text {
+        Coding::preferred(call.headers)
+    } else {
+        None
+    };
     let target = snapshot.named_in(&question.target());
-    let form_of_it = format!("{}\n{}{}", question.etag(&snapshot), row.word, if all { " whole" } else { "" });
+    let form_of_it = format!(
+        "{}\n{}{}",
+        question.etag(&snapshot),
+        row.word,
+        if all { " whole" } else { "" }
+    );
     let etag = Coding::tag(coding, &snapshot.etag(&form_of_it));
     if call.if_none_match.lists(&etag) {
-        return Ok(HandlerStep::Now(reply::tagged(&Bytes::new(), &etag, call.if_none_match)));
+        return Ok(HandlerStep::Now(reply::tagged(
+            &Bytes::new(),
+            &etag,
+            call.if_none_match,
+        )));
     }
     let any_tag = call.if_none_match.matches("");
     let (permit, time) = (permit(api)?, write_timeout(call));
     let deck = Arc::clone(&api.deck);
-    let pending = deck.find(&snapshot, FindRows { question, all, snapshot: Arc::clone(&snapshot) }, || {});
+    let pending = deck.find(
+        &snapshot,
+        FindRows {
+            question,
+            all,
+            snapshot: Arc::clone(&snapshot),
+        },
+        || {},
+    );
     Ok(HandlerStep::later(async move {
         let tabled = pending.await?;
         let next = tabled.next.clone();
@@ -173,23 +213,49 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, all: bool, row: &
             Body::Whole(Bytes::new())
         } else {
             Body::Rows(spawn_writer(time, permit, move |sender| {
-                let out = Coding::encoder(coding, ChunkWriter { sender: sender.clone(), buffer: BytesMut::new() })?;
+                let out = Coding::encoder(
+                    coding,
+                    ChunkWriter {
+                        sender: sender.clone(),
+                        buffer: BytesMut::new(),
+                    },
+                )?;
                 let rows = ExportRows::Batches(tabled.rows);
-                let outcome = export::write_to(out, form, &tabled.columns, &rows, &mut |_| !sender.is_closed());
+                let outcome = export::write_to(out, form, &tabled.columns, &rows, &mut |_| {
+                    !sender.is_closed()
+                });
                 deck.check_undamaged(&snapshot).ok();
                 outcome
             })?)
         };
         let mut reply = Response::new(body);
-        reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(row.media[0]));
+        reply
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static(row.media[0]));
         if let Some(coding) = coding {
-            reply.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
+            reply
+                .headers_mut()
+                .insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
         }
         if let Some(cursor) = next {
-            reply::link(&mut reply, &link("next", &with_parameter(&with_parameter(&target, "cursor", &cursor), FORMAT.name, row.word)));
+            reply::link(
+                &mut reply,
+                &link(
+                    "next",
+                    &with_parameter(
+                        &with_parameter(&target, "cursor", &cursor),
+                        FORMAT.name,
+                        row.word,
+                    ),
+                ),
+            );
         }
         reply::tag(&mut reply, &etag);
-        Ok(if any_tag { reply::into_not_modified(&reply) } else { reply })
+        Ok(if any_tag {
+            reply::into_not_modified(&reply)
+        } else {
+            reply
+        })
     }))
 }
 
@@ -213,9 +279,15 @@ impl RowSender {
     fn send(&self, message: StreamMessage) -> io::Result<()> {
         let sent = match &self.write_timeout {
             None => self.sender.blocking_send(message).is_ok(),
-            Some((runtime, time)) => runtime.block_on(async { matches!(timeout(*time, self.sender.send(message)).await, Ok(Ok(()))) }),
+            Some((runtime, time)) => runtime.block_on(async {
+                matches!(timeout(*time, self.sender.send(message)).await, Ok(Ok(())))
+            }),
         };
-        if sent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+        if sent {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
     }
 }
 
@@ -226,28 +298,48 @@ pub(super) fn spawn_writer(
     write: impl FnOnce(&RowSender) -> std::result::Result<(), ExportError> + Send + 'static,
 ) -> Result<RowStream> {
     let (sender, messages) = mpsc::channel(CHUNKS_BUFFERED);
-    let sender = RowSender { sender, write_timeout: write_timeout.map(|time| (Handle::current(), time)) };
+    let sender = RowSender {
+        sender,
+        write_timeout: write_timeout.map(|time| (Handle::current(), time)),
+    };
     let run = move || {
         let _permit = permit;
         match catch_unwind(AssertUnwindSafe(|| write(&sender))) {
             Ok(Ok(())) => sender.send(StreamMessage::End).unwrap_or_default(),
-            Ok(Err(ExportError::Failed(reason))) if !sender.is_closed() => tracing::warn!("the row stream ended early: {reason}"),
+            Ok(Err(ExportError::Failed(reason))) if !sender.is_closed() => {
+                tracing::warn!("the row stream ended early: {reason}")
+            }
             // The client has disconnected.
             Ok(Err(_)) => {}
             Err(_) => tracing::error!("the row stream ended early: internal error"),
         }
     };
     let started = thread::Builder::new().name("rows".into()).spawn(run);
-    started.map_err(|error| Problem::new(Code::Busy, format!("Cannot stream the rows: {error}. Retry in a moment.")))?;
-    Ok(RowStream { messages, bytes: 0, done: false, on_end: None })
+    started.map_err(|error| {
+        Problem::new(
+            Code::Busy,
+            format!("Cannot stream the rows: {error}. Retry in a moment."),
+        )
+    })?;
+    Ok(RowStream {
+        messages,
+        bytes: 0,
+        done: false,
+        on_end: None,
+    })
 }
 
 /// Acquires a permit for one more stream.
 pub(super) fn permit(api: &Api) -> Result<OwnedSemaphorePermit> {
-    Arc::clone(&api.row_streams).try_acquire_owned().map_err(|_| {
-        let detail = format!("{} clients are already streaming; retry in a moment.", api.options.row_streams);
-        Problem::new(Code::Busy, detail)
-    })
+    Arc::clone(&api.row_streams)
+        .try_acquire_owned()
+        .map_err(|_| {
+            let detail = format!(
+                "{} clients are already streaming; retry in a moment.",
+                api.options.row_streams
+            );
+            Problem::new(Code::Busy, detail)
+        })
 }
 
 /// Write timeout of the client; `None` without a server.
@@ -276,7 +368,9 @@ impl Write for ChunkWriter {
             self.buffer.reserve(CHUNK_BYTES);
         }
         // At most a chunk, as a column of a record batch can be much larger.
-        let taken = &bytes[..bytes.len().min(CHUNK_BYTES - self.buffer.len().min(CHUNK_BYTES))];
+        let taken = &bytes[..bytes
+            .len()
+            .min(CHUNK_BYTES - self.buffer.len().min(CHUNK_BYTES))];
         self.buffer.extend_from_slice(taken);
         if self.buffer.len() >= CHUNK_BYTES {
             self.send()?;

@@ -52,9 +52,14 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
         tracing::warn!("cannot listen with a backlog of {BACKLOG} clients: {error}");
     }
     let writing = tokio::spawn(events::record(Arc::clone(&api), api.deck.listen()));
-    let slots = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
+    let slots = Arc::new(Semaphore::new(
+        api.options.connections.clamp(1, Semaphore::MAX_PERMITS),
+    ));
     let mut clients = JoinSet::new();
-    let mut connections = OpenConnections { open: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE_DIVISOR };
+    let mut connections = OpenConnections {
+        open: Vec::new(),
+        head_grace: api.options.header_time / HEAD_GRACE_DIVISOR,
+    };
     // An accepted connection that has no slot yet.
     let mut waiting = None;
     let mut shutdown = pin!(shutdown);
@@ -76,7 +81,10 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     writing.abort();
     let drained = async { while clients.join_next().await.is_some() {} };
     if timeout(DRAIN_TIME, drained).await.is_err() {
-        tracing::warn!("requests were still in progress after {} s and were dropped", DRAIN_TIME.as_secs());
+        tracing::warn!(
+            "requests were still in progress after {} s and were dropped",
+            DRAIN_TIME.as_secs()
+        );
         clients.shutdown().await;
     }
 }
@@ -120,15 +128,32 @@ impl OpenConnections {
             return;
         }
         let now = Instant::now();
-        let awaiting_head =
-            open.iter().filter(|state| state.awaiting_head_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
-        let dismissed = awaiting_head.take(DISMISSED_AT_ONCE).map(|state| state.dismiss()).count();
+        let awaiting_head = open.iter().filter(|state| {
+            state
+                .awaiting_head_since()
+                .is_some_and(|since| now.duration_since(since) >= self.head_grace)
+        });
+        let dismissed = awaiting_head
+            .take(DISMISSED_AT_ONCE)
+            .map(|state| state.dismiss())
+            .count();
         if dismissed == 0 {
             // While a new client may still send its request, an answered client keeps its connection as long as that one may take.
-            let newcomers = open.iter().any(|state| state.awaiting_head_since().is_some());
-            let grace = if newcomers { self.head_grace } else { IDLE_GRACE };
-            let idle = open.iter().filter_map(|state| Some((state.idle_since()?, state)));
-            if let Some((_, state)) = idle.filter(|(since, _)| now.duration_since(*since) >= grace).min_by_key(|(since, _)| *since) {
+            let newcomers = open
+                .iter()
+                .any(|state| state.awaiting_head_since().is_some());
+            let grace = if newcomers {
+                self.head_grace
+            } else {
+                IDLE_GRACE
+            };
+            let idle = open
+                .iter()
+                .filter_map(|state| Some((state.idle_since()?, state)));
+            if let Some((_, state)) = idle
+                .filter(|(since, _)| now.duration_since(*since) >= grace)
+                .min_by_key(|(since, _)| *since)
+            {
                 state.dismiss();
             }
         }
@@ -152,9 +177,19 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 /// Serves one client until it disconnects or the server stops.
-async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<Api>, slot: OwnedSemaphorePermit) {
+async fn serve_client(
+    stream: TcpStream,
+    state: Arc<ConnectionState>,
+    api: Arc<Api>,
+    slot: OwnedSemaphorePermit,
+) {
     stream.set_nodelay(true).ok();
-    let watched = WatchedStream::new(stream, Arc::clone(&state), api.options.header_time, api.options.idle_time);
+    let watched = WatchedStream::new(
+        stream,
+        Arc::clone(&state),
+        api.options.header_time,
+        api.options.idle_time,
+    );
     let mut stopping = api.stopping.subscribe();
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -162,7 +197,10 @@ async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<A
         .header_read_timeout(None)
         // The header count limit stays hyper's default, 100: with another it would allocate on every request.
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(watched), ConnectionService::new(api, Arc::clone(&state)));
+        .serve_connection(
+            TokioIo::new(watched),
+            ConnectionService::new(api, Arc::clone(&state)),
+        );
     let mut connection = pin!(connection);
     loop {
         tokio::select! {

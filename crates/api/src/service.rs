@@ -64,22 +64,41 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
         let (parts, body) = request.into_parts();
         self.state.enter(Phase::Busy, started);
         let mut position = None;
-        let step = catch_unwind(AssertUnwindSafe(|| start(&self.api, &parts, body, &mut position)));
+        let step = catch_unwind(AssertUnwindSafe(|| {
+            start(&self.api, &parts, body, &mut position)
+        }));
         let step = step.unwrap_or_else(|_| HandlerStep::Now(defect(parts.uri.path())));
         let step = coding::apply(&self.api, &parts.headers, step);
-        let exchange = Exchange { api: Arc::clone(&self.api), state: Arc::clone(&self.state), parts, position, started };
+        let exchange = Exchange {
+            api: Arc::clone(&self.api),
+            state: Arc::clone(&self.state),
+            parts,
+            position,
+            started,
+        };
         match step {
-            HandlerStep::Now(reply) => Answering { now: Some(exchange.finish(reply)), later: None },
+            HandlerStep::Now(reply) => Answering {
+                now: Some(exchange.finish(reply)),
+                later: None,
+            },
             HandlerStep::Later(reply) => {
                 self.api.metrics.begin();
-                Answering { now: None, later: Some((exchange, reply)) }
+                Answering {
+                    now: None,
+                    later: Some((exchange, reply)),
+                }
             }
         }
     }
 }
 
 /// Guards and routes the request, and starts its answer. `position` becomes its index in the endpoint table, for the metrics.
-fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<usize>) -> HandlerStep {
+fn start(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Incoming,
+    position: &mut Option<usize>,
+) -> HandlerStep {
     let path = parts.uri.path();
     if let Err(refusal) = guard::admit(api, parts) {
         return HandlerStep::Now(reply::problem(&refusal, path));
@@ -98,7 +117,10 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
     let endpoint = route.endpoint;
     if *api.stopping.borrow() {
         return HandlerStep::Now(reply::problem(
-            &Problem::new(Code::ShuttingDown, "The server is shutting down; retry in a moment."),
+            &Problem::new(
+                Code::ShuttingDown,
+                "The server is shutting down; retry in a moment.",
+            ),
             path,
         ));
     }
@@ -121,7 +143,10 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
     };
     let mut values = [("", ""); 4];
     let count = route.arguments.len().min(values.len());
-    values.iter_mut().zip(route.arguments.iter()).for_each(|(value, pair)| *value = pair);
+    values
+        .iter_mut()
+        .zip(route.arguments.iter())
+        .for_each(|(value, pair)| *value = pair);
     let step = handler(&Call {
         headers: Some(&parts.headers),
         if_none_match: IfNoneMatch::of(&parts.headers),
@@ -131,11 +156,16 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
     });
     match step {
         Ok(HandlerStep::Now(reply)) => HandlerStep::Now(told(reply, chosen.snapshot.as_deref())),
-        Err(refusal) => HandlerStep::Now(told(reply::problem(&refusal, path), chosen.snapshot.as_deref())),
+        Err(refusal) => HandlerStep::Now(told(
+            reply::problem(&refusal, path),
+            chosen.snapshot.as_deref(),
+        )),
         Ok(HandlerStep::Later(reply)) => {
             let uri = parts.uri.clone();
             HandlerStep::later(async move {
-                let reply = reply.await.unwrap_or_else(|refusal| reply::problem(&refusal, uri.path()));
+                let reply = reply
+                    .await
+                    .unwrap_or_else(|refusal| reply::problem(&refusal, uri.path()));
                 Ok(told(reply, chosen.snapshot.as_deref()))
             })
         }
@@ -145,15 +175,28 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
 /// Reads the body, where one is expected, and answers.
 async fn answer_read(api: Arc<Api>, parts: Parts, body: Incoming, chosen: Chosen) -> Result<Reply> {
     let has_body = parts.method == Method::POST;
-    let body = if has_body { read(body, api.options.body_time).await? } else { Bytes::new() };
-    let request = ReadRequest { method: parts.method, uri: parts.uri, headers: Some(parts.headers), body };
+    let body = if has_body {
+        read(body, api.options.body_time).await?
+    } else {
+        Bytes::new()
+    };
+    let request = ReadRequest {
+        method: parts.method,
+        uri: parts.uri,
+        headers: Some(parts.headers),
+        body,
+    };
     Ok(answer(api, request, chosen).await.0)
 }
 
 fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
     let mut reply = reply::problem(&refusal.problem, path);
     if let Some(allow) = &refusal.allow {
-        let cors = if api.options.cors_origins.is_empty() { "" } else { ", OPTIONS" };
+        let cors = if api.options.cors_origins.is_empty() {
+            ""
+        } else {
+            ", OPTIONS"
+        };
         if let Ok(allow) = HeaderValue::from_str(&format!("{allow}{cors}")) {
             reply.headers_mut().insert(ALLOW, allow);
         }
@@ -162,7 +205,10 @@ fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
 }
 
 fn defect(path: &str) -> Reply {
-    reply::problem(&Problem::new(Code::Defect, "Internal error while handling the request."), path)
+    reply::problem(
+        &Problem::new(Code::Defect, "Internal error while handling the request."),
+        path,
+    )
 }
 
 /// Reads the whole body, within its size and time limits.
@@ -170,7 +216,12 @@ async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
     let reading = async {
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Problem::new(Code::InvalidRequest, "The body ended early or is not valid HTTP/1.1."))?;
+            let frame = frame.map_err(|_| {
+                Problem::new(
+                    Code::InvalidRequest,
+                    "The body ended early or is not valid HTTP/1.1.",
+                )
+            })?;
             if let Ok(data) = frame.into_data() {
                 if whole.len() + data.len() > guard::BODY_BYTES_MAX {
                     return Err(guard::too_large());
@@ -180,8 +231,18 @@ async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
         }
         Ok(whole.freeze())
     };
-    let late = || Problem::new(Code::RequestTimeout, format!("The body did not arrive within {} s; send it faster.", time.as_secs()));
-    tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(late()))
+    let late = || {
+        Problem::new(
+            Code::RequestTimeout,
+            format!(
+                "The body did not arrive within {} s; send it faster.",
+                time.as_secs()
+            ),
+        )
+    };
+    tokio::time::timeout(time, reading)
+        .await
+        .unwrap_or_else(|_| Err(late()))
 }
 
 /// Drains the rest of a refused request: if the connection closed meanwhile, the refusal would be lost too.
@@ -247,7 +308,13 @@ impl Exchange {
         let took = now.saturating_duration_since(self.started);
         let (method, path) = (self.parts.method.as_str(), self.parts.uri.path());
         self.api.metrics.count(self.position, status, took);
-        self.api.log.add(&LogEntry { method, path, status, took, bytes });
+        self.api.log.add(&LogEntry {
+            method,
+            path,
+            status,
+            took,
+            bytes,
+        });
     }
 }
 
@@ -264,7 +331,9 @@ impl Future for Answering {
         if let Some(reply) = self.now.take() {
             return Poll::Ready(Ok(reply));
         }
-        let Some((exchange, reply)) = &mut self.later else { return Poll::Pending };
+        let Some((exchange, reply)) = &mut self.later else {
+            return Poll::Pending;
+        };
         let polled = catch_unwind(AssertUnwindSafe(|| reply.as_mut().poll(context)));
         let path = exchange.parts.uri.path();
         let reply = match polled {
@@ -291,53 +360,120 @@ impl Drop for Answering {
 
 /// Names the request's parameter that the endpoint does not know, and so ignores.
 pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String> {
-    let (uri, method) = (target.parse::<Uri>().ok()?, Method::from_bytes(method.as_bytes()).ok()?);
+    let (uri, method) = (
+        target.parse::<Uri>().ok()?,
+        Method::from_bytes(method.as_bytes()).ok()?,
+    );
     let route = api.router.find(&method, uri.path()).ok()?;
     let arguments = Arguments::new(route.endpoint.parameters, &[], uri.query()?).ok()?;
-    arguments.refuse_unknown().err().map(|problem| problem.detail)
+    arguments
+        .refuse_unknown()
+        .err()
+        .map(|problem| problem.detail)
 }
 
 /// Whether the request's rows are available as CSV, and none of its parameters sets their format.
 pub fn writes_csv(api: &Api, method: &str, target: &str) -> bool {
-    let (Ok(uri), Ok(method)) = (target.parse::<Uri>(), Method::from_bytes(method.as_bytes())) else { return false };
-    let Ok(route) = api.router.find(&method, uri.path()) else { return false };
-    let given = Arguments::new(route.endpoint.parameters, &[], uri.query().unwrap_or_default());
-    let is_free = given.is_ok_and(|given| !["format", INSTEAD.name].iter().any(|name| given.given(name)));
-    is_free && route.endpoint.formats().is_some_and(|words| words.contains(&"csv"))
+    let (Ok(uri), Ok(method)) = (target.parse::<Uri>(), Method::from_bytes(method.as_bytes()))
+    else {
+        return false;
+    };
+    let Ok(route) = api.router.find(&method, uri.path()) else {
+        return false;
+    };
+    let given = Arguments::new(
+        route.endpoint.parameters,
+        &[],
+        uri.query().unwrap_or_default(),
+    );
+    let is_free = given.is_ok_and(|given| {
+        !["format", INSTEAD.name]
+            .iter()
+            .any(|name| given.given(name))
+    });
+    is_free
+        && route
+            .endpoint
+            .formats()
+            .is_some_and(|words| words.contains(&"csv"))
 }
 
 /// Answers a request in process: no server, no key, no limits, but the same endpoint table. Blocks, so must not run on an async runtime's
 /// thread.
 pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> OfflineReply {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
     let reply = match runtime {
         Ok(runtime) => runtime.block_on(answer_inside(api, method, target, body)).0,
-        Err(error) => reply::problem(&Problem::new(Code::Busy, format!("Cannot start the request: {error}.")), target),
+        Err(error) => reply::problem(
+            &Problem::new(Code::Busy, format!("Cannot start the request: {error}.")),
+            target,
+        ),
     };
     let status = reply.status().as_u16();
     match reply.into_body() {
-        Body::Whole(body) => OfflineReply { status, body, rows: None },
-        Body::Stream(_) => OfflineReply { status, body: Bytes::new(), rows: None },
-        Body::Rows(rows) => OfflineReply { status, body: Bytes::new(), rows: Some(OfflineRows(rows)) },
+        Body::Whole(body) => OfflineReply {
+            status,
+            body,
+            rows: None,
+        },
+        Body::Stream(_) => OfflineReply {
+            status,
+            body: Bytes::new(),
+            rows: None,
+        },
+        Body::Rows(rows) => OfflineReply {
+            status,
+            body: Bytes::new(),
+            rows: Some(OfflineRows(rows)),
+        },
     }
 }
 
 /// Like `answer_offline`, on a runtime; with the data that the answer is of. Dropping the future cancels the work.
-pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> (Reply, Option<Arc<Snapshot>>) {
+pub(super) async fn answer_inside(
+    api: &Arc<Api>,
+    method: &str,
+    target: &str,
+    body: &[u8],
+) -> (Reply, Option<Arc<Snapshot>>) {
     let begun = begin(api, method, target, body);
     match begun {
         Ok((request, chosen)) => answer(Arc::clone(api), request, chosen).await,
-        Err(refusal) => (reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()), None),
+        Err(refusal) => (
+            reply::problem(
+                &refusal,
+                target.split(['?', '#']).next().unwrap_or_default(),
+            ),
+            None,
+        ),
     }
 }
 
 fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequest, Chosen)> {
-    let malformed = || Problem::new(Code::InvalidRequest, "Expected a method and a target such as `/tokens?limit=3`.");
+    let malformed = || {
+        Problem::new(
+            Code::InvalidRequest,
+            "Expected a method and a target such as `/tokens?limit=3`.",
+        )
+    };
     let uri: Uri = target.parse().map_err(|_| malformed())?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
-    let route = api.router.find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
+    let route = api
+        .router
+        .find(&method, uri.path())
+        .map_err(|refusal| refusal.problem)?;
     let chosen = chosen(api, route.endpoint, uri.query())?;
-    Ok((ReadRequest { method, uri: uri.clone(), headers: None, body: Bytes::copy_from_slice(body) }, chosen))
+    Ok((
+        ReadRequest {
+            method,
+            uri: uri.clone(),
+            headers: None,
+            body: Bytes::copy_from_slice(body),
+        },
+        chosen,
+    ))
 }
 
 #[cfg(test)]
@@ -349,20 +485,56 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_a_500_that_reveals_nothing() {
-        let deck = QueryService::new(std::path::Path::new("nowhere"), query::deck::DeckOptions::default()).expect("a deck");
-        let api = Api::new(deck, None, Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default());
-        let (parts, ()) = Request::builder().uri("/tokens?x=1").body(()).expect("a request").into_parts();
-        let exchange = Exchange { api: Arc::clone(&api), state: ConnectionState::new(), parts, position: None, started: Instant::now() };
+        let deck = QueryService::new(
+            std::path::Path::new("nowhere"),
+            query::deck::DeckOptions::default(),
+        )
+        .expect("a deck");
+        let api = Api::new(
+            deck,
+            None,
+            Arc::new(Keys::in_memory().expect("a key")),
+            ApiOptions::default(),
+        );
+        let (parts, ()) = Request::builder()
+            .uri("/tokens?x=1")
+            .body(())
+            .expect("a request")
+            .into_parts();
+        let exchange = Exchange {
+            api: Arc::clone(&api),
+            state: ConnectionState::new(),
+            parts,
+            position: None,
+            started: Instant::now(),
+        };
         api.metrics.begin();
-        let mut answering = Answering { now: None, later: Some((exchange, Box::pin(async { panic!("the secret of the house") }))) };
-        let polled = Pin::new(&mut answering).poll(&mut Context::from_waker(std::task::Waker::noop()));
-        let Poll::Ready(Ok(reply)) = polled else { panic!("not answered") };
-        let Body::Whole(body) = reply.body() else { panic!("not whole") };
+        let mut answering = Answering {
+            now: None,
+            later: Some((
+                exchange,
+                Box::pin(async { panic!("the secret of the house") }),
+            )),
+        };
+        let polled =
+            Pin::new(&mut answering).poll(&mut Context::from_waker(std::task::Waker::noop()));
+        let Poll::Ready(Ok(reply)) = polled else {
+            panic!("not answered")
+        };
+        let Body::Whole(body) = reply.body() else {
+            panic!("not whole")
+        };
         let body = String::from_utf8_lossy(body);
         assert!(
-            reply.status() == 500 && body.contains("internal_error") && body.contains("\"/tokens\"") && !body.contains("secret"),
+            reply.status() == 500
+                && body.contains("internal_error")
+                && body.contains("\"/tokens\"")
+                && !body.contains("secret"),
             "{body}"
         );
-        assert_eq!((api.metrics.in_flight(), api.log.recent(1)[0].status), (0, 500));
+        assert_eq!(
+            (api.metrics.in_flight(), api.log.recent(1)[0].status),
+            (0, 500)
+        );
     }
 }

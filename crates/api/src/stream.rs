@@ -33,17 +33,32 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
     let api = call.api;
     let last = call.headers.map(last_event_id).transpose()?.flatten();
     let Ok(permit) = Arc::clone(&api.event_streams).try_acquire_owned() else {
-        let detail = format!("{} clients are already listening to events, the maximum; retry in a moment.", api.options.event_streams);
+        let detail = format!(
+            "{} clients are already listening to events, the maximum; retry in a moment.",
+            api.options.event_streams
+        );
         return Err(Problem::new(Code::Busy, detail));
     };
     let (sender, events) = mpsc::channel(WAITING);
-    let mut reply = Response::new(if call.head { Body::Whole(Bytes::new()) } else { Body::Stream(events) });
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let mut reply = Response::new(if call.head {
+        Body::Whole(Bytes::new())
+    } else {
+        Body::Stream(events)
+    });
+    reply
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    reply
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if call.head {
         return Ok(HandlerStep::Now(reply));
     }
-    let (log, newest, mut stopping) = (Arc::clone(&api.events), api.events.watch(), api.stopping.subscribe());
+    let (log, newest, mut stopping) = (
+        Arc::clone(&api.events),
+        api.events.watch(),
+        api.stopping.subscribe(),
+    );
     let last = last.unwrap_or_else(|| *newest.borrow());
     tokio::spawn(async move {
         let gone = sender.clone();
@@ -59,21 +74,33 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
 
 /// Returns the last event the client received; `None` on its first connection.
 fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>> {
-    let Some(given) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    let Some(given) = headers.get(LAST_EVENT_ID) else {
+        return Ok(None);
+    };
     let text = given.to_str().unwrap_or("…");
     text.trim().parse().map(Some).map_err(|_| {
-        let detail = format!("`Last-Event-ID` is `{}`; expected the `id` of an event, an integer.", clip(text));
+        let detail = format!(
+            "`Last-Event-ID` is `{}`; expected the `id` of an event, an integer.",
+            clip(text)
+        );
         Problem::new(Code::InvalidRequest, detail)
     })
 }
 
 /// Returns when the client stops reading.
-async fn send_events(log: &super::events::EventLog, mut newest: watch::Receiver<u64>, mut last: u64, sender: mpsc::Sender<Bytes>) {
+async fn send_events(
+    log: &super::events::EventLog,
+    mut newest: watch::Receiver<u64>,
+    mut last: u64,
+    sender: mpsc::Sender<Bytes>,
+) {
     let mut events = vec![Bytes::from_static(FIRST)];
     loop {
         for event in events {
             // A client with this much unread has stopped reading.
-            let Ok(Ok(())) = timeout(COMMENT_EVERY * 2, sender.send(event)).await else { return };
+            let Ok(Ok(())) = timeout(COMMENT_EVERY * 2, sender.send(event)).await else {
+                return;
+            };
         }
         newest.mark_unchanged();
         (events, last) = log.after(last, WAITING);

@@ -44,7 +44,12 @@ pub struct Identity<'a> {
 
 impl Default for Identity<'_> {
     fn default() -> Self {
-        Self { name: "Plain Token", symbol: "PLAIN", decimals: 18, supply: 1_000_000_000 * 10_u128.pow(18) }
+        Self {
+            name: "Plain Token",
+            symbol: "PLAIN",
+            decimals: 18,
+            supply: 1_000_000_000 * 10_u128.pow(18),
+        }
     }
 }
 
@@ -55,8 +60,9 @@ pub struct ContractCode {
     pub creation: Vec<u8>,
 }
 
-static CONTRACTS: LazyLock<Vec<Contract>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("contracts.json")).expect("the tests read the table"));
+static CONTRACTS: LazyLock<Vec<Contract>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("contracts.json")).expect("the tests read the table")
+});
 
 /// All contracts.
 pub fn contracts() -> impl Iterator<Item = &'static Contract> {
@@ -85,11 +91,16 @@ impl Contract {
             ("{supply}", format!("{:032x}", identity.supply)),
         ];
         let bytes = |text: &str| {
-            let text = filled.iter().fold(text.to_owned(), |text, (place, with)| text.replace(place, with));
+            let text = filled.iter().fold(text.to_owned(), |text, (place, with)| {
+                text.replace(place, with)
+            });
             const_hex::decode(text).unwrap_or_default()
         };
         let runtime = bytes(self.runtime);
-        ContractCode { creation: [bytes(self.constructor), runtime.clone()].concat(), runtime }
+        ContractCode {
+            creation: [bytes(self.constructor), runtime.clone()].concat(),
+            runtime,
+        }
     }
 
     /// Runtime bytecode, as deployed on chain, under the default identity.
@@ -101,5 +112,8 @@ impl Contract {
 /// Encodes a string of at most one word as length and bytes, in hex; a longer one is cut at a character boundary.
 fn word(text: &str) -> (String, String) {
     let text = &text[..text.floor_char_boundary(32)];
-    (format!("{:02x}", text.len()), format!("{:0<64}", const_hex::encode(text)))
+    (
+        format!("{:02x}", text.len()),
+        format!("{:0<64}", const_hex::encode(text)),
+    )
 }

@@ -37,20 +37,45 @@ const SCAMS: &[(&str, &str, &str, &str)] = &[
 
 /// Tokens with a story.
 pub(super) fn with_story(market: &DemoMarket) -> impl Iterator<Item = (&DemoToken, Story)> {
-    market.tokens.iter().filter_map(|token| Some((token, stories::of(market, token)?)))
+    market
+        .tokens
+        .iter()
+        .filter_map(|token| Some((token, stories::of(market, token)?)))
 }
 
 pub(super) const ROWS: u64 = (STORIES.len() + LARGEST) as u64;
 
 pub(super) fn write_contracts(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in with_story(market) {
-        let Some(contract) = contract(story.contract) else { continue };
-        let supply = (token.supply as u128).saturating_mul(10_u128.pow(token.decimals.clamp(0, 18) as u32));
-        let identity = Identity { name: &token.name, symbol: &token.symbol, decimals: token.decimals.clamp(0, 255) as u8, supply };
+        let Some(contract) = contract(story.contract) else {
+            continue;
+        };
+        let supply =
+            (token.supply as u128).saturating_mul(10_u128.pow(token.decimals.clamp(0, 18) as u32));
+        let identity = Identity {
+            name: &token.name,
+            symbol: &token.symbol,
+            decimals: token.decimals.clamp(0, 255) as u8,
+            supply,
+        };
         let ContractCode { runtime, creation } = contract.code(&identity);
-        let (creator, created_at) = (deployer(market, token), Time(stories::deployed(token, story)));
+        let (creator, created_at) = (
+            deployer(market, token),
+            Time(stories::deployed(token, story)),
+        );
         let (is_proxy, no_types) = (false, None::<&str>);
-        row!(table, token.address, &hex(&runtime), &hex(&creation), creator, created_at, is_proxy, story.verified, no_types, creator)?;
+        row!(
+            table,
+            token.address,
+            &hex(&runtime),
+            &hex(&creation),
+            creator,
+            created_at,
+            is_proxy,
+            story.verified,
+            no_types,
+            creator
+        )?;
     }
     Ok(())
 }
@@ -58,10 +83,24 @@ pub(super) fn write_contracts(market: &DemoMarket, table: &mut DemoTable) -> Res
 pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let mut random = Random::new(market.options.seed, "scams");
     for (name, symbol, kind, code) in SCAMS {
-        let Some(contract) = contract(code) else { continue };
-        let identity = Identity { name, symbol, ..Identity::default() };
+        let Some(contract) = contract(code) else {
+            continue;
+        };
+        let identity = Identity {
+            name,
+            symbol,
+            ..Identity::default()
+        };
         let reported_at = Time(END_MS - (60 + random.below(500) as i64) * DAY_MS);
-        row!(table, random.address(), *name, *kind, &hex(&contract.code(&identity).runtime), reported_at, "invented")?;
+        row!(
+            table,
+            random.address(),
+            *name,
+            *kind,
+            &hex(&contract.code(&identity).runtime),
+            reported_at,
+            "invented"
+        )?;
     }
     Ok(())
 }
@@ -69,14 +108,30 @@ pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<
 pub(super) fn write_pool_events(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in with_story(market) {
         let history = TokenHistory::of(market, token, story);
-        let Some(pool) = market.pools().iter().find(|pool| Some(pool.address) == history.pool) else { continue };
-        let Some(quote) = market.other_of(pool, token) else { continue };
+        let Some(pool) = market
+            .pools()
+            .iter()
+            .find(|pool| Some(pool.address) == history.pool)
+        else {
+            continue;
+        };
+        let Some(quote) = market.other_of(pool, token) else {
+            continue;
+        };
         let (address, first) = (pool.address, pool.token0 == token.address);
         for event in &history.pool_events {
             let own = stories::smallest(token, event.token as u128);
             let other = stories::smallest(quote, stories::units(quote, event.other));
             let (reserve0, reserve1) = if first { (own, other) } else { (other, own) };
-            row!(table, address, Time(event.time), stories::block(event.time), event.kind, &reserve0, &reserve1)?;
+            row!(
+                table,
+                address,
+                Time(event.time),
+                stories::block(event.time),
+                event.kind,
+                &reserve0,
+                &reserve1
+            )?;
         }
     }
     Ok(())

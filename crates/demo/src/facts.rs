@@ -58,8 +58,9 @@ pub(super) struct Gas {
     pub(super) asset: &'static str,
 }
 
-pub(super) static FACTS: LazyLock<MarketFacts> =
-    LazyLock::new(|| serde_json::from_str(include_str!("facts.json")).expect("the tests read the facts"));
+pub(super) static FACTS: LazyLock<MarketFacts> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("facts.json")).expect("the tests read the facts")
+});
 
 #[cfg(test)]
 mod tests {
@@ -70,11 +71,27 @@ mod tests {
     fn every_address_and_chain_is_readable_and_no_token_occurs_twice() {
         let mut seen = std::collections::HashSet::new();
         for token in &FACTS.tokens {
-            assert!(Address::parse(token.address).is_some() && seen.insert(token.address), "{}", token.symbol);
-            assert!(token.chains.iter().all(|chain| FACTS.gas.iter().any(|gas| gas.chain == *chain)), "{}", token.symbol);
+            assert!(
+                Address::parse(token.address).is_some() && seen.insert(token.address),
+                "{}",
+                token.symbol
+            );
+            assert!(
+                token
+                    .chains
+                    .iter()
+                    .all(|chain| FACTS.gas.iter().any(|gas| gas.chain == *chain)),
+                "{}",
+                token.symbol
+            );
         }
         for dex in &FACTS.dexes {
-            assert!(Address::parse(dex.factory).is_some() && (dex.router.is_empty() || Address::parse(dex.router).is_some()), "{}", dex.id);
+            assert!(
+                Address::parse(dex.factory).is_some()
+                    && (dex.router.is_empty() || Address::parse(dex.router).is_some()),
+                "{}",
+                dex.id
+            );
             assert!(Chain::known(dex.chain).is_some(), "{}", dex.chain);
         }
     }

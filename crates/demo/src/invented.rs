@@ -19,20 +19,40 @@ struct Invented {
     second: Vec<&'static str>,
 }
 
-static INVENTED: LazyLock<Invented> =
-    LazyLock::new(|| serde_json::from_str(include_str!("invented.json")).expect("the tests read the lists"));
+static INVENTED: LazyLock<Invented> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("invented.json")).expect("the tests read the lists")
+});
 
 const CHAINS: &[&str] = &["eth", "base", "arb1", "oeth", "bnb", "pol"];
 
 /// The `i`-th invented token: from the list, and generated beyond it.
 pub(super) fn invention(i: usize, random: &mut Random) -> Invention {
-    let Invented { tokens, first, second } = &*INVENTED;
+    let Invented {
+        tokens,
+        first,
+        second,
+    } = &*INVENTED;
     if let Some(listed) = tokens.get(i) {
         return listed.clone();
     }
     let i = i - tokens.len();
-    let (first, second) = (first[i % first.len()], second[(i / first.len() + i) % second.len()]);
-    let symbol: String = first.chars().filter(char::is_ascii_alphabetic).take(4).collect::<String>().to_uppercase();
+    let (first, second) = (
+        first[i % first.len()],
+        second[(i / first.len() + i) % second.len()],
+    );
+    let symbol: String = first
+        .chars()
+        .filter(char::is_ascii_alphabetic)
+        .take(4)
+        .collect::<String>()
+        .to_uppercase();
     let price = round(random.spread(1e-5, 90.0), 5);
-    (format!("{symbol}{i}"), format!("{first} {second} {i}"), CHAINS[random.below(CHAINS.len())], 18, price, random.spread(4e5, 4e8))
+    (
+        format!("{symbol}{i}"),
+        format!("{first} {second} {i}"),
+        CHAINS[random.below(CHAINS.len())],
+        18,
+        price,
+        random.spread(4e5, 4e8),
+    )
 }

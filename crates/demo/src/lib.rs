@@ -59,7 +59,15 @@ pub struct DemoOptions {
 
 impl Default for DemoOptions {
     fn default() -> Self {
-        Self { tokens: 64, days: 400, seed: 20_261_115, candles: None, transfers: None, interval: None, format: Format::Mixed }
+        Self {
+            tokens: 64,
+            days: 400,
+            seed: 20_261_115,
+            candles: None,
+            transfers: None,
+            interval: None,
+            format: Format::Mixed,
+        }
     }
 }
 
@@ -134,7 +142,11 @@ impl Recipe {
 
 /// Writes the market of `options` into `folder`, which must be new, empty, or a demo dataset. Each file is written atomically; on
 /// cancellation by `progress` the completed ones stay, and the folder may be written again.
-pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) -> Result<Vec<DemoFile>, String> {
+pub fn write(
+    folder: &Path,
+    options: &DemoOptions,
+    progress: &mut DemoProgress,
+) -> Result<Vec<DemoFile>, String> {
     check(options)?;
     let earlier = claim(folder)?;
     let market = DemoMarket::new(options);
@@ -143,11 +155,22 @@ pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) 
     if earlier.as_deref() != Some(&description) {
         write_text(folder, DESCRIPTION, &description)?;
     }
-    let mut written = vec![DemoFile { file: DESCRIPTION.to_owned(), rows: 0, bytes: description.len() as u64 }];
+    let mut written = vec![DemoFile {
+        file: DESCRIPTION.to_owned(),
+        rows: 0,
+        bytes: description.len() as u64,
+    }];
     for recipe in TABLES {
         let form = recipe.form(options.format);
         let mut report = |table: &str, done: u64, total: u64| progress(table, done, total);
-        let mut table = DemoTable::create(folder, recipe.name, recipe.columns, form, (recipe.rows)(&market), &mut report)?;
+        let mut table = DemoTable::create(
+            folder,
+            recipe.name,
+            recipe.columns,
+            form,
+            (recipe.rows)(&market),
+            &mut report,
+        )?;
         (recipe.write)(&market, &mut table)?;
         written.push(table.finish()?);
         remove_others(folder, recipe.name, form)?;
@@ -159,7 +182,12 @@ pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) 
 
 fn check(options: &DemoOptions) -> Result<(), String> {
     for (name, value, least, most) in [
-        ("tokens", u64::from(options.tokens), 1, u64::from(TOKENS_MAX)),
+        (
+            "tokens",
+            u64::from(options.tokens),
+            1,
+            u64::from(TOKENS_MAX),
+        ),
         ("days", u64::from(options.days), 1, u64::from(DAYS_MAX)),
         ("candles", options.candles.unwrap_or(0), 0, ROWS_MAX),
         ("transfers", options.transfers.unwrap_or(0), 0, ROWS_MAX),
@@ -178,7 +206,8 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
         return Err(format!("`{shown}` is a file; pass a folder"));
     }
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    let mut entries = fs::read_dir(folder).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+    let mut entries =
+        fs::read_dir(folder).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
     // A first run killed while it wrote its first file leaves only this one.
     let unfinished = format!(".{DESCRIPTION}.part");
     if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == unfinished.as_str())) {

@@ -74,7 +74,11 @@ impl DemoMarket {
         let mut tokens = Vec::with_capacity(options.tokens as usize);
         for index in 0..options.tokens as usize {
             // After the leaders every third token is invented, so that a small market has both kinds too.
-            let fact = if index >= LEADERS && index % 3 == 1 { None } else { facts.next() };
+            let fact = if index >= LEADERS && index % 3 == 1 {
+                None
+            } else {
+                facts.next()
+            };
             let mut token = if let Some(fact) = fact {
                 real_token(index, fact)
             } else {
@@ -88,7 +92,12 @@ impl DemoMarket {
         let mut order: Vec<usize> = (0..tokens.len()).collect();
         order.sort_by(|a, b| tokens[*b].cap().total_cmp(&tokens[*a].cap()).then(a.cmp(b)));
         let largest = order.into_iter().take(LARGEST).collect();
-        Self { options: options.clone(), tokens, largest, pools: OnceLock::new() }
+        Self {
+            options: options.clone(),
+            tokens,
+            largest,
+            pools: OnceLock::new(),
+        }
     }
 
     /// Number of rows of a table with `rows` rows per token.
@@ -107,13 +116,22 @@ impl DemoMarket {
     }
 
     /// Pools that hold the token.
-    pub(super) fn pools_of<'a>(&'a self, token: &'a DemoToken) -> impl Iterator<Item = &'a DemoPool> {
-        self.pools().iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address)
+    pub(super) fn pools_of<'a>(
+        &'a self,
+        token: &'a DemoToken,
+    ) -> impl Iterator<Item = &'a DemoPool> {
+        self.pools()
+            .iter()
+            .filter(|pool| pool.token0 == token.address || pool.token1 == token.address)
     }
 
     /// The other token of a pool of this one.
     pub(super) fn other_of(&self, pool: &DemoPool, token: &DemoToken) -> Option<&DemoToken> {
-        let other = if pool.token0 == token.address { pool.token1 } else { pool.token0 };
+        let other = if pool.token0 == token.address {
+            pool.token1
+        } else {
+            pool.token0
+        };
         self.tokens.iter().find(|token| token.address == other)
     }
 
@@ -124,7 +142,11 @@ impl DemoMarket {
 
     /// Last price of an asset; 1 USD if no token has it.
     pub(super) fn asset_price(asset: &str) -> f64 {
-        FACTS.tokens.iter().find(|token| token.asset == asset).map_or(1.0, |token| token.price)
+        FACTS
+            .tokens
+            .iter()
+            .find(|token| token.asset == asset)
+            .map_or(1.0, |token| token.price)
     }
 
     /// The day `ago` days before the last.
@@ -135,7 +157,10 @@ impl DemoMarket {
     /// Returns the real token `symbol` on `chain`, if the market has it.
     pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&DemoToken> {
         // The real tokens come first, with at most one invented between any two.
-        self.tokens.iter().take(2 * FACTS.tokens.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
+        self.tokens
+            .iter()
+            .take(2 * FACTS.tokens.len())
+            .find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
     }
 }
 

@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use polars::prelude::{AnyValue, Column, DataFrame, DataType, NamedFrom, Series, TimeUnit, TimeZone};
+use polars::prelude::{
+    AnyValue, Column, DataFrame, DataType, NamedFrom, Series, TimeUnit, TimeZone,
+};
 
 use super::{DemoFile, DemoProgress};
 use model::{
@@ -98,17 +100,39 @@ impl<'a> DemoTable<'a> {
         progress: &'a mut DemoProgress<'a>,
     ) -> Result<Self, String> {
         let file_name = format!("{name}.{}", form.ending());
-        let (target, temporary) = (folder.join(&file_name), folder.join(format!(".{file_name}.part")));
-        let table = schema::table(name).ok_or_else(|| format!("no table `{name}` in the schema"))?;
+        let (target, temporary) = (
+            folder.join(&file_name),
+            folder.join(format!(".{file_name}.part")),
+        );
+        let table =
+            schema::table(name).ok_or_else(|| format!("no table `{name}` in the schema"))?;
         let buffer = |name: &'static str| {
             let kind = table.column(name).map_or(Kind::Text, |column| column.kind);
-            ColumnBuffer { name, dtype: dtype(kind, form), cells: Vec::new() }
+            ColumnBuffer {
+                name,
+                dtype: dtype(kind, form),
+                cells: Vec::new(),
+            }
         };
         let columns: Vec<ColumnBuffer> = columns.split(' ').map(buffer).collect();
         let file = File::create(&temporary).map_err(|error| failed(&temporary, &error))?;
-        let names: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
-        let sink = form.over(file, &names).map_err(|error| failed(&temporary, &error))?;
-        Ok(Self { name, target, temporary, sink: Some(sink), columns, rows: 0, total, progress })
+        let names: Vec<String> = columns
+            .iter()
+            .map(|column| column.name.to_owned())
+            .collect();
+        let sink = form
+            .over(file, &names)
+            .map_err(|error| failed(&temporary, &error))?;
+        Ok(Self {
+            name,
+            target,
+            temporary,
+            sink: Some(sink),
+            columns,
+            rows: 0,
+            total,
+            progress,
+        })
     }
 
     pub(super) fn row(&mut self, cells: &[DemoCell]) -> Result<(), String> {
@@ -128,12 +152,16 @@ impl<'a> DemoTable<'a> {
         let height = self.columns.first().map_or(0, |column| column.cells.len());
         let columns = self.columns.iter_mut().map(|column| {
             let cells = std::mem::take(&mut column.cells);
-            Series::from_any_values_and_dtype(column.name.into(), &cells, &column.dtype, true).map(Column::from)
+            Series::from_any_values_and_dtype(column.name.into(), &cells, &column.dtype, true)
+                .map(Column::from)
         });
-        let frame = columns.collect::<Result<Vec<_>, _>>().and_then(|columns| DataFrame::new(height, columns));
+        let frame = columns
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|columns| DataFrame::new(height, columns));
         let frame = frame.map_err(|error| failed(&self.temporary, &error))?;
         if let Some(sink) = &mut self.sink {
-            sink.rows(&RowChunk::Frame(frame)).map_err(|error| failed(&self.temporary, &error))?;
+            sink.rows(&RowChunk::Frame(frame))
+                .map_err(|error| failed(&self.temporary, &error))?;
         }
         if (self.progress)(self.name, self.rows, self.total.max(self.rows)) {
             Ok(())
@@ -147,12 +175,24 @@ impl<'a> DemoTable<'a> {
         self.total = self.rows;
         self.write()?;
         if let Some(sink) = self.sink.take() {
-            sink.finish().map_err(|error| failed(&self.temporary, &error))?;
+            sink.finish()
+                .map_err(|error| failed(&self.temporary, &error))?;
         }
-        let bytes = fs::metadata(&self.temporary).map_err(|error| failed(&self.temporary, &error))?.len();
+        let bytes = fs::metadata(&self.temporary)
+            .map_err(|error| failed(&self.temporary, &error))?
+            .len();
         fs::rename(&self.temporary, &self.target).map_err(|error| failed(&self.target, &error))?;
-        let file = self.target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(DemoFile { file, rows: self.rows, bytes })
+        let file = self
+            .target
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok(DemoFile {
+            file,
+            rows: self.rows,
+            bytes,
+        })
     }
 }
 
@@ -171,7 +211,9 @@ fn dtype(kind: Kind, form: ExportFormat) -> DataType {
         Kind::Boolean => DataType::Boolean,
         Kind::Time => DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)),
         Kind::Date => DataType::Date,
-        Kind::Chains | Kind::Addresses if form == ExportFormat::Ndjson => DataType::List(Box::new(DataType::String)),
+        Kind::Chains | Kind::Addresses if form == ExportFormat::Ndjson => {
+            DataType::List(Box::new(DataType::String))
+        }
         _ => DataType::String,
     }
 }
@@ -187,7 +229,11 @@ impl DemoCell<'_> {
             Self::Int(number) => AnyValue::Int64(number),
             Self::Float(number) => AnyValue::Float64(number),
             Self::Bool(truth) => AnyValue::Boolean(truth),
-            Self::Time(time) => AnyValue::DatetimeOwned(time.0, TimeUnit::Milliseconds, Some(std::sync::Arc::new(TimeZone::UTC))),
+            Self::Time(time) => AnyValue::DatetimeOwned(
+                time.0,
+                TimeUnit::Milliseconds,
+                Some(std::sync::Arc::new(TimeZone::UTC)),
+            ),
             Self::Date(day) => AnyValue::Date(day.0),
         }
     }
@@ -198,7 +244,11 @@ pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<DemoFi
     let (target, temporary) = (folder.join(name), folder.join(format!(".{name}.part")));
     fs::write(&temporary, text).map_err(|error| failed(&temporary, &error))?;
     fs::rename(&temporary, &target).map_err(|error| failed(&target, &error))?;
-    Ok(DemoFile { file: name.to_owned(), rows: 0, bytes: text.len() as u64 })
+    Ok(DemoFile {
+        file: name.to_owned(),
+        rows: 0,
+        bytes: text.len() as u64,
+    })
 }
 
 pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {

@@ -19,12 +19,19 @@ pub(super) const LABEL_COLUMNS: &str = "address label name chain";
 /// Number of ordinary holders per token, in addition to opinion leaders, pools and services.
 const HOLDERS: usize = 76;
 const OPINION_LEADERS: usize = 72;
-const EXCHANGES: &[&str] = &["Northgate Exchange", "Kumo Exchange", "Bourse Azur", "Tidewater Markets"];
-const FIRST: &[&str] = &[
-    "ada", "brook", "cleo", "dario", "esme", "fenn", "gaia", "hiro", "ines", "jory", "kaia", "lumi", "mirelle", "nico", "odile", "pax",
-    "quill", "rhea",
+const EXCHANGES: &[&str] = &[
+    "Northgate Exchange",
+    "Kumo Exchange",
+    "Bourse Azur",
+    "Tidewater Markets",
 ];
-const LAST: &[&str] = &["onchain", "ledger", "alpha", "yields", "charts", "research", "degen", "macro"];
+const FIRST: &[&str] = &[
+    "ada", "brook", "cleo", "dario", "esme", "fenn", "gaia", "hiro", "ines", "jory", "kaia",
+    "lumi", "mirelle", "nico", "odile", "pax", "quill", "rhea",
+];
+const LAST: &[&str] = &[
+    "onchain", "ledger", "alpha", "yields", "charts", "research", "degen", "macro",
+];
 
 /// The usual burn addresses.
 pub(super) fn burn_addresses() -> [Address; 2] {
@@ -61,9 +68,15 @@ fn opinion_leaders(market: &DemoMarket) -> Vec<OpinionLeader> {
 /// Indices of the opinion leaders of `token`, 3 to 14 of them.
 fn opinion_leaders_of(market: &DemoMarket, token: &DemoToken) -> Vec<usize> {
     let mut random = market.random("kols", token);
-    let count = if token.index < LEADERS { 8 + random.below(7) } else { 3 + random.below(9) };
+    let count = if token.index < LEADERS {
+        8 + random.below(7)
+    } else {
+        3 + random.below(9)
+    };
     let mut all: Vec<usize> = (0..OPINION_LEADERS).collect();
-    (0..count).map(|i| all.swap_remove(random.below(OPINION_LEADERS - i))).collect()
+    (0..count)
+        .map(|i| all.swap_remove(random.below(OPINION_LEADERS - i)))
+        .collect()
 }
 
 pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
@@ -71,7 +84,14 @@ pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(
     for token in &market.tokens {
         for index in opinion_leaders_of(market, token) {
             let leader = &leaders[index];
-            row!(table, token.address, leader.address, &leader.handle, leader.followers, leader.engagement_rate)?;
+            row!(
+                table,
+                token.address,
+                leader.address,
+                &leader.handle,
+                leader.followers,
+                leader.engagement_rate
+            )?;
         }
     }
     Ok(())
@@ -83,18 +103,38 @@ fn services(market: &DemoMarket) -> Vec<(Address, &'static str, String, &'static
     let mut all = Vec::new();
     for chain in chains() {
         for (i, exchange) in EXCHANGES.iter().enumerate() {
-            all.push((random.address(), "exchange", format!("{exchange} {}", i % 3 + 1), chain));
+            all.push((
+                random.address(),
+                "exchange",
+                format!("{exchange} {}", i % 3 + 1),
+                chain,
+            ));
         }
-        all.push((random.address(), "bridge", "Causeway Bridge".to_owned(), chain));
-        all.push((random.address(), "locker", "Keepfast Locker".to_owned(), chain));
+        all.push((
+            random.address(),
+            "bridge",
+            "Causeway Bridge".to_owned(),
+            chain,
+        ));
+        all.push((
+            random.address(),
+            "locker",
+            "Keepfast Locker".to_owned(),
+            chain,
+        ));
     }
     all
 }
 
 pub(super) fn write_labels(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    let mut row = |address: Address, label: &str, name: &str, chain: &str| row!(table, address, label, name, chain);
+    let mut row = |address: Address, label: &str, name: &str, chain: &str| {
+        row!(table, address, label, name, chain)
+    };
     for chain in chains() {
-        for (address, name) in burn_addresses().into_iter().zip(["Null address", "Dead address"]) {
+        for (address, name) in burn_addresses()
+            .into_iter()
+            .zip(["Null address", "Dead address"])
+        {
             row(address, "burn", name, chain)?;
         }
     }
@@ -102,10 +142,20 @@ pub(super) fn write_labels(market: &DemoMarket, table: &mut DemoTable) -> Result
         row(address, label, &name, chain)?;
     }
     for pool in market.pools() {
-        row(pool.address, "liquidity_pool", &format!("{}: {}", pool.dex, pool.pair), pool.chain)?;
+        row(
+            pool.address,
+            "liquidity_pool",
+            &format!("{}: {}", pool.dex, pool.pair),
+            pool.chain,
+        )?;
     }
     for token in market.tokens.iter().filter(|token| !token.real) {
-        row(deployer(market, token), "deployer", &format!("{}: deployer", token.symbol), token.chain())?;
+        row(
+            deployer(market, token),
+            "deployer",
+            &format!("{}: deployer", token.symbol),
+            token.chain(),
+        )?;
     }
     Ok(())
 }
@@ -134,11 +184,24 @@ fn holders(
     };
     // The opinion leaders' wallets in USD: large, medium, small and empty ones in turn.
     for (i, index) in opinion_leaders_of(market, token).into_iter().enumerate() {
-        let usd = [random.spread(110e3, 900e3), random.spread(12e3, 85e3), random.spread(60.0, 6e3), 0.0][i % 4];
-        give(leaders[index].address, (usd / token.price).min(token.supply * 0.03), &mut rows);
+        let usd = [
+            random.spread(110e3, 900e3),
+            random.spread(12e3, 85e3),
+            random.spread(60.0, 6e3),
+            0.0,
+        ][i % 4];
+        give(
+            leaders[index].address,
+            (usd / token.price).min(token.supply * 0.03),
+            &mut rows,
+        );
     }
     for pool in pools {
-        give(pool.address, (pool.liquidity / 2.0 / token.price).min(token.supply * 0.06), &mut rows);
+        give(
+            pool.address,
+            (pool.liquidity / 2.0 / token.price).min(token.supply * 0.06),
+            &mut rows,
+        );
     }
     for (address, label, _, chain) in services {
         let share = match *label {
@@ -152,14 +215,24 @@ fn holders(
         }
     }
     if !token.stable && (!token.real || token.index.is_multiple_of(3)) {
-        give(burn_addresses()[1], token.supply * random.spread(0.002, 0.12), &mut rows);
+        give(
+            burn_addresses()[1],
+            token.supply * random.spread(0.002, 0.12),
+            &mut rows,
+        );
     }
     if !token.real {
-        give(deployer(market, token), token.supply * random.spread(0.01, 0.22), &mut rows);
+        give(
+            deployer(market, token),
+            token.supply * random.spread(0.01, 0.22),
+            &mut rows,
+        );
     }
     // Power law over the ordinary holders: the r-th holds about 1/r^s of the first's balance.
     let steepness = random.between(0.7, 1.25);
-    let weights: Vec<f64> = (1..=HOLDERS).map(|rank| (rank as f64).powf(-steepness) * random.between(0.8, 1.2)).collect();
+    let weights: Vec<f64> = (1..=HOLDERS)
+        .map(|rank| (rank as f64).powf(-steepness) * random.between(0.8, 1.2))
+        .collect();
     let scale = token.supply * random.between(0.25, 0.42) / weights.iter().sum::<f64>();
     for weight in weights {
         give(random.address(), weight * scale, &mut rows);
@@ -171,18 +244,36 @@ fn holders(
 /// Initial holders of a token with a story.
 pub(super) fn first_holders(market: &DemoMarket, token: &DemoToken) -> Vec<(Address, f64)> {
     let pools: Vec<&DemoPool> = market.pools_of(token).collect();
-    holders(market, &opinion_leaders(market), &services(market), &pools, token)
+    holders(
+        market,
+        &opinion_leaders(market),
+        &services(market),
+        &pools,
+        token,
+    )
 }
 
 /// The chain's locker.
 pub(super) fn locker(market: &DemoMarket, chain: &str) -> Option<Address> {
-    services(market).into_iter().find(|(_, label, _, at)| *label == "locker" && *at == chain).map(|(address, ..)| address)
+    services(market)
+        .into_iter()
+        .find(|(_, label, _, at)| *label == "locker" && *at == chain)
+        .map(|(address, ..)| address)
 }
 
 /// Writes the final holders of a token with a story, and those of its pool's liquidity.
-fn write_story(market: &DemoMarket, token: &DemoToken, story: Story, table: &mut DemoTable) -> Result<(), String> {
+fn write_story(
+    market: &DemoMarket,
+    token: &DemoToken,
+    story: Story,
+    table: &mut DemoTable,
+) -> Result<(), String> {
     let history = TokenHistory::of(market, token, story);
-    let mut rows: Vec<(Address, u128)> = history.balances.into_iter().filter(|(_, units)| *units > 0).collect();
+    let mut rows: Vec<(Address, u128)> = history
+        .balances
+        .into_iter()
+        .filter(|(_, units)| *units > 0)
+        .collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     for (holder, units) in rows {
         row!(table, token.address, holder, stories::whole(token, units))?;
@@ -205,7 +296,9 @@ pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Resul
     }
     for token in &market.tokens {
         // With a requested number of transfers there are no stories.
-        if let Some(story) = stories::of(market, token).filter(|_| market.options.transfers.is_none()) {
+        if let Some(story) =
+            stories::of(market, token).filter(|_| market.options.transfers.is_none())
+        {
             write_story(market, token, story, table)?;
             continue;
         }
@@ -250,12 +343,21 @@ pub(super) fn write_counts(market: &DemoMarket, table: &mut DemoTable) -> Result
             let ago = days - i;
             busy = 0.9 * busy + 0.0015 * random.normal();
             mood = 0.95 * mood + 0.3 * lean * random.normal();
-            whales *= 1.0 + lean * (ago as f64 / wave).cos() + mood * (ago as f64 / 40.0).min(1.0) + 0.0011 * random.normal();
+            whales *= 1.0
+                + lean * (ago as f64 / wave).cos()
+                + mood * (ago as f64 / 40.0).min(1.0)
+                + 0.0011 * random.normal();
             whales = whales.min(token.supply * 0.85);
             let share = growth(kind, (i + 1) as f64 / days as f64) / growth(kind, 1.0);
             // The last count equals the one in the table `tokens`.
             let holders = last * share * (1.0 + busy * ((ago - 1) as f64 / 10.0).min(1.0));
-            row!(table, token.address, DemoMarket::day(ago), (holders.round() as i64).max(2), round(whales, 6))?;
+            row!(
+                table,
+                token.address,
+                DemoMarket::day(ago),
+                (holders.round() as i64).max(2),
+                round(whales, 6)
+            )?;
         }
     }
     Ok(())

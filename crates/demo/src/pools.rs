@@ -10,7 +10,8 @@ use model::address::Address;
 
 pub(super) const DEX_COLUMNS: &str = "dex_id name chain version router factory total_value_locked";
 pub(super) const FEE_COLUMNS: &str = "dex_id chain tier fee";
-pub(super) const POOL_COLUMNS: &str = "address dex_id chain token0 token1 pair liquidity volume24h fee";
+pub(super) const POOL_COLUMNS: &str =
+    "address dex_id chain token0 token1 pair liquidity volume24h fee";
 
 #[derive(Debug)]
 pub(super) struct DemoPool {
@@ -38,8 +39,13 @@ pub(super) fn all(market: &DemoMarket) -> Vec<DemoPool> {
         let mut random = market.random("pools", token);
         // A pool of two quotes is created for the first of them.
         let quotes = |chain: &'static str| {
-            let found = QUOTES.iter().filter_map(move |symbol| market.find(symbol, chain));
-            found.filter(|quote| quote.address != token.address && !(QUOTES.contains(&token.symbol.as_str()) && quote.index < token.index))
+            let found = QUOTES
+                .iter()
+                .filter_map(move |symbol| market.find(symbol, chain));
+            found.filter(|quote| {
+                quote.address != token.address
+                    && !(QUOTES.contains(&token.symbol.as_str()) && quote.index < token.index)
+            })
         };
         for chain in &token.chains {
             let quotes: Vec<&DemoToken> = quotes(chain).take(2).collect();
@@ -55,9 +61,19 @@ pub(super) fn all(market: &DemoMarket) -> Vec<DemoPool> {
     pools
 }
 
-fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, random: &mut Random) -> DemoPool {
+fn pool(
+    dex: &Dex,
+    chain: &'static str,
+    token: &DemoToken,
+    quote: &DemoToken,
+    random: &mut Random,
+) -> DemoPool {
     // Pools order their tokens by address.
-    let (first, second) = if token.address < quote.address { (token, quote) } else { (quote, token) };
+    let (first, second) = if token.address < quote.address {
+        (token, quote)
+    } else {
+        (quote, token)
+    };
     let size = (token.cap().min(quote.cap()) * random.spread(0.0008, 0.03)).min(4e8);
     let share = match dex.version {
         "v3" => 1.0,
@@ -67,7 +83,9 @@ fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, ra
     let liquidity = round(size * share + 900.0, 6);
     let address = random.address();
     // Uniswap v4 has no tiers: each pool's fee is its own, and the facts have none.
-    let ppm = dex.fees_ppm.get(usize::from(address.0[19]) % dex.fees_ppm.len().max(1));
+    let ppm = dex
+        .fees_ppm
+        .get(usize::from(address.0[19]) % dex.fees_ppm.len().max(1));
     DemoPool {
         of: token.index,
         address,
@@ -84,7 +102,18 @@ fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, ra
 
 pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for pool in market.pools() {
-        row!(table, pool.address, pool.dex, pool.chain, pool.token0, pool.token1, &pool.pair, pool.liquidity, pool.volume24h, pool.fee)?;
+        row!(
+            table,
+            pool.address,
+            pool.dex,
+            pool.chain,
+            pool.token0,
+            pool.token1,
+            &pool.pair,
+            pool.liquidity,
+            pool.volume24h,
+            pool.fee
+        )?;
     }
     Ok(())
 }
@@ -94,11 +123,24 @@ pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<
     let pools = market.pools();
     let mut random = Random::new(market.options.seed, "dexes");
     for dex in &FACTS.dexes {
-        let listed: f64 = pools.iter().filter(|pool| pool.dex == dex.id && pool.chain == dex.chain).map(|pool| pool.liquidity).sum();
+        let listed: f64 = pools
+            .iter()
+            .filter(|pool| pool.dex == dex.id && pool.chain == dex.chain)
+            .map(|pool| pool.liquidity)
+            .sum();
         let value = round(listed * random.between(1.1, 1.9), 6);
         let router = Some(dex.router).filter(|router| !router.is_empty());
         let total_value_locked = Some(value).filter(|value| *value > 0.0);
-        row!(table, dex.id, dex.name, dex.chain, dex.version, router, dex.factory, total_value_locked)?;
+        row!(
+            table,
+            dex.id,
+            dex.name,
+            dex.chain,
+            dex.version,
+            router,
+            dex.factory,
+            total_value_locked
+        )?;
     }
     Ok(())
 }

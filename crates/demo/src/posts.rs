@@ -9,13 +9,19 @@ use super::{
 };
 use model::time::{DAY_MS, Time};
 
-pub(super) const COLUMNS: &str = "post_id token_address title link published_at impressions engagement smart_engagement";
+pub(super) const COLUMNS: &str =
+    "post_id token_address title link published_at impressions engagement smart_engagement";
 /// Posts per token, and additional ones per leading token.
 const POSTS: usize = 47;
 const POSTS_MORE: usize = 40;
 
-const SITES: &[&str] =
-    &["https://news.example", "https://forum.example", "https://social.example", "https://blog.example", "https://video.example/watch"];
+const SITES: &[&str] = &[
+    "https://news.example",
+    "https://forum.example",
+    "https://social.example",
+    "https://blog.example",
+    "https://video.example/watch",
+];
 
 /// Minimum daily price change that a title mentions.
 const MOVE: f64 = 0.025;
@@ -76,15 +82,36 @@ pub(super) fn rows(market: &DemoMarket) -> u64 {
 }
 
 fn count(token: &DemoToken) -> usize {
-    if token.index < LEADERS { POSTS + POSTS_MORE } else { POSTS }
+    if token.index < LEADERS {
+        POSTS + POSTS_MORE
+    } else {
+        POSTS
+    }
 }
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for token in &market.tokens {
         for (i, post) in posts(market, token).iter().enumerate() {
-            let Post { title, link, published_at, impressions, engagement, smart_engagement } = post;
+            let Post {
+                title,
+                link,
+                published_at,
+                impressions,
+                engagement,
+                smart_engagement,
+            } = post;
             let post_id = format!("demo-{}-{i:03}", token.index);
-            row!(table, &post_id, token.address, title, link.as_deref(), *published_at, *impressions, *engagement, *smart_engagement)?;
+            row!(
+                table,
+                &post_id,
+                token.address,
+                title,
+                link.as_deref(),
+                *published_at,
+                *impressions,
+                *engagement,
+                *smart_engagement
+            )?;
         }
     }
     Ok(())
@@ -92,9 +119,15 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
 
 /// Totals of impressions, engagement and smart engagement over the token's posts.
 pub(super) fn sums(market: &DemoMarket, token: &DemoToken) -> [i64; 3] {
-    posts(market, token).iter().fold([0; 3], |[impressions, engagement, smart], post| {
-        [impressions + post.impressions.unwrap_or(0), engagement + post.engagement, smart + post.smart_engagement.unwrap_or(0)]
-    })
+    posts(market, token)
+        .iter()
+        .fold([0; 3], |[impressions, engagement, smart], post| {
+            [
+                impressions + post.impressions.unwrap_or(0),
+                engagement + post.engagement,
+                smart + post.smart_engagement.unwrap_or(0),
+            ]
+        })
 }
 
 struct Post {
@@ -114,11 +147,19 @@ fn posts(market: &DemoMarket, token: &DemoToken) -> Vec<Post> {
         // Squared, so that most are recent.
         let ago = (random.unit().powi(2) * f64::from(market.options.days)) as usize + 1;
         let title = title(token, &path, ago, &mut random);
-        let published_at = Time(DemoMarket::day(ago).start().0 + random.below((DAY_MS / 1000) as usize) as i64 * 1000);
-        let impressions = random.spread(120.0, 42_000.0) * weight * if random.unit() < 0.03 { 12.0 } else { 1.0 };
+        let published_at = Time(
+            DemoMarket::day(ago).start().0 + random.below((DAY_MS / 1000) as usize) as i64 * 1000,
+        );
+        let impressions =
+            random.spread(120.0, 42_000.0) * weight * if random.unit() < 0.03 { 12.0 } else { 1.0 };
         let engagement = impressions * random.spread(0.004, 0.09);
         let smart = engagement * random.between(0.0, 0.22);
-        let link = format!("{}/{}/{:x}", random.pick(SITES), token.index, random.next() >> 36);
+        let link = format!(
+            "{}/{}/{:x}",
+            random.pick(SITES),
+            token.index,
+            random.next() >> 36
+        );
         let seen = random.unit() >= 0.02;
         Post {
             title,
@@ -144,7 +185,10 @@ fn title(token: &DemoToken, path: &Path, ago: usize, random: &mut Random) -> Str
         change if change < -MOVE => random.pick(FALLS),
         _ => random.pick(QUIET),
     };
-    let chain = model::chain::CHAINS.iter().find(|row| row.short_name == token.chain()).map_or(token.chain(), |row| row.name);
+    let chain = model::chain::CHAINS
+        .iter()
+        .find(|row| row.short_name == token.chain())
+        .map_or(token.chain(), |row| row.name);
     template
         .replace("{sym}", &token.symbol)
         .replace("{name}", &token.name)

@@ -10,7 +10,9 @@ impl Random {
     /// An independent stream per topic, so that a table does not change when another one draws more.
     pub(super) fn new(seed: u64, topic: &str) -> Self {
         // FNV-1a of the topic.
-        let hash = topic.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = topic.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         let mut state = seed ^ hash;
         Self(std::array::from_fn(|_| {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -74,15 +76,23 @@ impl Random {
 
     /// A random 32-byte hash in hex, with `0x`.
     pub(super) fn digest(&mut self) -> String {
-        format!("0x{:016x}{:016x}{:016x}{:016x}", self.next(), self.next(), self.next(), self.next())
+        format!(
+            "0x{:016x}{:016x}{:016x}{:016x}",
+            self.next(),
+            self.next(),
+            self.next(),
+            self.next()
+        )
     }
 }
 
 /// Rounds to significant digits, for readable figures and compressible files.
 pub(super) fn round(value: f64, digits: i32) -> f64 {
     /// The powers of ten that an f64 holds exactly, so that the result is the nearest number to its decimal text.
-    const POWERS: [f64; 23] =
-        [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22];
+    const POWERS: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
     if value == 0.0 || !value.is_finite() {
         return value;
     }
@@ -90,11 +100,18 @@ pub(super) fn round(value: f64, digits: i32) -> f64 {
     let exponent = if size >= 1.0 {
         POWERS.iter().take_while(|power| **power <= size).count() as i32 - 1
     } else {
-        -(POWERS.iter().take_while(|power| size * **power < 1.0).count() as i32)
+        -(POWERS
+            .iter()
+            .take_while(|power| size * **power < 1.0)
+            .count() as i32)
     };
     let shift = digits - 1 - exponent;
     let power = POWERS[(shift.unsigned_abs() as usize).min(22)];
-    if shift >= 0 { (value * power).round() / power } else { (value / power).round() * power }
+    if shift >= 0 {
+        (value * power).round() / power
+    } else {
+        (value / power).round() * power
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +132,10 @@ mod tests {
         let drawn: Vec<f64> = (0..100_000).map(|_| random.normal()).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
-        assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
+        assert!(
+            mean.abs() < 0.02 && (variance - 1.0).abs() < 0.02,
+            "{mean} {variance}"
+        );
     }
 
     #[test]

@@ -18,11 +18,19 @@ const SHOWN: usize = 64;
 
 /// The command that reproduces the dataset.
 pub(super) fn command(options: &DemoOptions) -> String {
-    let mut text = format!("tokendeck demo DIR --tokens {} --days {} --seed {}", options.tokens, options.days, options.seed);
-    let number = |name: &str, value: Option<String>| value.map_or(String::new(), |value| format!(" --{name} {value}"));
+    let mut text = format!(
+        "tokendeck demo DIR --tokens {} --days {} --seed {}",
+        options.tokens, options.days, options.seed
+    );
+    let number = |name: &str, value: Option<String>| {
+        value.map_or(String::new(), |value| format!(" --{name} {value}"))
+    };
     text += &number("candles", options.candles.map(|n| n.to_string()));
     text += &number("transfers", options.transfers.map(|n| n.to_string()));
-    text += &number("interval", options.interval.map(|interval| interval.to_string()));
+    text += &number(
+        "interval",
+        options.interval.map(|interval| interval.to_string()),
+    );
     text += match options.format {
         Format::Csv => " --format csv",
         Format::Parquet => " --format parquet",
@@ -61,7 +69,11 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
     // Writing into a String cannot fail.
     for file in written {
         if let Some(table) = file.file.split('.').next().and_then(schema::table) {
-            let _ = writeln!(text, "| `{}` | {} | {} |", file.file, file.rows, table.meaning);
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {} |",
+                file.file, file.rows, table.meaning
+            );
         }
     }
     text += "\n## How prices end\n\n\
@@ -78,7 +90,12 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
     for (token, story) in with_story(market).filter(|(token, _)| stories::invented(token)) {
         let does = contract(story.contract).map_or("", |contract| contract.what);
         let listed = if story.listed { "yes" } else { "no" };
-        let _ = writeln!(text, "| {} | {listed} | {does} | {} |", token.symbol, story.summary());
+        let _ = writeln!(
+            text,
+            "| {} | {listed} | {does} | {} |",
+            token.symbol,
+            story.summary()
+        );
     }
     let _ = writeln!(
         text,

@@ -19,13 +19,16 @@ impl PriceShape {
     /// Height at `bar`, interpolated linearly between the corners.
     pub(super) fn height(&self, bar: usize) -> f64 {
         let bar = bar as f64;
-        self.corners.windows(2).find(|pair| bar <= f64::from(pair[1].0)).map_or_else(
-            || self.corners.last().map_or(0.0, |corner| corner.1),
-            |pair| {
-                let (from, to) = (f64::from(pair[0].0), f64::from(pair[1].0));
-                pair[0].1 + (pair[1].1 - pair[0].1) * (bar - from) / (to - from)
-            },
-        )
+        self.corners
+            .windows(2)
+            .find(|pair| bar <= f64::from(pair[1].0))
+            .map_or_else(
+                || self.corners.last().map_or(0.0, |corner| corner.1),
+                |pair| {
+                    let (from, to) = (f64::from(pair[0].0), f64::from(pair[1].0));
+                    pair[0].1 + (pair[1].1 - pair[0].1) * (bar - from) / (to - from)
+                },
+            )
     }
 }
 
@@ -97,11 +100,23 @@ mod tests {
     fn shapes_pass_through_their_corners_in_order() {
         for shape in SHAPES {
             assert_eq!(shape.corners[0], (0, 0.0), "{}", shape.name);
-            assert!(shape.corners.windows(2).all(|pair| pair[0].0 < pair[1].0), "{}", shape.name);
+            assert!(
+                shape.corners.windows(2).all(|pair| pair[0].0 < pair[1].0),
+                "{}",
+                shape.name
+            );
             for (bar, height) in shape.corners {
-                assert!((shape.height(*bar as usize) - height).abs() < 1e-12, "{}", shape.name);
+                assert!(
+                    (shape.height(*bar as usize) - height).abs() < 1e-12,
+                    "{}",
+                    shape.name
+                );
             }
         }
-        assert!(ENDINGS.iter().all(|ending| !matches!(ending, Through(i) if *i >= SHAPES.len())));
+        assert!(
+            ENDINGS
+                .iter()
+                .all(|ending| !matches!(ending, Through(i) if *i >= SHAPES.len()))
+        );
     }
 }

@@ -50,7 +50,9 @@ impl Story {
     pub(super) fn summary(&self) -> &'static str {
         match self.scenario {
             Scenario::Market | Scenario::Widespread => "wallets bought, sold and transferred it",
-            Scenario::Honeypot => "many wallets bought but could not sell; the deployer's friends sold",
+            Scenario::Honeypot => {
+                "many wallets bought but could not sell; the deployer's friends sold"
+            }
             Scenario::Rug => "the deployer removed the liquidity",
             Scenario::Wash => "a ring of wallets traded the same tokens in circles",
             Scenario::Sybil => "the deployer's wallets posed as independent holders",
@@ -59,8 +61,23 @@ impl Story {
     }
 }
 
-const fn story(symbol: &'static str, contract: &'static str, listed: bool, verified: bool, scenario: Scenario) -> (&'static str, Story) {
-    (symbol, Story { contract, listed, verified, scenario, age_days: YOUNG_DAYS })
+const fn story(
+    symbol: &'static str,
+    contract: &'static str,
+    listed: bool,
+    verified: bool,
+    scenario: Scenario,
+) -> (&'static str, Story) {
+    (
+        symbol,
+        Story {
+            contract,
+            listed,
+            verified,
+            scenario,
+            age_days: YOUNG_DAYS,
+        },
+    )
 }
 
 /// Age of an invented token with a story.
@@ -72,11 +89,23 @@ pub(super) const STORIES: &[(&str, Story)] = &[
     story("HALYARD", "honest", true, true, Scenario::Market),
     story("LUMEO", "owner_mint", true, true, Scenario::Market),
     story("TORII", "pausable", true, true, Scenario::Market),
-    story("FROGKING", "sell_block_pair", false, false, Scenario::Honeypot),
+    story(
+        "FROGKING",
+        "sell_block_pair",
+        false,
+        false,
+        Scenario::Honeypot,
+    ),
     story("SAFEMAX", "hidden_mint", false, false, Scenario::Rug),
     story("NOVAUSD", "blacklist", true, true, Scenario::Market),
     story("ASTROCAT", "honest", false, true, Scenario::Sybil),
-    story("CLAIMETH", "phantom_airdrop", false, false, Scenario::Airdrop),
+    story(
+        "CLAIMETH",
+        "phantom_airdrop",
+        false,
+        false,
+        Scenario::Airdrop,
+    ),
     story("PAPAYA", "airdrop", false, true, Scenario::Wash),
     story("韭菜", "role_drain", false, false, Scenario::Market),
 ];
@@ -84,7 +113,14 @@ pub(super) const STORIES: &[(&str, Story)] = &[
 /// Contracts of the largest tokens without a story of their own: wrapped coins, tokens an issuer can stop, others.
 const WRAPPED: &str = "wrapped";
 const ISSUED: &[&str] = &["blacklist", "pausable"];
-const PLAIN: &[&str] = &["honest", "burn_from", "own_allowance", "relayed", "notified", "fast_path"];
+const PLAIN: &[&str] = &[
+    "honest",
+    "burn_from",
+    "own_allowance",
+    "relayed",
+    "notified",
+    "fast_path",
+];
 /// Their age: more days than a market of the default length has.
 const LARGE_AGE_DAYS: i64 = 420;
 
@@ -106,13 +142,18 @@ const FUNDED_BLOCKS: i64 = 10;
 const DECIMALS_MAX: i64 = 6;
 
 pub(super) fn of(market: &DemoMarket, token: &DemoToken) -> Option<Story> {
-    let own = STORIES.iter().find(|(symbol, _)| !token.real && *symbol == token.symbol).map(|(_, story)| *story);
+    let own = STORIES
+        .iter()
+        .find(|(symbol, _)| !token.real && *symbol == token.symbol)
+        .map(|(_, story)| *story);
     own.or_else(|| market.is_large(token).then(|| large(token)))
 }
 
 /// Whether the token has a story of its own.
 pub(super) fn invented(token: &DemoToken) -> bool {
-    STORIES.iter().any(|(symbol, _)| !token.real && *symbol == token.symbol)
+    STORIES
+        .iter()
+        .any(|(symbol, _)| !token.real && *symbol == token.symbol)
 }
 
 /// The story of a large token, an honest one.
@@ -123,7 +164,13 @@ fn large(token: &DemoToken) -> Story {
         (_, true) => ISSUED[token.index % ISSUED.len()],
         _ => PLAIN[token.index % PLAIN.len()],
     };
-    Story { contract, listed: token.real, verified: true, scenario: Scenario::Widespread, age_days: LARGE_AGE_DAYS }
+    Story {
+        contract,
+        listed: token.real,
+        verified: true,
+        scenario: Scenario::Widespread,
+        age_days: LARGE_AGE_DAYS,
+    }
 }
 
 /// Returns the block number at a time.
@@ -193,7 +240,14 @@ pub(super) fn whole(token: &DemoToken, units: u128) -> f64 {
 
 /// Converts such units to the token's smallest units, as decimal digits: appends a zero for each further decimal.
 pub(super) fn smallest(token: &DemoToken, units: u128) -> String {
-    if units == 0 { "0".to_owned() } else { format!("{units}{}", "0".repeat((token.decimals - DECIMALS_MAX).max(0) as usize)) }
+    if units == 0 {
+        "0".to_owned()
+    } else {
+        format!(
+            "{units}{}",
+            "0".repeat((token.decimals - DECIMALS_MAX).max(0) as usize)
+        )
+    }
 }
 
 impl TokenHistory {
@@ -201,7 +255,13 @@ impl TokenHistory {
         let deployer = deployer(market, token);
         let pools: Vec<&DemoPool> = market.pools_of(token).collect();
         let own = pools.iter().filter(|pool| pool.of == token.index);
-        let own = own.max_by(|a, b| a.liquidity.total_cmp(&b.liquidity).then(b.address.cmp(&a.address))).map(|pool| pool.address);
+        let own = own
+            .max_by(|a, b| {
+                a.liquidity
+                    .total_cmp(&b.liquidity)
+                    .then(b.address.cmp(&a.address))
+            })
+            .map(|pool| pool.address);
         let mut history = Self {
             transfers: Vec::new(),
             balances: HashMap::new(),
@@ -234,13 +294,23 @@ impl TokenHistory {
 
     /// Transfers at most the sender's balance; returns the amount.
     fn send(&mut self, time: i64, from: Address, to: Address, amount: u128) -> u128 {
-        let amount = if from == Address::ZERO { amount } else { amount.min(self.held(from)) };
+        let amount = if from == Address::ZERO {
+            amount
+        } else {
+            amount.min(self.held(from))
+        };
         if amount > 0 && from != to {
             if let Some(balance) = self.balances.get_mut(&from) {
                 *balance -= amount;
             }
             *self.balances.entry(to).or_default() += amount;
-            self.transfers.push(DemoTransfer { time, from, to, amount, failed: false });
+            self.transfers.push(DemoTransfer {
+                time,
+                from,
+                to,
+                amount,
+                failed: false,
+            });
         }
         amount
     }
@@ -259,25 +329,41 @@ impl TokenHistory {
 
     /// The mint; a tenth of a percent burnt; the shares of the initial holders; then, in one block, those of the pools. The main pool gets
     /// the rest, unless the token is widespread and many get it.
-    fn launch(&mut self, market: &DemoMarket, token: &DemoToken, pools: &[&DemoPool], scenario: Scenario) {
+    fn launch(
+        &mut self,
+        market: &DemoMarket,
+        token: &DemoToken,
+        pools: &[&DemoPool],
+        scenario: Scenario,
+    ) {
         let (deployer, start) = (self.deployer, self.start);
         self.send(start, Address::ZERO, deployer, self.supply);
         self.send(start, deployer, Address::ZERO, self.supply / 1_000);
         self.balances.remove(&Address::ZERO);
         let is_pool = |holder: &Address| pools.iter().any(|pool| pool.address == *holder);
-        let (pooled, first): (Vec<_>, Vec<_>) = people::first_holders(market, token).into_iter().partition(|(holder, _)| is_pool(holder));
+        let (pooled, first): (Vec<_>, Vec<_>) = people::first_holders(market, token)
+            .into_iter()
+            .partition(|(holder, _)| is_pool(holder));
         let mut kept = 0;
         for (i, (holder, balance)) in first.into_iter().enumerate() {
             if holder == deployer {
                 kept = units(token, balance).min(self.supply / 40);
             } else {
-                self.send(start + BLOCK_MS * (1 + i as i64 / 40), deployer, holder, units(token, balance));
+                self.send(
+                    start + BLOCK_MS * (1 + i as i64 / 40),
+                    deployer,
+                    holder,
+                    units(token, balance),
+                );
             }
         }
         let funded = start + FUNDED_BLOCKS * BLOCK_MS;
         let main = self.pool;
         let widespread = scenario == Scenario::Widespread;
-        for (pool, balance) in pooled.into_iter().filter(|(pool, _)| widespread || Some(*pool) != main) {
+        for (pool, balance) in pooled
+            .into_iter()
+            .filter(|(pool, _)| widespread || Some(*pool) != main)
+        {
             self.send(funded, deployer, pool, units(token, balance));
         }
         let rest = self.held(deployer).saturating_sub(kept);
@@ -287,20 +373,34 @@ impl TokenHistory {
             self.send(funded, deployer, main.unwrap_or(burn_addresses()[1]), rest);
         }
         if let Some(pool) = main {
-            let quote =
-                pools.iter().find(|listed| listed.address == pool).and_then(|listed| Some((listed, market.other_of(listed, token)?)));
+            let quote = pools
+                .iter()
+                .find(|listed| listed.address == pool)
+                .and_then(|listed| Some((listed, market.other_of(listed, token)?)));
             let other = quote.map_or(0.0, |(listed, quote)| listed.liquidity / 2.0 / quote.price);
-            self.pool_events.push(PoolEvent { time: funded, kind: "mint", token: self.held(pool) as f64, other });
+            self.pool_events.push(PoolEvent {
+                time: funded,
+                kind: "mint",
+                token: self.held(pool) as f64,
+                other,
+            });
         }
     }
 
     /// Distributes `amount` over many holders, so that no holder gets much of it.
     fn hand_out(&mut self, time: i64, amount: u128) {
         let deployer = self.deployer;
-        let crowd: Vec<(Address, f64)> = (0..CROWD).map(|_| (self.random.address(), self.random.spread(1.0, 60.0))).collect();
+        let crowd: Vec<(Address, f64)> = (0..CROWD)
+            .map(|_| (self.random.address(), self.random.spread(1.0, 60.0)))
+            .collect();
         let all: f64 = crowd.iter().map(|(_, weight)| weight).sum();
         for (i, (holder, weight)) in crowd.into_iter().enumerate() {
-            self.send(time + BLOCK_MS * (i as i64 / 40), deployer, holder, (amount as f64 * weight / all) as u128);
+            self.send(
+                time + BLOCK_MS * (i as i64 / 40),
+                deployer,
+                holder,
+                (amount as f64 * weight / all) as u128,
+            );
         }
     }
 
@@ -311,20 +411,38 @@ impl TokenHistory {
         let step = (self.days - 2) * DAY_MS / count as i64;
         // Largest purchase: a share of the supply if the pool holds much of it, else of the pool's balance.
         let stock = self.held(pool) as f64;
-        let most = if stock > self.supply as f64 / 5.0 { self.supply as f64 * 4e-3 } else { stock * 0.02 };
+        let most = if stock > self.supply as f64 / 5.0 {
+            self.supply as f64 * 4e-3
+        } else {
+            stock * 0.02
+        };
         let product = stock * self.pool_events.first().map_or(0.0, |event| event.other);
         for i in 0..count as i64 {
-            let time = self.start + DAY_MS + (i * step + self.random.below(step as usize) as i64) / BLOCK_MS * BLOCK_MS;
+            let time = self.start
+                + DAY_MS
+                + (i * step + self.random.below(step as usize) as i64) / BLOCK_MS * BLOCK_MS;
             self.trade_once(time, pool, &traders, selling, most);
             if self.pool == Some(pool) && (i as usize).is_multiple_of(SYNC_EVERY) {
                 let token = self.held(pool) as f64;
-                self.pool_events.push(PoolEvent { time, kind: "sync", token, other: product / token.max(1.0) });
+                self.pool_events.push(PoolEvent {
+                    time,
+                    kind: "sync",
+                    token,
+                    other: product / token.max(1.0),
+                });
             }
         }
     }
 
     /// A purchase of at most `most`, a sale or a gift, by a random trader.
-    fn trade_once(&mut self, time: i64, pool: Address, traders: &[Address], selling: f64, most: f64) {
+    fn trade_once(
+        &mut self,
+        time: i64,
+        pool: Address,
+        traders: &[Address],
+        selling: f64,
+        most: f64,
+    ) {
         let trader = *self.random.pick(traders);
         let held = self.held(trader);
         let dice = self.random.unit();
@@ -356,7 +474,13 @@ impl TokenHistory {
             // Two in five try to sell, half of them twice.
             for retry in 0..[1, 0, 2, 0, 0][i % 5] {
                 let time = time + (3 + retry) * HOUR_MS;
-                self.transfers.push(DemoTransfer { time, from: buyer, to: pool, amount: bought, failed: true });
+                self.transfers.push(DemoTransfer {
+                    time,
+                    from: buyer,
+                    to: pool,
+                    amount: bought,
+                    failed: true,
+                });
             }
         }
         for (i, friend) in friends.into_iter().enumerate() {
@@ -371,9 +495,16 @@ impl TokenHistory {
     fn rug(&mut self) {
         let Some(pool) = self.pool else { return };
         self.trade(220, 0.25);
-        let Some((token, other)) = self.raise_price() else { return };
+        let Some((token, other)) = self.raise_price() else {
+            return;
+        };
         let time = self.start + 32 * DAY_MS;
-        self.pool_events.push(PoolEvent { time, kind: "burn", token: token / 30.0, other: other / 30.0 });
+        self.pool_events.push(PoolEvent {
+            time,
+            kind: "burn",
+            token: token / 30.0,
+            other: other / 30.0,
+        });
         // Nobody trades with an empty pool.
         self.undo_since(time);
         let taken = (self.held(pool) as f64 * 0.967) as u128;
@@ -389,13 +520,21 @@ impl TokenHistory {
         for i in 0..60_i64 {
             price *= 1.0 + 0.02 * self.random.normal() + 0.012;
             let (time, root) = (self.start + DAY_MS + i * 11 * HOUR_MS, f64::sqrt(price));
-            self.pool_events.push(PoolEvent { time, kind: "sync", token: token / root, other: other * root });
+            self.pool_events.push(PoolEvent {
+                time,
+                kind: "sync",
+                token: token / root,
+                other: other * root,
+            });
         }
         self.pool_events.last().map(|last| (last.token, last.other))
     }
 
     fn undo_since(&mut self, time: i64) {
-        let undone: Vec<DemoTransfer> = self.transfers.extract_if(.., |transfer| transfer.time >= time).collect();
+        let undone: Vec<DemoTransfer> = self
+            .transfers
+            .extract_if(.., |transfer| transfer.time >= time)
+            .collect();
         for transfer in undone.iter().rev() {
             *self.balances.entry(transfer.to).or_default() -= transfer.amount;
             *self.balances.entry(transfer.from).or_default() += transfer.amount;
@@ -424,7 +563,8 @@ impl TokenHistory {
         let amount = self.share(0.0042);
         for (i, wallet) in self.people(48).into_iter().enumerate() {
             let time = self.start + (FUNDED_BLOCKS + 1 + i as i64 % 3) * BLOCK_MS;
-            self.funding.push((funder, wallet, self.start - 2 * HOUR_MS + i as i64 * 60_000));
+            self.funding
+                .push((funder, wallet, self.start - 2 * HOUR_MS + i as i64 * 60_000));
             self.send(time, pool, wallet, amount);
         }
         self.trade(160, 0.45);
@@ -434,7 +574,12 @@ impl TokenHistory {
         let deployer = self.deployer;
         let amount = self.supply / 40_000;
         for (i, receiver) in self.people(320).into_iter().enumerate() {
-            self.send(self.start + 2 * DAY_MS + i as i64 / 80 * BLOCK_MS, deployer, receiver, amount);
+            self.send(
+                self.start + 2 * DAY_MS + i as i64 / 80 * BLOCK_MS,
+                deployer,
+                receiver,
+                amount,
+            );
         }
         self.trade(70, 0.3);
     }
@@ -443,11 +588,21 @@ impl TokenHistory {
     fn own_liquidity(&mut self, market: &DemoMarket, token: &DemoToken, scenario: Scenario) {
         let deployer = self.deployer;
         match scenario {
-            Scenario::Honeypot | Scenario::Rug | Scenario::Airdrop => self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)],
-            Scenario::Sybil | Scenario::Wash => self.liquidity = vec![(deployer, 41.0), (burn_addresses()[1], 59.0)],
+            Scenario::Honeypot | Scenario::Rug | Scenario::Airdrop => {
+                self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)]
+            }
+            Scenario::Sybil | Scenario::Wash => {
+                self.liquidity = vec![(deployer, 41.0), (burn_addresses()[1], 59.0)]
+            }
             Scenario::Market | Scenario::Widespread => {
-                let Some(locker) = people::locker(market, token.chain()) else { return };
-                self.liquidity = vec![(locker, 78.0), (burn_addresses()[1], 14.0), (self.random.address(), 8.0)];
+                let Some(locker) = people::locker(market, token.chain()) else {
+                    return;
+                };
+                self.liquidity = vec![
+                    (locker, 78.0),
+                    (burn_addresses()[1], 14.0),
+                    (self.random.address(), 8.0),
+                ];
                 self.locks.push((locker, 78.0, END_MS + 400 * DAY_MS));
             }
         }

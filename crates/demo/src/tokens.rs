@@ -13,12 +13,22 @@ pub(super) const COLUMNS: &str = "\
     post_engagement smart_engagement listed";
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    market.tokens.iter().try_for_each(|token| write_token(market, token, table))
+    market
+        .tokens
+        .iter()
+        .try_for_each(|token| write_token(market, token, table))
 }
 
-fn write_token(market: &DemoMarket, token: &DemoToken, table: &mut DemoTable) -> Result<(), String> {
+fn write_token(
+    market: &DemoMarket,
+    token: &DemoToken,
+    table: &mut DemoTable,
+) -> Result<(), String> {
     let mut random = market.random("social", token);
-    let followers = round((token.cap().powf(0.47) * random.spread(1.2, 16.0)).min(4.2e6), 4);
+    let followers = round(
+        (token.cap().powf(0.47) * random.spread(1.2, 16.0)).min(4.2e6),
+        4,
+    );
     let smart = followers * random.spread(0.001, 0.02);
     let smart_reach = smart * random.spread(900.0, 9_000.0);
     // Totals over its posts, since the dataset has them all.

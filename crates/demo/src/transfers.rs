@@ -21,14 +21,22 @@ const WALLETS: usize = 400;
 const PER_STORY: u64 = 500;
 
 pub(super) fn rows(market: &DemoMarket) -> u64 {
-    market.options.transfers.unwrap_or_else(|| evidence::with_story(market).count() as u64 * PER_STORY)
+    market
+        .options
+        .transfers
+        .unwrap_or_else(|| evidence::with_story(market).count() as u64 * PER_STORY)
 }
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     if let Some(rows) = market.options.transfers {
         let tokens = market.tokens.len().max(1) as u64;
         for token in &market.tokens {
-            write_many(market, token, rows / tokens + u64::from((token.index as u64) < rows % tokens), table)?;
+            write_many(
+                market,
+                token,
+                rows / tokens + u64::from((token.index as u64) < rows % tokens),
+                table,
+            )?;
         }
         return Ok(());
     }
@@ -37,7 +45,11 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
         let (mut time, mut log_index) = (0, 0);
         for transfer in TokenHistory::of(market, token, story).transfers {
             // Within a block transfers are ordered by log index.
-            log_index = if transfer.time == time { log_index + 1 } else { random.below(40) as i64 };
+            log_index = if transfer.time == time {
+                log_index + 1
+            } else {
+                random.below(40) as i64
+            };
             time = transfer.time;
             write_row(token, &transfer, &random.digest(), log_index, table)?;
         }
@@ -45,13 +57,41 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
     Ok(())
 }
 
-fn write_row(token: &DemoToken, transfer: &DemoTransfer, hash: &str, log_index: i64, table: &mut DemoTable) -> Result<(), String> {
-    let &DemoTransfer { time, from, to, amount, failed } = transfer;
+fn write_row(
+    token: &DemoToken,
+    transfer: &DemoTransfer,
+    hash: &str,
+    log_index: i64,
+    table: &mut DemoTable,
+) -> Result<(), String> {
+    let &DemoTransfer {
+        time,
+        from,
+        to,
+        amount,
+        failed,
+    } = transfer;
     let (block_number, value) = (stories::block(time), stories::smallest(token, amount));
-    row!(table, token.address, Time(time), block_number, hash, from, to, &value, log_index, i64::from(!failed))
+    row!(
+        table,
+        token.address,
+        Time(time),
+        block_number,
+        hash,
+        from,
+        to,
+        &value,
+        log_index,
+        i64::from(!failed)
+    )
 }
 
-fn write_many(market: &DemoMarket, token: &DemoToken, count: u64, table: &mut DemoTable) -> Result<(), String> {
+fn write_many(
+    market: &DemoMarket,
+    token: &DemoToken,
+    count: u64,
+    table: &mut DemoTable,
+) -> Result<(), String> {
     let span = i64::from(market.options.days) * DAY_MS;
     let mut random = market.random("transfers", token);
     let mut wallets = Wallets::new(token, deployer(market, token), &mut random);
@@ -59,10 +99,26 @@ fn write_many(market: &DemoMarket, token: &DemoToken, count: u64, table: &mut De
         let share = (i128::from(span) * i128::from(i) / i128::from(count)) as i64;
         let time = END_MS - span + share / BLOCK_MS * BLOCK_MS;
         let failed = i > 0 && random.unit() < 0.01;
-        let (from, to, amount) = if i == 0 { wallets.mint() } else { wallets.send(i % 97 == 60, failed, &mut random) };
+        let (from, to, amount) = if i == 0 {
+            wallets.mint()
+        } else {
+            wallets.send(i % 97 == 60, failed, &mut random)
+        };
         let (from, to) = (wallets.addresses[from], wallets.addresses[to]);
         let hash = random.digest();
-        write_row(token, &DemoTransfer { time, from, to, amount, failed }, &hash, random.below(180) as i64, table)?;
+        write_row(
+            token,
+            &DemoTransfer {
+                time,
+                from,
+                to,
+                amount,
+                failed,
+            },
+            &hash,
+            random.below(180) as i64,
+            table,
+        )?;
     }
     Ok(())
 }
@@ -87,7 +143,12 @@ impl Wallets {
         addresses.extend((0..WALLETS).map(|_| random.address()));
         let supply = stories::units(token, token.supply);
         let balances = vec![0; addresses.len()];
-        Self { addresses, balances, holding: Vec::new(), supply }
+        Self {
+            addresses,
+            balances,
+            holding: Vec::new(),
+            supply,
+        }
     }
 
     /// Mints the supply to the deployer; returns (from, to, amount).
@@ -104,7 +165,11 @@ impl Wallets {
         }
         let at = random.below(self.holding.len());
         let from = self.holding[at];
-        let to = if burns { DEAD } else { DEPLOYER + 1 + random.below(WALLETS) };
+        let to = if burns {
+            DEAD
+        } else {
+            DEPLOYER + 1 + random.below(WALLETS)
+        };
         let balance = self.balances[from];
         let everything = random.unit() < 0.14;
         // The deployer sends little at a time, so that there is something left to send; nobody burns all they have.
@@ -114,7 +179,11 @@ impl Wallets {
             _ => random.spread(0.002, 0.6),
         };
         let all = everything && from != DEPLOYER && !burns;
-        let amount = if all { balance } else { ((balance as f64 * share) as u128).min(balance) };
+        let amount = if all {
+            balance
+        } else {
+            ((balance as f64 * share) as u128).min(balance)
+        };
         if !failed && amount > 0 && to != from {
             if self.balances[to] == 0 && to != DEAD {
                 self.holding.push(to);

@@ -61,7 +61,9 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
                 if let Some(token) = market.find(symbol, chain) {
                     single(protocol, chain, token, None, &mut random, table)?;
                     // A protocol may run several pools for one token, each with a note.
-                    if matches!(protocol.name, "morpho-blue" | "yearn-finance" | "maple") && random.unit() < 0.4 {
+                    if matches!(protocol.name, "morpho-blue" | "yearn-finance" | "maple")
+                        && random.unit() < 0.4
+                    {
                         let meta = *random.pick(&["Prime", "Core", "Frontier"]);
                         single(protocol, chain, token, Some(meta), &mut random, table)?;
                     }
@@ -70,7 +72,14 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
         }
     }
     for dex in FACTS.dexes.iter().filter(|dex| dex.version != "v4") {
-        for pair in [["WETH", "USDC"], ["WBTC", "WETH"], ["USDC", "USDT"], ["WBNB", "USDT"], ["UNI", "WETH"], ["ARB", "WETH"]] {
+        for pair in [
+            ["WETH", "USDC"],
+            ["WBTC", "WETH"],
+            ["USDC", "USDT"],
+            ["WBNB", "USDT"],
+            ["UNI", "WETH"],
+            ["ARB", "WETH"],
+        ] {
             if let [Some(first), Some(second)] = pair.map(|symbol| market.find(symbol, dex.chain)) {
                 double(dex, first, second, &mut random, table)?;
             }
@@ -92,7 +101,14 @@ impl Rates {
 
 fn id(random: &mut Random) -> String {
     let text = random.digest();
-    format!("{}-{}-{}-{}-{}", &text[2..10], &text[10..14], &text[14..18], &text[18..22], &text[22..34])
+    format!(
+        "{}-{}-{}-{}-{}",
+        &text[2..10],
+        &text[10..14],
+        &text[14..18],
+        &text[18..22],
+        &text[22..34]
+    )
 }
 
 /// Base and reward APY of a single-token pool, in percent.
@@ -109,7 +125,11 @@ fn rates(protocol: &Protocol, token: &DemoToken, utilisation: f64, random: &mut 
     };
     let reward = (random.unit() < protocol.rewards).then(|| round(random.spread(0.15, 4.5), 5));
     // As in real data: the base may be unknown, and some pools have rewards only.
-    let base = if protocol.category == "staking" && base == 0.0 { None } else { Some(round(base, 5)) };
+    let base = if protocol.category == "staking" && base == 0.0 {
+        None
+    } else {
+        Some(round(base, 5))
+    };
     Rates { base, reward }
 }
 
@@ -138,7 +158,11 @@ fn single(
     random: &mut Random,
     table: &mut DemoTable,
 ) -> Result<(), String> {
-    let utilisation = if token.stable { random.between(0.55, 0.93) } else { random.between(0.02, 0.88) };
+    let utilisation = if token.stable {
+        random.between(0.55, 0.93)
+    } else {
+        random.between(0.02, 0.88)
+    };
     let rates = rates(protocol, token, utilisation, random);
     let scale = if chain == "eth" { 1.0 } else { 0.14 } * if meta.is_none() { 1.0 } else { 0.3 };
     let supply = (protocol.size * scale * random.spread(0.02, 1.0)).min(token.cap() * 0.4);
@@ -161,9 +185,17 @@ fn single(
 }
 
 /// Writes an exchange's liquidity pool of two tokens.
-fn double(dex: &Dex, first: &DemoToken, second: &DemoToken, random: &mut Random, table: &mut DemoTable) -> Result<(), String> {
-    let rates =
-        Rates { base: Some(round(random.spread(0.4, 38.0), 5)), reward: (random.unit() < 0.3).then(|| round(random.spread(0.5, 12.0), 5)) };
+fn double(
+    dex: &Dex,
+    first: &DemoToken,
+    second: &DemoToken,
+    random: &mut Random,
+    table: &mut DemoTable,
+) -> Result<(), String> {
+    let rates = Rates {
+        base: Some(round(random.spread(0.4, 38.0), 5)),
+        reward: (random.unit() < 0.3).then(|| round(random.spread(0.5, 12.0), 5)),
+    };
     let pool = YieldPool {
         protocol: dex.id,
         category: "dex",
@@ -215,7 +247,13 @@ impl YieldPool<'_> {
 pub(super) fn write_gas(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for gas in &FACTS.gas {
         let native = DemoMarket::asset_price(gas.asset);
-        row!(table, gas.chain, round(gas.gwei * 1e-9 * native * 1e5, 4), gas.gwei, native)?;
+        row!(
+            table,
+            gas.chain,
+            round(gas.gwei * 1e-9 * native * 1e5, 4),
+            gas.gwei,
+            native
+        )?;
     }
     Ok(())
 }

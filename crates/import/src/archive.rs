@@ -22,7 +22,8 @@ const OF_TABLE: (u64, u64) = (UNPACKED_FLOOR, UNPACKED_RATIO_MAX);
 const OF_PART: (u64, u64) = (256 << 20, 500);
 
 /// Said of a file that unpacks to more.
-const PACKED_TOO_WELL: &str = "unpacks to many times its size, so it is not read; unpack it, and use the plain file";
+const PACKED_TOO_WELL: &str =
+    "unpacks to many times its size, so it is not read; unpack it, and use the plain file";
 
 /// A file in an archive.
 #[derive(Debug, Clone)]
@@ -65,7 +66,11 @@ pub(super) fn workbook(path: &Path) -> Option<ZippedWorkbook> {
 pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
     let added = |path: &str, name: &str| name.starts_with('.') || path.starts_with("__MACOSX/");
     let members = listed(path, MEMBERS_MAX, OF_TABLE, |path, name| !added(path, name))?;
-    if members.is_empty() { Err("is an archive without files".to_owned()) } else { Ok(members) }
+    if members.is_empty() {
+        Err("is an archive without files".to_owned())
+    } else {
+        Ok(members)
+    }
 }
 
 /// All files in a workbook, hidden ones too: its reader follows any name.
@@ -73,33 +78,62 @@ pub(super) fn parts(path: &Path) -> Result<Vec<Member>, String> {
     listed(path, PARTS_MAX, OF_PART, |_, _| true)
 }
 
-fn listed(path: &Path, most: usize, (floor, ratio): (u64, u64), wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Member>, String> {
+fn listed(
+    path: &Path,
+    most: usize,
+    (floor, ratio): (u64, u64),
+    wanted: impl Fn(&str, &str) -> bool,
+) -> Result<Vec<Member>, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("is a damaged zip archive: {error}");
     let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(&error))?;
     if archive.len() > most {
-        return Err(format!("contains {} files, more than the maximum of {most}; unpack it and import the files you need", archive.len()));
+        return Err(format!(
+            "contains {} files, more than the maximum of {most}; unpack it and import the files you need",
+            archive.len()
+        ));
     }
     let mut members = Vec::new();
     for i in 0..archive.len() {
         let member = archive.by_index_raw(i).map_err(|error| damaged(&error))?;
         let path = member.name().map_err(|error| damaged(&error))?.to_string();
-        let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        let name = path
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         if !member.is_file() || name.is_empty() || !wanted(&path, &name) {
             continue;
         }
         if member.encrypted() {
-            return Err(format!("contains the password-protected file `{name}`; unpack it first"));
+            return Err(format!(
+                "contains the password-protected file `{name}`; unpack it first"
+            ));
         }
         let deflated = match member.compression() {
             CompressionMethod::Stored => false,
             CompressionMethod::Deflated => true,
-            other => return Err(format!("contains `{name}`, compressed with {other}, which is not supported; unpack it first")),
+            other => {
+                return Err(format!(
+                    "contains `{name}`, compressed with {other}, which is not supported; unpack it first"
+                ));
+            }
         };
-        let start = member.data_start().ok_or_else(|| format!("is a damaged zip archive: `{name}` has no data"))?;
+        let start = member
+            .data_start()
+            .ok_or_else(|| format!("is a damaged zip archive: `{name}` has no data"))?;
         let (packed, declared, crc) = (member.compressed_size(), member.size(), member.crc32());
         let unpacked_max = packed.saturating_mul(ratio).clamp(floor, UNPACKED_MAX);
-        members.push(Member { name, path, declared, start, packed, unpacked_max, crc, deflated });
+        members.push(Member {
+            name,
+            path,
+            declared,
+            start,
+            packed,
+            unpacked_max,
+            crc,
+            deflated,
+        });
     }
     Ok(members)
 }
@@ -112,8 +146,17 @@ impl Member {
             Ok(BufReader::new(file.take(self.packed)))
         };
         let packed = open().map_err(|error| format!("cannot be read: {error}"))?;
-        let inner: Box<dyn Read + Send> = if self.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
-        Ok(Box::new(Checked { inner, crc: Crc::new(), expected: self.crc, most: self.unpacked_max }))
+        let inner: Box<dyn Read + Send> = if self.deflated {
+            Box::new(DeflateDecoder::new(packed))
+        } else {
+            Box::new(packed)
+        };
+        Ok(Box::new(Checked {
+            inner,
+            crc: Crc::new(),
+            expected: self.crc,
+            most: self.unpacked_max,
+        }))
     }
 }
 
@@ -132,7 +175,10 @@ impl Read for Checked {
             return Err(io::Error::other("its checksum is wrong"));
         }
         self.crc.update(&into[..n]);
-        self.most = self.most.checked_sub(n as u64).ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, PACKED_TOO_WELL))?;
+        self.most = self
+            .most
+            .checked_sub(n as u64)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, PACKED_TOO_WELL))?;
         Ok(n)
     }
 }

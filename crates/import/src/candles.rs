@@ -39,7 +39,10 @@ pub(super) const TRADED: &str = "traded";
 
 /// Whether the file has a time and four prices.
 pub(super) fn is(sniffed: &Sniffed) -> bool {
-    sniffed.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[], false), Ok(Some(_)) | Err(_)))
+    sniffed
+        .sheet
+        .as_ref()
+        .is_some_and(|sheet| matches!(columns(sheet, &[], false), Ok(Some(_)) | Err(_)))
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
@@ -50,7 +53,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         Some(((*ours).to_owned(), rule.from.clone()?))
     });
     let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(described).collect();
-    let mut found = columns(sheet, &said, file.format.ends)?.ok_or("lacks a time column and four price columns that fit together")?;
+    let mut found = columns(sheet, &said, file.format.ends)?
+        .ok_or("lacks a time column and four price columns that fit together")?;
     if file.format.ends && found.placed.ended.is_none() {
         return Err(grid::TOO_FEW.into());
     }
@@ -66,7 +70,11 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut take = figures(file, sheet, found, &volume)?;
     if let Some(interval) = found.interval {
         take = take.columns(&[("interval", &sheet.names[interval])]);
-    } else if sheet.names.iter().any(|name| name.eq_ignore_ascii_case("interval")) {
+    } else if sheet
+        .names
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case("interval"))
+    {
         // An `interval` column that holds no intervals is ignored.
         take = take.without("interval");
     }
@@ -94,7 +102,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         )
         .say("pick", format!("{COLUMN}={VALUE}")));
     }
-    let prices = prices_assumed(file, sheet, found, plan.token.as_ref()).filter(|_| named.is_empty());
+    let prices =
+        prices_assumed(file, sheet, found, plan.token.as_ref()).filter(|_| named.is_empty());
     Ok(plan
         .saying_all(says)
         .noting(found.notes.clone())
@@ -108,7 +117,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 fn eastern(file: &FileToImport<'_>) -> Option<String> {
     let says = "assumed: its times are in UTC; files with such names are usually from HistData, whose times are in Eastern Standard Time \
         (5 hours behind UTC all year); if the times of this file are too, pass --timezone EST";
-    (file.options.timezone.is_none() && file.sniffed.name.to_uppercase().contains("DAT_ASCII_")).then(|| says.to_owned())
+    (file.options.timezone.is_none() && file.sniffed.name.to_uppercase().contains("DAT_ASCII_"))
+        .then(|| says.to_owned())
 }
 
 /// The figures times a factor.
@@ -117,15 +127,29 @@ fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
 }
 
 /// The note on prices of unknown currency; `None` if the currency is known.
-fn prices_assumed(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
-    let quoted = || file.format.token_at.is_none() && (token.is_some_and(|token| token.quoted) || series::quotes(sheet));
+fn prices_assumed(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    found: &CandleColumns,
+    token: Option<&TokenMatch>,
+) -> Option<String> {
+    let quoted = || {
+        file.format.token_at.is_none()
+            && (token.is_some_and(|token| token.quoted) || series::quotes(sheet))
+    };
     let told = file.options.as_usd || found.currency.is_some() || quoted();
     (!told).then(|| IN_DOLLARS.to_owned())
 }
 
 /// Reads time, prices and base volume as determined here, so that the loader does not infer them again.
-fn figures(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, volume: &Volume) -> Result<ImportedTable, String> {
-    let mut take = ImportedTable::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
+fn figures(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    found: &CandleColumns,
+    volume: &Volume,
+) -> Result<ImportedTable, String> {
+    let mut take = ImportedTable::into("candles", rows(file, sheet, found, volume)?)
+        .columns(&[("timestamp", &sheet.names[found.time])]);
     take.worked_out = volume.worked_out(sheet);
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);
@@ -144,7 +168,12 @@ fn figures(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, vol
 }
 
 /// The rows, with cells rewritten for the loader.
-fn rows(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
+fn rows(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    found: &CandleColumns,
+    volume: &Volume,
+) -> Result<Box<dyn RowSource>, String> {
     let mut fixes = vec![match found.clock {
         Some(clock) => Fix::day_and_clock(sheet, found.time, clock, found.when),
         None => Fix::candle_time(sheet, found.time, found.when, found.placed),
@@ -153,9 +182,17 @@ fn rows(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, volume
         fixes.extend(Fix::price(sheet, at, found.style, found.places));
     }
     if volume.unread(sheet).is_some() {
-        fixes.extend(volume.column().map(|at| Fix::text(sheet, at, volume_units::emptied)));
+        fixes.extend(
+            volume
+                .column()
+                .map(|at| Fix::text(sheet, at, volume_units::emptied)),
+        );
     }
-    if let Some(at) = volume.column().filter(|&at| sheet.column(at).any(|cell| volume_units::without_ticker(cell).is_some())) {
+    if let Some(at) = volume.column().filter(|&at| {
+        sheet
+            .column(at)
+            .any(|cell| volume_units::without_ticker(cell).is_some())
+    }) {
         fixes.push(Fix::text(sheet, at, volume_units::without_ticker));
     }
     if let Volume::Column { at, style, .. } = volume {
@@ -165,23 +202,49 @@ fn rows(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, volume
     if found.has_empty_rows() {
         let (names, style) = (found.prices.map(|at| sheet.names[at].clone()), found.style);
         rows = Edited::over(rows, [TRADED], move |batch| {
-            let prices: Vec<Vec<f64>> = names.iter().map(|name| numbers(batch, name, style)).collect();
-            let traded = (0..batch.height).map(|row| prices.iter().any(|prices| !prices[row].is_nan() && prices[row] != 0.0));
-            let traded = traded.map(|traded| Some(if traded { "yes" } else { "no" }.to_owned())).collect();
+            let prices: Vec<Vec<f64>> = names
+                .iter()
+                .map(|name| numbers(batch, name, style))
+                .collect();
+            let traded = (0..batch.height).map(|row| {
+                prices
+                    .iter()
+                    .any(|prices| !prices[row].is_nan() && prices[row] != 0.0)
+            });
+            let traded = traded
+                .map(|traded| Some(if traded { "yes" } else { "no" }.to_owned()))
+                .collect();
             put(batch, TRADED, traded);
         });
     }
-    let Volume::Made(made, _) = volume else { return Ok(rows) };
+    let Volume::Made(made, _) = volume else {
+        return Ok(rows);
+    };
     let (made, style) = (*made, found.style);
     let names = sheet.names.clone();
     let [_, high, low, close] = found.prices;
     Ok(Edited::over(rows, [TOKENS_TRADED], move |batch| {
         let column = |at: usize, style| numbers(batch, &names[at], style);
-        let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
-        let (first, second) = (scaled(column(made.first, made.style), made.scale), made.second.map(|at| column(at, made.style)));
+        let (highs, lows, closes) = (
+            column(high, style),
+            column(low, style),
+            column(close, style),
+        );
+        let (first, second) = (
+            scaled(column(made.first, made.style), made.scale),
+            made.second.map(|at| column(at, made.style)),
+        );
         let tokens = (0..batch.height).map(|row| {
-            let range = PriceRange { low: lows[row], high: highs[row] };
-            VolumeRule::tokens(range, closes[row], first[row], second.as_ref().map(|second| second[row]))
+            let range = PriceRange {
+                low: lows[row],
+                high: highs[row],
+            };
+            VolumeRule::tokens(
+                range,
+                closes[row],
+                first[row],
+                second.as_ref().map(|second| second[row]),
+            )
         });
         let tokens: Vec<Option<f64>> = tokens.collect();
         put(batch, TOKENS_TRADED, tokens);

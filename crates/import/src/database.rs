@@ -22,17 +22,25 @@ type Columns = Vec<String>;
 
 /// The rows of the table that is `wanted`, or of the only one, below a row with the names of its columns. `file` is its name for the user.
 pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<NamedSheet, String> {
-    let unreadable = |error: rusqlite::Error| format!("is an SQLite database that cannot be read: {error}");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let unreadable =
+        |error: rusqlite::Error| format!("is an SQLite database that cannot be read: {error}");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
     let database = Connection::open_with_flags(address(path), flags).map_err(unreadable)?;
     let mut tables = tables(&database).map_err(unreadable)?;
     let chosen = match wanted {
-        Some(wanted) => tables.iter().position(|(name, _)| name.eq_ignore_ascii_case(wanted)),
+        Some(wanted) => tables
+            .iter()
+            .position(|(name, _)| name.eq_ignore_ascii_case(wanted)),
         None => Some(0).filter(|_| tables.len() == 1),
     };
-    let Some(chosen) = chosen else { return Err(which(file, &tables, wanted)) };
+    let Some(chosen) = chosen else {
+        return Err(which(file, &tables, wanted));
+    };
     let (name, columns) = tables.swap_remove(chosen);
-    let rows = rows(&database, &name, &columns).map_err(|reason| format!("has a table `{name}` that {reason}"))?;
+    let rows = rows(&database, &name, &columns)
+        .map_err(|reason| format!("has a table `{name}` that {reason}"))?;
     Ok((name, rows))
 }
 
@@ -40,10 +48,18 @@ pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<Nam
 /// Only absolute paths of Unix are written as such an address.
 fn address(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap_or_default().to_string_lossy()));
+    let log = path.with_file_name(format!(
+        "{}-wal",
+        path.file_name().unwrap_or_default().to_string_lossy()
+    ));
     let waits = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
     match path.to_str().filter(|path| path.starts_with('/') && !waits) {
-        Some(text) => PathBuf::from(format!("file:{}?immutable=1", text.replace('%', "%25").replace('?', "%3f").replace('#', "%23"))),
+        Some(text) => PathBuf::from(format!(
+            "file:{}?immutable=1",
+            text.replace('%', "%25")
+                .replace('?', "%3f")
+                .replace('#', "%23")
+        )),
         None => path,
     }
 }
@@ -54,15 +70,33 @@ fn which(file: &str, tables: &[(String, Columns)], wanted: Option<&str>) -> Stri
         .iter()
         .take(TABLES_SHOWN)
         .map(|(table, columns)| {
-            let more = if columns.len() > COLUMNS_SHOWN { ", …" } else { "" };
-            format!("{table} ({}{more})", columns[..columns.len().min(COLUMNS_SHOWN)].join(", "))
+            let more = if columns.len() > COLUMNS_SHOWN {
+                ", …"
+            } else {
+                ""
+            };
+            format!(
+                "{table} ({}{more})",
+                columns[..columns.len().min(COLUMNS_SHOWN)].join(", ")
+            )
         })
         .collect();
-    let Some((first, _)) = tables.first() else { return "is an SQLite database without tables".to_owned() };
-    let (shown, more) = (shown.join("; "), if tables.len() > shown.len() { " and more" } else { "" });
+    let Some((first, _)) = tables.first() else {
+        return "is an SQLite database without tables".to_owned();
+    };
+    let (shown, more) = (
+        shown.join("; "),
+        if tables.len() > shown.len() {
+            " and more"
+        } else {
+            ""
+        },
+    );
     let example = shell_word(&format!("{file}/{first}"));
     match wanted {
-        None => format!("is an SQLite database with several tables: {shown}{more}. Append a table's name to the path, as in {example}"),
+        None => format!(
+            "is an SQLite database with several tables: {shown}{more}. Append a table's name to the path, as in {example}"
+        ),
         Some(wanted) => {
             format!(
                 "is an SQLite database without a table `{wanted}`; it has {shown}{more}. Append a table's name to the path, as in {example}"
@@ -77,24 +111,42 @@ fn tables(database: &Connection) -> rusqlite::Result<Vec<(String, Columns)>> {
     database.execute_batch("PRAGMA trusted_schema = 0")?;
     let mut names =
         database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")?;
-    let names: Vec<String> = names.query_map([], |row| row.get(0))?.filter_map(Result::ok).take(TABLES_MAX).collect();
+    let names: Vec<String> = names
+        .query_map([], |row| row.get(0))?
+        .filter_map(Result::ok)
+        .take(TABLES_MAX)
+        .collect();
     let columns = |table: String| -> rusqlite::Result<(String, Columns)> {
         let mut read = database.prepare("SELECT name FROM pragma_table_info(?1)")?;
-        let columns = read.query_map([&table], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let columns = read
+            .query_map([&table], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
         Ok((table, columns))
     };
     names.into_iter().map(columns).collect()
 }
 
-fn rows(database: &Connection, table: &str, columns: &[String]) -> Result<Vec<Vec<String>>, String> {
+fn rows(
+    database: &Connection,
+    table: &str,
+    columns: &[String],
+) -> Result<Vec<Vec<String>>, String> {
     let broken = |error: rusqlite::Error| format!("cannot be read: {error}");
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
-    let mut read = database.prepare(&format!("SELECT {} FROM {}", names.join(", "), quoted(table))).map_err(broken)?;
+    let mut read = database
+        .prepare(&format!(
+            "SELECT {} FROM {}",
+            names.join(", "),
+            quoted(table)
+        ))
+        .map_err(broken)?;
     let (mut read, mut rows) = (read.query([]).map_err(broken)?, vec![columns.to_vec()]);
     while let Some(row) = read.next().map_err(broken)? {
         if rows.len() * columns.len() >= CELLS_MAX {
-            return Err(format!("has more than {CELLS_MAX} values, the maximum; copy the part you need into a table of its own"));
+            return Err(format!(
+                "has more than {CELLS_MAX} values, the maximum; copy the part you need into a table of its own"
+            ));
         }
         let cell = |at: usize| row.get_ref(at).map(cell).map_err(broken);
         rows.push((0..columns.len()).map(cell).collect::<Result<_, _>>()?);
@@ -133,26 +185,47 @@ mod tests {
             )
             .unwrap();
         let odd = "$(touch x) \"'";
-        let rows = [["a", "b c"], ["1", "0x00ff"], ["2.5", ""], ["t", ""]].map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        let rows = [["a", "b c"], ["1", "0x00ff"], ["2.5", ""], ["t", ""]]
+            .map(|row| row.map(str::to_owned).to_vec())
+            .to_vec();
         let read = |wanted| table(&path, "a.db", wanted);
         assert_eq!(read(None), Ok((odd.to_owned(), rows.clone())));
         database.execute_batch("CREATE TABLE other (x)").unwrap();
         let asked = read(None).unwrap_err();
-        assert!(asked.contains("(a, b c); other (x)") && asked.ends_with(&shell_word(&format!("a.db/{odd}"))), "{asked}");
-        assert!(read(Some("none")).unwrap_err().contains("without a table `none`"));
+        assert!(
+            asked.contains("(a, b c); other (x)")
+                && asked.ends_with(&shell_word(&format!("a.db/{odd}"))),
+            "{asked}"
+        );
+        assert!(
+            read(Some("none"))
+                .unwrap_err()
+                .contains("without a table `none`")
+        );
         assert_eq!(read(Some(odd)), Ok((odd.to_owned(), rows)));
-        assert_eq!(read(Some("OTHER")), Ok(("other".to_owned(), vec![vec!["x".to_owned()]])));
+        assert_eq!(
+            read(Some("OTHER")),
+            Ok(("other".to_owned(), vec![vec!["x".to_owned()]]))
+        );
     }
     #[test]
     fn nothing_is_written_beside_a_database_and_rows_in_its_log_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a?b#c%.db");
         let database = Connection::open(&path).unwrap();
-        database.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
+        database
+            .execute_batch(
+                "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)",
+            )
+            .unwrap();
         let read = || table(&path, "a.db", None).map(|(_, rows)| rows.len());
         assert_eq!(read(), Ok(2), "the row is in the log");
         database.close().unwrap();
         assert_eq!(read(), Ok(2));
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the database");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "only the database"
+        );
     }
 }

@@ -47,15 +47,28 @@ pub(super) fn kind_of(cell: &str) -> CellKind {
     let figure = cell.strip_suffix('%').map_or(cell, str::trim_end);
     // `20230315T` is a day, not trillions.
     let is_day = || cell.ends_with('T') && when::is_written_out(cell);
-    if (number::plain(figure, false).is_some() || number::plain(figure, true).is_some()) && !is_day() {
+    if (number::plain(figure, false).is_some() || number::plain(figure, true).is_some())
+        && !is_day()
+    {
         return CellKind::Number;
     }
-    if when::is_written_out(cell) { CellKind::Time } else { CellKind::Text }
+    if when::is_written_out(cell) {
+        CellKind::Time
+    } else {
+        CellKind::Text
+    }
 }
 
 /// The type of nearly all cells of a column; empty ones are ignored.
 pub(super) fn kind<'a>(cells: impl Iterator<Item = &'a str>) -> CellKind {
-    const KINDS: [CellKind; 6] = [CellKind::Address, CellKind::Hash, CellKind::Hex, CellKind::Number, CellKind::Time, CellKind::Text];
+    const KINDS: [CellKind; 6] = [
+        CellKind::Address,
+        CellKind::Hash,
+        CellKind::Hex,
+        CellKind::Number,
+        CellKind::Time,
+        CellKind::Text,
+    ];
     let mut counts = [0_usize; KINDS.len()];
     let mut all = 0;
     for cell in cells {
@@ -78,12 +91,15 @@ fn is_of_other_network(cell: &str) -> bool {
     let cell = cell.trim();
     let is_base58 = |byte: u8| byte.is_ascii_alphanumeric() && !b"0OIl".contains(&byte);
     let has = |of: fn(&u8) -> bool| cell.bytes().any(|byte| of(&byte));
-    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    let is_mixed =
+        has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     let bech32 = cell.rsplit_once('1').is_some_and(|(prefix, data)| {
         (2..=20).contains(&prefix.len())
             && prefix.bytes().all(|byte| byte.is_ascii_lowercase())
             && (38..=70).contains(&data.len())
-            && data.bytes().all(|byte| b"qpzry9x8gf2tvdw0s3jn54khce6mua7l".contains(&byte))
+            && data
+                .bytes()
+                .all(|byte| b"qpzry9x8gf2tvdw0s3jn54khce6mua7l".contains(&byte))
     });
     bech32 || matches!(cell.len(), 26..=44 | 95) && is_mixed && cell.bytes().all(is_base58)
 }
@@ -93,15 +109,28 @@ fn is_of_other_network(cell: &str) -> bool {
 pub(super) fn of_other_networks(sheet: &RawTable, at: usize) -> f64 {
     let name = plain(sheet.names[at].rsplit('.').next().unwrap_or_default());
     // The ids of pools and transactions have 32 bytes too; those of tokens are listed with symbols.
-    let is_id = is_one_of(&name, "id tokenid") && sheet.names.iter().any(|name| plain(name) == "symbol");
-    let is_named = is_id || is_one_of(&name, "address mint token contract holder wallet owner account cointype");
+    let is_id =
+        is_one_of(&name, "id tokenid") && sheet.names.iter().any(|name| plain(name) == "symbol");
+    let is_named = is_id
+        || is_one_of(
+            &name,
+            "address mint token contract holder wallet owner account cointype",
+        );
     let long = |cell: &str| {
         let cell = cell.trim();
-        let digits = cell.strip_prefix("0x").filter(|_| !is_id).unwrap_or(cell).split("::").next().unwrap_or_default();
+        let digits = cell
+            .strip_prefix("0x")
+            .filter(|_| !is_id)
+            .unwrap_or(cell)
+            .split("::")
+            .next()
+            .unwrap_or_default();
         is_named && digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
     };
     let filled = || sheet.column(at).filter(|cell| !is_null_word(cell));
-    let others = filled().filter(|cell| is_of_other_network(cell) || long(cell)).count();
+    let others = filled()
+        .filter(|cell| is_of_other_network(cell) || long(cell))
+        .count();
     others as f64 / filled().count().max(1) as f64
 }
 
@@ -110,7 +139,11 @@ pub(super) fn addresses<'a>(cells: impl Iterator<Item = &'a str>) -> f64 {
     let (mut all, mut addresses) = (0.0, 0.0);
     for cell in cells.filter(|cell| !is_null_word(cell)) {
         all += 1.0;
-        addresses += if Address::parse(cell.trim()).is_some() { 1.0 } else { 0.0 };
+        addresses += if Address::parse(cell.trim()).is_some() {
+            1.0
+        } else {
+            0.0
+        };
     }
     if all == 0.0 { 0.0 } else { addresses / all }
 }

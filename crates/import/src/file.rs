@@ -49,41 +49,75 @@ impl Run<'_> {
         let mut plan = self.plan(sniffed, format, report)?;
         for LostColumn { table, column, why } in lost {
             plan.leave_out(table, column);
-            plan.notes.push(format!("warning: `{column}` is left empty, as the file {why}"));
+            plan.notes.push(format!(
+                "warning: `{column}` is left empty, as the file {why}"
+            ));
         }
         let source = self.sources;
         // Marked as refused until it has been read completely.
         self.sources += 1;
         self.refused.insert(source);
         report.source = Some(source);
-        let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan));
-        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
-        let mut file = FileFacts { notes: plan.notes, ..FileFacts::default() };
+        let about = (
+            plan.token.as_ref().and_then(|token| token.symbol.clone()),
+            self.chain_of(&plan),
+        );
+        let chain_told = self.options.chain.is_some()
+            || plan.chain.is_some()
+            || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
+        let mut file = FileFacts {
+            notes: plan.notes,
+            ..FileFacts::default()
+        };
         file.notes_once(sniffed.notes.clone());
         // A file of one token needs that token, whatever table it fills.
-        file.needed.extend(plan.token.as_ref().map(|token| token.address));
+        file.needed
+            .extend(plan.token.as_ref().map(|token| token.address));
         for take in plan.takes {
             self.take(sniffed, take, source, &mut file, report)?;
         }
-        if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
+        if report
+            .taken
+            .iter()
+            .all(|taken| taken.rows == taken.set_aside + taken.left_out)
+        {
             let (table, why) = report::why_nothing(report);
-            return Err(format!("looks like {table}, but has no row that can be imported: {why}").into());
+            return Err(
+                format!("looks like {table}, but has no row that can be imported: {why}").into(),
+            );
         }
         if let (Some(token), Some(span)) = (&plan.token, file.span) {
             if !self.options.broken_too {
                 seams::meets(&self.spans, &report.path, token.address, span)?;
             }
-            self.spans.push((report.path.clone(), report.file.clone(), token.address, span));
+            self.spans.push((
+                report.path.clone(),
+                report.file.clone(),
+                token.address,
+                span,
+            ));
         }
         let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
-        let unused: Vec<String> = names.iter().filter(|name| !file.used.contains(*name) && file.has_own_columns).cloned().collect();
+        let unused: Vec<String> = names
+            .iter()
+            .filter(|name| !file.used.contains(*name) && file.has_own_columns)
+            .cloned()
+            .collect();
         if !unused.is_empty() {
-            note(&mut report.findings, &sniffed.name, format!("columns not imported: {}", listed(&unused)));
+            note(
+                &mut report.findings,
+                &sniffed.name,
+                format!("columns not imported: {}", listed(&unused)),
+            );
         }
         self.refused.remove(&source);
         self.approximate.extend(file.approximate);
-        let is_chain_assumed = !chain_told && file.needed.iter().any(|token| !self.tokens.has(token));
-        let note = format!("assumed: the chain of its tokens is `{}`, as the file names none", about.1);
+        let is_chain_assumed =
+            !chain_told && file.needed.iter().any(|token| !self.tokens.has(token));
+        let note = format!(
+            "assumed: the chain of its tokens is `{}`, as the file names none",
+            about.1
+        );
         if is_chain_assumed && !file.tokens.is_empty() {
             file.notes.push(note.clone());
         }
@@ -94,15 +128,34 @@ impl Run<'_> {
         }
         let rejected = std::mem::take(&mut file.rejected);
         let notes_of = |table: &str| {
-            let rejected = rejected.iter().filter(|(of, _)| *of == table).map(|(_, note)| note.clone());
+            let rejected = rejected
+                .iter()
+                .filter(|(of, _)| *of == table)
+                .map(|(_, note)| note.clone());
             file.notes.iter().cloned().chain(rejected).collect()
         };
-        let origin = |notes| Origin::new(&sniffed.name, &format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
-        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(notes_of(taken.table)))));
+        let origin = |notes| {
+            Origin::new(
+                &sniffed.name,
+                &format.title,
+                file.needed.iter().copied(),
+                self.options.words(&[]),
+                notes,
+            )
+        };
+        self.origins.extend(
+            report
+                .taken
+                .iter()
+                .map(|taken| (source, taken.table, origin(notes_of(taken.table)))),
+        );
         if is_chain_assumed && file.tokens.is_empty() {
             // The note is about the tokens it adds, which are rows of another table.
-            self.origins.push((source, "tokens", origin(vec![note.clone()])));
-            report.says.push(format!("{note}; to change it, pass --chain"));
+            self.origins
+                .push((source, "tokens", origin(vec![note.clone()])));
+            report
+                .says
+                .push(format!("{note}; to change it, pass --chain"));
         }
         report.says.extend(file.notes);
         for token in file.needed {
@@ -112,9 +165,19 @@ impl Run<'_> {
     }
 
     /// Plans how to read the file, with the options applied.
-    fn plan(&mut self, sniffed: &Sniffed, format: &FormatRow, report: &mut FileReport) -> Result<ImportPlan, ImportRejection> {
+    fn plan(
+        &mut self,
+        sniffed: &Sniffed,
+        format: &FormatRow,
+        report: &mut FileReport,
+    ) -> Result<ImportPlan, ImportRejection> {
         let named = sniffed.sheet.as_ref().and_then(named_chain);
-        let chain = self.options.chain.clone().or_else(|| named.clone()).unwrap_or_else(default_chain);
+        let chain = self
+            .options
+            .chain
+            .clone()
+            .or_else(|| named.clone())
+            .unwrap_or_else(default_chain);
         let hints = TokenHints::of(self.options, &chain);
         let file = FileToImport {
             sniffed,
@@ -138,20 +201,38 @@ impl Run<'_> {
         }
         self.hold_to_one_token(sniffed, &plan)?;
         report.says.clone_from(&plan.says);
-        report.says.extend(sniffed.sheet.iter().flat_map(|sheet| sheet.says.iter().cloned()));
+        report.says.extend(
+            sniffed
+                .sheet
+                .iter()
+                .flat_map(|sheet| sheet.says.iter().cloned()),
+        );
         if let Some(encoding) = sniffed.sheet.as_ref().and_then(RawTable::encoding) {
             let name = encoding.name();
-            let assumed = if encoding.is_western() { "" } else { "assumed: " };
+            let assumed = if encoding.is_western() {
+                ""
+            } else {
+                "assumed: "
+            };
             report
                 .says
                 .push(format!("{assumed}the text is not UTF-8 and is read as {name}; if names look wrong, save the file as UTF-8 first"));
         }
-        report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
-        self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
+        report.movements = sniffed
+            .sheet
+            .as_ref()
+            .map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
+        self.context.decimals.extend(
+            plan.decimals
+                .iter()
+                .map(|(token, decimals)| (*token, Some(*decimals))),
+        );
         if let Some(decimals) = self.options.decimals {
             match decimals_of(sniffed, &plan, &self.context.decimals)? {
                 Some(token) => drop(self.context.decimals.insert(token, Some(decimals.into()))),
-                None => report.says.push("--decimals is ignored, as the decimals of its tokens are known".to_owned()),
+                None => report.says.push(
+                    "--decimals is ignored, as the decimals of its tokens are known".to_owned(),
+                ),
             }
         }
         Ok(plan)
@@ -168,13 +249,33 @@ impl Run<'_> {
     ) -> Result<(), ImportRejection> {
         self.open(take.table)?;
         let schema = &TABLES[table_index(take.table)];
-        let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &sniffed.name, bytes: sniffed.bytes };
+        let reading = Reading {
+            context: &self.context,
+            schema,
+            manifest: &take.manifest,
+            name: &sniffed.name,
+            bytes: sniffed.bytes,
+        };
         let made = (candles::TOKENS_TRADED, &take.worked_out[..]);
-        let bound = report::column_sources(schema, &take.manifest, take.rows.columns(), made, &self.options.map);
-        let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
-        file.approximate.extend(said.map(|(column, _)| (take.table, *column)));
-        let Some(spool) = self.spools.get_mut(&table_index(take.table)) else { return Ok(()) };
-        let about_tokens = ABOUT_TOKENS.contains(&take.table) || take.table == "contracts" && self.options.token.is_some();
+        let bound = report::column_sources(
+            schema,
+            &take.manifest,
+            take.rows.columns(),
+            made,
+            &self.options.map,
+        );
+        let said = take
+            .manifest
+            .columns
+            .iter()
+            .filter(|(_, rule)| rule.approximate);
+        file.approximate
+            .extend(said.map(|(column, _)| (take.table, *column)));
+        let Some(spool) = self.spools.get_mut(&table_index(take.table)) else {
+            return Ok(());
+        };
+        let about_tokens = ABOUT_TOKENS.contains(&take.table)
+            || take.table == "contracts" && self.options.token.is_some();
         let mut shown: Vec<Vec<String>> = Vec::new();
         let findings_before = report.findings.kept().len();
         let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
@@ -195,9 +296,18 @@ impl Run<'_> {
         file.notes_once(take.rows.notes());
         file.used.extend(reading.used(take.rows.columns())?);
         let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
-        file.has_own_columns |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
+        file.has_own_columns |= names
+            .iter()
+            .filter(|name| take.rows.columns().contains(name))
+            .count()
+            * 2
+            > names.len();
         file.used.extend(take.worked_out);
-        report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
+        report.previews.push(report::Preview {
+            table: take.table,
+            columns: bound,
+            rows: shown,
+        });
         for column in &amount.approximate {
             if !file.approximate.contains(&(take.table, *column)) {
                 report.says.push(format!(
@@ -207,35 +317,67 @@ impl Run<'_> {
             }
         }
         let taken = Taken::of(take.table, &amount, &take.left_out);
-        let own_findings = report.findings.kept().get(findings_before..).unwrap_or_default();
-        file.rejected.extend(note_on_rejected_rows(&taken, own_findings).map(|note| (take.table, note)));
+        let own_findings = report
+            .findings
+            .kept()
+            .get(findings_before..)
+            .unwrap_or_default();
+        file.rejected
+            .extend(note_on_rejected_rows(&taken, own_findings).map(|note| (take.table, note)));
         report.taken.push(taken);
-        self.observed.extend(amount.observed.iter().map(|observed| (source, observed.clone())));
-        file.notes.extend(quality::broken(take.table, &amount, &report.findings, self.options.broken_too)?);
+        self.observed.extend(
+            amount
+                .observed
+                .iter()
+                .map(|observed| (source, observed.clone())),
+        );
+        file.notes.extend(quality::broken(
+            take.table,
+            &amount,
+            &report.findings,
+            self.options.broken_too,
+        )?);
         Ok(())
     }
 
     /// The chain of a new token: that of the file; a coin without a contract has its own.
     fn chain_of(&self, plan: &ImportPlan) -> Chain {
-        let coin =
-            self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
+        let coin = self.options.coin.as_ref().filter(|_| {
+            plan.token
+                .as_ref()
+                .is_some_and(|token| Some(token.address) == self.options.token)
+        });
         let said = || self.options.chain.clone().unwrap_or_else(default_chain);
-        coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or_else(said)
+        coin.map(|coin| Chain::of_coin(coin))
+            .or_else(|| plan.chain.clone())
+            .unwrap_or_else(said)
     }
 
     /// The refusals of sheets and members that are named after another token than that which the user says, by path and name.
-    pub(super) fn parts_of_others(&self, known: &[(&PathBuf, Sniffed, &FormatRow)]) -> BTreeMap<(PathBuf, String), Refusal> {
+    pub(super) fn parts_of_others(
+        &self,
+        known: &[(&PathBuf, Sniffed, &FormatRow)],
+    ) -> BTreeMap<(PathBuf, String), Refusal> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
         let mut parts = BTreeMap::<&PathBuf, Vec<&str>>::new();
         for (path, sniffed, format) in known {
             // Of other tables a sheet may be named after anything.
-            if format.into.iter().map(String::as_str).chain(self.options.table.as_deref()).any(|table| table == "candles") {
+            if format
+                .into
+                .iter()
+                .map(String::as_str)
+                .chain(self.options.table.as_deref())
+                .any(|table| table == "candles")
+            {
                 parts.entry(path).or_default().push(&sniffed.name);
             }
         }
         let hints = TokenHints::of(self.options, &chain);
         let refused = parts.into_iter().flat_map(|(path, names)| {
-            self.tokens.of_others(&names, hints).into_iter().map(move |(name, refusal)| ((path.clone(), name), refusal))
+            self.tokens
+                .of_others(&names, hints)
+                .into_iter()
+                .map(move |(name, refusal)| ((path.clone(), name), refusal))
         });
         refused.collect()
     }
@@ -243,9 +385,13 @@ impl Run<'_> {
     /// Refuses `--token` for files that are named after different tokens.
     fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
         // Two words that may be a pair count here, as the files would be mixed.
-        let pair = pair::pair_in_name(&sniffed.name, |_| false).or_else(|| pair::pair_in_name(&sniffed.name, |_| true));
+        let pair = pair::pair_in_name(&sniffed.name, |_| false)
+            .or_else(|| pair::pair_in_name(&sniffed.name, |_| true));
         let words: Vec<String> = pair.map(|pair| pair.base).into_iter().collect();
-        let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
+        let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..])
+        else {
+            return Ok(());
+        };
         if token.address != said || token.by != TokenFoundBy::Said {
             return Ok(());
         }
@@ -286,47 +432,90 @@ struct FileFacts {
 impl FileFacts {
     /// Adds notes, which several tables of one file may have.
     fn notes_once(&mut self, notes: Vec<String>) {
-        let new: Vec<String> = notes.into_iter().filter(|note| !self.notes.contains(note)).collect();
+        let new: Vec<String> = notes
+            .into_iter()
+            .filter(|note| !self.notes.contains(note))
+            .collect();
         self.notes.extend(new);
     }
 }
 
 /// The note on the rejected rows of one table, which every load repeats, as the file is not read again; `None` if there are none.
 fn note_on_rejected_rows(taken: &Taken, findings: &[Finding]) -> Option<String> {
-    let first = findings.iter().find(|finding| finding.severity == Severity::Error && finding.row.is_some());
+    let first = findings
+        .iter()
+        .find(|finding| finding.severity == Severity::Error && finding.row.is_some());
     let first = first.map(quality::row_of);
     match (taken.set_aside, first, taken.rows) {
         (0, ..) => None,
-        (1, Some(first), rows) => Some(format!("warning: 1 of its {rows} rows was rejected: {first}")),
+        (1, Some(first), rows) => Some(format!(
+            "warning: 1 of its {rows} rows was rejected: {first}"
+        )),
         (1, None, rows) => Some(format!("warning: 1 of its {rows} rows was rejected")),
-        (rejected, Some(first), rows) => Some(format!("warning: {rejected} of its {rows} rows were rejected; the first: {first}")),
-        (rejected, None, rows) => Some(format!("warning: {rejected} of its {rows} rows were rejected")),
+        (rejected, Some(first), rows) => Some(format!(
+            "warning: {rejected} of its {rows} rows were rejected; the first: {first}"
+        )),
+        (rejected, None, rows) => Some(format!(
+            "warning: {rejected} of its {rows} rows were rejected"
+        )),
     }
 }
 
 /// Refuses `--map` of a missing column, which would otherwise be ignored silently.
 fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Refusal> {
-    let Some(sheet) = &sniffed.sheet else { return Ok(()) };
-    let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
+    let Some(sheet) = &sniffed.sheet else {
+        return Ok(());
+    };
+    let lacks = |(_, theirs): &&(String, String)| {
+        !sheet
+            .names
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(theirs))
+    };
     map.iter().find(lacks).map_or(Ok(()), |(ours, theirs)| {
-        let reason = format!("has no column `{theirs}` for `{ours}`; its columns are {}", listed(&sheet.names));
+        let reason = format!(
+            "has no column `{theirs}` for `{ours}`; its columns are {}",
+            listed(&sheet.names)
+        );
         Err(Refusal::new(reason).say("map", format!("{ours}={COLUMN}")))
     })
 }
 
 /// The token that `--decimals` applies to: the file's, or the only one in its rows with unknown decimals. Refuses several.
-fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
+fn decimals_of(
+    sniffed: &Sniffed,
+    plan: &ImportPlan,
+    known: &HashMap<Address, Option<i64>>,
+) -> Result<Option<Address>, Refusal> {
     if let Some(token) = &plan.token {
         return Ok(Some(token.address));
     }
-    let column = plan.takes.iter().find_map(|take| take.manifest.columns.get("token_address")?.from.as_deref());
+    let column = plan
+        .takes
+        .iter()
+        .find_map(|take| take.manifest.columns.get("token_address")?.from.as_deref());
     let sheet = sniffed.sheet.as_ref();
-    let at = sheet.and_then(|sheet| sheet.names.iter().position(|name| Some(name.as_str()) == column));
-    let mut all: Vec<Address> =
-        sheet.zip(at).map_or_else(Vec::new, |(sheet, at)| sheet.column(at).filter_map(|cell| Address::parse(cell.trim())).collect());
-    let set = plan.takes.iter().find_map(|take| take.manifest.set.get("token_address"));
+    let at = sheet.and_then(|sheet| {
+        sheet
+            .names
+            .iter()
+            .position(|name| Some(name.as_str()) == column)
+    });
+    let mut all: Vec<Address> = sheet.zip(at).map_or_else(Vec::new, |(sheet, at)| {
+        sheet
+            .column(at)
+            .filter_map(|cell| Address::parse(cell.trim()))
+            .collect()
+    });
+    let set = plan
+        .takes
+        .iter()
+        .find_map(|take| take.manifest.set.get("token_address"));
     all.extend(set.and_then(|token| Address::parse(token)));
-    all.retain(|token| known.get(token).copied().flatten().is_none() && !plan.decimals.iter().any(|(told, _)| told == token));
+    all.retain(|token| {
+        known.get(token).copied().flatten().is_none()
+            && !plan.decimals.iter().any(|(told, _)| told == token)
+    });
     all.sort_unstable();
     all.dedup();
     match &all[..] {
@@ -348,11 +537,21 @@ fn default_chain() -> Chain {
 
 /// The chain that a column of the sample rows names, if there is only one, or a member beside them: `chain_name: avalanche-mainnet`.
 fn named_chain(sheet: &RawTable) -> Option<Chain> {
-    let known = |text: &str| Chain::known(text).or_else(|| Chain::known(text.trim().strip_suffix("-mainnet")?));
-    let Some(at) = Names::of(&sheet.names).find("chain network blockchain chainname chainid").filter(|_| sheet.named) else {
-        return BESIDE_CHAIN.iter().find_map(|name| known(sheet.beside(name)?));
+    let known = |text: &str| {
+        Chain::known(text).or_else(|| Chain::known(text.trim().strip_suffix("-mainnet")?))
+    };
+    let Some(at) = Names::of(&sheet.names)
+        .find("chain network blockchain chainname chainid")
+        .filter(|_| sheet.named)
+    else {
+        return BESIDE_CHAIN
+            .iter()
+            .find_map(|name| known(sheet.beside(name)?));
     };
     let chains: Vec<Option<Chain>> = sheet.different(at).into_iter().map(known).collect();
     let first = chains.first()?.clone()?;
-    chains.iter().all(|chain| chain.as_ref() == Some(&first)).then_some(first)
+    chains
+        .iter()
+        .all(|chain| chain.as_ref() == Some(&first))
+        .then_some(first)
 }

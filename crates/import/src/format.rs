@@ -109,7 +109,8 @@ pub(super) struct ImportPlan {
 }
 
 /// Columns beside those of `SYMBOL` and `TOKEN` that may name the token of a row.
-const MAY_NAME_TOKENS: &str = "asset token coin currency contracttickersymbol assetsymbol coinsymbol tokenname";
+const MAY_NAME_TOKENS: &str =
+    "asset token coin currency contracttickersymbol assetsymbol coinsymbol tokenname";
 /// How many tokens of a column are told apart.
 const TOKENS_SHOWN: usize = 6;
 
@@ -130,10 +131,16 @@ pub(super) struct ImportedTable {
 impl FormatRow {
     /// How to import a file of this format.
     pub(super) fn plan(&self, file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-        let Some(reader) = self.reader() else { return described::open(file) };
+        let Some(reader) = self.reader() else {
+            return described::open(file);
+        };
         let mut plan = (reader.open)(file)?;
         // Columns of candles are checked against the rows, so their reader asks for what is said of them.
-        for (table, manifest) in self.mappings.iter().filter(|(table, _)| *table != "candles") {
+        for (table, manifest) in self
+            .mappings
+            .iter()
+            .filter(|(table, _)| *table != "candles")
+        {
             for take in plan.takes.iter_mut().filter(|take| take.table == *table) {
                 take.overlay(manifest);
             }
@@ -146,13 +153,22 @@ impl<'a> FileToImport<'a> {
     /// The file as read by the first format with this reader that recognizes it without signs of its own.
     fn of_any_source(self, reader: &str) -> Option<Self> {
         let header = self.sniffed.header();
-        let fits = |row: &&FormatRow| row.is_of_any_source(reader) && row.recognises(self.sniffed, &header);
-        self.formats.rows().iter().find(fits).map(|format| Self { format, ..self })
+        let fits = |row: &&FormatRow| {
+            row.is_of_any_source(reader) && row.recognises(self.sniffed, &header)
+        };
+        self.formats
+            .rows()
+            .iter()
+            .find(fits)
+            .map(|format| Self { format, ..self })
     }
 
     /// The file as a table.
     pub(super) fn sheet(&self) -> Result<&'a RawTable, String> {
-        self.sniffed.sheet.as_ref().ok_or_else(|| "contains no table".to_owned())
+        self.sniffed
+            .sheet
+            .as_ref()
+            .ok_or_else(|| "contains no table".to_owned())
     }
 
     /// The chain of rows that name none: the option's, or Ethereum.
@@ -162,36 +178,61 @@ impl<'a> FileToImport<'a> {
 
     /// The decimals of a token: the option's, or the dataset's.
     pub(super) fn decimals_of(&self, token: &Address) -> Option<i64> {
-        self.options.decimals.map(i64::from).or_else(|| self.decimals.get(token).copied().flatten())
+        self.options
+            .decimals
+            .map(i64::from)
+            .or_else(|| self.decimals.get(token).copied().flatten())
     }
 
     /// The file's column that `--map` assigns to a schema column.
     pub(super) fn mapped(&self, ours: &str) -> Option<usize> {
         let (_, theirs) = self.options.map.iter().find(|(known, _)| known == ours)?;
-        self.sniffed.sheet.as_ref()?.names.iter().position(|name| name.eq_ignore_ascii_case(theirs))
+        self.sniffed
+            .sheet
+            .as_ref()?
+            .names
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(theirs))
     }
 
     /// The constant that `--set` assigns to a schema column.
     fn set(&self, ours: &str) -> Option<&'a str> {
-        self.options.set.iter().find(|(known, _)| known == ours).map(|(_, value)| value.as_str())
+        self.options
+            .set
+            .iter()
+            .find(|(known, _)| known == ours)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The token of a file about a single token; `accounts` are its columns of accounts.
     pub(super) fn token(&self, accounts: &[usize]) -> Result<TokenMatch, Refusal> {
         self.hold_to_one_token()?;
-        self.tokens.find(&self.name_of_token(accounts), None, self.hints)
+        self.tokens
+            .find(&self.name_of_token(accounts), None, self.hints)
     }
 
     /// The file's name without the addresses of accounts, after which explorers name an account's exports: of most of its rows.
     fn name_of_token(&self, accounts: &[usize]) -> String {
         let mut name = self.sniffed.name.clone();
-        let rows = self.sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.first);
+        let rows = self
+            .sniffed
+            .sheet
+            .as_ref()
+            .map_or(&[][..], |sheet| &sheet.first);
         while let Some(named) = pair::address(&name) {
-            let holds = |row: &&Vec<String>| accounts.iter().any(|&at| row.get(at).and_then(|cell| address(cell)) == Some(named));
-            let place =
-                name.match_indices("0x").map(|(at, _)| at..at + 42).find(|at| name.get(at.clone()).and_then(Address::parse) == Some(named));
+            let holds = |row: &&Vec<String>| {
+                accounts
+                    .iter()
+                    .any(|&at| row.get(at).and_then(|cell| address(cell)) == Some(named))
+            };
+            let place = name
+                .match_indices("0x")
+                .map(|(at, _)| at..at + 42)
+                .find(|at| name.get(at.clone()).and_then(Address::parse) == Some(named));
             match place {
-                Some(place) if rows.iter().filter(holds).count() * 2 > rows.len() => name.replace_range(place, ""),
+                Some(place) if rows.iter().filter(holds).count() * 2 > rows.len() => {
+                    name.replace_range(place, "")
+                }
                 _ => break,
             }
         }
@@ -200,32 +241,78 @@ impl<'a> FileToImport<'a> {
 
     /// Whether `--pick` takes a row of the sample.
     fn picks(&self, sheet: &RawTable, row: &[String]) -> bool {
-        let cell = |name: &str| row.get(sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?);
-        self.options.pick.iter().all(|(name, value)| cell(name).is_none_or(|cell| cell.trim() == value.trim()))
+        let cell = |name: &str| {
+            row.get(
+                sheet
+                    .names
+                    .iter()
+                    .position(|known| known.eq_ignore_ascii_case(name))?,
+            )
+        };
+        self.options
+            .pick
+            .iter()
+            .all(|(name, value)| cell(name).is_none_or(|cell| cell.trim() == value.trim()))
     }
 
     /// The first cell of a column in the rows that `--pick` takes.
     fn first_picked<'s>(&self, sheet: &'s RawTable, at: usize) -> Option<&'s str> {
-        sheet.first.iter().filter(|row| self.picks(sheet, row)).map(|row| row[at].as_str()).find(|cell| !cell.is_empty())
+        sheet
+            .first
+            .iter()
+            .filter(|row| self.picks(sheet, row))
+            .map(|row| row[at].as_str())
+            .find(|cell| !cell.is_empty())
     }
 
     /// Refuses rows that a column shows to be of several tokens, where one token is to be that of all rows.
     fn hold_to_one_token(&self) -> Result<(), Refusal> {
-        let Some(sheet) = self.sniffed.sheet.as_ref().filter(|sheet| sheet.named && !self.hints.forced) else { return Ok(()) };
+        let Some(sheet) = self
+            .sniffed
+            .sheet
+            .as_ref()
+            .filter(|sheet| sheet.named && !self.hints.forced)
+        else {
+            return Ok(());
+        };
         let names = Names::of(&sheet.names);
-        let mut columns: Vec<(usize, Vec<String>)> =
-            [SYMBOL, MAY_NAME_TOKENS, TOKEN].iter().flat_map(|words| names.all(words)).map(|at| (at, Vec::new())).collect();
-        if columns.is_empty() || self.mapped("token_address").is_some() || self.set("token_address").is_some() {
+        let mut columns: Vec<(usize, Vec<String>)> = [SYMBOL, MAY_NAME_TOKENS, TOKEN]
+            .iter()
+            .flat_map(|words| names.all(words))
+            .map(|at| (at, Vec::new()))
+            .collect();
+        if columns.is_empty()
+            || self.mapped("token_address").is_some()
+            || self.set("token_address").is_some()
+        {
             return Ok(());
         }
         let mut rows = sheet.rows(self.sniffed)?;
         while let Some(batch) = rows.next_batch()? {
-            let picks: Vec<_> = self.options.pick.iter().map(|(name, value)| (cells(&batch, name), value.trim())).collect();
-            let is_picked = |row: usize| picks.iter().all(|(cells, value)| cells[row].as_deref().is_none_or(|cell| cell.trim() == *value));
+            let picks: Vec<_> = self
+                .options
+                .pick
+                .iter()
+                .map(|(name, value)| (cells(&batch, name), value.trim()))
+                .collect();
+            let is_picked = |row: usize| {
+                picks.iter().all(|(cells, value)| {
+                    cells[row]
+                        .as_deref()
+                        .is_none_or(|cell| cell.trim() == *value)
+                })
+            };
             for (at, found) in &mut columns {
-                for (_, cell) in cells(&batch, &sheet.names[*at]).into_iter().enumerate().filter(|(row, _)| is_picked(*row)) {
-                    let Some(cell) = cell.filter(|cell| found.len() < TOKENS_SHOWN && !is_null_word(cell) && cell.parse::<f64>().is_err())
-                    else {
+                for (_, cell) in cells(&batch, &sheet.names[*at])
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(row, _)| is_picked(*row))
+                {
+                    let Some(cell) = cell.filter(|cell| {
+                        found.len() < TOKENS_SHOWN
+                            && !is_null_word(cell)
+                            && cell.parse::<f64>().is_err()
+                    }) else {
                         continue;
                     };
                     if !found.iter().any(|known| alike(known, cell.trim())) {
@@ -234,24 +321,44 @@ impl<'a> FileToImport<'a> {
                 }
             }
         }
-        let is_other = |token: &String| self.hints.token.is_some() && address(token).is_some_and(|other| self.hints.token != Some(other));
-        let Some((at, found)) = columns.into_iter().find(|(_, found)| found.len() > 1 || found.iter().any(is_other)) else {
+        let is_other = |token: &String| {
+            self.hints.token.is_some()
+                && address(token).is_some_and(|other| self.hints.token != Some(other))
+        };
+        let Some((at, found)) = columns
+            .into_iter()
+            .find(|(_, found)| found.len() > 1 || found.iter().any(is_other))
+        else {
             return Ok(());
         };
         let name = &sheet.names[at];
-        let what = if found.len() > 1 { "several tokens" } else { "a token other than --token" };
+        let what = if found.len() > 1 {
+            "several tokens"
+        } else {
+            "a token other than --token"
+        };
         let reason = format!(
             "has rows of {what}: `{name}` has {}, but all rows would be imported as those of one token",
             few(found.iter().map(|token| format!("`{token}`")), 3)
         );
         if found.iter().any(|token| address(token).is_some()) {
-            let reason = format!("{reason}; map that column with --map token_address, or pass --broken-too if they belong to one token");
+            let reason = format!(
+                "{reason}; map that column with --map token_address, or pass --broken-too if they belong to one token"
+            );
             return Err(Refusal::new(reason).say("map", format!("token_address={name}")));
         }
-        let said = self.hints.token.and_then(|token| self.tokens.symbol(&token));
-        let picked = found.into_iter().find(|token| said.as_deref().is_some_and(|said| alike(said, token)));
+        let said = self
+            .hints
+            .token
+            .and_then(|token| self.tokens.symbol(&token));
+        let picked = found
+            .into_iter()
+            .find(|token| said.as_deref().is_some_and(|said| alike(said, token)));
         let pick = format!("{name}={}", picked.as_deref().unwrap_or(VALUE));
-        Err(Refusal::new(format!("{reason}; choose one with --pick, or pass --broken-too if they belong to one token")).say("pick", pick))
+        Err(Refusal::new(format!(
+            "{reason}; choose one with --pick, or pass --broken-too if they belong to one token"
+        ))
+        .say("pick", pick))
     }
 
     /// Assigns a contract's token to holders or transfers: by a column, by an address next to the table, or by the file's name or the
@@ -266,20 +373,35 @@ impl<'a> FileToImport<'a> {
         let sheet = self.sheet()?;
         if let Some(at) = column {
             let first = sheet.column(at).find_map(address);
-            return Ok((ImportPlan::default(), take.columns(&[("token_address", &sheet.names[at])]), first));
+            return Ok((
+                ImportPlan::default(),
+                take.columns(&[("token_address", &sheet.names[at])]),
+                first,
+            ));
         }
         self.hold_to_one_token()?;
         let beside = sheet.beside(TOKEN).and_then(Address::parse);
-        if let Some(address) = beside.filter(|address| self.hints.token.is_none_or(|said| said == *address)) {
+        if let Some(address) =
+            beside.filter(|address| self.hints.token.is_none_or(|said| said == *address))
+        {
             let plan = ImportPlan::default().saying(format!("token {address}, from the file"));
             return Ok((plan, take.of_address(address), Some(address)));
         }
         if let Some(coin) = self.hints.coin {
-            let reason = format!("cannot be about the coin {coin}: holders and transfers belong to a contract; pass --token ADDRESS");
+            let reason = format!(
+                "cannot be about the coin {coin}: holders and transfers belong to a contract; pass --token ADDRESS"
+            );
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
         let name = self.name_of_token(accounts);
-        let token = self.tokens.find(&name, symbol, TokenHints { contract: true, ..self.hints })?;
+        let token = self.tokens.find(
+            &name,
+            symbol,
+            TokenHints {
+                contract: true,
+                ..self.hints
+            },
+        )?;
         let take = take.of_address(token.address);
         let found = Some(token.address);
         let mut plan = ImportPlan::default().about(token);
@@ -295,34 +417,50 @@ impl<'a> FileToImport<'a> {
     /// The token whose address stands at the place that the format names.
     pub(super) fn stated_token(&self) -> Result<Option<TokenMatch>, Refusal> {
         let text = |place: Option<&String>| self.sniffed.outline()?.text(place?);
-        let Some(address) = text(self.format.token_at.as_ref()).and_then(Address::parse) else { return Ok(None) };
+        let Some(address) = text(self.format.token_at.as_ref()).and_then(Address::parse) else {
+            return Ok(None);
+        };
         match self.hints.token {
             Some(token) if token != address => {
-                let reason = format!("is about {address}, but --token is {token}; import it without --token");
+                let reason = format!(
+                    "is about {address}, but --token is {token}; import it without --token"
+                );
                 Err(Refusal::new(reason).say("token", address.to_string()))
             }
             Some(_) => Ok(None),
             None => {
                 let symbol = text(self.format.symbol_at.as_ref()).map(str::to_owned);
                 let says = "from the file".to_owned();
-                Ok(Some(TokenMatch { address, symbol, multiplier: 1.0, quoted: true, by: TokenFoundBy::File, says }))
+                Ok(Some(TokenMatch {
+                    address,
+                    symbol,
+                    multiplier: 1.0,
+                    quoted: true,
+                    by: TokenFoundBy::File,
+                    says,
+                }))
             }
         }
     }
 
     /// The token of a file of prices.
     pub(super) fn traded(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
-        self.tokens.find_traded(&self.sniffed.name, content, self.hints)
+        self.tokens
+            .find_traded(&self.sniffed.name, content, self.hints)
     }
 }
 
 impl ImportPlan {
     pub(super) fn of(takes: Vec<ImportedTable>) -> Self {
-        Self { takes, ..Self::default() }
+        Self {
+            takes,
+            ..Self::default()
+        }
     }
 
     pub(super) fn about(mut self, token: TokenMatch) -> Self {
-        self.says.insert(0, format!("token {}, {}", token.told(), token.says));
+        self.says
+            .insert(0, format!("token {}, {}", token.told(), token.says));
         if token.multiplier > 1.0 {
             self.says.push(format!("its prices are per {0} tokens, so prices are divided and volumes multiplied by {0}", token.multiplier));
         }
@@ -361,9 +499,21 @@ impl ImportPlan {
             one_list(file)?;
         }
         for take in &mut self.takes {
-            let column = |ours: &str| schema::table(take.table).and_then(|schema| schema.column(ours)).map(|column| column.name);
-            let set: Vec<(&'static str, &String)> = options.set.iter().filter_map(|(ours, value)| Some((column(ours)?, value))).collect();
-            let map: Vec<(&'static str, &String)> = options.map.iter().filter_map(|(ours, theirs)| Some((column(ours)?, theirs))).collect();
+            let column = |ours: &str| {
+                schema::table(take.table)
+                    .and_then(|schema| schema.column(ours))
+                    .map(|column| column.name)
+            };
+            let set: Vec<(&'static str, &String)> = options
+                .set
+                .iter()
+                .filter_map(|(ours, value)| Some((column(ours)?, value)))
+                .collect();
+            let map: Vec<(&'static str, &String)> = options
+                .map
+                .iter()
+                .filter_map(|(ours, theirs)| Some((column(ours)?, theirs)))
+                .collect();
             for (ours, value) in set {
                 take.manifest.columns.remove(ours);
                 take.manifest.set.insert(ours, value.clone());
@@ -376,7 +526,9 @@ impl ImportPlan {
                 take.rule(ours).from = Some(theirs.clone());
             }
             for (name, value) in &options.pick {
-                take.manifest.filters.push((name.clone(), std::iter::once(value.clone()).collect()));
+                take.manifest
+                    .filters
+                    .push((name.clone(), std::iter::once(value.clone()).collect()));
                 "do not match --pick".clone_into(&mut take.left_out);
             }
         }
@@ -393,13 +545,22 @@ fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     let shown = few(lists.iter().map(|list| format!("`{list}`")), 6);
-    let reason = format!("contains several lists of the same shape: {shown}; choose one, as in `--pick {LIST}={}`", lists[0]);
+    let reason = format!(
+        "contains several lists of the same shape: {shown}; choose one, as in `--pick {LIST}={}`",
+        lists[0]
+    );
     Err(Refusal::new(reason).say("pick", format!("{LIST}={VALUE}")))
 }
 
 impl ImportedTable {
     pub(super) fn into(table: &'static str, rows: Box<dyn RowSource>) -> Self {
-        Self { table, manifest: TableManifest::default(), rows, left_out: String::new(), worked_out: Vec::new() }
+        Self {
+            table,
+            manifest: TableManifest::default(),
+            rows,
+            left_out: String::new(),
+            worked_out: Vec::new(),
+        }
     }
 
     /// Applies the description, which overrides what was found.
@@ -443,7 +604,10 @@ impl ImportedTable {
 
     /// Keeps the rows whose column has one of the values too; `left_out` describes the others.
     pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &str) -> Self {
-        self.manifest.filters.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
+        self.manifest.filters.push((
+            column.to_owned(),
+            values.iter().map(|&value| value.to_owned()).collect(),
+        ));
         if self.left_out.is_empty() || self.left_out == left_out {
             left_out.clone_into(&mut self.left_out);
         } else {
@@ -453,9 +617,17 @@ impl ImportedTable {
     }
 
     /// The schema columns that a file column or a constant fills.
-    fn served(&self, sheet: &RawTable, schema: &'static TableSchema) -> Result<Vec<&'static str>, String> {
+    fn served(
+        &self,
+        sheet: &RawTable,
+        schema: &'static TableSchema,
+    ) -> Result<Vec<&'static str>, String> {
         let bound = bind(schema, &self.manifest, &sheet.names)?;
-        Ok(bound.iter().filter(|bound| !bound.is_absent()).map(|bound| bound.column.name).collect())
+        Ok(bound
+            .iter()
+            .filter(|bound| !bound.is_absent())
+            .map(|bound| bound.column.name)
+            .collect())
     }
 
     /// Assigns the token to all rows; prices per thousand tokens become prices per token.
@@ -464,7 +636,12 @@ impl ImportedTable {
             for column in ["open", "high", "low", "close"] {
                 self.rule(column).scale = Some(1.0 / token.multiplier);
             }
-            let scale = self.manifest.columns.get("volume").and_then(|rule| rule.scale).unwrap_or(1.0);
+            let scale = self
+                .manifest
+                .columns
+                .get("volume")
+                .and_then(|rule| rule.scale)
+                .unwrap_or(1.0);
             self.rule("volume").scale = Some(scale * token.multiplier);
         }
         self.of_address(token.address)
@@ -476,15 +653,30 @@ impl ImportedTable {
 }
 
 /// Token decimals stated in the rows: in a column beside that of tokens, or beside the only token.
-fn decimals_in(file: &FileToImport<'_>, sheet: &RawTable, token: Option<usize>, one: Option<Address>) -> Vec<(Address, i64)> {
-    let Some(at) = Names::of(&sheet.names).find(DECIMALS) else { return Vec::new() };
+fn decimals_in(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    token: Option<usize>,
+    one: Option<Address>,
+) -> Vec<(Address, i64)> {
+    let Some(at) = Names::of(&sheet.names).find(DECIMALS) else {
+        return Vec::new();
+    };
     let number = |cell: &str| match cell.trim().strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).ok(),
         None => cell.trim().trim_end_matches(".0").parse().ok(),
     };
     let of = |row: &Vec<String>| {
         let token = token.map_or(one, |token| address(&row[token]))?;
-        Some((token, number(&row[at]).filter(|decimals| (0..=77).contains(decimals))?))
+        Some((
+            token,
+            number(&row[at]).filter(|decimals| (0..=77).contains(decimals))?,
+        ))
     };
-    sheet.first.iter().filter(|row| file.picks(sheet, row)).filter_map(of).collect()
+    sheet
+        .first
+        .iter()
+        .filter(|row| file.picks(sheet, row))
+        .filter_map(of)
+        .collect()
 }

@@ -55,7 +55,10 @@ use self::{
 };
 pub use self::{
     format::{FormatRow, Formats},
-    options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
+    options::{
+        AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals,
+        table_name, token,
+    },
     refusal::PLACEHOLDERS,
     report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
     zone::Zone,
@@ -103,14 +106,23 @@ pub fn import(
     progress: &dyn LoadProgress,
 ) -> Result<ImportReport, ImportError> {
     if into.exists() && !into.is_dir() {
-        return Err(ImportError::Failed(format!("`{}` is not a folder; choose a folder to import into", into.display())));
+        return Err(ImportError::Failed(format!(
+            "`{}` is not a folder; choose a folder to import into",
+            into.display()
+        )));
     }
     refusal::left_placeholder(options)?;
     refusal::contradictory(options)?;
-    let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
+    let text = load::read_manifest(&into.join(FILE))
+        .map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text).map_err(|error| format!("{FILE}, {error}"))?;
-    let staging = if options.dry_run { StagingFolder::temporary()? } else { StagingFolder::in_dataset(into)? };
-    let (cache, options, mut refused_late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
+    let staging = if options.dry_run {
+        StagingFolder::temporary()?
+    } else {
+        StagingFolder::in_dataset(into)?
+    };
+    let (cache, options, mut refused_late) =
+        (CacheOptions::default(), &options.settled(), BTreeMap::new());
     let (finished, report) = loop {
         let context = LoadContext::new(into, &manifest, progress, &cache);
         let mut run = Run::new(formats, options, &staging.folder, context, refused_late);
@@ -196,7 +208,10 @@ impl<'a> Run<'a> {
 
 /// The table's position in the schema.
 fn table_index(table: &str) -> usize {
-    TABLES.iter().position(|schema| schema.name == table).unwrap_or_default()
+    TABLES
+        .iter()
+        .position(|schema| schema.name == table)
+        .unwrap_or_default()
 }
 
 impl Run<'_> {
@@ -218,7 +233,11 @@ impl Run<'_> {
     /// Imports the files, those with tokens first, as the others refer to them.
     fn files(&mut self, files: &[PathBuf]) -> Result<(), ImportError> {
         let (formats, mut known) = (self.formats, Vec::new());
-        let all = files.iter().flat_map(|file| sniff::sniff(file).into_iter().map(move |sniffed| (file, sniffed)));
+        let all = files.iter().flat_map(|file| {
+            sniff::sniff(file)
+                .into_iter()
+                .map(move |sniffed| (file, sniffed))
+        });
         for (path, sniffed) in all {
             let mut sniffed = match sniffed {
                 Ok(sniffed) => sniffed,
@@ -228,27 +247,49 @@ impl Run<'_> {
                 }
             };
             if let Some(sheet) = &mut sniffed.sheet {
-                (sheet.dates, sheet.broken_too) = (self.options.dates.map(TimeStyle::said), self.options.broken_too);
+                (sheet.dates, sheet.broken_too) = (
+                    self.options.dates.map(TimeStyle::said),
+                    self.options.broken_too,
+                );
                 sheet.zone = self.options.timezone;
             }
-            let symbol = self.options.coin.clone().or_else(|| self.tokens.symbol(&self.options.token?));
+            let symbol = self
+                .options
+                .coin
+                .clone()
+                .or_else(|| self.tokens.symbol(&self.options.token?));
             if self.options.map.is_empty()
-                && let Some(Err(tickers)) = sniffed.sheet.as_mut().map(|sheet| sheet.choose_ticker(symbol.as_deref()))
+                && let Some(Err(tickers)) = sniffed
+                    .sheet
+                    .as_mut()
+                    .map(|sheet| sheet.choose_ticker(symbol.as_deref()))
             {
                 let reason = format!(
                     "has prices of {} side by side; choose one with --coin or --token, or map its columns with --map",
                     report::few(tickers.iter().map(|ticker| format!("`{ticker}`")), 6)
                 );
-                self.refuse(FileReport::new(path, &sniffed.name), &reason.into(), Some(&sniffed));
+                self.refuse(
+                    FileReport::new(path, &sniffed.name),
+                    &reason.into(),
+                    Some(&sniffed),
+                );
                 continue;
             }
             if let Some(refusal) = self.refused_late.get(&sniffed.name).cloned() {
-                self.refuse(FileReport::new(path, &sniffed.name), &refusal, Some(&sniffed));
+                self.refuse(
+                    FileReport::new(path, &sniffed.name),
+                    &refusal,
+                    Some(&sniffed),
+                );
                 continue;
             }
             match formats.recognised(&sniffed) {
                 _ if self.options.table.is_some() => known.push((path, sniffed, formats.mapped())),
-                None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed, self.options), Some(&sniffed)),
+                None => self.refuse(
+                    FileReport::new(path, &sniffed.name),
+                    &format::unknown(&sniffed, self.options),
+                    Some(&sniffed),
+                ),
                 Some(format) => known.push((path, sniffed, format)),
             }
         }
@@ -260,15 +301,25 @@ impl Run<'_> {
             let mut lost: Vec<LostColumn> = Vec::new();
             let (mut report, outcome) = loop {
                 let (word, title) = (Some(format.word.clone()), Some(format.title.clone()));
-                let mut report = FileReport { format: word, title, ..FileReport::new(path, &sniffed.name) };
+                let mut report = FileReport {
+                    format: word,
+                    title,
+                    ..FileReport::new(path, &sniffed.name)
+                };
                 let outcome = match other.clone() {
                     Some(refusal) => Err(ImportRejection::Refused(refusal)),
                     None => self.file(&sniffed, format, &lost, &mut report),
                 };
-                let costs =
-                    if let Err(ImportRejection::Refused(refusal)) = &outcome { refusal.costs.clone().map(|lost| *lost) } else { None };
-                let is_said = |of: &LostColumn| self.options.map.iter().any(|(ours, _)| ours == of.column);
-                match costs.filter(|of| !is_said(of) && lost.iter().all(|known| known.column != of.column)) {
+                let costs = if let Err(ImportRejection::Refused(refusal)) = &outcome {
+                    refusal.costs.clone().map(|lost| *lost)
+                } else {
+                    None
+                };
+                let is_said =
+                    |of: &LostColumn| self.options.map.iter().any(|(ours, _)| ours == of.column);
+                match costs
+                    .filter(|of| !is_said(of) && lost.iter().all(|known| known.column != of.column))
+                {
                     Some(column) => lost.push(column),
                     None => break (report, outcome),
                 }
@@ -287,7 +338,11 @@ impl Run<'_> {
 
     fn refuse(&mut self, mut report: FileReport, refusal: &Refusal, sniffed: Option<&Sniffed>) {
         report.refused = Some(refusal.sentence(sniffed));
-        report.try_with = if refusal.say.is_empty() { Vec::new() } else { self.options.words(&refusal.say) };
+        report.try_with = if refusal.say.is_empty() {
+            Vec::new()
+        } else {
+            self.options.words(&refusal.say)
+        };
         self.report.files.push(report);
     }
 
@@ -300,7 +355,9 @@ impl Run<'_> {
         let existing = ExistingTable::of(&self.context, &TABLES[place])
             .map_err(|reason| format!("cannot be added to the table `{table}`: {reason}"))?;
         let mut spool = TableSpool::new(&TABLES[place], self.folder);
-        existing.read(&self.context, |frame, number, rows| Ok(spool.add(frame, number, rows)?))?;
+        existing.read(&self.context, |frame, number, rows| {
+            Ok(spool.add(frame, number, rows)?)
+        })?;
         self.spools.insert(place, spool);
         self.existing.insert(place, existing);
         Ok(())

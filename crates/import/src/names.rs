@@ -5,9 +5,17 @@
 pub(super) fn plain(name: &str) -> String {
     let name = name.trim_start_matches('\u{feff}').trim();
     let rest = name.trim_start_matches(|c: char| c.is_ascii_digit());
-    let counted = rest.len() < name.len() && (rest.starts_with(". ") || rest.get(1..3) == Some(". "));
-    let name = if counted { rest.split_once(". ").map_or(rest, |(_, name)| name) } else { name };
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let counted =
+        rest.len() < name.len() && (rest.starts_with(". ") || rest.get(1..3) == Some(". "));
+    let name = if counted {
+        rest.split_once(". ").map_or(rest, |(_, name)| name)
+    } else {
+        name
+    };
+    name.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Whether the normalised name is one of the words.
@@ -28,13 +36,27 @@ impl Names {
     pub(super) fn of(names: &[String]) -> Self {
         Self {
             whole: names.iter().map(|name| plain(name)).collect(),
-            last: names.iter().map(|name| plain(name.rsplit('.').next().filter(|last| !last.trim().is_empty()).unwrap_or(name))).collect(),
+            last: names
+                .iter()
+                .map(|name| {
+                    plain(
+                        name.rsplit('.')
+                            .next()
+                            .filter(|last| !last.trim().is_empty())
+                            .unwrap_or(name),
+                    )
+                })
+                .collect(),
         }
     }
 
     /// The column that matches the first of these names that any column has; full names before last segments.
     pub(super) fn find(&self, words: &str) -> Option<usize> {
-        let among = |names: &[String]| words.split_whitespace().find_map(|word| names.iter().position(|name| name == word));
+        let among = |names: &[String]| {
+            words
+                .split_whitespace()
+                .find_map(|word| names.iter().position(|name| name == word))
+        };
         among(&self.whole).or_else(|| among(&self.last))
     }
 
@@ -45,7 +67,9 @@ impl Names {
 
     /// All columns with any of these names.
     pub(super) fn all(&self, words: &str) -> Vec<usize> {
-        (0..self.whole.len()).filter(|&at| is_one_of(&self.whole[at], words) || is_one_of(&self.last[at], words)).collect()
+        (0..self.whole.len())
+            .filter(|&at| is_one_of(&self.whole[at], words) || is_one_of(&self.last[at], words))
+            .collect()
     }
 
     pub(super) fn has(&self, words: &str) -> bool {
@@ -71,9 +95,11 @@ pub(super) const SERIES: &str = "\
     coinname asset crypto cryptocurrency currency currencypair name slug unit tic s cryptoname base baseasset basecurrency token \
     tokensymbol 代币符号 交易对 币种 list";
 /// Names of exchange columns.
-pub(super) const PLACES: &str = "exchange exchangeid exchangename source venue provider exch 交易所 platform";
+pub(super) const PLACES: &str =
+    "exchange exchangeid exchangename source venue provider exch 交易所 platform";
 /// Names of quote currency columns.
-pub(super) const QUOTES: &str = "quote quoteasset quotecurrency vscurrency quotesymbol conversionsymbol";
+pub(super) const QUOTES: &str =
+    "quote quoteasset quotecurrency vscurrency quotesymbol conversionsymbol";
 pub(super) const SYMBOL: &str = "symbol tokensymbol ticker 代币符号 sym tickersymbol";
 pub(super) const NAME: &str = "name tokenname 代币名称 fullname projectname";
 pub(super) const CHAIN: &str = "chain chainid chains chainname network networkid blockchain networkname assetplatformid chainindex";
@@ -101,7 +127,14 @@ mod tests {
         ] {
             assert_eq!(plain(name), expected, "{name}");
         }
-        let names = Names::of(&["id".to_owned(), "token.address".to_owned(), "address".to_owned()]);
-        assert_eq!((names.find("tokenaddress"), names.find("address")), (Some(1), Some(2)));
+        let names = Names::of(&[
+            "id".to_owned(),
+            "token.address".to_owned(),
+            "address".to_owned(),
+        ]);
+        assert_eq!(
+            (names.find("tokenaddress"), names.find("address")),
+            (Some(1), Some(2))
+        );
     }
 }

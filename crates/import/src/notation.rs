@@ -14,23 +14,44 @@ pub(super) fn style(sheet: &RawTable, columns: &[usize]) -> Option<NumberStyle> 
         return Some(style);
     }
     Some(match shown_elsewhere(sheet, columns) {
-        Some(Decimal::Comma) => NumberStyle { comma: true, needs_rewrite: true },
-        Some(Decimal::Point) => NumberStyle { comma: false, ..style },
+        Some(Decimal::Comma) => NumberStyle {
+            comma: true,
+            needs_rewrite: true,
+        },
+        Some(Decimal::Point) => NumberStyle {
+            comma: false,
+            ..style
+        },
         None => style,
     })
 }
 
 /// As `style`, but ambiguous columns follow related ones, whose decimal separator (`comma`) is known.
-pub(super) fn style_beside(sheet: &RawTable, columns: &[usize], comma: bool) -> Option<NumberStyle> {
+pub(super) fn style_beside(
+    sheet: &RawTable,
+    columns: &[usize],
+    comma: bool,
+) -> Option<NumberStyle> {
     let style = style(sheet, columns)?;
     let written = || sheet.is_text() || cells(sheet, columns).any(|cell| cell.contains(','));
     let as_beside = comma && !style.comma && is_open(sheet, columns) && written();
-    Some(if as_beside { NumberStyle { comma: true, needs_rewrite: true } } else { style })
+    Some(if as_beside {
+        NumberStyle {
+            comma: true,
+            needs_rewrite: true,
+        }
+    } else {
+        style
+    })
 }
 
 /// The note on columns in a semicolon-delimited file in which every point could be a thousands separator.
 pub(super) fn assumed(sheet: &RawTable, columns: &[usize], style: NumberStyle) -> Option<String> {
-    if style.comma || !sheet.semicolons || !is_open(sheet, columns) || shown_elsewhere(sheet, columns).is_some() {
+    if style.comma
+        || !sheet.semicolons
+        || !is_open(sheet, columns)
+        || shown_elsewhere(sheet, columns).is_some()
+    {
         return None;
     }
     let mut pointed = cells(sheet, columns).filter(|cell| cell.contains('.'));
@@ -46,7 +67,9 @@ pub(super) fn assumed(sheet: &RawTable, columns: &[usize], style: NumberStyle) -
 
 /// The decimal separator that the file's other columns prove.
 fn shown_elsewhere(sheet: &RawTable, columns: &[usize]) -> Option<Decimal> {
-    let others = (0..sheet.names.len()).filter(|at| !columns.contains(at)).flat_map(|at| sheet.column(at));
+    let others = (0..sheet.names.len())
+        .filter(|at| !columns.contains(at))
+        .flat_map(|at| sheet.column(at));
     NumberStyle::signs(others).decimal()
 }
 

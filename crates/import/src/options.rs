@@ -92,8 +92,10 @@ choices! {
 }
 
 /// Options with a value, as `--NAME VALUE`; shared by the command line and the terminal's dialog.
-pub const VALUED: &[&str] =
-    &["token", "coin", "chain", "label", "pick", "map", "set", "as", "unit", "volume", "decimals", "dates", "timezone"];
+pub const VALUED: &[&str] = &[
+    "token", "coin", "chain", "label", "pick", "map", "set", "as", "unit", "volume", "decimals",
+    "dates", "timezone",
+];
 
 impl ImportOptions {
     /// Sets an option of `VALUED`.
@@ -115,16 +117,29 @@ impl ImportOptions {
             "decimals" => self.decimals = Some(decimals(value)?),
             "dates" => self.dates = Some(value.parse()?),
             "timezone" => self.timezone = Some(value.parse()?),
-            _ => return Err(format!("unknown option `--{option}`; the options with a value are --{}", VALUED.join(", --"))),
+            _ => {
+                return Err(format!(
+                    "unknown option `--{option}`; the options with a value are --{}",
+                    VALUED.join(", --")
+                ));
+            }
         }
         Ok(())
     }
 
     /// Formats these options and those of `say` as command-line words; where both set the same one, `say` wins.
     pub(super) fn words(&self, say: &[(&'static str, String)]) -> Vec<String> {
-        let pairs = |pairs: &[(String, String)]| -> Vec<String> { pairs.iter().map(|(ours, theirs)| format!("{ours}={theirs}")).collect() };
+        let pairs = |pairs: &[(String, String)]| -> Vec<String> {
+            pairs
+                .iter()
+                .map(|(ours, theirs)| format!("{ours}={theirs}"))
+                .collect()
+        };
         let one = |value: Option<String>| -> Vec<String> { value.into_iter().collect() };
-        let token = self.token.filter(|_| self.coin.is_none()).map(|token| token.to_string());
+        let token = self
+            .token
+            .filter(|_| self.coin.is_none())
+            .map(|token| token.to_string());
         let mut said: Vec<(&'static str, String)> = Vec::new();
         for (name, values) in [
             ("as", one(self.table.clone())),
@@ -137,7 +152,10 @@ impl ImportOptions {
             ("set", pairs(&self.set)),
             ("unit", one(self.unit.map(AmountUnit::word))),
             ("volume", one(self.volume.map(VolumeUnit::word))),
-            ("decimals", one(self.decimals.map(|decimals| decimals.to_string()))),
+            (
+                "decimals",
+                one(self.decimals.map(|decimals| decimals.to_string())),
+            ),
             ("dates", one(self.dates.map(Dates::word))),
             ("timezone", one(self.timezone.map(|zone| zone.to_string()))),
             ("as-usd", one(self.as_usd.then(String::new))),
@@ -152,34 +170,57 @@ impl ImportOptions {
         };
         said.retain(|said| !say.iter().any(|say| key(say) == key(said)));
         let all = said.iter().chain(say);
-        all.flat_map(|(name, value)| std::iter::once(format!("--{name}")).chain(Some(value.clone()).filter(|value| !value.is_empty())))
-            .collect()
+        all.flat_map(|(name, value)| {
+            std::iter::once(format!("--{name}"))
+                .chain(Some(value.clone()).filter(|value| !value.is_empty()))
+        })
+        .collect()
     }
 
     /// Treats `--set chain=eth` as `--chain eth`, as refusals suggest both.
     pub(super) fn settled(&self) -> Self {
-        let set = || self.set.iter().find(|(ours, _)| ours == "chain").and_then(|(_, value)| Chain::known(value));
-        Self { chain: self.chain.clone().or_else(set), ..self.clone() }
+        let set = || {
+            self.set
+                .iter()
+                .find(|(ours, _)| ours == "chain")
+                .and_then(|(_, value)| Chain::known(value))
+        };
+        Self {
+            chain: self.chain.clone().or_else(set),
+            ..self.clone()
+        }
     }
 }
 
 /// Splits `NAME=VALUE`.
 pub fn assignment(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: expected NAME=VALUE"))?;
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}`: expected NAME=VALUE"))?;
     let (name, value) = (name.trim(), value.trim());
-    if name.is_empty() { Err(format!("`{text}`: expected NAME=VALUE")) } else { Ok((name.to_owned(), value.to_owned())) }
+    if name.is_empty() {
+        Err(format!("`{text}`: expected NAME=VALUE"))
+    } else {
+        Ok((name.to_owned(), value.to_owned()))
+    }
 }
 
 /// Parses a token address, or a coin.
 pub fn token(text: &str) -> Result<Address, String> {
     filled(text)?;
-    Address::asked(text).ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
+    Address::asked(text)
+        .ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
 }
 
 /// Parses a known chain, by any of its names.
 pub fn chain(text: &str) -> Result<Chain, String> {
     filled(text)?;
-    Chain::known(text).ok_or_else(|| format!("unknown chain; did you mean {}?", Chain::nearest(text).join(", ")))
+    Chain::known(text).ok_or_else(|| {
+        format!(
+            "unknown chain; did you mean {}?",
+            Chain::nearest(text).join(", ")
+        )
+    })
 }
 
 /// Refuses a placeholder: a suggested command must not run until it is filled in.
@@ -191,11 +232,18 @@ fn filled(text: &str) -> Result<(), String> {
 pub fn table_name(text: &str) -> Result<String, String> {
     filled(text)?;
     let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
-    if names.contains(&text) { Ok(text.to_owned()) } else { Err(format!("`{text}`: expected one of {}", names.join(", "))) }
+    if names.contains(&text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}`: expected one of {}", names.join(", ")))
+    }
 }
 
 /// Parses a token's decimals, 0 to 77.
 pub fn decimals(text: &str) -> Result<u32, String> {
     filled(text)?;
-    text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected a number of decimals from 0 to 77"))
+    text.parse()
+        .ok()
+        .filter(|decimals| *decimals <= 77)
+        .ok_or_else(|| format!("`{text}`: expected a number of decimals from 0 to 77"))
 }

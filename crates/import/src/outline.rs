@@ -58,7 +58,10 @@ impl Outline {
     }
 
     pub(super) fn node(&self, place: &str) -> Option<&OutlineNode> {
-        self.0.iter().find(|(known, _)| known == place).map(|(_, node)| node)
+        self.0
+            .iter()
+            .find(|(known, _)| known == place)
+            .map(|(_, node)| node)
     }
 
     /// The first element of the list at the path.
@@ -71,7 +74,11 @@ impl Outline {
 
     /// Whether the list at the path has objects with all these members.
     pub(super) fn objects(&self, place: &str, members: &[String]) -> bool {
-        let has = |keys: &Vec<String>| members.iter().all(|member| keys.iter().any(|key| key == member));
+        let has = |keys: &Vec<String>| {
+            members
+                .iter()
+                .all(|member| keys.iter().any(|key| key == member))
+        };
         matches!(self.list(place), Some(First::Object(keys)) if has(keys))
     }
 
@@ -87,7 +94,9 @@ impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON: ")?;
         match &self.0.first().map(|(_, node)| node) {
-            Some(OutlineNode::Object(members)) if *members > MEMBERS => write!(f, "an object with {members} fields"),
+            Some(OutlineNode::Object(members)) if *members > MEMBERS => {
+                write!(f, "an object with {members} fields")
+            }
             Some(OutlineNode::Object(_)) => {
                 let names: Vec<String> = self
                     .0
@@ -97,13 +106,24 @@ impl fmt::Display for Outline {
                     .take(12)
                     .map(|(place, _)| format!("`{place}`"))
                     .collect();
-                write!(f, "an object with {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
+                write!(
+                    f,
+                    "an object with {}",
+                    if names.is_empty() {
+                        "nothing".to_owned()
+                    } else {
+                        names.join(", ")
+                    }
+                )
             }
             Some(OutlineNode::List(First::Object(keys))) => {
-                let names: Vec<String> = keys.iter().take(12).map(|key| format!("`{key}`")).collect();
+                let names: Vec<String> =
+                    keys.iter().take(12).map(|key| format!("`{key}`")).collect();
                 write!(f, "a list of objects with {}", names.join(", "))
             }
-            Some(OutlineNode::List(First::List(length))) => write!(f, "a list of lists with {length} elements"),
+            Some(OutlineNode::List(First::List(length))) => {
+                write!(f, "a list of lists with {length} elements")
+            }
             Some(OutlineNode::List(First::Nothing)) => f.write_str("an empty list"),
             Some(OutlineNode::List(First::Other)) => f.write_str("a list of single values"),
             _ => f.write_str("a single value"),
@@ -119,13 +139,21 @@ fn describe(value: &RawValue, place: &str, depth: usize, nodes: &mut Vec<(String
             if depth < DEPTH && members.len() <= MEMBERS {
                 members.sort_by(|a, b| a.0.cmp(&b.0));
                 for (name, value) in members {
-                    let place = if place.is_empty() { name.into_owned() } else { format!("{place}.{name}") };
+                    let place = if place.is_empty() {
+                        name.into_owned()
+                    } else {
+                        format!("{place}.{name}")
+                    };
                     describe(value, &place, depth + 1, nodes);
                 }
             }
             return;
         }
-        Some(b'[') => OutlineNode::List(json::elements(value).first().map_or(First::Nothing, |value| first(value))),
+        Some(b'[') => OutlineNode::List(
+            json::elements(value)
+                .first()
+                .map_or(First::Nothing, |value| first(value)),
+        ),
         Some(b'"') => OutlineNode::Text(serde_json::from_str(value.get()).unwrap_or_default()),
         _ => OutlineNode::Other,
     };
@@ -134,7 +162,12 @@ fn describe(value: &RawValue, place: &str, depth: usize, nodes: &mut Vec<(String
 
 fn first(value: &RawValue) -> First {
     match value.get().as_bytes().first() {
-        Some(b'{') => First::Object(members(value).into_iter().map(|(name, _)| name.into_owned()).collect()),
+        Some(b'{') => First::Object(
+            members(value)
+                .into_iter()
+                .map(|(name, _)| name.into_owned())
+                .collect(),
+        ),
         Some(b'[') => First::List(json::elements(value).len()),
         _ => First::Other,
     }
@@ -152,17 +185,33 @@ mod tests {
             outline.list("data.attributes.list") == Some(&First::List(3))
                 && outline.objects("tokens", &["chainId".to_owned(), "name".to_owned()])
         );
-        assert_eq!((outline.text("data.id"), outline.list("none")), (Some("x"), Some(&First::Nothing)));
-        assert_eq!(outline.to_string(), "JSON: an object with `data`, `none`, `tokens`");
+        assert_eq!(
+            (outline.text("data.id"), outline.list("none")),
+            (Some("x"), Some(&First::Nothing))
+        );
+        assert_eq!(
+            outline.to_string(),
+            "JSON: an object with `data`, `none`, `tokens`"
+        );
         let many: Vec<String> = (0..65).map(|i| format!("\"{i}\":1")).collect();
-        assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object with 65 fields");
+        assert_eq!(
+            Outline::of(format!("{{{}}}", many.join(",")).as_bytes())
+                .unwrap()
+                .to_string(),
+            "JSON: an object with 65 fields"
+        );
         for (text, expected) in [
             ("[[1,2],[3,", "is not complete JSON: "),
             ("[{\"a\":\"it's", "is not complete JSON: "),
             (" [{'a': None}]", "has strings in single quotes"),
             ("[('0x1', True)]", "has strings in single quotes"),
         ] {
-            assert!(Outline::of(text.as_bytes()).unwrap_err().starts_with(expected), "{text}");
+            assert!(
+                Outline::of(text.as_bytes())
+                    .unwrap_err()
+                    .starts_with(expected),
+                "{text}"
+            );
         }
     }
 }

@@ -3,24 +3,32 @@
 use model::address::Address;
 
 /// Dollar currencies, and other quote currencies; longer ones first.
-const DOLLARS: &[&str] = &["FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USDP", "USD", "DAI"];
+const DOLLARS: &[&str] = &[
+    "FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USDP", "USD", "DAI",
+];
 const OTHERS: &[&str] = &[
-    "WETH", "WBTC", "BTC", "XBT", "ETH", "BNB", "SOL", "EURT", "EURC", "EURI", "EUR", "GBP", "TRY", "JPY", "KRW", "BRL", "AUD", "CAD",
-    "CHF", "INR", "RUB", "UAH", "CNY", "SGD", "MXN", "ZAR", "PLN", "NGN", "IDR", "THB", "VND", "HKD", "SEK", "NOK", "DKK", "CZK", "HUF",
-    "ARS", "PHP", "NZD", "KZT",
+    "WETH", "WBTC", "BTC", "XBT", "ETH", "BNB", "SOL", "EURT", "EURC", "EURI", "EUR", "GBP", "TRY",
+    "JPY", "KRW", "BRL", "AUD", "CAD", "CHF", "INR", "RUB", "UAH", "CNY", "SGD", "MXN", "ZAR",
+    "PLN", "NGN", "IDR", "THB", "VND", "HKD", "SEK", "NOK", "DKK", "CZK", "HUF", "ARS", "PHP",
+    "NZD", "KZT",
 ];
 /// Currencies that column names may carry.
-const COLUMN_CURRENCIES: &[&str] =
-    &["usd", "eur", "gbp", "try", "jpy", "krw", "brl", "aud", "cad", "chf", "inr", "rub", "cny", "btc", "eth", "bnb", "usdt", "usdc"];
+const COLUMN_CURRENCIES: &[&str] = &[
+    "usd", "eur", "gbp", "try", "jpy", "krw", "brl", "aud", "cad", "chf", "inr", "rub", "cny",
+    "btc", "eth", "bnb", "usdt", "usdc",
+];
 /// Base tickers that a longer quote would swallow: `XBTUSD` is XBT in USD, not XB in TUSD.
-const BASES: &[&str] =
-    &["BTC", "XBT", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "ADA", "DOT", "WBT", "BAT", "NFT", "MINT", "KNC", "WETH", "WBTC", "STETH"];
+const BASES: &[&str] = &[
+    "BTC", "XBT", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "ADA", "DOT", "WBT", "BAT", "NFT",
+    "MINT", "KNC", "WETH", "WBTC", "STETH",
+];
 /// Tickers of native coins, which have no contract. A token with such a ticker on another chain is wrapped or bridged.
 const NATIVE: &[&str] = &[
-    "BTC", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "BSV", "ADA", "DOT", "DOGE", "AVAX", "TRX", "ATOM", "XLM", "XMR", "ETC", "NEAR",
-    "ALGO", "FIL", "HBAR", "ICP", "TON", "SUI", "APT", "EOS", "XTZ", "ZEC", "DASH", "KAS", "VET", "EGLD", "SEI", "TIA", "INJ", "KSM",
-    "STX", "GLMR", "MOVR", "CELO", "ROSE", "XDAI", "FLOW", "HYPE", "NEO", "IOTA", "MINA", "XEC", "RVN", "QTUM", "OSMO", "KAVA", "BERA",
-    "MON",
+    "BTC", "ETH", "BNB", "SOL", "XRP", "LTC", "BCH", "BSV", "ADA", "DOT", "DOGE", "AVAX", "TRX",
+    "ATOM", "XLM", "XMR", "ETC", "NEAR", "ALGO", "FIL", "HBAR", "ICP", "TON", "SUI", "APT", "EOS",
+    "XTZ", "ZEC", "DASH", "KAS", "VET", "EGLD", "SEI", "TIA", "INJ", "KSM", "STX", "GLMR", "MOVR",
+    "CELO", "ROSE", "XDAI", "FLOW", "HYPE", "NEO", "IOTA", "MINA", "XEC", "RVN", "QTUM", "OSMO",
+    "KAVA", "BERA", "MON",
 ];
 /// Full names of native coins.
 const COIN_NAMES: &[(&str, &str)] = &[
@@ -82,7 +90,11 @@ impl TradingPair {
 
     /// A pair with the base's common ticker: XBT is BTC.
     fn of(base: &str, quote: &str) -> Self {
-        Self { base: common_ticker(base), quote: quote.to_owned(), loose: false }
+        Self {
+            base: common_ticker(base),
+            quote: quote.to_owned(),
+            loose: false,
+        }
     }
 }
 
@@ -117,7 +129,9 @@ pub(super) fn is_quote(word: &str) -> bool {
 
 /// Whether a word in upper case is a fiat currency or a dollar stablecoin: by itself not the name of the token.
 pub(super) fn is_money(word: &str) -> bool {
-    is_quote(word) && !is_native(word) && !["WETH", "WBTC", "XBT", "EURT", "EURC", "EURI"].contains(&word)
+    is_quote(word)
+        && !is_native(word)
+        && !["WETH", "WBTC", "XBT", "EURT", "EURC", "EURI"].contains(&word)
 }
 
 /// Whether it is the ticker of a coin without a contract.
@@ -134,7 +148,10 @@ pub(super) fn is_dollar(word: &str) -> bool {
 pub(super) fn currency_of(name: &str) -> Option<String> {
     let prices = ["open", "high", "low", "close", "price"];
     let rest = prices.iter().find_map(|price| name.strip_prefix(price))?;
-    let rest = rest.strip_prefix("price").or_else(|| rest.strip_prefix("in")).unwrap_or(rest);
+    let rest = rest
+        .strip_prefix("price")
+        .or_else(|| rest.strip_prefix("in"))
+        .unwrap_or(rest);
     is_currency(rest).then(|| rest.to_owned())
 }
 
@@ -148,14 +165,21 @@ struct Word {
 fn split(name: &str) -> Vec<Word> {
     let stem = name.rsplit('/').next().unwrap_or(name);
     let stem = stem.split('.').next().unwrap_or(stem);
-    let words = stem.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = stem
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     // Bitfinex prefixes pairs with a lower-case t: tBTCUSD.
     let plain = |word: &str| {
-        let rest = word.strip_prefix('t').filter(|rest| rest.len() >= 6 && rest.bytes().all(|byte| byte.is_ascii_uppercase()));
+        let rest = word
+            .strip_prefix('t')
+            .filter(|rest| rest.len() >= 6 && rest.bytes().all(|byte| byte.is_ascii_uppercase()));
         let word = rest.unwrap_or(word);
         // `1D` is a length, not a ticker.
         let letters = word.bytes().filter(u8::is_ascii_uppercase).count();
-        Word { text: word.to_uppercase(), capital: letters > 1 && !word.contains(char::is_lowercase) }
+        Word {
+            text: word.to_uppercase(),
+            capital: letters > 1 && !word.contains(char::is_lowercase),
+        }
     };
     words.map(plain).collect()
 }
@@ -167,7 +191,11 @@ pub(super) fn words(name: &str) -> Vec<String> {
 
 /// The words of a name that are symbols of the dataset; an ordinary word is one only in capitals.
 pub(super) fn symbols(name: &str, known: impl Fn(&str) -> bool) -> Vec<String> {
-    split(name).into_iter().filter(|word| known(&word.text) && (word.capital || !is_ordinary(&word.text))).map(|word| word.text).collect()
+    split(name)
+        .into_iter()
+        .filter(|word| known(&word.text) && (word.capital || !is_ordinary(&word.text)))
+        .map(|word| word.text)
+        .collect()
 }
 
 fn is_ordinary(word: &str) -> bool {
@@ -175,24 +203,35 @@ fn is_ordinary(word: &str) -> bool {
 }
 
 fn is_exchange(word: &str) -> bool {
-    EXCHANGES.split_whitespace().any(|exchange| exchange == word)
+    EXCHANGES
+        .split_whitespace()
+        .any(|exchange| exchange == word)
 }
 
 /// Whether a word of a name is a ticker: a symbol of the dataset, a coin, or written as tickers are.
 fn is_ticker(word: &Word, known: &dyn Fn(&str) -> bool) -> bool {
     let text = common_ticker(&word.text);
-    let listed = known(&word.text) && (word.capital || !is_ordinary(&word.text)) || BASES.contains(&text.as_str()) || is_native(&text);
+    let listed = known(&word.text) && (word.capital || !is_ordinary(&word.text))
+        || BASES.contains(&text.as_str())
+        || is_native(&text);
     listed || word.capital && text.len() <= 12 && !is_ordinary(&text) && !is_exchange(&text)
 }
 
 /// A currency among the words of a file name that is neither a dollar nor a coin.
 pub(super) fn foreign_money(name: &str) -> Option<String> {
-    split(name).into_iter().map(|word| word.text).rfind(|word| is_money(word) && !is_dollar(word))
+    split(name)
+        .into_iter()
+        .map(|word| word.text)
+        .rfind(|word| is_money(word) && !is_dollar(word))
 }
 
 /// The coin tickers among the words of a file name.
 pub(super) fn coins(name: &str) -> Vec<String> {
-    split(name).iter().map(|word| common_ticker(&word.text)).filter(|word| BASES.contains(&word.as_str())).collect()
+    split(name)
+        .iter()
+        .map(|word| common_ticker(&word.text))
+        .filter(|word| BASES.contains(&word.as_str()))
+        .collect()
 }
 
 /// The ticker of the native coin whose full name is in a file name, apart from ordinary words and numbers.
@@ -200,11 +239,17 @@ pub(super) fn coin_by_name(name: &str) -> Option<&'static str> {
     let words = split(name).into_iter().map(|word| word.text);
     let rest = words.filter(|word| {
         let is_year_or_length = word.starts_with(|c: char| c.is_ascii_digit());
-        !(is_year_or_length || is_exchange(word) || is_dollar(word) || is_ordinary(word) && word != "VS")
+        !(is_year_or_length
+            || is_exchange(word)
+            || is_dollar(word)
+            || is_ordinary(word) && word != "VS")
     });
     // `COIN` is an ordinary word, though a part of one name.
     let joined = rest.collect::<String>();
-    COIN_NAMES.iter().find(|(known, _)| *known == joined || joined == "BINANCE" && *known == "BINANCECOIN").map(|(_, ticker)| *ticker)
+    COIN_NAMES
+        .iter()
+        .find(|(known, _)| *known == joined || joined == "BINANCE" && *known == "BINANCECOIN")
+        .map(|(_, ticker)| *ticker)
 }
 
 /// The one token that a sheet's or a member's own name tells: by a pair, or by a single ticker beside ordinary words.
@@ -213,23 +258,41 @@ pub(super) fn ticker(name: &str, known: impl Fn(&str) -> bool) -> Option<String>
     if let Some(pair) = of_words(&words, &known, true) {
         return Some(pair.base);
     }
-    let mut tickers: Vec<String> =
-        words.iter().filter(|word| is_ticker(word, &known) && !is_money(&word.text)).map(|word| common_ticker(&word.text)).collect();
+    let mut tickers: Vec<String> = words
+        .iter()
+        .filter(|word| is_ticker(word, &known) && !is_money(&word.text))
+        .map(|word| common_ticker(&word.text))
+        .collect();
     tickers.dedup();
-    if tickers.len() == 1 { tickers.pop() } else { None }
+    if tickers.len() == 1 {
+        tickers.pop()
+    } else {
+        None
+    }
 }
 
 /// The address in a name: `0x` and exactly 40 hex digits.
 pub(super) fn address(name: &str) -> Option<Address> {
     let at = name.match_indices("0x").map(|(at, _)| at);
-    at.filter(|at| !name.as_bytes().get(at + 42).is_some_and(u8::is_ascii_hexdigit))
-        .find_map(|at| name.get(at..at + 42).and_then(Address::parse))
+    at.filter(|at| {
+        !name
+            .as_bytes()
+            .get(at + 42)
+            .is_some_and(u8::is_ascii_hexdigit)
+    })
+    .find_map(|at| name.get(at..at + 42).and_then(Address::parse))
 }
 
 /// The trading pair in a ticker: `UNIUSDT`, `ETH_BTC`, `BTC-USD`, `BTC/USD`. `known` tells whether a word is a token's symbol.
 pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPair> {
     // A slash separates base and quote here; every word may be a ticker, whatever its case.
-    let words: Vec<Word> = split(&text.replace('/', "_")).into_iter().map(|word| Word { capital: true, ..word }).collect();
+    let words: Vec<Word> = split(&text.replace('/', "_"))
+        .into_iter()
+        .map(|word| Word {
+            capital: true,
+            ..word
+        })
+        .collect();
     of_words(&words, &known, false)
 }
 
@@ -237,32 +300,57 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPa
 /// and that of its container counts only where its own names no token.
 pub(super) fn pair_in_name(name: &str, known: impl Fn(&str) -> bool) -> Option<TradingPair> {
     let of = |name: &str| of_words(&split(name), &known, true);
-    let container = || name.rsplit_once('/').filter(|_| !split(name).iter().any(|word| is_ticker(word, &known)));
+    let container = || {
+        name.rsplit_once('/')
+            .filter(|_| !split(name).iter().any(|word| is_ticker(word, &known)))
+    };
     of(name).or_else(|| of(container()?.0))
 }
 
 /// The pair among the words of a ticker, or of a name.
 fn of_words(words: &[Word], known: &dyn Fn(&str) -> bool, in_name: bool) -> Option<TradingPair> {
-    let is_base = |word: &Word| if in_name { is_ticker(word, known) } else { known(&word.text) || !is_exchange(&word.text) };
+    let is_base = |word: &Word| {
+        if in_name {
+            is_ticker(word, known)
+        } else {
+            known(&word.text) || !is_exchange(&word.text)
+        }
+    };
     // In `exchange_ETH_BTC` the pair is the last two words: quote currencies can be priced themselves.
     let behind = |i: usize| {
-        let next = words.get(i + 2).is_some_and(|next| is_quote(&next.text) && next.text != words[i + 1].text);
+        let next = words
+            .get(i + 2)
+            .is_some_and(|next| is_quote(&next.text) && next.text != words[i + 1].text);
         next && OTHERS.contains(&words[i + 1].text.as_str()) && !known(&words[i].text)
     };
-    let apart = words.windows(2).enumerate().find(|(i, two)| is_quote(&two[1].text) && !behind(*i) && is_base(&two[0]));
+    let apart = words
+        .windows(2)
+        .enumerate()
+        .find(|(i, two)| is_quote(&two[1].text) && !behind(*i) && is_base(&two[0]));
     if let Some((_, [base, quote])) = apart {
-        return Some(TradingPair { loose: !(base.capital && quote.capital), ..TradingPair::of(&base.text, &quote.text) });
+        return Some(TradingPair {
+            loose: !(base.capital && quote.capital),
+            ..TradingPair::of(&base.text, &quote.text)
+        });
     }
-    let joined = |Word { text: word, capital }: &Word| {
+    let joined = |Word {
+                      text: word,
+                      capital,
+                  }: &Word| {
         if known(word) || is_quote(word) || in_name && is_ordinary(word) {
             return None;
         }
         let all = |quotes: &'static [&'static str], least: usize| {
-            quotes.iter().copied().filter(move |quote| word.ends_with(*quote) && word.len() >= quote.len() + least)
+            quotes
+                .iter()
+                .copied()
+                .filter(move |quote| word.ends_with(*quote) && word.len() >= quote.len() + least)
         };
         let base = |quote: &str| &word[..word.len() - quote.len()];
         // Kraken prefixes coins with X and currencies with Z: XXBTZUSD.
-        if let Some(quote) = all(DOLLARS, 5).chain(all(OTHERS, 5)).find(|quote| base(quote).ends_with('Z') && base(quote).starts_with('X'))
+        if let Some(quote) = all(DOLLARS, 5)
+            .chain(all(OTHERS, 5))
+            .find(|quote| base(quote).ends_with('Z') && base(quote).starts_with('X'))
         {
             return Some(TradingPair::of(base(quote).trim_end_matches('Z'), quote));
         }
@@ -286,8 +374,11 @@ fn of_words(words: &[Word], known: &dyn Fn(&str) -> bool, in_name: bool) -> Opti
 /// Splits a multiplier off a symbol: `1000PEPE` and `SHIB1000` are thousands.
 pub(super) fn without_multiplier(base: &str) -> Option<(&str, f64)> {
     MULTIPLIERS.iter().find_map(|(prefix, multiplier)| {
-        let rest = base.strip_prefix(prefix).or_else(|| base.strip_suffix(prefix))?;
-        rest.starts_with(|c: char| c.is_ascii_alphabetic()).then_some((rest, *multiplier))
+        let rest = base
+            .strip_prefix(prefix)
+            .or_else(|| base.strip_suffix(prefix))?;
+        rest.starts_with(|c: char| c.is_ascii_alphabetic())
+            .then_some((rest, *multiplier))
     })
 }
 
@@ -307,7 +398,11 @@ pub(super) fn chain_of_explorer(text: &str) -> Option<&'static str> {
         ("lineascan.build", "linea"),
         ("scrollscan.com", "scr"),
     ];
-    EXPLORERS.iter().find(|(host, _)| text.contains(host)).map(|(_, chain)| *chain).filter(|_| address(text).is_some())
+    EXPLORERS
+        .iter()
+        .find(|(host, _)| text.contains(host))
+        .map(|(_, chain)| *chain)
+        .filter(|_| address(text).is_some())
 }
 
 #[cfg(test)]
@@ -317,10 +412,16 @@ mod tests {
     #[test]
     fn a_name_tells_its_pair() {
         for (name, expected) in [
-            ("binance-vision_UNIUSDT-30m-2023-02.csv", Some(("UNI", "USDT"))),
+            (
+                "binance-vision_UNIUSDT-30m-2023-02.csv",
+                Some(("UNI", "USDT")),
+            ),
             ("bybit_AAVEUSDT_1d.csv", Some(("AAVE", "USDT"))),
             ("freqtrade_ETH_BTC-5m.feather", Some(("ETH", "BTC"))),
-            ("freqtrade_XRP_USDT_USDT-1h-futures.json", Some(("XRP", "USDT"))),
+            (
+                "freqtrade_XRP_USDT_USDT-1h-futures.json",
+                Some(("XRP", "USDT")),
+            ),
             ("cryptocompare_BTC-USD_days.parquet", Some(("BTC", "USD"))),
             ("binance_BTC_USDT.csv", Some(("BTC", "USDT"))),
             ("BTC/USD", Some(("BTC", "USD"))),
@@ -362,8 +463,18 @@ mod tests {
             ("UNIUSDT.zip/2024-01.csv", Some(("UNI", "USDT"))),
         ] {
             let known = |word: &str| word == "WBTC";
-            let found = if name.contains('.') { pair_in_name(name, known) } else { pair(name, known) };
-            assert_eq!(found.as_ref().map(|pair| (pair.base.as_str(), pair.quote.as_str())), expected, "{name}");
+            let found = if name.contains('.') {
+                pair_in_name(name, known)
+            } else {
+                pair(name, known)
+            };
+            assert_eq!(
+                found
+                    .as_ref()
+                    .map(|pair| (pair.base.as_str(), pair.quote.as_str())),
+                expected,
+                "{name}"
+            );
         }
         for (name, expected) in [
             ("p.xlsx/BTC", Some("BTC")),
@@ -393,7 +504,14 @@ mod tests {
         }
         assert_eq!(without_multiplier("1000PEPE"), Some(("PEPE", 1e3)));
         assert_eq!(without_multiplier("SHIB1000"), Some(("SHIB", 1e3)));
-        assert_eq!((without_multiplier("1000"), without_multiplier("UNI"), without_multiplier("1INCH")), (None, None, None));
+        assert_eq!(
+            (
+                without_multiplier("1000"),
+                without_multiplier("UNI"),
+                without_multiplier("1INCH")
+            ),
+            (None, None, None)
+        );
     }
 
     #[test]
@@ -402,6 +520,9 @@ mod tests {
         assert!(address(&format!("export-tokenholders-for-contract-0x{digits}.csv")).is_some());
         assert!(address(&format!("0x0x{digits} (1).csv")).is_some());
         assert_eq!(address(&format!("0x{digits}00.csv")), None);
-        assert_eq!(address("0x12漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字.csv"), None);
+        assert_eq!(
+            address("0x12漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字.csv"),
+            None
+        );
     }
 }

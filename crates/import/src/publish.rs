@@ -32,10 +32,17 @@ pub(super) fn publish(into: &Path, text: &str, finished: &[Finished]) -> Result<
         }
     }
     if text.is_empty() && !finished.is_empty() {
-        let name = into.canonicalize().ok().and_then(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
-        described.insert_str(0, &describe::fresh(&name.unwrap_or_else(|| "dataset".to_owned())));
+        let name = into.canonicalize().ok().and_then(|path| {
+            path.file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+        });
+        described.insert_str(
+            0,
+            &describe::fresh(&name.unwrap_or_else(|| "dataset".to_owned())),
+        );
     }
-    let failed = |path: &Path, error: std::io::Error| ImportError::Failed(spool::failed(path, &error));
+    let failed =
+        |path: &Path, error: std::io::Error| ImportError::Failed(spool::failed(path, &error));
     for finished in finished {
         if let Some(folder) = finished.to.parent() {
             fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
@@ -48,11 +55,16 @@ pub(super) fn publish(into: &Path, text: &str, finished: &[Finished]) -> Result<
     }
     if described != text {
         let (from, to) = (into.join(".import").join(FILE), into.join(FILE));
-        let written = fs::File::create(&from).and_then(|mut file| file.write_all(described.as_bytes()).and_then(|()| file.sync_all()));
+        let written = fs::File::create(&from).and_then(|mut file| {
+            file.write_all(described.as_bytes())
+                .and_then(|()| file.sync_all())
+        });
         written.map_err(|error| failed(&to, error))?;
         fs::rename(&from, &to).map_err(|error| failed(&to, error))?;
     }
     // Makes the renames durable; if a folder cannot be synced, the system does so later.
-    fs::File::open(into).and_then(|folder| folder.sync_all()).ok();
+    fs::File::open(into)
+        .and_then(|folder| folder.sync_all())
+        .ok();
     Ok(())
 }

@@ -22,24 +22,41 @@ pub(super) const DATES: &str = "DATES";
 pub const PLACEHOLDERS: &[(&str, &str)] = &[
     (ADDRESS, "the token's contract address"),
     (COLUMN, "a column of the file"),
-    (OURS, "a tokendeck column, as listed by `tokendeck schema TABLE`"),
+    (
+        OURS,
+        "a tokendeck column, as listed by `tokendeck schema TABLE`",
+    ),
     (VALUE, "the value in the rows to import"),
     (TABLE, "a tokendeck table, as listed by `tokendeck schema`"),
     (CHAIN, "a chain, as listed by `tokendeck schema --chains`"),
     (DEX, "the DEX, such as uniswap-v3"),
     (PROTOCOL, "the protocol, such as curve"),
     (LABEL, "the kind of address, such as exchange"),
-    (UNIT, "raw or whole for amounts, percent or fraction for yields (both annual), percent, fraction or millionths for fees"),
+    (
+        UNIT,
+        "raw or whole for amounts, percent or fraction for yields (both annual), percent, fraction or millionths for fees",
+    ),
     (DECIMALS, "the token's decimals"),
     (DATES, "day or month, whichever comes first in the dates"),
 ];
 
 /// Refuses options whose value is still a placeholder.
 pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
-    let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value.as_str()));
-    let label = options.label.iter().map(|label| (format!("--label {label}"), label.as_str()));
-    let map = options.map.iter().map(|(ours, theirs)| (format!("--map {ours}={theirs}"), ours.as_str()));
-    set.chain(label).chain(map).try_for_each(|(said, value)| placeholder(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
+    let set = options
+        .set
+        .iter()
+        .map(|(ours, value)| (format!("--set {ours}={value}"), value.as_str()));
+    let label = options
+        .label
+        .iter()
+        .map(|label| (format!("--label {label}"), label.as_str()));
+    let map = options
+        .map
+        .iter()
+        .map(|(ours, theirs)| (format!("--map {ours}={theirs}"), ours.as_str()));
+    set.chain(label).chain(map).try_for_each(|(said, value)| {
+        placeholder(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}")))
+    })
 }
 
 /// The error for a value that is a placeholder.
@@ -50,11 +67,23 @@ pub(super) fn placeholder(value: &str) -> Option<String> {
 
 /// Refuses options that contradict each other about a column.
 pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
-    let set = |ours: &str| options.set.iter().find(|(column, _)| column == ours).map(|(_, value)| value.as_str());
-    let (chain, label) = (options.chain.as_ref().map(Chain::as_str), options.label.as_deref());
-    let same_chain = |set: &str, said: &str| Chain::known(set).is_some_and(|chain| chain.as_str() == said);
+    let set = |ours: &str| {
+        options
+            .set
+            .iter()
+            .find(|(column, _)| column == ours)
+            .map(|(_, value)| value.as_str())
+    };
+    let (chain, label) = (
+        options.chain.as_ref().map(Chain::as_str),
+        options.label.as_deref(),
+    );
+    let same_chain =
+        |set: &str, said: &str| Chain::known(set).is_some_and(|chain| chain.as_str() == said);
     let refused = |ours: &str, set: &str, said: &str| {
-        Err(format!("`--set {ours}={set}` and `--{ours} {said}` contradict each other; pass only one of them"))
+        Err(format!(
+            "`--set {ours}={set}` and `--{ours} {said}` contradict each other; pass only one of them"
+        ))
     };
     match (set("chain"), chain, set("label"), label) {
         (Some(set), Some(said), ..) if !same_chain(set, said) => refused("chain", set, said),
@@ -64,8 +93,7 @@ pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
 }
 
 /// The remedy for missing decimals.
-pub(super) const WRITE_TOKENS: &str =
-    "first import a token list with decimals, such as a CSV with the columns token_address, symbol, name, chain, decimals";
+pub(super) const WRITE_TOKENS: &str = "first import a token list with decimals, such as a CSV with the columns token_address, symbol, name, chain, decimals";
 
 /// The reason for rejecting a file, and its remedy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,7 +117,10 @@ pub(super) struct LostColumn {
 
 impl From<String> for Refusal {
     fn from(reason: String) -> Self {
-        Self { reason, ..Self::default() }
+        Self {
+            reason,
+            ..Self::default()
+        }
     }
 }
 
@@ -124,12 +155,24 @@ impl Refusal {
     /// `dataset.toml` lines if a dataset can read the file directly.
     pub(super) fn sentence(&self, sniffed: Option<&Sniffed>) -> String {
         let mut sentence = self.reason.clone();
-        for (column, why) in sniffed.and_then(|sniffed| sniffed.sheet.as_ref()).iter().flat_map(|sheet| &sheet.unread) {
-            if !sentence.contains(why) || !sentence.contains(&format!("`{column}` cannot be read")) {
-                sentence = format!("{}. The column `{column}` cannot be read: {why}", sentence.trim_end_matches('.'));
+        for (column, why) in sniffed
+            .and_then(|sniffed| sniffed.sheet.as_ref())
+            .iter()
+            .flat_map(|sheet| &sheet.unread)
+        {
+            if !sentence.contains(why) || !sentence.contains(&format!("`{column}` cannot be read"))
+            {
+                sentence = format!(
+                    "{}. The column `{column}` cannot be read: {why}",
+                    sentence.trim_end_matches('.')
+                );
             }
         }
-        match self.lines.as_ref().filter(|_| sniffed.is_none_or(Sniffed::is_read_where_it_lies)) {
+        match self
+            .lines
+            .as_ref()
+            .filter(|_| sniffed.is_none_or(Sniffed::is_read_where_it_lies))
+        {
             Some(lines) => format!("{sentence}. In dataset.toml: {lines}"),
             None => sentence,
         }

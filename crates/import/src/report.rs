@@ -46,7 +46,11 @@ impl ImportReport {
         }
         self.files = kept;
         for (at, names) in others {
-            if let Some(reason) = self.files.get_mut(at).and_then(|file| file.refused.as_mut()) {
+            if let Some(reason) = self
+                .files
+                .get_mut(at)
+                .and_then(|file| file.refused.as_mut())
+            {
                 reason.push_str(&format!(". The same applies to {}", listed(&names)));
             }
         }
@@ -116,21 +120,43 @@ pub(super) fn column_sources(
         let from = bound.raw.as_ref().or(bound.units.as_ref());
         match (bound.constant, from) {
             (Some(""), _) | (None, None) => None,
-            (Some(constant), _) => Some(ColumnSource { column: bound.column.name, from: constant.to_owned(), why: "set for every row" }),
+            (Some(constant), _) => Some(ColumnSource {
+                column: bound.column.name,
+                from: constant.to_owned(),
+                why: "set for every row",
+            }),
             (None, Some(from)) if from == made => {
-                let from = worked_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                Some(ColumnSource { column: bound.column.name, from, why: "calculated" })
+                let from = worked_out
+                    .iter()
+                    .map(|name| format!("`{name}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                Some(ColumnSource {
+                    column: bound.column.name,
+                    from,
+                    why: "calculated",
+                })
             }
             (None, Some(from)) => {
                 let ours = from.eq_ignore_ascii_case(bound.column.name)
-                    || bound.column.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(from));
-                let is_said = mapped.iter().any(|(ours, theirs)| ours == bound.column.name && theirs.eq_ignore_ascii_case(from));
+                    || bound
+                        .column
+                        .aliases
+                        .iter()
+                        .any(|alias| alias.eq_ignore_ascii_case(from));
+                let is_said = mapped.iter().any(|(ours, theirs)| {
+                    ours == bound.column.name && theirs.eq_ignore_ascii_case(from)
+                });
                 let why = match (is_said, ours) {
                     (true, _) => "from --map",
                     (_, true) => "by name",
                     _ => "by name and cells",
                 };
-                Some(ColumnSource { column: bound.column.name, from: format!("`{from}`"), why })
+                Some(ColumnSource {
+                    column: bound.column.name,
+                    from: format!("`{from}`"),
+                    why,
+                })
             }
         }
     };
@@ -138,11 +164,22 @@ pub(super) fn column_sources(
 }
 
 /// The first rows of a canonical frame, in the mapped columns.
-pub(super) fn first_rows(frame: &DataFrame, columns: &[ColumnSource], most: usize) -> Vec<Vec<String>> {
+pub(super) fn first_rows(
+    frame: &DataFrame,
+    columns: &[ColumnSource],
+    most: usize,
+) -> Vec<Vec<String>> {
     let head = frame.head(Some(most));
-    let texts: Vec<Vec<String>> =
-        columns.iter().map(|source| head.column(source.column).map_or_else(|_| vec![String::new(); head.height()], flat::texts)).collect();
-    (0..head.height()).map(|row| texts.iter().map(|column| column[row].clone()).collect()).collect()
+    let texts: Vec<Vec<String>> = columns
+        .iter()
+        .map(|source| {
+            head.column(source.column)
+                .map_or_else(|_| vec![String::new(); head.height()], flat::texts)
+        })
+        .collect();
+    (0..head.height())
+        .map(|row| texts.iter().map(|column| column[row].clone()).collect())
+        .collect()
 }
 
 /// A table's row counts from one file.
@@ -180,10 +217,19 @@ impl Taken {
 
 /// The nearest table of a file that yielded no rows, and the reason.
 pub(super) fn why_nothing(report: &FileReport) -> (&'static str, String) {
-    let first = report.findings.counts().first().map(|count| count.reason.clone());
-    let left =
-        report.taken.iter().find(|taken| taken.left_out > 0).map(|taken| format!("its {} rows {}", taken.left_out, taken.left_out_why));
-    let why = first.or(left).unwrap_or_else(|| "it has no rows".to_owned());
+    let first = report
+        .findings
+        .counts()
+        .first()
+        .map(|count| count.reason.clone());
+    let left = report
+        .taken
+        .iter()
+        .find(|taken| taken.left_out > 0)
+        .map(|taken| format!("its {} rows {}", taken.left_out, taken.left_out_why));
+    let why = first
+        .or(left)
+        .unwrap_or_else(|| "it has no rows".to_owned());
     (report.taken.first().map_or("", |taken| taken.table), why)
 }
 
@@ -201,7 +247,11 @@ pub struct TableReport {
 
 impl FileReport {
     pub(super) fn new(path: &Path, file: &str) -> Self {
-        Self { file: file.to_owned(), path: path.to_owned(), ..Self::default() }
+        Self {
+            file: file.to_owned(),
+            path: path.to_owned(),
+            ..Self::default()
+        }
     }
 }
 
@@ -209,11 +259,27 @@ impl FileReport {
 pub(super) fn few(all: impl IntoIterator<Item: Display>, most: usize) -> String {
     let mut all = all.into_iter();
     let shown: Vec<String> = all.by_ref().take(most).map(|one| one.to_string()).collect();
-    format!("{}{}", shown.join(", "), if all.next().is_some() { ", …" } else { "" })
+    format!(
+        "{}{}",
+        shown.join(", "),
+        if all.next().is_some() { ", …" } else { "" }
+    )
 }
 
 /// The first names, and the number of the others.
 pub(super) fn listed(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
-    format!("{}{}", shown.join(", "), if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() })
+    let shown: Vec<String> = names
+        .iter()
+        .take(12)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    format!(
+        "{}{}",
+        shown.join(", "),
+        if names.len() > 12 {
+            format!(" and {} more", names.len() - 12)
+        } else {
+            String::new()
+        }
+    )
 }

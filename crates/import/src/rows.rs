@@ -38,15 +38,33 @@ impl Edited {
         Self::made(inner, made, true, Box::new(edit))
     }
 
-    fn made(inner: Box<dyn RowSource>, added: impl IntoIterator<Item: Into<String>>, alone: bool, edit: Edit) -> Box<dyn RowSource> {
+    fn made(
+        inner: Box<dyn RowSource>,
+        added: impl IntoIterator<Item: Into<String>>,
+        alone: bool,
+        edit: Edit,
+    ) -> Box<dyn RowSource> {
         let added = added.into_iter().map(Into::into).collect();
-        let mut edited = Self { inner, edit, added, alone, names: Vec::new() };
+        let mut edited = Self {
+            inner,
+            edit,
+            added,
+            alone,
+            names: Vec::new(),
+        };
         edited.name();
         Box::new(edited)
     }
 
     fn name(&mut self) {
-        self.names = self.inner.columns().iter().filter(|_| !self.alone).chain(&self.added).cloned().collect();
+        self.names = self
+            .inner
+            .columns()
+            .iter()
+            .filter(|_| !self.alone)
+            .chain(&self.added)
+            .cloned()
+            .collect();
     }
 }
 
@@ -57,7 +75,9 @@ impl RowSource for Edited {
         Ok(batch.map(|mut batch| {
             (self.edit)(&mut batch);
             if self.alone {
-                batch.columns.retain(|column| self.added.iter().any(|name| name == column.name().as_str()));
+                batch
+                    .columns
+                    .retain(|column| self.added.iter().any(|name| name == column.name().as_str()));
             }
             batch
         }))
@@ -78,8 +98,16 @@ impl RowSource for Edited {
 
 /// Index of the batch's column of this name, exact or ignoring letter case.
 fn place(batch: &SourceBatch, name: &str) -> Option<usize> {
-    let exact = batch.columns.iter().position(|column| column.name() == name);
-    exact.or_else(|| batch.columns.iter().position(|column| column.name().trim().eq_ignore_ascii_case(name)))
+    let exact = batch
+        .columns
+        .iter()
+        .position(|column| column.name() == name);
+    exact.or_else(|| {
+        batch
+            .columns
+            .iter()
+            .position(|column| column.name().trim().eq_ignore_ascii_case(name))
+    })
 }
 
 pub(super) fn column<'b>(batch: &'b mut SourceBatch, name: &str) -> Option<&'b mut Column> {
@@ -88,20 +116,34 @@ pub(super) fn column<'b>(batch: &'b mut SourceBatch, name: &str) -> Option<&'b m
 
 /// The cells of a column as texts; all `None` if the batch lacks it.
 pub(super) fn cells(batch: &SourceBatch, name: &str) -> Vec<Option<String>> {
-    place(batch, name).map_or_else(|| vec![None; batch.height], |at| flat::optional(&batch.columns[at]))
+    place(batch, name).map_or_else(
+        || vec![None; batch.height],
+        |at| flat::optional(&batch.columns[at]),
+    )
 }
 
 /// The numbers of a column; NaN for other cells.
 pub(super) fn numbers(batch: &SourceBatch, name: &str, style: NumberStyle) -> Vec<f64> {
-    let Some(at) = place(batch, name) else { return vec![f64::NAN; batch.height] };
+    let Some(at) = place(batch, name) else {
+        return vec![f64::NAN; batch.height];
+    };
     let column = &batch.columns[at];
     if let Ok(cast) = column.cast(&DataType::Float64)
         && column.dtype().is_primitive_numeric()
         && let Ok(numbers) = cast.f64()
     {
-        return numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect();
+        return numbers
+            .iter()
+            .map(|number| number.unwrap_or(f64::NAN))
+            .collect();
     }
-    flat::optional(column).into_iter().map(|cell| cell.and_then(|cell| style.plain(&cell)?.parse().ok()).unwrap_or(f64::NAN)).collect()
+    flat::optional(column)
+        .into_iter()
+        .map(|cell| {
+            cell.and_then(|cell| style.plain(&cell)?.parse().ok())
+                .unwrap_or(f64::NAN)
+        })
+        .collect()
 }
 
 /// Replaces or adds a column.
@@ -110,7 +152,10 @@ where
     Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
 {
     let place = place(batch, name);
-    let named = place.map_or_else(|| PlSmallStr::from_str(name), |at| batch.columns[at].name().clone());
+    let named = place.map_or_else(
+        || PlSmallStr::from_str(name),
+        |at| batch.columns[at].name().clone(),
+    );
     let column = Series::new(named, cells).into_column();
     match place {
         Some(at) => batch.columns[at] = column,
@@ -123,14 +168,23 @@ where
 pub(super) fn link_text(text: &str) -> &str {
     let trimmed = text.trim();
     if trimmed.starts_with("https://") || trimmed.starts_with("http://") {
-        let account = ["?a=", "&a="].iter().find_map(|mark| trimmed.split_once(mark)).map(|(_, rest)| rest);
+        let account = ["?a=", "&a="]
+            .iter()
+            .find_map(|mark| trimmed.split_once(mark))
+            .map(|(_, rest)| rest);
         let mut found = addresses_in(account.unwrap_or(trimmed));
-        return found.next().filter(|_| found.next().is_none() || account.is_some()).unwrap_or(text);
+        return found
+            .next()
+            .filter(|_| found.next().is_none() || account.is_some())
+            .unwrap_or(text);
     }
     if !trimmed.starts_with('<') {
         return text;
     }
-    let inner = trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim();
+    let inner = trimmed
+        .split_once('>')
+        .map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default())
+        .trim();
     if inner.is_empty() { text } else { inner }
 }
 
@@ -142,22 +196,35 @@ pub(super) fn address_text(cell: &str) -> &str {
         _ if cell.contains("://") || cell.trim().starts_with('<') => link_text(cell),
         _ => {
             let mut found = addresses_in(cell);
-            found.next().filter(|_| found.next().is_none()).unwrap_or(cell)
+            found
+                .next()
+                .filter(|_| found.next().is_none())
+                .unwrap_or(cell)
         }
     }
 }
 
 /// The address in a cell, which may be dressed so, or padded to 32 bytes.
 pub(super) fn address(cell: &str) -> Option<Address> {
-    let padded = || cell.trim().strip_prefix("0x000000000000000000000000").filter(|digits| digits.len() == 40);
-    Address::parse(address_text(cell).trim()).or_else(|| Address::parse(&format!("0x{}", padded()?)))
+    let padded = || {
+        cell.trim()
+            .strip_prefix("0x000000000000000000000000")
+            .filter(|digits| digits.len() == 40)
+    };
+    Address::parse(address_text(cell).trim())
+        .or_else(|| Address::parse(&format!("0x{}", padded()?)))
 }
 
 /// The addresses in a text.
 fn addresses_in(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("0x").filter_map(|(at, _)| {
-        let address = text.get(at..at + 42).filter(|address| Address::parse(address).is_some())?;
-        let longer = text.as_bytes().get(at + 42).is_some_and(u8::is_ascii_hexdigit);
+        let address = text
+            .get(at..at + 42)
+            .filter(|address| Address::parse(address).is_some())?;
+        let longer = text
+            .as_bytes()
+            .get(at + 42)
+            .is_some_and(u8::is_ascii_hexdigit);
         (!longer).then_some(address)
     })
 }
@@ -177,7 +244,12 @@ impl GeneratedRows {
     where
         R: IntoIterator<Item = Result<Cells, &'static str>, IntoIter: Send + 'static>,
     {
-        Box::new(Self { names: names.iter().map(|&name| name.to_owned()).collect(), rows: Box::new(rows.into_iter()), done: 0, bytes })
+        Box::new(Self {
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+            rows: Box::new(rows.into_iter()),
+            done: 0,
+            bytes,
+        })
     }
 
     /// Rows without errors.
@@ -207,9 +279,19 @@ impl RowSource for GeneratedRows {
         }
         let first_row = self.done + 1;
         self.done += height.max(1) as u64;
-        let columns: Vec<Column> =
-            self.names.iter().zip(columns).map(|(name, cells)| Series::new(PlSmallStr::from_str(name), cells).into_column()).collect();
-        Ok(Some(SourceBatch { columns, height, first_row, malformed, ..SourceBatch::default() }))
+        let columns: Vec<Column> = self
+            .names
+            .iter()
+            .zip(columns)
+            .map(|(name, cells)| Series::new(PlSmallStr::from_str(name), cells).into_column())
+            .collect();
+        Ok(Some(SourceBatch {
+            columns,
+            height,
+            first_row,
+            malformed,
+            ..SourceBatch::default()
+        }))
     }
 
     fn columns(&self) -> &[String] {
@@ -230,16 +312,28 @@ mod tests {
         let link = "<a href=https://celoscan.io/address/0x8a16 target=_blank>0x8a16</a>";
         let (token, holder) = (format!("0x{:040x}", 1), format!("0x{:040x}", 2));
         let links = [
-            (format!("https://etherscan.io/token/{token}?a={holder}"), holder.as_str()),
-            (format!("https://etherscan.io/token/{token}?x=1&a={holder}#balances"), &holder),
+            (
+                format!("https://etherscan.io/token/{token}?a={holder}"),
+                holder.as_str(),
+            ),
+            (
+                format!("https://etherscan.io/token/{token}?x=1&a={holder}#balances"),
+                &holder,
+            ),
             (format!("https://etherscan.io/address/{holder}"), &holder),
-            (format!(" http://bscscan.com/address/{holder}#tokentxns"), &holder),
+            (
+                format!(" http://bscscan.com/address/{holder}#tokentxns"),
+                &holder,
+            ),
         ];
         for (link, expected) in &links {
             assert_eq!(link_text(link), *expected, "{link}");
         }
         let tagged = [
-            (format!("{token} (Uniswap V2: Router)"), Some(token.as_str())),
+            (
+                format!("{token} (Uniswap V2: Router)"),
+                Some(token.as_str()),
+            ),
             (format!("Binance: Hot Wallet [{holder}]"), Some(&holder)),
             (format!("eth_{holder}"), Some(&holder)),
             (format!("0x{:064x}", 2), Some(&holder)),
@@ -255,7 +349,12 @@ mod tests {
         for left in [two.as_str(), hash.as_str(), "https://etherscan.io"] {
             assert_eq!(link_text(left), left);
         }
-        for (text, expected) in [(link, "0x8a16"), ("0x12", "0x12"), ("<b></b>", "<b></b>"), ("<", "<")] {
+        for (text, expected) in [
+            (link, "0x8a16"),
+            ("0x12", "0x12"),
+            ("<b></b>", "<b></b>"),
+            ("<", "<"),
+        ] {
             assert_eq!(link_text(text), expected, "{text}");
         }
     }

@@ -66,41 +66,101 @@ impl RawTable {
     pub(super) fn separated(rows: &[NumberedRow], layout: &Layout) -> Option<Self> {
         let laid = header::text_layout(rows)?;
         let delimiter = layout.delimiter;
-        let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), joins_first: laid.joins_first, ..*layout };
-        let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| laid.joined(row.clone())).collect();
-        Some(Self::laid(laid, first, delimiter == Some(b';'), SheetSource::Separated(layout)))
+        let layout = Layout {
+            skip: laid.skip,
+            names: Some(laid.names.clone()),
+            joins_first: laid.joins_first,
+            ..*layout
+        };
+        let first = rows[laid.first.min(rows.len())..]
+            .iter()
+            .take(ROWS)
+            .map(|(_, row)| laid.joined(row.clone()))
+            .collect();
+        Some(Self::laid(
+            laid,
+            first,
+            delimiter == Some(b';'),
+            SheetSource::Separated(layout),
+        ))
     }
 
     pub(super) fn json(json: Json) -> Self {
-        let first = (0..json.height().min(ROWS)).map(|at| json.row(at).into_iter().map(Option::unwrap_or_default).collect()).collect();
+        let first = (0..json.height().min(ROWS))
+            .map(|at| {
+                json.row(at)
+                    .into_iter()
+                    .map(Option::unwrap_or_default)
+                    .collect()
+            })
+            .collect();
         let mut beside = json.beside.clone();
         beside.push(("place".to_owned(), json.place.clone()));
-        Self::made(numbered_twins(&json.names), json.named, first, beside, false, SheetSource::Json(Arc::new(json)))
+        Self::made(
+            numbered_twins(&json.names),
+            json.named,
+            first,
+            beside,
+            false,
+            SheetSource::Json(Arc::new(json)),
+        )
     }
 
     /// The names of the JSON lists that the table joins, if it joins several of the same shape.
     pub(super) fn lists(&self) -> &[String] {
-        if let SheetSource::Json(json) = &self.source { &json.lists } else { &[] }
+        if let SheetSource::Json(json) = &self.source {
+            &json.lists
+        } else {
+            &[]
+        }
     }
 
     /// A worksheet of a workbook.
     pub(super) fn cells(rows: Vec<Vec<String>>) -> Option<Self> {
-        let lines: Vec<NumberedRow> = rows.into_iter().enumerate().filter(|(_, row)| row.iter().any(|cell| !cell.is_empty())).collect();
+        let lines: Vec<NumberedRow> = rows
+            .into_iter()
+            .enumerate()
+            .filter(|(_, row)| row.iter().any(|cell| !cell.is_empty()))
+            .collect();
         let laid = header::text_layout(&lines)?;
-        let rows: Vec<Vec<String>> = lines.into_iter().skip(laid.first).map(|(_, row)| laid.joined(row)).collect();
+        let rows: Vec<Vec<String>> = lines
+            .into_iter()
+            .skip(laid.first)
+            .map(|(_, row)| laid.joined(row))
+            .collect();
         let first = rows.iter().take(ROWS).cloned().collect();
-        Some(Self::laid(laid, first, false, SheetSource::Cells(Arc::new(rows))))
+        Some(Self::laid(
+            laid,
+            first,
+            false,
+            SheetSource::Cells(Arc::new(rows)),
+        ))
     }
 
     /// Streams JSON Lines too large to be read whole, or columns of a binary table.
     pub(super) fn streamed(sniffed: &Sniffed, lines: bool) -> Result<Self, String> {
-        let mut sheet =
-            Self::made(Vec::new(), true, Vec::new(), Vec::new(), false, if lines { SheetSource::Lines } else { SheetSource::Columns });
+        let mut sheet = Self::made(
+            Vec::new(),
+            true,
+            Vec::new(),
+            Vec::new(),
+            false,
+            if lines {
+                SheetSource::Lines
+            } else {
+                SheetSource::Columns
+            },
+        );
         let mut rows = sheet.rows(sniffed)?;
         let batch = rows.next_batch()?.unwrap_or_default();
         sheet.names = rows.columns().to_vec();
         sheet.unread.clone_from(&batch.unread);
-        let float = |name: &String| batch.columns.iter().any(|column| column.name() == name && column.dtype().is_float());
+        let float = |name: &String| {
+            batch
+                .columns
+                .iter()
+                .any(|column| column.name() == name && column.dtype().is_float())
+        };
         sheet.floats = sheet.names.iter().map(float).collect();
         let texts: Vec<Vec<String>> = sheet
             .names
@@ -114,15 +174,37 @@ impl RawTable {
             })
             .collect();
         sheet.first = (0..batch.height.min(ROWS))
-            .map(|row| texts.iter().map(|column| column.get(row).cloned().unwrap_or_default()).collect())
+            .map(|row| {
+                texts
+                    .iter()
+                    .map(|column| column.get(row).cloned().unwrap_or_default())
+                    .collect()
+            })
             .collect();
         Ok(sheet)
     }
 
-    fn laid(laid: TextLayout, first: Vec<Vec<String>>, semicolons: bool, source: SheetSource) -> Self {
-        let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
-        let says = laid.types.then(|| "the row below the header contains types and is omitted".to_owned()).into_iter().collect();
-        Self { says, tickers: laid.tickers, ..Self::made(laid.names, laid.named, first, beside, semicolons, source) }
+    fn laid(
+        laid: TextLayout,
+        first: Vec<Vec<String>>,
+        semicolons: bool,
+        source: SheetSource,
+    ) -> Self {
+        let beside = laid
+            .preamble
+            .into_iter()
+            .map(|text| ("preamble".to_owned(), text))
+            .collect();
+        let says = laid
+            .types
+            .then(|| "the row below the header contains types and is omitted".to_owned())
+            .into_iter()
+            .collect();
+        Self {
+            says,
+            tickers: laid.tickers,
+            ..Self::made(laid.names, laid.named, first, beside, semicolons, source)
+        }
     }
 
     /// Takes the columns of this symbol, where those of several tickers stand side by side. Errors: all tickers, if not one of them is of it.
@@ -131,11 +213,16 @@ impl RawTable {
             return Ok(());
         }
         let is_of = |ticker: &&String| {
-            let base = pair::pair(ticker, |_| false).map_or_else(|| ticker.to_uppercase(), |pair| pair.base);
-            symbol.is_some_and(|symbol| symbol.eq_ignore_ascii_case(&base) || symbol.eq_ignore_ascii_case(ticker))
+            let base = pair::pair(ticker, |_| false)
+                .map_or_else(|| ticker.to_uppercase(), |pair| pair.base);
+            symbol.is_some_and(|symbol| {
+                symbol.eq_ignore_ascii_case(&base) || symbol.eq_ignore_ascii_case(ticker)
+            })
         };
         let mut fitting = self.tickers.iter().filter(is_of);
-        let (Some(ticker), None) = (fitting.next().cloned(), fitting.next()) else { return Err(&self.tickers) };
+        let (Some(ticker), None) = (fitting.next().cloned(), fitting.next()) else {
+            return Err(&self.tickers);
+        };
         let behind = format!(" {ticker}");
         for name in &mut self.names {
             *name = name.strip_suffix(&behind).unwrap_or(name).to_owned();
@@ -143,7 +230,9 @@ impl RawTable {
         if let SheetSource::Separated(layout) = &mut self.source {
             layout.names = Some(self.names.clone());
         }
-        self.says.push(format!("its tickers are side by side, and only `{ticker}` is imported"));
+        self.says.push(format!(
+            "its tickers are side by side, and only `{ticker}` is imported"
+        ));
         self.beside.push(("preamble".to_owned(), ticker));
         Ok(())
     }
@@ -187,26 +276,39 @@ impl RawTable {
             SheetSource::Columns => Ok(flat::Flat::over(sniffed.rows(&Layout::default())?)),
             SheetSource::Json(json) => {
                 let json = Arc::clone(json);
-                Ok(GeneratedRows::over(&names, sniffed.bytes, (0..json.height()).map(move |at| Ok(json.row(at)))))
+                Ok(GeneratedRows::over(
+                    &names,
+                    sniffed.bytes,
+                    (0..json.height()).map(move |at| Ok(json.row(at))),
+                ))
             }
             SheetSource::Cells(cells) => {
                 let (cells, count) = (Arc::clone(cells), cells.len());
                 let filled = |cell: &String| Some(cell.clone()).filter(|cell| !cell.is_empty());
                 let row = move |at: usize| Ok(cells[at].iter().map(filled).collect());
-                Ok(GeneratedRows::over(&names, sniffed.bytes, (0..count).map(row)))
+                Ok(GeneratedRows::over(
+                    &names,
+                    sniffed.bytes,
+                    (0..count).map(row),
+                ))
             }
         }
     }
 
     /// The format of these times: as inferred, or the user's date order, in the user's zone.
     pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, AmbiguousDate> {
-        let when = TimeStyle::of(cells).or_else(|AmbiguousDate| self.dates.map(Some).ok_or(AmbiguousDate))?;
+        let when = TimeStyle::of(cells)
+            .or_else(|AmbiguousDate| self.dates.map(Some).ok_or(AmbiguousDate))?;
         Ok(when.map(|when| self.zone.map_or(when, |zone| when.in_zone(zone, cells))))
     }
 
     /// The encoding of a text that is not UTF-8.
     pub(super) fn encoding(&self) -> Option<TextEncoding> {
-        if let SheetSource::Separated(layout) = &self.source { layout.encoding } else { None }
+        if let SheetSource::Separated(layout) = &self.source {
+            layout.encoding
+        } else {
+            None
+        }
     }
 
     /// Whether a dataset, which knows commas and quotes only, would read its text otherwise.
@@ -221,7 +323,10 @@ impl RawTable {
 
     /// The sampled cells of a column.
     pub(super) fn column(&self, at: usize) -> impl Iterator<Item = &str> {
-        self.first.iter().filter_map(move |row| row.get(at)).map(String::as_str)
+        self.first
+            .iter()
+            .filter_map(move |row| row.get(at))
+            .map(String::as_str)
     }
 
     /// The distinct texts among a column's sampled cells, at most 50.
@@ -238,12 +343,19 @@ impl RawTable {
     /// The value beside the table whose path ends with one of these names.
     pub(super) fn beside(&self, ends: &str) -> Option<&str> {
         let last = |place: &str| super::names::plain(place.rsplit('.').next().unwrap_or_default());
-        ends.split_whitespace().find_map(|end| self.beside.iter().find(|(place, _)| last(place) == end).map(|(_, text)| text.as_str()))
+        ends.split_whitespace().find_map(|end| {
+            self.beside
+                .iter()
+                .find(|(place, _)| last(place) == end)
+                .map(|(_, text)| text.as_str())
+        })
     }
 
     /// Whether the preamble or the table's JSON path contains the word.
     pub(super) fn mentions(&self, word: &str) -> bool {
-        self.beside.iter().any(|(place, text)| (place == "preamble" || place == "place") && text.to_lowercase().contains(word))
+        self.beside.iter().any(|(place, text)| {
+            (place == "preamble" || place == "place") && text.to_lowercase().contains(word)
+        })
     }
 }
 
@@ -253,12 +365,20 @@ fn numbered_twins(names: &[String]) -> Vec<String> {
     let mut one = |name: &String| {
         let count = known.entry(name.to_lowercase()).or_default();
         *count += 1;
-        if *count == 1 { name.clone() } else { format!("{name} ({count})") }
+        if *count == 1 {
+            name.clone()
+        } else {
+            format!("{name} ({count})")
+        }
     };
     names.iter().map(&mut one).collect()
 }
 
 /// Reads a JSON Lines text whole.
 pub(super) fn json_lines(sniffed: &Sniffed, limit: u64) -> Result<Json, String> {
-    Ok(Json::lines(&source::whole_text(sniffed.place.open()?, sniffed.head(), limit)?))
+    Ok(Json::lines(&source::whole_text(
+        sniffed.place.open()?,
+        sniffed.head(),
+        limit,
+    )?))
 }

@@ -88,7 +88,9 @@ pub(super) enum FileShape {
 impl FileLocation {
     pub(super) fn open(&self) -> Result<Box<dyn Read + Send>, String> {
         match self {
-            Self::File(path) => Ok(Box::new(File::open(path).map_err(|error| format!("cannot be read: {error}"))?)),
+            Self::File(path) => Ok(Box::new(
+                File::open(path).map_err(|error| format!("cannot be read: {error}"))?,
+            )),
             Self::Member(path, member) => member.open(path),
         }
     }
@@ -96,23 +98,41 @@ impl FileLocation {
 
 /// Sniffs a file, or each member of an archive and each sheet of a workbook. Errors: the name, and why it cannot be read.
 pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned();
     if path == Path::new(PIPED) {
         return piped();
     }
     let fail = |reason: String| vec![Err((name.clone(), reason))];
     // A table of a database is named behind the file.
-    if let (Some(file), Some(table)) = (path.parent().filter(|file| file.is_file()), path.file_name())
-        && first_bytes(&FileLocation::File(file.to_owned())).is_ok_and(|head| is_database(&head))
+    if let (Some(file), Some(table)) = (
+        path.parent().filter(|file| file.is_file()),
+        path.file_name(),
+    ) && first_bytes(&FileLocation::File(file.to_owned())).is_ok_and(|head| is_database(&head))
     {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        return vec![database(file, &name, Some(&table.to_string_lossy()), None).map_err(|reason| (name.into_owned(), reason))];
+        return vec![
+            database(file, &name, Some(&table.to_string_lossy()), None)
+                .map_err(|reason| (name.into_owned(), reason)),
+        ];
     }
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => {}
-        Ok(meta) if meta.is_dir() => return fail("is a folder; pass the files in it, as in DIR/*.csv".to_owned()),
-        Ok(_) => return fail("is not a regular file; to import a program's output, pipe it in and pass `-`".to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return fail("does not exist".to_owned()),
+        Ok(meta) if meta.is_dir() => {
+            return fail("is a folder; pass the files in it, as in DIR/*.csv".to_owned());
+        }
+        Ok(_) => {
+            return fail(
+                "is not a regular file; to import a program's output, pipe it in and pass `-`"
+                    .to_owned(),
+            );
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return fail("does not exist".to_owned());
+        }
         Err(error) => return fail(format!("cannot be read: {error}")),
     }
     sniff_as(path, &name, None)
@@ -142,7 +162,10 @@ const NO_TEXT: &str = "is not text, Parquet, Arrow, SQLite, a workbook or a zip 
 
 /// Whether the bytes are of no kind that is known, and one of a hundred is of no text.
 fn is_no_table(first: &[u8]) -> bool {
-    let of_no_text = first.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace()).count();
+    let of_no_text = first
+        .iter()
+        .filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+        .count();
     of_no_text * 100 > first.len() && !KNOWN_STARTS.iter().any(|start| first.starts_with(start))
 }
 
@@ -151,16 +174,34 @@ fn is_database(head: &[u8]) -> bool {
 }
 
 /// A table of an SQLite database.
-fn database(path: &Path, name: &str, table: Option<&str>, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
+fn database(
+    path: &Path,
+    name: &str,
+    table: Option<&str>,
+    copied: Option<Arc<TempPath>>,
+) -> Result<Sniffed, String> {
     let place = FileLocation::File(path.to_owned());
     let (table, rows) = database::table(path, name, table)?;
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
     let (name, head) = (format!("{name}/{table}"), first_bytes(&place)?);
-    Ok(Sniffed { place, name, bytes, shape: FileShape::Cells, sheet: RawTable::cells(rows), head, notes: Vec::new(), copied })
+    Ok(Sniffed {
+        place,
+        name,
+        bytes,
+        shape: FileShape::Cells,
+        sheet: RawTable::cells(rows),
+        head,
+        notes: Vec::new(),
+        copied,
+    })
 }
 
 /// Sniffs the file at `path`, displayed as `name`.
-fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, (String, String)>> {
+fn sniff_as(
+    path: &Path,
+    name: &str,
+    copied: Option<TempPath>,
+) -> Vec<Result<Sniffed, (String, String)>> {
     let copied = copied.map(Arc::new);
     let fail = |reason: String| vec![Err((name.to_owned(), reason))];
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
@@ -169,7 +210,9 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
         Err(reason) => return fail(reason),
     };
     if is_database(&head) {
-        return vec![database(path, name, None, copied).map_err(|reason| (name.to_owned(), reason))];
+        return vec![
+            database(path, name, None, copied).map_err(|reason| (name.to_owned(), reason)),
+        ];
     }
     let zipped = head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06");
     if zipped && archive::workbook(path).is_some() || head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
@@ -178,7 +221,11 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
                 let several = sheets.len() > 1;
                 let of = |(sheet, rows): (String, Vec<Vec<String>>)| Sniffed {
                     place: FileLocation::File(path.to_owned()),
-                    name: if several { format!("{name}/{sheet}") } else { name.to_owned() },
+                    name: if several {
+                        format!("{name}/{sheet}")
+                    } else {
+                        name.to_owned()
+                    },
                     bytes,
                     shape: FileShape::Cells,
                     sheet: RawTable::cells(rows),
@@ -190,7 +237,10 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
                 if let Some(sheet) = all.first_mut().and_then(|first| first.sheet.as_mut())
                     && !hidden.is_empty()
                 {
-                    sheet.says.push(format!("hidden sheets are omitted: {}", super::report::listed(&hidden)));
+                    sheet.says.push(format!(
+                        "hidden sheets are omitted: {}",
+                        super::report::listed(&hidden)
+                    ));
                 }
                 all.into_iter().map(Ok).collect()
             }
@@ -210,27 +260,61 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
             Err(reason) => fail(reason),
         };
     }
-    vec![shape(FileLocation::File(path.to_owned()), name.to_owned(), bytes, head, copied).map_err(|reason| (name.to_owned(), reason))]
+    vec![
+        shape(
+            FileLocation::File(path.to_owned()),
+            name.to_owned(),
+            bytes,
+            head,
+            copied,
+        )
+        .map_err(|reason| (name.to_owned(), reason)),
+    ]
 }
 
 /// Sniffs a member of an archive; a binary table is unpacked to a file, as it needs random access.
-fn sniff_member(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
+fn sniff_member(
+    path: &Path,
+    member: archive::Member,
+    told: &str,
+    bytes: u64,
+    copied: Option<Arc<TempPath>>,
+) -> Result<Sniffed, String> {
     let place = FileLocation::Member(path.to_owned(), member);
     let head = first_bytes(&place)?;
     if is_binary(&head, u64::MAX) {
         let out = self::copied(place.open()?)?;
         let bytes = std::fs::metadata(&out).map_or(bytes, |meta| meta.len());
-        return shape(FileLocation::File(out.to_path_buf()), told.to_owned(), bytes, head, Some(Arc::new(out)));
+        return shape(
+            FileLocation::File(out.to_path_buf()),
+            told.to_owned(),
+            bytes,
+            head,
+            Some(Arc::new(out)),
+        );
     }
     shape(place, told.to_owned(), bytes, head, copied)
 }
 
 /// Copies to a temporary file: piped input, and tables that need random access.
 fn copied(from: impl Read) -> Result<TempPath, String> {
-    let file = tempfile::Builder::new().prefix("tokendeck-").suffix(".part").tempfile();
-    let mut file = file.map_err(|error| format!("cannot be unpacked to `{}`: {error}", std::env::temp_dir().display()))?;
-    let bytes = io::copy(&mut from.take(COPIED_MAX + 1), &mut file).map_err(|error| format!("is cut off or damaged: {error}"))?;
-    if bytes > COPIED_MAX { Err(format!("is larger than {} GiB", COPIED_MAX >> 30)) } else { Ok(file.into_temp_path()) }
+    let file = tempfile::Builder::new()
+        .prefix("tokendeck-")
+        .suffix(".part")
+        .tempfile();
+    let mut file = file.map_err(|error| {
+        format!(
+            "cannot be unpacked to `{}`: {error}",
+            std::env::temp_dir().display()
+        )
+    })?;
+    let bytes = io::copy(&mut from.take(COPIED_MAX + 1), &mut file)
+        .map_err(|error| format!("is cut off or damaged: {error}"))?;
+    if bytes > COPIED_MAX {
+        Err(format!("is larger than {} GiB", COPIED_MAX >> 30))
+    } else {
+        Ok(file.into_temp_path())
+    }
 }
 
 fn is_binary(head: &[u8], bytes: u64) -> bool {
@@ -239,11 +323,21 @@ fn is_binary(head: &[u8], bytes: u64) -> bool {
 
 fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
     let mut head = Vec::new();
-    place.open()?.take(8).read_to_end(&mut head).map_err(|error| format!("is cut off or damaged: {error}"))?;
+    place
+        .open()?
+        .take(8)
+        .read_to_end(&mut head)
+        .map_err(|error| format!("is cut off or damaged: {error}"))?;
     Ok(head)
 }
 
-fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
+fn shape(
+    place: FileLocation,
+    name: String,
+    bytes: u64,
+    head: Vec<u8>,
+    copied: Option<Arc<TempPath>>,
+) -> Result<Sniffed, String> {
     if head.is_empty() {
         return Err("is empty: there is nothing to import".to_owned());
     }
@@ -253,11 +347,25 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
     };
     let mut notes = Vec::new();
     let (shape, sheet) = match path {
-        Some(path) if is_binary(&head, bytes) => (FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()), None),
-        _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive inside an archive; unpack it first".to_owned()),
+        Some(path) if is_binary(&head, bytes) => (
+            FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()),
+            None,
+        ),
+        _ if head.starts_with(b"PK\x03\x04") => {
+            return Err("is an archive inside an archive; unpack it first".to_owned());
+        }
         _ => text_shape(&place, &name, &head, &mut notes)?,
     };
-    let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, notes, copied };
+    let mut sniffed = Sniffed {
+        place,
+        name,
+        bytes,
+        shape,
+        sheet,
+        head,
+        notes,
+        copied,
+    };
     sniffed.sheet = match (&sniffed.shape, sniffed.sheet.take()) {
         (FileShape::Columns(_), _) => Some(RawTable::streamed(&sniffed, false)?),
         (FileShape::JsonLines(names), _) if sniffed.bytes <= LINES_MAX || names.is_empty() => {
@@ -269,12 +377,12 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
         (_, sheet) => sheet,
     };
     match sniffed.sheet.as_ref().map_or(0, |sheet| sheet.names.len()) {
-        count if count > COLUMNS_MAX => {
-            Err(format!("has {count} columns or more, but at most {COLUMNS_MAX} are supported; remove the columns you don't need"))
-        }
-        _ if is_bare(&sniffed) => {
-            Err(sniffed.first_row_flaw().unwrap_or_else(|| "has column names but no rows: there is nothing to import".to_owned()))
-        }
+        count if count > COLUMNS_MAX => Err(format!(
+            "has {count} columns or more, but at most {COLUMNS_MAX} are supported; remove the columns you don't need"
+        )),
+        _ if is_bare(&sniffed) => Err(sniffed.first_row_flaw().unwrap_or_else(|| {
+            "has column names but no rows: there is nothing to import".to_owned()
+        })),
         _ => Ok(sniffed),
     }
 }
@@ -282,7 +390,11 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
 /// Whether it has a header alone.
 fn is_bare(sniffed: &Sniffed) -> bool {
     let typed = matches!(sniffed.shape, FileShape::Rows(_) | FileShape::Columns(_));
-    typed && sniffed.sheet.as_ref().is_some_and(|sheet| sheet.named && sheet.names.len() > 1 && sheet.first.is_empty())
+    typed
+        && sniffed
+            .sheet
+            .as_ref()
+            .is_some_and(|sheet| sheet.named && sheet.names.len() > 1 && sheet.first.is_empty())
 }
 
 fn no_column() -> ColumnFilter {
@@ -297,10 +409,16 @@ impl Sniffed {
     /// All rows from the start; `layout` applies to delimited text.
     pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
         match (&self.shape, &self.place) {
-            (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, every_column()),
-            (FileShape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, every_column()),
+            (FileShape::Rows(_), place) => {
+                source::separated(place.open()?, &self.head, layout, every_column())
+            }
+            (FileShape::JsonLines(_), place) => {
+                source::json_lines(place.open()?, &self.head, every_column())
+            }
             (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, every_column()),
-            (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => Err("has no rows that can be streamed".to_owned()),
+            (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => {
+                Err("has no rows that can be streamed".to_owned())
+            }
         }
     }
 
@@ -311,12 +429,18 @@ impl Sniffed {
             FileShape::Rows(_) | FileShape::Columns(_) => true,
             // A dataset does not look for JSON in a script.
             FileShape::Json { outline, .. } => {
-                let scripted = self.head.first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"/)_$".contains(byte));
+                let scripted = self
+                    .head
+                    .first()
+                    .is_some_and(|byte| byte.is_ascii_alphabetic() || b"/)_$".contains(byte));
                 matches!(outline.list(""), Some(First::Object(_))) && !scripted
             }
             FileShape::Cells => false,
         };
-        let read_otherwise = self.sheet.as_ref().is_some_and(RawTable::is_read_by_import_alone);
+        let read_otherwise = self
+            .sheet
+            .as_ref()
+            .is_some_and(RawTable::is_read_by_import_alone);
         flat && !read_otherwise
             && self.copied.is_none()
             && matches!(self.place, FileLocation::File(_))
@@ -325,22 +449,42 @@ impl Sniffed {
 
     /// What the loader finds in the first row of a text, where the sample ends within it: it is too long, or a quote in it is never closed.
     pub(super) fn first_row_flaw(&self) -> Option<String> {
-        let (FileShape::Rows(sample), Some(sheet)) = (&self.shape, &self.sheet) else { return None };
-        let is_within = sample.get(1).is_none_or(|row| row.iter().any(|cell| cell.contains('\n')));
+        let (FileShape::Rows(sample), Some(sheet)) = (&self.shape, &self.sheet) else {
+            return None;
+        };
+        let is_within = sample
+            .get(1)
+            .is_none_or(|row| row.iter().any(|cell| cell.contains('\n')));
         if sample.len() > 2 || !is_within {
             return None;
         }
         // The layout of the sample is that of a header and one long cell.
-        let layout = Layout { encoding: sheet.encoding(), ..Layout::default() };
+        let layout = Layout {
+            encoding: sheet.encoding(),
+            ..Layout::default()
+        };
         match self.rows(&layout).and_then(|mut rows| rows.next_batch()) {
             // One line without a second is no flaw.
             Err(reason) => Some(reason).filter(|reason| !reason.starts_with("is empty")),
             Ok(batch) => {
                 let batch = batch.filter(|batch| batch.height > 0)?;
-                let open = batch.malformed.iter().any(|(row, reason)| *row == 0 && reason.contains("quote is never closed"));
-                let long = || format!("has a first row longer than {} KiB, which no table has; check its line endings", LOOKED >> 10);
-                let open_quote = "has a quote in row 1 that is never closed; close or remove the quote";
-                if open { Some(open_quote.to_owned()) } else { sample.get(1).is_none().then(long) }
+                let open = batch
+                    .malformed
+                    .iter()
+                    .any(|(row, reason)| *row == 0 && reason.contains("quote is never closed"));
+                let long = || {
+                    format!(
+                        "has a first row longer than {} KiB, which no table has; check its line endings",
+                        LOOKED >> 10
+                    )
+                };
+                let open_quote =
+                    "has a quote in row 1 that is never closed; close or remove the quote";
+                if open {
+                    Some(open_quote.to_owned())
+                } else {
+                    sample.get(1).is_none().then(long)
+                }
             }
         }
     }
@@ -356,10 +500,18 @@ impl Sniffed {
                 Some(sheet) if sheet.named => sheet.names.clone(),
                 _ => rows.first().cloned().unwrap_or_default(),
             },
-            FileShape::JsonLines(names) if names.is_empty() => self.sheet.as_ref().map(|sheet| sheet.names.clone()).unwrap_or_default(),
+            FileShape::JsonLines(names) if names.is_empty() => self
+                .sheet
+                .as_ref()
+                .map(|sheet| sheet.names.clone())
+                .unwrap_or_default(),
             FileShape::Columns(names) | FileShape::JsonLines(names) => names.clone(),
             FileShape::Json { .. } => Vec::new(),
-            FileShape::Cells => self.sheet.as_ref().map(|sheet| sheet.names.clone()).unwrap_or_default(),
+            FileShape::Cells => self
+                .sheet
+                .as_ref()
+                .map(|sheet| sheet.names.clone())
+                .unwrap_or_default(),
         };
         names.iter().map(|name| name.to_lowercase()).collect()
     }
@@ -374,16 +526,30 @@ impl Sniffed {
     /// The content, described for the refusal of a file of unknown format.
     pub(super) fn summary(&self) -> String {
         let listed = |names: &[String]| {
-            let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}`", name.chars().take(40).collect::<String>())).collect();
-            format!("{}{}", shown.join(", "), if names.len() > 12 { ", …" } else { "" })
+            let shown: Vec<String> = names
+                .iter()
+                .take(12)
+                .map(|name| format!("`{}`", name.chars().take(40).collect::<String>()))
+                .collect();
+            format!(
+                "{}{}",
+                shown.join(", "),
+                if names.len() > 12 { ", …" } else { "" }
+            )
         };
         match &self.shape {
-            FileShape::Rows(rows) => format!("text whose first row is {}", listed(rows.first().map_or(&[], Vec::as_slice))),
+            FileShape::Rows(rows) => format!(
+                "text whose first row is {}",
+                listed(rows.first().map_or(&[], Vec::as_slice))
+            ),
             FileShape::JsonLines(_) => format!("JSON lines with {}", listed(&self.header())),
             FileShape::Columns(names) => format!("a table with the columns {}", listed(names)),
             // `--map` and dataset.toml use these names.
             FileShape::Json { outline, .. } => match &self.sheet {
-                Some(sheet) => format!("{outline}, read as a table with the columns {}", listed(&sheet.names)),
+                Some(sheet) => format!(
+                    "{outline}, read as a table with the columns {}",
+                    listed(&sheet.names)
+                ),
                 None => outline.to_string(),
             },
             FileShape::Cells => format!("a sheet with the columns {}", listed(&self.header())),

@@ -49,17 +49,33 @@ pub(super) struct TableSpool {
 impl TableSpool {
     pub(super) fn new(schema: &'static TableSchema, folder: &Path) -> Self {
         let path = folder.join(format!("{}.rows", schema.name));
-        Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None, repeated: BTreeMap::new() }
+        Self {
+            schema,
+            path,
+            frames: Vec::new(),
+            bytes: 0,
+            limit: IN_MEMORY,
+            buckets: None,
+            repeated: BTreeMap::new(),
+        }
     }
 
     /// Appends rows of a source, with their row numbers in it.
-    pub(super) fn add(&mut self, frame: DataFrame, source: u32, rows: &[u32]) -> Result<(), String> {
+    pub(super) fn add(
+        &mut self,
+        frame: DataFrame,
+        source: u32,
+        rows: &[u32],
+    ) -> Result<(), String> {
         let mut frame = guarded("table", || combine::marked(frame, source, rows))?;
         if source >= FIRST_NEW {
             let dropped = guarded("table", || order::repeated_whole(self.schema, &frame))?;
             if dropped.contains(&true) {
                 let repeated = self.repeated.entry(source).or_default();
-                rows.iter().zip(&dropped).filter(|(_, dropped)| **dropped).for_each(|(row, _)| repeated.add(*row));
+                rows.iter()
+                    .zip(&dropped)
+                    .filter(|(_, dropped)| **dropped)
+                    .for_each(|(row, _)| repeated.add(*row));
                 frame = guarded("table", || order::without(&frame, &dropped))?;
             }
         }
@@ -74,7 +90,9 @@ impl TableSpool {
             none => none.insert(order::SpillFile::create(&self.path, BUCKETS).map_err(failed)?),
         };
         for frame in self.frames.drain(..) {
-            let buckets = guarded("table", || combine::buckets(self.schema, &frame, BUCKETS as u128))?;
+            let buckets = guarded("table", || {
+                combine::buckets(self.schema, &frame, BUCKETS as u128)
+            })?;
             spool.add(frame, &buckets).map_err(failed)?;
         }
         Ok(())
@@ -82,13 +100,21 @@ impl TableSpool {
 
     /// The number of partitions.
     pub(super) fn parts(&self) -> usize {
-        if self.buckets.is_some() { BUCKETS } else { usize::from(!self.frames.is_empty()) }
+        if self.buckets.is_some() {
+            BUCKETS
+        } else {
+            usize::from(!self.frames.is_empty())
+        }
     }
 
     /// Calls `take` on each partition; rows of one key are in the same one.
-    pub(super) fn each(mut self, mut take: impl FnMut(usize, DataFrame) -> Result<(), String>) -> Result<(), String> {
+    pub(super) fn each(
+        mut self,
+        mut take: impl FnMut(usize, DataFrame) -> Result<(), String>,
+    ) -> Result<(), String> {
         let Some(spool) = &mut self.buckets else {
-            return guarded("table", || order::whole(self.frames))?.map_or(Ok(()), |whole| take(0, whole));
+            return guarded("table", || order::whole(self.frames))?
+                .map_or(Ok(()), |whole| take(0, whole));
         };
         let failed = |error| failed(&self.path, &error);
         spool.flush().map_err(failed)?;
@@ -121,7 +147,13 @@ mod tests {
         let table = schema::table("labels").unwrap();
         let rows = (to - from) as usize;
         let column = |column: &'static schema::Column| match column.name {
-            "address" => Series::new("address".into(), (from..to).map(|i| format!("0x{i:040x}")).collect::<Vec<_>>()).into_column(),
+            "address" => Series::new(
+                "address".into(),
+                (from..to)
+                    .map(|i| format!("0x{i:040x}"))
+                    .collect::<Vec<_>>(),
+            )
+            .into_column(),
             "label" => Series::new("label".into(), vec!["bridge"; rows]).into_column(),
             "name" => Series::new("name".into(), vec![name; rows]).into_column(),
             _ => coerce::empty(column, rows),
@@ -134,7 +166,10 @@ mod tests {
     fn outcome(limit: usize, refused: &[u32]) -> Outcome {
         let place = tempfile::tempdir().unwrap();
         let schema = schema::table("labels").unwrap();
-        let mut spool = TableSpool { limit, ..TableSpool::new(schema, place.path()) };
+        let mut spool = TableSpool {
+            limit,
+            ..TableSpool::new(schema, place.path())
+        };
         let new = FIRST_NEW;
         for (frame, source) in [
             (labels(0, 10, "mine"), EXISTING),
@@ -148,12 +183,23 @@ mod tests {
             spool.add(frame, source, &rows).unwrap();
         }
         let refused: HashSet<u32> = refused.iter().copied().collect();
-        let (mut rows, mut counts, mut repeats) = (Vec::new(), HashMap::<u32, MergeCounts>::new(), 0);
+        let (mut rows, mut counts, mut repeats) =
+            (Vec::new(), HashMap::<u32, MergeCounts>::new(), 0);
         spool
             .each(|_, frame| {
-                let combined = combine(schema, frame, &refused).map_err(|error| error.to_string())?;
+                let combined =
+                    combine(schema, frame, &refused).map_err(|error| error.to_string())?;
                 let texts = |name: &str| {
-                    combined.frame.column(name).unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+                    combined
+                        .frame
+                        .column(name)
+                        .unwrap()
+                        .str()
+                        .unwrap()
+                        .iter()
+                        .flatten()
+                        .map(str::to_owned)
+                        .collect::<Vec<_>>()
                 };
                 rows.extend(texts("address").into_iter().zip(texts("name")));
                 repeats += combined.repeats.len();
@@ -177,8 +223,21 @@ mod tests {
         spool.add(all, FIRST_NEW, &[1, 2, 3, 4, 5]).unwrap();
         spool.add(two, EXISTING, &[1, 2, 3, 4]).unwrap();
         let repeated = &spool.repeated[&FIRST_NEW];
-        assert_eq!((repeated.count, repeated.first.iter().copied().collect::<Vec<_>>()), (2, vec![1, 2]));
-        assert_eq!(spool.frames.iter().map(DataFrame::height).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(
+            (
+                repeated.count,
+                repeated.first.iter().copied().collect::<Vec<_>>()
+            ),
+            (2, vec![1, 2])
+        );
+        assert_eq!(
+            spool
+                .frames
+                .iter()
+                .map(DataFrame::height)
+                .collect::<Vec<_>>(),
+            [3, 4]
+        );
         assert_eq!(spool.repeated.len(), 1);
     }
 
@@ -186,13 +245,33 @@ mod tests {
     fn rows_come_together_the_same_in_memory_and_in_buckets() {
         let refused = [FIRST_NEW + 2];
         let (rows, counts, repeats) = outcome(usize::MAX, &refused);
-        assert_eq!(outcome(1, &refused), (rows.clone(), counts.clone(), repeats));
+        assert_eq!(
+            outcome(1, &refused),
+            (rows.clone(), counts.clone(), repeats)
+        );
         // Rows identical to those in the user's own files are not written; 10..701 are.
         assert_eq!((rows.len(), repeats), (691, 0));
         let named = |name: &str| rows.iter().filter(|(_, known)| known == name).count();
-        assert_eq!((named("old"), named("new"), named("newer"), named("mine")), (390, 290, 11, 0));
-        assert_eq!(counts[&FIRST_NEW], MergeCounts { new: 200, changed: 100, same: 5 });
-        assert_eq!(counts[&(FIRST_NEW + 1)], MergeCounts { new: 1, changed: 10, same: 0 });
+        assert_eq!(
+            (named("old"), named("new"), named("newer"), named("mine")),
+            (390, 290, 11, 0)
+        );
+        assert_eq!(
+            counts[&FIRST_NEW],
+            MergeCounts {
+                new: 200,
+                changed: 100,
+                same: 5
+            }
+        );
+        assert_eq!(
+            counts[&(FIRST_NEW + 1)],
+            MergeCounts {
+                new: 1,
+                changed: 10,
+                same: 0
+            }
+        );
         assert_eq!(counts.len(), 2);
     }
 }

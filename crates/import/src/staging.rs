@@ -27,7 +27,9 @@ impl StagingFolder {
     /// Creates it in the dataset's folder, which is created if missing.
     pub(super) fn in_dataset(into: &Path) -> Result<Self, String> {
         let made = !into.exists();
-        fs::create_dir_all(into).map_err(|error| format!("the folder `{}` cannot be created: {error}", into.display()))?;
+        fs::create_dir_all(into).map_err(|error| {
+            format!("the folder `{}` cannot be created: {error}", into.display())
+        })?;
         Self::at(into.join(FOLDER), made.then(|| into.to_owned()))
     }
 
@@ -35,15 +37,24 @@ impl StagingFolder {
     pub(super) fn temporary() -> Result<Self, String> {
         static PREVIEWS: AtomicU64 = AtomicU64::new(0);
         let preview = PREVIEWS.fetch_add(1, Ordering::Relaxed);
-        Self::at(std::env::temp_dir().join(format!("tokendeck-import-{}-{preview}", std::process::id())), None)
+        Self::at(
+            std::env::temp_dir().join(format!("tokendeck-import-{}-{preview}", std::process::id())),
+            None,
+        )
     }
 
     fn at(folder: PathBuf, made: Option<PathBuf>) -> Result<Self, String> {
-        let failed = |error: io::Error| format!("`{}` cannot be written: {error}", folder.display());
+        let failed =
+            |error: io::Error| format!("`{}` cannot be written: {error}", folder.display());
         loop {
             fs::create_dir_all(&folder).map_err(failed)?;
             let path = folder.join(LOCK);
-            let lock = match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
+            let lock = match OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&path)
+            {
                 Ok(lock) => lock,
                 // Another import that has just ended removed the folder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -63,7 +74,11 @@ impl StagingFolder {
             let held = FileId::of_open(&lock).map_err(failed)?;
             if FileId::of(&path).is_ok_and(|there| there == held) {
                 clear(&folder);
-                return Ok(Self { folder, made, _lock: lock });
+                return Ok(Self {
+                    folder,
+                    made,
+                    _lock: lock,
+                });
             }
         }
     }
@@ -98,7 +113,11 @@ mod tests {
         let into = place.path().join("new");
         let first = StagingFolder::in_dataset(&into).unwrap();
         fs::write(first.folder.join("a.rows"), "half").unwrap();
-        assert!(StagingFolder::in_dataset(&into).unwrap_err().starts_with("another import is writing to "));
+        assert!(
+            StagingFolder::in_dataset(&into)
+                .unwrap_err()
+                .starts_with("another import is writing to ")
+        );
         drop(first);
         assert!(!into.exists());
         // Leftovers of a killed import are cleared.
@@ -113,7 +132,10 @@ mod tests {
 
     #[test]
     fn two_previews_at_once_have_a_folder_each() {
-        let (first, second) = (StagingFolder::temporary().unwrap(), StagingFolder::temporary().unwrap());
+        let (first, second) = (
+            StagingFolder::temporary().unwrap(),
+            StagingFolder::temporary().unwrap(),
+        );
         assert_ne!(first.folder, second.folder);
     }
 }

@@ -73,7 +73,10 @@ pub(super) struct Written {
 }
 
 impl ExistingTable {
-    pub(super) fn of(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<Self, String> {
+    pub(super) fn of(
+        context: &LoadContext<'_>,
+        schema: &'static TableSchema,
+    ) -> Result<Self, String> {
         let folder = context.folder;
         let said = context.manifest.tables.get(schema.name);
         let paths = said.map_or(&[][..], |table| &table.path);
@@ -85,23 +88,56 @@ impl ExistingTable {
         let file = format!("{}.parquet", schema.name);
         let (plain, beside) = (folder.join(&file), folder.join(BESIDE).join(&file));
         let own = |path: &Path| (path == plain || path == beside) && is_ours(path);
-        let (ours, theirs): (Vec<LocatedFile>, Vec<LocatedFile>) = found.into_iter().partition(|found| own(&found.path));
-        let target = if theirs.is_empty() && !ours.iter().any(|found| found.path == beside) { plain } else { beside };
+        let (ours, theirs): (Vec<LocatedFile>, Vec<LocatedFile>) =
+            found.into_iter().partition(|found| own(&found.path));
+        let target = if theirs.is_empty() && !ours.iter().any(|found| found.path == beside) {
+            plain
+        } else {
+            beside
+        };
         if let Some(said) = said {
             fits(schema, said)?;
         }
-        let listed = ours.iter().any(|found| found.path == target) || theirs.is_empty() && paths.is_empty();
-        let shown = target.strip_prefix(folder).unwrap_or(&target).display().to_string();
+        let listed =
+            ours.iter().any(|found| found.path == target) || theirs.is_empty() && paths.is_empty();
+        let shown = target
+            .strip_prefix(folder)
+            .unwrap_or(&target)
+            .display()
+            .to_string();
         let paths = (!listed).then(|| {
-            let named = |found: &LocatedFile| found.name.split('/').next().unwrap_or(&found.name).to_owned();
-            let mut paths: Vec<String> = if paths.is_empty() { theirs.iter().map(named).collect() } else { paths.to_vec() };
+            let named = |found: &LocatedFile| {
+                found
+                    .name
+                    .split('/')
+                    .next()
+                    .unwrap_or(&found.name)
+                    .to_owned()
+            };
+            let mut paths: Vec<String> = if paths.is_empty() {
+                theirs.iter().map(named).collect()
+            } else {
+                paths.to_vec()
+            };
             paths.dedup();
             paths.push(shown.clone());
             paths
         });
         let ours = is_ours(&target);
-        let origins = if ours { origin::of(&target) } else { Vec::new() };
-        Ok(Self { schema, target, shown, paths, theirs, origins, ours })
+        let origins = if ours {
+            origin::of(&target)
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            schema,
+            target,
+            shown,
+            paths,
+            theirs,
+            origins,
+            ours,
+        })
     }
 
     /// Whether the table has any file.
@@ -116,22 +152,46 @@ impl ExistingTable {
         mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), ImportRejection>,
     ) -> Result<(), ImportRejection> {
         let plain = TableManifest::default();
-        let theirs = context.manifest.tables.get(self.schema.name).unwrap_or(&plain);
-        let files = self.theirs.iter().map(|found| (&*found.path, EXISTING, theirs));
+        let theirs = context
+            .manifest
+            .tables
+            .get(self.schema.name)
+            .unwrap_or(&plain);
+        let files = self
+            .theirs
+            .iter()
+            .map(|found| (&*found.path, EXISTING, theirs));
         let ours = self.ours.then_some((&*self.target, IMPORTED, &plain));
         for (path, number, manifest) in files.chain(ours) {
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            let name = path
+                .file_name()
+                .unwrap_or(path.as_os_str())
+                .to_string_lossy()
+                .into_owned();
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
             let blame = |stop: ImportRejection| match stop {
-                ImportRejection::Refused(refusal) => {
-                    format!("the existing table `{}` cannot be read: `{name}` {}", self.schema.name, refusal.reason).into()
-                }
+                ImportRejection::Refused(refusal) => format!(
+                    "the existing table `{}` cannot be read: `{name}` {}",
+                    self.schema.name, refusal.reason
+                )
+                .into(),
                 ImportRejection::Cancelled => ImportRejection::Cancelled,
             };
-            let mut rows = source::open(path, store::load::bind::wanted(self.schema, manifest)).map_err(|reason| blame(reason.into()))?;
-            let reading = Reading { context, schema: self.schema, manifest, name: &name, bytes };
+            let mut rows = source::open(path, store::load::bind::wanted(self.schema, manifest))
+                .map_err(|reason| blame(reason.into()))?;
+            let reading = Reading {
+                context,
+                schema: self.schema,
+                manifest,
+                name: &name,
+                bytes,
+            };
             // Defects of existing rows are reported by `check`.
-            reading.run(&mut *rows, &mut Findings::default(), |frame, numbers| keep(frame, number, numbers)).map_err(blame)?;
+            reading
+                .run(&mut *rows, &mut Findings::default(), |frame, numbers| {
+                    keep(frame, number, numbers)
+                })
+                .map_err(blame)?;
         }
         Ok(())
     }
@@ -161,11 +221,17 @@ fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
 
 /// Whether the file was written by an import.
 fn is_ours(path: &Path) -> bool {
-    let Ok(file) = source::open_regular(path) else { return false };
+    let Ok(file) = source::open_regular(path) else {
+        return false;
+    };
     let marked = guarded("Parquet", || {
         let mut reader = ParquetReader::new(file);
         let metadata = reader.get_metadata()?;
-        Ok(metadata.key_value_metadata().iter().flatten().any(|pair| pair.key == MARK))
+        Ok(metadata
+            .key_value_metadata()
+            .iter()
+            .flatten()
+            .any(|pair| pair.key == MARK))
     });
     marked == Ok(true)
 }
@@ -181,27 +247,45 @@ pub(super) fn write(
     let schema = spool.schema;
     let parts = spool.parts() as u64;
     let path = folder.join(format!("{}.parquet", schema.name));
-    let mut written = Written { repeated: std::mem::take(&mut spool.repeated), ..Written::default() };
-    let mut output = origins.map(|origins| Output::create(&path, schema, origins)).transpose()?;
+    let mut written = Written {
+        repeated: std::mem::take(&mut spool.repeated),
+        ..Written::default()
+    };
+    let mut output = origins
+        .map(|origins| Output::create(&path, schema, origins))
+        .transpose()?;
     let mut cancelled = false;
     let outcome = spool.each(|i, frame| {
-        if context.progress.step(&format!("{} (writing)", schema.name), i as u64, parts).is_err() {
+        if context
+            .progress
+            .step(&format!("{} (writing)", schema.name), i as u64, parts)
+            .is_err()
+        {
             cancelled = true;
             return Err(String::new());
         }
         if schema.name == "candles" {
             let known = guarded("table", || combine::known(&frame))?;
-            written.before.add(schema.name, &known, &vec![0; known.height()]);
+            written
+                .before
+                .add(schema.name, &known, &vec![0; known.height()]);
         }
         let combined = guarded("table", || combine::combine(schema, frame, refused))?;
         written.rows += combined.frame.height() as u64;
         // Parts of a spilled table have not all rows of an address: the load tells.
         if schema.name == "tokens" && parts == 1 {
-            written.apart = apart(&combined.frame).into_iter().map(|(_, other)| other).collect();
+            written.apart = apart(&combined.frame)
+                .into_iter()
+                .map(|(_, other)| other)
+                .collect();
         }
         for repeat in combined.repeats {
             if repeat.same {
-                written.repeated.entry(repeat.source).or_default().add(repeat.row);
+                written
+                    .repeated
+                    .entry(repeat.source)
+                    .or_default()
+                    .add(repeat.row);
             } else {
                 written.repeats.push(repeat);
             }
@@ -214,7 +298,9 @@ pub(super) fn write(
         for (source, counts) in combined.counts {
             *written.counts.entry(source).or_default() += counts;
         }
-        output.as_mut().map_or(Ok(()), |output| output.rows(&combined.frame))
+        output
+            .as_mut()
+            .map_or(Ok(()), |output| output.rows(&combined.frame))
     });
     if cancelled {
         return Err(ImportRejection::Cancelled);
@@ -222,7 +308,10 @@ pub(super) fn write(
     outcome?;
     if let Some(output) = output {
         output.finish()?;
-        let changed = written.counts.iter().any(|(source, counts)| *source >= FIRST_NEW && counts.new + counts.changed > 0);
+        let changed = written
+            .counts
+            .iter()
+            .any(|(source, counts)| *source >= FIRST_NEW && counts.new + counts.changed > 0);
         written.file = changed.then_some(path);
     }
     Ok(written)
@@ -247,7 +336,11 @@ impl Output {
                 .with_key_value_metadata(Some(mark))
                 .batched(empty.schema())
         })?;
-        Ok(Self { path: path.to_owned(), file, writer })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            writer,
+        })
     }
 
     fn rows(&mut self, frame: &DataFrame) -> Result<(), String> {
@@ -255,21 +348,36 @@ impl Output {
         while at < frame.height() {
             let mut group = frame.slice(at as i64, GROUP_ROWS);
             group.rechunk_mut();
-            self.writer.write_batch(&group).map_err(|error| failed(&self.path, &error))?;
+            self.writer
+                .write_batch(&group)
+                .map_err(|error| failed(&self.path, &error))?;
             at += GROUP_ROWS;
         }
         Ok(())
     }
 
     fn finish(self) -> Result<(), String> {
-        self.writer.finish().map_err(|error| failed(&self.path, &error))?;
-        self.file.sync_all().map_err(|error| failed(&self.path, &error))
+        self.writer
+            .finish()
+            .map_err(|error| failed(&self.path, &error))?;
+        self.file
+            .sync_all()
+            .map_err(|error| failed(&self.path, &error))
     }
 }
 
 /// An empty table.
 pub(super) fn empty(schema: &TableSchema) -> Result<DataFrame, String> {
-    guarded("table", || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect()))
+    guarded("table", || {
+        DataFrame::new(
+            0,
+            schema
+                .columns
+                .iter()
+                .map(|column| coerce::empty(column, 0))
+                .collect(),
+        )
+    })
 }
 
 /// Writes an empty table to the staging folder, so that a dataset without tokens loads.

@@ -96,7 +96,11 @@ impl Reading<'_> {
         let names = self.schema.columns.iter().map(|column| column.name);
         let found = rows.approximate();
         let approximate = names.filter(|name| found.contains(*name)).collect();
-        let observed = if outcome.is_ok() { rows.end() } else { Vec::new() };
+        let observed = if outcome.is_ok() {
+            rows.end()
+        } else {
+            Vec::new()
+        };
         std::mem::swap(&mut rows.findings, findings);
         outcome.map(|()| RowCounts {
             rows: rows.rows,
@@ -110,11 +114,19 @@ impl Reading<'_> {
         })
     }
 
-    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, sink: &mut RowSink<'_>) -> Result<(), ImportRejection> {
+    fn read(
+        &self,
+        source: &mut dyn RowSource,
+        rows: &mut FileRows<'_>,
+        sink: &mut RowSink<'_>,
+    ) -> Result<(), ImportRejection> {
         let mut intervals = HashMap::new();
         while let Some(batch) = source.next_batch()? {
             rows.add(batch, source.columns())?;
-            let (frames, mut numbers) = (std::mem::take(&mut rows.frames), std::mem::take(&mut rows.numbers));
+            let (frames, mut numbers) = (
+                std::mem::take(&mut rows.frames),
+                std::mem::take(&mut rows.numbers),
+            );
             for mut frame in frames {
                 if self.schema.name == "candles" {
                     same_intervals(&mut frame, &mut intervals);
@@ -124,7 +136,11 @@ impl Reading<'_> {
                 sink(frame, &numbers)?;
                 numbers = rest;
             }
-            self.context.progress.step(self.name, source.bytes_read().min(self.bytes), self.bytes)?;
+            self.context.progress.step(
+                self.name,
+                source.bytes_read().min(self.bytes),
+                self.bytes,
+            )?;
         }
         Ok(())
     }
@@ -132,9 +148,23 @@ impl Reading<'_> {
     /// The columns of the source that were read.
     pub(super) fn used(&self, columns: &[String]) -> Result<Vec<String>, String> {
         let bound = bind(self.schema, self.manifest, columns)?;
-        let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().map(String::as_str).collect();
-        let filters = |name: &str| self.manifest.filters.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name));
-        Ok(columns.iter().filter(|name| used.contains(&name.as_str()) || filters(name)).cloned().collect())
+        let used: Vec<&str> = bound
+            .iter()
+            .flat_map(|bound| [&bound.raw, &bound.units])
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        let filters = |name: &str| {
+            self.manifest
+                .filters
+                .iter()
+                .any(|(kept, _)| kept.eq_ignore_ascii_case(name))
+        };
+        Ok(columns
+            .iter()
+            .filter(|name| used.contains(&name.as_str()) || filters(name))
+            .cloned()
+            .collect())
     }
 }
 
@@ -142,7 +172,10 @@ impl Reading<'_> {
 fn same_intervals(frame: &mut DataFrame, known: &mut HashMap<String, String>) {
     let texts = |frame: &DataFrame, name: &str| -> Vec<Option<String>> {
         let column = frame.column(name).ok().and_then(|column| column.str().ok());
-        column.map_or_else(|| vec![None; frame.height()], |texts| texts.iter().map(|text| text.map(str::to_owned)).collect())
+        column.map_or_else(
+            || vec![None; frame.height()],
+            |texts| texts.iter().map(|text| text.map(str::to_owned)).collect(),
+        )
     };
     let given = texts(frame, "interval");
     if given.iter().all(Option::is_some) {
@@ -161,17 +194,32 @@ fn same_intervals(frame: &mut DataFrame, known: &mut HashMap<String, String>) {
         })
         .collect();
     // Cannot fail: the column has the same name and length.
-    frame.with_column(Series::new("interval".into(), filled).into_column()).ok();
+    frame
+        .with_column(Series::new("interval".into(), filled).into_column())
+        .ok();
 }
 
 /// Adds a note about the whole file.
 pub(super) fn note(findings: &mut Findings, file: &str, reason: String) {
-    findings.add(Finding { severity: Severity::Note, file: file.to_owned(), row: None, column: None, value: None, reason });
+    findings.add(Finding {
+        severity: Severity::Note,
+        file: file.to_owned(),
+        row: None,
+        column: None,
+        value: None,
+        reason,
+    });
 }
 
 /// Adds the tokens that the rows refer to.
 pub(super) fn add_tokens(frame: &DataFrame, needed: &mut HashSet<Address>) {
-    let Some(texts) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return };
+    let Some(texts) = frame
+        .column("token_address")
+        .ok()
+        .and_then(|column| column.str().ok())
+    else {
+        return;
+    };
     let mut last = "";
     for text in texts.iter().flatten().filter(|text| !text.is_empty()) {
         if text != last {

@@ -28,7 +28,11 @@ impl Known {
     /// `0x… on mbeam`.
     fn told(&self) -> String {
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
-        if chains.is_empty() { self.address.to_string() } else { format!("{} on {}", self.address, chains.join(", ")) }
+        if chains.is_empty() {
+            self.address.to_string()
+        } else {
+            format!("{} on {}", self.address, chains.join(", "))
+        }
     }
 }
 
@@ -65,14 +69,21 @@ impl TokenMatch {
     /// Display form: `0x… (UNI)`; a coin as `coin:BTC`, as its address means nothing to people.
     pub(super) fn told(&self) -> String {
         let symbol = self.symbol.as_deref();
-        let contract = || symbol.map_or_else(|| self.address.to_string(), |symbol| format!("{} ({symbol})", self.address));
+        let contract = || {
+            symbol.map_or_else(
+                || self.address.to_string(),
+                |symbol| format!("{} ({symbol})", self.address),
+            )
+        };
         coin_word(&self.address, symbol).unwrap_or_else(contract)
     }
 }
 
 /// The `coin:BTC` form that is accepted in place of an address; `None` if the token is no coin.
 pub(super) fn coin_word(address: &Address, symbol: Option<&str>) -> Option<String> {
-    symbol.filter(|symbol| Address::coin(symbol) == *address).map(|symbol| format!("coin:{}", symbol.trim().to_uppercase()))
+    symbol
+        .filter(|symbol| Address::coin(symbol) == *address)
+        .map(|symbol| format!("coin:{}", symbol.trim().to_uppercase()))
 }
 
 /// How a token was found.
@@ -118,13 +129,20 @@ fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     }
     let symbol = symbol.map(|symbol| pair::coin_by_name(symbol).unwrap_or(symbol));
     if let Some(coin) = symbol.filter(|symbol| pair::is_native(symbol)) {
-        let told = format!("{reason}; pass --coin {coin} for the coin itself, or --token ADDRESS for a token");
+        let told = format!(
+            "{reason}; pass --coin {coin} for the coin itself, or --token ADDRESS for a token"
+        );
         return Refusal::new(told).say("coin", coin);
     }
     // Only an alphanumeric text can be a coin's ticker.
-    let is_ticker = |symbol: &&str| symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_ticker = |symbol: &&str| {
+        symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
     let coin = symbol.filter(is_ticker).unwrap_or("SYMBOL");
-    Refusal::new(format!("{reason}; pass --token ADDRESS, or --coin {coin} if it has no contract")).say("token", ADDRESS)
+    Refusal::new(format!(
+        "{reason}; pass --token ADDRESS, or --coin {coin} if it has no contract"
+    ))
+    .say("token", ADDRESS)
 }
 
 impl KnownTokens {
@@ -138,7 +156,9 @@ impl KnownTokens {
 
     /// Whether nothing is known of the token but that it is on other chains than this one.
     pub(super) fn is_bare_elsewhere(&self, address: &Address, chain: &Chain) -> bool {
-        self.bare.get(address).is_some_and(|chains| !chains.contains(chain))
+        self.bare
+            .get(address)
+            .is_some_and(|chains| !chains.contains(chain))
     }
 
     pub(super) fn has_symbol(&self, symbol: &str) -> bool {
@@ -146,20 +166,36 @@ impl KnownTokens {
     }
 
     pub(super) fn add(&mut self, frame: &DataFrame) {
-        let strings = |name: &str| frame.column(name).ok().is_some_and(|column| *column.dtype() == DataType::String);
+        let strings = |name: &str| {
+            frame
+                .column(name)
+                .ok()
+                .is_some_and(|column| *column.dtype() == DataType::String)
+        };
         if !strings("token_address") {
             return;
         }
         for row in TokenRow::rows(frame) {
             if row.name.is_none() {
-                self.bare.entry(row.token_address).or_insert_with(|| row.chain.clone());
+                self.bare
+                    .entry(row.token_address)
+                    .or_insert_with(|| row.chain.clone());
             }
-            self.symbols.entry(row.token_address).or_insert_with(|| row.symbol.clone());
+            self.symbols
+                .entry(row.token_address)
+                .or_insert_with(|| row.symbol.clone());
             if let Some(symbol) = row.symbol {
                 let list = self.by_symbol.entry(symbol.to_uppercase()).or_default();
-                match list.iter_mut().find(|known| known.address == row.token_address) {
+                match list
+                    .iter_mut()
+                    .find(|known| known.address == row.token_address)
+                {
                     Some(known) => known.chains.extend(row.chain),
-                    None => list.push(Known { address: row.token_address, chains: row.chain, listed: row.listed.unwrap_or(false) }),
+                    None => list.push(Known {
+                        address: row.token_address,
+                        chains: row.chain,
+                        listed: row.listed.unwrap_or(false),
+                    }),
                 }
             }
         }
@@ -169,21 +205,33 @@ impl KnownTokens {
     pub(super) fn sharing(&self, frame: &DataFrame) -> Vec<String> {
         let mut met = HashSet::new();
         // In list order, which usually starts with the largest.
-        let symbols = TokenRow::rows(frame).into_iter().filter_map(|row| Some(row.symbol?.to_uppercase()));
-        let symbols: Vec<String> = symbols.filter(|symbol| met.insert(symbol.clone())).collect();
+        let symbols = TokenRow::rows(frame)
+            .into_iter()
+            .filter_map(|row| Some(row.symbol?.to_uppercase()));
+        let symbols: Vec<String> = symbols
+            .filter(|symbol| met.insert(symbol.clone()))
+            .collect();
         let mut found: Vec<String> = Vec::new();
         for symbol in symbols {
-            let Some(all) = self.by_symbol.get(&symbol) else { continue };
+            let Some(all) = self.by_symbol.get(&symbol) else {
+                continue;
+            };
             let mut chains: Vec<&Chain> = all.iter().flat_map(|known| &known.chains).collect();
             chains.sort_unstable();
             chains.dedup();
             for chain in chains {
-                let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(chain)).collect();
+                let here: Vec<&Known> = all
+                    .iter()
+                    .filter(|known| known.chains.contains(chain))
+                    .collect();
                 if here.len() < 2 {
                     continue;
                 }
                 let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
-                found.push(format!("`{symbol}` is the symbol of {} tokens on {chain} ({shown})", here.len()));
+                found.push(format!(
+                    "`{symbol}` is the symbol of {} tokens on {chain} ({shown})",
+                    here.len()
+                ));
             }
         }
         if found.is_empty() {
@@ -192,7 +240,11 @@ impl KnownTokens {
         let count = found.len();
         let mut says: Vec<String> = found.into_iter().take(SHARING_SHOWN).collect();
         if count > says.len() {
-            let more = plural((count - says.len()) as u64, "more symbol is", "more symbols are");
+            let more = plural(
+                (count - says.len()) as u64,
+                "more symbol is",
+                "more symbols are",
+            );
             says.push(format!("and {more} shared by several tokens"));
         }
         says.push(
@@ -206,41 +258,77 @@ impl KnownTokens {
     /// The token of a symbol: of several, the one on the chosen chain; of those, the listed one. A native coin's symbol is the coin if the
     /// dataset has it; if only other tokens have that symbol, the user must choose, as they are wrapped or bridged.
     fn by_symbol(&self, symbol: &str, hints: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
-        let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !hints.contract && self.has(coin));
+        let coin = Some(Address::coin(symbol))
+            .filter(|coin| pair::is_native(symbol) && !hints.contract && self.has(coin));
         if coin.is_some() {
             return Ok(coin);
         }
-        let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
+        let Some(all) = self.by_symbol.get(symbol) else {
+            return Ok(None);
+        };
         if pair::is_native(symbol) && !hints.contract {
             let shown = few(all.iter().map(Known::told), 3);
-            let reason = format!("is about `{symbol}`, a coin without a contract, but in the dataset that symbol belongs to {shown}");
+            let reason = format!(
+                "is about `{symbol}`, a coin without a contract, but in the dataset that symbol belongs to {shown}"
+            );
             return Err(refused(&reason, Some(symbol), false));
         }
-        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(hints.chain)).collect();
-        let here = if here.is_empty() { all.iter().collect() } else { here };
+        let here: Vec<&Known> = all
+            .iter()
+            .filter(|known| known.chains.contains(hints.chain))
+            .collect();
+        let here = if here.is_empty() {
+            all.iter().collect()
+        } else {
+            here
+        };
         let listed: Vec<&Known> = here.iter().filter(|known| known.listed).copied().collect();
         match (&here[..], &listed[..]) {
             ([one], _) | (_, [one]) => Ok(Some(one.address)),
             _ => {
                 let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
-                let several = format!("is about `{symbol}`, but {} tokens in the dataset have that symbol ({shown})", here.len());
+                let several = format!(
+                    "is about `{symbol}`, but {} tokens in the dataset have that symbol ({shown})",
+                    here.len()
+                );
                 Err(refused(&several, Some(symbol), hints.contract))
             }
         }
     }
 
     /// Resolves the token from the file's name and from `content`, a symbol or pair found in the file.
-    pub(super) fn find(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
-        let found = |address, symbol, by, says| TokenMatch { address, symbol, multiplier: 1.0, quoted: false, by, says };
+    pub(super) fn find(
+        &self,
+        name: &str,
+        content: Option<&str>,
+        hints: TokenHints<'_>,
+    ) -> Result<TokenMatch, Refusal> {
+        let found = |address, symbol, by, says| TokenMatch {
+            address,
+            symbol,
+            multiplier: 1.0,
+            quoted: false,
+            by,
+            says,
+        };
         let named = pair::address(name).filter(|address| hints.token != Some(*address));
         match (pair::address(name), hints.token) {
             // An address that is no token of the dataset may be of an account or a pool, after which exports are named as well.
-            (Some(address), Some(token)) if token != address && self.has(&address) && !hints.forced => {
-                let reason = format!("is about {address} (from its name), but --token is {token}; import it without --token");
+            (Some(address), Some(token))
+                if token != address && self.has(&address) && !hints.forced =>
+            {
+                let reason = format!(
+                    "is about {address} (from its name), but --token is {token}; import it without --token"
+                );
                 return Err(Refusal::new(reason).say("token", address.to_string()));
             }
             (Some(address), said) if said.is_none_or(|token| token == address) => {
-                return Ok(found(address, None, TokenFoundBy::File, "from the file name".to_owned()));
+                return Ok(found(
+                    address,
+                    None,
+                    TokenFoundBy::File,
+                    "from the file name".to_owned(),
+                ));
             }
             _ => {}
         }
@@ -251,9 +339,13 @@ impl KnownTokens {
         if let Some(address) = hints.token {
             let coin = hints.coin.map(str::to_uppercase);
             let in_name = pair::coins(name);
-            let other = in_name.first().filter(|_| coin.as_ref().is_some_and(|coin| !in_name.iter().any(|named| alike(coin, named))));
+            let other = in_name.first().filter(|_| {
+                coin.as_ref()
+                    .is_some_and(|coin| !in_name.iter().any(|named| alike(coin, named)))
+            });
             // The ticker of another coin is not an alias of this one.
-            if let (Some(coin), Some(symbol), false) = (&coin, symbol.as_ref().or(other), hints.forced)
+            if let (Some(coin), Some(symbol), false) =
+                (&coin, symbol.as_ref().or(other), hints.forced)
                 && pair::is_native(symbol)
                 && !alike(coin, symbol)
             {
@@ -263,10 +355,16 @@ impl KnownTokens {
                 .say("coin", symbol.clone()));
             }
             let known = self.symbols.get(&address).cloned().flatten().or(coin);
-            let by = if hints.coin.is_some() { "--coin" } else { "--token" };
+            let by = if hints.coin.is_some() {
+                "--coin"
+            } else {
+                "--token"
+            };
             let mut says = match (&known, &symbol) {
                 (Some(known), Some(symbol)) if !alike(known, symbol) => {
-                    format!("from {by}; warning: its symbol is `{known}`, but the file is about `{symbol}`")
+                    format!(
+                        "from {by}; warning: its symbol is `{known}`, but the file is about `{symbol}`"
+                    )
                 }
                 _ => format!("from {by}"),
             };
@@ -277,14 +375,32 @@ impl KnownTokens {
         }
         let Some(symbol) = symbol else {
             let coins = pair::coins(name);
-            let coin = coins.first().map(String::as_str).or_else(|| pair::coin_by_name(name));
+            let coin = coins
+                .first()
+                .map(String::as_str)
+                .or_else(|| pair::coin_by_name(name));
             return Err(refused("does not name its token", coin, hints.contract));
         };
         if let Some(address) = self.by_symbol(&symbol, hints)? {
-            return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));
+            return Ok(found(
+                address,
+                Some(symbol),
+                TokenFoundBy::File,
+                place.to_owned(),
+            ));
         }
-        let refusal = refused(&format!("is about `{symbol}`, which is not in the dataset"), Some(&symbol), hints.contract);
-        Err(Refusal { reason: format!("{}, or first import a token list that contains it", refusal.reason), ..refusal })
+        let refusal = refused(
+            &format!("is about `{symbol}`, which is not in the dataset"),
+            Some(&symbol),
+            hints.contract,
+        );
+        Err(Refusal {
+            reason: format!(
+                "{}, or first import a token list that contains it",
+                refusal.reason
+            ),
+            ..refusal
+        })
     }
 
     /// The only word of the name that is a symbol. Of several it is none where the user says the token.
@@ -294,24 +410,49 @@ impl KnownTokens {
         match &symbols[..] {
             [one] => Ok(Some(one.clone())),
             many if many.is_empty() || hints.token.is_some() => Ok(None),
-            many => Err(refused(&format!("has a name that fits several tokens (`{}`)", many.join("`, `")), None, hints.contract)),
+            many => Err(refused(
+                &format!(
+                    "has a name that fits several tokens (`{}`)",
+                    many.join("`, `")
+                ),
+                None,
+                hints.contract,
+            )),
         }
     }
 
     /// Refusals of parts of one container that are not of the token that the user says: a sheet or a file of an archive for each of several
     /// tokens, as their names tell. By the part's name.
-    pub(super) fn of_others(&self, parts: &[&str], hints: TokenHints<'_>) -> Vec<(String, Refusal)> {
-        let Some(token) = hints.token.filter(|_| !hints.forced) else { return Vec::new() };
-        let named: Vec<(&str, String)> =
-            parts.iter().filter_map(|&part| Some((part, pair::ticker(part, |word| self.has_symbol(word))?))).collect();
+    pub(super) fn of_others(
+        &self,
+        parts: &[&str],
+        hints: TokenHints<'_>,
+    ) -> Vec<(String, Refusal)> {
+        let Some(token) = hints.token.filter(|_| !hints.forced) else {
+            return Vec::new();
+        };
+        let named: Vec<(&str, String)> = parts
+            .iter()
+            .filter_map(|&part| Some((part, pair::ticker(part, |word| self.has_symbol(word))?)))
+            .collect();
         if named.windows(2).all(|two| alike(&two[0].1, &two[1].1)) {
             return Vec::new();
         }
-        let said = hints.coin.map(str::to_uppercase).or_else(|| self.symbol(&token));
+        let said = hints
+            .coin
+            .map(str::to_uppercase)
+            .or_else(|| self.symbol(&token));
         let is_said = |ticker: &str| said.as_deref().is_some_and(|said| alike(said, ticker));
         let none = !named.iter().any(|(_, ticker)| is_said(ticker));
-        let option = if hints.coin.is_some() { "--coin" } else { "--token" };
-        let mut shown: Vec<String> = named.iter().map(|(_, ticker)| format!("`{ticker}`")).collect();
+        let option = if hints.coin.is_some() {
+            "--coin"
+        } else {
+            "--token"
+        };
+        let mut shown: Vec<String> = named
+            .iter()
+            .map(|(_, ticker)| format!("`{ticker}`"))
+            .collect();
         shown.dedup();
         let refusal = |ticker: &str| {
             let reason = if none {
@@ -337,16 +478,30 @@ impl KnownTokens {
                 refusal.say("token", ADDRESS)
             }
         };
-        named.iter().filter(|(_, ticker)| !is_said(ticker)).map(|(part, ticker)| ((*part).to_owned(), refusal(ticker))).collect()
+        named
+            .iter()
+            .filter(|(_, ticker)| !is_said(ticker))
+            .map(|(part, ticker)| ((*part).to_owned(), refusal(ticker)))
+            .collect()
     }
 
     /// As `find`, for prices: tries a trading pair first, whose quote must be dollars.
-    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
+    pub(super) fn find_traded(
+        &self,
+        name: &str,
+        content: Option<&str>,
+        hints: TokenHints<'_>,
+    ) -> Result<TokenMatch, Refusal> {
         let known = |symbol: &str| self.has_symbol(symbol);
         let in_content = content.and_then(|content| pair::pair(content, known));
         let is_in_name = in_content.is_none();
-        let in_name = || pair::pair_in_name(name, known).filter(|pair| content.is_none_or(|content| alike(content, &pair.base)));
-        let not_taken = |currency: &str| format!("; `{currency}` in the file name is not used as the price currency");
+        let in_name = || {
+            pair::pair_in_name(name, known)
+                .filter(|pair| content.is_none_or(|content| alike(content, &pair.base)))
+        };
+        let not_taken = |currency: &str| {
+            format!("; `{currency}` in the file name is not used as the price currency")
+        };
         let Some(pair) = in_content.or_else(in_name) else {
             let mut found = self.find(name, content, hints)?;
             if let Some(currency) = pair::foreign_money(name).filter(|_| !hints.as_usd) {
@@ -370,17 +525,30 @@ impl KnownTokens {
             .into());
         }
         let (symbol, multiplier) = match pair::without_multiplier(&pair.base) {
-            Some((symbol, multiplier)) if !known(&pair.base) && (known(symbol) || hints.token.is_some()) => (symbol, multiplier),
+            Some((symbol, multiplier))
+                if !known(&pair.base) && (known(symbol) || hints.token.is_some()) =>
+            {
+                (symbol, multiplier)
+            }
             _ => (pair.base.as_str(), 1.0),
         };
         let mut found = self.find(name, Some(symbol), hints)?;
         if hints.token.is_none() && pair::address(name).is_none() && content.is_none() {
-            found.says = format!("from the pair `{}/{}` in the file name", pair.base, pair.quote);
+            found.says = format!(
+                "from the pair `{}/{}` in the file name",
+                pair.base, pair.quote
+            );
         }
         if pair.quote != "USD" {
-            found.says.push_str(&format!("; prices in {} are treated as USD", pair.quote));
+            found
+                .says
+                .push_str(&format!("; prices in {} are treated as USD", pair.quote));
         }
-        Ok(TokenMatch { multiplier, quoted: true, ..found })
+        Ok(TokenMatch {
+            multiplier,
+            quoted: true,
+            ..found
+        })
     }
 }
 

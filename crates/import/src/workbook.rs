@@ -9,7 +9,9 @@ mod opendocument;
 
 use std::{fmt::Display, path::Path};
 
-use calamine::{Data, DataRef, ExcelDateTime, Reader, SheetVisible, Xls, Xlsb, Xlsx, open_workbook};
+use calamine::{
+    Data, DataRef, ExcelDateTime, Reader, SheetVisible, Xls, Xlsb, Xlsx, open_workbook,
+};
 use chrono::{NaiveDate, NaiveTime};
 
 pub(super) use self::grid::CELLS_MAX;
@@ -62,8 +64,11 @@ impl Found {
 
     /// The names of the visible sheets; notes the hidden ones.
     fn shown(&mut self, sheets: &[calamine::Sheet]) -> Vec<String> {
-        let (shown, hidden): (Vec<_>, Vec<_>) = sheets.iter().partition(|sheet| sheet.visible == SheetVisible::Visible);
-        self.hidden.extend(hidden.into_iter().map(|sheet| sheet.name.clone()));
+        let (shown, hidden): (Vec<_>, Vec<_>) = sheets
+            .iter()
+            .partition(|sheet| sheet.visible == SheetVisible::Visible);
+        self.hidden
+            .extend(hidden.into_iter().map(|sheet| sheet.name.clone()));
         shown.into_iter().map(|sheet| sheet.name.clone()).collect()
     }
 }
@@ -82,11 +87,20 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
             let formats = formats::of(path);
             for name in found.shown(book.sheets_metadata()) {
                 // Sheets that are charts have no cells.
-                let Ok(mut cells) = book.worksheet_cells_reader(&name) else { continue };
+                let Ok(mut cells) = book.worksheet_cells_reader(&name) else {
+                    continue;
+                };
                 let mut grid = SheetGrid::default();
-                while let Some((cell, style)) = cells.next_cell_with_style_id().map_err(|error| damaged(&name, error))? {
+                while let Some((cell, style)) = cells
+                    .next_cell_with_style_id()
+                    .map_err(|error| damaged(&name, error))?
+                {
                     let unit = formats.get(style).and_then(Option::as_ref);
-                    grid.put(place(cell.get_position()), cell_text(cell.get_value(), unit), &mut found.room)?;
+                    grid.put(
+                        place(cell.get_position()),
+                        cell_text(cell.get_value(), unit),
+                        &mut found.room,
+                    )?;
                 }
                 found.add(name, false, grid);
             }
@@ -95,20 +109,30 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
             found.room.stores(bounds::check(path)?);
             let mut book: Xlsb<_> = open_workbook(path).map_err(unreadable)?;
             for name in found.shown(book.sheets_metadata()) {
-                let Ok(mut cells) = book.worksheet_cells_reader(&name) else { continue };
+                let Ok(mut cells) = book.worksheet_cells_reader(&name) else {
+                    continue;
+                };
                 let mut grid = SheetGrid::default();
                 while let Some(cell) = cells.next_cell().map_err(|error| damaged(&name, error))? {
-                    grid.put(place(cell.get_position()), cell_text(cell.get_value(), None), &mut found.room)?;
+                    grid.put(
+                        place(cell.get_position()),
+                        cell_text(cell.get_value(), None),
+                        &mut found.room,
+                    )?;
                 }
                 found.add(name, false, grid);
             }
         }
         None => {
             compound::check(path)?;
-            found.room.stores(std::fs::metadata(path).map_or(0, |meta| meta.len()));
+            found
+                .room
+                .stores(std::fs::metadata(path).map_or(0, |meta| meta.len()));
             let mut book: Xls<_> = open_workbook(path).map_err(unreadable)?;
             for name in found.shown(book.sheets_metadata()) {
-                let Ok(range) = book.worksheet_range(&name) else { continue };
+                let Ok(range) = book.worksheet_range(&name) else {
+                    continue;
+                };
                 let (top, left) = place(range.start().unwrap_or_default());
                 let mut grid = SheetGrid::default();
                 for (row, column, cell) in range.used_cells() {
@@ -146,7 +170,9 @@ fn cell_text(cell: &DataRef<'_>, unit: Option<&FormatUnit>) -> String {
 
 /// The percentage that a cell shows, without the noise of the multiplication.
 fn percent(number: f64) -> String {
-    let shown: f64 = format!("{:.14e}", number * 100.0).parse().unwrap_or(number * 100.0);
+    let shown: f64 = format!("{:.14e}", number * 100.0)
+        .parse()
+        .unwrap_or(number * 100.0);
     format!("{shown}%")
 }
 
@@ -155,10 +181,18 @@ fn time(date: &ExcelDateTime) -> Time {
     let days = date.as_f64();
     let (year, month, day, ..) = date.to_ymd_hms_milli();
     let counted = Time(of_excel_day(days)).day().0;
-    let shown = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into())
-        .map_or(counted, |day| Time(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()).day().0);
+    let shown =
+        NaiveDate::from_ymd_opt(year.into(), month.into(), day.into()).map_or(counted, |day| {
+            Time(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis())
+                .day()
+                .0
+        });
     // A difference of one day is rounding; of years, another day zero.
-    let apart = if (shown - counted).abs() > 1 { f64::from(shown - counted) } else { 0.0 };
+    let apart = if (shown - counted).abs() > 1 {
+        f64::from(shown - counted)
+    } else {
+        0.0
+    };
     Time(of_excel_day(days + apart))
 }
 
@@ -166,13 +200,20 @@ fn text(cell: &Data) -> String {
     match cell {
         Data::Empty | Data::Error(_) => String::new(),
         // A workbook does not know the zone of its times.
-        Data::DateTime(date) if date.is_datetime() => time(date).to_string().trim_end_matches('Z').to_owned(),
+        Data::DateTime(date) if date.is_datetime() => {
+            time(date).to_string().trim_end_matches('Z').to_owned()
+        }
         Data::DateTime(date) => date.as_f64().to_string(),
         Data::Int(number) => number.to_string(),
         Data::Float(number) => number.to_string(),
         Data::Bool(truth) => truth.to_string(),
-        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.trim().to_owned(),
-        #[allow(unreachable_patterns, reason = "kinds of cells that later versions add")]
+        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => {
+            text.trim().to_owned()
+        }
+        #[allow(
+            unreachable_patterns,
+            reason = "kinds of cells that later versions add"
+        )]
         other => other.to_string(),
     }
 }
@@ -193,7 +234,10 @@ mod tests {
         ] {
             assert_eq!(cell_text(&DataRef::Float(number), unit.as_ref()), shown);
         }
-        assert_eq!(cell_text(&DataRef::SharedString("x"), Some(&FormatUnit::Percent)), "x");
+        assert_eq!(
+            cell_text(&DataRef::SharedString("x"), Some(&FormatUnit::Percent)),
+            "x"
+        );
     }
 
     #[test]
@@ -204,7 +248,11 @@ mod tests {
             (43_890.0, true, "2024-03-01T00:00:00"),
             (43_890.25, true, "2024-03-01T06:00:00"),
         ] {
-            let cell = Data::DateTime(ExcelDateTime::new(days, ExcelDateTimeType::DateTime, from_1904));
+            let cell = Data::DateTime(ExcelDateTime::new(
+                days,
+                ExcelDateTimeType::DateTime,
+                from_1904,
+            ));
             assert_eq!(text(&cell), shown, "{days} {from_1904}");
         }
     }

@@ -36,8 +36,11 @@ const SHORT: &[(&str, &str)] = &[
     ("NZDT", "+13:00"),
 ];
 /// Abbreviations of several zones.
-const SEVERAL: &[(&str, &str)] =
-    &[("IST", "Asia/Kolkata or Asia/Jerusalem"), ("CST", "America/Chicago or Asia/Shanghai"), ("BST", "Europe/London or Asia/Dhaka")];
+const SEVERAL: &[(&str, &str)] = &[
+    ("IST", "Asia/Kolkata or Asia/Jerusalem"),
+    ("CST", "America/Chicago or Asia/Shanghai"),
+    ("BST", "Europe/London or Asia/Dhaka"),
+];
 /// The greatest offset of a zone.
 const OFFSET_MAX: i64 = 14 * HOUR_MS;
 
@@ -56,8 +59,12 @@ impl Zone {
             Self::Fixed(offset) => return Some(local - offset),
             Self::Named(zone) => zone,
         };
-        let offset = |ms: i64| match zone.offset_from_local_datetime(&DateTime::from_timestamp_millis(ms)?.naive_utc()) {
-            MappedLocalTime::Single(offset) | MappedLocalTime::Ambiguous(offset, _) => Some(offset.fix().local_minus_utc()),
+        let offset = |ms: i64| match zone
+            .offset_from_local_datetime(&DateTime::from_timestamp_millis(ms)?.naive_utc())
+        {
+            MappedLocalTime::Single(offset) | MappedLocalTime::Ambiguous(offset, _) => {
+                Some(offset.fix().local_minus_utc())
+            }
             MappedLocalTime::None => None,
         };
         Some(local - i64::from(offset(local).or_else(|| offset(local - 3 * HOUR_MS))?) * 1_000)
@@ -70,7 +77,12 @@ impl fmt::Display for Zone {
             Self::Named(zone) => into.write_str(zone.name()),
             Self::Fixed(offset) => {
                 let sign = if *offset < 0 { '-' } else { '+' };
-                write!(into, "{sign}{:02}:{:02}", offset.abs() / HOUR_MS, offset.abs() % HOUR_MS / MINUTE_MS)
+                write!(
+                    into,
+                    "{sign}{:02}:{:02}",
+                    offset.abs() / HOUR_MS,
+                    offset.abs() % HOUR_MS / MINUTE_MS
+                )
             }
         }
     }
@@ -81,32 +93,54 @@ impl FromStr for Zone {
 
     fn from_str(text: &str) -> Result<Self, String> {
         placeholder(text).map_or(Ok(()), Err)?;
-        let of = |known: &[(&str, &'static str)]| known.iter().find(|(short, _)| short.eq_ignore_ascii_case(text)).map(|(_, long)| *long);
+        let of = |known: &[(&str, &'static str)]| {
+            known
+                .iter()
+                .find(|(short, _)| short.eq_ignore_ascii_case(text))
+                .map(|(_, long)| *long)
+        };
         if let Some(zones) = of(SEVERAL) {
-            return Err(format!("`{text}` is the abbreviation of several time zones; pass {zones}"));
+            return Err(format!(
+                "`{text}` is the abbreviation of several time zones; pass {zones}"
+            ));
         }
         let name = of(SHORT).unwrap_or(text);
-        let named = || TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied().map(Self::Named);
-        offset(name)
-            .map(Self::Fixed)
-            .or_else(named)
-            .ok_or_else(|| format!("`{text}`: expected a time zone, such as Europe/Berlin, EST or +05:30"))
+        let named = || {
+            TZ_VARIANTS
+                .iter()
+                .find(|zone| zone.name().eq_ignore_ascii_case(name))
+                .copied()
+                .map(Self::Named)
+        };
+        offset(name).map(Self::Fixed).or_else(named).ok_or_else(|| {
+            format!("`{text}`: expected a time zone, such as Europe/Berlin, EST or +05:30")
+        })
     }
 }
 
 /// Milliseconds east of UTC of `+05:30`, `-0500` or `UTC+8`.
 fn offset(text: &str) -> Option<i64> {
     let upper = text.to_ascii_uppercase();
-    let behind = upper.strip_prefix("UTC").or_else(|| upper.strip_prefix("GMT"));
+    let behind = upper
+        .strip_prefix("UTC")
+        .or_else(|| upper.strip_prefix("GMT"));
     let signed = behind.unwrap_or(&upper);
     let minus = signed.strip_prefix('-').map(|rest| (-1, rest));
     // `utc8`, as headers name it.
     let (sign, digits) = minus.or_else(|| Some((1, signed.strip_prefix('+').or(behind)?)))?;
-    let split = digits.split_once(':').or_else(|| digits.split_at_checked(2).filter(|_| digits.len() == 4)).unwrap_or((digits, "0"));
-    let is_number = |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit());
-    let (hours, minutes): (i64, i64) =
-        (split.0.parse().ok().filter(|_| is_number(split.0))?, split.1.parse().ok().filter(|_| is_number(split.1))?);
-    Some(sign * (hours * HOUR_MS + minutes * MINUTE_MS)).filter(|offset| minutes < 60 && offset.abs() <= OFFSET_MAX)
+    let split = digits
+        .split_once(':')
+        .or_else(|| digits.split_at_checked(2).filter(|_| digits.len() == 4))
+        .unwrap_or((digits, "0"));
+    let is_number = |part: &str| {
+        (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    let (hours, minutes): (i64, i64) = (
+        split.0.parse().ok().filter(|_| is_number(split.0))?,
+        split.1.parse().ok().filter(|_| is_number(split.1))?,
+    );
+    Some(sign * (hours * HOUR_MS + minutes * MINUTE_MS))
+        .filter(|offset| minutes < 60 && offset.abs() <= OFFSET_MAX)
 }
 
 #[cfg(test)]
@@ -129,16 +163,35 @@ mod tests {
         ] {
             let zone: Zone = text.parse().unwrap();
             let ms = zone.universal(first_of_july).unwrap();
-            assert_eq!((zone.to_string().as_str(), (first_of_july - ms) as f64 / HOUR_MS as f64), (shown, hours), "{text}");
+            assert_eq!(
+                (
+                    zone.to_string().as_str(),
+                    (first_of_july - ms) as f64 / HOUR_MS as f64
+                ),
+                (shown, hours),
+                "{text}"
+            );
             assert_eq!(zone.to_string().parse(), Ok(zone), "{text}");
         }
-        for text in ["", "8", "+", "+24:00", "+05:60", "+x", "IST", "Mars/Base", "ZONE"] {
+        for text in [
+            "",
+            "8",
+            "+",
+            "+24:00",
+            "+05:60",
+            "+x",
+            "IST",
+            "Mars/Base",
+            "ZONE",
+        ] {
             assert!(text.parse::<Zone>().is_err(), "{text}");
         }
         // Clocks skip 02:30, and show it twice.
         let berlin: Zone = "Europe/Berlin".parse().unwrap();
         for (local, hours) in [("2024-03-31T02:30:00Z", 1), ("2024-10-27T02:30:00Z", 2)] {
-            let ms = DateTime::parse_from_rfc3339(local).unwrap().timestamp_millis();
+            let ms = DateTime::parse_from_rfc3339(local)
+                .unwrap()
+                .timestamp_millis();
             assert_eq!(berlin.universal(ms), Some(ms - hours * HOUR_MS), "{local}");
         }
     }

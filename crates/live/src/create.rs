@@ -9,7 +9,13 @@ use source::{
 use store::private_files::{create_dir, write_atomic};
 
 /// Default providers.
-const USUAL: [&str; 5] = ["dexscreener", "geckoterminal", "binance", "kraken", "defillama"];
+const USUAL: [&str; 5] = [
+    "dexscreener",
+    "geckoterminal",
+    "binance",
+    "kraken",
+    "defillama",
+];
 
 /// The tables of such a dataset, and how often they come.
 const TABLES: [(&str, &str); 8] = [
@@ -24,8 +30,17 @@ const TABLES: [(&str, &str); 8] = [
 ];
 
 /// Text of its `dataset.toml`. Errors: one of the names is no provider.
-fn text(title: &str, providers: &[String], known: &Providers, node: Option<&str>) -> Result<String, String> {
-    let names: Vec<&str> = if providers.is_empty() { USUAL.to_vec() } else { providers.iter().map(String::as_str).collect() };
+fn text(
+    title: &str,
+    providers: &[String],
+    known: &Providers,
+    node: Option<&str>,
+) -> Result<String, String> {
+    let names: Vec<&str> = if providers.is_empty() {
+        USUAL.to_vec()
+    } else {
+        providers.iter().map(String::as_str).collect()
+    };
     for name in &names {
         named(known, name)?;
     }
@@ -35,22 +50,38 @@ fn text(title: &str, providers: &[String], known: &Providers, node: Option<&str>
     for (table, every) in TABLES {
         let filling: Vec<String> = names
             .iter()
-            .filter(|name| known.get(**name).is_some_and(|provider| provider.filling(table).next().is_some()))
+            .filter(|name| {
+                known
+                    .get(**name)
+                    .is_some_and(|provider| provider.filling(table).next().is_some())
+            })
             .map(|name| quoted(name))
             .collect();
         // A key is needed for these, or many requests: whoever wants them says so.
-        let left_out = providers.is_empty() && ["holders", "holder_counts", "transfers", "contracts"].contains(&table);
+        let left_out = providers.is_empty()
+            && ["holders", "holder_counts", "transfers", "contracts"].contains(&table);
         if let (Some(node), "contracts") = (node, table) {
-            text.push_str(&format!("\n[tables.contracts]\nsource = {}\n", quoted(node)));
+            text.push_str(&format!(
+                "\n[tables.contracts]\nsource = {}\n",
+                quoted(node)
+            ));
         } else if !filling.is_empty() && !left_out {
-            text.push_str(&format!("\n[tables.{table}]\nprovider = [{}]\nevery = \"{every}\"\n", filling.join(", ")));
+            text.push_str(&format!(
+                "\n[tables.{table}]\nprovider = [{}]\nevery = \"{every}\"\n",
+                filling.join(", ")
+            ));
         }
     }
     Ok(text)
 }
 
 /// Creates the dataset. Fails if the folder has one already, or if it cannot be written.
-pub fn create(folder: &Path, providers: &[String], known: &Providers, node: Option<&str>) -> Result<(), String> {
+pub fn create(
+    folder: &Path,
+    providers: &[String],
+    known: &Providers,
+    node: Option<&str>,
+) -> Result<(), String> {
     let file = folder.join(FILE);
     if file.exists() || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(format!(
@@ -58,7 +89,10 @@ pub fn create(folder: &Path, providers: &[String], known: &Providers, node: Opti
             folder.display()
         ));
     }
-    let title = folder.file_name().map_or_else(|| "live".to_owned(), |name| name.to_string_lossy().into_owned());
+    let title = folder.file_name().map_or_else(
+        || "live".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    );
     let text = text(&title, providers, known, node)?;
     create_dir(folder)?;
     write_atomic(&file, text.as_bytes())
@@ -77,10 +111,28 @@ mod tests {
         let text = fs::read_to_string(place.join(FILE)).expect("text");
         let manifest = Manifest::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(manifest.title.as_deref(), Some("my \"deck\""));
-        assert!(["tokens", "pools", "candles", "yields"].iter().all(|table| manifest.tables[table].live.is_some()), "{text}");
-        assert_eq!(manifest.tables["contracts"].node.as_deref(), Some("mainnet"));
-        assert!(create(&place, &[], built_in(), None).expect_err("there").contains("exists and is not empty"));
-        let error = create(&folder.path().join("b"), &["binanc".to_owned()], built_in(), None).expect_err("misspelt");
+        assert!(
+            ["tokens", "pools", "candles", "yields"]
+                .iter()
+                .all(|table| manifest.tables[table].live.is_some()),
+            "{text}"
+        );
+        assert_eq!(
+            manifest.tables["contracts"].node.as_deref(),
+            Some("mainnet")
+        );
+        assert!(
+            create(&place, &[], built_in(), None)
+                .expect_err("there")
+                .contains("exists and is not empty")
+        );
+        let error = create(
+            &folder.path().join("b"),
+            &["binanc".to_owned()],
+            built_in(),
+            None,
+        )
+        .expect_err("misspelt");
         assert_eq!(error, "`binanc` is not a provider; did you mean `binance`?");
     }
 }

@@ -74,11 +74,26 @@ pub fn search_hosts(context: &FindContext<'_>) -> BTreeMap<String, u64> {
 }
 
 fn searches<'a>(providers: &'a Providers, words: &str) -> Vec<Ask<'a>> {
-    let all = providers.values().flat_map(|provider| provider.requests.iter().map(move |request| (provider, request)));
+    let all = providers.values().flat_map(|provider| {
+        provider
+            .requests
+            .iter()
+            .map(move |request| (provider, request))
+    });
     all.filter(|(_, request)| request.each == Each::Search)
         .map(|(provider, request)| {
-            let about = About { search: Some(words.to_owned()), ..About::default() };
-            Ask { provider, request, about, interval: None, span: None, present: None }
+            let about = About {
+                search: Some(words.to_owned()),
+                ..About::default()
+            };
+            Ask {
+                provider,
+                request,
+                about,
+                interval: None,
+                span: None,
+                present: None,
+            }
         })
         .collect()
 }
@@ -89,7 +104,10 @@ pub fn find(context: &FindContext<'_>, words: &str) -> Result<FoundTokens, Refre
     let mut asker = Asker {
         wire: context.wire,
         dataset: context.dataset,
-        known: Known { tokens: address.into_iter().collect(), ..Known::default() },
+        known: Known {
+            tokens: address.into_iter().collect(),
+            ..Known::default()
+        },
         watch: Arc::clone(&context.watch),
         requests: 0,
     };
@@ -98,21 +116,41 @@ pub fn find(context: &FindContext<'_>, words: &str) -> Result<FoundTokens, Refre
         match asker.all_pages(&ask, WebVersion::default()) {
             AskOutcome::Rows(rows) => found.frames.extend(rows.frames),
             AskOutcome::Unknown | AskOutcome::Unchanged => {}
-            AskOutcome::Failed(fault) => found.failures.push(format!("{} {}", ask.provider.name, fault.reason)),
+            AskOutcome::Failed(fault) => found
+                .failures
+                .push(format!("{} {}", ask.provider.name, fault.reason)),
             AskOutcome::Stopped => return Err(RefreshError::Stopped),
         }
     }
     context.wire.settle();
-    let rows = |table: &str| found.frames.iter().filter(|(filled, _)| *filled == table).map(|(_, frame)| frame).collect::<Vec<_>>();
-    let tokens: Vec<TokenRow> = rows("tokens").into_iter().flat_map(TokenRow::rows).collect();
+    let rows = |table: &str| {
+        found
+            .frames
+            .iter()
+            .filter(|(filled, _)| *filled == table)
+            .map(|(_, frame)| frame)
+            .collect::<Vec<_>>()
+    };
+    let tokens: Vec<TokenRow> = rows("tokens")
+        .into_iter()
+        .flat_map(TokenRow::rows)
+        .collect();
     let pools: Vec<PoolRow> = rows("pools").into_iter().flat_map(PoolRow::rows).collect();
     found.tokens = joined(&tokens, &pools, address, words.trim());
     Ok(found)
 }
 
 /// The tokens that are meant, each chain of one apart, the most liquid first.
-fn joined(tokens: &[TokenRow], pools: &[PoolRow], address: Option<Address>, words: &str) -> Vec<FoundToken> {
-    let is = |text: &Option<String>| text.as_ref().is_some_and(|text| text.eq_ignore_ascii_case(words.trim_start_matches('$')));
+fn joined(
+    tokens: &[TokenRow],
+    pools: &[PoolRow],
+    address: Option<Address>,
+    words: &str,
+) -> Vec<FoundToken> {
+    let is = |text: &Option<String>| {
+        text.as_ref()
+            .is_some_and(|text| text.eq_ignore_ascii_case(words.trim_start_matches('$')))
+    };
     let by_symbol = tokens.iter().any(|token| is(&token.symbol));
     let meant = |token: &&TokenRow| match address {
         Some(address) => token.token_address == address,
@@ -122,22 +160,27 @@ fn joined(tokens: &[TokenRow], pools: &[PoolRow], address: Option<Address>, word
     let mut found: BTreeMap<(Address, Chain), FoundToken> = BTreeMap::new();
     for token in tokens.iter().filter(meant) {
         for chain in &token.chain {
-            let entry = found.entry((token.token_address, chain.clone())).or_insert_with(|| FoundToken {
-                address: token.token_address,
-                chain: chain.clone(),
-                symbol: None,
-                name: None,
-                market_cap: None,
-                liquidity: 0.0,
-                pools: 0,
-            });
+            let entry = found
+                .entry((token.token_address, chain.clone()))
+                .or_insert_with(|| FoundToken {
+                    address: token.token_address,
+                    chain: chain.clone(),
+                    symbol: None,
+                    name: None,
+                    market_cap: None,
+                    liquidity: 0.0,
+                    pools: 0,
+                });
             entry.symbol = entry.symbol.take().or_else(|| token.symbol.clone());
             entry.name = entry.name.take().or_else(|| token.name.clone());
             entry.market_cap = entry.market_cap.or(token.market_cap);
         }
     }
     let mut counted = std::collections::HashSet::new();
-    for pool in pools.iter().filter(|pool| counted.insert((pool.address, pool.chain.clone()))) {
+    for pool in pools
+        .iter()
+        .filter(|pool| counted.insert((pool.address, pool.chain.clone())))
+    {
         for token in [pool.token0, pool.token1] {
             if let Some(found) = found.get_mut(&(token, pool.chain.clone())) {
                 found.liquidity += pool.liquidity.unwrap_or(0.0);
@@ -146,31 +189,63 @@ fn joined(tokens: &[TokenRow], pools: &[PoolRow], address: Option<Address>, word
         }
     }
     let mut found: Vec<FoundToken> = found.into_values().collect();
-    found.sort_by(|a, b| b.liquidity.total_cmp(&a.liquidity).then(a.address.cmp(&b.address)));
+    found.sort_by(|a, b| {
+        b.liquidity
+            .total_cmp(&a.liquidity)
+            .then(a.address.cmp(&b.address))
+    });
     found
 }
 
 impl FoundTokens {
     /// Stores the token in the dataset, with the rows about it and its pools.
     pub fn keep(&self, context: &FindContext<'_>, token: &FoundToken) -> Result<(), RefreshError> {
-        let _lock = RefreshLock::take(context.dataset).map_err(RefreshError::Failed)?.ok_or(RefreshError::Busy)?;
+        let _lock = RefreshLock::take(context.dataset)
+            .map_err(RefreshError::Failed)?
+            .ok_or(RefreshError::Busy)?;
         let text = token.address.to_string();
-        for (table, columns) in [("pools", &["token0", "token1"][..]), ("tokens", &["token_address"])] {
-            let Some(schema) = schema::table(table) else { continue };
-            let frames = self.frames.iter().filter(|(filled, _)| *filled == table).map(|(_, frame)| frame.clone());
+        for (table, columns) in [
+            ("pools", &["token0", "token1"][..]),
+            ("tokens", &["token_address"]),
+        ] {
+            let Some(schema) = schema::table(table) else {
+                continue;
+            };
+            let frames = self
+                .frames
+                .iter()
+                .filter(|(filled, _)| *filled == table)
+                .map(|(_, frame)| frame.clone());
             let of_token = guarded("table", || {
-                let Some(whole) = order::whole(frames)? else { return Ok(None) };
+                let Some(whole) = order::whole(frames)? else {
+                    return Ok(None);
+                };
                 of_token(&whole, columns, &text, &token.chain).map(Some)
             });
-            let Some(frame) = of_token.map_err(RefreshError::Failed)?.filter(|frame| frame.height() > 0) else { continue };
-            Kept { dataset: context.dataset, schema }.replace(&frame, &ReplaceScope::Keys, context.now).map_err(RefreshError::Failed)?;
+            let Some(frame) = of_token
+                .map_err(RefreshError::Failed)?
+                .filter(|frame| frame.height() > 0)
+            else {
+                continue;
+            };
+            Kept {
+                dataset: context.dataset,
+                schema,
+            }
+            .replace(&frame, &ReplaceScope::Keys, context.now)
+            .map_err(RefreshError::Failed)?;
         }
         Ok(())
     }
 }
 
 /// The rows with the token in one of the columns, on the chain.
-fn of_token(frame: &DataFrame, columns: &[&str], token: &str, chain: &Chain) -> PolarsResult<DataFrame> {
+fn of_token(
+    frame: &DataFrame,
+    columns: &[&str],
+    token: &str,
+    chain: &Chain,
+) -> PolarsResult<DataFrame> {
     let mut kept = vec![false; frame.height()];
     for column in columns {
         for (kept, text) in kept.iter_mut().zip(frame.column(column)?.str()?.iter()) {
@@ -183,20 +258,28 @@ fn of_token(frame: &DataFrame, columns: &[&str], token: &str, chain: &Chain) -> 
             *kept &= text == Some(chain.as_str());
         }
     }
-    frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter()))
+    frame.filter(&BooleanChunked::from_iter_values(
+        PlSmallStr::EMPTY,
+        kept.into_iter(),
+    ))
 }
 
 /// Stores a coin, which has no contract and needs no request.
 pub fn keep_coin(dataset: &Path, symbol: &str, now: Time) -> Result<Address, RefreshError> {
-    let _lock = RefreshLock::take(dataset).map_err(RefreshError::Failed)?.ok_or(RefreshError::Busy)?;
+    let _lock = RefreshLock::take(dataset)
+        .map_err(RefreshError::Failed)?
+        .ok_or(RefreshError::Busy)?;
     let symbol = symbol.to_uppercase();
     let (address, chain) = (Address::coin(&symbol), Chain::of_coin(&symbol));
     let row = serde_json::json!({ "token_address": address.to_string(), "symbol": symbol, "name": symbol, "chain": chain.to_string() });
-    let raw = serde_json::value::RawValue::from_string(row.to_string()).map_err(|error| RefreshError::Failed(error.to_string()))?;
+    let raw = serde_json::value::RawValue::from_string(row.to_string())
+        .map_err(|error| RefreshError::Failed(error.to_string()))?;
     let schema = &schema::TABLES[0];
     let frame = crate::rows::own(schema, vec![raw]).map_err(RefreshError::Failed)?;
     if let Some(frame) = frame {
-        Kept { dataset, schema }.replace(&frame, &ReplaceScope::Keys, now).map_err(RefreshError::Failed)?;
+        Kept { dataset, schema }
+            .replace(&frame, &ReplaceScope::Keys, now)
+            .map_err(RefreshError::Failed)?;
     }
     Ok(address)
 }
@@ -209,10 +292,16 @@ mod tests {
 
     #[test]
     fn a_symbol_that_several_tokens_have_gives_all_of_them_the_most_liquid_first() {
-        let address = |number: u32| Address::parse(&format!("0x{number:040x}")).expect("an address");
+        let address =
+            |number: u32| Address::parse(&format!("0x{number:040x}")).expect("an address");
         let frame = |table: &str, rows: Vec<serde_json::Value>| {
-            let raw = rows.iter().map(|row| serde_json::value::RawValue::from_string(row.to_string()).expect("JSON")).collect();
-            crate::rows::own(schema::table(table).expect("a table"), raw).expect("read").expect("rows")
+            let raw = rows
+                .iter()
+                .map(|row| serde_json::value::RawValue::from_string(row.to_string()).expect("JSON"))
+                .collect();
+            crate::rows::own(schema::table(table).expect("a table"), raw)
+                .expect("read")
+                .expect("rows")
         };
         let token = |number: u32, symbol: &str, name: &str, chain: &str| json!({ "token_address": address(number), "symbol": symbol, "name": name, "chain": chain });
         let pool = |number: u32, token: u32, chain: &str, liquidity: f64| json!({ "address": address(number), "dex_id": "x", "token0": address(token), "token1": address(99), "chain": chain, "liquidity": liquidity });
@@ -223,14 +312,31 @@ mod tests {
             token(3, "X", "UNI", "eth"),
         ];
         let tokens = TokenRow::rows(&frame("tokens", tokens.to_vec()));
-        let pools = [pool(10, 1, "eth", 5.0), pool(10, 1, "eth", 5.0), pool(11, 2, "base", 50.0), pool(12, 1, "base", 900.0)];
+        let pools = [
+            pool(10, 1, "eth", 5.0),
+            pool(10, 1, "eth", 5.0),
+            pool(11, 2, "base", 50.0),
+            pool(12, 1, "base", 900.0),
+        ];
         let pools = PoolRow::rows(&frame("pools", pools.to_vec()));
         let found = joined(&tokens, &pools, None, "$uni");
         assert_eq!(
-            found.iter().map(|token| (token.address, token.liquidity, token.pools)).collect::<Vec<_>>(),
+            found
+                .iter()
+                .map(|token| (token.address, token.liquidity, token.pools))
+                .collect::<Vec<_>>(),
             [(address(2), 50.0, 1), (address(1), 5.0, 1)]
         );
-        assert_eq!(joined(&tokens, &pools, Some(address(3)), "x")[0].symbol.as_deref(), Some("X"));
-        assert_eq!(joined(&tokens, &pools, None, "Fake").len(), 1, "by name where no symbol is so");
+        assert_eq!(
+            joined(&tokens, &pools, Some(address(3)), "x")[0]
+                .symbol
+                .as_deref(),
+            Some("X")
+        );
+        assert_eq!(
+            joined(&tokens, &pools, None, "Fake").len(),
+            1,
+            "by name where no symbol is so"
+        );
     }
 }

@@ -20,7 +20,9 @@ pub(crate) struct Held {
 /// Joins two adjacent spans. If there is a gap between them, the earlier one is returned, so that the gap is requested again.
 fn joined(earlier: Option<(i64, i64)>, new: Option<(i64, i64)>, step: i64) -> Option<(i64, i64)> {
     match (earlier, new) {
-        (Some((a, b)), Some((c, d))) if c <= b + step && a <= d + step => Some((a.min(c), b.max(d))),
+        (Some((a, b)), Some((c, d))) if c <= b + step && a <= d + step => {
+            Some((a.min(c), b.max(d)))
+        }
         (earlier, new) => earlier.or(new),
     }
 }
@@ -45,14 +47,34 @@ impl Held {
             }
             self.frames.entry(table).or_default().push(frame);
         }
-        report.notes.extend(fetched.notes.into_iter().filter(|note| !report.notes.contains(note)).collect::<Vec<_>>());
+        report.notes.extend(
+            fetched
+                .notes
+                .into_iter()
+                .filter(|note| !report.notes.contains(note))
+                .collect::<Vec<_>>(),
+        );
         self.whole |= token.is_none();
         self.tokens.extend(token);
-        let last = self.asked.iter().rev().find(|(other, _)| *other == key).map(|(_, asked)| asked);
+        let last = self
+            .asked
+            .iter()
+            .rev()
+            .find(|(other, _)| *other == key)
+            .map(|(_, asked)| asked);
         gave |= last.is_some_and(|asked| asked.gave);
         let earlier = last.and_then(|asked| asked.covered).or(before.covered);
         let covered = joined(earlier, fetched.covered, ask.step());
-        self.asked.push((key, RequestHistory { at: now.0, covered, unknown: false, gave, version: fetched.version }));
+        self.asked.push((
+            key,
+            RequestHistory {
+                at: now.0,
+                covered,
+                unknown: false,
+                gave,
+                version: fetched.version,
+            },
+        ));
     }
 }
 

@@ -17,7 +17,10 @@ mod watch;
 
 pub use self::{
     ask::LiveToken,
-    refresh::{LiveMarket, RefreshContext, hosts, hosts_without_consent, live_tables, provider_errors, refresh},
+    refresh::{
+        LiveMarket, RefreshContext, hosts, hosts_without_consent, live_tables, provider_errors,
+        refresh,
+    },
     report::{RefreshError, RefreshReport, TableRefreshReport},
     state::{RefreshState, TableRefreshed},
     watch::{RefreshWatch, Unwatched},

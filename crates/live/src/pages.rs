@@ -52,11 +52,17 @@ pub(crate) struct FetchFault {
 
 impl FetchFault {
     fn of_answer(reason: String) -> AskOutcome {
-        AskOutcome::Failed(Self { reason, of_answer: true })
+        AskOutcome::Failed(Self {
+            reason,
+            of_answer: true,
+        })
     }
 
     fn of_service(reason: impl Into<String>) -> AskOutcome {
-        AskOutcome::Failed(Self { reason: reason.into(), of_answer: false })
+        AskOutcome::Failed(Self {
+            reason: reason.into(),
+            of_answer: false,
+        })
     }
 }
 
@@ -96,11 +102,19 @@ impl Asker<'_> {
         let mut page = first_page(ask);
         // An older span is asked from its end backwards.
         if let Some((_, to)) = ask.span.filter(|(_, to)| ask.is_past(*to)) {
-            let oldest = ask.request.next.iter().filter(|(_, next)| matches!(next, NextPage::Oldest(column) if is_time(ask, column)));
-            page.values.extend(oldest.map(|(name, _)| (name.clone(), PageValue::Time(to))));
+            let oldest = ask.request.next.iter().filter(
+                |(_, next)| matches!(next, NextPage::Oldest(column) if is_time(ask, column)),
+            );
+            page.values
+                .extend(oldest.map(|(name, _)| (name.clone(), PageValue::Time(to))));
         }
-        let most = if ask.span.is_some() { ask.request.pages.max(SPAN_PAGES_MAX) } else { ask.request.pages };
-        let (mut fetched, mut seen): (FetchedRows, Option<(i64, i64)>) = (FetchedRows::default(), None);
+        let most = if ask.span.is_some() {
+            ask.request.pages.max(SPAN_PAGES_MAX)
+        } else {
+            ask.request.pages
+        };
+        let (mut fetched, mut seen): (FetchedRows, Option<(i64, i64)>) =
+            (FetchedRows::default(), None);
         let (mut known, mut number) = (version, 0);
         // Whether the span was answered whole, and why it was not.
         let (whole, fault) = loop {
@@ -112,16 +126,17 @@ impl Asker<'_> {
                 break (false, None);
             }
             number += 1;
-            let (read, version) = match self.page(ask, &page, std::mem::take(&mut known), &mut fetched) {
-                Ok(Some(read)) => read,
-                Ok(None) if first => return AskOutcome::Unchanged,
-                Err(outcome) if first => return outcome,
-                // A later page that is not there is the end.
-                Ok(None) | Err(AskOutcome::Unknown) => break (true, None),
-                // What came before is kept.
-                Err(AskOutcome::Failed(fault)) => break (false, Some(fault)),
-                Err(_) => break (false, None),
-            };
+            let (read, version) =
+                match self.page(ask, &page, std::mem::take(&mut known), &mut fetched) {
+                    Ok(Some(read)) => read,
+                    Ok(None) if first => return AskOutcome::Unchanged,
+                    Err(outcome) if first => return outcome,
+                    // A later page that is not there is the end.
+                    Ok(None) | Err(AskOutcome::Unknown) => break (true, None),
+                    // What came before is kept.
+                    Err(AskOutcome::Failed(fault)) => break (false, Some(fault)),
+                    Err(_) => break (false, None),
+                };
             if first && ask.request.next.is_empty() {
                 fetched.version = version;
             }
@@ -132,7 +147,10 @@ impl Asker<'_> {
                 (seen, times) => seen.or(times),
             };
             let next = next_page(ask, &page, &read).filter(|next| read.rows > 0 && *next != page);
-            let is_covered = ask.span.zip(seen).is_some_and(|(span, seen)| covers(ask, span, seen));
+            let is_covered = ask
+                .span
+                .zip(seen)
+                .is_some_and(|(span, seen)| covers(ask, span, seen));
             let is_new = times.is_none() || before.is_none() || before != seen;
             match next.filter(|_| is_new && !is_covered && !ask.request.next.is_empty()) {
                 Some(next) => page = next,
@@ -152,54 +170,109 @@ impl Asker<'_> {
         fetched: &mut FetchedRows,
     ) -> Result<Option<(PageRead, WebVersion)>, AskOutcome> {
         let other = elsewhere(self.wire, ask.provider);
-        let Some(request) = ask.page(page, other.as_deref(), known) else { return Err(AskOutcome::Unknown) };
-        let failed = |fault: Fault| if fault == Fault::Stopped { AskOutcome::Stopped } else { FetchFault::of_service(fault.to_string()) };
-        let host = origin(&request.url).ok_or_else(|| FetchFault::of_service("has no valid URL"))?;
+        let Some(request) = ask.page(page, other.as_deref(), known) else {
+            return Err(AskOutcome::Unknown);
+        };
+        let failed = |fault: Fault| {
+            if fault == Fault::Stopped {
+                AskOutcome::Stopped
+            } else {
+                FetchFault::of_service(fault.to_string())
+            }
+        };
+        let host =
+            origin(&request.url).ok_or_else(|| FetchFault::of_service("has no valid URL"))?;
         self.wire.may_ask(self.dataset, &host).map_err(failed)?;
         let (watch, id) = (Arc::clone(&self.watch), ask.provider.id.clone());
         let waits = Arc::new(move |wait, asked| watch.waits(&id, wait, asked));
         for wait in 1.. {
             self.requests += 1;
             let watch = Arc::clone(&self.watch);
-            let answer = self.wire.get(request.clone(), Arc::clone(&waits) as _, &|| watch.is_stopped()).map_err(failed)?;
+            let answer = self
+                .wire
+                .get(request.clone(), Arc::clone(&waits) as _, &|| {
+                    watch.is_stopped()
+                })
+                .map_err(failed)?;
             let (bytes, version) = match answer {
                 WebAnswer::Body { bytes, version } => (bytes, version),
                 WebAnswer::Unchanged => return Ok(None),
                 WebAnswer::Unknown if ask.request.each == Each::Once => {
-                    return Err(FetchFault::of_service("rejected the request; check the provider's description"));
+                    return Err(FetchFault::of_service(
+                        "rejected the request; check the provider's description",
+                    ));
                 }
                 WebAnswer::Unknown => return Err(AskOutcome::Unknown),
             };
             let answer = JsonAnswer::read(&bytes).map_err(FetchFault::of_answer)?;
             match answer.refusal(&ask.request.refusals) {
                 None => {}
-                Some((Then::NoRows, _)) => return Ok(Some((PageRead { answer, rows: 0, bounds: BTreeMap::new() }, version))),
+                Some((Then::NoRows, _)) => {
+                    return Ok(Some((
+                        PageRead {
+                            answer,
+                            rows: 0,
+                            bounds: BTreeMap::new(),
+                        },
+                        version,
+                    )));
+                }
                 Some((Then::Wait, _)) if wait <= WAITS_MAX => {
                     self.pause(&ask.provider.id, WAIT * wait)?;
                     continue;
                 }
-                Some((_, said)) => return Err(FetchFault::of_answer(format!("rejected the request: `{said}`"))),
+                Some((_, said)) => {
+                    return Err(FetchFault::of_answer(format!(
+                        "rejected the request: `{said}`"
+                    )));
+                }
             }
-            return self.take(ask, answer, bytes.len() as u64, fetched).map(|read| Some((read, version))).map_err(FetchFault::of_answer);
+            return self
+                .take(ask, answer, bytes.len() as u64, fetched)
+                .map(|read| Some((read, version)))
+                .map_err(FetchFault::of_answer);
         }
         Err(AskOutcome::Stopped)
     }
 
     /// Adds the rows of an answer to what was fetched.
-    fn take(&self, ask: &Ask<'_>, answer: JsonAnswer, bytes: u64, fetched: &mut FetchedRows) -> Result<PageRead, String> {
-        let mut read = PageRead { answer, rows: 0, bounds: BTreeMap::new() };
-        for (number, (table, given, rows)) in rows::of_answer(ask, &read.answer, bytes, &self.known)?.into_iter().enumerate() {
+    fn take(
+        &self,
+        ask: &Ask<'_>,
+        answer: JsonAnswer,
+        bytes: u64,
+        fetched: &mut FetchedRows,
+    ) -> Result<PageRead, String> {
+        let mut read = PageRead {
+            answer,
+            rows: 0,
+            bounds: BTreeMap::new(),
+        };
+        for (number, (table, given, rows)) in
+            rows::of_answer(ask, &read.answer, bytes, &self.known)?
+                .into_iter()
+                .enumerate()
+        {
             read.rows += given;
-            fetched.notes.extend(rows.notes.into_iter().filter(|note| !fetched.notes.contains(note)).collect::<Vec<_>>());
+            fetched.notes.extend(
+                rows.notes
+                    .into_iter()
+                    .filter(|note| !fetched.notes.contains(note))
+                    .collect::<Vec<_>>(),
+            );
             let Some(frame) = rows.frame else { continue };
             if number == 0 {
                 for (_, next) in &ask.request.next {
                     if let NextPage::Oldest(column) | NextPage::Newest(column) = next {
-                        read.bounds.extend(rows::bounds(&frame, column).map(|bounds| (column.clone(), bounds)));
+                        read.bounds.extend(
+                            rows::bounds(&frame, column).map(|bounds| (column.clone(), bounds)),
+                        );
                     }
                 }
                 if let Some(column) = time_column(ask) {
-                    read.bounds.extend(rows::bounds(&frame, column).map(|bounds| (column.to_owned(), bounds)));
+                    read.bounds.extend(
+                        rows::bounds(&frame, column).map(|bounds| (column.to_owned(), bounds)),
+                    );
                 }
             }
             fetched.frames.push((table, frame));
@@ -224,7 +297,11 @@ impl Asker<'_> {
 /// The column with the time of a row, in the first table that is filled.
 fn time_column(ask: &Ask<'_>) -> Option<&'static str> {
     let schema: &TableSchema = schema::table(ask.request.tables.first()?.table)?;
-    schema.columns.iter().find(|column| matches!(column.kind, Kind::Time | Kind::Date)).map(|column| column.name)
+    schema
+        .columns
+        .iter()
+        .find(|column| matches!(column.kind, Kind::Time | Kind::Date))
+        .map(|column| column.name)
 }
 
 /// Whether the rows reach over the span, in the direction in which its pages go.
@@ -241,7 +318,9 @@ fn covers(ask: &Ask<'_>, span: (i64, i64), seen: (i64, i64)) -> bool {
 /// newest times, whose rows may still come.
 fn covered(ask: &Ask<'_>, seen: Option<(i64, i64)>, whole: bool) -> Option<(i64, i64)> {
     let (from, to) = ask.span?;
-    let settled = ask.present.map_or(to, |present| to.min(present - ask.step()));
+    let settled = ask
+        .present
+        .map_or(to, |present| to.min(present - ask.step()));
     match (seen, whole) {
         (Some((oldest, newest)), true) => Some((from.min(oldest), newest)),
         (None, true) if from < settled => Some((from, settled)),
@@ -250,23 +329,38 @@ fn covered(ask: &Ask<'_>, seen: Option<(i64, i64)>, whole: bool) -> Option<(i64,
 }
 
 fn is_time(ask: &Ask<'_>, column: &str) -> bool {
-    let schema = ask.request.tables.first().and_then(|filled| schema::table(filled.table));
-    schema.and_then(|schema| schema.column(column)).is_some_and(|column| matches!(column.kind, Kind::Time | Kind::Date))
+    let schema = ask
+        .request
+        .tables
+        .first()
+        .and_then(|filled| schema::table(filled.table));
+    schema
+        .and_then(|schema| schema.column(column))
+        .is_some_and(|column| matches!(column.kind, Kind::Time | Kind::Date))
 }
 
 /// The bound of a column, as a time where it is one.
 fn bound(ask: &Ask<'_>, column: &str, value: i64) -> PageValue {
-    if is_time(ask, column) { PageValue::Time(value) } else { PageValue::Text(value.to_string()) }
+    if is_time(ask, column) {
+        PageValue::Time(value)
+    } else {
+        PageValue::Text(value.to_string())
+    }
 }
 
 fn next_page(ask: &Ask<'_>, page: &PageParameters, read: &PageRead) -> Option<PageParameters> {
-    let mut next = PageParameters { values: page.values.clone(), query: Vec::new() };
+    let mut next = PageParameters {
+        values: page.values.clone(),
+        query: Vec::new(),
+    };
     for (name, rule) in &ask.request.next {
         let value = match rule {
             NextPage::Oldest(column) => bound(ask, column, read.bounds.get(column)?.0),
             NextPage::Newest(column) => bound(ask, column, read.bounds.get(column)?.1),
             NextPage::Step(step) => {
-                let Some(PageValue::Text(number)) = page.values.get(name) else { return None };
+                let Some(PageValue::Text(number)) = page.values.get(name) else {
+                    return None;
+                };
                 PageValue::Text((number.parse::<u64>().ok()? + u64::from(*step)).to_string())
             }
             NextPage::Place(place) => match read.answer.members(place) {

@@ -13,7 +13,9 @@ use model::{
 };
 use source::{
     manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
-    provider::{Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named},
+    provider::{
+        Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named,
+    },
 };
 
 use wire::RemoteClient;
@@ -40,16 +42,32 @@ pub(crate) struct ProviderChoice<'a> {
 }
 
 /// The providers of a table, in the order in which they are asked. Errors: there is none of that name.
-pub(crate) fn providers<'a>(table: &TableSchema, live: &LiveTable, known: &'a Providers) -> Result<Vec<Cow<'a, Provider>>, String> {
+pub(crate) fn providers<'a>(
+    table: &TableSchema,
+    live: &LiveTable,
+    known: &'a Providers,
+) -> Result<Vec<Cow<'a, Provider>>, String> {
     let fills = |provider: &Provider| provider.filling(table.name).next().is_some();
     let giving = |id: &String| {
         let reason = match named(known, id) {
             Ok(provider) if fills(provider) => return Ok(Cow::Borrowed(provider)),
-            Ok(provider) => format!("`{id}` has no `{}`; it has {}", table.name, provider.tables().join(", ")),
+            Ok(provider) => format!(
+                "`{id}` has no `{}`; it has {}",
+                table.name,
+                provider.tables().join(", ")
+            ),
             Err(reason) => reason,
         };
-        let usable: Vec<&str> = known.values().filter(|provider| fills(provider)).map(|provider| provider.id.as_str()).collect();
-        Err(format!("{reason} (providers with `{}`: {})", table.name, usable.join(", ")))
+        let usable: Vec<&str> = known
+            .values()
+            .filter(|provider| fills(provider))
+            .map(|provider| provider.id.as_str())
+            .collect();
+        Err(format!(
+            "{reason} (providers with `{}`: {})",
+            table.name,
+            usable.join(", ")
+        ))
     };
     match &live.from {
         LiveSource::Providers(ids) => ids.iter().map(giving).collect(),
@@ -68,14 +86,22 @@ fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, String> 
     let request = ProviderRequest {
         name: table.name.to_owned(),
         each,
-        tables: vec![FilledTable { table: schema.name, rows: url.rows.clone(), mapping: url.mapping.clone(), lenient: false }],
+        tables: vec![FilledTable {
+            table: schema.name,
+            rows: url.rows.clone(),
+            mapping: url.mapping.clone(),
+            lenient: false,
+        }],
         pages: 1,
         ..ProviderRequest::default()
     };
     Ok(Provider {
         name: "a URL".to_owned(),
         home: url.url.clone(),
-        chains: model::chain::CHAINS.iter().filter_map(|row| Some((Chain::known(row.short_name)?, row.short_name.to_owned()))).collect(),
+        chains: model::chain::CHAINS
+            .iter()
+            .filter_map(|row| Some((Chain::known(row.short_name)?, row.short_name.to_owned())))
+            .collect(),
         requests: vec![request],
         ..Provider::new(&format!("{}.url", table.name), ProviderOrigin::Dataset)
     })
@@ -111,32 +137,60 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
         })
         .filter(|choice| !choice.asks.is_empty())
         .collect();
-    let of_tokens = needs.tokens.iter().filter(|token| needs.live.tokens == LiveTokens::All || needs.watchlist.contains(&token.address));
+    let of_tokens = needs.tokens.iter().filter(|token| {
+        needs.live.tokens == LiveTokens::All || needs.watchlist.contains(&token.address)
+    });
     let tokens = of_tokens.flat_map(|token| {
-        let choices: Vec<ProviderChoice<'a>> = providers.iter().flat_map(|provider| needs.choices(provider, token)).collect();
+        let choices: Vec<ProviderChoice<'a>> = providers
+            .iter()
+            .flat_map(|provider| needs.choices(provider, token))
+            .collect();
         if table != "candles" {
-            return vec![Wanted { token: Some(token.address), choices }];
+            return vec![Wanted {
+                token: Some(token.address),
+                choices,
+            }];
         }
         // One provider may have a length of candles that another lacks.
         let of = |interval: &Interval| {
             let only = |choice: &ProviderChoice<'a>| {
-                let asks: Vec<Ask<'a>> = choice.asks.iter().filter(|ask| ask.interval == Some(*interval)).cloned().collect();
-                (!asks.is_empty()).then(|| ProviderChoice { provider: choice.provider, asks, pools: choice.pools.clone() })
+                let asks: Vec<Ask<'a>> = choice
+                    .asks
+                    .iter()
+                    .filter(|ask| ask.interval == Some(*interval))
+                    .cloned()
+                    .collect();
+                (!asks.is_empty()).then(|| ProviderChoice {
+                    provider: choice.provider,
+                    asks,
+                    pools: choice.pools.clone(),
+                })
             };
-            Wanted { token: Some(token.address), choices: choices.iter().filter_map(only).collect() }
+            Wanted {
+                token: Some(token.address),
+                choices: choices.iter().filter_map(only).collect(),
+            }
         };
         needs.live.intervals.iter().map(of).collect()
     });
-    let once = (!once.is_empty()).then_some(Wanted { token: None, choices: once });
+    let once = (!once.is_empty()).then_some(Wanted {
+        token: None,
+        choices: once,
+    });
     // A token without a choice is known to nobody, which is told; but of a list nobody asks by token.
     let listed = once.is_some();
-    once.into_iter().chain(tokens.filter(move |wanted| !listed || !wanted.choices.is_empty())).collect()
+    once.into_iter()
+        .chain(tokens.filter(move |wanted| !listed || !wanted.choices.is_empty()))
+        .collect()
 }
 
 impl Needs<'_> {
     /// The ways in which the provider may know the token: one for each of its chains.
     fn choices<'a>(&self, provider: &'a Provider, token: &LiveToken) -> Vec<ProviderChoice<'a>> {
-        let is_coin = token.symbol.as_ref().is_some_and(|symbol| Address::coin(symbol) == token.address);
+        let is_coin = token
+            .symbol
+            .as_ref()
+            .is_some_and(|symbol| Address::coin(symbol) == token.address);
         let about = |chain: Option<&Chain>| About {
             token: Some(token.address),
             symbol: token.symbol.clone(),
@@ -148,24 +202,55 @@ impl Needs<'_> {
         for request in provider.filling(self.schema.name) {
             match request.each {
                 // Two tokens may have one symbol: only a coin is asked for by it.
-                Each::Coin if is_coin => self.add(&mut choices, provider, self.asks(provider, request, &about(None)), None),
+                Each::Coin if is_coin => self.add(
+                    &mut choices,
+                    provider,
+                    self.asks(provider, request, &about(None)),
+                    None,
+                ),
                 Each::Token if !is_coin => {
                     // A request that needs no chain asks for all of them.
                     let any = !needs_chain(provider, request);
-                    let chains = token.chains.iter().filter(|chain| any || provider.chain(chain).is_some());
+                    let chains = token
+                        .chains
+                        .iter()
+                        .filter(|chain| any || provider.chain(chain).is_some());
                     for chain in chains.take(if any { 1 } else { usize::MAX }) {
-                        self.add(&mut choices, provider, self.asks(provider, request, &about(Some(chain))), None);
+                        self.add(
+                            &mut choices,
+                            provider,
+                            self.asks(provider, request, &about(Some(chain))),
+                            None,
+                        );
                     }
                 }
                 Each::Pool if !is_coin => {
-                    for chain in token.chains.iter().filter(|chain| provider.chain(chain).is_some()) {
+                    for chain in token
+                        .chains
+                        .iter()
+                        .filter(|chain| provider.chain(chain).is_some())
+                    {
                         let about = about(Some(chain));
                         let pool = self.pool_of(token.address, chain);
-                        let first = provider.filling("pools").find(|request| request.each == Each::Token).filter(|_| pool.is_none());
-                        let pools =
-                            first.map(|request| Ask { provider, request, about: about.clone(), interval: None, span: None, present: None });
+                        let first = provider
+                            .filling("pools")
+                            .find(|request| request.each == Each::Token)
+                            .filter(|_| pool.is_none());
+                        let pools = first.map(|request| Ask {
+                            provider,
+                            request,
+                            about: about.clone(),
+                            interval: None,
+                            span: None,
+                            present: None,
+                        });
                         if pool.is_some() || pools.is_some() {
-                            self.add(&mut choices, provider, self.asks(provider, request, &About { pool, ..about }), pools);
+                            self.add(
+                                &mut choices,
+                                provider,
+                                self.asks(provider, request, &About { pool, ..about }),
+                                pools,
+                            );
                         }
                     }
                 }
@@ -176,38 +261,78 @@ impl Needs<'_> {
     }
 
     /// Adds asks as a choice of their own, or to the one of the same chain: a provider may need several requests for a table.
-    fn add<'a>(&self, choices: &mut Vec<ProviderChoice<'a>>, provider: &'a Provider, asks: Vec<Ask<'a>>, pools: Option<Ask<'a>>) {
+    fn add<'a>(
+        &self,
+        choices: &mut Vec<ProviderChoice<'a>>,
+        provider: &'a Provider,
+        asks: Vec<Ask<'a>>,
+        pools: Option<Ask<'a>>,
+    ) {
         let Some(first) = asks.first() else { return };
         let chain = first.about.chain.clone();
-        match choices.iter_mut().find(|choice| choice.asks[0].about.chain == chain && self.schema.grows != Grows::ByParts) {
+        match choices.iter_mut().find(|choice| {
+            choice.asks[0].about.chain == chain && self.schema.grows != Grows::ByParts
+        }) {
             Some(choice) => choice.asks.extend(asks),
-            None => choices.push(ProviderChoice { provider, asks, pools }),
+            None => choices.push(ProviderChoice {
+                provider,
+                asks,
+                pools,
+            }),
         }
     }
 
     /// The pool that the token's candles are fetched from: the one used last time, or the most liquid pool.
     pub(crate) fn pool_of(&self, token: Address, chain: &Chain) -> Option<Address> {
-        self.state.pool_of(token, chain).or_else(|| most_liquid(self.pools, token, chain))
+        self.state
+            .pool_of(token, chain)
+            .or_else(|| most_liquid(self.pools, token, chain))
     }
 
     /// The request for each interval and each span that is missing.
-    fn asks<'a>(&self, provider: &'a Provider, request: &'a ProviderRequest, about: &About) -> Vec<Ask<'a>> {
+    fn asks<'a>(
+        &self,
+        provider: &'a Provider,
+        request: &'a ProviderRequest,
+        about: &About,
+    ) -> Vec<Ask<'a>> {
         let intervals: Vec<Option<Interval>> = if self.schema.name == "candles" {
-            let known = if request.intervals.is_empty() { &provider.intervals } else { &request.intervals };
+            let known = if request.intervals.is_empty() {
+                &provider.intervals
+            } else {
+                &request.intervals
+            };
             let given = |interval: &&Interval| known.is_empty() || known.contains(interval);
-            self.live.intervals.iter().filter(given).map(|interval| Some(*interval)).collect()
+            self.live
+                .intervals
+                .iter()
+                .filter(given)
+                .map(|interval| Some(*interval))
+                .collect()
         } else {
             vec![None]
         };
         let mut asks = Vec::new();
         for interval in intervals {
-            let ask = Ask { provider, request, about: about.clone(), interval, span: None, present: Some(self.now.0) };
+            let ask = Ask {
+                provider,
+                request,
+                about: about.clone(),
+                interval,
+                span: None,
+                present: Some(self.now.0),
+            };
             if !is_of_spans(self.schema, request) {
                 asks.push(ask);
                 continue;
             }
             let start = self.now.0 - self.live.history;
-            let known = self.state.asked.get(&ask.key()).and_then(|asked| asked.covered).filter(|_| self.is_kept);
+            let known = self
+                .state
+                .asked
+                .get(&ask.key())
+                .and_then(|asked| asked.covered)
+                .filter(|_| self.is_kept);
             match known {
                 None => asks.extend(ask.parts(start, self.now.0)),
                 Some((from, to)) => {
@@ -230,22 +355,37 @@ impl Needs<'_> {
 /// Whether a placeholder of its URL is the chain.
 fn needs_chain(provider: &Provider, request: &ProviderRequest) -> bool {
     let home = request.home.as_ref().unwrap_or(&provider.home);
-    home.has("chain") || request.path.has("chain") || request.query.iter().any(|(_, value)| value.has("chain"))
+    home.has("chain")
+        || request.path.has("chain")
+        || request.query.iter().any(|(_, value)| value.has("chain"))
 }
 
 /// Whether rows of a span of time can be asked for.
 fn is_of_spans(schema: &TableSchema, request: &ProviderRequest) -> bool {
-    let holes = |name: &str| request.path.has(name) || request.query.iter().any(|(_, value)| value.has(name));
-    let pages = request.next.iter().any(|(_, next)| matches!(next, NextPage::Oldest(_) | NextPage::Newest(_)));
+    let holes = |name: &str| {
+        request.path.has(name) || request.query.iter().any(|(_, value)| value.has(name))
+    };
+    let pages = request
+        .next
+        .iter()
+        .any(|(_, next)| matches!(next, NextPage::Oldest(_) | NextPage::Newest(_)));
     schema.grows == Grows::ByParts && (pages || ["from", "to", "before"].into_iter().any(holes))
 }
 
 /// The most liquid of the token's pools on the chain.
 pub(crate) fn most_liquid(pools: &[PoolRow], token: Address, chain: &Chain) -> Option<Address> {
-    let of_token =
-        pools.iter().filter(|pool| pool.chain == *chain && (pool.token0 == token || pool.token1 == token || pool.tokens.contains(&token)));
+    let of_token = pools.iter().filter(|pool| {
+        pool.chain == *chain
+            && (pool.token0 == token || pool.token1 == token || pool.tokens.contains(&token))
+    });
     let liquidity = |pool: &PoolRow| pool.liquidity.unwrap_or(0.0);
-    of_token.max_by(|a, b| liquidity(a).total_cmp(&liquidity(b)).then(b.address.cmp(&a.address))).map(|pool| pool.address)
+    of_token
+        .max_by(|a, b| {
+            liquidity(a)
+                .total_cmp(&liquidity(b))
+                .then(b.address.cmp(&a.address))
+        })
+        .map(|pool| pool.address)
 }
 
 /// The hosts that a plan may ask, with the number of requests that are sure.
@@ -264,7 +404,15 @@ pub(crate) fn hosts(plan: &[Wanted<'_>], wire: &RemoteClient, hosts: &mut BTreeM
 
 /// The origin that a request goes to.
 pub(crate) fn origin_of(ask: &Ask<'_>, other: Option<&str>) -> Option<String> {
-    let filled = Ask { about: About { pool: ask.about.pool.or(ask.about.token), ..ask.about.clone() }, ..ask.clone() };
-    let url = filled.page(&first_page(ask), other, wire::web::WebVersion::default())?.url;
+    let filled = Ask {
+        about: About {
+            pool: ask.about.pool.or(ask.about.token),
+            ..ask.about.clone()
+        },
+        ..ask.clone()
+    };
+    let url = filled
+        .page(&first_page(ask), other, wire::web::WebVersion::default())?
+        .url;
     origin(&url)
 }

@@ -64,19 +64,29 @@ pub struct LiveMarket {
 
 impl LiveMarket {
     pub fn of(dataset: &Dataset) -> Self {
-        let token =
-            |token: &Token| LiveToken { address: token.row.token_address, symbol: token.row.symbol.clone(), chains: token.chains.clone() };
+        let token = |token: &Token| LiveToken {
+            address: token.row.token_address,
+            symbol: token.row.symbol.clone(),
+            chains: token.chains.clone(),
+        };
         Self {
             tokens: dataset.tokens().iter().map(token).collect(),
             pools: dataset.pools().to_vec(),
-            decimals: dataset.tokens().iter().map(|token| (token.row.token_address, token.row.decimals)).collect(),
+            decimals: dataset
+                .tokens()
+                .iter()
+                .map(|token| (token.row.token_address, token.row.decimals))
+                .collect(),
         }
     }
 }
 
 /// The live tables, in the order in which they are fetched: candles need the pools.
 pub fn live_tables(manifest: &Manifest) -> Vec<(&'static TableSchema, &LiveTable)> {
-    let mut tables: Vec<_> = TABLES.iter().filter_map(|schema| Some((schema, manifest.tables.get(schema.name)?.live.as_ref()?))).collect();
+    let mut tables: Vec<_> = TABLES
+        .iter()
+        .filter_map(|schema| Some((schema, manifest.tables.get(schema.name)?.live.as_ref()?)))
+        .collect();
     tables.sort_by_key(|(schema, _)| schema.name != "pools" && schema.name != "tokens");
     tables
 }
@@ -84,7 +94,11 @@ pub fn live_tables(manifest: &Manifest) -> Vec<(&'static TableSchema, &LiveTable
 /// Each live table whose `provider` is unknown or lacks the table, with the reason.
 pub fn provider_errors(manifest: &Manifest, known: &Providers) -> Vec<(&'static str, String)> {
     let errors = live_tables(manifest).into_iter();
-    errors.filter_map(|(schema, live)| Some((schema.name, plan::providers(schema, live, known).err()?))).collect()
+    errors
+        .filter_map(|(schema, live)| {
+            Some((schema.name, plan::providers(schema, live, known).err()?))
+        })
+        .collect()
 }
 
 /// The hosts that a refresh connects to, with the number of certain requests; more may follow for further pages.
@@ -93,7 +107,9 @@ pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u6
     let mut hosts = BTreeMap::new();
     for (schema, live) in live_tables(context.manifest) {
         if only.is_empty() || only.contains(&schema.name) {
-            let Ok(providers) = plan::providers(schema, live, context.providers) else { continue };
+            let Ok(providers) = plan::providers(schema, live, context.providers) else {
+                continue;
+            };
             let plan = plan::plan(context.needs(schema, live, &state), &providers);
             plan::hosts(&plan, context.wire, &mut hosts);
         }
@@ -104,12 +120,17 @@ pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u6
 /// The hosts of one table that the user has not allowed yet.
 pub fn hosts_without_consent(context: &RefreshContext<'_>, table: &str) -> Vec<String> {
     let is_open = |origin: &String| context.wire.may_ask(context.dataset, origin).is_err();
-    hosts(context, &[table]).into_keys().filter(is_open).collect()
+    hosts(context, &[table])
+        .into_keys()
+        .filter(is_open)
+        .collect()
 }
 
 /// Refreshes all live tables, or only those named in `only`. Rows fetched before a failure are stored, and the report contains the failure.
 pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshReport, RefreshError> {
-    let _lock = RefreshLock::take(context.dataset).map_err(RefreshError::Failed)?.ok_or(RefreshError::Busy)?;
+    let _lock = RefreshLock::take(context.dataset)
+        .map_err(RefreshError::Failed)?
+        .ok_or(RefreshError::Busy)?;
     let mut run = Run {
         context,
         state: RefreshState::read(context.dataset),
@@ -118,7 +139,12 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
             dataset: context.dataset,
             known: Known {
                 decimals: context.market.decimals.clone(),
-                tokens: context.market.tokens.iter().map(|token| token.address).collect(),
+                tokens: context
+                    .market
+                    .tokens
+                    .iter()
+                    .map(|token| token.address)
+                    .collect(),
             },
             watch: Arc::clone(&context.watch),
             requests: 0,
@@ -140,18 +166,32 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
             context.wire.settle();
             if let Err(RefreshError::Failed(reason)) = &table {
                 // What cannot be kept is not asked for again at once.
-                let failed =
-                    TableRefreshReport { table: schema.name.to_owned(), failure: Some(reason.clone()), ..TableRefreshReport::default() };
+                let failed = TableRefreshReport {
+                    table: schema.name.to_owned(),
+                    failure: Some(reason.clone()),
+                    ..TableRefreshReport::default()
+                };
                 run.end(failed).ok();
             }
-            report.tables.push(table.map_err(|error| if context.watch.is_stopped() { RefreshError::Stopped } else { error })?);
+            report.tables.push(table.map_err(|error| {
+                if context.watch.is_stopped() {
+                    RefreshError::Stopped
+                } else {
+                    error
+                }
+            })?);
         }
     }
     Ok(report)
 }
 
 impl RefreshContext<'_> {
-    fn needs<'b>(&'b self, schema: &'static TableSchema, live: &'b LiveTable, state: &'b RefreshState) -> Needs<'b> {
+    fn needs<'b>(
+        &'b self,
+        schema: &'static TableSchema,
+        live: &'b LiveTable,
+        state: &'b RefreshState,
+    ) -> Needs<'b> {
         let is_kept = !files(self.dataset, schema.name).is_empty();
         Needs {
             schema,
@@ -192,8 +232,15 @@ enum PoolFound {
 }
 
 impl Run<'_> {
-    fn table(&mut self, schema: &'static TableSchema, live: &LiveTable) -> Result<TableRefreshReport, RefreshError> {
-        let mut report = TableRefreshReport { table: schema.name.to_owned(), ..TableRefreshReport::default() };
+    fn table(
+        &mut self,
+        schema: &'static TableSchema,
+        live: &LiveTable,
+    ) -> Result<TableRefreshReport, RefreshError> {
+        let mut report = TableRefreshReport {
+            table: schema.name.to_owned(),
+            ..TableRefreshReport::default()
+        };
         let providers = match plan::providers(schema, live, self.context.providers) {
             Ok(providers) => providers,
             Err(reason) => {
@@ -201,14 +248,20 @@ impl Run<'_> {
                 return self.end(report);
             }
         };
-        let needs = Needs { pools: &self.pools, ..self.context.needs(schema, live, &self.state) };
+        let needs = Needs {
+            pools: &self.pools,
+            ..self.context.needs(schema, live, &self.state)
+        };
         let plan = plan::plan(needs, &providers);
         let (mut held, total) = (Held::default(), plan.len());
         for (done, wanted) in plan.iter().enumerate() {
             if self.context.watch.is_stopped() {
                 break;
             }
-            let provider = wanted.choices.first().map_or("", |choice| &choice.provider.name);
+            let provider = wanted
+                .choices
+                .first()
+                .map_or("", |choice| &choice.provider.name);
             self.context.watch.step(schema.name, provider, done, total);
             self.wanted(schema, wanted, &mut held, &mut report);
             if held.rows >= HELD_ROWS {
@@ -224,12 +277,29 @@ impl Run<'_> {
     }
 
     /// Asks the first provider that knows it. A series stays that of the provider which gave its first rows: two markets are not mixed.
-    fn wanted(&mut self, schema: &TableSchema, wanted: &Wanted<'_>, held: &mut Held, report: &mut TableRefreshReport) {
+    fn wanted(
+        &mut self,
+        schema: &TableSchema,
+        wanted: &Wanted<'_>,
+        held: &mut Held,
+        report: &mut TableRefreshReport,
+    ) {
         let mut unknown = wanted.choices.is_empty();
-        let gave =
-            |choice: &&ProviderChoice<'_>| choice.asks.iter().any(|ask| self.state.asked.get(&ask.key()).is_some_and(|asked| asked.gave));
-        let before = wanted.choices.iter().find(gave).filter(|_| schema.grows == Grows::ByParts);
-        let choices: Vec<&ProviderChoice<'_>> = before.map_or_else(|| wanted.choices.iter().collect(), |choice| vec![choice]);
+        let gave = |choice: &&ProviderChoice<'_>| {
+            choice.asks.iter().any(|ask| {
+                self.state
+                    .asked
+                    .get(&ask.key())
+                    .is_some_and(|asked| asked.gave)
+            })
+        };
+        let before = wanted
+            .choices
+            .iter()
+            .find(gave)
+            .filter(|_| schema.grows == Grows::ByParts);
+        let choices: Vec<&ProviderChoice<'_>> =
+            before.map_or_else(|| wanted.choices.iter().collect(), |choice| vec![choice]);
         for choice in choices {
             if let Some(reason) = self.failed.get(&choice.provider.id) {
                 report.failure.get_or_insert_with(|| reason.clone());
@@ -248,7 +318,12 @@ impl Run<'_> {
     }
 
     /// Asks one provider all it takes: whether it knows it; none after a failure.
-    fn choice(&mut self, choice: &ProviderChoice<'_>, held: &mut Held, report: &mut TableRefreshReport) -> Option<bool> {
+    fn choice(
+        &mut self,
+        choice: &ProviderChoice<'_>,
+        held: &mut Held,
+        report: &mut TableRefreshReport,
+    ) -> Option<bool> {
         let now = self.context.now;
         let mut pool = None;
         if let Some(ask) = &choice.pools {
@@ -277,23 +352,37 @@ impl Run<'_> {
             }
             let mut before = self.state.asked.get(&key).cloned().unwrap_or_default();
             // What is known of rows that were taken away counts no more.
-            if ask.request.tables.iter().any(|filled| self.without_rows.contains(filled.table)) {
+            if ask
+                .request
+                .tables
+                .iter()
+                .any(|filled| self.without_rows.contains(filled.table))
+            {
                 (before.covered, before.version) = (None, WebVersion::default());
             }
-            let version = if ask.span.is_none() { before.version.clone() } else { WebVersion::default() };
+            let version = if ask.span.is_none() {
+                before.version.clone()
+            } else {
+                WebVersion::default()
+            };
             let requests = self.asker.requests;
             let outcome = self.asker.all_pages(&ask, version);
             report.requests += self.asker.requests - requests;
             match outcome {
                 AskOutcome::Rows(fetched) => {
                     let fault = fetched.fault.clone();
-                    let came = fetched.frames.iter().any(|(table, frame)| *table == report.table && frame.height() > 0);
+                    let came = fetched
+                        .frames
+                        .iter()
+                        .any(|(table, frame)| *table == report.table && frame.height() > 0);
                     self.answered.insert(key.clone());
                     if came || before.gave {
                         knows = true;
                         report.providers.insert(choice.provider.id.clone());
                     }
-                    if let (Some(token), Some(chain), Some(pool)) = (ask.about.token, &ask.about.chain, ask.about.pool) {
+                    if let (Some(token), Some(chain), Some(pool)) =
+                        (ask.about.token, &ask.about.chain, ask.about.pool)
+                    {
                         self.state.keep_pool(token, chain, pool);
                     }
                     held.take(&ask, &before, *fetched, report, now);
@@ -304,13 +393,28 @@ impl Run<'_> {
                 }
                 AskOutcome::Unchanged => {
                     knows = true;
-                    held.asked.push((key, RequestHistory { at: now.0, ..before }));
+                    held.asked.push((
+                        key,
+                        RequestHistory {
+                            at: now.0,
+                            ..before
+                        },
+                    ));
                 }
                 AskOutcome::Unknown => {
-                    let earlier =
-                        held.asked.iter().rev().find(|(other, _)| *other == key).map(|(_, asked)| asked.clone()).unwrap_or(before);
+                    let earlier = held
+                        .asked
+                        .iter()
+                        .rev()
+                        .find(|(other, _)| *other == key)
+                        .map(|(_, asked)| asked.clone())
+                        .unwrap_or(before);
                     // A part of what is known may be refused, as of times before it began.
-                    let asked = RequestHistory { at: now.0, unknown: !earlier.gave, ..earlier };
+                    let asked = RequestHistory {
+                        at: now.0,
+                        unknown: !earlier.gave,
+                        ..earlier
+                    };
                     held.asked.push((key.clone(), asked));
                     unknown.insert(key);
                 }
@@ -336,12 +440,23 @@ impl Run<'_> {
     }
 
     fn is_live(&self, table: &str) -> bool {
-        self.context.manifest.tables.get(table).is_some_and(|table| table.live.is_some())
+        self.context
+            .manifest
+            .tables
+            .get(table)
+            .is_some_and(|table| table.live.is_some())
     }
 
     /// The token's most liquid pool, as its provider says.
-    fn first_pool(&mut self, ask: &Ask<'_>, held: &mut Held, report: &mut TableRefreshReport) -> PoolFound {
-        let (Some(token), Some(chain)) = (ask.about.token, ask.about.chain.as_ref()) else { return PoolFound::None };
+    fn first_pool(
+        &mut self,
+        ask: &Ask<'_>,
+        held: &mut Held,
+        report: &mut TableRefreshReport,
+    ) -> PoolFound {
+        let (Some(token), Some(chain)) = (ask.about.token, ask.about.chain.as_ref()) else {
+            return PoolFound::None;
+        };
         if let Some(pool) = most_liquid(&self.pools, token, chain) {
             return PoolFound::Pool(pool);
         }
@@ -358,12 +473,26 @@ impl Run<'_> {
                 }
                 let found = most_liquid(&self.pools, token, chain);
                 if found.is_none() {
-                    held.asked.push((ask.key(), RequestHistory { at: self.context.now.0, unknown: true, ..RequestHistory::default() }));
+                    held.asked.push((
+                        ask.key(),
+                        RequestHistory {
+                            at: self.context.now.0,
+                            unknown: true,
+                            ..RequestHistory::default()
+                        },
+                    ));
                 }
                 found.map_or(PoolFound::None, PoolFound::Pool)
             }
             AskOutcome::Unknown | AskOutcome::Unchanged => {
-                held.asked.push((ask.key(), RequestHistory { at: self.context.now.0, unknown: true, ..RequestHistory::default() }));
+                held.asked.push((
+                    ask.key(),
+                    RequestHistory {
+                        at: self.context.now.0,
+                        unknown: true,
+                        ..RequestHistory::default()
+                    },
+                ));
                 PoolFound::None
             }
             AskOutcome::Failed(fault) => {
@@ -378,13 +507,19 @@ impl Run<'_> {
     fn keep(&mut self, schema: &'static TableSchema, held: &mut Held) -> Result<(), RefreshError> {
         let held = std::mem::take(held);
         for (table, frames) in held.frames {
-            let Some(filled) = model::schema::table(table).filter(|_| self.is_live(table)) else { continue };
-            let whole = order::whole(frames).map_err(|error| RefreshError::Failed(error.to_string()))?;
+            let Some(filled) = model::schema::table(table).filter(|_| self.is_live(table)) else {
+                continue;
+            };
+            let whole =
+                order::whole(frames).map_err(|error| RefreshError::Failed(error.to_string()))?;
             let Some(frame) = whole else { continue };
             if table == "pools" {
                 self.pools.extend(PoolRow::rows(&frame));
             }
-            let kept = Kept { dataset: self.context.dataset, schema: filled };
+            let kept = Kept {
+                dataset: self.context.dataset,
+                schema: filled,
+            };
             let scope = match (table == schema.name, held.whole) {
                 (true, true) if table != "tokens" => ReplaceScope::All,
                 // A list of holders is whole; of facts several requests give some columns each.
@@ -399,7 +534,9 @@ impl Run<'_> {
             done.map_err(RefreshError::Failed)?;
         }
         self.state.asked.extend(held.asked);
-        self.state.write(self.context.dataset).map_err(RefreshError::Failed)
+        self.state
+            .write(self.context.dataset)
+            .map_err(RefreshError::Failed)
     }
 
     /// Notes the end of a table's refresh.
@@ -407,15 +544,25 @@ impl Run<'_> {
         let now = self.context.now.0;
         let before = self.state.tables.remove(&report.table).unwrap_or_default();
         let table = TableRefreshed {
-            last: if report.failure.is_none() || report.rows > 0 { Some(now) } else { before.last },
+            last: if report.failure.is_none() || report.rows > 0 {
+                Some(now)
+            } else {
+                before.last
+            },
             tried: Some(now),
             failure: report.failure.clone(),
             notes: report.notes.clone(),
             // Rows of those who gave some before are there too, and so must their credit be.
-            providers: before.providers.into_iter().chain(report.providers.iter().cloned()).collect(),
+            providers: before
+                .providers
+                .into_iter()
+                .chain(report.providers.iter().cloned())
+                .collect(),
         };
         self.state.tables.insert(report.table.clone(), table);
-        self.state.write(self.context.dataset).map_err(RefreshError::Failed)?;
+        self.state
+            .write(self.context.dataset)
+            .map_err(RefreshError::Failed)?;
         Ok(report)
     }
 }

@@ -33,7 +33,9 @@ pub struct RefreshReport {
 impl RefreshReport {
     /// The failures, for the user.
     pub fn failures(&self) -> impl Iterator<Item = String> {
-        self.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?)))
+        self.tables
+            .iter()
+            .filter_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?)))
     }
 }
 

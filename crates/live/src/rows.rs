@@ -4,7 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{
-    BooleanChunked, DataFrame, DataType, Int64Chunked, IntoColumn as _, IntoSeries as _, NewChunkedArray as _, PlSmallStr, PolarsResult,
+    BooleanChunked, DataFrame, DataType, Int64Chunked, IntoColumn as _, IntoSeries as _,
+    NewChunkedArray as _, PlSmallStr, PolarsResult,
 };
 use serde_json::value::RawValue;
 
@@ -63,27 +64,52 @@ pub(crate) fn of_answer(
     let about = ask.about.token.map_or_else(
         || known.clone(),
         |token| Known {
-            decimals: known.decimals.get(&token).map(|decimals| (token, *decimals)).into_iter().collect(),
+            decimals: known
+                .decimals
+                .get(&token)
+                .map(|decimals| (token, *decimals))
+                .into_iter()
+                .collect(),
             tokens: [token].into(),
         },
     );
     let mut tables = Vec::new();
     for (number, filled) in ask.request.tables.iter().enumerate() {
-        let Some(schema) = schema::table(filled.table) else { continue };
+        let Some(schema) = schema::table(filled.table) else {
+            continue;
+        };
         let Some(elements) = answer.rows(&filled.rows)? else {
             // A table that comes along may be missing in some answers.
             if number > 0 {
                 continue;
             }
-            return Err(format!("sent a response without `{}`, the path of its rows; the field may have been renamed", filled.rows));
+            return Err(format!(
+                "sent a response without `{}`, the path of its rows; the field may have been renamed",
+                filled.rows
+            ));
         };
         let given = elements.len();
-        let mut rows = read(schema, &ask.mapping(filled), elements, bytes, &ask.provider.id, &about, filled.lenient)?;
+        let mut rows = read(
+            schema,
+            &ask.mapping(filled),
+            elements,
+            bytes,
+            &ask.provider.id,
+            &about,
+            filled.lenient,
+        )?;
         if let Some(interval) = ask.interval.filter(|_| ask.request.ends) {
-            rows.frame = rows.frame.map(|frame| earlier(frame, interval.0)).transpose()?;
+            rows.frame = rows
+                .frame
+                .map(|frame| earlier(frame, interval.0))
+                .transpose()?;
         }
         if let Some(frame) = rows.frame.take() {
-            let frame = of_grid(of_chains(frame, &ask.about.chains)?, filled.table, ask.interval)?;
+            let frame = of_grid(
+                of_chains(frame, &ask.about.chains)?,
+                filled.table,
+                ask.interval,
+            )?;
             rows.frame = Some(until(frame, filled.table, ask.present, &mut rows.notes)?);
         }
         tables.push((filled.table, given, rows));
@@ -113,8 +139,18 @@ fn read(
     };
     let count = elements.len() as u64;
     // Looked up here: a reader takes a member that is not there for an empty one.
-    let is_nowhere = |from: &str| from.contains('.') && !elements.iter().any(|element| path::is_in(element.get(), from));
-    let nowhere: Vec<String> = mapping.columns.values().filter_map(|column| column.from.clone()).filter(|from| is_nowhere(from)).collect();
+    let is_nowhere = |from: &str| {
+        from.contains('.')
+            && !elements
+                .iter()
+                .any(|element| path::is_in(element.get(), from))
+    };
+    let nowhere: Vec<String> = mapping
+        .columns
+        .values()
+        .filter_map(|column| column.from.clone())
+        .filter(|from| is_nowhere(from))
+        .collect();
     let mut source = json_objects(elements, bytes, wanted(schema, mapping));
     let mut rows = FileRows::new(&context, schema, mapping, name);
     let mut frames = Vec::new();
@@ -128,17 +164,29 @@ fn read(
     notes.extend(odd(&rows.findings, rows.rows_bad));
     let (bad, left_out) = (rows.rows_bad, rows.left_out);
     if bad > 0 && bad + left_out >= count && !lenient {
-        let first = rows.findings.kept().iter().find(|finding| finding.severity == Severity::Error);
+        let first = rows
+            .findings
+            .kept()
+            .iter()
+            .find(|finding| finding.severity == Severity::Error);
         let why = first.map_or_else(String::new, |finding| {
-            let column = finding.column.as_ref().map_or_else(String::new, |column| format!(" `{column}`"));
+            let column = finding
+                .column
+                .as_ref()
+                .map_or_else(String::new, |column| format!(" `{column}`"));
             format!(":{column} {}", finding.reason)
         });
         return Err(format!("sent rows that cannot be read{why}"));
     }
     let whole = order::whole(frames).map_err(|error| error.to_string())?;
-    let Some(mut frame) = whole else { return Ok(AnswerRows { frame: None, notes }) };
+    let Some(mut frame) = whole else {
+        return Ok(AnswerRows { frame: None, notes });
+    };
     fill::table(schema, &mut frame);
-    Ok(AnswerRows { frame: Some(frame), notes })
+    Ok(AnswerRows {
+        frame: Some(frame),
+        notes,
+    })
 }
 
 /// Columns that the description reads, and the answer has in no row; `nowhere` are the paths into members that no row has. Errors: every
@@ -152,32 +200,72 @@ fn missing(
 ) -> Result<Vec<String>, String> {
     let mut missing = Vec::new();
     for column in schema.columns {
-        let Some(from) = mapping.columns.get(column.name).and_then(|column| column.from.as_deref()) else { continue };
+        let Some(from) = mapping
+            .columns
+            .get(column.name)
+            .and_then(|column| column.from.as_deref())
+        else {
+            continue;
+        };
         let head = from.split('.').next().unwrap_or(from);
-        let has_head = names.iter().any(|name| name.eq_ignore_ascii_case(from) || name.eq_ignore_ascii_case(head));
+        let has_head = names
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(from) || name.eq_ignore_ascii_case(head));
         if has_head && !nowhere.iter().any(|path| path == from) {
             continue;
         }
         // Rows that lack a part of a member are left out one by one where that is usual.
         if column.need == Need::Cell && !(has_head && lenient) {
-            return Err(format!("sent rows without `{from}`, the field for `{}`; it may have been renamed", column.name));
+            return Err(format!(
+                "sent rows without `{from}`, the field for `{}`; it may have been renamed",
+                column.name
+            ));
         }
-        missing.push(format!("no row has `{from}`, the field for `{}`; it may have been renamed", column.name));
+        missing.push(format!(
+            "no row has `{from}`, the field for `{}`; it may have been renamed",
+            column.name
+        ));
     }
     Ok(missing)
 }
 
 /// Rows that are written in our own columns.
-pub(crate) fn own(schema: &'static TableSchema, elements: Vec<Box<RawValue>>) -> Result<Option<DataFrame>, String> {
-    read(schema, &TableManifest::default(), elements, 0, "", &Known::default(), false).map(|rows| rows.frame)
+pub(crate) fn own(
+    schema: &'static TableSchema,
+    elements: Vec<Box<RawValue>>,
+) -> Result<Option<DataFrame>, String> {
+    read(
+        schema,
+        &TableManifest::default(),
+        elements,
+        0,
+        "",
+        &Known::default(),
+        false,
+    )
+    .map(|rows| rows.frame)
 }
 
 /// Rows that were left out, and the first reason.
 fn odd(findings: &Findings, bad: u64) -> Option<String> {
-    let first = findings.kept().iter().find(|finding| finding.severity == Severity::Error).filter(|_| bad > 0)?;
-    let column = first.column.as_ref().map_or_else(String::new, |column| format!(" `{column}`"));
-    let value = first.value.as_ref().map_or_else(String::new, |value| format!(" (`{value}`)"));
-    Some(format!("excluded {}; the first:{column} {}{value}", plural(bad, "row", "rows"), first.reason))
+    let first = findings
+        .kept()
+        .iter()
+        .find(|finding| finding.severity == Severity::Error)
+        .filter(|_| bad > 0)?;
+    let column = first
+        .column
+        .as_ref()
+        .map_or_else(String::new, |column| format!(" `{column}`"));
+    let value = first
+        .value
+        .as_ref()
+        .map_or_else(String::new, |value| format!(" (`{value}`)"));
+    Some(format!(
+        "excluded {}; the first:{column} {}{value}",
+        plural(bad, "row", "rows"),
+        first.reason
+    ))
 }
 
 /// The least and the greatest value of a column, times in milliseconds; none where it has none.
@@ -186,7 +274,10 @@ pub(crate) fn bounds(frame: &DataFrame, column: &str) -> Option<(i64, i64)> {
     let days = cells.dtype() == &DataType::Date;
     let numbers = cells.to_physical_repr().cast(&DataType::Int64).ok()?;
     let numbers = numbers.i64().ok()?;
-    let (least, most) = (numbers.iter().flatten().min()?, numbers.iter().flatten().max()?);
+    let (least, most) = (
+        numbers.iter().flatten().min()?,
+        numbers.iter().flatten().max()?,
+    );
     let scale = if days { model::time::DAY_MS } else { 1 };
     Some((least * scale, most * scale))
 }
@@ -199,7 +290,9 @@ fn of_chains(frame: DataFrame, chains: &[Chain]) -> Result<DataFrame, String> {
     let names: Vec<String> = chains.iter().map(Chain::to_string).collect();
     let is_kept = |row: usize| match store::cell::in_frame(&frame, "chain", row) {
         Scalar::Text(chain) => names.iter().any(|name| *name == chain),
-        Scalar::List(chains) => chains.iter().any(|chain| names.iter().any(|name| name == chain)),
+        Scalar::List(chains) => chains
+            .iter()
+            .any(|chain| names.iter().any(|name| name == chain)),
         _ => true,
     };
     filtered(&frame, (0..frame.height()).map(is_kept).collect())
@@ -207,32 +300,60 @@ fn of_chains(frame: DataFrame, chains: &[Chain]) -> Result<DataFrame, String> {
 
 /// Which candles have a start that `is_kept`.
 fn by_start(frame: &DataFrame, is_kept: impl Fn(i64) -> bool) -> Result<Vec<bool>, String> {
-    let times = frame.column("timestamp").map(|times| times.to_physical_repr().clone()).map_err(|error| error.to_string())?;
+    let times = frame
+        .column("timestamp")
+        .map(|times| times.to_physical_repr().clone())
+        .map_err(|error| error.to_string())?;
     let times = times.i64().map_err(|error| error.to_string())?;
-    Ok(times.iter().map(|time| time.is_some_and(&is_kept)).collect())
+    Ok(times
+        .iter()
+        .map(|time| time.is_some_and(&is_kept))
+        .collect())
 }
 
 /// The candles that begin where candles of their length begin: some services end a list with the price of the moment.
 fn of_grid(frame: DataFrame, table: &str, interval: Option<Interval>) -> Result<DataFrame, String> {
-    let Some(interval) = interval.filter(|interval| table == "candles" && DAY_MS % interval.0 == 0) else { return Ok(frame) };
+    let Some(interval) = interval.filter(|interval| table == "candles" && DAY_MS % interval.0 == 0)
+    else {
+        return Ok(frame);
+    };
     let kept = by_start(&frame, |start| start % interval.0 == 0)?;
-    if kept.iter().all(|kept| *kept) { Ok(frame) } else { filtered(&frame, kept) }
+    if kept.iter().all(|kept| *kept) {
+        Ok(frame)
+    } else {
+        filtered(&frame, kept)
+    }
 }
 
 /// The candles that have begun. Those of the future are told: a service has other units, or this machine another time.
-fn until(frame: DataFrame, table: &str, present: Option<i64>, notes: &mut Vec<String>) -> Result<DataFrame, String> {
-    let Some(present) = present.filter(|_| table == "candles") else { return Ok(frame) };
+fn until(
+    frame: DataFrame,
+    table: &str,
+    present: Option<i64>,
+    notes: &mut Vec<String>,
+) -> Result<DataFrame, String> {
+    let Some(present) = present.filter(|_| table == "candles") else {
+        return Ok(frame);
+    };
     let kept = by_start(&frame, |start| start <= present + CLOCKS_DIFFER_MS)?;
     let future = kept.iter().filter(|kept| !**kept).count() as u64;
     if future == 0 {
         return Ok(frame);
     }
-    notes.push(format!("excluded {} dated in the future, according to this machine's clock", plural(future, "candle", "candles")));
+    notes.push(format!(
+        "excluded {} dated in the future, according to this machine's clock",
+        plural(future, "candle", "candles")
+    ));
     filtered(&frame, kept)
 }
 
 fn filtered(frame: &DataFrame, kept: Vec<bool>) -> Result<DataFrame, String> {
-    frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter())).map_err(|error| error.to_string())
+    frame
+        .filter(&BooleanChunked::from_iter_values(
+            PlSmallStr::EMPTY,
+            kept.into_iter(),
+        ))
+        .map_err(|error| error.to_string())
 }
 
 /// The rows with their times moved back by `by` milliseconds: to the starts of candles that are dated at their ends.
@@ -240,8 +361,16 @@ fn earlier(mut frame: DataFrame, by: i64) -> Result<DataFrame, String> {
     let mut shift = || {
         let times = frame.column("timestamp")?;
         let kind = times.dtype().clone();
-        let numbers: Int64Chunked = times.to_physical_repr().i64()?.iter().map(|time| time.map(|time| time - by)).collect();
-        let shifted = numbers.with_name("timestamp".into()).into_series().cast(&kind)?;
+        let numbers: Int64Chunked = times
+            .to_physical_repr()
+            .i64()?
+            .iter()
+            .map(|time| time.map(|time| time - by))
+            .collect();
+        let shifted = numbers
+            .with_name("timestamp".into())
+            .into_series()
+            .cast(&kind)?;
         frame.with_column(shifted.into_column())?;
         PolarsResult::Ok(())
     };
@@ -259,16 +388,32 @@ mod tests {
             "[tables.pools]\ncolumns = { address = 'id', dex_id = 'dex', token0 = 'a', token1 = 'b', liquidity = 'liquidity.usd', chain = 'c' }",
         )
         .expect("a description");
-        let renamed = "no row has `liquidity.usd`, the field for `liquidity`; it may have been renamed";
-        for (liquidity, notes) in
-            [(r#"{"usd":5}"#, &[][..]), (r#"{"usd":null}"#, &[]), ("null", &[]), (r#"{"in_usd":5}"#, &[renamed]), ("{}", &[renamed])]
-        {
+        let renamed =
+            "no row has `liquidity.usd`, the field for `liquidity`; it may have been renamed";
+        for (liquidity, notes) in [
+            (r#"{"usd":5}"#, &[][..]),
+            (r#"{"usd":null}"#, &[]),
+            ("null", &[]),
+            (r#"{"in_usd":5}"#, &[renamed]),
+            ("{}", &[renamed]),
+        ] {
             let address = |digit: &str| format!("0x{}", digit.repeat(40));
             let [id, a, b] = ["1", "2", "3"].map(address);
-            let row = format!(r#"{{"id":"{id}","dex":"x","a":"{a}","b":"{b}","c":"eth","liquidity":{liquidity}}}"#);
+            let row = format!(
+                r#"{{"id":"{id}","dex":"x","a":"{a}","b":"{b}","c":"eth","liquidity":{liquidity}}}"#
+            );
             let schema = schema::table("pools").expect("a table");
             let elements = vec![RawValue::from_string(row).expect("JSON")];
-            let read = read(schema, &manifest.tables["pools"], elements, 0, "market", &Known::default(), true).expect("rows");
+            let read = read(
+                schema,
+                &manifest.tables["pools"],
+                elements,
+                0,
+                "market",
+                &Known::default(),
+                true,
+            )
+            .expect("rows");
             assert_eq!(read.notes, notes, "{liquidity}");
         }
     }

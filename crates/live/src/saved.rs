@@ -36,14 +36,33 @@ pub enum SavedRows {
 
 /// Reads the response. An error, worded to continue the provider's name, means that the response does not match the provider's description.
 pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, String> {
-    let about = About { token: saved.token, symbol: saved.symbol.clone(), chain: saved.chain.clone(), ..About::default() };
-    let ask = Ask { provider: saved.provider, request: saved.request, about, interval: saved.interval, span: None, present: None };
+    let about = About {
+        token: saved.token,
+        symbol: saved.symbol.clone(),
+        chain: saved.chain.clone(),
+        ..About::default()
+    };
+    let ask = Ask {
+        provider: saved.provider,
+        request: saved.request,
+        about,
+        interval: saved.interval,
+        span: None,
+        present: None,
+    };
     let answer = JsonAnswer::read(saved.body)?;
     if let Some((then, said)) = answer.refusal(&saved.request.refusals) {
         return Ok(SavedRows::Refusal(then, said));
     }
     let tokens: HashSet<Address> = saved.token.into_iter().collect();
-    let known = Known { decimals: saved.token.into_iter().map(|token| (token, saved.decimals)).collect(), tokens };
+    let known = Known {
+        decimals: saved
+            .token
+            .into_iter()
+            .map(|token| (token, saved.decimals))
+            .collect(),
+        tokens,
+    };
     let (mut frames, mut notes) = (Vec::new(), Vec::new());
     for (table, _, rows) in rows::of_answer(&ask, &answer, saved.body.len() as u64, &known)? {
         notes.extend(rows.notes);

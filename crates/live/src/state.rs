@@ -77,7 +77,11 @@ impl RefreshState {
     /// Reads the recorded state; empty if the file is missing or unreadable.
     pub fn read(dataset: &Path) -> Self {
         let asked: AskedFile<'static> = read_file(dataset, ASKED_FILE);
-        Self { asked: asked.asked.into_owned(), pools: asked.pools.into_owned(), ..Self::read_tables(dataset) }
+        Self {
+            asked: asked.asked.into_owned(),
+            pools: asked.pools.into_owned(),
+            ..Self::read_tables(dataset)
+        }
     }
 
     /// Reads the results of the tables only, without the record of requests, which may be long.
@@ -86,29 +90,50 @@ impl RefreshState {
     }
 
     pub(crate) fn write(&self, dataset: &Path) -> Result<(), String> {
-        write_file(dataset, ASKED_FILE, &AskedFile { asked: Cow::Borrowed(&self.asked), pools: Cow::Borrowed(&self.pools) })?;
+        write_file(
+            dataset,
+            ASKED_FILE,
+            &AskedFile {
+                asked: Cow::Borrowed(&self.asked),
+                pools: Cow::Borrowed(&self.pools),
+            },
+        )?;
         write_file(dataset, FILE, self)
     }
 
     /// Whether the provider was found not to know it, a short while ago.
     pub(crate) fn is_unknown(&self, key: &str, now: Time) -> bool {
-        self.asked.get(key).is_some_and(|asked| asked.unknown && (0..UNKNOWN_FOR).contains(&(now.0 - asked.at)))
+        self.asked
+            .get(key)
+            .is_some_and(|asked| asked.unknown && (0..UNKNOWN_FOR).contains(&(now.0 - asked.at)))
     }
 
     pub(crate) fn pool_of(&self, token: Address, chain: &Chain) -> Option<Address> {
-        self.pools.get(&format!("{token} {chain}")).and_then(|pool| Address::parse(pool))
+        self.pools
+            .get(&format!("{token} {chain}"))
+            .and_then(|pool| Address::parse(pool))
     }
 
     pub(crate) fn keep_pool(&mut self, token: Address, chain: &Chain, pool: Address) {
-        self.pools.insert(format!("{token} {chain}"), pool.to_string());
+        self.pools
+            .insert(format!("{token} {chain}"), pool.to_string());
     }
 
     /// When the table is due, if it is refreshed every `every` milliseconds. After a failure it is retried after a while; after the clock
     /// went backwards, immediately.
     pub fn due(&self, table: &str, every: i64, now: Time) -> Time {
-        let Some(known) = self.tables.get(table) else { return now };
-        let wait = if known.failure.is_some() { every.clamp(MINUTE_MS, 15 * MINUTE_MS) } else { every };
-        known.tried.filter(|last| *last <= now.0 + MINUTE_MS).map_or(now, |last| Time(last.saturating_add(wait)))
+        let Some(known) = self.tables.get(table) else {
+            return now;
+        };
+        let wait = if known.failure.is_some() {
+            every.clamp(MINUTE_MS, 15 * MINUTE_MS)
+        } else {
+            every
+        };
+        known
+            .tried
+            .filter(|last| *last <= now.0 + MINUTE_MS)
+            .map_or(now, |last| Time(last.saturating_add(wait)))
     }
 }
 
@@ -122,9 +147,14 @@ struct AskedFile<'a> {
 
 fn read_file<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> T {
     let path = dataset.join(FOLDER).join(name);
-    let read = read_text(&path, FILE_MAX).ok().map(|text| serde_json::from_str(&text));
+    let read = read_text(&path, FILE_MAX)
+        .ok()
+        .map(|text| serde_json::from_str(&text));
     if let Some(Err(error)) = &read {
-        tracing::warn!("cannot read `{}`: {error}; everything is fetched again", path.display());
+        tracing::warn!(
+            "cannot read `{}`: {error}; everything is fetched again",
+            path.display()
+        );
     }
     read.and_then(Result::ok).unwrap_or_default()
 }
@@ -154,13 +184,29 @@ mod tests {
         let mut state = RefreshState::default();
         let now = Time(100 * DAY_MS);
         assert_eq!(state.due("candles", 1_000, now), now);
-        state.tables.insert("candles".to_owned(), TableRefreshed { tried: Some(now.0), ..TableRefreshed::default() });
+        state.tables.insert(
+            "candles".to_owned(),
+            TableRefreshed {
+                tried: Some(now.0),
+                ..TableRefreshed::default()
+            },
+        );
         assert_eq!(state.due("candles", 300_000, now), Time(now.0 + 300_000));
-        assert_eq!(state.due("candles", 300_000, Time(now.0 - DAY_MS)), Time(now.0 - DAY_MS));
-        let failed = TableRefreshed { tried: Some(now.0), failure: Some("away".to_owned()), ..TableRefreshed::default() };
+        assert_eq!(
+            state.due("candles", 300_000, Time(now.0 - DAY_MS)),
+            Time(now.0 - DAY_MS)
+        );
+        let failed = TableRefreshed {
+            tried: Some(now.0),
+            failure: Some("away".to_owned()),
+            ..TableRefreshed::default()
+        };
         state.tables.insert("candles".to_owned(), failed);
         assert_eq!(state.due("candles", 10_000, now), Time(now.0 + MINUTE_MS));
-        assert_eq!(state.due("candles", DAY_MS, now), Time(now.0 + 15 * MINUTE_MS));
+        assert_eq!(
+            state.due("candles", DAY_MS, now),
+            Time(now.0 + 15 * MINUTE_MS)
+        );
     }
 
     #[test]
@@ -171,12 +217,30 @@ mod tests {
         drop(lock);
         assert!(RefreshLock::take(folder.path()).expect("free").is_some());
         let mut state = RefreshState::default();
-        state.asked.insert("a".to_owned(), RequestHistory { at: 5, unknown: true, ..RequestHistory::default() });
-        state.asked.insert("b".to_owned(), RequestHistory { at: 5, covered: Some((1, 2)), ..RequestHistory::default() });
+        state.asked.insert(
+            "a".to_owned(),
+            RequestHistory {
+                at: 5,
+                unknown: true,
+                ..RequestHistory::default()
+            },
+        );
+        state.asked.insert(
+            "b".to_owned(),
+            RequestHistory {
+                at: 5,
+                covered: Some((1, 2)),
+                ..RequestHistory::default()
+            },
+        );
         state.write(folder.path()).expect("written");
         let again = RefreshState::read(folder.path());
         assert_eq!(again, state);
-        assert!(again.is_unknown("a", Time(6)) && !again.is_unknown("a", Time(6 + DAY_MS)) && !again.is_unknown("b", Time(6)));
+        assert!(
+            again.is_unknown("a", Time(6))
+                && !again.is_unknown("a", Time(6 + DAY_MS))
+                && !again.is_unknown("b", Time(6))
+        );
         for name in [FILE, ASKED_FILE] {
             std::fs::write(folder.path().join(FOLDER).join(name), "{half").expect("written");
         }

@@ -27,7 +27,9 @@ impl Address {
 
     /// Parses `0x` and exactly 40 hex digits in any letter case; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
+        let digits = text
+            .strip_prefix("0x")
+            .or_else(|| text.strip_prefix("0X"))?;
         let mut bytes = [0; 20];
         // The decoder would accept a second `0x`.
         let decoded = digits.len() == 40 && const_hex::decode_to_slice(digits, &mut bytes).is_ok();
@@ -36,22 +38,32 @@ impl Address {
 
     /// Pseudo-address of a coin without a contract: the last 20 bytes of keccak256("coin:BTC"), the symbol in upper case.
     pub fn coin(symbol: &str) -> Self {
-        let hash: [u8; 32] = Keccak256::digest(format!("coin:{}", symbol.trim().to_uppercase()).as_bytes()).into();
+        let hash: [u8; 32] =
+            Keccak256::digest(format!("coin:{}", symbol.trim().to_uppercase()).as_bytes()).into();
         Self(hash.last_chunk().copied().unwrap_or_default())
     }
 
     /// Like `parse`, and also accepts a coin written `coin:BTC`.
     pub fn or_coin(text: &str) -> Option<Self> {
         match text.split_once(':') {
-            Some((word, symbol)) if word.eq_ignore_ascii_case("coin") && !symbol.trim().is_empty() => Some(Self::coin(symbol)),
+            Some((word, symbol))
+                if word.eq_ignore_ascii_case("coin") && !symbol.trim().is_empty() =>
+            {
+                Some(Self::coin(symbol))
+            }
             _ => Self::parse(text),
         }
     }
 
     /// Like `or_coin`, but accepts only alphanumeric tickers as coins: for input from requests and users.
     pub fn asked(text: &str) -> Option<Self> {
-        let is_ticker = |symbol: &str| symbol.len() <= 20 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        Self::or_coin(text).filter(|_| text.split_once(':').is_none_or(|(_, symbol)| is_ticker(symbol)))
+        let is_ticker = |symbol: &str| {
+            symbol.len() <= 20 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
+        Self::or_coin(text).filter(|_| {
+            text.split_once(':')
+                .is_none_or(|(_, symbol)| is_ticker(symbol))
+        })
     }
 
     /// Shortened form, `0x1f98…f984`, for narrow columns.
@@ -65,16 +77,25 @@ impl Address {
         let small = self.to_string();
         let hash = Keccak256::digest(&small.as_bytes()[2..]);
         let high = |i: usize| (hash[i / 2] >> if i.is_multiple_of(2) { 4 } else { 0 }) & 0x0f >= 8;
-        let digit = |(i, digit): (usize, char)| if i >= 2 && high(i - 2) { digit.to_ascii_uppercase() } else { digit };
+        let digit = |(i, digit): (usize, char)| {
+            if i >= 2 && high(i - 2) {
+                digit.to_ascii_uppercase()
+            } else {
+                digit
+            }
+        };
         small.chars().enumerate().map(digit).collect()
     }
 
     /// Whether the letter case of `text` (a valid address) breaks its EIP-55 checksum. Single-case text carries none.
     pub fn checksum_broken(text: &str) -> bool {
         // A coin, `coin:BTC`, has no checksum.
-        let Some(address) = Self::parse(text) else { return false };
+        let Some(address) = Self::parse(text) else {
+            return false;
+        };
         let digits = &text[2..];
-        let is_mixed = digits.bytes().any(|b| b.is_ascii_lowercase()) && digits.bytes().any(|b| b.is_ascii_uppercase());
+        let is_mixed = digits.bytes().any(|b| b.is_ascii_lowercase())
+            && digits.bytes().any(|b| b.is_ascii_uppercase());
         is_mixed && address.checksummed()[2..] != *digits
     }
 }
@@ -143,13 +164,31 @@ mod tests {
     #[test]
     fn only_a_mixed_case_address_can_break_its_checksum() {
         // The examples of EIP-55.
-        assert!(!Address::checksum_broken("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"));
-        assert!(!Address::checksum_broken("0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
-        for text in ["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"] {
-            assert_eq!(Address::parse(text).expect("an address").checksummed(), text);
+        assert!(!Address::checksum_broken(
+            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+        ));
+        assert!(!Address::checksum_broken(
+            "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+        ));
+        for text in [
+            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+            "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+        ] {
+            assert_eq!(
+                Address::parse(text).expect("an address").checksummed(),
+                text
+            );
         }
-        assert!(Address::checksum_broken("0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"));
-        assert!(!Address::checksum_broken("0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359"));
-        assert!(!Address::checksum_broken("") && !Address::checksum_broken("coin:BTC") && !Address::checksum_broken("Coin:btc"));
+        assert!(Address::checksum_broken(
+            "0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+        ));
+        assert!(!Address::checksum_broken(
+            "0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359"
+        ));
+        assert!(
+            !Address::checksum_broken("")
+                && !Address::checksum_broken("coin:BTC")
+                && !Address::checksum_broken("Coin:btc")
+        );
     }
 }

@@ -49,23 +49,35 @@ impl UserLevel {
     pub fn new(name: &str, price: f64) -> Result<Self, String> {
         let name = readable(name, NAME_CHARS_MAX);
         if !(price.is_finite() && price > 0.0) {
-            return Err(format!("`{price}` is not a price; enter a number above zero, such as 7.25"));
+            return Err(format!(
+                "`{price}` is not a price; enter a number above zero, such as 7.25"
+            ));
         }
         // All its digits, so that two prices are two names.
-        let name = if name.is_empty() { readable(&price.to_string(), NAME_CHARS_MAX) } else { name };
+        let name = if name.is_empty() {
+            readable(&price.to_string(), NAME_CHARS_MAX)
+        } else {
+            name
+        };
         Ok(Self { name, price })
     }
 }
 
 /// Applies the change; an error explains what to do.
-pub fn apply(annotations: &mut Annotations, token: Address, annotation: &Annotation) -> Result<(), String> {
+pub fn apply(
+    annotations: &mut Annotations,
+    token: Address,
+    annotation: &Annotation,
+) -> Result<(), String> {
     let removes = match annotation {
         Annotation::Level(_) => false,
         Annotation::NoLevel(_) => true,
         Annotation::Note(note) => note.trim().is_empty(),
     };
     if !removes && !annotations.contains_key(&token) && annotations.len() >= TOKENS_MAX {
-        return Err(format!("{TOKENS_MAX} tokens already have levels or a note; clear one of them first"));
+        return Err(format!(
+            "{TOKENS_MAX} tokens already have levels or a note; clear one of them first"
+        ));
     }
     let of_token = annotations.entry(token).or_default();
     let outcome = of_token.apply(annotation);
@@ -81,9 +93,15 @@ impl TokenAnnotations {
             Annotation::Note(note) => self.note = readable(note, NOTE_CHARS_MAX),
             Annotation::NoLevel(name) => self.levels.retain(|level| level.name != *name),
             Annotation::Level(level) => {
-                let others = self.levels.iter().filter(|other| other.name != level.name).count();
+                let others = self
+                    .levels
+                    .iter()
+                    .filter(|other| other.name != level.name)
+                    .count();
                 if others >= LEVELS_MAX {
-                    return Err(format!("the token already has {LEVELS_MAX} levels; remove one first"));
+                    return Err(format!(
+                        "the token already has {LEVELS_MAX} levels; remove one first"
+                    ));
                 }
                 self.levels.retain(|other| other.name != level.name);
                 self.levels.push(level.clone());
@@ -96,8 +114,15 @@ impl TokenAnnotations {
 
 /// One line of at most `chars_max` characters, without invisible ones.
 fn readable(text: &str, chars_max: usize) -> String {
-    let seen = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !is_invisible(*c));
-    seen.take(chars_max).collect::<String>().trim_end().to_owned()
+    let seen = text
+        .trim()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .filter(|c| !is_invisible(*c));
+    seen.take(chars_max)
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -107,20 +132,44 @@ mod tests {
     #[test]
     fn annotations_are_set_replaced_and_removed_within_their_limits() {
         let (token, mut annotations) = (Address([1; 20]), Annotations::new());
-        let level = |name: &str, price| Annotation::Level(UserLevel::new(name, price).expect("a level"));
+        let level =
+            |name: &str, price| Annotation::Level(UserLevel::new(name, price).expect("a level"));
         for (name, price) in [("entry", 7.0), ("goal", 9.0), ("entry", 7.5)] {
             apply(&mut annotations, token, &level(name, price)).expect("set");
         }
-        let named: Vec<(&str, f64)> = annotations[&token].levels.iter().map(|level| (level.name.as_str(), level.price)).collect();
+        let named: Vec<(&str, f64)> = annotations[&token]
+            .levels
+            .iter()
+            .map(|level| (level.name.as_str(), level.price))
+            .collect();
         assert_eq!(named, [("goal", 9.0), ("entry", 7.5)]);
-        apply(&mut annotations, token, &Annotation::Note(format!(" a\u{202e}\n{}", "x".repeat(600)))).expect("set");
-        assert_eq!((annotations[&token].note.chars().count(), &annotations[&token].note[..3]), (NOTE_CHARS_MAX, "a x"));
+        apply(
+            &mut annotations,
+            token,
+            &Annotation::Note(format!(" a\u{202e}\n{}", "x".repeat(600))),
+        )
+        .expect("set");
+        assert_eq!(
+            (
+                annotations[&token].note.chars().count(),
+                &annotations[&token].note[..3]
+            ),
+            (NOTE_CHARS_MAX, "a x")
+        );
         for i in 2..LEVELS_MAX {
             apply(&mut annotations, token, &level(&format!("l{i}"), 1.0)).expect("room");
         }
         assert!(apply(&mut annotations, token, &level("more", 1.0)).is_err());
-        assert_eq!(apply(&mut annotations, token, &level("goal", 2.0)), Ok(()), "one of the same name is replaced");
-        let names: Vec<String> = annotations[&token].levels.iter().map(|level| level.name.clone()).collect();
+        assert_eq!(
+            apply(&mut annotations, token, &level("goal", 2.0)),
+            Ok(()),
+            "one of the same name is replaced"
+        );
+        let names: Vec<String> = annotations[&token]
+            .levels
+            .iter()
+            .map(|level| level.name.clone())
+            .collect();
         for name in names {
             apply(&mut annotations, token, &Annotation::NoLevel(name)).expect("removed");
         }

@@ -56,7 +56,9 @@ impl<'a> Candles<'a> {
     #[must_use]
     pub fn last(&self, span: i64) -> Candles<'a> {
         let last = self.timestamp.last().copied().unwrap_or_default();
-        let first = self.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
+        let first = self
+            .timestamp
+            .partition_point(|&time| time <= last.saturating_sub(span));
         self.part(first..self.len())
     }
 

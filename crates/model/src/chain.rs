@@ -27,12 +27,27 @@ pub struct ChainRow {
     pub aliases: &'static [&'static str],
 }
 
-const fn row(short_name: &'static str, id: u64, name: &'static str, aliases: &'static [&'static str]) -> ChainRow {
-    ChainRow { short_name, id, name, aliases }
+const fn row(
+    short_name: &'static str,
+    id: u64,
+    name: &'static str,
+    aliases: &'static [&'static str],
+) -> ChainRow {
+    ChainRow {
+        short_name,
+        id,
+        name,
+        aliases,
+    }
 }
 
 pub const CHAINS: &[ChainRow] = &[
-    row("eth", 1, "Ethereum", &["ethereum", "mainnet", "ethereum-mainnet"]),
+    row(
+        "eth",
+        1,
+        "Ethereum",
+        &["ethereum", "mainnet", "ethereum-mainnet"],
+    ),
     row("oeth", 10, "OP Mainnet", &["optimism", "op", "op-mainnet"]),
     row("cro", 25, "Cronos", &["cronos"]),
     row("rsk", 30, "Rootstock", &["rootstock", "rootstock-mainnet"]),
@@ -40,14 +55,31 @@ pub const CHAINS: &[ChainRow] = &[
         "bnb",
         56,
         "BNB Smart Chain",
-        &["bsc", "binance", "binance-smart-chain", "bnb-chain", "bnb-smart-chain", "bnb-smart-chain-mainnet"],
+        &[
+            "bsc",
+            "binance",
+            "binance-smart-chain",
+            "bnb-chain",
+            "bnb-smart-chain",
+            "bnb-smart-chain-mainnet",
+        ],
     ),
     row("okt", 66, "OKXChain", &["okxchain", "okexchain", "okc"]),
     row("gno", 100, "Gnosis", &["gnosis", "xdai"]),
     row("fuse", 122, "Fuse", &["fuse-mainnet"]),
-    row("heco", 128, "Huobi ECO Chain", &["huobi-eco-chain", "huobi"]),
+    row(
+        "heco",
+        128,
+        "Huobi ECO Chain",
+        &["huobi-eco-chain", "huobi"],
+    ),
     row("unichain", 130, "Unichain", &[]),
-    row("pol", 137, "Polygon", &["polygon", "matic", "polygon-mainnet", "polygon-pos"]),
+    row(
+        "pol",
+        137,
+        "Polygon",
+        &["polygon", "matic", "polygon-mainnet", "polygon-pos"],
+    ),
     row("monad", 143, "Monad", &[]),
     row("sonic", 146, "Sonic", &[]),
     row("manta", 169, "Manta Pacific", &["manta-pacific"]),
@@ -58,7 +90,12 @@ pub const CHAINS: &[ChainRow] = &[
     row("zksync", 324, "zkSync", &["zksync-era", "era"]),
     row("wc", 480, "World Chain", &["world-chain", "worldchain"]),
     row("redstone", 690, "Redstone", &[]),
-    row("hyper_evm", 999, "HyperEVM", &["hyperevm", "hyperliquid", "hyperliquid-l1"]),
+    row(
+        "hyper_evm",
+        999,
+        "HyperEVM",
+        &["hyperevm", "hyperliquid", "hyperliquid-l1"],
+    ),
     row("metis-andromeda", 1088, "Metis", &["metis"]),
     row("zkevm", 1101, "Polygon zkEVM", &["polygon-zkevm"]),
     row("lisk", 1135, "Lisk", &[]),
@@ -74,10 +111,20 @@ pub const CHAINS: &[ChainRow] = &[
     row("base", 8453, "Base", &[]),
     row("plasma", 9745, "Plasma", &[]),
     row("mode", 34443, "Mode", &[]),
-    row("arb1", 42161, "Arbitrum One", &["arbitrum", "arb", "arbitrum-one"]),
+    row(
+        "arb1",
+        42161,
+        "Arbitrum One",
+        &["arbitrum", "arb", "arbitrum-one"],
+    ),
     row("arb-nova", 42170, "Arbitrum Nova", &["arbitrum-nova"]),
     row("celo", 42220, "Celo", &["celo-mainnet"]),
-    row("avax", 43114, "Avalanche C-Chain", &["avalanche", "avalanche-c-chain", "avax-c"]),
+    row(
+        "avax",
+        43114,
+        "Avalanche C-Chain",
+        &["avalanche", "avalanche-c-chain", "avax-c"],
+    ),
     row("ink", 57073, "Ink", &[]),
     row("linea", 59144, "Linea", &[]),
     row("bob", 60808, "BOB", &[]),
@@ -87,7 +134,12 @@ pub const CHAINS: &[ChainRow] = &[
     row("scr", 534_352, "Scroll", &["scroll"]),
     row("zora", 7_777_777, "Zora", &[]),
     row("aurora", 1_313_161_554, "Aurora", &[]),
-    row("hmy-s0", 1_666_600_000, "Harmony Shard 0", &["harmony", "harmony-shard-0"]),
+    row(
+        "hmy-s0",
+        1_666_600_000,
+        "Harmony Shard 0",
+        &["harmony", "harmony-shard-0"],
+    ),
     row("palm", 11_297_108_109, "Palm", &[]),
 ];
 
@@ -95,13 +147,20 @@ impl Chain {
     /// Finds a chain of the list by short name, alias, name, number, `eip155:1` or `chain-1`, in any letter case.
     pub fn known(text: &str) -> Option<Self> {
         let slug = slug(text);
-        let number = slug.strip_prefix("eip155:").or_else(|| slug.strip_prefix("chain-")).unwrap_or(&slug);
+        let number = slug
+            .strip_prefix("eip155:")
+            .or_else(|| slug.strip_prefix("chain-"))
+            .unwrap_or(&slug);
         let id = number.parse::<u64>().ok();
         CHAINS
             .iter()
             .find(|row| {
                 id.map_or_else(
-                    || row.short_name == slug || row.aliases.contains(&slug.as_str()) || self::slug(row.name) == slug,
+                    || {
+                        row.short_name == slug
+                            || row.aliases.contains(&slug.as_str())
+                            || self::slug(row.name) == slug
+                    },
                     |id| row.id == id,
                 )
             })
@@ -118,7 +177,11 @@ impl Chain {
     /// because the coin is not a token on Ethereum.
     pub fn of_coin(symbol: &str) -> Self {
         let slug = slug(symbol);
-        Self(Cow::Owned(if Self::known(&slug).is_some() { format!("coin-{slug}") } else { slug }))
+        Self(Cow::Owned(if Self::known(&slug).is_some() {
+            format!("coin-{slug}")
+        } else {
+            slug
+        }))
     }
 
     /// Placeholder for a missing chain.
@@ -133,7 +196,10 @@ impl Chain {
 
     /// The EIP-155 id; `None` for a chain outside the list.
     pub fn id(&self) -> Option<u64> {
-        CHAINS.iter().find(|row| row.short_name == self.0).map(|row| row.id)
+        CHAINS
+            .iter()
+            .find(|row| row.short_name == self.0)
+            .map(|row| row.id)
     }
 
     /// Whether a short name, alias or name of the list begins with the text.
@@ -141,18 +207,26 @@ impl Chain {
         let typed = slug(text);
         CHAINS.iter().any(|row| {
             let names = row.aliases.iter().copied().chain([row.short_name]);
-            names.into_iter().any(|name| name.starts_with(&typed)) || slug(row.name).starts_with(&typed)
+            names.into_iter().any(|name| name.starts_with(&typed))
+                || slug(row.name).starts_with(&typed)
         })
     }
 
     /// Suggestions for "did you mean": the short names of the list nearest to `text`, at most three.
     pub fn nearest(text: &str) -> Vec<&'static str> {
-        ranked(text).into_iter().take(3).map(|(_, name)| name).collect()
+        ranked(text)
+            .into_iter()
+            .take(3)
+            .map(|(_, name)| name)
+            .collect()
     }
 
     /// Short name of which `text` is probably a misspelling.
     pub fn alike(text: &str) -> Option<&'static str> {
-        ranked(text).first().filter(|(alike, _)| *alike >= ALIKE).map(|(_, name)| *name)
+        ranked(text)
+            .first()
+            .filter(|(alike, _)| *alike >= ALIKE)
+            .map(|(_, name)| *name)
     }
 }
 
@@ -163,8 +237,16 @@ const ALIKE: u32 = 800;
 fn ranked(text: &str) -> Vec<(u32, &'static str)> {
     let slug = slug(text);
     let alike = |name: &str| (strsim::jaro_winkler(&slug, name) * 1000.0) as u32;
-    let of = |row: &ChainRow| row.aliases.iter().map(|alias| alike(alias)).max().unwrap_or(0).max(alike(row.short_name));
-    let mut ranked: Vec<(u32, &'static str)> = CHAINS.iter().map(|row| (of(row), row.short_name)).collect();
+    let of = |row: &ChainRow| {
+        row.aliases
+            .iter()
+            .map(|alias| alike(alias))
+            .max()
+            .unwrap_or(0)
+            .max(alike(row.short_name))
+    };
+    let mut ranked: Vec<(u32, &'static str)> =
+        CHAINS.iter().map(|row| (of(row), row.short_name)).collect();
     ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
     ranked
 }
@@ -172,7 +254,15 @@ fn ranked(text: &str) -> Vec<(u32, &'static str)> {
 /// Normalizes to lower case, with `-` for spaces and underscores (except for the one short name of the list that has an underscore).
 fn slug(text: &str) -> String {
     let lower = text.trim().to_lowercase();
-    if lower == "hyper_evm" { lower } else { lower.split([' ', '_', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-") }
+    if lower == "hyper_evm" {
+        lower
+    } else {
+        lower
+            .split([' ', '_', '\t'])
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("-")
+    }
 }
 
 impl fmt::Display for Chain {
@@ -220,7 +310,11 @@ mod tests {
             ("Avalanche", "avax"),
             ("x-layer", "okb"),
         ] {
-            assert_eq!(Chain::known(text).map(|c| c.to_string()).as_deref(), Some(short), "{text}");
+            assert_eq!(
+                Chain::known(text).map(|c| c.to_string()).as_deref(),
+                Some(short),
+                "{text}"
+            );
         }
     }
 
@@ -236,6 +330,13 @@ mod tests {
     fn a_misspelt_chain_suggests_the_nearest() {
         assert_eq!(Chain::nearest("etherium")[0], "eth");
         assert_eq!(Chain::nearest("avalance")[0], "avax");
-        assert_eq!((Chain::alike("etherium"), Chain::alike("newchain"), Chain::alike("zq")), (Some("eth"), Some("unichain"), None));
+        assert_eq!(
+            (
+                Chain::alike("etherium"),
+                Chain::alike("newchain"),
+                Chain::alike("zq")
+            ),
+            (Some("eth"), Some("unichain"), None)
+        );
     }
 }

@@ -6,7 +6,11 @@ pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c);
     // zsh replaces `=word` at the start.
     let needs_none = !text.is_empty() && text.chars().all(plain) && !text.starts_with('=');
-    if needs_none { text.to_owned() } else { quoted(text) }
+    if needs_none {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
 }
 
 /// Quotes the text, even if it needs no quotes.
@@ -24,7 +28,11 @@ mod tests {
 
     /// The words as a real shell splits the line; `None` where there is no shell.
     fn split(line: &str) -> Option<Vec<u8>> {
-        Command::new("sh").args(["-c", &format!("printf '%s\\0' {line}")]).output().ok().map(|output| output.stdout)
+        Command::new("sh")
+            .args(["-c", &format!("printf '%s\\0' {line}")])
+            .output()
+            .ok()
+            .map(|output| output.stdout)
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::{
     error::Result,
     holding::Holding,
     rows::{
-        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
-        PostFigures, ScamRow, TransferRow, YieldRow,
+        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow,
+        PoolEventRow, PoolRow, Post, PostFigures, ScamRow, TransferRow, YieldRow,
     },
     scalar::Scalar,
     time::Time,
@@ -69,7 +69,9 @@ pub trait Data: fmt::Debug + Sync {
 
     /// Whether the address has the label, ignoring ASCII case.
     fn is_labelled(&self, address: &Address, label: &str) -> bool {
-        self.labels_of(address).iter().any(|row| row.label.eq_ignore_ascii_case(label))
+        self.labels_of(address)
+            .iter()
+            .any(|row| row.label.eq_ignore_ascii_case(label))
     }
 
     fn dexes(&self) -> &[DexRow];

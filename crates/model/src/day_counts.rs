@@ -50,6 +50,10 @@ impl<'a> DayCounts<'a> {
     #[must_use]
     pub fn until(&self, day: Day) -> Self {
         let count = self.date.partition_point(|date| *date <= i64::from(day.0));
-        Self { date: &self.date[..count], holders: &self.holders[..count], whale_balance: &self.whale_balance[..count] }
+        Self {
+            date: &self.date[..count],
+            holders: &self.holders[..count],
+            whale_balance: &self.whale_balance[..count],
+        }
     }
 }

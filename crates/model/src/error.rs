@@ -22,12 +22,20 @@ pub type Result<T> = std::result::Result<T, Problem>;
 
 impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), missing: Vec::new(), step: None }
+        Self {
+            code,
+            detail: detail.into(),
+            missing: Vec::new(),
+            step: None,
+        }
     }
 
     /// The query needs rows that are queried in place. `detail` is for callers that cannot fetch them.
     pub fn missing_rows(missing: Vec<FetchKey>, detail: impl Into<String>) -> Self {
-        Self { missing, ..Self::new(Code::SourceUnavailable, detail) }
+        Self {
+            missing,
+            ..Self::new(Code::SourceUnavailable, detail)
+        }
     }
 
     pub fn is_missing_rows(&self) -> bool {
@@ -36,7 +44,11 @@ impl Problem {
 
     /// Whether only the state of a chain is missing, which a few round trips can fetch for a token.
     pub fn is_missing_state(&self) -> bool {
-        self.is_missing_rows() && self.missing.iter().all(|key| matches!(key, FetchKey::State { .. }))
+        self.is_missing_rows()
+            && self
+                .missing
+                .iter()
+                .all(|key| matches!(key, FetchKey::State { .. }))
     }
 
     /// The RFC 9457 body; `instance` is the requested path, without the query.
@@ -102,7 +114,10 @@ impl std::error::Error for Problem {}
 impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Self {
         tracing::warn!("cache file: {error}");
-        Self::new(Code::Defect, format!("Cannot read or write a cache file: {error}. Check `[cache] dir`."))
+        Self::new(
+            Code::Defect,
+            format!("Cannot read or write a cache file: {error}. Check `[cache] dir`."),
+        )
     }
 }
 
@@ -202,11 +217,18 @@ mod tests {
     #[test]
     fn a_problem_is_the_json_of_its_body() {
         for row in CODES {
-            for text in ["No token `0x1`: GET /tokens?query=… finds them.", "", "a \"quoted\" \\ text\n\u{1}\u{7f}é漢"] {
+            for text in [
+                "No token `0x1`: GET /tokens?query=… finds them.",
+                "",
+                "a \"quoted\" \\ text\n\u{1}\u{7f}é漢",
+            ] {
                 for instance in [None, Some("/tokens/0x1"), Some("/\"")] {
                     let problem = Problem::new(row.code, text);
                     let body = serde_json::to_vec(&problem.body(instance)).unwrap();
-                    assert_eq!(String::from_utf8_lossy(&problem.json(instance)), String::from_utf8_lossy(&body));
+                    assert_eq!(
+                        String::from_utf8_lossy(&problem.json(instance)),
+                        String::from_utf8_lossy(&body)
+                    );
                 }
             }
         }

@@ -21,11 +21,18 @@ pub enum FetchKey {
     /// Rows of a table, or metrics of them.
     Table(Arc<SourceQuery>),
     /// A token's balances, for a query about the token `about`: its own, or those of its liquidity pool.
-    Balances { token: Address, about: Address, individual: IgnoredInKey<IndividualHolders> },
+    Balances {
+        token: Address,
+        about: Address,
+        individual: IgnoredInKey<IndividualHolders>,
+    },
     /// Sums over a token's transfers, or some of them.
     Transfers { token: Address, part: TransferPart },
     /// Accounts and storage on the chain, for the execution of a token's contract.
-    State { token: Address, missing: Arc<MissingState> },
+    State {
+        token: Address,
+        missing: Arc<MissingState>,
+    },
 }
 
 impl FetchKey {
@@ -54,14 +61,35 @@ impl FetchKey {
     }
 
     /// A page of a token's rows in the table's order.
-    pub fn page(table: &'static str, token: Address, skip: u64, count: u64, from_end: bool) -> Self {
-        let page = RowsPage { sort: Vec::new(), after: Vec::new(), skip, count, from_end };
-        Self::Table(Arc::new(SourceQuery { table, tokens: vec![token], condition: String::new(), wanted: AskKind::Page(page) }))
+    pub fn page(
+        table: &'static str,
+        token: Address,
+        skip: u64,
+        count: u64,
+        from_end: bool,
+    ) -> Self {
+        let page = RowsPage {
+            sort: Vec::new(),
+            after: Vec::new(),
+            skip,
+            count,
+            from_end,
+        };
+        Self::Table(Arc::new(SourceQuery {
+            table,
+            tokens: vec![token],
+            condition: String::new(),
+            wanted: AskKind::Page(page),
+        }))
     }
 
     /// The cache key of fetched balances.
     pub fn balances(token: Address, about: Address) -> Self {
-        Self::Balances { token, about, individual: IgnoredInKey::default() }
+        Self::Balances {
+            token,
+            about,
+            individual: IgnoredInKey::default(),
+        }
     }
 
     /// The key without the holders reported individually and without the addresses of a role, of which there may be as many as labels.
@@ -69,9 +97,13 @@ impl FetchKey {
     pub fn as_key(&self) -> Self {
         match self {
             Self::Balances { token, about, .. } => Self::balances(*token, *about),
-            Self::Transfers { token, part: TransferPart::Sums(_) } => {
-                Self::Transfers { token: *token, part: TransferPart::Sums(IgnoredInKey::default()) }
-            }
+            Self::Transfers {
+                token,
+                part: TransferPart::Sums(_),
+            } => Self::Transfers {
+                token: *token,
+                part: TransferPart::Sums(IgnoredInKey::default()),
+            },
             key => key.clone(),
         }
     }

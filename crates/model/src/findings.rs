@@ -14,7 +14,11 @@ pub const KEPT_PER_REASON: u64 = 100;
 const NOTES_KEPT_PER_REASON: u64 = 1;
 
 fn kept_of(severity: Severity) -> u64 {
-    if severity == Severity::Note { NOTES_KEPT_PER_REASON } else { KEPT_PER_REASON }
+    if severity == Severity::Note {
+        NOTES_KEPT_PER_REASON
+    } else {
+        KEPT_PER_REASON
+    }
 }
 
 impl TableState {
@@ -29,12 +33,18 @@ impl TableState {
 
     /// Why the table is unusable.
     pub fn reason(&self) -> Option<&str> {
-        if let Self::Unusable(reason) = self { Some(reason) } else { None }
+        if let Self::Unusable(reason) = self {
+            Some(reason)
+        } else {
+            None
+        }
     }
 }
 
 /// Severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Data was dropped: a rejected row, an unusable table.
@@ -67,22 +77,38 @@ pub struct Finding {
 impl Finding {
     /// A finding about a whole file; `at`, `column` and `value` narrow it down.
     pub fn new(severity: Severity, file: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { severity, file: file.into(), row: None, column: None, value: None, reason: reason.into() }
+        Self {
+            severity,
+            file: file.into(),
+            row: None,
+            column: None,
+            value: None,
+            reason: reason.into(),
+        }
     }
 
     #[must_use]
     pub fn at(self, row: impl Into<Option<u64>>) -> Self {
-        Self { row: row.into(), ..self }
+        Self {
+            row: row.into(),
+            ..self
+        }
     }
 
     #[must_use]
     pub fn column(self, name: &str) -> Self {
-        Self { column: Some(name.to_owned()), ..self }
+        Self {
+            column: Some(name.to_owned()),
+            ..self
+        }
     }
 
     #[must_use]
     pub fn value(self, shown: impl Into<String>) -> Self {
-        Self { value: Some(shown.into()), ..self }
+        Self {
+            value: Some(shown.into()),
+            ..self
+        }
     }
 }
 
@@ -119,15 +145,33 @@ struct Written {
 
 impl From<Written> for Findings {
     fn from(Written { kept, counts }: Written) -> Self {
-        let reason = |count: &FindingCount| (count.file.clone(), count.column.clone(), count.reason.clone());
-        let positions = counts.iter().enumerate().map(|(i, count)| (reason(count), i)).collect();
-        Self { kept, counts, positions }
+        let reason = |count: &FindingCount| {
+            (
+                count.file.clone(),
+                count.column.clone(),
+                count.reason.clone(),
+            )
+        };
+        let positions = counts
+            .iter()
+            .enumerate()
+            .map(|(i, count)| (reason(count), i))
+            .collect();
+        Self {
+            kept,
+            counts,
+            positions,
+        }
     }
 }
 
 impl Findings {
     pub fn add(&mut self, finding: Finding) {
-        let key = (finding.file.clone(), finding.column.clone(), finding.reason.clone());
+        let key = (
+            finding.file.clone(),
+            finding.column.clone(),
+            finding.reason.clone(),
+        );
         let position = *self.positions.entry(key).or_insert_with(|| {
             self.counts.push(FindingCount {
                 severity: finding.severity,
@@ -146,7 +190,9 @@ impl Findings {
 
     /// Adds to the count of a known reason without storing findings.
     pub fn count_more(&mut self, file: &str, column: Option<&str>, reason: &str, more: u64) {
-        let same = |count: &&mut FindingCount| count.file == file && count.column.as_deref() == column && count.reason == reason;
+        let same = |count: &&mut FindingCount| {
+            count.file == file && count.column.as_deref() == column && count.reason == reason
+        };
         if let Some(count) = self.counts.iter_mut().find(same) {
             count.count += more;
         }
@@ -155,8 +201,18 @@ impl Findings {
     /// If a reason occurred in every one of `rows` rows, replaces its findings with a single one about the column, with the text `all`.
     pub fn tell_once(&mut self, file: &str, column: &str, reason: &str, rows: u64, all: String) {
         let key = (file.to_owned(), Some(column.to_owned()), reason.to_owned());
-        let Some(&position) = self.positions.get(&key).filter(|position| rows > 1 && self.counts[**position].count == rows) else { return };
-        let same = |finding: &Finding| finding.file == file && finding.column.as_deref() == Some(column) && finding.reason == reason;
+        let Some(&position) = self
+            .positions
+            .get(&key)
+            .filter(|position| rows > 1 && self.counts[**position].count == rows)
+        else {
+            return;
+        };
+        let same = |finding: &Finding| {
+            finding.file == file
+                && finding.column.as_deref() == Some(column)
+                && finding.reason == reason
+        };
         if let Some(at) = self.kept.iter().position(same) {
             (self.kept[at].row, self.kept[at].reason) = (None, all.clone());
         }
@@ -168,10 +224,18 @@ impl Findings {
 
     /// Merges other findings into this list.
     pub fn absorb(&mut self, others: &Self) {
-        others.kept.iter().for_each(|finding| self.add(finding.clone()));
+        others
+            .kept
+            .iter()
+            .for_each(|finding| self.add(finding.clone()));
         for count in &others.counts {
             let kept = count.count.min(kept_of(count.severity));
-            self.count_more(&count.file, count.column.as_deref(), &count.reason, count.count - kept);
+            self.count_more(
+                &count.file,
+                count.column.as_deref(),
+                &count.reason,
+                count.count - kept,
+            );
         }
     }
 
@@ -186,7 +250,11 @@ impl Findings {
     }
 
     pub fn count(&self, severity: Severity) -> u64 {
-        self.counts.iter().filter(|count| count.severity == severity).map(|count| count.count).sum()
+        self.counts
+            .iter()
+            .filter(|count| count.severity == severity)
+            .map(|count| count.count)
+            .sum()
     }
 }
 
@@ -198,10 +266,21 @@ mod tests {
     fn all_are_counted_and_the_first_hundred_of_a_reason_are_kept() {
         let mut findings = Findings::default();
         for row in 1..=250 {
-            findings.add(Finding::new(Severity::Error, "candles.csv", "expected a number").at(row).column("open").value("x"));
+            findings.add(
+                Finding::new(Severity::Error, "candles.csv", "expected a number")
+                    .at(row)
+                    .column("open")
+                    .value("x"),
+            );
         }
         assert_eq!((findings.kept().len(), findings.counts().len()), (100, 1));
-        assert_eq!((findings.count(Severity::Error), findings.count(Severity::Warning)), (250, 0));
+        assert_eq!(
+            (
+                findings.count(Severity::Error),
+                findings.count(Severity::Warning)
+            ),
+            (250, 0)
+        );
         assert_eq!(findings.kept()[99].row, Some(100));
     }
 }

@@ -10,7 +10,9 @@ const SUFFIXES: &[(f64, &str)] = &[(1e15, "P"), (1e12, "T"), (1e9, "B"), (1e6, "
 
 /// Three significant digits: `12.3M`, `812k`, `2,114`, `7.31`, `0.00000214`. Below ten thousand all integer digits are kept.
 pub fn human(value: Option<f64>) -> String {
-    let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
+    let Some(value) = value.filter(|value| value.is_finite()) else {
+        return MISSING.to_owned();
+    };
     let size = value.abs();
     if size == 0.0 {
         return "0".to_owned();
@@ -23,8 +25,15 @@ pub fn human(value: Option<f64>) -> String {
     }
     // Rounding to three digits can reach the next suffix: 999,999 is 1.00M, not 1000k.
     let rounded = round_significant(size, 3);
-    let (unit, suffix) = SUFFIXES.iter().find(|(unit, _)| rounded >= *unit).copied().unwrap_or((1.0, ""));
-    format!("{}{suffix}", significant(value.signum() * rounded / unit, 3))
+    let (unit, suffix) = SUFFIXES
+        .iter()
+        .find(|(unit, _)| rounded >= *unit)
+        .copied()
+        .unwrap_or((1.0, ""));
+    format!(
+        "{}{suffix}",
+        significant(value.signum() * rounded / unit, 3)
+    )
 }
 
 /// Like `human`, in scientific notation below 0.01: `2.1e-6`, `2e-10`.
@@ -39,12 +48,17 @@ pub fn brief(value: f64) -> String {
 
 /// Largest unit not above the value, with its suffix; `None` below a thousand.
 pub fn unit(value: f64) -> Option<(f64, &'static str)> {
-    SUFFIXES.iter().find(|(unit, _)| value.abs() >= *unit).copied()
+    SUFFIXES
+        .iter()
+        .find(|(unit, _)| value.abs() >= *unit)
+        .copied()
 }
 
 /// A price: cents from 10 up, four decimals from 0.1 (a peg deviates in the fourth), below that three significant digits.
 pub fn price(value: Option<f64>) -> String {
-    let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
+    let Some(value) = value.filter(|value| value.is_finite()) else {
+        return MISSING.to_owned();
+    };
     let size = value.abs();
     match size {
         _ if size >= 1e7 => human(Some(value)),
@@ -63,9 +77,15 @@ pub fn fixed(value: f64, decimals: usize) -> String {
 
 /// All digits, with thousands separators: `2,987.41`, `1,234,567`.
 pub fn exact(value: Option<f64>) -> String {
-    let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
+    let Some(value) = value.filter(|value| value.is_finite()) else {
+        return MISSING.to_owned();
+    };
     let size = value.abs();
-    if size != 0.0 && !(1e-15..1e21).contains(&size) { format!("{value:e}") } else { grouped(&format!("{value}")) }
+    if size != 0.0 && !(1e-15..1e21).contains(&size) {
+        format!("{value:e}")
+    } else {
+        grouped(&format!("{value}"))
+    }
 }
 
 /// A count with thousands separators: `8,764`.
@@ -88,7 +108,9 @@ pub fn share(fraction: Option<f64>) -> String {
 
 /// A percentage change with its direction, so that color is never the only carrier: `▲ 2.10%`, `▼ 38.2%`.
 pub fn change(percent: Option<f64>) -> String {
-    let Some(value) = percent.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
+    let Some(value) = percent.filter(|value| value.is_finite()) else {
+        return MISSING.to_owned();
+    };
     format!("{} {}%", direction(value), percent_digits(value.abs()))
 }
 
@@ -143,8 +165,16 @@ pub fn duration(microseconds: u64) -> String {
         ..1_000 => format!("{microseconds} µs"),
         1_000..1_000_000 => format!("{} ms", microseconds / 1_000),
         1_000_000..60_000_000 => format!("{:.1} s", microseconds as f64 / 1e6),
-        60_000_000..3_600_000_000 => format!("{}m {:02}s", microseconds / 60_000_000, microseconds / 1_000_000 % 60),
-        _ => format!("{}h {:02}m", microseconds / 3_600_000_000, microseconds / 60_000_000 % 60),
+        60_000_000..3_600_000_000 => format!(
+            "{}m {:02}s",
+            microseconds / 60_000_000,
+            microseconds / 1_000_000 % 60
+        ),
+        _ => format!(
+            "{}h {:02}m",
+            microseconds / 3_600_000_000,
+            microseconds / 60_000_000 % 60
+        ),
     }
 }
 
@@ -175,13 +205,20 @@ pub fn short_address(address: &str) -> String {
 pub fn align_decimals(texts: &mut [String]) {
     let is_whole = |c: char| c.is_ascii_digit() || c == ',';
     let after = |text: &str| {
-        let number = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
-        let point = text[number..].find(|c| !is_whole(c)).map_or(text.len(), |end| number + end);
+        let number = text
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(text.len());
+        let point = text[number..]
+            .find(|c| !is_whole(c))
+            .map_or(text.len(), |end| number + end);
         text[point..].chars().count()
     };
     let most = texts.iter().map(|text| after(text)).max().unwrap_or(0);
     // A word or a dash has no decimals to align.
-    for text in texts.iter_mut().filter(|text| text.contains(|c: char| c.is_ascii_digit())) {
+    for text in texts
+        .iter_mut()
+        .filter(|text| text.contains(|c: char| c.is_ascii_digit()))
+    {
         let missing = most - after(text);
         text.extend(std::iter::repeat_n(' ', missing));
     }
@@ -195,12 +232,18 @@ fn significant(value: f64, digits: i32) -> String {
 }
 
 fn magnitude(size: f64) -> i32 {
-    if size == 0.0 { 0 } else { size.log10().floor() as i32 }
+    if size == 0.0 {
+        0
+    } else {
+        size.log10().floor() as i32
+    }
 }
 
 fn round_significant(size: f64, digits: i32) -> f64 {
     // The formatter rounds decimally and exactly; scaling by powers of ten would not.
-    format!("{size:.*e}", (digits - 1).max(0) as usize).parse().unwrap_or(size)
+    format!("{size:.*e}", (digits - 1).max(0) as usize)
+        .parse()
+        .unwrap_or(size)
 }
 
 /// Removes all-zero decimals of whole numbers: a count of 12 is `12`, not `12.0`.
@@ -213,8 +256,12 @@ fn trim_zeros(text: String, value: f64) -> String {
 
 /// Inserts thousands separators into a plain decimal number.
 fn grouped(number: &str) -> String {
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
-    let (whole, fraction) = digits.find('.').map_or((digits, ""), |dot| digits.split_at(dot));
+    let (sign, digits) = number
+        .strip_prefix('-')
+        .map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = digits
+        .find('.')
+        .map_or((digits, ""), |dot| digits.split_at(dot));
     let mut out = String::with_capacity(number.len() + whole.len() / 3);
     out.push_str(sign);
     for (i, digit) in whole.chars().enumerate() {
@@ -256,7 +303,10 @@ mod tests {
         for (value, shown) in cases {
             assert_eq!(human(Some(value)), shown);
         }
-        assert_eq!((human(None), human(Some(f64::NAN))), (MISSING.to_owned(), MISSING.to_owned()));
+        assert_eq!(
+            (human(None), human(Some(f64::NAN))),
+            (MISSING.to_owned(), MISSING.to_owned())
+        );
     }
 
     #[test]
@@ -282,7 +332,13 @@ mod tests {
 
     #[test]
     fn exact_figures_lose_nothing() {
-        let cases = [(2_987.41, "2,987.41"), (1_234_567.0, "1,234,567"), (0.1, "0.1"), (-12_345.678, "-12,345.678"), (123.0, "123")];
+        let cases = [
+            (2_987.41, "2,987.41"),
+            (1_234_567.0, "1,234,567"),
+            (0.1, "0.1"),
+            (-12_345.678, "-12,345.678"),
+            (123.0, "123"),
+        ];
         for (value, shown) in cases {
             assert_eq!(exact(Some(value)), shown);
         }
@@ -290,7 +346,13 @@ mod tests {
 
     #[test]
     fn changes_carry_their_direction() {
-        let cases = [(Some(2.1), "▲ 2.10%"), (Some(-38.24), "▼ 38.2%"), (Some(0.001), "  0.00%"), (Some(1_234.5), "▲ 1,234%"), (None, "–")];
+        let cases = [
+            (Some(2.1), "▲ 2.10%"),
+            (Some(-38.24), "▼ 38.2%"),
+            (Some(0.001), "  0.00%"),
+            (Some(1_234.5), "▲ 1,234%"),
+            (None, "–"),
+        ];
         for (value, shown) in cases {
             assert_eq!(change(value), shown);
         }
@@ -315,16 +377,40 @@ mod tests {
         assert_eq!(moment(Time(1_786_699_800_000)), "2026-08-14 09:30 UTC");
         let days = [1_786_665_600_000, 1_786_699_800_000].map(|time| candle_time(Time(time)));
         assert_eq!(days, ["2026-08-14", "2026-08-14 09:30"]);
-        assert_eq!((duration(18_400), duration(192_000_000)), ("18 ms".to_owned(), "3m 12s".to_owned()));
-        assert_eq!((bytes(812), bytes(2_090_000_000)), ("812 B".to_owned(), "2.09 GB".to_owned()));
-        assert_eq!(short_address("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "0x1f98…f984");
+        assert_eq!(
+            (duration(18_400), duration(192_000_000)),
+            ("18 ms".to_owned(), "3m 12s".to_owned())
+        );
+        assert_eq!(
+            (bytes(812), bytes(2_090_000_000)),
+            ("812 B".to_owned(), "2.09 GB".to_owned())
+        );
+        assert_eq!(
+            short_address("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"),
+            "0x1f98…f984"
+        );
     }
 
     #[test]
     fn decimal_points_stand_under_each_other() {
-        let mut texts = ["7.31", "14", "0.125", MISSING, "▲ 16.7", "418M", "9.60k", "1,204"].map(str::to_owned);
+        let mut texts = [
+            "7.31", "14", "0.125", MISSING, "▲ 16.7", "418M", "9.60k", "1,204",
+        ]
+        .map(str::to_owned);
         align_decimals(&mut texts);
-        assert_eq!(texts, ["7.31 ", "14    ", "0.125", "–", "▲ 16.7  ", "418M   ", "9.60k", "1,204    "]);
+        assert_eq!(
+            texts,
+            [
+                "7.31 ",
+                "14    ",
+                "0.125",
+                "–",
+                "▲ 16.7  ",
+                "418M   ",
+                "9.60k",
+                "1,204    "
+            ]
+        );
     }
 
     proptest! {

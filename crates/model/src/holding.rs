@@ -76,7 +76,11 @@ pub enum Holding<'a> {
 
 impl Holding<'_> {
     fn aggregated(&self) -> Option<&Balances> {
-        if let Self::Aggregated(balances) = self { Some(balances) } else { None }
+        if let Self::Aggregated(balances) = self {
+            Some(balances)
+        } else {
+            None
+        }
     }
 
     /// Number of rows of the token.
@@ -106,16 +110,22 @@ impl Holding<'_> {
 
     /// `rows`, then the watched holders that `rest` includes.
     pub fn known(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
-        self.rows().chain(self.watched_in_rest().iter().map(|(holder, balance)| (*holder, Some(*balance))))
+        self.rows().chain(
+            self.watched_in_rest()
+                .iter()
+                .map(|(holder, balance)| (*holder, Some(*balance))),
+        )
     }
 
     /// Balances of the watched holders that `rest` includes.
     pub fn watched_in_rest(&self) -> &[(Address, f64)] {
-        self.aggregated().map_or(&[], |balances| &balances.watched_in_rest)
+        self.aggregated()
+            .map_or(&[], |balances| &balances.watched_in_rest)
     }
 
     pub fn rest(&self) -> RestAggregates {
-        self.aggregated().map_or_else(RestAggregates::default, |balances| balances.rest)
+        self.aggregated()
+            .map_or_else(RestAggregates::default, |balances| balances.rest)
     }
 }
 
@@ -126,8 +136,16 @@ mod tests {
     #[test]
     fn a_list_without_its_empty_balances_is_not_whole() {
         for (listed, whole) in [(1, true), (2, false)] {
-            let balances = Balances { listed, rows: vec![(Address([1; 20]), Some(1.0))], ..Balances::default() };
-            assert_eq!(Holding::Aggregated(Arc::new(balances)).is_whole(), whole, "{listed}");
+            let balances = Balances {
+                listed,
+                rows: vec![(Address([1; 20]), Some(1.0))],
+                ..Balances::default()
+            };
+            assert_eq!(
+                Holding::Aggregated(Arc::new(balances)).is_whole(),
+                whole,
+                "{listed}"
+            );
         }
     }
 }

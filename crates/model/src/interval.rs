@@ -66,15 +66,23 @@ impl Interval {
     pub fn frequent(steps: impl IntoIterator<Item = (i64, usize)>) -> Self {
         let mut steps: Vec<(i64, usize)> = steps.into_iter().collect();
         steps.sort_unstable();
-        let most = |steps: &[(i64, usize)]| steps.iter().copied().rev().max_by_key(|(_, count)| *count);
-        let Some((step, count)) = most(&steps) else { return Self::DAY };
+        let most =
+            |steps: &[(i64, usize)]| steps.iter().copied().rev().max_by_key(|(_, count)| *count);
+        let Some((step, count)) = most(&steps) else {
+            return Self::DAY;
+        };
         let all: usize = steps.iter().map(|(_, count)| count).sum();
-        if USUAL.contains(&step) || step % MINUTE_MS == 0 && count * 2 > all && Self(step).is_valid() {
+        if USUAL.contains(&step)
+            || step % MINUTE_MS == 0 && count * 2 > all && Self(step).is_valid()
+        {
             return Self(step);
         }
         let mut near: Vec<(i64, usize)> = USUAL.map(|length| (length, 0)).to_vec();
         for (step, count) in &steps {
-            if let Some(usual) = near.iter_mut().find(|(length, _)| (step - length).abs() * 10 <= *length) {
+            if let Some(usual) = near
+                .iter_mut()
+                .find(|(length, _)| (step - length).abs() * 10 <= *length)
+            {
                 usual.1 += count;
             }
         }
@@ -89,8 +97,17 @@ impl Interval {
             passed += count;
             passed * 2 >= all
         });
-        let ratio = |length: i64| median.map_or(0.0, |(median, _)| (*median as f64 / length as f64).ln().abs());
-        Self(USUAL.into_iter().min_by(|a, b| ratio(*a).total_cmp(&ratio(*b))).unwrap_or(DAY_MS))
+        let ratio = |length: i64| {
+            median.map_or(0.0, |(median, _)| {
+                (*median as f64 / length as f64).ln().abs()
+            })
+        };
+        Self(
+            USUAL
+                .into_iter()
+                .min_by(|a, b| ratio(*a).total_cmp(&ratio(*b)))
+                .unwrap_or(DAY_MS),
+        )
     }
 
     /// Whether this is a usual candle length of data sources.
@@ -106,10 +123,16 @@ impl Interval {
 
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (length, unit) = [(7 * DAY_MS, "w"), (DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE_MS, "m"), (1_000, "s")]
-            .into_iter()
-            .find(|(length, _)| self.0 % length == 0)
-            .unwrap_or((1, "ms"));
+        let (length, unit) = [
+            (7 * DAY_MS, "w"),
+            (DAY_MS, "d"),
+            (HOUR_MS, "h"),
+            (MINUTE_MS, "m"),
+            (1_000, "s"),
+        ]
+        .into_iter()
+        .find(|(length, _)| self.0 % length == 0)
+        .unwrap_or((1, "ms"));
         write!(f, "{}{unit}", self.0 / length)
     }
 }
@@ -136,7 +159,11 @@ mod tests {
         let real = [3_606_716, 3_605_877, 3_610_563, 3_589_506].repeat(5);
         for (what, steps, interval) in [
             ("hours some seconds off", &real[..], "1h"),
-            ("days some seconds off", &[86_399_000, 86_401_500, 86_400_100], "1d"),
+            (
+                "days some seconds off",
+                &[86_399_000, 86_401_500, 86_400_100],
+                "1d",
+            ),
             ("five minutes", &[290_001, 310_002, 295_003, 305_004], "5m"),
             ("a day and a part", &[86_400_000, 49_980_000], "1d"),
             ("exact hours", &[3_600_000, 3_600_000, 7_200_000], "1h"),

@@ -32,7 +32,9 @@ pub fn refusal(name: &str) -> String {
     if name.len() > BYTES_MAX {
         format!("the column's name is too long: expected up to {BYTES_MAX} bytes")
     } else {
-        format!("tokendeck already has {MAX} column names in memory, the maximum; restart it to load others")
+        format!(
+            "tokendeck already has {MAX} column names in memory, the maximum; restart it to load others"
+        )
     }
 }
 
@@ -43,8 +45,15 @@ mod tests {
     #[test]
     fn a_name_is_interned_once_unless_it_is_empty_or_too_long() {
         let (first, again) = (intern("my rating"), intern(&["my", "rating"].join(" ")));
-        assert!(first.zip(again).is_some_and(|(first, again)| std::ptr::eq(first, again)));
+        assert!(
+            first
+                .zip(again)
+                .is_some_and(|(first, again)| std::ptr::eq(first, again))
+        );
         assert_eq!((intern(""), intern(&"x".repeat(201))), (None, None));
-        assert!(refusal(&"x".repeat(201)).contains("too long") && refusal("my rating").contains("24576 column names"));
+        assert!(
+            refusal(&"x".repeat(201)).contains("too long")
+                && refusal("my rating").contains("24576 column names")
+        );
     }
 }

@@ -276,14 +276,24 @@ trait CellType: Sized {
 }
 
 /// Parses a text column with `read`, once per run of equal cells; `None` where the cell is null or invalid.
-fn texts<T: Clone>(columns: &dyn TableColumns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
+fn texts<T: Clone>(
+    columns: &dyn TableColumns,
+    name: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Vec<Option<T>> {
     let mut cells = Vec::with_capacity(columns.height());
-    columns.texts(name, &mut |text, count| cells.extend(std::iter::repeat_n(text.and_then(&read), count)));
+    columns.texts(name, &mut |text, count| {
+        cells.extend(std::iter::repeat_n(text.and_then(&read), count))
+    });
     cells
 }
 
 /// Parses a list-of-text column with `read`.
-fn lists<T>(columns: &dyn TableColumns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Vec<T>> {
+fn lists<T>(
+    columns: &dyn TableColumns,
+    name: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Vec<Vec<T>> {
     let mut cells = Vec::with_capacity(columns.height());
     columns.lists(name, &mut |texts| {
         let mut list: Vec<T> = texts.iter().copied().filter_map(&read).collect();

@@ -36,7 +36,11 @@ impl<'a> Scalar<'a> {
     /// A list; missing without members.
     pub fn list(members: impl IntoIterator<Item: Into<Cow<'a, str>>>) -> Self {
         let members: Vec<Cow<'a, str>> = members.into_iter().map(Into::into).collect();
-        if members.is_empty() { Self::Missing } else { Self::List(members) }
+        if members.is_empty() {
+            Self::Missing
+        } else {
+            Self::List(members)
+        }
     }
 
     /// `None` if it is missing or an empty list.
@@ -62,7 +66,12 @@ impl<'a> Scalar<'a> {
         match self {
             Self::Digits(digits) => Scalar::Digits(Cow::Borrowed(digits)),
             Self::Text(text) => Scalar::Text(Cow::Borrowed(text)),
-            Self::List(members) => Scalar::List(members.iter().map(|member| Cow::Borrowed(&**member)).collect()),
+            Self::List(members) => Scalar::List(
+                members
+                    .iter()
+                    .map(|member| Cow::Borrowed(&**member))
+                    .collect(),
+            ),
             Self::Missing => Scalar::Missing,
             Self::Flag(flag) => Scalar::Flag(*flag),
             Self::Whole(number) => Scalar::Whole(*number),
@@ -77,7 +86,12 @@ impl<'a> Scalar<'a> {
         match self {
             Self::Digits(digits) => Scalar::Digits(Cow::Owned(digits.into_owned())),
             Self::Text(text) => Scalar::Text(Cow::Owned(text.into_owned())),
-            Self::List(members) => Scalar::List(members.into_iter().map(|member| Cow::Owned(member.into_owned())).collect()),
+            Self::List(members) => Scalar::List(
+                members
+                    .into_iter()
+                    .map(|member| Cow::Owned(member.into_owned()))
+                    .collect(),
+            ),
             Self::Missing => Scalar::Missing,
             Self::Flag(flag) => Scalar::Flag(flag),
             Self::Whole(number) => Scalar::Whole(number),
@@ -92,7 +106,9 @@ impl<'a> Scalar<'a> {
     pub fn sort_key(self) -> Option<Scalar<'static>> {
         match self {
             Self::Text(text) => Some(Scalar::text(text.to_lowercase())),
-            Self::List(members) => members.first().map(|member| Scalar::text(member.to_lowercase())),
+            Self::List(members) => members
+                .first()
+                .map(|member| Scalar::text(member.to_lowercase())),
             other => other.given().map(Scalar::owned),
         }
     }
@@ -129,7 +145,9 @@ impl<'a> Scalar<'a> {
     pub fn as_float(&self) -> Option<f64> {
         Some(match self {
             Self::Flag(flag) => f64::from(u8::from(*flag)),
-            Self::Whole(number) | Self::Duration(number) | Self::Time(Time(number)) => *number as f64,
+            Self::Whole(number) | Self::Duration(number) | Self::Time(Time(number)) => {
+                *number as f64
+            }
             Self::Float(number) => *number,
             Self::Digits(digits) => digits.parse().ok()?,
             Self::Day(day) => f64::from(day.0),
@@ -143,7 +161,10 @@ impl PartialOrd for Scalar<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Whole(a), Self::Whole(b)) => Some(a.cmp(b)),
-            (Self::Digits(a), Self::Digits(b)) => Some(by_digits(a.trim_start_matches('0'), b.trim_start_matches('0'))),
+            (Self::Digits(a), Self::Digits(b)) => Some(by_digits(
+                a.trim_start_matches('0'),
+                b.trim_start_matches('0'),
+            )),
             (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
             (Self::Text(_), b) => b.as_float().map(|_| Ordering::Greater),
             (a, Self::Text(_)) => a.as_float().map(|_| Ordering::Less),
@@ -161,7 +182,9 @@ impl Hash for Scalar<'_> {
         match self {
             Self::Missing => {}
             Self::Flag(flag) => flag.hash(state),
-            Self::Whole(number) | Self::Duration(number) | Self::Time(Time(number)) => number.hash(state),
+            Self::Whole(number) | Self::Duration(number) | Self::Time(Time(number)) => {
+                number.hash(state)
+            }
             // −0 equals 0.
             Self::Float(number) => (number + 0.0).to_bits().hash(state),
             Self::Digits(text) | Self::Text(text) => text.hash(state),
@@ -244,8 +267,15 @@ mod tests {
 
     #[test]
     fn what_is_equal_has_equal_hashes() {
-        let keys: std::collections::HashSet<Scalar<'_>> =
-            [Scalar::Float(0.0), Scalar::Float(-0.0), Scalar::Whole(0), Scalar::text("0"), Scalar::Missing, Scalar::Missing].into();
+        let keys: std::collections::HashSet<Scalar<'_>> = [
+            Scalar::Float(0.0),
+            Scalar::Float(-0.0),
+            Scalar::Whole(0),
+            Scalar::text("0"),
+            Scalar::Missing,
+            Scalar::Missing,
+        ]
+        .into();
         assert_eq!(keys.len(), 4);
     }
 }

@@ -130,7 +130,15 @@ pub struct Column {
 impl Column {
     /// An optional column without aliases.
     pub const fn of_kind(name: &'static str, kind: Kind, meaning: &'static str) -> Self {
-        Self { name, kind, need: Need::Optional, meaning, aliases: &[], sparse: false, fraction: false }
+        Self {
+            name,
+            kind,
+            need: Need::Optional,
+            meaning,
+            aliases: &[],
+            sparse: false,
+            fraction: false,
+        }
     }
 }
 
@@ -200,9 +208,23 @@ impl TableSchema {
     /// Everything that decides how cells are read and rows are sorted, as one text, for comparing schemas. Caches are keyed by it: facts
     /// that change neither cells nor order do not belong here.
     pub fn text(&self) -> String {
-        let columns: Vec<String> =
-            self.columns.iter().map(|column| format!("{} {:?} {:?} {:?}", column.name, column.kind, column.need, column.aliases)).collect();
-        format!("{} {:?} {:?} {}", self.name, self.key, self.order, columns.join(";"))
+        let columns: Vec<String> = self
+            .columns
+            .iter()
+            .map(|column| {
+                format!(
+                    "{} {:?} {:?} {:?}",
+                    column.name, column.kind, column.need, column.aliases
+                )
+            })
+            .collect();
+        format!(
+            "{} {:?} {:?} {}",
+            self.name,
+            self.key,
+            self.order,
+            columns.join(";")
+        )
     }
 
     pub fn column(&self, name: &str) -> Option<&'static Column> {
@@ -211,7 +233,10 @@ impl TableSchema {
 
     /// The columns to sort by, each with whether it descends: the given ones, then those of the table's own order, then those of its key.
     pub fn ordered_by(&self, sort: &[(&'static str, bool)]) -> Vec<(&'static str, bool)> {
-        let own = self.order.iter().map(|name| name.strip_prefix('-').map_or((*name, false), |name| (name, true)));
+        let own = self.order.iter().map(|name| {
+            name.strip_prefix('-')
+                .map_or((*name, false), |name| (name, true))
+        });
         let mut all = sort.to_vec();
         for column in own.chain(self.key.iter().map(|name| (*name, false))) {
             if !all.iter().any(|(name, _)| *name == column.0) {
@@ -222,7 +247,9 @@ impl TableSchema {
     }
 
     pub fn required(&self) -> impl Iterator<Item = &'static Column> {
-        self.columns.iter().filter(|column| column.need != Need::Optional)
+        self.columns
+            .iter()
+            .filter(|column| column.need != Need::Optional)
     }
 }
 
@@ -523,7 +550,11 @@ mod tests {
     fn keys_and_orders_name_columns_of_their_table() {
         for table in TABLES {
             for name in table.key.iter().chain(table.order) {
-                assert!(table.column(name.trim_start_matches('-')).is_some(), "{}.{name}", table.name);
+                assert!(
+                    table.column(name.trim_start_matches('-')).is_some(),
+                    "{}.{name}",
+                    table.name
+                );
             }
         }
     }
@@ -531,7 +562,11 @@ mod tests {
     #[test]
     fn no_two_columns_of_a_table_answer_to_one_name() {
         for table in TABLES {
-            let mut names: Vec<_> = table.columns.iter().flat_map(|c| c.aliases.iter().chain([&c.name])).collect();
+            let mut names: Vec<_> = table
+                .columns
+                .iter()
+                .flat_map(|c| c.aliases.iter().chain([&c.name]))
+                .collect();
             names.sort_unstable();
             let all = names.len();
             names.dedup();

@@ -8,7 +8,11 @@ const LIKENESS_MIN: f64 = 0.75;
 pub fn likeness(name: &str, known: &str) -> f64 {
     let (name, known) = (name.to_lowercase(), known.to_lowercase());
     let slips = strsim::osa_distance(&name, &known);
-    let near = if slips <= 2 && 3 * slips <= known.chars().count() { 3.0 - slips as f64 } else { 0.0 };
+    let near = if slips <= 2 && 3 * slips <= known.chars().count() {
+        3.0 - slips as f64
+    } else {
+        0.0
+    };
     near + strsim::jaro_winkler(&name, &known)
 }
 
@@ -24,7 +28,9 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 
 /// The known name most similar to `name`, if it is probably the intended one.
 pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    ranked(name, known).filter(|(likeness, _)| is_near(*likeness)).map(|(_, known)| known)
+    ranked(name, known)
+        .filter(|(likeness, _)| is_near(*likeness))
+        .map(|(_, known)| known)
 }
 
 /// Whether a similarity suggests a misspelling.
@@ -33,7 +39,9 @@ pub fn is_near(likeness: f64) -> bool {
 }
 
 fn ranked<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(f64, &'a str)> {
-    let ranked = known.into_iter().map(|known| (likeness(name, known), known));
+    let ranked = known
+        .into_iter()
+        .map(|known| (likeness(name, known), known));
     ranked.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 

@@ -26,7 +26,9 @@ impl Time {
 
     /// `2026-08-14 09:30`, for display.
     pub fn minute_text(self) -> String {
-        DateTime::from_timestamp_millis(self.0).map_or_else(String::new, |time| time.format("%Y-%m-%d %H:%M").to_string())
+        DateTime::from_timestamp_millis(self.0).map_or_else(String::new, |time| {
+            time.format("%Y-%m-%d %H:%M").to_string()
+        })
     }
 }
 
@@ -42,7 +44,8 @@ impl Day {
 
     /// Day of the week, counting from Monday as 0.
     pub fn weekday(self) -> u32 {
-        self.date().map_or(0, |date| date.weekday().num_days_from_monday())
+        self.date()
+            .map_or(0, |date| date.weekday().num_days_from_monday())
     }
 }
 

@@ -27,23 +27,38 @@ impl fmt::Display for TomlError {
 
 impl TomlError {
     fn new(text: &str, offset: usize, reason: String) -> Self {
-        Self { offset, line: line_of(text, offset), reason }
+        Self {
+            offset,
+            line: line_of(text, offset),
+            reason,
+        }
     }
 
     /// An error of the parser; at `offset` if it does not say where.
     fn of(error: &toml::de::Error, text: &str, offset: usize) -> Self {
-        Self::new(text, error.span().map_or(offset, |span| span.start), error.message().replace('\n', ", "))
+        Self::new(
+            text,
+            error.span().map_or(offset, |span| span.start),
+            error.message().replace('\n', ", "),
+        )
     }
 
     #[must_use]
     pub fn prefixed(self, prefix: &str) -> Self {
-        Self { reason: format!("{prefix}{}", self.reason), ..self }
+        Self {
+            reason: format!("{prefix}{}", self.reason),
+            ..self
+        }
     }
 }
 
 /// 1-based line of an offset.
 fn line_of(text: &str, offset: usize) -> usize {
-    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+    text.bytes()
+        .take(offset)
+        .filter(|byte| *byte == b'\n')
+        .count()
+        + 1
 }
 
 #[derive(Debug)]
@@ -54,7 +69,10 @@ pub struct TomlDocument<'t> {
 
 impl<'t> TomlDocument<'t> {
     pub fn parse(text: &'t str) -> Result<Self, TomlError> {
-        let parsed = DeTable::parse(text).map(|table| Self { text, table: table.into_inner() });
+        let parsed = DeTable::parse(text).map(|table| Self {
+            text,
+            table: table.into_inner(),
+        });
         parsed.map_err(|error| TomlError::of(&error, text, 0))
     }
 
@@ -120,7 +138,10 @@ impl<'a> TomlEntry<'a> {
     pub fn unknown_name(&self, kind: &str, name: &str, known: &[&str]) -> TomlError {
         self.error(match meant(name, known.iter().copied()) {
             Some(near) => format!("unknown {kind} `{name}`; did you mean `{near}`?"),
-            None => format!("unknown {kind} `{name}`; expected one of `{}`", known.join("`, `")),
+            None => format!(
+                "unknown {kind} `{name}`; expected one of `{}`",
+                known.join("`, `")
+            ),
         })
     }
 
@@ -138,7 +159,9 @@ impl<'a> TomlEntry<'a> {
             value_span: value.span(),
             text: self.text,
         };
-        self.value.as_array().map(|items| items.iter().map(item).collect())
+        self.value
+            .as_array()
+            .map(|items| items.iter().map(item).collect())
     }
 
     pub fn table(&self) -> Result<Vec<TomlEntry<'a>>, TomlError> {
@@ -148,15 +171,21 @@ impl<'a> TomlEntry<'a> {
     /// The value as a type that serde reads.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, TomlError> {
         let value = Spanned::new(self.value_span.clone(), self.value.clone());
-        T::deserialize(ValueDeserializer::from(value)).map_err(|error| TomlError::of(&error, self.text, self.offset))
+        T::deserialize(ValueDeserializer::from(value))
+            .map_err(|error| TomlError::of(&error, self.text, self.offset))
     }
 
     pub fn text(&self) -> Result<String, TomlError> {
-        self.value.as_str().map(str::to_owned).ok_or_else(|| self.wrong("must be text"))
+        self.value
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| self.wrong("must be text"))
     }
 
     pub fn boolean(&self) -> Result<bool, TomlError> {
-        self.value.as_bool().ok_or_else(|| self.wrong("must be true or false"))
+        self.value
+            .as_bool()
+            .ok_or_else(|| self.wrong("must be true or false"))
     }
 
     pub fn number(&self) -> Result<f64, TomlError> {
@@ -175,19 +204,25 @@ impl<'a> TomlEntry<'a> {
 
     /// One or several scalars, as text.
     pub fn scalars(&self) -> Result<Vec<String>, TomlError> {
-        one_or_several(self.value, scalar).ok_or_else(|| self.wrong("must be a string, a number, or a list of strings and numbers"))
+        one_or_several(self.value, scalar).ok_or_else(|| {
+            self.wrong("must be a string, a number, or a list of strings and numbers")
+        })
     }
 
     /// One or several texts.
     pub fn texts(&self) -> Result<Vec<String>, TomlError> {
         let texts = one_or_several(self.value, |value| value.as_str().map(str::to_owned));
-        texts.filter(|texts| !texts.is_empty()).ok_or_else(|| self.wrong("must be a string or a list of strings"))
+        texts
+            .filter(|texts| !texts.is_empty())
+            .ok_or_else(|| self.wrong("must be a string or a list of strings"))
     }
 }
 
 /// Integer value, also of 0x, 0o and 0b literals.
 pub fn integer(value: &DeValue<'_>) -> Option<i64> {
-    value.as_integer().and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok())
+    value
+        .as_integer()
+        .and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok())
 }
 
 /// Finite number, integer or float.
@@ -201,7 +236,10 @@ pub fn number(value: &DeValue<'_>) -> Option<f64> {
 }
 
 /// The items of a list, or the value as the only item.
-pub fn one_or_several<T>(value: &DeValue<'_>, item: impl Fn(&DeValue<'_>) -> Option<T>) -> Option<Vec<T>> {
+pub fn one_or_several<T>(
+    value: &DeValue<'_>,
+    item: impl Fn(&DeValue<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
     match value {
         DeValue::Array(items) => items.iter().map(|value| item(value.get_ref())).collect(),
         value => item(value).map(|one| vec![one]),
@@ -227,13 +265,26 @@ mod tests {
     fn an_entry_has_its_line_and_reads_numbers_lists_and_texts() {
         let text = "a = 0x10\n\n[b]\nc = 100_000_000_000_000_000_000.0\nd = [1, 'x',\n 2024-01-01]\ne = inf";
         let document = TomlDocument::parse(text).expect("TOML");
-        let [a, b] = &document.entries()[..] else { panic!("two entries") };
-        assert_eq!((a.line(), a.written(), a.number(), a.integer(1, 16)), (1, "0x10", Ok(16.0), Ok(16)));
-        assert_eq!(a.integer(1, 15).expect_err("too large").to_string(), "line 1: `a` must be a whole number from 1 to 15");
-        let [c, d, e] = &b.table().expect("a section")[..] else { panic!("three entries") };
+        let [a, b] = &document.entries()[..] else {
+            panic!("two entries")
+        };
+        assert_eq!(
+            (a.line(), a.written(), a.number(), a.integer(1, 16)),
+            (1, "0x10", Ok(16.0), Ok(16))
+        );
+        assert_eq!(
+            a.integer(1, 15).expect_err("too large").to_string(),
+            "line 1: `a` must be a whole number from 1 to 15"
+        );
+        let [c, d, e] = &b.table().expect("a section")[..] else {
+            panic!("three entries")
+        };
         assert_eq!((b.line(), c.line(), c.number()), (3, 4, Ok(1e20)));
         assert_eq!(d.scalars().expect("scalars"), ["1", "x", "2024-01-01"]);
         assert!(d.texts().is_err() && c.text().is_err() && e.number().is_err());
-        assert!(c.error(String::new()) < d.error(String::new()), "errors are in the order of the text");
+        assert!(
+            c.error(String::new()) < d.error(String::new()),
+            "errors are in the order of the text"
+        );
     }
 }

@@ -173,8 +173,14 @@ pub struct TransferContext {
 
 impl TransferContext {
     /// The context of a query that depends on no role.
-    pub const NONE: Self =
-        Self { roles: Vec::new(), launch: None, liquidity_blocks: Vec::new(), creator: None, owner: None, circle: Vec::new() };
+    pub const NONE: Self = Self {
+        roles: Vec::new(),
+        launch: None,
+        liquidity_blocks: Vec::new(),
+        creator: None,
+        owner: None,
+        circle: Vec::new(),
+    };
 }
 
 /// A part of the sums over a token's transfers.
@@ -214,7 +220,11 @@ impl TransferAnswer {
     pub fn bytes(&self) -> u64 {
         let bytes = match self {
             // A sum has some fifty rows.
-            Self::Sums(_, flow) => size_of_val(flow.edges.as_slice()) + size_of_val(flow.traders.as_slice()) + (16 << 10),
+            Self::Sums(_, flow) => {
+                size_of_val(flow.edges.as_slice())
+                    + size_of_val(flow.traders.as_slice())
+                    + (16 << 10)
+            }
             Self::Replayed(balances) => size_of_val(balances.as_slice()),
             Self::Among(rows) => size_of_val(rows.as_slice()),
             Self::Flows(_, flows) => size_of_val(flows.as_slice()),

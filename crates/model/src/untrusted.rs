@@ -17,7 +17,10 @@ pub fn is_invisible(letter: char) -> bool {
 
 /// The text as it may leave the program: without invisible characters, and with a blank for each control character.
 pub fn visible(text: &str) -> String {
-    text.chars().filter(|letter| !is_invisible(*letter)).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    text.chars()
+        .filter(|letter| !is_invisible(*letter))
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
 }
 
 static DECODERS: AtomicUsize = AtomicUsize::new(0);
@@ -31,7 +34,10 @@ thread_local! {
 /// decoded.
 pub fn decoding() -> bool {
     DECODING_HERE.get() > 0
-        || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
+        || DECODERS.load(Ordering::Acquire) > 0
+            && thread::current()
+                .name()
+                .is_some_and(|name| name.starts_with("polars"))
 }
 
 /// Counts a decoder while it runs, even if it panics.
@@ -53,13 +59,19 @@ impl Drop for DecoderMarker {
 }
 
 /// Runs a library's decoder on untrusted bytes; its error or panic becomes an error message.
-pub fn guarded<T, E: std::fmt::Display>(what: &str, decode: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+pub fn guarded<T, E: std::fmt::Display>(
+    what: &str,
+    decode: impl FnOnce() -> Result<T, E>,
+) -> Result<T, String> {
     let marker = DecoderMarker::new();
     let outcome = catch_unwind(AssertUnwindSafe(decode));
     drop(marker);
     match outcome {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(format!("is damaged or not {what}: {}", one_line(&error.to_string()))),
+        Ok(Err(error)) => Err(format!(
+            "is damaged or not {what}: {}",
+            one_line(&error.to_string())
+        )),
         Err(_) => Err(format!("is damaged: its {what} data could not be decoded")),
     }
 }
@@ -91,7 +103,10 @@ mod tests {
 
     #[test]
     fn what_leaves_is_seen_as_it_is() {
-        assert_eq!(visible("\u{202e}N\u{200b}IU\u{2066}\n\u{1b}[2J"), "NIU  [2J");
+        assert_eq!(
+            visible("\u{202e}N\u{200b}IU\u{2066}\n\u{1b}[2J"),
+            "NIU  [2J"
+        );
         assert_eq!(visible("Ünï عربي 漢😀❤\u{fe0f}"), "Ünï عربي 漢😀❤\u{fe0f}");
     }
 
@@ -107,7 +122,10 @@ mod tests {
             assert!(decoding());
             panic!("out of bounds");
         });
-        assert_eq!(outcome, Err("is damaged: its Parquet data could not be decoded".to_owned()));
+        assert_eq!(
+            outcome,
+            Err("is damaged: its Parquet data could not be decoded".to_owned())
+        );
         assert!(!decoding());
         let outcome: Option<()> = caught(|| {
             assert!(decoding());

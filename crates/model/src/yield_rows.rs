@@ -32,17 +32,31 @@ pub struct YieldDay {
 }
 
 /// The days of each pool, oldest first. Days without an observation are missing.
-pub fn yield_days(observed: impl IntoIterator<Item = YieldObservation>) -> HashMap<String, Vec<YieldDay>> {
+pub fn yield_days(
+    observed: impl IntoIterator<Item = YieldObservation>,
+) -> HashMap<String, Vec<YieldDay>> {
     let mut last: HashMap<String, BTreeMap<Day, (i64, f64)>> = HashMap::new();
     for seen in observed.into_iter().filter(|seen| seen.gone != Some(true)) {
-        let Some((base, reward)) = parts(seen.apy_base, seen.apy_reward, seen.apy) else { continue };
-        let of_day = last.entry(seen.pool).or_default().entry(seen.observed_at.day()).or_insert((i64::MIN, 0.0));
+        let Some((base, reward)) = parts(seen.apy_base, seen.apy_reward, seen.apy) else {
+            continue;
+        };
+        let of_day = last
+            .entry(seen.pool)
+            .or_default()
+            .entry(seen.observed_at.day())
+            .or_insert((i64::MIN, 0.0));
         if seen.observed_at.0 >= of_day.0 {
             *of_day = (seen.observed_at.0, base + reward);
         }
     }
-    let days = |days: BTreeMap<Day, (i64, f64)>| days.into_iter().map(|(day, (_, apy))| YieldDay { day, apy }).collect();
-    last.into_iter().map(|(pool, of_pool)| (pool, days(of_pool))).collect()
+    let days = |days: BTreeMap<Day, (i64, f64)>| {
+        days.into_iter()
+            .map(|(day, (_, apy))| YieldDay { day, apy })
+            .collect()
+    };
+    last.into_iter()
+        .map(|(pool, of_pool)| (pool, days(of_pool)))
+        .collect()
 }
 
 impl YieldRow {
@@ -54,19 +68,38 @@ impl YieldRow {
     /// Reason why no plan can use the pool: the column and the message.
     pub fn unusable(&self) -> Option<(&'static str, &'static str)> {
         let category = self.category.as_deref().unwrap_or_default();
-        if category.to_ascii_lowercase().split([' ', '-', '_']).any(|word| word == "cdp") {
-            return Some(("category", "collateral of a debt position earns no deposit yield; no plan uses the pool"));
+        if category
+            .to_ascii_lowercase()
+            .split([' ', '-', '_'])
+            .any(|word| word == "cdp")
+        {
+            return Some((
+                "category",
+                "collateral of a debt position earns no deposit yield; no plan uses the pool",
+            ));
         }
         if self.tvl.is_none_or(|tvl| tvl < TVL_MIN) {
-            return Some(("tvl", "less than $10,000 is locked, or the amount is unknown; no plan uses the pool"));
+            return Some((
+                "tvl",
+                "less than $10,000 is locked, or the amount is unknown; no plan uses the pool",
+            ));
         }
         let Some((base, reward)) = self.parts() else {
-            return Some(("apy", "apy_base, apy_reward and apy are all unknown; no plan uses the pool"));
+            return Some((
+                "apy",
+                "apy_base, apy_reward and apy are all unknown; no plan uses the pool",
+            ));
         };
         if base < 0.0 || reward < 0.0 {
-            return Some((if base < 0.0 { "apy_base" } else { "apy_reward" }, "the yield is negative; no plan uses the pool"));
+            return Some((
+                if base < 0.0 { "apy_base" } else { "apy_reward" },
+                "the yield is negative; no plan uses the pool",
+            ));
         }
-        (base + reward > APY_MAX).then_some(("apy", "the yield is above 1,000,000% per year; no plan uses the pool"))
+        (base + reward > APY_MAX).then_some((
+            "apy",
+            "the yield is above 1,000,000% per year; no plan uses the pool",
+        ))
     }
 
     /// The single asset of the pool; `None` if it has several, or if they are unknown.
@@ -82,6 +115,8 @@ impl GasRow {
     /// USD for 100,000 gas: as given, or from the gas price and the price of the native coin.
     pub fn usd(&self) -> Option<f64> {
         let derived = || Some(self.gas_price_gwei? * 1e-9 * self.native_price_usd? * 1e5);
-        self.usd_per_100k_gas.or_else(derived).filter(|usd| *usd >= 0.0 && usd.is_finite())
+        self.usd_per_100k_gas
+            .or_else(derived)
+            .filter(|usd| *usd >= 0.0 && usd.is_finite())
     }
 }

@@ -74,7 +74,9 @@ pub struct DeckOptions {
 
 impl Default for DeckOptions {
     fn default() -> Self {
-        let workers = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+        let workers = std::thread::available_parallelism()
+            .map_or(2, usize::from)
+            .min(8);
         Self {
             settings: AnswerSettings::default(),
             workers,
@@ -190,13 +192,21 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(name: &'static str, workers: usize, capacity: usize) -> std::result::Result<Self, String> {
+    fn new(
+        name: &'static str,
+        workers: usize,
+        capacity: usize,
+    ) -> std::result::Result<Self, String> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(workers.max(1))
             .thread_name(move |i| format!("{name}-{i}"))
             .build()
             .map_err(|error| format!("cannot start {workers} worker threads: {error}"))?;
-        Ok(Self { pool, waiting: AtomicUsize::new(0), capacity })
+        Ok(Self {
+            pool,
+            waiting: AtomicUsize::new(0),
+            capacity,
+        })
     }
 
     /// Reserves a place in the queue; false if it is full.
@@ -215,7 +225,9 @@ impl Lane {
 
 impl std::fmt::Debug for QueryService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deck").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Deck")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 
@@ -225,7 +237,8 @@ impl TokenNames for QueryService {
     }
 
     fn tokens_named(&self, name: &str) -> Vec<Address> {
-        self.snapshot().map_or_else(|_| Vec::new(), |snapshot| snapshot.tokens_named(name))
+        self.snapshot()
+            .map_or_else(|_| Vec::new(), |snapshot| snapshot.tokens_named(name))
     }
 
     fn nearest_name(&self, name: &str) -> Option<String> {
@@ -237,11 +250,27 @@ impl QueryService {
     /// Creates a query service over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
         let quick = Lane::new("question", options.workers, options.queue)?;
-        let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
-        Ok(Self::with_lanes(folder, options, Arc::new(quick), Arc::new(heavy), Arc::default()))
+        let heavy = Lane::new(
+            "inference",
+            options.workers.saturating_sub(1),
+            options.queue,
+        )?;
+        Ok(Self::with_lanes(
+            folder,
+            options,
+            Arc::new(quick),
+            Arc::new(heavy),
+            Arc::default(),
+        ))
     }
 
-    fn with_lanes(folder: &Path, options: DeckOptions, quick: Arc<Lane>, heavy: Arc<Lane>, counting: Arc<AtomicBool>) -> Arc<Self> {
+    fn with_lanes(
+        folder: &Path,
+        options: DeckOptions,
+        quick: Arc<Lane>,
+        heavy: Arc<Lane>,
+        counting: Arc<AtomicBool>,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, AnswerWeighter),
@@ -265,7 +294,12 @@ impl QueryService {
     /// Returns the current generation. Errors: nothing is loaded yet.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         let current = self.current.reading();
-        current.clone().ok_or_else(|| Problem::new(Code::Loading, "The dataset is still loading; retry in a moment."))
+        current.clone().ok_or_else(|| {
+            Problem::new(
+                Code::Loading,
+                "The dataset is still loading; retry in a moment.",
+            )
+        })
     }
 
     /// Returns the current generation once all its tables are loaded.
@@ -280,20 +314,37 @@ impl QueryService {
     }
 
     /// Like `cached`, by generation and question key; without a request body, the key is the canonical request.
-    pub fn cached_by_key<Q: Query>(&self, snapshot: &Snapshot, key: &str) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+    pub fn cached_by_key<Q: Query>(
+        &self,
+        snapshot: &Snapshot,
+        key: &str,
+    ) -> Option<Arc<CachedAnswer<Q::Answer>>> {
         self.memo
-            .get(&MemoKeyRef(snapshot.generation, snapshot.track_records.version(), key))
+            .get(&MemoKeyRef(
+                snapshot.generation,
+                snapshot.track_records.version(),
+                key,
+            ))
             .and_then(|cached| cached.any().downcast().ok())
     }
 
     /// Answers on the calling thread, from the cache if possible.
-    pub fn answer<Q: Query>(&self, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
+    pub fn answer<Q: Query>(
+        &self,
+        question: &Q,
+        progress: &Progress,
+    ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
         let snapshot = self.snapshot()?;
         self.answer_from(&snapshot, question, progress)
     }
 
     /// Like `answer`, from a given generation, so that several questions see the same data.
-    pub fn answer_from<Q: Query>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
+    pub fn answer_from<Q: Query>(
+        &self,
+        snapshot: &Snapshot,
+        question: &Q,
+        progress: &Progress,
+    ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
         self.answered(snapshot, question, progress, true)
     }
 
@@ -305,30 +356,59 @@ impl QueryService {
         progress: &Progress,
         fetches: bool,
     ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
-        let key = (snapshot.generation, snapshot.track_records.version(), question.key().into_boxed_str());
+        let key = (
+            snapshot.generation,
+            snapshot.track_records.version(),
+            question.key().into_boxed_str(),
+        );
         if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
             return Ok(cached);
         }
         // Single flight: the same slow question is not computed twice at once.
-        let _flight = if question.heavy() { Some(self.single_flight.take(&key, progress)?) } else { None };
+        let _flight = if question.heavy() {
+            Some(self.single_flight.take(&key, progress)?)
+        } else {
+            None
+        };
         if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
             return Ok(cached);
         }
         let etag = question.etag(snapshot);
         // A defect in one analysis must not take the program with it.
         let attempt = || {
-            catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
-                .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("Internal error in the query `{}`.", Q::NAME))))
+            catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress))).unwrap_or_else(
+                |_| {
+                    Err(Problem::new(
+                        Code::Defect,
+                        format!("Internal error in the query `{}`.", Q::NAME),
+                    ))
+                },
+            )
         };
-        let answer = if fetches { fetch::complete(snapshot, progress, attempt) } else { attempt() };
+        let answer = if fetches {
+            fetch::complete(snapshot, progress, attempt)
+        } else {
+            attempt()
+        };
         self.count_wanted();
         self.check_undamaged(snapshot)?;
         let answer = answer?;
-        let links = question.paging(&answer).and_then(|paging| paging.links(&snapshot.named_in(&question.target())));
-        let unknown = snapshot.dataset.as_of.as_ref().filter(|_| question.explains()).map(|as_of| as_of.unknown.as_slice());
+        let links = question
+            .paging(&answer)
+            .and_then(|paging| paging.links(&snapshot.named_in(&question.target())));
+        let unknown = snapshot
+            .dataset
+            .as_of
+            .as_ref()
+            .filter(|_| question.explains())
+            .map(|as_of| as_of.unknown.as_slice());
         let as_of = question.as_of(snapshot, &answer);
-        let says_when = Q::DATED == Dated::Always || Q::DATED == Dated::Explained && question.explains();
-        let dates = BodyDates { as_of: as_of.filter(|_| says_when), as_of_unknown: unknown };
+        let says_when =
+            Q::DATED == Dated::Always || Q::DATED == Dated::Explained && question.explains();
+        let dates = BodyDates {
+            as_of: as_of.filter(|_| says_when),
+            as_of_unknown: unknown,
+        };
         let cached = Arc::new(CachedAnswer::new(answer, as_of, etag, links, dates)?);
         // A record published meanwhile may have been a part of it or not.
         if !progress.is_partial() && snapshot.track_records.version() == key.1 {
@@ -338,9 +418,19 @@ impl QueryService {
     }
 
     /// Runs a query on a thread pool. Dropping the result cancels it; `wake` is called once, when the result is ready.
-    pub fn ask<Q: Query>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
+    pub fn ask<Q: Query>(
+        self: &Arc<Self>,
+        question: Q,
+        wake: impl FnOnce() + Send + 'static,
+    ) -> PendingAnswer<Q::Answer> {
         let heavy = question.heavy();
-        self.spawn(heavy, move |deck, progress, fetches| deck.answered(&*deck.snapshot()?, &question, progress, fetches), wake)
+        self.spawn(
+            heavy,
+            move |deck, progress, fetches| {
+                deck.answered(&*deck.snapshot()?, &question, progress, fetches)
+            },
+            wake,
+        )
     }
 
     /// Like `ask`, of a given generation.
@@ -351,7 +441,11 @@ impl QueryService {
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingAnswer<Q::Answer> {
         let heavy = question.heavy();
-        self.spawn(heavy, move |deck, progress, fetches| deck.answered(&snapshot, &question, progress, fetches), wake)
+        self.spawn(
+            heavy,
+            move |deck, progress, fetches| deck.answered(&snapshot, &question, progress, fetches),
+            wake,
+        )
     }
 
     /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
@@ -361,7 +455,11 @@ impl QueryService {
     ) -> PendingResult<T> {
         let mut work = Some(work);
         let gone = || Problem::new(Code::Defect, "Internal error: the task was started twice.");
-        self.spawn(true, move |deck, progress, _| work.take().ok_or_else(gone)?(deck, progress), || ())
+        self.spawn(
+            true,
+            move |deck, progress, _| work.take().ok_or_else(gone)?(deck, progress),
+            || (),
+        )
     }
 
     /// Runs the work on its lane. Errors: the lane is full.
@@ -372,18 +470,33 @@ impl QueryService {
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingResult<T> {
         let (sender, progress, pending) = PendingResult::new();
-        self.enqueue(heavy, Task { work: Box::new(work), sender, progress, wake: Box::new(wake) });
+        self.enqueue(
+            heavy,
+            Task {
+                work: Box::new(work),
+                sender,
+                progress,
+                wake: Box::new(wake),
+            },
+        );
         pending
     }
 
     fn enqueue<T: Send + 'static>(self: &Arc<Self>, heavy: bool, mut task: Task<T>) {
         if !self.lane(heavy).enter() {
-            let detail = format!("{} queries are already queued; retry in a moment.", self.options.queue);
+            let detail = format!(
+                "{} queries are already queued; retry in a moment.",
+                self.options.queue
+            );
             return task.end(Err(Problem::new(Code::Busy, detail)));
         }
         let deck = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
-            let mut work = || task.progress.step(0, 0).and_then(|()| (task.work)(&deck, &task.progress, heavy));
+            let mut work = || {
+                task.progress
+                    .step(0, 0)
+                    .and_then(|()| (task.work)(&deck, &task.progress, heavy))
+            };
             let done = if heavy { on_own_thread(work) } else { work() };
             deck.lane(heavy).leave();
             match done {
@@ -408,10 +521,21 @@ impl QueryService {
     }
 
     /// Selects rows of a given generation, on the calling thread.
-    pub fn find_in<F: Find>(&self, snapshot: &Snapshot, wanted: &F, progress: &Progress) -> Result<F::Found> {
+    pub fn find_in<F: Find>(
+        &self,
+        snapshot: &Snapshot,
+        wanted: &F,
+        progress: &Progress,
+    ) -> Result<F::Found> {
         let found = fetch::complete(snapshot, progress, || {
-            catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
-                .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Internal error while selecting the rows.")))
+            catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress))).unwrap_or_else(
+                |_| {
+                    Err(Problem::new(
+                        Code::Defect,
+                        "Internal error while selecting the rows.",
+                    ))
+                },
+            )
         });
         self.count_wanted();
         self.check_undamaged(snapshot).and(found)
@@ -424,11 +548,16 @@ impl QueryService {
         }
         if let Some(deck) = self.this.upgrade()
             && !self.is_loading()
-            && self.snapshot().is_ok_and(|newest| newest.generation == snapshot.generation)
+            && self
+                .snapshot()
+                .is_ok_and(|newest| newest.generation == snapshot.generation)
         {
             deck.load_in_background();
         }
-        Err(Problem::new(Code::Loading, "A cached table was damaged and is being rebuilt; retry in a moment."))
+        Err(Problem::new(
+            Code::Loading,
+            "A cached table was damaged and is being rebuilt; retry in a moment.",
+        ))
     }
 
     /// Like `find_in`, on its own thread, parallelised over all processors. Dropping the result cancels; `wake` is called once, when the
@@ -442,12 +571,17 @@ impl QueryService {
         let (sender, progress, pending) = PendingResult::new();
         let (deck, snapshot) = (Arc::clone(self), Arc::clone(snapshot));
         let run = move || {
-            sender.send(deck.find_in(&snapshot, &wanted, &progress)).ok();
+            sender
+                .send(deck.find_in(&snapshot, &wanted, &progress))
+                .ok();
             wake();
             deck.trim();
         };
         // If no thread can be started, the sender is dropped, which the outcome reports.
-        std::thread::Builder::new().name("find".into()).spawn(run).ok();
+        std::thread::Builder::new()
+            .name("find".into())
+            .spawn(run)
+            .ok();
         pending
     }
 
@@ -489,11 +623,16 @@ impl QueryService {
 /// that were the same question, it would deadlock on itself.
 fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
-        let working = std::thread::Builder::new().name("heavy".into()).spawn_scoped(scope, work);
+        let working = std::thread::Builder::new()
+            .name("heavy".into())
+            .spawn_scoped(scope, work);
         let defect = || Problem::new(Code::Defect, "Internal error in a query.");
         match working {
             Ok(working) => working.join().unwrap_or_else(|_| Err(defect())),
-            Err(_) => Err(Problem::new(Code::Busy, "Cannot start a thread for this query; retry in a moment.")),
+            Err(_) => Err(Problem::new(
+                Code::Busy,
+                "Cannot start a thread for this query; retry in a moment.",
+            )),
         }
     })
 }

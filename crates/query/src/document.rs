@@ -113,7 +113,10 @@ impl Document {
 
 impl StyledText {
     pub fn new(text: impl Into<String>, tone: Tone) -> Self {
-        Self { text: text.into(), tone }
+        Self {
+            text: text.into(),
+            tone,
+        }
     }
 
     pub fn plain(text: impl Into<String>) -> Self {
@@ -130,7 +133,12 @@ const TEXT_MAX: usize = 2_000;
 
 /// Returns the text on one line and of bounded length, without invisible characters and direction overrides.
 fn readable(text: &str) -> impl Iterator<Item = char> + '_ {
-    let shown =
-        text.chars().filter(|c| !is_invisible(*c)).map(|c| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c });
+    let shown = text.chars().filter(|c| !is_invisible(*c)).map(|c| {
+        if c.is_control() || c == '\u{2028}' || c == '\u{2029}' {
+            ' '
+        } else {
+            c
+        }
+    });
     shown.take(TEXT_MAX)
 }

@@ -59,7 +59,13 @@ pub struct JobOptions {
 
 impl Default for JobOptions {
     fn default() -> Self {
-        Self { workers: 1, queue: 1_000, keep_days: 0, keep_count: 10_000, alert_routes: AlertRoutes::default() }
+        Self {
+            workers: 1,
+            queue: 1_000,
+            keep_days: 0,
+            keep_count: 10_000,
+            alert_routes: AlertRoutes::default(),
+        }
     }
 }
 
@@ -69,7 +75,11 @@ const STORE: &str = "jobs.sqlite";
 
 impl JobOptions {
     fn limits(&self) -> HistoryLimits {
-        HistoryLimits { jobs: self.keep_count, bytes: FINDINGS_BYTES_MAX, days: self.keep_days }
+        HistoryLimits {
+            jobs: self.keep_count,
+            bytes: FINDINGS_BYTES_MAX,
+            days: self.keep_days,
+        }
     }
 }
 
@@ -157,23 +167,40 @@ pub struct Jobs {
 impl Jobs {
     /// Opens the store in `state_dir` and starts the workers. Jobs belong to the dataset they were made in, and so does the queue: while
     /// another process owns that of this dataset, this one only lists and creates jobs, and takes over when that process ends.
-    pub fn open(state_dir: &Path, deck: Arc<QueryService>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
+    pub fn open(
+        state_dir: &Path,
+        deck: Arc<QueryService>,
+        options: JobOptions,
+    ) -> std::result::Result<Arc<Self>, String> {
         ::store::private_files::create_dir(state_dir)?;
         let owner = owner::Owner::new(state_dir, &alerts::open_dataset(&deck))?;
         let first = owner::first(state_dir)?;
-        let (store, notice) = JobStore::open(&state_dir.join(STORE), first.is_some(), options.limits())?;
+        let (store, notice) =
+            JobStore::open(&state_dir.join(STORE), first.is_some(), options.limits())?;
         ::store::private_files::sync_folder(state_dir);
         if let Some(notice) = &notice {
             tracing::warn!("{notice}");
         }
-        Ok(Arc::new(Self { workers: Workers::start(store, deck, options, owner)?, notice, _first: first }))
+        Ok(Arc::new(Self {
+            workers: Workers::start(store, deck, options, owner)?,
+            notice,
+            _first: first,
+        }))
     }
 
     /// Opens the store in `state_dir` to show its jobs: runs none, takes no queue and announces no trigger.
-    pub fn open_to_read(state_dir: &Path, deck: Arc<QueryService>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
+    pub fn open_to_read(
+        state_dir: &Path,
+        deck: Arc<QueryService>,
+        options: JobOptions,
+    ) -> std::result::Result<Arc<Self>, String> {
         ::store::private_files::create_dir(state_dir)?;
         let (store, notice) = JobStore::open(&state_dir.join(STORE), false, options.limits())?;
-        Ok(Arc::new(Self { workers: Workers::none(store, deck, options, owner::Owner::none(state_dir))?, notice, _first: None }))
+        Ok(Arc::new(Self {
+            workers: Workers::none(store, deck, options, owner::Owner::none(state_dir))?,
+            notice,
+            _first: None,
+        }))
     }
 
     /// Message for the user if the store was damaged and replaced by an empty one.
@@ -185,21 +212,32 @@ impl Jobs {
     pub fn create(&self, request: &JobBody) -> Result<Job> {
         let shared = self.workers.shared();
         if shared.stopping() {
-            return Err(Problem::new(Code::ShuttingDown, "tokendeck is shutting down; start the job again after the restart."));
+            return Err(Problem::new(
+                Code::ShuttingDown,
+                "tokendeck is shutting down; start the job again after the restart.",
+            ));
         }
         let tokens = request.tokens()?;
         let snapshot = shared.deck.complete_snapshot()?;
         let mut named = Vec::with_capacity(tokens.len());
         for (address, pointer) in tokens {
             let Some(token) = snapshot.dataset.token(&address) else {
-                let detail = format!("`{pointer}`: no token `{address}` in the dataset. Find tokens with GET /tokens?query=…");
+                let detail = format!(
+                    "`{pointer}`: no token `{address}` in the dataset. Find tokens with GET /tokens?query=…"
+                );
                 return Err(Problem::new(Code::InvalidValue, detail));
             };
-            let label = token.row.symbol.as_deref().map_or_else(|| address.short(), clip);
+            let label = token
+                .row
+                .symbol
+                .as_deref()
+                .map_or_else(|| address.short(), clip);
             named.push(NewToken { address, label });
         }
         let dataset = alerts::dataset(&snapshot.dataset.folder);
-        let job = shared.store.insert(&dataset, &named, shared.options.queue)?;
+        let job = shared
+            .store
+            .insert(&dataset, &named, shared.options.queue)?;
         shared.notify();
         Ok(job)
     }
@@ -248,7 +286,13 @@ impl Jobs {
         let shared = self.workers.shared();
         if !shared.store.job(id)?.status.ended() {
             // It may have ended meanwhile.
-            self.terminate(id).map(drop).or_else(|problem| if problem.code == Code::JobEnded { Ok(()) } else { Err(problem) })?;
+            self.terminate(id).map(drop).or_else(|problem| {
+                if problem.code == Code::JobEnded {
+                    Ok(())
+                } else {
+                    Err(problem)
+                }
+            })?;
         }
         shared.store.purge(&Purge::One(id.to_owned()))?;
         shared.notify();
@@ -272,7 +316,12 @@ impl Jobs {
                 (TaskStatus::Queued | TaskStatus::Running, _) => (0, 0),
                 _ => (1, 1),
             };
-            TaskProgress { task_id: task.task_id, status: task.status, done, total }
+            TaskProgress {
+                task_id: task.task_id,
+                status: task.status,
+                done,
+                total,
+            }
         });
         Ok(progress.collect())
     }
@@ -300,7 +349,9 @@ pub struct OfflineJobs(JobStore);
 impl OfflineJobs {
     pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
         ::store::private_files::create_dir(state_dir)?;
-        Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
+        Ok(Self(
+            JobStore::open(&state_dir.join(STORE), false, options.limits())?.0,
+        ))
     }
 
     /// Returns the number of jobs of all datasets and one page of them, newest first; `page` is 1-based.
@@ -310,7 +361,11 @@ impl OfflineJobs {
 
     /// The folder of the dataset that a job is for; `None` where an earlier version did not keep it.
     pub fn dataset_of(&self, id: &str) -> Result<Option<String>> {
-        Ok(if let JobDataset::Known(dataset) = self.0.dataset_of(id)? { Some(dataset) } else { None })
+        Ok(if let JobDataset::Known(dataset) = self.0.dataset_of(id)? {
+            Some(dataset)
+        } else {
+            None
+        })
     }
 
     /// Deletes ended jobs with their findings, shrinks the file and returns the number deleted.
@@ -323,5 +378,11 @@ impl OfflineJobs {
 
 /// The problem `job_not_found`.
 fn no_job(id: &str) -> Problem {
-    Problem::new(Code::JobNotFound, format!("No job `{}`. GET /deep-analysis/jobs lists all jobs.", clip(id)))
+    Problem::new(
+        Code::JobNotFound,
+        format!(
+            "No job `{}`. GET /deep-analysis/jobs lists all jobs.",
+            clip(id)
+        ),
+    )
 }

@@ -47,7 +47,9 @@ pub mod yields;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::{paging::Paging, parameter::Arguments, progress::Progress, request::Request, snapshot::Snapshot};
+use self::{
+    paging::Paging, parameter::Arguments, progress::Progress, request::Request, snapshot::Snapshot,
+};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
@@ -138,7 +140,10 @@ pub trait Find: Send + 'static {
 /// Returns the token. Errors: it is not in the data.
 pub fn known_token<'a>(snapshot: &'a Snapshot, address: &Address) -> Result<&'a Token> {
     snapshot.dataset.token(address).ok_or_else(|| {
-        Problem::new(Code::TokenNotFound, format!("No token `{address}` in the dataset. Find tokens with GET /tokens?query=…"))
+        Problem::new(
+            Code::TokenNotFound,
+            format!("No token `{address}` in the dataset. Find tokens with GET /tokens?query=…"),
+        )
     })
 }
 
@@ -166,12 +171,20 @@ mod tests {
     }
 
     /// Parses and answers the request.
-    pub(super) fn answered<Q: Query>(snapshot: &Snapshot, path: &[(&str, &str)], query: &str) -> Result<Q::Answer> {
+    pub(super) fn answered<Q: Query>(
+        snapshot: &Snapshot,
+        path: &[(&str, &str)],
+        query: &str,
+    ) -> Result<Q::Answer> {
         parsed::<Q>(path, query)?.answer(snapshot, &Progress::default())
     }
 
     /// Addresses of one repeated digit each, separated by commas.
     pub(super) fn addresses(digits: &str) -> String {
-        digits.chars().map(|digit| format!("0x{digit:0>40}")).collect::<Vec<_>>().join(",")
+        digits
+            .chars()
+            .map(|digit| format!("0x{digit:0>40}"))
+            .collect::<Vec<_>>()
+            .join(",")
     }
 }

@@ -48,15 +48,29 @@ pub struct Scan {
 impl Scan {
     pub fn of(report: &CodeReport) -> Self {
         let simulation = report.simulation.as_ref();
-        let sale = simulation.map_or_else(|| sale(report), |one| went(Some(one), |one| one.trades.sell.as_ref()));
-        let mut values = vec![("owner", owner(report.owner)), ("code", contracts(report)), ("buy", bought(simulation)), ("sale", sale)];
-        let codes = AnomalyCode::ALL.iter().filter(|code| **code != AnomalyCode::Unverified);
+        let sale = simulation.map_or_else(
+            || sale(report),
+            |one| went(Some(one), |one| one.trades.sell.as_ref()),
+        );
+        let mut values = vec![
+            ("owner", owner(report.owner)),
+            ("code", contracts(report)),
+            ("buy", bought(simulation)),
+            ("sale", sale),
+        ];
+        let codes = AnomalyCode::ALL
+            .iter()
+            .filter(|code| **code != AnomalyCode::Unverified);
         values.extend(codes.map(|code| (code.word(), found(report, *code))));
         let taxes = report.taxes.unwrap_or_default();
         Self {
             block: simulation.map(|one| (one.block, one.timestamp)),
             values,
-            taxes: [("buy tax", taxes.buy), ("sell tax", taxes.sell), ("transfer tax", taxes.transfer)],
+            taxes: [
+                ("buy tax", taxes.buy),
+                ("sell tax", taxes.sell),
+                ("transfer tax", taxes.transfer),
+            ],
         }
     }
 
@@ -65,11 +79,21 @@ impl Scan {
         let mut changes = Vec::new();
         let mut push = |what: &str, before: &str, after: &str| {
             if before != after {
-                changes.push(SecurityChange { what: what.to_owned(), before: before.to_owned(), after: after.to_owned() });
+                changes.push(SecurityChange {
+                    what: what.to_owned(),
+                    before: before.to_owned(),
+                    after: after.to_owned(),
+                });
             }
         };
         let (traded, codes) = self.values.split_at(TRADED);
-        let was = |what: &str| before.values.iter().find(|(of, _)| *of == what).map_or("", |(_, value)| value);
+        let was = |what: &str| {
+            before
+                .values
+                .iter()
+                .find(|(of, _)| *of == what)
+                .map_or("", |(_, value)| value)
+        };
         for (what, is) in traded {
             push(what, was(what), is);
         }
@@ -83,12 +107,19 @@ impl Scan {
         for (what, is) in codes {
             push(what, was(what), is);
         }
-        SecurityChanges { since_block: before.block.map(|(block, _)| block), since: before.block.map(|(_, time)| time), changes }
+        SecurityChanges {
+            since_block: before.block.map(|(block, _)| block),
+            since: before.block.map(|(_, time)| time),
+            changes,
+        }
     }
 
     /// Changes since the newest earlier scan of the files that differs; `None` if none does. `earlier` is newest first.
     pub(super) fn since_any(&self, earlier: &[Self]) -> Option<SecurityChanges> {
-        earlier.iter().map(|before| self.since(before)).find(|changed| !changed.changes.is_empty())
+        earlier
+            .iter()
+            .map(|before| self.since(before))
+            .find(|changed| !changed.changes.is_empty())
     }
 }
 
@@ -114,11 +145,17 @@ fn owner(owner: Option<Address>) -> String {
 
 /// The contracts whose code decides what the token does, with the start of each code's hash.
 fn contracts(report: &CodeReport) -> String {
-    let each = report.contracts.iter().map(|(address, hash)| format!("{} ({})", address.short(), hash));
+    let each = report
+        .contracts
+        .iter()
+        .map(|(address, hash)| format!("{} ({})", address.short(), hash));
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn went(simulation: Option<&Simulation>, trade: impl Fn(&Simulation) -> Option<&SimulatedTrade>) -> String {
+fn went(
+    simulation: Option<&Simulation>,
+    trade: impl Fn(&Simulation) -> Option<&SimulatedTrade>,
+) -> String {
     match simulation.and_then(trade) {
         Some(trade) if trade.ok => "succeeds".to_owned(),
         Some(_) => "fails".to_owned(),
@@ -134,6 +171,9 @@ fn bought(simulation: Option<&Simulation>) -> String {
 }
 
 fn found(report: &CodeReport, code: AnomalyCode) -> String {
-    let found = report.anomalies.iter().any(|anomaly| anomaly.code == code && anomaly.weighed() > 0.0);
+    let found = report
+        .anomalies
+        .iter()
+        .any(|anomaly| anomaly.code == code && anomaly.weighed() > 0.0);
     if found { FOUND } else { "not found" }.to_owned()
 }

@@ -87,17 +87,37 @@ const READ_BY: &[(&str, &[AnomalyCode])] = &[
             AnomalyCode::LpCreator,
         ],
     ),
-    ("pool_events", &[AnomalyCode::LiquidityPulled, AnomalyCode::OneWayFlow]),
-    ("funding", &[AnomalyCode::PrivilegedSellers, AnomalyCode::SybilHolders]),
-    ("labels", &[AnomalyCode::KnownScam, AnomalyCode::SerialDeployer]),
-    ("scams", &[AnomalyCode::KnownScam, AnomalyCode::SimilarToScam, AnomalyCode::SerialDeployer]),
+    (
+        "pool_events",
+        &[AnomalyCode::LiquidityPulled, AnomalyCode::OneWayFlow],
+    ),
+    (
+        "funding",
+        &[AnomalyCode::PrivilegedSellers, AnomalyCode::SybilHolders],
+    ),
+    (
+        "labels",
+        &[AnomalyCode::KnownScam, AnomalyCode::SerialDeployer],
+    ),
+    (
+        "scams",
+        &[
+            AnomalyCode::KnownScam,
+            AnomalyCode::SimilarToScam,
+            AnomalyCode::SerialDeployer,
+        ],
+    ),
     ("contracts", &[AnomalyCode::SerialDeployer]),
     ("holders", &[AnomalyCode::BalanceMismatch]),
 ];
 
 /// The tables that checks read and that exist but could not be read.
 pub fn unreadable(dataset: &dyn Data) -> Vec<&'static str> {
-    READ_BY.iter().map(|(table, _)| *table).filter(|table| dataset.is_unreadable(table)).collect()
+    READ_BY
+        .iter()
+        .map(|(table, _)| *table)
+        .filter(|table| dataset.is_unreadable(table))
+        .collect()
 }
 
 /// Missing inputs of a part's checks, and the measurements of the checks that ran without a finding; collected while they run.
@@ -125,7 +145,12 @@ impl CheckLog {
     }
 
     /// Returns `value`, noting the missing input if it is `None`.
-    pub fn require<T>(&mut self, value: Option<T>, need: NeededInput, code: AnomalyCode) -> Option<T> {
+    pub fn require<T>(
+        &mut self,
+        value: Option<T>,
+        need: NeededInput,
+        code: AnomalyCode,
+    ) -> Option<T> {
         if value.is_none() {
             self.note(need, &[code]);
         }
@@ -135,12 +160,26 @@ impl CheckLog {
     /// Marks the part's checks that need an unreadable table as unknown, unless they found something without it. Returns whether there are
     /// any.
     pub fn without(&mut self, table: &'static str, part: Part, found: &[Anomaly]) -> bool {
-        let readers = READ_BY.iter().filter(|(name, _)| *name == table).flat_map(|(_, codes)| codes.iter().copied());
-        let lacking = self.needs.iter().filter(|(need, _)| need.table() == table).flat_map(|(_, codes)| codes.iter().copied());
+        let readers = READ_BY
+            .iter()
+            .filter(|(name, _)| *name == table)
+            .flat_map(|(_, codes)| codes.iter().copied());
+        let lacking = self
+            .needs
+            .iter()
+            .filter(|(need, _)| need.table() == table)
+            .flat_map(|(_, codes)| codes.iter().copied());
         let known = |code: &AnomalyCode| {
-            found.iter().any(|anomaly| anomaly.code == *code) || self.unreadable.iter().any(|(_, codes)| codes.contains(code))
+            found.iter().any(|anomaly| anomaly.code == *code)
+                || self
+                    .unreadable
+                    .iter()
+                    .any(|(_, codes)| codes.contains(code))
         };
-        let mut codes: Vec<AnomalyCode> = lacking.chain(readers).filter(|code| code.part() == part && !known(code)).collect();
+        let mut codes: Vec<AnomalyCode> = lacking
+            .chain(readers)
+            .filter(|code| code.part() == part && !known(code))
+            .collect();
         codes.sort_unstable();
         codes.dedup();
         for (_, lacking) in &mut self.needs {
@@ -203,18 +242,35 @@ impl CheckLog {
     }
 
     pub fn proof(&self, code: AnomalyCode) -> Vec<Evidence> {
-        self.proofs.iter().filter(|(of, _)| *of == code).map(|(_, proof)| proof.clone()).collect()
+        self.proofs
+            .iter()
+            .filter(|(of, _)| *of == code)
+            .map(|(_, proof)| proof.clone())
+            .collect()
     }
 
     /// Reason why a check could not run or decide, and the remedy; `None` if it did.
     pub fn gap(&self, code: AnomalyCode) -> Option<String> {
-        if let Some((table, _)) = self.unreadable.iter().find(|(_, codes)| codes.contains(&code)) {
-            return Some(format!("{table}: {}; {}", could_not_be_read(table), mend(table)));
+        if let Some((table, _)) = self
+            .unreadable
+            .iter()
+            .find(|(_, codes)| codes.contains(&code))
+        {
+            return Some(format!(
+                "{table}: {}; {}",
+                could_not_be_read(table),
+                mend(table)
+            ));
         }
         // The check's own reason is more specific than the missing input.
         said(&self.unsure, code).or_else(|| {
             let (need, _) = self.needs.iter().find(|(_, codes)| codes.contains(&code))?;
-            Some(format!("{}: {}; {}", need.place(), need.what(), need.supply()))
+            Some(format!(
+                "{}: {}; {}",
+                need.place(),
+                need.what(),
+                need.supply()
+            ))
         })
     }
 
@@ -249,7 +305,9 @@ fn mend(table: &str) -> String {
 }
 
 fn said(list: &[(AnomalyCode, String)], code: AnomalyCode) -> Option<String> {
-    list.iter().find(|(of, _)| *of == code).map(|(_, text)| text.clone())
+    list.iter()
+        .find(|(of, _)| *of == code)
+        .map(|(_, text)| text.clone())
 }
 
 #[cfg(test)]
@@ -261,23 +319,54 @@ mod tests {
         let part = Part::Transactions;
         let mut log = CheckLog::default();
         log.saw(AnomalyCode::OneWayFlow, "186 buys and 93 sells");
-        log.unsure(AnomalyCode::SellFailures, "transfers: 0 attempted sells; at least 10 needed");
+        log.unsure(
+            AnomalyCode::SellFailures,
+            "transfers: 0 attempted sells; at least 10 needed",
+        );
         log.note(NeededInput::Pools, &[AnomalyCode::PrivilegedSellers]);
         log.note(NeededInput::Creator, &[AnomalyCode::CreatorDump]);
         let found = [Anomaly::new(AnomalyCode::Sniped, 1.0, "bought at once")];
         assert!(log.without("pools", part, &found));
-        for code in [AnomalyCode::OneWayFlow, AnomalyCode::SellFailures, AnomalyCode::PrivilegedSellers, AnomalyCode::CreatorDump] {
+        for code in [
+            AnomalyCode::OneWayFlow,
+            AnomalyCode::SellFailures,
+            AnomalyCode::PrivilegedSellers,
+            AnomalyCode::CreatorDump,
+        ] {
             let gap = log.gap(code).unwrap_or_default();
-            assert!(gap.starts_with("pools: the table `pools` could not be read; fix `"), "{}: {gap}", code.word());
+            assert!(
+                gap.starts_with("pools: the table `pools` could not be read; fix `"),
+                "{}: {gap}",
+                code.word()
+            );
         }
-        for code in [AnomalyCode::Sniped, AnomalyCode::WashTrading, AnomalyCode::LpUnlocked] {
+        for code in [
+            AnomalyCode::Sniped,
+            AnomalyCode::WashTrading,
+            AnomalyCode::LpUnlocked,
+        ] {
             assert_eq!(log.gap(code), None, "{}", code.word());
         }
-        assert!(!log.without("pools", Part::Code, &[]), "no check of the code reads pools");
+        assert!(
+            !log.without("pools", Part::Code, &[]),
+            "no check of the code reads pools"
+        );
         // Each check is missing once.
         let missing = log.missing(part);
-        let codes: Vec<AnomalyCode> = missing.iter().flat_map(|missing| missing.codes.iter().copied()).collect();
-        assert_eq!(codes.iter().filter(|code| **code == AnomalyCode::PrivilegedSellers).count(), 1);
-        assert_eq!((missing.len(), missing[0].what.as_str()), (1, "the table `pools` could not be read"));
+        let codes: Vec<AnomalyCode> = missing
+            .iter()
+            .flat_map(|missing| missing.codes.iter().copied())
+            .collect();
+        assert_eq!(
+            codes
+                .iter()
+                .filter(|code| **code == AnomalyCode::PrivilegedSellers)
+                .count(),
+            1
+        );
+        assert_eq!(
+            (missing.len(), missing[0].what.as_str()),
+            (1, "the table `pools` could not be read")
+        );
     }
 }

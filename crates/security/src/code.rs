@@ -34,7 +34,9 @@ mod world;
 use revm::primitives::Address as EvmAddress;
 
 pub use self::{dependence::SaleState, deployment::DeployedBy, trial::Opening};
-use self::{execution::execute, functions::CodeShape, live::Venue, people::Seed, trials::verdict::waiting};
+use self::{
+    execution::execute, functions::CodeShape, live::Venue, people::Seed, trials::verdict::waiting,
+};
 use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Simulation, Taxes};
 use model::{
     address::Address,
@@ -81,7 +83,9 @@ impl CodePlace<'_> {
     }
 
     fn time(&self) -> u64 {
-        self.as_of.and_then(|time| u64::try_from(time.0 / SECOND_MS).ok()).unwrap_or(TIME_UNSAID)
+        self.as_of
+            .and_then(|time| u64::try_from(time.0 / SECOND_MS).ok())
+            .unwrap_or(TIME_UNSAID)
     }
 }
 
@@ -139,7 +143,12 @@ pub struct Budget {
 impl Default for Budget {
     /// About a second on one core in the worst case.
     fn default() -> Self {
-        Self { calls: 40_000, work: 45_000_000, work_per_call: 400_000, gas_per_call: 2_000_000 }
+        Self {
+            calls: 40_000,
+            work: 45_000_000,
+            work_per_call: 400_000,
+            gas_per_call: 2_000_000,
+        }
     }
 }
 
@@ -191,15 +200,25 @@ pub struct TrialsDone {
 impl CodeReport {
     /// Whether it is unknown if an on-chain sell succeeds: none was simulated, or it depends on unknown state.
     pub fn sale_unknown(&self) -> bool {
-        self.sale != SaleState::Stands && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
+        self.sale != SaleState::Stands
+            && self
+                .anomalies
+                .iter()
+                .all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
     }
 
     pub fn execution(&self) -> Execution {
         Execution {
             calls: self.calls,
             gas: self.gas,
-            selectors: self.selectors.iter().map(|selector| abi::hex(*selector)).collect(),
-            deployed_by: self.deployed_by.map(|deployed_by| deployed_by.word().into()),
+            selectors: self
+                .selectors
+                .iter()
+                .map(|selector| abi::hex(*selector))
+                .collect(),
+            deployed_by: self
+                .deployed_by
+                .map(|deployed_by| deployed_by.word().into()),
             trading: self.opening.map(|opening| opening.word().into()),
             taxes: self.taxes,
             unfinished: self.unfinished.clone(),
@@ -216,9 +235,16 @@ pub fn digest(parts: &[&[u8]]) -> [u8; 32] {
 const HASH_SHOWN: usize = 10;
 
 /// The token and the contracts behind it, each with the start of its code's hash.
-pub fn contracts(token: Address, code: &[u8], implementations: &[ImplementationContract]) -> Vec<(Address, String)> {
-    let hash = |code: &[u8]| format!("{:#x}", revm::primitives::keccak256(code))[..HASH_SHOWN].to_owned();
-    let behind = implementations.iter().map(|contract| (contract.address, hash(&contract.code)));
+pub fn contracts(
+    token: Address,
+    code: &[u8],
+    implementations: &[ImplementationContract],
+) -> Vec<(Address, String)> {
+    let hash =
+        |code: &[u8]| format!("{:#x}", revm::primitives::keccak256(code))[..HASH_SHOWN].to_owned();
+    let behind = implementations
+        .iter()
+        .map(|contract| (contract.address, hash(&contract.code)));
     std::iter::once((token, hash(code))).chain(behind).collect()
 }
 
@@ -227,25 +253,38 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     let mut report = CodeReport::default();
     unverified(input, &mut report);
     if input.runtime.is_empty() {
-        report.unfinished.push("there is no runtime code to execute".into());
+        report
+            .unfinished
+            .push("there is no runtime code to execute".into());
         return report;
     }
     let mut shape = functions::shape(input.runtime);
     if shape.failed {
-        report.unfinished.push("the code could not be split into functions".into());
+        report
+            .unfinished
+            .push("the code could not be split into functions".into());
     }
     if shape.too_many {
-        report.unfinished.push(format!("only {} functions were tested", functions::FUNCTIONS_MAX));
+        report.unfinished.push(format!(
+            "only {} functions were tested",
+            functions::FUNCTIONS_MAX
+        ));
     }
     let unknown = proxy(&mut shape, input, &mut report);
-    report.selectors = shape.functions.iter().map(|function| function.selector).collect();
+    report.selectors = shape
+        .functions
+        .iter()
+        .map(|function| function.selector)
+        .collect();
     if unknown {
         return report;
     }
     // The bytecode is the attacker's: if it triggers a panic in the interpreter, only this contract's result is lost, not the process. The
     // machine is dropped with all its state, so nothing inconsistent survives.
     let Some(part) = caught(|| execute(input, &shape, budget, cancelled)) else {
-        report.unfinished.push("the execution stopped with an internal error".into());
+        report
+            .unfinished
+            .push("the execution stopped with an internal error".into());
         return report;
     };
     CodeReport {
@@ -258,7 +297,11 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
 
 fn unverified(input: &CodeInput<'_>, report: &mut CodeReport) {
     if !input.has_source {
-        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source code is not in the dataset"));
+        report.anomalies.push(Anomaly::new(
+            AnomalyCode::Unverified,
+            1.0,
+            "its source code is not in the dataset",
+        ));
     }
 }
 
@@ -271,7 +314,11 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     let hollow = !shape.token() && shape.delegates;
     let empty = hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION));
     let exchanged = shape.delegates && shape.proxy_slot || empty;
-    let implementations: Vec<CodeShape> = input.implementations.iter().map(|contract| functions::shape(&contract.code)).collect();
+    let implementations: Vec<CodeShape> = input
+        .implementations
+        .iter()
+        .map(|contract| functions::shape(&contract.code))
+        .collect();
     let in_parts = implementations.iter().any(CodeShape::token);
     if !shape.clone && !exchanged && !in_parts {
         // Functions that it hands on are its own.
@@ -284,15 +331,24 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
         let text = "it is an account that runs a contract's code (EIP-7702): its owner can switch to another contract at any time";
         (1.0, text.to_owned(), PowerHolder::Account)
     } else if shape.clone {
-        (0.4, "it is a minimal proxy: all behavior comes from another contract, fixed in its code".to_owned(), holder(input))
+        (
+            0.4,
+            "it is a minimal proxy: all behavior comes from another contract, fixed in its code"
+                .to_owned(),
+            holder(input),
+        )
     } else if exchanged {
         match &input.upgraded_by {
-            Some(UpgradedBy::Nobody) => {
-                (0.0, "it is a proxy, but the contract behind it can no longer be replaced".to_owned(), PowerHolder::Nobody)
-            }
+            Some(UpgradedBy::Nobody) => (
+                0.0,
+                "it is a proxy, but the contract behind it can no longer be replaced".to_owned(),
+                PowerHolder::Nobody,
+            ),
             Some(UpgradedBy::Person(who)) => (
                 1.0,
-                format!("it is an upgradeable proxy: one account, {who}, can replace the contract behind it at any time"),
+                format!(
+                    "it is an upgradeable proxy: one account, {who}, can replace the contract behind it at any time"
+                ),
                 PowerHolder::Account,
             ),
             Some(UpgradedBy::Announced(who, wait)) if *wait >= NOTICE_MIN => {
@@ -320,29 +376,47 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
                             {delay}"
                         )
                     }
-                    None => format!("it is an upgradeable proxy: a contract, {who}, can replace the contract behind it"),
+                    None => format!(
+                        "it is an upgradeable proxy: a contract, {who}, can replace the contract behind it"
+                    ),
                 };
                 (0.4, text, PowerHolder::Contract)
             }
             None => {
                 let text = "it is an upgradeable proxy: the contract that defines its behavior can be replaced";
-                (if input.owner_is_contract { 0.4 } else { 1.0 }, text.to_owned(), holder(input))
+                (
+                    if input.owner_is_contract { 0.4 } else { 1.0 },
+                    text.to_owned(),
+                    holder(input),
+                )
             }
         }
     } else {
-        (0.4, "its behavior depends on other contracts whose addresses are in its code".to_owned(), holder(input))
+        (
+            0.4,
+            "its behavior depends on other contracts whose addresses are in its code".to_owned(),
+            holder(input),
+        )
     };
-    report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(held_by));
+    report
+        .anomalies
+        .push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(held_by));
     for implementation in implementations {
         shape.join(implementation);
     }
     let unknown = !shape.token();
     if unknown {
-        report.unfinished.push("the proxy's implementation is not in `contracts`, so nothing was executed".into());
+        report.unfinished.push(
+            "the proxy's implementation is not in `contracts`, so nothing was executed".into(),
+        );
     }
     unknown
 }
 
 fn holder(input: &CodeInput<'_>) -> PowerHolder {
-    if input.owner_is_contract { PowerHolder::Contract } else { PowerHolder::Account }
+    if input.owner_is_contract {
+        PowerHolder::Contract
+    } else {
+        PowerHolder::Account
+    }
 }

@@ -35,7 +35,15 @@ pub enum Group {
 }
 
 impl Group {
-    pub const ALL: [Self; 7] = [Self::Sell, Self::Cost, Self::Change, Self::Hold, Self::Liquidity, Self::Maker, Self::Likeness];
+    pub const ALL: [Self; 7] = [
+        Self::Sell,
+        Self::Cost,
+        Self::Change,
+        Self::Hold,
+        Self::Liquidity,
+        Self::Maker,
+        Self::Likeness,
+    ];
 
     /// Spelling in responses, such as `can_i_sell`.
     pub fn word(self) -> &'static str {
@@ -230,7 +238,10 @@ impl AnomalyCode {
 
     /// All codes of a part.
     pub fn of(part: Part) -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(move |code| code.part() == part)
+        Self::ALL
+            .iter()
+            .copied()
+            .filter(move |code| code.part() == part)
     }
 }
 
@@ -274,18 +285,31 @@ mod tests {
     fn fifty_two_codes_have_a_word_each_and_a_weight_below_one() {
         let words: BTreeSet<&str> = AnomalyCode::ALL.iter().map(|code| code.word()).collect();
         let titles: BTreeSet<&str> = AnomalyCode::ALL.iter().map(|code| code.title()).collect();
-        assert_eq!((words.len(), titles.len(), AnomalyCode::ALL.len()), (52, 52, 52));
-        for part in [(Part::Code, 31), (Part::Transactions, 12), (Part::Holders, 9)] {
+        assert_eq!(
+            (words.len(), titles.len(), AnomalyCode::ALL.len()),
+            (52, 52, 52)
+        );
+        for part in [
+            (Part::Code, 31),
+            (Part::Transactions, 12),
+            (Part::Holders, 9),
+        ] {
             assert_eq!(AnomalyCode::of(part.0).count(), part.1, "{part:?}");
         }
         for code in AnomalyCode::ALL {
             // What is information only weighs nothing.
             assert_eq!(
                 code.weight() > 0.0,
-                !matches!(code, AnomalyCode::OwnerRescue | AnomalyCode::Whitelist | AnomalyCode::ExternalCall),
+                !matches!(
+                    code,
+                    AnomalyCode::OwnerRescue | AnomalyCode::Whitelist | AnomalyCode::ExternalCall
+                ),
                 "{code:?}"
             );
-            assert!(code.weight() < 1.0 && AnomalyCode::parse(code.word()) == Some(*code), "{code:?}");
+            assert!(
+                code.weight() < 1.0 && AnomalyCode::parse(code.word()) == Some(*code),
+                "{code:?}"
+            );
         }
     }
 
@@ -298,8 +322,22 @@ mod tests {
 
     #[test]
     fn powers_are_named_and_four_codes_are_fatal_always() {
-        let words = |of: fn(AnomalyCode) -> bool| AnomalyCode::ALL.iter().filter(|c| of(**c)).map(|c| c.word()).collect::<Vec<_>>();
-        assert_eq!(words(AnomalyCode::fatal), ["KNOWN_SCAM", "SELL_BLOCKED", "SIMULATOR_AWARE", "PUBLIC_DRAIN"]);
+        let words = |of: fn(AnomalyCode) -> bool| {
+            AnomalyCode::ALL
+                .iter()
+                .filter(|c| of(**c))
+                .map(|c| c.word())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            words(AnomalyCode::fatal),
+            [
+                "KNOWN_SCAM",
+                "SELL_BLOCKED",
+                "SIMULATOR_AWARE",
+                "PUBLIC_DRAIN"
+            ]
+        );
         let powers = [
             "OWNER_DRAIN",
             "TAX_RAISABLE",

@@ -66,27 +66,42 @@ impl Corpus {
     pub fn new(dataset: &dyn Data, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Self> {
         let mut corpus = Self::default();
         let scams = dataset.scams().addresses();
-        let tokens: Vec<&Token> =
-            dataset.tokens().iter().filter(|token| scam_report(dataset, &token.row.token_address).is_none()).collect();
+        let tokens: Vec<&Token> = dataset
+            .tokens()
+            .iter()
+            .filter(|token| scam_report(dataset, &token.row.token_address).is_none())
+            .collect();
         for token in &tokens {
-            for (list, text) in [(&mut corpus.symbols, &token.row.symbol), (&mut corpus.names, &token.row.name)] {
+            for (list, text) in [
+                (&mut corpus.symbols, &token.row.symbol),
+                (&mut corpus.names, &token.row.name),
+            ] {
                 if let Some(key) = text.as_deref().map(folded).filter(|key| !key.is_empty()) {
                     list.entry(key).or_default().push(token.row.token_address);
                 }
             }
         }
-        let coded = tokens.iter().map(|token| token.row.token_address).filter(|address| dataset.contracts().count(address) > 0);
+        let coded = tokens
+            .iter()
+            .map(|token| token.row.token_address)
+            .filter(|address| dataset.contracts().count(address) > 0);
         let coded = sample(&coded.collect::<Vec<_>>(), EXAMPLES_MAX);
         let every = scams.len().div_ceil(EXAMPLES_MAX).max(1);
         let total = (scams.len() + coded.len()) as u64;
-        let of_scams = scams.iter().map(|address| (address, CodeOrigin::Scam, scam_code(dataset, address)));
-        let of_tokens = coded.iter().map(|address| (address, CodeOrigin::Token, contract_code(dataset, address)));
+        let of_scams = scams
+            .iter()
+            .map(|address| (address, CodeOrigin::Scam, scam_code(dataset, address)));
+        let of_tokens = coded
+            .iter()
+            .map(|address| (address, CodeOrigin::Token, contract_code(dataset, address)));
         let mut examples = Vec::new();
         let mut compared: Vec<Grams> = Vec::new();
         for (i, (address, origin, code)) in of_scams.chain(of_tokens).enumerate() {
             step(i as u64, total)?;
             let Some(code) = code else { continue };
-            let Some(signature) = corpus.codes.add(*address, origin, &code) else { continue };
+            let Some(signature) = corpus.codes.add(*address, origin, &code) else {
+                continue;
+            };
             if origin == CodeOrigin::Token {
                 compared.push(grams(&code));
             }
@@ -102,14 +117,25 @@ impl Corpus {
     /// Other tokens on one of its chains with the same symbol, and those with the same name.
     pub fn namesakes(&self, dataset: &dyn Data, token: &Token) -> (Vec<Address>, Vec<Address>) {
         let of = |list: &HashMap<String, Vec<Address>>, text: &Option<String>| -> Vec<Address> {
-            let all = text.as_deref().and_then(|text| list.get(&folded(text))).map_or(&[][..], Vec::as_slice);
+            let all = text
+                .as_deref()
+                .and_then(|text| list.get(&folded(text)))
+                .map_or(&[][..], Vec::as_slice);
             let neighbour = |address: &&Address| {
                 **address != token.row.token_address
-                    && dataset.token(address).is_some_and(|other| other.chains.iter().any(|chain| token.chains.contains(chain)))
+                    && dataset.token(address).is_some_and(|other| {
+                        other
+                            .chains
+                            .iter()
+                            .any(|chain| token.chains.contains(chain))
+                    })
             };
             all.iter().filter(neighbour).copied().collect()
         };
-        (of(&self.symbols, &token.row.symbol), of(&self.names, &token.row.name))
+        (
+            of(&self.symbols, &token.row.symbol),
+            of(&self.names, &token.row.name),
+        )
     }
 }
 
@@ -122,7 +148,10 @@ const TAIL: f64 = 0.99;
 
 /// At most `most` of them, evenly spaced.
 fn sample<T: Copy>(all: &[T], most: usize) -> Vec<T> {
-    all.iter().step_by(all.len().div_ceil(most).max(1)).copied().collect()
+    all.iter()
+        .step_by(all.len().div_ceil(most).max(1))
+        .copied()
+        .collect()
 }
 
 /// Similarities of tokens' codes, for every pair of a sample. Copies of one code count once.
@@ -131,11 +160,19 @@ pub fn alike(index: &SimilarityIndex, codes: &[Grams]) -> Option<TokenSimilarity
     codes.sort_unstable();
     codes.dedup();
     let codes = sample(&codes, COMPARED_MAX);
-    let pairs = codes.iter().enumerate().flat_map(|(i, a)| codes[i + 1..].iter().map(move |b| (a, b)));
+    let pairs = codes
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| codes[i + 1..].iter().map(move |b| (a, b)));
     let mut found: Vec<f64> = pairs.map(|(a, b)| index.similarity(a, b)).collect();
     let highest = found.iter().copied().reduce(f64::max)?;
     let [median, tail] = [0.5, TAIL].map(|share| to_four_places(quantile(&mut found, share)));
-    Some(TokenSimilarity { pairs: found.len() as u64, median, tail, highest: to_four_places(highest) })
+    Some(TokenSimilarity {
+        pairs: found.len() as u64,
+        median,
+        tail,
+        highest: to_four_places(highest),
+    })
 }
 
 /// Runtime bytecode of a contract, if any.
@@ -154,8 +191,18 @@ fn code_of(hex: Option<String>) -> Option<Vec<u8>> {
 
 /// Normalizes a name: letters and digits only, lower case, homoglyphs replaced by Latin letters.
 fn folded(text: &str) -> String {
-    let plain = |letter: char| LOOKALIKES.iter().find(|(odd, _)| *odd == letter).map_or(letter, |(_, latin)| *latin);
-    text.chars().flat_map(char::to_lowercase).map(plain).filter(|letter| letter.is_alphanumeric()).take(200).collect()
+    let plain = |letter: char| {
+        LOOKALIKES
+            .iter()
+            .find(|(odd, _)| *odd == letter)
+            .map_or(letter, |(_, latin)| *latin)
+    };
+    text.chars()
+        .flat_map(char::to_lowercase)
+        .map(plain)
+        .filter(|letter| letter.is_alphanumeric())
+        .take(200)
+        .collect()
 }
 
 #[cfg(test)]
@@ -164,7 +211,12 @@ mod tests {
 
     #[test]
     fn names_of_look_alike_letters_are_equal() {
-        for (a, b) in [("USD Coin", "usd-coin"), ("UЅDС", "USDC"), ("Tetһer", "tetһer"), ("Ｕ", "ｕ")] {
+        for (a, b) in [
+            ("USD Coin", "usd-coin"),
+            ("UЅDС", "USDC"),
+            ("Tetһer", "tetһer"),
+            ("Ｕ", "ｕ"),
+        ] {
             assert_eq!(folded(a), folded(b), "{a} {b}");
         }
         assert_ne!(folded("USDC"), folded("USDT"));

@@ -10,12 +10,29 @@ use model::{
 pub(super) fn mark(anomalies: &mut [Anomaly], disputes: &[DisputeRow], now: Option<Time>) {
     for anomaly in anomalies {
         // A day is written as its beginning, and lasts to its end.
-        let end = |until: Time| if until.0 % DAY_MS == 0 { Time(until.0 + DAY_MS - 1) } else { until };
-        let lasts = |row: &&DisputeRow| row.until.zip(now).is_none_or(|(until, now)| now <= end(until));
+        let end = |until: Time| {
+            if until.0 % DAY_MS == 0 {
+                Time(until.0 + DAY_MS - 1)
+            } else {
+                until
+            }
+        };
+        let lasts = |row: &&DisputeRow| {
+            row.until
+                .zip(now)
+                .is_none_or(|(until, now)| now <= end(until))
+        };
         let of_it = |row: &&DisputeRow| row.code.trim().eq_ignore_ascii_case(anomaly.code.word());
         if let Some(row) = disputes.iter().filter(of_it).find(lasts) {
-            let why = row.why.as_deref().map_or("no reason given", str::trim).to_owned();
-            anomaly.dispute(Objection { why, until: row.until });
+            let why = row
+                .why
+                .as_deref()
+                .map_or("no reason given", str::trim)
+                .to_owned();
+            anomaly.dispute(Objection {
+                why,
+                until: row.until,
+            });
         }
     }
 }
@@ -48,7 +65,11 @@ mod tests {
         for (code, until, now, disputed) in cases {
             let mut found = [Anomaly::new(AnomalyCode::OwnerMint, 1.0, "the owner mints")];
             mark(&mut found, &[row(code, until)], now.map(Time));
-            assert_eq!(found[0].disputed.is_some(), disputed, "{code} until {until:?} at {now:?}");
+            assert_eq!(
+                found[0].disputed.is_some(),
+                disputed,
+                "{code} until {until:?} at {now:?}"
+            );
             assert_eq!(found[0].weighed() == 0.0, disputed);
             assert_eq!(found[0].text().contains("disputed: a timelock"), disputed);
         }

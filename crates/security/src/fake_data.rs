@@ -12,8 +12,9 @@ use model::{
     error::Result,
     holding::{BalanceRows, Holding},
     rows::{
-        Amount, ContractRow, DexRow, DisputeRow, FeeTierRow, FromColumns, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow,
-        PoolRow, Post, PostFigures, ScamRow, TableColumns, TokenRow, TransferRow, YieldRow,
+        Amount, ContractRow, DexRow, DisputeRow, FeeTierRow, FromColumns, FundingRow, GasRow,
+        KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post, PostFigures, ScamRow, TableColumns,
+        TokenRow, TransferRow, YieldRow,
     },
     scalar::Scalar,
     time::{HOUR_MS, Time},
@@ -47,7 +48,11 @@ pub(crate) struct FakeData {
 
 impl Default for FakeData {
     fn default() -> Self {
-        let tokens = merge_tokens(vec![TokenRow { token_address: TOKEN, decimals: Some(0), ..blank() }]);
+        let tokens = merge_tokens(vec![TokenRow {
+            token_address: TOKEN,
+            decimals: Some(0),
+            ..blank()
+        }]);
         Self {
             tokens,
             holders: Vec::new(),
@@ -74,11 +79,23 @@ impl FakeData {
 
     /// Its creator, by a row of `contracts`.
     pub(crate) fn created_by(&mut self, creator: Address) {
-        self.contracts.0.push((TOKEN, ContractRow { creator: Some(creator), ..blank() }));
+        self.contracts.0.push((
+            TOKEN,
+            ContractRow {
+                creator: Some(creator),
+                ..blank()
+            },
+        ));
     }
 
     pub(crate) fn pool(&mut self, pool: Address) {
-        let row = PoolRow { address: pool, token0: TOKEN, token1: someone(0x71), liquidity: Some(1_000.0), ..blank() };
+        let row = PoolRow {
+            address: pool,
+            token0: TOKEN,
+            token1: someone(0x71),
+            liquidity: Some(1_000.0),
+            ..blank()
+        };
         self.pools.push(row);
     }
 
@@ -168,12 +185,21 @@ impl<T: Clone> AddressRows<T> for Rows<T> {
     }
 
     fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_> {
-        let rows = self.0.iter().filter(|(of, _)| of == address).map(|(_, row)| row.clone()).collect();
+        let rows = self
+            .0
+            .iter()
+            .filter(|(of, _)| of == address)
+            .map(|(_, row)| row.clone())
+            .collect();
         Box::new(std::iter::once(rows))
     }
 
     fn row(&self, address: &Address, i: usize) -> Option<T> {
-        self.0.iter().filter(|(of, _)| of == address).nth(i).map(|(_, row)| row.clone())
+        self.0
+            .iter()
+            .filter(|(of, _)| of == address)
+            .nth(i)
+            .map(|(_, row)| row.clone())
     }
 
     fn text(&self, _: &Address, _: usize, _: &str) -> Option<String> {
@@ -248,7 +274,9 @@ impl Data for FakeData {
     }
 
     fn token_position(&self, address: &Address) -> Option<usize> {
-        self.tokens.iter().position(|token| token.row.token_address == *address)
+        self.tokens
+            .iter()
+            .position(|token| token.row.token_address == *address)
     }
 
     fn has(&self, table: &str) -> bool {
@@ -268,7 +296,11 @@ impl Data for FakeData {
     }
 
     fn holding_of(&self, token: &Address, _: &Address) -> Holding<'_> {
-        Holding::Rows(Box::new(HolderRows(if *token == TOKEN { &self.holders } else { &[] })))
+        Holding::Rows(Box::new(HolderRows(if *token == TOKEN {
+            &self.holders
+        } else {
+            &[]
+        })))
     }
 
     fn holders_listed(&self, token: &Address) -> u64 {
@@ -281,12 +313,20 @@ impl Data for FakeData {
 
     fn holder_counts_of(&self, _: &Address) -> DayCounts<'_> {
         let (date, holders, whale_balance) = &self.counts;
-        DayCounts { date, holders, whale_balance }
+        DayCounts {
+            date,
+            holders,
+            whale_balance,
+        }
     }
 
     fn pools_of(&self, token: &Address) -> Box<dyn Iterator<Item = &PoolRow> + '_> {
         let token = *token;
-        Box::new(self.pools.iter().filter(move |pool| pool.token0 == token || pool.token1 == token))
+        Box::new(
+            self.pools
+                .iter()
+                .filter(move |pool| pool.token0 == token || pool.token1 == token),
+        )
     }
 
     fn transfers(&self) -> &dyn AddressRows<TransferRow> {

@@ -47,30 +47,60 @@ pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings
     let spread = Spread::new(facts);
     let mut anomalies = liquidity::tests(facts, transactions, &mut log);
     let Some(spread) = spread else {
-        let own = AnomalyCode::of(Part::Holders).filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
+        let own = AnomalyCode::of(Part::Holders)
+            .filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
         log.note(NeededInput::Holders, &own.collect::<Vec<_>>());
-        return HolderFindings { blind: anomalies.is_empty(), anomalies, log, metrics: None };
+        return HolderFindings {
+            blind: anomalies.is_empty(),
+            anomalies,
+            log,
+            metrics: None,
+        };
     };
     let metrics = spread.metrics(facts);
     anomalies.extend(concentration(&metrics, &spread, &mut log));
-    let others = [insiders(facts, &spread, &mut log), sybil(facts, &spread, &mut log), few(&spread, &mut log)];
+    let others = [
+        insiders(facts, &spread, &mut log),
+        sybil(facts, &spread, &mut log),
+        few(&spread, &mut log),
+    ];
     anomalies.extend(others.into_iter().flatten());
-    HolderFindings { blind: false, anomalies, log, metrics: Some(metrics) }
+    HolderFindings {
+        blind: false,
+        anomalies,
+        log,
+        metrics: Some(metrics),
+    }
 }
 
 /// Four measures of concentration; only the worst one counts in the score.
 fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -> Vec<Anomaly> {
-    let rows = |n: usize| Evidence::of_rows("the largest holders", rows(spread.shares.iter().take(n)));
-    for code in [AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme] {
+    let rows =
+        |n: usize| Evidence::of_rows("the largest holders", rows(spread.shares.iter().take(n)));
+    for code in [
+        AnomalyCode::Top10Concentration,
+        AnomalyCode::HhiHigh,
+        AnomalyCode::NakamotoLow,
+        AnomalyCode::GiniExtreme,
+    ] {
         log.prove(code, rows(10));
     }
     let mut found = Vec::new();
     let top = spread.top_of_free(10);
     let strength = (top - TOP10_FROM) / TOP10_SPAN;
-    let sentence = format!("the top 10 individual holders own {} of {} (holders)", percent(top), spread.free_whole);
+    let sentence = format!(
+        "the top 10 individual holders own {} of {} (holders)",
+        percent(top),
+        spread.free_whole
+    );
     if strength > 0.0 {
         let anomaly = Anomaly::new(AnomalyCode::Top10Concentration, strength, sentence);
-        found.push(anomaly.figure("ofFree", top).figure("top10FreeHolders", metrics.top10_free).evidence(rows(10)));
+        found.push(
+            anomaly
+                .figure("ofFree", top)
+                .figure("top10FreeHolders", metrics.top10_free)
+                .evidence(rows(10)),
+        );
     } else {
         log.saw(AnomalyCode::Top10Concentration, sentence);
     }
@@ -80,14 +110,24 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
     let sums = between(format!("{least:.4}"), format!("{:.4}", metrics.hhi));
     let sentence = match least {
         _ if metrics.hhi <= 0.0 => "no individual holder owns the token (holders)".to_owned(),
-        0.0 => format!("the HHI of individual holders is at most {:.4} (holders)", metrics.hhi),
+        0.0 => format!(
+            "the HHI of individual holders is at most {:.4} (holders)",
+            metrics.hhi
+        ),
         _ => format!(
             "the HHI of individual holders is {sums}, equivalent to {} equal holders (holders)",
-            between(format!("{:.1}", 1.0 / metrics.hhi), format!("{:.1}", 1.0 / least))
+            between(
+                format!("{:.1}", 1.0 / metrics.hhi),
+                format!("{:.1}", 1.0 / least)
+            )
         ),
     };
     if least > HHI_FROM {
-        let anomaly = Anomaly::new(AnomalyCode::HhiHigh, (least - HHI_FROM) / HHI_SPAN, sentence);
+        let anomaly = Anomaly::new(
+            AnomalyCode::HhiHigh,
+            (least - HHI_FROM) / HHI_SPAN,
+            sentence,
+        );
         found.push(anomaly.figure("hhi", least).evidence(rows(10)));
     } else if metrics.hhi > HHI_FROM {
         log.note(NeededInput::AllHolders, &[AnomalyCode::HhiHigh]);
@@ -95,9 +135,18 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         log.saw(AnomalyCode::HhiHigh, sentence);
     }
     let few = match metrics.nakamoto {
-        Some(1) => Some((1.0, format!("one holder owns more than half of {} (holders)", spread.free_whole))),
+        Some(1) => Some((
+            1.0,
+            format!(
+                "one holder owns more than half of {} (holders)",
+                spread.free_whole
+            ),
+        )),
         Some(n @ 2..=3) => {
-            let sentence = format!("{n} holders together own more than half of {} (holders)", spread.free_whole);
+            let sentence = format!(
+                "{n} holders together own more than half of {} (holders)",
+                spread.free_whole
+            );
             Some((if n == 2 { 0.6 } else { 0.3 }, sentence))
         }
         _ => None,
@@ -107,27 +156,54 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         log.note(NeededInput::AllHolders, &[AnomalyCode::NakamotoLow]);
     } else if let Some((strength, sentence)) = few {
         let n = metrics.nakamoto.unwrap_or_default();
-        found.push(Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence).figure("nakamoto", n as f64).evidence(rows(n as usize)));
+        found.push(
+            Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence)
+                .figure("nakamoto", n as f64)
+                .evidence(rows(n as usize)),
+        );
     } else {
         let sentence = metrics.nakamoto.map_or_else(
-            || format!("all listed individual holders together own at most half of {} (holders)", spread.free_whole),
-            |n| format!("it takes the top {n} individual holders to own more than half of {} (holders)", spread.free_whole),
+            || {
+                format!(
+                    "all listed individual holders together own at most half of {} (holders)",
+                    spread.free_whole
+                )
+            },
+            |n| {
+                format!(
+                    "it takes the top {n} individual holders to own more than half of {} (holders)",
+                    spread.free_whole
+                )
+            },
         );
         log.saw(AnomalyCode::NakamotoLow, sentence);
     }
     let gini = spread.gini();
-    let sentence = format!("the Gini coefficient of {} individual holders is {gini:.4} (holders)", spread.count());
+    let sentence = format!(
+        "the Gini coefficient of {} individual holders is {gini:.4} (holders)",
+        spread.count()
+    );
     let many = spread.count() >= GINI_COUNT_MIN;
     if spread.partial == Some(Partial::Holders) {
         log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
     } else if many && gini >= GINI_MIN {
         // Further holders, who have less than those listed, would only raise it.
         let strength = 0.5 + (gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
-        found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", gini).evidence(rows(10)));
+        found.push(
+            Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence)
+                .figure("gini", gini)
+                .evidence(rows(10)),
+        );
     } else if spread.partial == Some(Partial::Supply) {
         log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
     } else if !many {
-        log.unsure(AnomalyCode::GiniExtreme, format!("holders: {} individual holders; at least {GINI_COUNT_MIN} needed", spread.count()));
+        log.unsure(
+            AnomalyCode::GiniExtreme,
+            format!(
+                "holders: {} individual holders; at least {GINI_COUNT_MIN} needed",
+                spread.count()
+            ),
+        );
     } else if spread.partial == Some(Partial::Unknown) {
         log.note(NeededInput::WholeList, &[AnomalyCode::GiniExtreme]);
     } else {
@@ -137,7 +213,12 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
 }
 
 fn rows<'a>(holders: impl Iterator<Item = &'a (Address, f64)>) -> Vec<EvidenceRow> {
-    holders.map(|(address, share)| EvidenceRow { share: Some(*share), ..EvidenceRow::of("holders", *address) }).collect()
+    holders
+        .map(|(address, share)| EvidenceRow {
+            share: Some(*share),
+            ..EvidenceRow::of("holders", *address)
+        })
+        .collect()
 }
 
 fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
@@ -148,9 +229,19 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<An
     }
     let own = spread.of(|address| facts.insider(address));
     let share: f64 = own.iter().map(|(_, share)| share).sum();
-    let sentence = format!("the creator and owner hold {} of {} (holders)", percent(share), spread.whole);
+    let sentence = format!(
+        "the creator and owner hold {} of {} (holders)",
+        percent(share),
+        spread.whole
+    );
     let strength = (share >= INSIDE_MIN).then(|| share / INSIDE_FULL);
-    let found = log.measured(code, strength, sentence, "balances of the creator and owner", rows(own.iter()))?;
+    let found = log.measured(
+        code,
+        strength,
+        sentence,
+        "balances of the creator and owner",
+        rows(own.iter()),
+    )?;
     Some(found.figure("share", share))
 }
 
@@ -169,10 +260,14 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anoma
             start = end;
         }
     }
-    let mut funded: std::collections::BTreeMap<Address, Vec<usize>> = std::collections::BTreeMap::new();
+    let mut funded: std::collections::BTreeMap<Address, Vec<usize>> =
+        std::collections::BTreeMap::new();
     for (i, (address, _)) in top.iter().enumerate() {
         // Exchanges and bridges fund everybody.
-        if let Some(funder) = facts.funder(address).filter(|funder| matches!(facts.role(funder), AddressRole::Trader)) {
+        if let Some(funder) = facts
+            .funder(address)
+            .filter(|funder| matches!(facts.role(funder), AddressRole::Trader))
+        {
             funded.entry(funder).or_default().push(i);
         }
     }
@@ -181,15 +276,28 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anoma
             like[*i] = true;
         }
     }
-    let alike: Vec<_> = top.iter().zip(&like).filter(|(_, like)| **like).map(|(holder, _)| *holder).collect();
-    let share = if all > 0.0 { alike.iter().map(|(_, share)| share).sum::<f64>() / all } else { 0.0 };
+    let alike: Vec<_> = top
+        .iter()
+        .zip(&like)
+        .filter(|(_, like)| **like)
+        .map(|(holder, _)| *holder)
+        .collect();
+    let share = if all > 0.0 {
+        alike.iter().map(|(_, share)| share).sum::<f64>() / all
+    } else {
+        0.0
+    };
     let sentence = format!(
         "{} of the top {} holders look linked (equal balances or the same funder) and own {} of the top holders' tokens (holders)",
         alike.len(),
         top.len(),
         percent(share)
     );
-    let (what, shown) = if alike.is_empty() { ("the largest holders, none of them linked", top) } else { ("linked holders", &*alike) };
+    let (what, shown) = if alike.is_empty() {
+        ("the largest holders, none of them linked", top)
+    } else {
+        ("linked holders", &*alike)
+    };
     let rows = rows(shown.iter().take(super::EVIDENCE_ROWS_MAX));
     let strength = (share >= SYBIL_MIN).then(|| share / SYBIL_FULL);
     // Many linked wallets are a bad sign, even if they hold little.
@@ -197,13 +305,26 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anoma
         log.remark(code);
     }
     let found = log.measured(code, strength, sentence, what, rows)?;
-    Some(found.figure("share", share).figure("holders", alike.len() as f64))
+    Some(
+        found
+            .figure("share", share)
+            .figure("holders", alike.len() as f64),
+    )
 }
 
 fn few(spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let count = spread.known_count as f64;
-    let sentence = format!("{} (holders)", model::format::plural(spread.known_count, "holder", "holders"));
+    let sentence = format!(
+        "{} (holders)",
+        model::format::plural(spread.known_count, "holder", "holders")
+    );
     log.saw(AnomalyCode::FewHolders, &*sentence);
-    log.prove_by(AnomalyCode::FewHolders, "the largest holders", rows(spread.shares.iter().take(super::EVIDENCE_ROWS_MAX)));
-    (count < FEW).then(|| Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count))
+    log.prove_by(
+        AnomalyCode::FewHolders,
+        "the largest holders",
+        rows(spread.shares.iter().take(super::EVIDENCE_ROWS_MAX)),
+    );
+    (count < FEW).then(|| {
+        Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count)
+    })
 }

@@ -47,12 +47,21 @@ pub fn implementations(
             {
                 continue;
             }
-            let Some(code) = contract_code(dataset, &address) else { continue };
+            let Some(code) = contract_code(dataset, &address) else {
+                continue;
+            };
             let storage = storage_of(&address).unwrap_or_default();
             if step + 1 < STEPS {
                 next.extend(named(&code, &storage));
             }
-            found.insert(address, ImplementationContract { address, code, storage });
+            found.insert(
+                address,
+                ImplementationContract {
+                    address,
+                    code,
+                    storage,
+                },
+            );
         }
         asked = next;
     }
@@ -66,7 +75,14 @@ fn named(code: &[u8], storage: &[Slot]) -> Vec<Address> {
         address[20 - bytes.len()..].copy_from_slice(bytes);
         Address(address)
     };
-    let in_code = instructions(code).filter(|(opcode, _)| (PUSH18..=PUSH20).contains(opcode)).map(|(_, data)| address(data));
-    let words = storage.iter().take(SLOTS_MAX).flat_map(|(_, word)| [address(&word[12..]), address(&word[..20])]);
-    in_code.chain(words.filter(|address| address.0 != [0; 20])).collect()
+    let in_code = instructions(code)
+        .filter(|(opcode, _)| (PUSH18..=PUSH20).contains(opcode))
+        .map(|(_, data)| address(data));
+    let words = storage
+        .iter()
+        .take(SLOTS_MAX)
+        .flat_map(|(_, word)| [address(&word[12..]), address(&word[..20])]);
+    in_code
+        .chain(words.filter(|address| address.0 != [0; 20]))
+        .collect()
 }

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::{
-    Anomaly, AnomalyCode, AnomalyDetection, Danger, Explanation, Missing, Part, SecurityChanges, SecurityInference,
+    Anomaly, AnomalyCode, AnomalyDetection, Danger, Explanation, Missing, Part, SecurityChanges,
+    SecurityInference,
     changes::Scan,
     check_log::{self, CheckLog, NeededInput},
     checks,
@@ -43,7 +44,16 @@ pub trait ProgressSink {
 }
 
 /// Labels of contracts that several parties decide over together.
-const SHARED_LABELS: &[&str] = &["multisig", "safe", "safe-formerly-gnosis-safe", "gnosis-safe", "timelock", "governor", "dao", "contract"];
+const SHARED_LABELS: &[&str] = &[
+    "multisig",
+    "safe",
+    "safe-formerly-gnosis-safe",
+    "gnosis-safe",
+    "timelock",
+    "governor",
+    "dao",
+    "contract",
+];
 
 /// Chain of a token whose data name none.
 const USUAL_CHAIN: &str = "eth";
@@ -83,29 +93,47 @@ pub fn infer(
     let holders = holders::examine(&facts, &transactions);
     watch.step(total - 2, total)?;
     let mut log = CheckLog::default();
-    let live_before = live.as_ref().map(|_| earlier_report(&facts, exchanges, &|| watch.cancelled()));
+    let live_before = live
+        .as_ref()
+        .map(|_| earlier_report(&facts, exchanges, &|| watch.cancelled()));
     // What the node says counts: code of the dataset for an address without any is of the past.
     let (code, report) = live.unwrap_or_else(|| {
         let code = contract_code(dataset, &facts.address);
-        let report = code.as_deref().map(|code| execute(&facts, code, exchanges, &|| watch.cancelled())).unwrap_or_default();
+        let report = code
+            .as_deref()
+            .map(|code| execute(&facts, code, exchanges, &|| watch.cancelled()))
+            .unwrap_or_default();
         (code, report)
     });
     let scan = Scan::of(&report);
     let changed = match live_before {
-        Some(before) => before.filter(|before| before.simulation.is_some()).map(|before| scan.since(&Scan::of(&before))),
+        Some(before) => before
+            .filter(|before| before.simulation.is_some())
+            .map(|before| scan.since(&Scan::of(&before))),
         None => scan.since_any(earlier),
     };
     watch.step(total - 1, total)?;
     let own = traits_from(&report);
-    let resembles = resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut log);
+    let resembles =
+        resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut log);
     if code.is_none() {
-        let executed = AnomalyCode::of(Part::Code).filter(|code| !matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates));
+        let executed = AnomalyCode::of(Part::Code)
+            .filter(|code| !matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates));
         log.note(NeededInput::Code, &executed.collect::<Vec<_>>());
     } else {
         checks::executed(&report, &mut log);
     }
     watch.step(total, total)?;
-    let findings = Findings { changed, has_code: code.is_some(), facts, report, resembles, log, transactions, holders };
+    let findings = Findings {
+        changed,
+        has_code: code.is_some(),
+        facts,
+        report,
+        resembles,
+        log,
+        transactions,
+        holders,
+    };
     Ok((findings.inference(explain), scan))
 }
 
@@ -125,18 +153,35 @@ struct Findings<'a> {
 impl Findings<'_> {
     fn inference(self, explain: bool) -> SecurityInference {
         let mut known = self.known_inputs();
-        let Self { changed, facts, report, resembles, mut log, mut transactions, mut holders, .. } = self;
+        let Self {
+            changed,
+            facts,
+            report,
+            resembles,
+            mut log,
+            mut transactions,
+            mut holders,
+            ..
+        } = self;
         let mut codes = report.anomalies.clone();
         codes.extend(resembles.anomalies);
         let mut parts = [codes, transactions.anomalies, holders.anomalies];
-        let newest = facts.as_of(transactions.last).max(report.simulation.as_ref().map(|simulation| simulation.timestamp));
+        let newest = facts.as_of(transactions.last).max(
+            report
+                .simulation
+                .as_ref()
+                .map(|simulation| simulation.timestamp),
+        );
         for part in &mut parts {
             disputes::mark(part, facts.dataset.disputes_of(&facts.address), newest);
             score::order(part);
         }
         let [codes, moves, held] = &parts;
-        let by_part =
-            [(&mut log, Part::Code, codes), (&mut transactions.log, Part::Transactions, moves), (&mut holders.log, Part::Holders, held)];
+        let by_part = [
+            (&mut log, Part::Code, codes),
+            (&mut transactions.log, Part::Transactions, moves),
+            (&mut holders.log, Part::Holders, held),
+        ];
         for (log, part, found) in by_part {
             for table in check_log::unreadable(facts.dataset) {
                 if log.without(table, part, found) {
@@ -145,23 +190,56 @@ impl Findings<'_> {
             }
         }
         let verdict = score::verdict(codes, moves, held, known);
-        let logs = [(&log, Part::Code), (&transactions.log, Part::Transactions), (&holders.log, Part::Holders)];
-        let missing: Vec<Missing> = logs.iter().flat_map(|(log, part)| log.missing(*part)).collect();
+        let logs = [
+            (&log, Part::Code),
+            (&transactions.log, Part::Transactions),
+            (&holders.log, Part::Holders),
+        ];
+        let missing: Vec<Missing> = logs
+            .iter()
+            .flat_map(|(log, part)| log.missing(*part))
+            .collect();
         let checks = checks::checks([codes, moves, held], logs.map(|(log, _)| log));
         let checked = checks::checked(&checks);
-        let unfinished: Vec<&String> = report.unfinished.iter().chain(&transactions.unfinished).collect();
-        let recommendation = score::recommendation(&verdict, checked, [codes, moves, held], &missing, &unfinished);
-        let harms = |anomaly: &&Anomaly| anomaly.weighed() > 0.0 && (anomaly.code != AnomalyCode::ClosesLater || anomaly.strength >= ENDS);
-        let counts = parts.iter().flatten().filter(harms).map(|anomaly| anomaly.code);
+        let unfinished: Vec<&String> = report
+            .unfinished
+            .iter()
+            .chain(&transactions.unfinished)
+            .collect();
+        let recommendation = score::recommendation(
+            &verdict,
+            checked,
+            [codes, moves, held],
+            &missing,
+            &unfinished,
+        );
+        let harms = |anomaly: &&Anomaly| {
+            anomaly.weighed() > 0.0
+                && (anomaly.code != AnomalyCode::ClosesLater || anomaly.strength >= ENDS)
+        };
+        let counts = parts
+            .iter()
+            .flatten()
+            .filter(harms)
+            .map(|anomaly| anomaly.code);
         let danger = Danger::new(&recommendation, counts);
         let mut execution = report.execution();
         execution.unfinished.extend(transactions.unfinished);
         SecurityInference {
             security_score: verdict.score,
             anomaly_detection: AnomalyDetection {
-                transaction_patterns: score::part((!transactions.blind).then_some(moves.as_slice()), explain),
-                holder_distribution: score::part((!holders.blind).then_some(held.as_slice()), explain),
-                code_patterns: score::part((known.code || !codes.is_empty()).then_some(codes.as_slice()), explain),
+                transaction_patterns: score::part(
+                    (!transactions.blind).then_some(moves.as_slice()),
+                    explain,
+                ),
+                holder_distribution: score::part(
+                    (!holders.blind).then_some(held.as_slice()),
+                    explain,
+                ),
+                code_patterns: score::part(
+                    (known.code || !codes.is_empty()).then_some(codes.as_slice()),
+                    explain,
+                ),
             },
             similar_scams: resembles.similar,
             recommendation,
@@ -182,7 +260,9 @@ impl Findings<'_> {
     }
 
     fn known_inputs(&self) -> KnownInputs {
-        let Facts { dataset, address, .. } = &self.facts;
+        let Facts {
+            dataset, address, ..
+        } = &self.facts;
         KnownInputs {
             code: self.has_code,
             executed: self.report.conclusive,
@@ -195,24 +275,42 @@ impl Findings<'_> {
 }
 
 /// The code on the chain, if there is any, and what executing it over the chain's state shows; `None` where the dataset names no node.
-fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Result<Option<(Option<Vec<u8>>, CodeReport)>> {
-    let Some((chain, state)) = facts.dataset.chain_state_of(&facts.address) else { return Ok(None) };
+fn live_report(
+    facts: &Facts<'_>,
+    exchanges: &Exchanges,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Option<(Option<Vec<u8>>, CodeReport)>> {
+    let Some((chain, state)) = facts.dataset.chain_state_of(&facts.address) else {
+        return Ok(None);
+    };
     match inspect_on_chain(facts, exchanges, &chain, &state, cancelled) {
         Ok(report) => {
-            let code = state.account(&facts.address).map(|account| account.code.to_vec()).filter(|code| !code.is_empty());
+            let code = state
+                .account(&facts.address)
+                .map(|account| account.code.to_vec())
+                .filter(|code| !code.is_empty());
             Ok(Some((code, report)))
         }
         Err(missing) => {
-            let key = FetchKey::State { token: facts.address, missing: Arc::new(missing) };
-            let detail =
-                format!("The on-chain state of `{}` is not loaded yet; it is being fetched from the dataset's node.", facts.address);
+            let key = FetchKey::State {
+                token: facts.address,
+                missing: Arc::new(missing),
+            };
+            let detail = format!(
+                "The on-chain state of `{}` is not loaded yet; it is being fetched from the dataset's node.",
+                facts.address
+            );
             Err(Problem::missing_rows(vec![key], detail))
         }
     }
 }
 
 /// The report over the state that was read before; `None` without one, or if it is not whole enough to be executed again.
-fn earlier_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Option<CodeReport> {
+fn earlier_report(
+    facts: &Facts<'_>,
+    exchanges: &Exchanges,
+    cancelled: &dyn Fn() -> bool,
+) -> Option<CodeReport> {
     let (chain, state) = facts.dataset.earlier_chain_state_of(&facts.address)?;
     inspect_on_chain(facts, exchanges, &chain, &state, cancelled).ok()
 }
@@ -224,46 +322,95 @@ fn inspect_on_chain(
     state: &Arc<dyn ChainState>,
     cancelled: &dyn Fn() -> bool,
 ) -> std::result::Result<CodeReport, MissingState> {
-    let live = LiveInput { state: Arc::clone(state), exchanges, chain, token: facts.address };
+    let live = LiveInput {
+        state: Arc::clone(state),
+        exchanges,
+        chain,
+        token: facts.address,
+    };
     live::inspect(&told(facts), &live, &Budget::default(), cancelled)
 }
 
 /// What the dataset says of the contract, besides its code and storage.
 fn told(facts: &Facts<'_>) -> CodeInput<'static> {
     let nobody = Address([0; 20]);
-    let has_source = |row: &ContractRow| row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true);
+    let has_source = |row: &ContractRow| {
+        row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true)
+    };
     CodeInput {
-        owner: facts.owner.filter(|owner| *owner != nobody).or(facts.creator),
+        owner: facts
+            .owner
+            .filter(|owner| *owner != nobody)
+            .or(facts.creator),
         supply_known: facts.total_supply().is_some(),
-        decimals: facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36),
+        decimals: facts
+            .token
+            .row
+            .decimals
+            .and_then(|decimals| u8::try_from(decimals).ok())
+            .filter(|decimals| *decimals <= 36),
         has_source: facts.contract.as_ref().is_some_and(has_source),
         ..CodeInput::default()
     }
 }
 
-fn execute(facts: &Facts<'_>, runtime: &[u8], exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> CodeReport {
+fn execute(
+    facts: &Facts<'_>,
+    runtime: &[u8],
+    exchanges: &Exchanges,
+    cancelled: &dyn Fn() -> bool,
+) -> CodeReport {
     let row = facts.contract.as_ref();
-    let creation = row.and_then(|row| bytes(row.creation_bytecode.as_deref()?)).filter(|code| !code.is_empty());
-    let types = row.and_then(|row| row.constructor_types.as_deref()).and_then(constructor_types);
-    let storage = row.and_then(|row| row.storage.as_deref()).map(storage_slots).transpose();
+    let creation = row
+        .and_then(|row| bytes(row.creation_bytecode.as_deref()?))
+        .filter(|code| !code.is_empty());
+    let types = row
+        .and_then(|row| row.constructor_types.as_deref())
+        .and_then(constructor_types);
+    let storage = row
+        .and_then(|row| row.storage.as_deref())
+        .map(storage_slots)
+        .transpose();
     let shared = |owner: Address| {
         let labels = facts.dataset.labels_of(&owner);
         facts.dataset.contracts().count(&owner) > 0
-            || labels.iter().any(|row| SHARED_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))
+            || labels.iter().any(|row| {
+                SHARED_LABELS
+                    .iter()
+                    .any(|word| row.label.eq_ignore_ascii_case(word))
+            })
     };
     // The largest holders, including pools and lockers: a complete snapshot has their balances.
-    let holders: Vec<Address> =
-        facts.dataset.holding_of(&facts.address, &facts.address).rows().take(HOLDERS_ASKED).map(|(holder, _)| holder).collect();
+    let holders: Vec<Address> = facts
+        .dataset
+        .holding_of(&facts.address, &facts.address)
+        .rows()
+        .take(HOLDERS_ASKED)
+        .map(|(holder, _)| holder)
+        .collect();
     let storage_of = |address: &Address| {
         let row = facts.dataset.contracts().first(address)?;
         storage_slots(&row.storage?).ok()
     };
     let slots = storage.as_ref().ok().and_then(Option::as_deref);
-    let implementations = implementations::implementations(facts.dataset, &facts.address, runtime, slots, &storage_of);
+    let implementations = implementations::implementations(
+        facts.dataset,
+        &facts.address,
+        runtime,
+        slots,
+        &storage_of,
+    );
     let transfers = facts.dataset.transfers();
-    let last = transfers.count(&facts.address).checked_sub(1).and_then(|at| transfers.row(&facts.address, at)?.timestamp);
+    let last = transfers
+        .count(&facts.address)
+        .checked_sub(1)
+        .and_then(|at| transfers.row(&facts.address, at)?.timestamp);
     let as_of = facts.as_of(last);
-    let chain = facts.token.chains.first().map_or(USUAL_CHAIN, Chain::as_str);
+    let chain = facts
+        .token
+        .chains
+        .first()
+        .map_or(USUAL_CHAIN, Chain::as_str);
     let pools = exchanges.pools(chain, &facts.address);
     let place = CodePlace {
         token: Some(facts.address),
@@ -285,31 +432,66 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], exchanges: &Exchanges, cancelled: 
     };
     let report = code::inspect(&input, &Budget::default(), cancelled);
     let contracts = code::contracts(facts.address, runtime, &implementations);
-    let mut report = CodeReport { owner: facts.owner, contracts, ..report };
+    let mut report = CodeReport {
+        owner: facts.owner,
+        contracts,
+        ..report
+    };
     if let Err(why) = storage {
-        report.unfinished.push(format!("`storage` in `contracts` was ignored: {why}"));
+        report
+            .unfinished
+            .push(format!("`storage` in `contracts` was ignored: {why}"));
     }
     report
 }
 
 /// What a contract cannot know of the data about it, in a hash: the same wherever the data lie.
 fn digest(facts: &Facts<'_>, runtime: &[u8], as_of: Option<Time>) -> [u8; 32] {
-    let Facts { dataset, address, .. } = facts;
-    let close = dataset.latest_close(address).map(|(time, close)| (time.0, close.to_bits()));
-    let known = format!("{as_of:?} {close:?} {} {}", dataset.transfers_listed(address), dataset.holders_listed(address));
+    let Facts {
+        dataset, address, ..
+    } = facts;
+    let close = dataset
+        .latest_close(address)
+        .map(|(time, close)| (time.0, close.to_bits()));
+    let known = format!(
+        "{as_of:?} {close:?} {} {}",
+        dataset.transfers_listed(address),
+        dataset.holders_listed(address)
+    );
     code::digest(&[runtime, known.as_bytes()])
 }
 
 /// Traits of a known scam, with a smaller budget than for the token itself.
 pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> CodeTraits {
     let whole = Budget::default();
-    let budget = Budget { calls: whole.calls / 8, work: whole.work / 12, ..whole };
-    traits_from(&code::inspect(&CodeInput { runtime: code, has_source: true, ..CodeInput::default() }, &budget, cancelled))
+    let budget = Budget {
+        calls: whole.calls / 8,
+        work: whole.work / 12,
+        ..whole
+    };
+    traits_from(&code::inspect(
+        &CodeInput {
+            runtime: code,
+            has_source: true,
+            ..CodeInput::default()
+        },
+        &budget,
+        cancelled,
+    ))
 }
 
 fn traits_from(report: &CodeReport) -> CodeTraits {
-    let codes = report.anomalies.iter().map(|anomaly| anomaly.code).filter(|code| *code != AnomalyCode::Unverified).collect();
-    CodeTraits { codes, selectors: report.selectors.clone(), conclusive: report.conclusive }
+    let codes = report
+        .anomalies
+        .iter()
+        .map(|anomaly| anomaly.code)
+        .filter(|code| *code != AnomalyCode::Unverified)
+        .collect();
+    CodeTraits {
+        codes,
+        selectors: report.selectors.clone(),
+        conclusive: report.conclusive,
+    }
 }
 
 /// Parses `["address","uint256"]`, or the same without brackets and quotes.
@@ -319,7 +501,12 @@ fn constructor_types(text: &str) -> Option<Vec<String>> {
         return Some(types);
     }
     let plain = !text.contains(['[', '{', '"']) || text.ends_with("[]");
-    plain.then(|| text.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect())
+    plain.then(|| {
+        text.split(',')
+            .map(|word| word.trim().to_owned())
+            .filter(|word| !word.is_empty())
+            .collect()
+    })
 }
 
 /// Maximum number of slots in a snapshot; larger ones are rejected.
@@ -330,18 +517,34 @@ fn storage_slots(text: &str) -> std::result::Result<Vec<Slot>, String> {
     let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
         .map_err(|_| "expected a JSON object that maps slots to words, both in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;
     if slots.len() > SLOTS_MAX {
-        return Err(format!("expected at most {SLOTS_MAX} slots, found {}", slots.len()));
+        return Err(format!(
+            "expected at most {SLOTS_MAX} slots, found {}",
+            slots.len()
+        ));
     }
-    let odd = |text: &str| format!("`{}` is not a hex value of up to 32 bytes", text.chars().take(80).collect::<String>());
+    let odd = |text: &str| {
+        format!(
+            "`{}` is not a hex value of up to 32 bytes",
+            text.chars().take(80).collect::<String>()
+        )
+    };
     let read = |text: &String| word32(text).ok_or_else(|| odd(text));
-    slots.iter().map(|(slot, word)| Ok((read(slot)?, read(word)?))).collect()
+    slots
+        .iter()
+        .map(|(slot, word)| Ok((read(slot)?, read(word)?)))
+        .collect()
 }
 
 fn word32(text: &str) -> Option<[u8; 32]> {
     let digits = text.trim().strip_prefix("0x").unwrap_or(text.trim());
-    let bytes = bytes(&if digits.len() % 2 == 1 { format!("0{digits}") } else { digits.to_owned() })?;
+    let bytes = bytes(&if digits.len() % 2 == 1 {
+        format!("0{digits}")
+    } else {
+        digits.to_owned()
+    })?;
     let mut word = [0; 32];
-    word.get_mut(32usize.checked_sub(bytes.len())?..)?.copy_from_slice(&bytes);
+    word.get_mut(32usize.checked_sub(bytes.len())?..)?
+        .copy_from_slice(&bytes);
     Some(word)
 }
 
@@ -355,7 +558,10 @@ mod tests {
         for text in [r#"["address","uint256[]"]"#, "address, uint256[]"] {
             assert_eq!(constructor_types(text), two, "{text}");
         }
-        assert_eq!((constructor_types(r#"{"a":1}"#), constructor_types("")), (None, Some(vec![])));
+        assert_eq!(
+            (constructor_types(r#"{"a":1}"#), constructor_types("")),
+            (None, Some(vec![]))
+        );
         let mut one = [0; 32];
         one[31] = 1;
         assert_eq!(storage_slots(r#"{"0x0":"0x1"}"#), Ok(vec![([0; 32], one)]));
@@ -368,7 +574,10 @@ mod tests {
             (&long, "32 bytes"),
         ];
         for (text, says) in cases {
-            assert!(storage_slots(text).is_err_and(|why| why.contains(says)), "{text}");
+            assert!(
+                storage_slots(text).is_err_and(|why| why.contains(says)),
+                "{text}"
+            );
         }
     }
 }

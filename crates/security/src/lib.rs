@@ -161,7 +161,11 @@ pub struct Evidence {
 
 impl Evidence {
     pub fn of_rows(what: impl Into<String>, rows: Vec<EvidenceRow>) -> Self {
-        Self { what: what.into(), rows, ..Self::default() }
+        Self {
+            what: what.into(),
+            rows,
+            ..Self::default()
+        }
     }
 }
 
@@ -198,7 +202,11 @@ pub struct EvidenceRow {
 
 impl EvidenceRow {
     pub fn of(table: &'static str, address: Address) -> Self {
-        Self { table, address: Some(address), ..Self::default() }
+        Self {
+            table,
+            address: Some(address),
+            ..Self::default()
+        }
     }
 }
 
@@ -381,7 +389,11 @@ impl PowerHolder {
 impl Anomaly {
     /// `strength` is clamped to 0..=1; NaN becomes 0.
     pub fn new(code: AnomalyCode, strength: f64, sentence: impl Into<String>) -> Self {
-        let strength = if strength.is_nan() { 0.0 } else { strength.clamp(0.0, 1.0) };
+        let strength = if strength.is_nan() {
+            0.0
+        } else {
+            strength.clamp(0.0, 1.0)
+        };
         Self {
             code,
             weight: code.weight(),
@@ -434,7 +446,11 @@ impl Anomaly {
 
     /// Weight times strength; zero if it is disputed.
     pub fn weighed(&self) -> f64 {
-        if self.disputed.is_some() { 0.0 } else { self.weight * self.strength }
+        if self.disputed.is_some() {
+            0.0
+        } else {
+            self.weight * self.strength
+        }
     }
 
     /// The sentence, with the dispute.

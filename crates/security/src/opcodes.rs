@@ -12,7 +12,11 @@ pub fn instructions(code: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = code;
     std::iter::from_fn(move || {
         let (&opcode, after) = rest.split_first()?;
-        let length = if (PUSH1..=PUSH32).contains(&opcode) { usize::from(opcode - PUSH0) } else { 0 };
+        let length = if (PUSH1..=PUSH32).contains(&opcode) {
+            usize::from(opcode - PUSH0)
+        } else {
+            0
+        };
         let (data, next) = after.split_at(length.min(after.len()));
         rest = next;
         Some((opcode, data))
@@ -25,9 +29,27 @@ mod tests {
 
     #[test]
     fn the_data_of_a_push_is_no_instruction() {
-        let code = [PUSH0, PUSH4, 0x60, 0x61, 0x62, 0x63, EQ, PUSH32, DELEGATECALL];
+        let code = [
+            PUSH0,
+            PUSH4,
+            0x60,
+            0x61,
+            0x62,
+            0x63,
+            EQ,
+            PUSH32,
+            DELEGATECALL,
+        ];
         let read: Vec<(u8, &[u8])> = instructions(&code).collect();
-        assert_eq!(read, [(PUSH0, &[][..]), (PUSH4, &[0x60, 0x61, 0x62, 0x63]), (EQ, &[]), (PUSH32, &[DELEGATECALL])]);
+        assert_eq!(
+            read,
+            [
+                (PUSH0, &[][..]),
+                (PUSH4, &[0x60, 0x61, 0x62, 0x63]),
+                (EQ, &[]),
+                (PUSH32, &[DELEGATECALL])
+            ]
+        );
         assert_eq!(instructions(&[]).next(), None);
     }
 }

@@ -11,12 +11,13 @@ use model::{address::Address, rows::PoolRow};
 const SHARE_MIN: f64 = 0.20;
 /// Stablecoins and wrapped coins by symbol. A symbol alone proves nothing: see `foremost`.
 const STABLECOINS: &[&str] = &[
-    "USDT", "USDC", "USDC.E", "USDBC", "DAI", "XDAI", "WXDAI", "BUSD", "TUSD", "USDP", "GUSD", "FDUSD", "PYUSD", "USDD", "USDE", "USDS",
-    "SUSD", "FRAX", "LUSD", "MIM", "GHO", "CRVUSD", "EURC", "EURS", "EURT", "AXLUSDC", "USDT0",
+    "USDT", "USDC", "USDC.E", "USDBC", "DAI", "XDAI", "WXDAI", "BUSD", "TUSD", "USDP", "GUSD",
+    "FDUSD", "PYUSD", "USDD", "USDE", "USDS", "SUSD", "FRAX", "LUSD", "MIM", "GHO", "CRVUSD",
+    "EURC", "EURS", "EURT", "AXLUSDC", "USDT0",
 ];
 const WRAPPED: &[&str] = &[
-    "WETH", "WBNB", "WMATIC", "WPOL", "WAVAX", "WFTM", "WS", "WCRO", "WONE", "WGLMR", "WKLAY", "WROSE", "WMNT", "WSEI", "WCELO", "WBTC",
-    "BTCB", "CBBTC", "WETH.E", "WBTC.E",
+    "WETH", "WBNB", "WMATIC", "WPOL", "WAVAX", "WFTM", "WS", "WCRO", "WONE", "WGLMR", "WKLAY",
+    "WROSE", "WMNT", "WSEI", "WCELO", "WBTC", "BTCB", "CBBTC", "WETH.E", "WBTC.E",
 ];
 
 /// A token's pools, by its side.
@@ -35,20 +36,40 @@ impl OwnPools {
         let mut rows: Vec<&PoolRow> = dataset.pools_of(token).collect();
         rows.sort_by(|a, b| {
             let worth = |pool: &PoolRow| liquidity(pool).unwrap_or(-1.0);
-            worth(b).total_cmp(&worth(a)).then(a.address.cmp(&b.address))
+            worth(b)
+                .total_cmp(&worth(a))
+                .then(a.address.cmp(&b.address))
         });
         let known = known_liquidity(dataset, token).unwrap_or_default();
         let rank = Rank::of(dataset, token);
         // A token unknown to the dataset never counts as the base side: nobody could ask about it.
-        let traded = |other: &Address| dataset.token(other).is_some() && rank > Rank::of(dataset, other);
-        let quoted: HashSet<Address> = rows.iter().filter(|pool| traded(other(pool, token))).map(|pool| pool.address).collect();
+        let traded =
+            |other: &Address| dataset.token(other).is_some() && rank > Rank::of(dataset, other);
+        let quoted: HashSet<Address> = rows
+            .iter()
+            .filter(|pool| traded(other(pool, token)))
+            .map(|pool| pool.address)
+            .collect();
         rows.retain(|pool| !quoted.contains(&pool.address));
         // Unknown liquidity may be all there is.
         let large = |pool: &PoolRow| liquidity(pool).is_none_or(|usd| usd >= SHARE_MIN * known);
         // If liquidity is spread so thin that no pool reaches the minimum, the largest counts.
-        let informative = rows.iter().enumerate().map(|(place, pool)| place == 0 || large(pool)).collect::<Vec<_>>();
-        let of = |wanted: bool| rows.iter().zip(&informative).filter(move |(_, tells)| **tells == wanted).map(|(pool, _)| pool.address);
-        Self { own: of(true).chain(of(false)).collect(), informative: informative.iter().filter(|tells| **tells).count(), quoted }
+        let informative = rows
+            .iter()
+            .enumerate()
+            .map(|(place, pool)| place == 0 || large(pool))
+            .collect::<Vec<_>>();
+        let of = |wanted: bool| {
+            rows.iter()
+                .zip(&informative)
+                .filter(move |(_, tells)| **tells == wanted)
+                .map(|(pool, _)| pool.address)
+        };
+        Self {
+            own: of(true).chain(of(false)).collect(),
+            informative: informative.iter().filter(|tells| **tells).count(),
+            quoted,
+        }
     }
 }
 
@@ -62,7 +83,11 @@ fn liquidity(pool: &PoolRow) -> Option<f64> {
 }
 
 fn other<'a>(pool: &'a PoolRow, token: &Address) -> &'a Address {
-    if pool.token0 == *token { &pool.token1 } else { &pool.token0 }
+    if pool.token0 == *token {
+        &pool.token1
+    } else {
+        &pool.token0
+    }
 }
 
 /// Rank of a token as a means of payment; the higher of two is the quote side. With equal ranks, the pool informs about both.
@@ -78,9 +103,20 @@ impl Rank {
         let pools = dataset.pools_of(address).count();
         let token = dataset.token(address);
         let scam = dataset.scams().count(address) > 0;
-        let symbol = token.and_then(|token| token.row.symbol.as_deref()).map(str::to_uppercase).unwrap_or_default();
-        let is = |symbols: &[&str]| !scam && symbols.contains(&symbol.as_str()) && foremost(dataset, address, &symbol, pools);
-        Self { stablecoin: is(STABLECOINS), wrapped: is(WRAPPED), pools }
+        let symbol = token
+            .and_then(|token| token.row.symbol.as_deref())
+            .map(str::to_uppercase)
+            .unwrap_or_default();
+        let is = |symbols: &[&str]| {
+            !scam
+                && symbols.contains(&symbol.as_str())
+                && foremost(dataset, address, &symbol, pools)
+        };
+        Self {
+            stablecoin: is(STABLECOINS),
+            wrapped: is(WRAPPED),
+            pools,
+        }
     }
 }
 
@@ -91,10 +127,24 @@ pub fn is_stablecoin(dataset: &dyn Data, token: &Address) -> bool {
 
 /// Whether a token may be the genuine one of its symbol: no other token of that symbol on its chains is in as many pools.
 fn foremost(dataset: &dyn Data, address: &Address, symbol: &str, pools: usize) -> bool {
-    let Some(token) = dataset.token(address) else { return false };
-    dataset.tokens().iter().filter(|other| other.row.token_address != *address).all(|other| {
-        let same = other.row.symbol.as_deref().is_some_and(|of| of.eq_ignore_ascii_case(symbol));
-        let beside = same && other.chains.iter().any(|chain| token.chains.contains(chain));
-        !beside || dataset.pools_of(&other.row.token_address).count() < pools
-    })
+    let Some(token) = dataset.token(address) else {
+        return false;
+    };
+    dataset
+        .tokens()
+        .iter()
+        .filter(|other| other.row.token_address != *address)
+        .all(|other| {
+            let same = other
+                .row
+                .symbol
+                .as_deref()
+                .is_some_and(|of| of.eq_ignore_ascii_case(symbol));
+            let beside = same
+                && other
+                    .chains
+                    .iter()
+                    .any(|chain| token.chains.contains(chain));
+            !beside || dataset.pools_of(&other.row.token_address).count() < pools
+        })
 }

@@ -85,9 +85,13 @@ impl PoolHistory {
     /// Processes the next event.
     pub fn see(&mut self, event: &PoolEventRow, side: ReserveSide) {
         self.last = self.last.max(Some(event.timestamp));
-        let at = Moment { time: event.timestamp, block: event.block_number };
+        let at = Moment {
+            time: event.timestamp,
+            block: event.block_number,
+        };
         match (event.reserve0, event.reserve1, side) {
-            (Some(own), Some(other), ReserveSide::First) | (Some(other), Some(own), ReserveSide::Second) => {
+            (Some(own), Some(other), ReserveSide::First)
+            | (Some(other), Some(own), ReserveSide::Second) => {
                 self.reserves_now((own.0, other.0), at);
             }
             // Once events have reserves, those without add no information.
@@ -109,7 +113,9 @@ impl PoolHistory {
                 self.sells += 1;
                 self.paid_out -= other;
             }
-            (Some(std::cmp::Ordering::Greater), Some(std::cmp::Ordering::Greater)) => self.add(tokens, at),
+            (Some(std::cmp::Ordering::Greater), Some(std::cmp::Ordering::Greater)) => {
+                self.add(tokens, at)
+            }
             (Some(std::cmp::Ordering::Less), Some(std::cmp::Ordering::Less)) => {
                 let peak = self.peak;
                 self.pull(liquidity(before) - liquidity(now), -tokens, peak, at);
@@ -147,15 +153,34 @@ impl PoolHistory {
     fn pull(&mut self, liquidity: f64, tokens: f64, peak: f64, at: Moment) {
         self.burns += 1;
         self.note_block(at);
-        while self.recent.front().is_some_and(|(time, ..)| at.time.0 - time > DAY_MS) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|(time, ..)| at.time.0 - time > DAY_MS)
+        {
             self.recent.pop_front();
         }
         self.recent.push_back((at.time.0, liquidity, tokens));
-        let (liquidity, tokens) = self.recent.iter().fold((0.0, 0.0), |sum, (_, l, t)| (sum.0 + l, sum.1 + t));
-        let share = if peak > 0.0 { (liquidity / peak).clamp(0.0, 1.0) } else { 0.0 };
+        let (liquidity, tokens) = self
+            .recent
+            .iter()
+            .fold((0.0, 0.0), |sum, (_, l, t)| (sum.0 + l, sum.1 + t));
+        let share = if peak > 0.0 {
+            (liquidity / peak).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
         if self.worst_pull.is_none_or(|worst| share > worst.share) {
-            let since = self.recent.front().map_or(at.time, |(time, ..)| Time(*time));
-            self.worst_pull = Some(LiquidityRemoval { share, at, since, tokens });
+            let since = self
+                .recent
+                .front()
+                .map_or(at.time, |(time, ..)| Time(*time));
+            self.worst_pull = Some(LiquidityRemoval {
+                share,
+                at,
+                since,
+                tokens,
+            });
         }
     }
 
@@ -170,7 +195,10 @@ impl PoolHistory {
     /// Tokens added from the hour of `first` to a day after `last`.
     pub fn added_between(&self, first: Time, last: Time) -> f64 {
         let hour = |time: Time| time.0.div_euclid(HOUR_MS);
-        self.added.range(hour(first)..=hour(last) + 24).map(|(_, tokens)| tokens).sum()
+        self.added
+            .range(hour(first)..=hour(last) + 24)
+            .map(|(_, tokens)| tokens)
+            .sum()
     }
 
     /// Share of the flow that returns to sellers: 0 if nothing is ever sold, 1 if at least as much is paid out as in. The larger of half
@@ -178,12 +206,19 @@ impl PoolHistory {
     /// one large sell does.
     pub fn two_way(&self) -> Option<f64> {
         let trades = self.buys + self.sells;
-        (trades > 0 && self.paid_in > 0.0).then(|| (self.sells as f64 / trades as f64 / 2.0).max(self.paid_out / self.paid_in).min(1.0))
+        (trades > 0 && self.paid_in > 0.0).then(|| {
+            (self.sells as f64 / trades as f64 / 2.0)
+                .max(self.paid_out / self.paid_in)
+                .min(1.0)
+        })
     }
 
     /// Weeks from the first liquidity to the last event, at least one.
     pub fn weeks(&self) -> f64 {
-        let span = self.first_liquidity.zip(self.last).map_or(0, |(first, last)| last.0 - first.time.0);
+        let span = self
+            .first_liquidity
+            .zip(self.last)
+            .map_or(0, |(first, last)| last.0 - first.time.0);
         (span as f64 / WEEK_MS).max(1.0)
     }
 }
@@ -205,16 +240,28 @@ mod tests {
             from_address: None,
             to_address: None,
         };
-        let events = [event(0, "mint", (100.0, 100.0), 10.0), event(2, "swap", (90.0, 112.0), 0.0), event(4, "burn", (45.0, 56.0), 5.0)];
+        let events = [
+            event(0, "mint", (100.0, 100.0), 10.0),
+            event(2, "swap", (90.0, 112.0), 0.0),
+            event(4, "burn", (45.0, 56.0), 5.0),
+        ];
         let told = |side| {
             let mut story = PoolHistory::default();
             for event in &events {
                 story.see(event, side);
             }
-            (story.buys, story.sells, story.worst_pull.map(|pull| pull.tokens))
+            (
+                story.buys,
+                story.sells,
+                story.worst_pull.map(|pull| pull.tokens),
+            )
         };
         assert_eq!(told(ReserveSide::First), (1, 0, Some(45.0)));
         assert_eq!(told(ReserveSide::Second), (0, 1, Some(56.0)));
-        assert_eq!(told(ReserveSide::Neither), (0, 0, Some(0.0)), "its liquidity is told by the pool's own tokens");
+        assert_eq!(
+            told(ReserveSide::Neither),
+            (0, 0, Some(0.0)),
+            "its liquidity is told by the pool's own tokens"
+        );
     }
 }

@@ -73,19 +73,36 @@ impl SimilarityIndex {
         for key in band_keys(&signature) {
             self.bands.entry(key).or_default().push(place);
         }
-        self.entries.push(Entry { address, group, signature });
+        self.entries.push(Entry {
+            address,
+            group,
+            signature,
+        });
         self.entries.last().map(|entry| &*entry.signature)
     }
 
     pub fn count(&self, group: CodeOrigin) -> usize {
-        self.entries.iter().filter(|entry| entry.group == group).count()
+        self.entries
+            .iter()
+            .filter(|entry| entry.group == group)
+            .count()
     }
 
     /// Codes of the group most similar to `code`, in descending order, ties by address; excludes `own`. `code_of` reads a code again.
-    pub fn nearest(&self, own: &Address, code: &[u8], group: CodeOrigin, code_of: impl Fn(&Address) -> Option<Vec<u8>>) -> Vec<Near> {
+    pub fn nearest(
+        &self,
+        own: &Address,
+        code: &[u8],
+        group: CodeOrigin,
+        code_of: impl Fn(&Address) -> Option<Vec<u8>>,
+    ) -> Vec<Near> {
         let own_grams = grams(code);
         let own_signature = signature(&own_grams);
-        let mut seen: Vec<u32> = band_keys(&own_signature).filter_map(|key| self.bands.get(&key)).flatten().copied().collect();
+        let mut seen: Vec<u32> = band_keys(&own_signature)
+            .filter_map(|key| self.bands.get(&key))
+            .flatten()
+            .copied()
+            .collect();
         seen.sort_unstable();
         seen.dedup();
         let mut candidates: Vec<(usize, &Entry)> = seen
@@ -95,11 +112,20 @@ impl SimilarityIndex {
             .map(|entry| (agreeing(&own_signature, &entry.signature), entry))
             .collect();
         candidates.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.address.cmp(&b.1.address)));
-        let exact = |entry: &Entry| Some(self.similarity(&own_grams, &grams(&code_of(&entry.address)?)));
-        let measured =
-            candidates.iter().take(EXACT_MAX).filter_map(|(_, entry)| Some(Near { address: entry.address, similarity: exact(entry)? }));
+        let exact =
+            |entry: &Entry| Some(self.similarity(&own_grams, &grams(&code_of(&entry.address)?)));
+        let measured = candidates.iter().take(EXACT_MAX).filter_map(|(_, entry)| {
+            Some(Near {
+                address: entry.address,
+                similarity: exact(entry)?,
+            })
+        });
         let mut near: Vec<Near> = measured.collect();
-        near.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.address.cmp(&b.address)));
+        near.sort_by(|a, b| {
+            b.similarity
+                .total_cmp(&a.similarity)
+                .then(a.address.cmp(&b.address))
+        });
         near
     }
 
@@ -130,7 +156,10 @@ impl SimilarityIndex {
 
     /// Inverse document frequency, smoothed so that no gram has weight 0.
     fn weight(&self, gram: u64) -> f64 {
-        let (all, with) = (self.entries.len() as f64, f64::from(self.document_counts.get(&gram).copied().unwrap_or_default()));
+        let (all, with) = (
+            self.entries.len() as f64,
+            f64::from(self.document_counts.get(&gram).copied().unwrap_or_default()),
+        );
         ((1.0 + all) / (1.0 + with)).ln() + 1.0
     }
 }
@@ -140,7 +169,13 @@ pub fn grams(code: &[u8]) -> Grams {
     let symbols = normalise(code);
     let symbols = &symbols[..symbols.len().min(OPCODES_MAX)];
     // A symbol is a byte, so a gram of five fits in a u64.
-    let mut all: Vec<u64> = symbols.windows(GRAM).map(|gram| gram.iter().fold(0, |key, symbol| key << 8 | u64::from(*symbol))).collect();
+    let mut all: Vec<u64> = symbols
+        .windows(GRAM)
+        .map(|gram| {
+            gram.iter()
+                .fold(0, |key, symbol| key << 8 | u64::from(*symbol))
+        })
+        .collect();
     all.sort_unstable();
     let mut counted: Grams = Vec::new();
     for gram in all {
@@ -160,7 +195,10 @@ pub fn signature(grams: &Grams) -> Signature {
         let base = mix(*gram);
         // All hash functions derive from one hash (Kirsch and Mitzenmacher, 2006); each is mixed again, as minima require.
         for (i, slot) in least.iter_mut().enumerate() {
-            *slot = (*slot).min((mix(base.wrapping_add((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))) >> 32) as u32);
+            *slot = (*slot).min(
+                (mix(base.wrapping_add((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))) >> 32)
+                    as u32,
+            );
         }
     }
     least
@@ -179,7 +217,10 @@ fn band_keys(signature: &Signature) -> impl Iterator<Item = u64> {
     signature
         .chunks_exact(ROWS)
         .enumerate()
-        .map(|(band, rows)| rows.iter().fold(mix(band as u64 + 1), |key, row| mix(key ^ u64::from(*row))))
+        .map(|(band, rows)| {
+            rows.iter()
+                .fold(mix(band as u64 + 1), |key, row| mix(key ^ u64::from(*row)))
+        })
 }
 
 /// Finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
@@ -195,7 +236,9 @@ mod tests {
 
     fn code(seed: u64, length: usize) -> Vec<u8> {
         // Opcodes other than PUSH, so that each byte is a symbol.
-        (0..length as u64).map(|i| (mix(seed ^ i.wrapping_mul(0x9e37_79b9)) % 0x20) as u8 + 1).collect()
+        (0..length as u64)
+            .map(|i| (mix(seed ^ i.wrapping_mul(0x9e37_79b9)) % 0x20) as u8 + 1)
+            .collect()
     }
 
     #[test]
@@ -203,24 +246,62 @@ mod tests {
         let mut index = SimilarityIndex::default();
         let (a, mut b, c) = (code(1, 900), code(1, 900), code(2, 900));
         b[440..470].copy_from_slice(&code(3, 30));
-        let codes = [(Address([1; 20]), a.clone()), (Address([2; 20]), b), (Address([3; 20]), c), (Address([4; 20]), a.clone())];
+        let codes = [
+            (Address([1; 20]), a.clone()),
+            (Address([2; 20]), b),
+            (Address([3; 20]), c),
+            (Address([4; 20]), a.clone()),
+        ];
         for (address, code) in &codes {
             index.add(*address, CodeOrigin::Scam, code);
         }
-        let code_of = |address: &Address| codes.iter().find(|(a, _)| a == address).map(|(_, code)| code.clone());
+        let code_of = |address: &Address| {
+            codes
+                .iter()
+                .find(|(a, _)| a == address)
+                .map(|(_, code)| code.clone())
+        };
         let near = index.nearest(&Address([4; 20]), &a, CodeOrigin::Scam, code_of);
-        assert_eq!(near[0], Near { address: Address([1; 20]), similarity: 1.0 });
-        assert!(near[1].address == Address([2; 20]) && near[1].similarity > 0.8 && near[1].similarity < 1.0, "{near:?}");
-        assert!(near.iter().all(|near| near.address != Address([4; 20])), "never itself");
-        assert!(index.nearest(&Address([4; 20]), &a, CodeOrigin::Token, code_of).is_empty());
+        assert_eq!(
+            near[0],
+            Near {
+                address: Address([1; 20]),
+                similarity: 1.0
+            }
+        );
+        assert!(
+            near[1].address == Address([2; 20])
+                && near[1].similarity > 0.8
+                && near[1].similarity < 1.0,
+            "{near:?}"
+        );
+        assert!(
+            near.iter().all(|near| near.address != Address([4; 20])),
+            "never itself"
+        );
+        assert!(
+            index
+                .nearest(&Address([4; 20]), &a, CodeOrigin::Token, code_of)
+                .is_empty()
+        );
     }
 
     #[test]
     fn codes_too_short_for_a_gram_resemble_nothing() {
         let mut index = SimilarityIndex::default();
-        for (i, code) in [&[][..], &[0x60], &[0xfe, 0xfe], &[0x7f; 40]].into_iter().enumerate() {
+        for (i, code) in [&[][..], &[0x60], &[0xfe, 0xfe], &[0x7f; 40]]
+            .into_iter()
+            .enumerate()
+        {
             index.add(Address([i as u8; 20]), CodeOrigin::Scam, code);
-            assert!(index.nearest(&Address([9; 20]), code, CodeOrigin::Scam, |_| Some(code.to_vec())).is_empty(), "{code:?}");
+            assert!(
+                index
+                    .nearest(&Address([9; 20]), code, CodeOrigin::Scam, |_| Some(
+                        code.to_vec()
+                    ))
+                    .is_empty(),
+                "{code:?}"
+            );
         }
         assert_eq!(index.count(CodeOrigin::Scam), 0);
     }

@@ -74,9 +74,23 @@ pub const TRADES: [(&str, &str); 6] = [
 impl SimulatedTrades {
     /// The simulated trades, first those of `TRADES`: each name, and its result.
     pub fn tried(&self) -> impl Iterator<Item = (&str, &SimulatedTrade)> {
-        let all = [&self.buy, &self.sell, &self.sell_rest, &self.sell_after_day, &self.transfer, &self.sell_received];
-        let own = TRADES.into_iter().zip(all).filter_map(|((_, name), trade)| Some((name, trade.as_ref()?)));
-        own.chain(self.trials.iter().map(|trial| (trial.name.as_str(), &trial.trade)))
+        let all = [
+            &self.buy,
+            &self.sell,
+            &self.sell_rest,
+            &self.sell_after_day,
+            &self.transfer,
+            &self.sell_received,
+        ];
+        let own = TRADES
+            .into_iter()
+            .zip(all)
+            .filter_map(|((_, name), trade)| Some((name, trade.as_ref()?)));
+        own.chain(
+            self.trials
+                .iter()
+                .map(|trial| (trial.name.as_str(), &trial.trade)),
+        )
     }
 }
 
@@ -106,11 +120,19 @@ impl SimulatedTrade {
     }
 
     pub(super) fn refused(reason: String) -> Self {
-        Self { reason: Some(reason), ..Self::default() }
+        Self {
+            reason: Some(reason),
+            ..Self::default()
+        }
     }
 
     pub(super) fn through(tax: Option<f64>, of_quote: Option<f64>) -> Self {
         // More than was sent may arrive, where holders are paid a share.
-        Self { ok: true, tax: tax.map(|tax| to_four_places(tax.clamp(0.0, 1.0))), of_quote: of_quote.map(to_four_places), reason: None }
+        Self {
+            ok: true,
+            tax: tax.map(|tax| to_four_places(tax.clamp(0.0, 1.0))),
+            of_quote: of_quote.map(to_four_places),
+            reason: None,
+        }
     }
 }

@@ -24,7 +24,11 @@ use model::{
 };
 
 /// Checks that do not depend on the amounts of transfers.
-const OF_EVENTS: &[AnomalyCode] = &[AnomalyCode::LiquidityPulled, AnomalyCode::SerialDeployer, AnomalyCode::SellFailures];
+const OF_EVENTS: &[AnomalyCode] = &[
+    AnomalyCode::LiquidityPulled,
+    AnomalyCode::SerialDeployer,
+    AnomalyCode::SellFailures,
+];
 
 /// Results of the transaction checks.
 #[derive(Debug, Default)]
@@ -53,11 +57,23 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     let total = facts.dataset.transfers_listed(&facts.address);
     let pools = pool_stories(facts, step)?;
     let digest = TransferDigest::new(facts, &pools, &|row| step(row, total))?;
-    let mut input = CheckInput { facts, pools, digest, log: CheckLog::default() };
+    let mut input = CheckInput {
+        facts,
+        pools,
+        digest,
+        log: CheckLog::default(),
+    };
     let eventful = input.pools.iter().any(|pool| pool.last.is_some());
     if total == 0 && !eventful {
-        input.log.note(NeededInput::Transfers, &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>());
-        return Ok(Transactions { blind: true, log: input.log, ..Transactions::default() });
+        input.log.note(
+            NeededInput::Transfers,
+            &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>(),
+        );
+        return Ok(Transactions {
+            blind: true,
+            log: input.log,
+            ..Transactions::default()
+        });
     }
     let mut anomalies = flow::tests(&mut input);
     anomalies.extend(creator::tests(&mut input));
@@ -67,23 +83,46 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
         input.log.note(NeededInput::Transfers, history::CODES);
     }
     if facts.dataset.is_approximate("transfers", "value") {
-        for anomaly in anomalies.iter_mut().filter(|anomaly| !OF_EVENTS.contains(&anomaly.code)) {
+        for anomaly in anomalies
+            .iter_mut()
+            .filter(|anomaly| !OF_EVENTS.contains(&anomaly.code))
+        {
             anomaly.sentence.push_str("; amounts are approximate (floating-point, or declared approximate in `dataset.toml`)");
         }
     }
-    let CheckInput { log, pools, digest, .. } = input;
+    let CheckInput {
+        log, pools, digest, ..
+    } = input;
     let mut unfinished = digest.sums.unfinished;
     if digest.wash_unfinished {
-        unfinished.push("time windows with too many pairs of traders were not checked for wash trading".to_owned());
+        unfinished.push(
+            "time windows with too many pairs of traders were not checked for wash trading"
+                .to_owned(),
+        );
     }
-    Ok(Transactions { blind: false, anomalies, log, last: digest.sums.last, unfinished, pools })
+    Ok(Transactions {
+        blind: false,
+        anomalies,
+        log,
+        last: digest.sums.last,
+        unfinished,
+        pools,
+    })
 }
 
-fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolHistory>> {
+fn pool_stories(
+    facts: &Facts<'_>,
+    step: &dyn Fn(u64, u64) -> Result<()>,
+) -> Result<Vec<PoolHistory>> {
     let mut stories = Vec::new();
     for pool in &facts.pools {
-        let row = facts.dataset.pools_of(&facts.address).find(|row| row.address == *pool);
-        let side = row.map_or(ReserveSide::Neither, |row| ReserveSide::of(&facts.address, row));
+        let row = facts
+            .dataset
+            .pools_of(&facts.address)
+            .find(|row| row.address == *pool);
+        let side = row.map_or(ReserveSide::Neither, |row| {
+            ReserveSide::of(&facts.address, row)
+        });
         let mut story = PoolHistory::default();
         for chunk in facts.dataset.pool_events().chunks(pool) {
             step(0, 0)?;
@@ -104,7 +143,11 @@ impl CheckInput<'_> {
 
     /// Missing input of a check that knows of no trade.
     fn no_trades(&self) -> NeededInput {
-        if self.digest.sums.transfers == 0 { NeededInput::Transfers } else { self.facts.no_trades() }
+        if self.digest.sums.transfers == 0 {
+            NeededInput::Transfers
+        } else {
+            self.facts.no_trades()
+        }
     }
 
     /// Total supply in smallest units; `None`, with a note of the missing input, if it is unknown.
@@ -114,7 +157,12 @@ impl CheckInput<'_> {
     }
 
     /// Records these transfers as evidence for a check that finds nothing.
-    fn prove(&mut self, code: AnomalyCode, what: &str, of: impl Fn(&TransferSums) -> &Vec<TransferSample>) {
+    fn prove(
+        &mut self,
+        code: AnomalyCode,
+        what: &str,
+        of: impl Fn(&TransferSums) -> &Vec<TransferSample>,
+    ) {
         let rows = self.rows(of(&self.digest.sums));
         self.log.prove_by(code, what, rows);
     }
@@ -132,7 +180,10 @@ impl CheckInput<'_> {
             transaction_hash: row.hash.clone(),
             address: row.from,
             to_address: row.to,
-            amount: row.value.zip(self.facts.unit()).map(|(value, unit)| value / unit),
+            amount: row
+                .value
+                .zip(self.facts.unit())
+                .map(|(value, unit)| value / unit),
             ..EvidenceRow::default()
         }
     }

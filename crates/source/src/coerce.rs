@@ -15,8 +15,9 @@ mod time;
 use std::borrow::{Borrow, Cow};
 
 use polars::prelude::{
-    ChunkedArray, Column, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom, PlSmallStr, PolarsNumericType,
-    Series, StringChunked, StringChunkedBuilder, TimeUnit, TimeZone,
+    ChunkedArray, Column, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder,
+    NamedFrom, PlSmallStr, PolarsNumericType, Series, StringChunked, StringChunkedBuilder,
+    TimeUnit, TimeZone,
 };
 
 pub use self::number::{raw_amount, smallest_units};
@@ -59,21 +60,46 @@ pub struct Bad;
 pub type Read<T> = Result<Option<T>, Bad>;
 
 /// Coerces the cells to the canonical column `ours`.
-pub fn coerce(ours: &SchemaColumn, cells: &[RawCell<'_>], rule: &ColumnManifest, notation: Notation) -> Coerced {
+pub fn coerce(
+    ours: &SchemaColumn,
+    cells: &[RawCell<'_>],
+    rule: &ColumnManifest,
+    notation: Notation,
+) -> Coerced {
     coerced(ours, cells.iter(), cells.len(), rule, notation)
 }
 
 /// As `coerce`, for a text column that needs no preprocessing; avoids a list of its cells.
-pub fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &ColumnManifest, notation: Notation) -> Coerced {
+pub fn coerce_texts(
+    ours: &SchemaColumn,
+    texts: &StringChunked,
+    rule: &ColumnManifest,
+    notation: Notation,
+) -> Coerced {
     match ours.kind {
-        Kind::Text => texts_alike(ours, texts, |text| Ok((!is_null_word(text)).then(|| CanonicalText::plain(text.trim())))),
-        Kind::Address => texts_alike(ours, texts, address),
-        Kind::Chain => texts_alike(ours, texts, |text| chain(&text_cell(text)).map(CanonicalText::of)),
-        Kind::Uint256 => texts_alike(ours, texts, |text| {
-            number::uint256_or_approximate(&text_cell(text), notation.decimal, rule.approximate).map(CanonicalText::of)
+        Kind::Text => texts_alike(ours, texts, |text| {
+            Ok((!is_null_word(text)).then(|| CanonicalText::plain(text.trim())))
         }),
-        Kind::Hex => texts_alike(ours, texts, |text| cell::hex(&text_cell(text)).map(CanonicalText::of)),
-        _ => coerced(ours, texts.iter().map(|text| text.map_or(RawCell::Null, text_cell)), texts.len(), rule, notation),
+        Kind::Address => texts_alike(ours, texts, address),
+        Kind::Chain => texts_alike(ours, texts, |text| {
+            chain(&text_cell(text)).map(CanonicalText::of)
+        }),
+        Kind::Uint256 => texts_alike(ours, texts, |text| {
+            number::uint256_or_approximate(&text_cell(text), notation.decimal, rule.approximate)
+                .map(CanonicalText::of)
+        }),
+        Kind::Hex => texts_alike(ours, texts, |text| {
+            cell::hex(&text_cell(text)).map(CanonicalText::of)
+        }),
+        _ => coerced(
+            ours,
+            texts
+                .iter()
+                .map(|text| text.map_or(RawCell::Null, text_cell)),
+            texts.len(),
+            rule,
+            notation,
+        ),
     }
 }
 
@@ -95,7 +121,11 @@ impl<'a> CanonicalText<'a> {
 }
 
 /// Maps a text column to a text column run by run: equal consecutive texts are parsed once.
-fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(&'a str) -> Read<CanonicalText<'a>>) -> Coerced {
+fn texts_alike<'a>(
+    ours: &SchemaColumn,
+    texts: &'a StringChunked,
+    read: impl Fn(&'a str) -> Read<CanonicalText<'a>>,
+) -> Coerced {
     let (mut issues, mut oddities) = (Vec::new(), Vec::new());
     let column = rewritten(PlSmallStr::from_static(ours.name), texts, |rows, text| {
         let text = text?;
@@ -121,31 +151,48 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
     notation: Notation,
 ) -> Coerced {
     let (mut issues, mut odd) = (Vec::new(), Vec::new());
-    let cells = Cells { name: PlSmallStr::from_static(ours.name), rows: cells, height, issues: &mut issues };
+    let cells = Cells {
+        name: PlSmallStr::from_static(ours.name),
+        rows: cells,
+        height,
+        issues: &mut issues,
+    };
     let (split, format) = (rule.split.as_deref(), rule.format.as_deref());
     let column = match ours.kind {
         Kind::Text => cells.texts(cell::text),
         Kind::Address => {
-            let read = |cell: &RawCell<'a>| Ok(cell::address(cell)?.map(|(address, broken)| (address.to_string(), broken)));
+            let read = |cell: &RawCell<'a>| {
+                Ok(cell::address(cell)?.map(|(address, broken)| (address.to_string(), broken)))
+            };
             cells.texts(checked(&mut odd, read))
         }
         Kind::Chain => cells.texts(chain),
-        Kind::Uint256 => cells.texts(|cell| number::uint256_or_approximate(cell, notation.decimal, rule.approximate)),
+        Kind::Uint256 => cells
+            .texts(|cell| number::uint256_or_approximate(cell, notation.decimal, rule.approximate)),
         Kind::Hex => cells.texts(cell::hex),
         Kind::Chains => cells.lists(|cell| list::chains(cell, split)),
         Kind::Addresses => cells.lists(checked(&mut odd, |cell| list::addresses(cell, split))),
         Kind::Integer => cells.numbers(|cell| number::integer(cell, rule.scale, notation.decimal)),
         Kind::Float => cells.numbers(|cell| number::float(cell, rule.scale, notation.decimal)),
         Kind::Boolean => cells.numbers(cell::boolean),
-        Kind::Time => cast(&cells.numbers(|cell| time::time(cell, format, notation.days)), &canonical(Kind::Time)),
-        Kind::Date => cast(&cells.numbers(|cell| time::date(cell, format, notation.days)), &canonical(Kind::Date)),
+        Kind::Time => cast(
+            &cells.numbers(|cell| time::time(cell, format, notation.days)),
+            &canonical(Kind::Time),
+        ),
+        Kind::Date => cast(
+            &cells.numbers(|cell| time::date(cell, format, notation.days)),
+            &canonical(Kind::Date),
+        ),
     };
     issues.append(&mut odd);
     Coerced { column, issues }
 }
 
 /// Wraps `read` to drop its checksum flag: an address with a broken checksum keeps its value and is recorded in `odd`.
-fn checked<'a, T>(odd: &mut Vec<Issue>, mut read: impl FnMut(&RawCell<'a>) -> Read<(T, bool)>) -> impl FnMut(&RawCell<'a>) -> Read<T> {
+fn checked<'a, T>(
+    odd: &mut Vec<Issue>,
+    mut read: impl FnMut(&RawCell<'a>) -> Read<(T, bool)>,
+) -> impl FnMut(&RawCell<'a>) -> Read<T> {
     let mut rows = 0..;
     move |cell| {
         let row = rows.next().unwrap_or_default();
@@ -159,7 +206,12 @@ fn checked<'a, T>(odd: &mut Vec<Issue>, mut read: impl FnMut(&RawCell<'a>) -> Re
 
 /// A number by which to compare cells: times in milliseconds, numbers unchanged.
 pub fn measure(cell: &RawCell<'_>, kind: Kind) -> Option<f64> {
-    let time = || time::time(cell, None, false).ok().flatten().map(|time| time as f64);
+    let time = || {
+        time::time(cell, None, false)
+            .ok()
+            .flatten()
+            .map(|time| time as f64)
+    };
     match kind {
         Kind::Time | Kind::Date => time(),
         _ => number::float(cell, None, None).ok().flatten().or_else(time),
@@ -174,7 +226,11 @@ pub fn plain_float(cell: &RawCell<'_>, notation: Notation) -> Read<f64> {
 /// Fast path: the column unchanged, if its type is canonical and every value is within bounds. For other columns `coerce` gives the same
 /// result, only slower.
 pub fn if_canonical(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest) -> Option<Column> {
-    if raw.dtype() != &canonical(ours.kind) || rule.scale.is_some() || rule.item.is_some() || !rule.values.is_empty() {
+    if raw.dtype() != &canonical(ours.kind)
+        || rule.scale.is_some()
+        || rule.item.is_some()
+        || !rule.values.is_empty()
+    {
         return None;
     }
     let usable = match ours.kind {
@@ -223,14 +279,22 @@ pub fn empty(ours: &SchemaColumn, height: usize) -> Column {
         }
         DataType::Boolean => Series::new(name, vec![None::<bool>; height]).into_column(),
         DataType::Float64 => Series::new(name, vec![None::<f64>; height]).into_column(),
-        DataType::Date => cast(&Series::new(name, vec![None::<i32>; height]).into_column(), &dtype),
-        _ => cast(&Series::new(name, vec![None::<i64>; height]).into_column(), &dtype),
+        DataType::Date => cast(
+            &Series::new(name, vec![None::<i32>; height]).into_column(),
+            &dtype,
+        ),
+        _ => cast(
+            &Series::new(name, vec![None::<i64>; height]).into_column(),
+            &dtype,
+        ),
     }
 }
 
 /// Casts physical numbers to times or dates, which always succeeds.
 fn cast(column: &Column, to: &DataType) -> Column {
-    column.cast(to).unwrap_or_else(|_| Column::full_null(column.name().clone(), column.len(), to))
+    column
+        .cast(to)
+        .unwrap_or_else(|_| Column::full_null(column.name().clone(), column.len(), to))
 }
 
 /// Replaces texts with those that `dataset.toml` maps them to; `""` makes the cell null.
@@ -241,16 +305,26 @@ pub fn replace(cells: &mut [RawCell<'_>], rule: &ColumnManifest) {
     for cell in cells {
         let replacement = match &*cell {
             RawCell::Text(text) => rule.values.get(text.trim()),
-            other => other.to_text().and_then(|text| rule.values.get(text.as_ref())),
+            other => other
+                .to_text()
+                .and_then(|text| rule.values.get(text.as_ref())),
         };
         if let Some(text) = replacement {
-            *cell = if text.is_empty() { RawCell::Null } else { RawCell::Text(text.clone().into()) };
+            *cell = if text.is_empty() {
+                RawCell::Null
+            } else {
+                RawCell::Text(text.clone().into())
+            };
         }
     }
 }
 
 fn issue(row: usize, cell: &RawCell<'_>, odd: Option<&'static str>) -> Issue {
-    Issue { row, value: cell.shown(), odd }
+    Issue {
+        row,
+        value: cell.shown(),
+        odd,
+    }
 }
 
 /// The cells of a column under its canonical name. Bad ones become null and are added to `issues`.
@@ -262,7 +336,11 @@ struct Cells<'i, I> {
 }
 
 impl<'a, C: Borrow<RawCell<'a>>, I: Iterator<Item = C>> Cells<'_, I> {
-    fn each<T>(self, mut read: impl FnMut(&RawCell<'a>) -> Read<T>, mut put: impl FnMut(Option<T>)) {
+    fn each<T>(
+        self,
+        mut read: impl FnMut(&RawCell<'a>) -> Read<T>,
+        mut put: impl FnMut(Option<T>),
+    ) {
         for (row, cell) in self.rows.enumerate() {
             let cell = cell.borrow();
             if let Ok(value) = read(cell) {
@@ -290,7 +368,8 @@ impl<'a, C: Borrow<RawCell<'a>>, I: Iterator<Item = C>> Cells<'_, I> {
     }
 
     fn lists(self, read: impl FnMut(&RawCell<'a>) -> Read<Vec<String>>) -> Column {
-        let mut builder = ListStringChunkedBuilder::new(self.name.clone(), self.height, self.height);
+        let mut builder =
+            ListStringChunkedBuilder::new(self.name.clone(), self.height, self.height);
         self.each(read, |value| match value {
             Some(list) => builder.append_values_iter(list.iter().map(String::as_str)),
             None => builder.append_null(),
@@ -305,7 +384,14 @@ fn address(text: &str) -> Read<CanonicalText<'_>> {
     Ok(read.map(|(address, broken)| {
         let text = text.trim();
         let lower = text.starts_with("0x") && text.bytes().all(|byte| !byte.is_ascii_uppercase());
-        CanonicalText(if lower { text.into() } else { address.to_string().into() }, broken.then_some(CHECKSUM))
+        CanonicalText(
+            if lower {
+                text.into()
+            } else {
+                address.to_string().into()
+            },
+            broken.then_some(CHECKSUM),
+        )
     }))
 }
 

@@ -14,15 +14,15 @@ const REREAD_MAX: usize = 256 << 20;
 /// Bytes of the beginning that tell how quotes inside quotes are written.
 const LOOKED: usize = 32 << 10;
 /// Said of a file of MySQL.
-const BACKSLASHED: &str =
-    "assumed: a backslash before a quote or a separator inside quotes is not part of the cell, as the first rows show";
+const BACKSLASHED: &str = "assumed: a backslash before a quote or a separator inside quotes is not part of the cell, as the first rows show";
 /// Separators behind a backslash that show by themselves how a file is written.
 const ESCAPED_MIN: u32 = 2;
 
 const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
 const UNCLOSED: &str = "a quote is never closed; the row is rejected";
 const AFTER_QUOTE: &str = "text follows a closing quote; the row is rejected";
-const NOT_UTF8: &str = "the row is not UTF-8; it is rejected (save the file as UTF-8, or use `tokendeck import`)";
+const NOT_UTF8: &str =
+    "the row is not UTF-8; it is rejected (save the file as UTF-8, or use `tokendeck import`)";
 
 pub(super) struct CsvRows {
     input: Input,
@@ -72,12 +72,19 @@ enum State {
 impl CsvRows {
     /// Rows under these column names; without names under those of the header, and with an empty list under numbers from 1. Without
     /// `delimiter`, the first of comma, semicolon, tab and vertical bar in the first line is used.
-    pub(super) fn open(input: Input, names: Option<&[String]>, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
+    pub(super) fn open(
+        input: Input,
+        names: Option<&[String]>,
+        delimiter: Option<u8>,
+        wanted: ColumnFilter,
+    ) -> Result<Self, String> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
         let names = match names {
             Some([]) => {
                 rows.scan()?;
-                (1..=rows.fields.len()).map(|number| number.to_string()).collect()
+                (1..=rows.fields.len())
+                    .map(|number| number.to_string())
+                    .collect()
             }
             Some(names) => names.to_vec(),
             None => rows.header()?,
@@ -91,21 +98,39 @@ impl CsvRows {
 
     fn header(&mut self) -> Result<Vec<String>, String> {
         let scan = self.scan()?;
-        let header: Option<Vec<String>> = (0..self.fields.len()).map(|i| self.field(i).map(|text| text.trim().to_owned())).collect();
+        let header: Option<Vec<String>> = (0..self.fields.len())
+            .map(|i| self.field(i).map(|text| text.trim().to_owned()))
+            .collect();
         let header = header.filter(|_| scan.problem.is_none());
         self.input.consume(scan.length);
-        header.ok_or_else(|| "has an unreadable header: a quote is not closed, or it is not UTF-8".to_owned())
+        header.ok_or_else(|| {
+            "has an unreadable header: a quote is not closed, or it is not UTF-8".to_owned()
+        })
     }
 
     /// Rows of `input`, which was appended to a file with this header, after its first `rows` rows.
-    pub(super) fn going_on(&self, input: Input, rows: u64, wanted: ColumnFilter) -> Result<Self, String> {
-        let mut more = Self::open(input, Some(self.records.names()), Some(self.delimiter), wanted)?;
+    pub(super) fn going_on(
+        &self,
+        input: Input,
+        rows: u64,
+        wanted: ColumnFilter,
+    ) -> Result<Self, String> {
+        let mut more = Self::open(
+            input,
+            Some(self.records.names()),
+            Some(self.delimiter),
+            wanted,
+        )?;
         (more.backslashed, more.joins_first) = (self.backslashed, self.joins_first);
         more.records.follow(rows);
         Ok(more)
     }
 
-    fn begin(mut input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
+    fn begin(
+        mut input: Input,
+        delimiter: Option<u8>,
+        wanted: ColumnFilter,
+    ) -> Result<Self, String> {
         let end = input.line()?;
         if end == 0 {
             return Err("is empty; expected a header".to_owned());
@@ -113,7 +138,10 @@ impl CsvRows {
         // A fault behind the beginning costs the rows behind it: it is met again when they are read.
         while input.data().len() < LOOKED && input.fill().unwrap_or_default() {}
         let line = &input.data()[..end];
-        let sniffed = [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',');
+        let sniffed = [b',', b';', b'\t', b'|']
+            .into_iter()
+            .find(|byte| line.contains(byte))
+            .unwrap_or(b',');
         let delimiter = delimiter.unwrap_or(sniffed);
         Ok(Self {
             delimiter,
@@ -133,7 +161,13 @@ impl CsvRows {
         // Some programs write `a, "b"`. A text may also begin with a blank and a quote, which then is no pair around the whole of it.
         match self.scan_by(true)? {
             Some(scan) => Ok(scan),
-            None => self.scan_by(false).map(|scan| scan.unwrap_or(Scan { length: 0, problem: None, first_line: None })),
+            None => self.scan_by(false).map(|scan| {
+                scan.unwrap_or(Scan {
+                    length: 0,
+                    problem: None,
+                    first_line: None,
+                })
+            }),
         }
     }
 
@@ -148,7 +182,9 @@ impl CsvRows {
             while let Some(&byte) = data.get(at) {
                 match (state, byte) {
                     (State::Quoted, b'"') => state = State::Quote,
-                    (State::Quoted, b'\\') if self.backslashed => (state, doubled) = (State::Backslash, true),
+                    (State::Quoted, b'\\') if self.backslashed => {
+                        (state, doubled) = (State::Backslash, true)
+                    }
                     (State::Quoted, b'\n') if after_blanks => return Ok(None),
                     (State::Quoted | State::Backslash, _) => {
                         state = State::Quoted;
@@ -158,15 +194,24 @@ impl CsvRows {
                     }
                     (State::Quote, b'"') => (state, doubled) = (State::Quoted, true),
                     (_, b'\n') => {
-                        self.fields.push(field(data, start, at, state, doubled, true));
-                        return Ok(Some(Scan { length: at + 1, problem, first_line }));
+                        self.fields
+                            .push(field(data, start, at, state, doubled, true));
+                        return Ok(Some(Scan {
+                            length: at + 1,
+                            problem,
+                            first_line,
+                        }));
                     }
                     (_, _) if byte == self.delimiter => {
-                        self.fields.push(field(data, start, at, state, doubled, false));
-                        (start, state, doubled, after_blanks) = (at + 1, State::Start, false, false);
+                        self.fields
+                            .push(field(data, start, at, state, doubled, false));
+                        (start, state, doubled, after_blanks) =
+                            (at + 1, State::Start, false, false);
                     }
                     (State::Start, b' ') if blanks => {}
-                    (State::Start, b'"') => (state, start, after_blanks) = (State::Quoted, at + 1, at > start),
+                    (State::Start, b'"') => {
+                        (state, start, after_blanks) = (State::Quoted, at + 1, at > start)
+                    }
                     (State::Start, _) => state = State::Plain,
                     (State::Quote | State::Closed, b' ') if blanks => state = State::Closed,
                     (State::Quote | State::Closed, b'\r') | (State::Plain, _) => {}
@@ -184,7 +229,8 @@ impl CsvRows {
         }
         let data = self.input.data();
         if at > 0 {
-            self.fields.push(field(data, start, at, state, doubled, true));
+            self.fields
+                .push(field(data, start, at, state, doubled, true));
         }
         let is_open = matches!(state, State::Quoted | State::Backslash);
         if is_open && after_blanks {
@@ -193,13 +239,21 @@ impl CsvRows {
         if is_open {
             problem = Some(UNCLOSED);
         }
-        Ok(Some(Scan { length: at, problem, first_line }))
+        Ok(Some(Scan {
+            length: at,
+            problem,
+            first_line,
+        }))
     }
 
     fn field(&self, i: usize) -> Option<std::borrow::Cow<'_, str>> {
         let field = self.fields[i];
         let text = std::str::from_utf8(&self.input.data()[field.start..field.end]).ok()?;
-        Some(if field.doubled { self.undoubled(text).into() } else { text.into() })
+        Some(if field.doubled {
+            self.undoubled(text).into()
+        } else {
+            text.into()
+        })
     }
 
     /// The text of a quoted cell. Behind a backslash, other characters than quotes, separators and backslashes mean what they do with it.
@@ -210,8 +264,11 @@ impl CsvRows {
         let mut plain = String::with_capacity(text.len());
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
-            let is_escaped = |next: &char| matches!(next, '"' | '\\') || *next == char::from(self.delimiter);
-            let next = characters.next_if(|next| character == '\\' && is_escaped(next) || (character, *next) == ('"', '"'));
+            let is_escaped =
+                |next: &char| matches!(next, '"' | '\\') || *next == char::from(self.delimiter);
+            let next = characters.next_if(|next| {
+                character == '\\' && is_escaped(next) || (character, *next) == ('"', '"')
+            });
             plain.push(next.unwrap_or(character));
         }
         plain
@@ -247,7 +304,8 @@ impl CsvRows {
         }
         for (column, field) in self.fields.iter().enumerate() {
             if self.records.is_wanted(column) {
-                let text = std::str::from_utf8(&data[field.start..field.end]).map_err(|_| NOT_UTF8)?;
+                let text =
+                    std::str::from_utf8(&data[field.start..field.end]).map_err(|_| NOT_UTF8)?;
                 if field.doubled {
                     let text = self.undoubled(text);
                     self.records.put(column, Some(without_formula(&text)));
@@ -276,8 +334,14 @@ pub(super) fn has_backslashed_quotes(text: &[u8], delimiter: u8) -> bool {
         }
         let has_blanks = text[..at - 1].ends_with(b" ");
         let ends = |at: usize| {
-            let blanks = text.get(at..).unwrap_or_default().iter().take_while(|byte| has_blanks && **byte == b' ').count();
-            text.get(at + blanks).is_none_or(|byte| *byte == delimiter || matches!(byte, b'\r' | b'\n'))
+            let blanks = text
+                .get(at..)
+                .unwrap_or_default()
+                .iter()
+                .take_while(|byte| has_blanks && **byte == b' ')
+                .count();
+            text.get(at + blanks)
+                .is_none_or(|byte| *byte == delimiter || matches!(byte, b'\r' | b'\n'))
         };
         loop {
             match text.get(at..).unwrap_or_default() {
@@ -305,12 +369,20 @@ fn field(data: &[u8], start: usize, at: usize, state: State, doubled: bool, last
         end -= 1;
     }
     if state == State::Closed {
-        end -= data[start..end].iter().rev().take_while(|byte| **byte == b' ').count();
+        end -= data[start..end]
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b' ')
+            .count();
     }
     if matches!(state, State::Quote | State::Closed) && end > start && data[end - 1] == b'"' {
         end -= 1;
     }
-    Field { start, end, doubled }
+    Field {
+        start,
+        end,
+        doubled,
+    }
 }
 
 impl RowSource for CsvRows {
@@ -333,7 +405,11 @@ impl RowSource for CsvRows {
                             }
                             length = first_line;
                         }
-                        self.records.malformed(if scan.first_line.is_some() { UNCLOSED } else { problem });
+                        self.records.malformed(if scan.first_line.is_some() {
+                            UNCLOSED
+                        } else {
+                            problem
+                        });
                     }
                 }
             }
@@ -384,7 +460,10 @@ mod tests {
             ("a,b\n1, 5\" pipe\n", "1| 5\" pipe"),
             ("a,b\n1,  \n", "1|  "),
             // A backslash before a quote inside a cell, as MySQL writes; before the quote that closes a cell it is one.
-            ("a,b\n\"the \\\"x\\\"\",\"c\\\\d\\n\"\n", "the \"x\"|c\\d\\n"),
+            (
+                "a,b\n\"the \\\"x\\\"\",\"c\\\\d\\n\"\n",
+                "the \"x\"|c\\d\\n",
+            ),
             ("a,b\n\"C:\\\",\"\"\n", "C:\\|"),
             // Before a separator too, and in cells behind blanks.
             ("a,b\n \"x\\, y\", \"the \\\"z\\\"\"\n", "x, y|the \"z\""),
@@ -401,7 +480,11 @@ mod tests {
                 Some(RawCell::Text(text)) => text.to_string(),
                 other => format!("{other:?}"),
             };
-            assert_eq!(batch.columns.iter().map(cell).collect::<Vec<_>>().join("|"), expected, "{text}");
+            assert_eq!(
+                batch.columns.iter().map(cell).collect::<Vec<_>>().join("|"),
+                expected,
+                "{text}"
+            );
         }
     }
 }

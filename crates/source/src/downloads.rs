@@ -28,7 +28,10 @@ struct Part {
 
 /// The parts listed in the folder.
 fn listed(folder: &Path) -> Vec<Part> {
-    fs::read(folder.join(PARTS)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    fs::read(folder.join(PARTS))
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default()
 }
 
 /// The downloaded parts of one object.
@@ -53,7 +56,11 @@ pub fn folder(cache: &Path) -> PathBuf {
 }
 
 fn folder_of(cache: &Path, object: &Object) -> PathBuf {
-    folder(cache).join(name_of(&[&object.url, &object.bytes.to_string(), object.version_tag.as_deref().unwrap_or_default()]))
+    folder(cache).join(name_of(&[
+        &object.url,
+        &object.bytes.to_string(),
+        object.version_tag.as_deref().unwrap_or_default(),
+    ]))
 }
 
 impl ObjectParts {
@@ -62,7 +69,12 @@ impl ObjectParts {
         let Some(cache) = cache else {
             let file = tempfile::tempfile()?;
             file.set_len(object.bytes)?;
-            return Ok(Self { folder: None, file, parts: Vec::new(), begun: Vec::new() });
+            return Ok(Self {
+                folder: None,
+                file,
+                parts: Vec::new(),
+                begun: Vec::new(),
+            });
         };
         let folder = folder_of(cache, object);
         // User-only permissions, as the data may be private.
@@ -73,16 +85,26 @@ impl ObjectParts {
         file.set_len(object.bytes)?;
         // The modification time records the last use, for LRU eviction.
         file.set_modified(SystemTime::now()).ok();
-        let mut kept = Self { parts: listed(&folder), folder: Some(folder), file, begun: Vec::new() };
+        let mut kept = Self {
+            parts: listed(&folder),
+            folder: Some(folder),
+            file,
+            begun: Vec::new(),
+        };
         let mut parts = std::mem::take(&mut kept.parts);
-        parts.retain(|part| part.range.end <= object.bytes && kept.sum(&part.range).ok() == Some(part.sum));
+        parts.retain(|part| {
+            part.range.end <= object.bytes && kept.sum(&part.range).ok() == Some(part.sum)
+        });
         Ok(Self { parts, ..kept })
     }
 
     /// Bytes of the object that are not on disk, according to the list of its parts.
     pub fn missing_of(cache: &Path, object: &Object) -> u64 {
         let parts = listed(&folder_of(cache, object));
-        gaps(parts.iter().map(|part| &part.range), &(0..object.bytes)).iter().map(|gap| gap.end - gap.start).sum()
+        gaps(parts.iter().map(|part| &part.range), &(0..object.bytes))
+            .iter()
+            .map(|gap| gap.end - gap.start)
+            .sum()
     }
 
     /// Removes the parts of the object.
@@ -117,7 +139,11 @@ impl ObjectParts {
     pub fn take(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, at)?;
         let end = at + bytes.len() as u64;
-        if let Some((_, next, hash)) = self.begun.iter_mut().find(|(range, next, _)| *next == at && end <= range.end) {
+        if let Some((_, next, hash)) = self
+            .begun
+            .iter_mut()
+            .find(|(range, next, _)| *next == at && end <= range.end)
+        {
             *next = end;
             hash.update(bytes);
         } else {
@@ -131,15 +157,25 @@ impl ObjectParts {
 
     /// Begins the download of a range.
     pub fn begin(&mut self, range: Range<u64>) {
-        self.begun.push((range.clone(), range.start, crc32fast::Hasher::new()));
+        self.begun
+            .push((range.clone(), range.start, crc32fast::Hasher::new()));
     }
 
     /// Ends the download of the range: the bytes received become a part.
     pub fn end(&mut self, range: &Range<u64>) {
-        let (ended, begun): (Vec<_>, Vec<_>) = self.begun.drain(..).partition(|(begun, ..)| begun == range || begun.end == u64::MAX);
+        let (ended, begun): (Vec<_>, Vec<_>) = self
+            .begun
+            .drain(..)
+            .partition(|(begun, ..)| begun == range || begun.end == u64::MAX);
         self.begun = begun;
-        for (begun, end, hash) in ended.into_iter().filter(|(begun, end, _)| *end > begun.start) {
-            self.parts.push(Part { range: begun.start..end, sum: hash.finalize() });
+        for (begun, end, hash) in ended
+            .into_iter()
+            .filter(|(begun, end, _)| *end > begun.start)
+        {
+            self.parts.push(Part {
+                range: begun.start..end,
+                sum: hash.finalize(),
+            });
         }
         self.note();
     }
@@ -147,15 +183,25 @@ impl ObjectParts {
     /// Writes the list of parts. Where that fails, the next program fetches them again.
     fn note(&self) {
         let Some(folder) = &self.folder else { return };
-        let Ok(text) = serde_json::to_vec(&self.parts) else { return };
+        let Ok(text) = serde_json::to_vec(&self.parts) else {
+            return;
+        };
         let beside = folder.join("parts.new");
-        fs::write(&beside, text).and_then(|()| fs::rename(&beside, folder.join(PARTS))).ok();
+        fs::write(&beside, text)
+            .and_then(|()| fs::rename(&beside, folder.join(PARTS)))
+            .ok();
     }
 }
 
 /// Gaps in the range that none of the others covers.
-pub(super) fn gaps<'a>(others: impl IntoIterator<Item = &'a Range<u64>>, range: &Range<u64>) -> Vec<Range<u64>> {
-    let mut covered: Vec<_> = others.into_iter().filter(|other| other.start < range.end && other.end > range.start).collect();
+pub(super) fn gaps<'a>(
+    others: impl IntoIterator<Item = &'a Range<u64>>,
+    range: &Range<u64>,
+) -> Vec<Range<u64>> {
+    let mut covered: Vec<_> = others
+        .into_iter()
+        .filter(|other| other.start < range.end && other.end > range.start)
+        .collect();
     covered.sort_by_key(|other| other.start);
     let (mut gaps, mut at) = (Vec::new(), range.start);
     for other in covered {
@@ -208,7 +254,10 @@ pub fn evict(cache: &Path, bytes_max: u64) {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "a list of ranges may have one"
+)]
 mod tests {
     use super::*;
 

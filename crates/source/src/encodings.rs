@@ -13,7 +13,11 @@ pub struct TextEncoding(&'static Encoding);
 impl TextEncoding {
     /// Its common name: `Shift_JIS`.
     pub fn name(self) -> &'static str {
-        if self.is_western() { "Windows-1252" } else { self.0.name() }
+        if self.is_western() {
+            "Windows-1252"
+        } else {
+            self.0.name()
+        }
     }
 
     /// Whether it is Windows-1252.
@@ -32,18 +36,30 @@ pub(super) fn possible(bytes: &[u8]) -> Vec<(TextEncoding, String)> {
         return Vec::new();
     }
     // The last character may be cut off.
-    let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(bytes.len());
-    let western = Some(WINDOWS_1252).filter(|_| is_likely(bytes)).map(|western| (western, bytes));
+    let end = bytes
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
+    let western = Some(WINDOWS_1252)
+        .filter(|_| is_likely(bytes))
+        .map(|western| (western, bytes));
     let others = OTHERS.into_iter().map(|encoding| (encoding, &bytes[..end]));
     let decoded = |(encoding, bytes): (&'static Encoding, &[u8])| {
         let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
         Some((TextEncoding(encoding), text.into_owned()))
     };
-    western.into_iter().chain(others).filter_map(decoded).collect()
+    western
+        .into_iter()
+        .chain(others)
+        .filter_map(decoded)
+        .collect()
 }
 
 /// Bytes from 0x80 to 0x9f that are common characters: the euro, quotes, dashes, dots, ™ and letters of western Europe.
-const SIGNS: &[u8] = &[0x80, 0x82, 0x84, 0x85, 0x8a, 0x8c, 0x8e, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x99, 0x9a, 0x9c, 0x9e, 0x9f];
+const SIGNS: &[u8] = &[
+    0x80, 0x82, 0x84, 0x85, 0x8a, 0x8c, 0x8e, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x99, 0x9a,
+    0x9c, 0x9e, 0x9f,
+];
 
 /// Maximum number of adjacent non-ASCII letters in words of western Europe, as in `größer`; words of other alphabets consist of them.
 const SIDE_BY_SIDE: usize = 2;
@@ -57,11 +73,22 @@ fn is_likely(bytes: &[u8]) -> bool {
         Err(error) if error.error_len().is_none() => return false,
         Err(_) => {}
     }
-    if bytes.iter().any(|byte| (0x80..0xa0).contains(byte) && !SIGNS.contains(byte)) {
+    if bytes
+        .iter()
+        .any(|byte| (0x80..0xa0).contains(byte) && !SIGNS.contains(byte))
+    {
         return false;
     }
-    let runs = || bytes.chunk_by(|a, b| (*a >= 0x80) == (*b >= 0x80)).filter(|run| run[0] >= 0x80).map(<[u8]>::len);
-    let (all, long) = (runs().sum::<usize>(), runs().filter(|run| *run > SIDE_BY_SIDE).sum::<usize>());
+    let runs = || {
+        bytes
+            .chunk_by(|a, b| (*a >= 0x80) == (*b >= 0x80))
+            .filter(|run| run[0] >= 0x80)
+            .map(<[u8]>::len)
+    };
+    let (all, long) = (
+        runs().sum::<usize>(),
+        runs().filter(|run| *run > SIDE_BY_SIDE).sum::<usize>(),
+    );
     long * 10 <= all
 }
 

@@ -36,7 +36,13 @@ mod tests {
 
     #[test]
     fn names_of_files_in_the_cache_stay_the_same() {
-        assert_eq!(FieldHash::of(["a", "bc"]).file_name(), "9a8acca1b6c6c0befd3fbc756aed625d");
-        assert_ne!(FieldHash::of(["ab", "c"]).finish(), FieldHash::of(["a", "bc"]).finish());
+        assert_eq!(
+            FieldHash::of(["a", "bc"]).file_name(),
+            "9a8acca1b6c6c0befd3fbc756aed625d"
+        );
+        assert_ne!(
+            FieldHash::of(["ab", "c"]).finish(),
+            FieldHash::of(["a", "bc"]).finish()
+        );
     }
 }

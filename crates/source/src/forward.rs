@@ -25,7 +25,13 @@ struct State {
 
 impl BufferedStream {
     pub fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { state: Mutex::new(State { reader, kept: Vec::new(), at: 0 }) }
+        Self {
+            state: Mutex::new(State {
+                reader,
+                kept: Vec::new(),
+                at: 0,
+            }),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -72,12 +78,21 @@ impl ReadAt for BufferedStream {
             return state.next(buffer);
         }
         let start = usize::try_from(at).unwrap_or(usize::MAX);
-        let again = state.kept.get(start..).map_or(0, |kept| kept.len().min(buffer.len()));
+        let again = state
+            .kept
+            .get(start..)
+            .map_or(0, |kept| kept.len().min(buffer.len()));
         if again < buffer.len() && at + again as u64 != state.at {
-            return Err(io::Error::other("the part already read is no longer available"));
+            return Err(io::Error::other(
+                "the part already read is no longer available",
+            ));
         }
         buffer[..again].copy_from_slice(&state.kept[start..start + again]);
-        if again < buffer.len() { state.next(&mut buffer[again..]) } else { Ok(()) }
+        if again < buffer.len() {
+            state.next(&mut buffer[again..])
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -91,9 +106,19 @@ mod tests {
         let forward = BufferedStream::new(Box::new(io::Cursor::new(all.clone())));
         let read = |at: usize, length: usize| {
             let mut buffer = vec![0; length];
-            forward.read_exact_at(&mut buffer, at as u64).map(|()| assert_eq!(buffer, all[at..at + length], "{at} {length}"))
+            forward
+                .read_exact_at(&mut buffer, at as u64)
+                .map(|()| assert_eq!(buffer, all[at..at + length], "{at} {length}"))
         };
-        for (at, length) in [(0, 4), (4, 100), (0, 300), (10, 5), (300, KEPT as usize), (0, 1_000), (2 * KEPT as usize, 5)] {
+        for (at, length) in [
+            (0, 4),
+            (4, 100),
+            (0, 300),
+            (10, 5),
+            (300, KEPT as usize),
+            (0, 1_000),
+            (2 * KEPT as usize, 5),
+        ] {
             read(at, length).expect("there");
         }
         assert!(read(KEPT as usize + 400, 10).is_err(), "gone");

@@ -8,7 +8,9 @@ use std::{
 };
 
 use planus::{ReadAsRoot, Vector};
-use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, PolarsResult, polars_bail, polars_ensure};
+use polars::prelude::{
+    ArrowField, ArrowSchema, Column, DataFrame, PolarsResult, polars_bail, polars_ensure,
+};
 use polars_arrow::{
     datatypes::ArrowDataType,
     io::ipc::{
@@ -78,7 +80,11 @@ struct Message {
 impl Messages {
     fn read(&self, bytes: std::ops::Range<u64>) -> PolarsResult<Vec<u8>> {
         polars_ensure!(bytes.start <= bytes.end && bytes.end <= self.bytes, ComputeError: size_limits::DAMAGED);
-        let mut read = vec![0; usize::try_from(bytes.end - bytes.start).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?];
+        let mut read = vec![
+            0;
+            usize::try_from(bytes.end - bytes.start)
+                .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?
+        ];
         self.file.read_exact_at(&mut read, bytes.start)?;
         Ok(read)
     }
@@ -89,13 +95,17 @@ impl Messages {
         let mut number = || -> PolarsResult<i32> {
             let read = self.read(at..at.saturating_add(4))?;
             at += 4;
-            Ok(read.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes)))
+            Ok(read
+                .first_chunk()
+                .map_or(0, |bytes| i32::from_le_bytes(*bytes)))
         };
         let length = match number() {
             Ok(-1) => number()?,
             first => first?,
         };
-        let Ok(length) = u64::try_from(length) else { polars_bail!(ComputeError: size_limits::DAMAGED) };
+        let Ok(length) = u64::try_from(length) else {
+            polars_bail!(ComputeError: size_limits::DAMAGED)
+        };
         if length == 0 {
             return Ok(None);
         }
@@ -105,17 +115,30 @@ impl Messages {
             polars_bail!(ComputeError: size_limits::DAMAGED)
         };
         let end = body.checked_add(size).filter(|end| *end <= self.bytes);
-        let Some(end) = end else { polars_bail!(ComputeError: size_limits::DAMAGED) };
-        Ok(Some(Message { text, body: body..end }))
+        let Some(end) = end else {
+            polars_bail!(ComputeError: size_limits::DAMAGED)
+        };
+        Ok(Some(Message {
+            text,
+            body: body..end,
+        }))
     }
 
     /// Why the rows cannot be decoded though nothing is damaged: a column of a type that polars lacks, or two of one name.
     fn unsupported(&self) -> Option<String> {
         let found = guarded("Arrow IPC", || {
-            let start = if self.read(0..self.bytes.min(6))? == MAGIC { 8 } else { 0 };
-            let Some(message) = self.message(start)? else { return Ok(None) };
+            let start = if self.read(0..self.bytes.min(6))? == MAGIC {
+                8
+            } else {
+                0
+            };
+            let Some(message) = self.message(start)? else {
+                return Ok(None);
+            };
             match MessageRef::read_as_root(&message.text)?.header()? {
-                Some(MessageHeaderRef::Schema(schema)) => unsupported_field(schema.fields()?, 0, &mut 0),
+                Some(MessageHeaderRef::Schema(schema)) => {
+                    unsupported_field(schema.fields()?, 0, &mut 0)
+                }
                 _ => Ok(None),
             }
         });
@@ -132,7 +155,9 @@ impl Messages {
         let soon = at.map(|at| at..at.saturating_add(AHEAD).min(self.bytes));
         self.file.ahead(soon.as_slice());
         let message = at.map_or(Ok(None), |at| self.message(at))?;
-        let end = message.as_ref().map_or(self.bytes, |message| message.body.end);
+        let end = message
+            .as_ref()
+            .map_or(self.bytes, |message| message.body.end);
         self.last = (end.saturating_sub(at.unwrap_or(self.bytes)), 0);
         self.at = end;
         if let Next::At(at) = &mut self.next {
@@ -144,20 +169,44 @@ impl Messages {
 
 impl IpcRows {
     pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, String> {
-        let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
-        let mut messages = Messages { file: Arc::clone(&file), bytes, next: Next::At(0), at: 0, last: (0, 0) };
+        let bytes = file
+            .bytes()
+            .map_err(|error| format!("cannot be read: {error}"))?;
+        let mut messages = Messages {
+            file: Arc::clone(&file),
+            bytes,
+            next: Next::At(0),
+            at: 0,
+            last: (0, 0),
+        };
         let opened = guarded("Arrow IPC", || {
             let listed = messages.read(0..bytes.min(6))? == MAGIC;
-            let (mut schema, ipc_schema, dictionaries) = if listed { footer(&mut messages)? } else { head(&mut messages)? };
+            let (mut schema, ipc_schema, dictionaries) = if listed {
+                footer(&mut messages)?
+            } else {
+                head(&mut messages)?
+            };
             let names = schema.iter_names().map(ToString::to_string).collect();
-            let places: Vec<usize> = (0..).zip(schema.iter_names()).filter(|(_, name)| wanted(name)).map(|(place, _)| place).collect();
-            let projection = Some(places).filter(|places| !places.is_empty() && places.len() < schema.len());
+            let places: Vec<usize> = (0..)
+                .zip(schema.iter_names())
+                .filter(|(_, name)| wanted(name))
+                .map(|(place, _)| place)
+                .collect();
+            let projection =
+                Some(places).filter(|places| !places.is_empty() && places.len() < schema.len());
             let fields = schema.iter_values().enumerate();
-            let fields = fields.filter(|(place, _)| projection.as_ref().is_none_or(|places| places.contains(place)));
+            let fields = fields.filter(|(place, _)| {
+                projection
+                    .as_ref()
+                    .is_none_or(|places| places.contains(place))
+            });
             let fields: Vec<_> = fields.map(|(_, field)| field.clone()).collect();
             let unread = UnreadColumns::of(&fields);
             // Decimals of 256 bits lie as bytes do, and are read as such.
-            for field in schema.iter_values_mut().filter(|field| matches!(field.dtype, ArrowDataType::Decimal256(..))) {
+            for field in schema
+                .iter_values_mut()
+                .filter(|field| matches!(field.dtype, ArrowDataType::Decimal256(..)))
+            {
                 field.dtype = ArrowDataType::FixedSizeBinary(32);
             }
             let mut rows = Self {
@@ -180,7 +229,17 @@ impl IpcRows {
             }
             Ok(rows)
         });
-        opened.map_err(|damage| Messages { file, bytes, next: Next::At(0), at: 0, last: (0, 0) }.unsupported().unwrap_or(damage))
+        opened.map_err(|damage| {
+            Messages {
+                file,
+                bytes,
+                next: Next::At(0),
+                at: 0,
+                last: (0, 0),
+            }
+            .unsupported()
+            .unwrap_or(damage)
+        })
     }
 
     /// The selected columns.
@@ -213,8 +272,17 @@ impl IpcRows {
                 drop(body);
                 let height = batch.len();
                 let unread = &mut self.unread;
-                let column = |(field, array)| unread.or(field, height, || supported::column_or_decimals(field, vec![array], true));
-                let columns: PolarsResult<Vec<Column>> = self.fields.iter().zip(batch.into_arrays()).map(column).collect();
+                let column = |(field, array)| {
+                    unread.or(field, height, || {
+                        supported::column_or_decimals(field, vec![array], true)
+                    })
+                };
+                let columns: PolarsResult<Vec<Column>> = self
+                    .fields
+                    .iter()
+                    .zip(batch.into_arrays())
+                    .map(column)
+                    .collect();
                 let frame = DataFrame::new(height, columns?)?;
                 polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= ROWS_MAX, ComputeError: "it has more rows than a table can have");
                 self.messages.last.1 = height;
@@ -225,20 +293,34 @@ impl IpcRows {
                 }
                 Ok(())
             }
-            Some(MessageHeaderRef::DictionaryBatch(batch)) => {
-                read_dictionary(batch, &self.schema, &self.ipc_schema, &mut self.dictionaries, &mut body, 0, &mut scratch, checked)
+            Some(MessageHeaderRef::DictionaryBatch(batch)) => read_dictionary(
+                batch,
+                &self.schema,
+                &self.ipc_schema,
+                &mut self.dictionaries,
+                &mut body,
+                0,
+                &mut scratch,
+                checked,
+            ),
+            _ => {
+                polars_bail!(ComputeError: "it has a message that is neither rows nor a dictionary")
             }
-            _ => polars_bail!(ComputeError: "it has a message that is neither rows nor a dictionary"),
         }
     }
 
     /// Decodes the next message; a batch of up to `pass` rows is skipped instead. Returns the number of rows skipped; none at the end.
     fn advance(&mut self, pass: u64) -> Result<Option<u64>, String> {
         let advanced = guarded("Arrow IPC", || {
-            let Some(message) = self.messages.next()? else { return Ok(None) };
+            let Some(message) = self.messages.next()? else {
+                return Ok(None);
+            };
             if pass > 0
-                && let Some(MessageHeaderRef::RecordBatch(batch)) = MessageRef::read_as_root(&message.text)?.header()?
-                && let Some(rows) = u64::try_from(batch.length()?).ok().filter(|rows| *rows <= pass)
+                && let Some(MessageHeaderRef::RecordBatch(batch)) =
+                    MessageRef::read_as_root(&message.text)?.header()?
+                && let Some(rows) = u64::try_from(batch.length()?)
+                    .ok()
+                    .filter(|rows| *rows <= pass)
             {
                 return Ok(Some(rows));
             }
@@ -285,7 +367,9 @@ fn unsupported_field<'a>(
             )));
         }
         if !names.insert(name) {
-            return Ok(Some(format!("has two columns named `{shown}`; rename one of them, or leave it out")));
+            return Ok(Some(format!(
+                "has two columns named `{shown}`; rename one of them, or leave it out"
+            )));
         }
         if let Some(found) = unsupported_field(field.children()?, depth + 1, seen)? {
             return Ok(Some(found));
@@ -299,7 +383,9 @@ type Outline = (ArrowSchema, IpcSchema, Vec<u64>);
 
 /// Reads the schema message at the start of a stream.
 fn head(messages: &mut Messages) -> PolarsResult<Outline> {
-    let Some(first) = messages.next()? else { polars_bail!(ComputeError: "it has no columns") };
+    let Some(first) = messages.next()? else {
+        polars_bail!(ComputeError: "it has no columns")
+    };
     let whole = messages.read(0..first.body.start)?;
     let metadata = read_stream_metadata(&mut whole.as_slice())?;
     Ok((metadata.schema, metadata.ipc_schema, Vec::new()))
@@ -309,14 +395,33 @@ fn head(messages: &mut Messages) -> PolarsResult<Outline> {
 fn footer(messages: &mut Messages) -> PolarsResult<Outline> {
     let end = messages.bytes.saturating_sub(10);
     let tail = messages.read(end..messages.bytes)?;
-    let length = tail.first_chunk().map(|bytes| i32::from_le_bytes(*bytes)).and_then(|length| u64::try_from(length).ok());
-    let start = length.and_then(|length| end.checked_sub(length)).filter(|_| tail.ends_with(MAGIC));
-    let Some(start) = start else { polars_bail!(ComputeError: "its end is missing") };
+    let length = tail
+        .first_chunk()
+        .map(|bytes| i32::from_le_bytes(*bytes))
+        .and_then(|length| u64::try_from(length).ok());
+    let start = length
+        .and_then(|length| end.checked_sub(length))
+        .filter(|_| tail.ends_with(MAGIC));
+    let Some(start) = start else {
+        polars_bail!(ComputeError: "its end is missing")
+    };
     let metadata = deserialize_footer(&messages.read(start..end)?, messages.bytes)?;
-    let place = |block: &polars_arrow_format::ipc::Block| u64::try_from(block.offset).unwrap_or(u64::MAX);
+    let place =
+        |block: &polars_arrow_format::ipc::Block| u64::try_from(block.offset).unwrap_or(u64::MAX);
     let dictionaries = metadata.dictionaries.iter().flatten().map(place).collect();
-    messages.next = Next::Listed(metadata.blocks.iter().map(place).collect::<Vec<_>>().into_iter());
-    Ok((metadata.schema.as_ref().clone(), metadata.ipc_schema, dictionaries))
+    messages.next = Next::Listed(
+        metadata
+            .blocks
+            .iter()
+            .map(place)
+            .collect::<Vec<_>>()
+            .into_iter(),
+    );
+    Ok((
+        metadata.schema.as_ref().clone(),
+        metadata.ipc_schema,
+        dictionaries,
+    ))
 }
 
 impl RowSource for IpcRows {
@@ -330,12 +435,22 @@ impl RowSource for IpcRows {
         if self.decoded.width() == 0 {
             // A file without a record batch still has its columns.
             let columns = empty_columns(&self.fields);
-            return Ok(Some(SourceBatch { columns, first_row, ..SourceBatch::default() }));
+            return Ok(Some(SourceBatch {
+                columns,
+                first_row,
+                ..SourceBatch::default()
+            }));
         }
         let mut taken = self.take(BATCH_ROWS);
         taken.rechunk_mut();
         let (height, unread) = (taken.height(), self.unread.list());
-        Ok(Some(SourceBatch { height, columns: taken.into_columns(), first_row, unread, ..SourceBatch::default() }))
+        Ok(Some(SourceBatch {
+            height,
+            columns: taken.into_columns(),
+            first_row,
+            unread,
+            ..SourceBatch::default()
+        }))
     }
 
     fn skip(&mut self, batches: u64) -> Result<(), String> {
@@ -343,9 +458,13 @@ impl RowSource for IpcRows {
         self.started |= batches > 0;
         let mut left = batches.saturating_mul(BATCH_ROWS as u64);
         while left > 0 {
-            left -= self.take(usize::try_from(left).unwrap_or(usize::MAX)).height() as u64;
+            left -= self
+                .take(usize::try_from(left).unwrap_or(usize::MAX))
+                .height() as u64;
             if left > 0 {
-                let Some(passed) = self.advance(left)? else { break };
+                let Some(passed) = self.advance(left)? else {
+                    break;
+                };
                 self.done += passed;
                 left -= passed;
             }
@@ -363,7 +482,8 @@ impl RowSource for IpcRows {
 
     fn bytes_read(&self) -> u64 {
         let (bytes, rows) = self.messages.last;
-        let left = u128::from(bytes) * self.decoded.height().min(rows) as u128 / rows.max(1) as u128;
+        let left =
+            u128::from(bytes) * self.decoded.height().min(rows) as u128 / rows.max(1) as u128;
         self.messages.at.saturating_sub(left as u64)
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::value::RawValue;
 
-use super::{ColumnFilter, RowSource, SourceBatch, ndjson::put_object, records::Records, text::Input};
+use super::{
+    ColumnFilter, RowSource, SourceBatch, ndjson::put_object, records::Records, text::Input,
+};
 
 /// Maximum size of a JSON file in bytes, decompressed.
 const JSON_MAX: u64 = 2 << 30;
@@ -16,7 +18,9 @@ const NO_NUMBERS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
 pub fn without_nan(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut plain, mut count, mut at, mut quoted) = (Vec::new(), 0, 0, false);
     while let Some(byte) = text.get(at) {
-        let word = NO_NUMBERS.iter().find(|word| !quoted && text[at..].starts_with(word));
+        let word = NO_NUMBERS
+            .iter()
+            .find(|word| !quoted && text[at..].starts_with(word));
         if let Some(word) = word {
             plain.extend_from_slice(b"null");
             (at, count) = (at + word.len(), count + 1);
@@ -32,7 +36,9 @@ pub fn without_nan(text: &[u8]) -> Option<(Vec<u8>, usize)> {
 
 /// The note about non-numbers that were read as null.
 pub fn note_on_nan(count: usize) -> Option<String> {
-    let note = || format!("{count} values are NaN or Infinity, which are not numbers; they are read as empty");
+    let note = || {
+        format!("{count} values are NaN or Infinity, which are not numbers; they are read as empty")
+    };
     (count > 0).then(note)
 }
 
@@ -47,12 +53,24 @@ pub(super) struct JsonRows {
 
 impl JsonRows {
     pub(super) fn new(input: Input, wanted: ColumnFilter) -> Self {
-        Self { input: Some(input), elements: Vec::new().into_iter(), records: Records::new(wanted), bytes: 0, nan: 0 }
+        Self {
+            input: Some(input),
+            elements: Vec::new().into_iter(),
+            records: Records::new(wanted),
+            bytes: 0,
+            nan: 0,
+        }
     }
 
     /// Rows of objects that were already extracted from a text of `bytes` bytes.
     pub(super) fn of(elements: Vec<Box<RawValue>>, bytes: u64, wanted: ColumnFilter) -> Self {
-        Self { input: None, elements: elements.into_iter(), records: Records::new(wanted), bytes, nan: 0 }
+        Self {
+            input: None,
+            elements: elements.into_iter(),
+            records: Records::new(wanted),
+            bytes,
+            nan: 0,
+        }
     }
 }
 
@@ -68,11 +86,20 @@ impl RowSource for JsonRows {
                 self.nan = count;
                 read(&plain)
             });
-            self.elements = elements.map_err(|error| format!("is not a JSON array of objects: {error}"))?.into_iter();
+            self.elements = elements
+                .map_err(|error| format!("is not a JSON array of objects: {error}"))?
+                .into_iter();
         }
         while !self.records.full() {
-            let Some(element) = self.elements.next() else { break };
-            put_object(&mut self.records, element.get(), NOT_AN_OBJECT, &mut self.nan)?;
+            let Some(element) = self.elements.next() else {
+                break;
+            };
+            put_object(
+                &mut self.records,
+                element.get(),
+                NOT_AN_OBJECT,
+                &mut self.nan,
+            )?;
         }
         let batch = self.records.take();
         if first && batch.height == 0 {
@@ -101,13 +128,26 @@ mod tests {
     #[test]
     fn words_for_no_number_are_null_outside_texts() {
         for (text, expected) in [
-            (r#"[1,NaN, -Infinity,{"a":Infinity}]"#, Some((r#"[1,null, null,{"a":null}]"#, 3))),
-            (r#"["NaN","a\\\"NaN",NaN]"#, Some((r#"["NaN","a\\\"NaN",null]"#, 1))),
+            (
+                r#"[1,NaN, -Infinity,{"a":Infinity}]"#,
+                Some((r#"[1,null, null,{"a":null}]"#, 3)),
+            ),
+            (
+                r#"["NaN","a\\\"NaN",NaN]"#,
+                Some((r#"["NaN","a\\\"NaN",null]"#, 1)),
+            ),
             (r#"["NaN", "Infinity", 1]"#, None),
             (r#"["cut NaN"#, None),
         ] {
-            let plain = without_nan(text.as_bytes()).map(|(plain, count)| (String::from_utf8(plain).unwrap(), count));
-            assert_eq!(plain.as_ref().map(|(plain, count)| (plain.as_str(), *count)), expected, "{text}");
+            let plain = without_nan(text.as_bytes())
+                .map(|(plain, count)| (String::from_utf8(plain).unwrap(), count));
+            assert_eq!(
+                plain
+                    .as_ref()
+                    .map(|(plain, count)| (plain.as_str(), *count)),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -128,15 +128,21 @@ const EXTENSIONS: &[(&str, SourceFormat)] = &[
 pub fn format_of(name: &str) -> Option<(&str, SourceFormat)> {
     let plain = [".gz", ".zst"].iter().find_map(|end| strip_end(name, end));
     let (stem, extension) = plain.unwrap_or(name).rsplit_once('.')?;
-    let (_, format) = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known))?;
-    let packed_binary = plain.is_some() && matches!(format, SourceFormat::Parquet | SourceFormat::Ipc);
+    let (_, format) = EXTENSIONS
+        .iter()
+        .find(|(known, _)| extension.eq_ignore_ascii_case(known))?;
+    let packed_binary =
+        plain.is_some() && matches!(format, SourceFormat::Parquet | SourceFormat::Ipc);
     (!stem.is_empty() && !packed_binary).then_some((stem, *format))
 }
 
 /// Strips the suffix `end`, in any letter case.
 fn strip_end<'a>(name: &'a str, end: &str) -> Option<&'a str> {
     let at = name.len().checked_sub(end.len())?;
-    name.is_char_boundary(at).then(|| name.split_at(at)).filter(|(_, tail)| tail.eq_ignore_ascii_case(end)).map(|(head, _)| head)
+    name.is_char_boundary(at)
+        .then(|| name.split_at(at))
+        .filter(|(_, tail)| tail.eq_ignore_ascii_case(end))
+        .map(|(head, _)| head)
 }
 
 /// Opens a file to read it. A pipe or a device, which could keep the program waiting forever, is refused as invalid input.
@@ -144,7 +150,10 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     if std::fs::metadata(path)?.is_file() {
         File::open(path)
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))
     }
 }
 
@@ -154,8 +163,15 @@ pub fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, Str
 }
 
 /// Opens a file, detecting its format by magic bytes or, without them, by name.
-pub fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+pub fn open_as(
+    path: &Path,
+    layout: &Layout,
+    wanted: ColumnFilter,
+) -> Result<Box<dyn RowSource>, String> {
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let file = open_regular(path).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidInput => "is not a regular file".to_owned(),
         _ => format!("cannot be read: {error}"),
@@ -164,7 +180,12 @@ pub fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Result<Box
 }
 
 /// Like `open_as`, for bytes from any origin, with the name of their file.
-pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
+pub fn open_bytes(
+    file: Arc<dyn ReadAt>,
+    name: &str,
+    layout: &Layout,
+    wanted: ColumnFilter,
+) -> Result<Box<dyn RowSource>, String> {
     let unread = |error: std::io::Error| format!("cannot be read: {error}");
     let bytes = file.bytes().map_err(unread)?;
     if bytes == 0 {
@@ -177,27 +198,57 @@ pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Co
     let named = format_of(name).map(|(_, format)| format);
     if head.starts_with(b"PAR1") {
         let rows = parquet::ParquetRows::open(file, &wanted)?;
-        let (has_words, writer) = (rows.fields().iter().any(words::may_have_words), rows.writer().map(str::to_owned));
-        return Ok(if has_words { words::WordRows::over(Box::new(rows), writer.as_deref()) } else { Box::new(rows) });
+        let (has_words, writer) = (
+            rows.fields().iter().any(words::may_have_words),
+            rows.writer().map(str::to_owned),
+        );
+        return Ok(if has_words {
+            words::WordRows::over(Box::new(rows), writer.as_deref())
+        } else {
+            Box::new(rows)
+        });
     }
-    if head.starts_with(b"ARROW1") || is_arrow_stream(head, bytes) || head.starts_with(&[0xff; 4]) && named == Some(SourceFormat::Ipc) {
+    if head.starts_with(b"ARROW1")
+        || is_arrow_stream(head, bytes)
+        || head.starts_with(&[0xff; 4]) && named == Some(SourceFormat::Ipc)
+    {
         let rows = ipc::IpcRows::open(file, &wanted)?;
         let has_words = rows.fields().iter().any(words::may_have_words);
-        return Ok(if has_words { words::WordRows::over(Box::new(rows), None) } else { Box::new(rows) });
+        return Ok(if has_words {
+            words::WordRows::over(Box::new(rows), None)
+        } else {
+            Box::new(rows)
+        });
     }
     if layout.is_said() && !matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv)) {
         return Err("has no lines and no header; `skip` and `header` in dataset.toml are for CSV and TSV only".to_owned());
     }
     let packed = text::is_packed(head);
-    let end = layout.end.filter(|_| !packed && named.is_some_and(SourceFormat::is_of_lines));
-    let end = end.map_or(Ok(u64::MAX), |end| whole_lines(&*file, end)).map_err(unread)?;
-    let delimiter = layout.delimiter.or((named == Some(SourceFormat::Tsv)).then_some(b'\t'));
+    let end = layout
+        .end
+        .filter(|_| !packed && named.is_some_and(SourceFormat::is_of_lines));
+    let end = end
+        .map_or(Ok(u64::MAX), |end| whole_lines(&*file, end))
+        .map_err(unread)?;
+    let delimiter = layout
+        .delimiter
+        .or((named == Some(SourceFormat::Tsv)).then_some(b'\t'));
     if let (Some(from), Some(named), false) = (layout.from, named, packed) {
         let mut rest = InOrder::new(Arc::clone(&file)).map_err(unread)?;
         rest.seek(SeekFrom::Start(from.bytes)).map_err(unread)?;
         let rest = text::Input::new(rest.take(end.saturating_sub(from.bytes)), &[])?;
         let header = text::Input::new(InOrder::new(file).map_err(unread)?.take(from.bytes), head)?;
-        return after(header, rest, named, &Layout { delimiter, ..layout.clone() }, from.rows, wanted);
+        return after(
+            header,
+            rest,
+            named,
+            &Layout {
+                delimiter,
+                ..layout.clone()
+            },
+            from.rows,
+            wanted,
+        );
     }
     let file = InOrder::new(file).map_err(unread)?.take(end);
     match named {
@@ -217,7 +268,10 @@ pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Co
 /// Whether a file of `bytes` bytes with this beginning is an Arrow stream: a marker that no text contains, and the length of its first
 /// message.
 pub fn is_arrow_stream(head: &[u8], bytes: u64) -> bool {
-    let length = head.strip_prefix(&[0xff; 4]).and_then(|rest| rest.first_chunk()).map(|length| u32::from_le_bytes(*length));
+    let length = head
+        .strip_prefix(&[0xff; 4])
+        .and_then(|rest| rest.first_chunk())
+        .map(|length| u32::from_le_bytes(*length));
     length.is_some_and(|length| length > 0 && u64::from(length) < bytes)
 }
 
@@ -246,17 +300,27 @@ fn after(
 /// line-based text, is compressed, or has no whole line.
 pub fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
     let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
-    let file = open_regular(path).ok().filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
+    let file = open_regular(path)
+        .ok()
+        .filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
     let mut head = [0; 4];
     FileAt::read_exact_at(&file, &mut head, 0).ok()?;
-    if text::is_packed(&head) { None } else { whole_lines(&file, bytes).ok().filter(|lines| *lines > 0) }
+    if text::is_packed(&head) {
+        None
+    } else {
+        whole_lines(&file, bytes).ok().filter(|lines| *lines > 0)
+    }
 }
 
 /// Length of the whole lines among the file's first `end` bytes.
 fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
     let end = end.min(file.bytes()?);
     // The last line end is usually near the end. Old programs of the Mac end lines in CR alone.
-    for (back, line_end) in [(64 << 10, b'\n'), (text::RECORD_MAX as u64, b'\n'), (text::RECORD_MAX as u64, b'\r')] {
+    for (back, line_end) in [
+        (64 << 10, b'\n'),
+        (text::RECORD_MAX as u64, b'\n'),
+        (text::RECORD_MAX as u64, b'\r'),
+    ] {
         let start = end.saturating_sub(back);
         let mut tail = vec![0; (end - start) as usize];
         file.read_exact_at(&mut tail, start)?;
@@ -313,10 +377,22 @@ pub fn separated(
         Some(encoding) => input.in_encoding(encoding.get()),
         None => input,
     };
-    Ok(Box::new(fields(if layout.blanks { input.in_tabs() } else { input }, layout, wanted)?))
+    Ok(Box::new(fields(
+        if layout.blanks {
+            input.in_tabs()
+        } else {
+            input
+        },
+        layout,
+        wanted,
+    )?))
 }
 
-fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Result<csv::CsvRows, String> {
+fn fields(
+    mut input: text::Input,
+    layout: &Layout,
+    wanted: ColumnFilter,
+) -> Result<csv::CsvRows, String> {
     for _ in 0..layout.skip {
         let length = input.line()?;
         input.consume(length);
@@ -329,11 +405,17 @@ fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Resu
 /// Empty columns, for a file without rows.
 fn empty_columns(fields: &[ArrowField]) -> Vec<Column> {
     let mut unread = supported::UnreadColumns::of(fields);
-    fields.iter().filter_map(|field| unread.or(field, 0, || supported::empty_column(field)).ok()).collect()
+    fields
+        .iter()
+        .filter_map(|field| unread.or(field, 0, || supported::empty_column(field)).ok())
+        .collect()
 }
 
 /// Rows of an Arrow stream, whose bytes may be readable only once.
-pub fn arrow_stream(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Box<dyn RowSource>, String> {
+pub fn arrow_stream(
+    bytes: Arc<dyn ReadAt>,
+    wanted: &ColumnFilter,
+) -> Result<Box<dyn RowSource>, String> {
     Ok(Box::new(ipc::IpcRows::open(bytes, wanted)?))
 }
 
@@ -343,12 +425,23 @@ pub fn parquet_footer(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(
 }
 
 /// Rows of newline-delimited JSON from any reader that begins with `head`.
-pub fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
-    Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(reader, head)?, wanted)))
+pub fn json_lines(
+    reader: impl Read + Send + 'static,
+    head: &[u8],
+    wanted: ColumnFilter,
+) -> Result<Box<dyn RowSource>, String> {
+    Ok(Box::new(ndjson::NdjsonRows::new(
+        text::Input::new(reader, head)?,
+        wanted,
+    )))
 }
 
 /// Rows of JSON objects that were extracted from a text of `bytes` bytes.
-pub fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64, wanted: ColumnFilter) -> Box<dyn RowSource> {
+pub fn json_objects(
+    elements: Vec<Box<serde_json::value::RawValue>>,
+    bytes: u64,
+    wanted: ColumnFilter,
+) -> Box<dyn RowSource> {
     Box::new(json::JsonRows::of(elements, bytes, wanted))
 }
 
@@ -358,12 +451,20 @@ pub fn has_backslashed_quotes(text: &[u8], delimiter: u8) -> bool {
 }
 
 /// Reads the whole text of a reader that begins with `head`: decompressed, without byte order mark, up to `limit` bytes.
-pub fn whole_text(reader: impl Read + Send + 'static, head: &[u8], limit: u64) -> Result<Vec<u8>, String> {
+pub fn whole_text(
+    reader: impl Read + Send + 'static,
+    head: &[u8],
+    limit: u64,
+) -> Result<Vec<u8>, String> {
     text::Input::new(reader, head)?.whole(limit)
 }
 
 /// Reads the beginning of a reader's text, decompressed: at least `least` bytes unless it is shorter.
-pub fn first_text(reader: impl Read + Send + 'static, head: &[u8], least: usize) -> Result<Vec<u8>, String> {
+pub fn first_text(
+    reader: impl Read + Send + 'static,
+    head: &[u8],
+    least: usize,
+) -> Result<Vec<u8>, String> {
     let mut input = text::Input::new(reader, head)?;
     while input.data().len() < least && input.fill()? {}
     Ok(input.data().to_vec())
@@ -378,16 +479,24 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 pub fn read_whole_text(path: &Path, limit: u64) -> io::Result<String> {
     match read_decoded(path, limit)? {
         (text, false) => Ok(text),
-        (_, true) => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text")),
+        (_, true) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is not UTF-8 text",
+        )),
     }
 }
 
 /// The text of the file, and whether bytes in it were replaced.
 fn read_decoded(path: &Path, limit: u64) -> io::Result<(String, bool)> {
     let mut bytes = Vec::new();
-    open_regular(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    open_regular(path)?
+        .take(limit + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("it has more than {limit} bytes"),
+        ));
     }
     let (text, _, is_damaged) = encoding_rs::UTF_8.decode(&bytes);
     Ok((text.into_owned(), is_damaged))
@@ -405,7 +514,10 @@ pub fn tabs_for_blanks(text: &[u8]) -> Vec<u8> {
 
 /// The value of a cell that is written as a formula to make Excel read it as text: `1` for `="1"`.
 pub fn without_formula(cell: &str) -> &str {
-    cell.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"')).filter(|text| !text.contains('"')).unwrap_or(cell)
+    cell.strip_prefix("=\"")
+        .and_then(|rest| rest.strip_suffix('"'))
+        .filter(|text| !text.contains('"'))
+        .unwrap_or(cell)
 }
 
 #[cfg(test)]
@@ -429,8 +541,16 @@ mod tests {
         }
         std::fs::write(&path, "x".repeat(11)).expect("written");
         assert!(read_text(&path, 10).is_err() && read_text(&path, 11).is_ok());
-        assert_eq!(read_text(folder.path(), 10).map_err(|error| error.kind()), Err(io::ErrorKind::InvalidInput));
-        assert_eq!(open_regular(&folder.path().join("none")).map(drop).map_err(|error| error.kind()), Err(io::ErrorKind::NotFound));
+        assert_eq!(
+            read_text(folder.path(), 10).map_err(|error| error.kind()),
+            Err(io::ErrorKind::InvalidInput)
+        );
+        assert_eq!(
+            open_regular(&folder.path().join("none"))
+                .map(drop)
+                .map_err(|error| error.kind()),
+            Err(io::ErrorKind::NotFound)
+        );
     }
 
     #[test]

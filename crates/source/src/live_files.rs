@@ -30,8 +30,15 @@ pub fn history_folder(dataset: &Path, table: &str) -> PathBuf {
 
 /// The Parquet files of a folder, by name.
 fn parquet_in(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "parquet") && file.is_file());
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    files.retain(|file| {
+        file.extension().is_some_and(|ending| ending == "parquet") && file.is_file()
+    });
     files.sort();
     files
 }
@@ -45,7 +52,11 @@ pub fn history_files(dataset: &Path, table: &str) -> Vec<PathBuf> {
 pub fn files(dataset: &Path, table: &str) -> Vec<PathBuf> {
     let parts = parquet_in(&parts_folder(dataset, table));
     let file = file(dataset, table);
-    file.is_file().then_some(file).into_iter().chain(parts).collect()
+    file.is_file()
+        .then_some(file)
+        .into_iter()
+        .chain(parts)
+        .collect()
 }
 
 #[cfg(test)]
@@ -57,10 +68,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         assert!(files(folder.path(), "candles").is_empty());
         fs::create_dir_all(parts_folder(folder.path(), "candles")).expect("a folder");
-        for name in ["candles/2.parquet", "candles/10.parquet", "candles.parquet", "candles/.x.tmp"] {
+        for name in [
+            "candles/2.parquet",
+            "candles/10.parquet",
+            "candles.parquet",
+            "candles/.x.tmp",
+        ] {
             fs::write(folder.path().join(FOLDER).join(name), "x").expect("written");
         }
-        let names: Vec<_> = files(folder.path(), "candles").iter().map(|file| file.file_name().expect("a name").to_owned()).collect();
+        let names: Vec<_> = files(folder.path(), "candles")
+            .iter()
+            .map(|file| file.file_name().expect("a name").to_owned())
+            .collect();
         assert_eq!(names, ["candles.parquet", "10.parquet", "2.parquet"]);
     }
 }

@@ -22,7 +22,11 @@ pub const ENTRIES_MAX: usize = 200_000;
 pub const FILES_MAX: usize = 10_000;
 
 /// Glob options: `*` matches neither a slash nor a hidden file.
-pub const GLOB: MatchOptions = MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
+pub const GLOB: MatchOptions = MatchOptions {
+    require_literal_separator: true,
+    require_literal_leading_dot: true,
+    case_sensitive: true,
+};
 
 /// A file of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,15 +90,27 @@ impl Answer {
 
 impl LocatedFile {
     fn here(path: PathBuf, name: String) -> Self {
-        Self { path, name, origin: FileOrigin::Local }
+        Self {
+            path,
+            name,
+            origin: FileOrigin::Local,
+        }
     }
 
     pub fn answered(answer: Answer) -> Self {
-        Self { path: PathBuf::from(&answer.name), name: answer.name.clone(), origin: FileOrigin::Answer(Arc::new(answer)) }
+        Self {
+            path: PathBuf::from(&answer.name),
+            name: answer.name.clone(),
+            origin: FileOrigin::Answer(Arc::new(answer)),
+        }
     }
 
     pub fn remote(object: Object) -> Self {
-        Self { path: PathBuf::from(&object.url), name: object.url.clone(), origin: FileOrigin::Object(object) }
+        Self {
+            path: PathBuf::from(&object.url),
+            name: object.url.clone(),
+            origin: FileOrigin::Object(object),
+        }
     }
 
     pub fn is_local(&self) -> bool {
@@ -102,44 +118,88 @@ impl LocatedFile {
     }
 
     pub fn object(&self) -> Option<&Object> {
-        if let FileOrigin::Object(object) = &self.origin { Some(object) } else { None }
+        if let FileOrigin::Object(object) = &self.origin {
+            Some(object)
+        } else {
+            None
+        }
     }
 
     pub fn answer(&self) -> Option<&Answer> {
-        if let FileOrigin::Answer(answer) = &self.origin { Some(answer) } else { None }
+        if let FileOrigin::Answer(answer) = &self.origin {
+            Some(answer)
+        } else {
+            None
+        }
     }
 
     /// Its size and modification time.
     pub fn stamp(&self) -> Result<FileStamp, String> {
         match &self.origin {
-            FileOrigin::Object(object) => Ok(FileStamp { bytes: object.bytes, modified: object.modified.map(Time), nanoseconds: 0 }),
-            FileOrigin::Answer(answer) => Ok(FileStamp { bytes: answer.bytes(), modified: None, nanoseconds: 0 }),
+            FileOrigin::Object(object) => Ok(FileStamp {
+                bytes: object.bytes,
+                modified: object.modified.map(Time),
+                nanoseconds: 0,
+            }),
+            FileOrigin::Answer(answer) => Ok(FileStamp {
+                bytes: answer.bytes(),
+                modified: None,
+                nanoseconds: 0,
+            }),
             FileOrigin::Local => {
-                let meta = fs::metadata(&self.path).map_err(|error| format!("cannot be read: {error}"))?;
-                let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                let meta =
+                    fs::metadata(&self.path).map_err(|error| format!("cannot be read: {error}"))?;
+                let since = meta
+                    .modified()
+                    .ok()
+                    .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
                 let modified = since.map(|since| Time(since.as_millis() as i64));
-                Ok(FileStamp { bytes: meta.len(), modified, nanoseconds: since.map_or(0, |since| since.as_nanos()) })
+                Ok(FileStamp {
+                    bytes: meta.len(),
+                    modified,
+                    nanoseconds: since.map_or(0, |since| since.as_nanos()),
+                })
             }
         }
     }
 }
 
 /// Lists the files of a table on this machine: its own, then the files of live rows.
-pub fn here(folder: &Path, table: &str, manifest: &TableManifest) -> Result<Vec<LocatedFile>, String> {
-    let mut files = if manifest.path.is_empty() { by_name(folder, table)? } else { by_path(folder, &manifest.path)? };
+pub fn here(
+    folder: &Path,
+    table: &str,
+    manifest: &TableManifest,
+) -> Result<Vec<LocatedFile>, String> {
+    let mut files = if manifest.path.is_empty() {
+        by_name(folder, table)?
+    } else {
+        by_path(folder, &manifest.path)?
+    };
     if manifest.live.is_some() {
-        let shown = |path: &PathBuf| path.strip_prefix(folder).unwrap_or(path).display().to_string();
-        files.extend(live_files::files(folder, table).into_iter().map(|path| LocatedFile::here(path.clone(), shown(&path))));
+        let shown = |path: &PathBuf| {
+            path.strip_prefix(folder)
+                .unwrap_or(path)
+                .display()
+                .to_string()
+        };
+        files.extend(
+            live_files::files(folder, table)
+                .into_iter()
+                .map(|path| LocatedFile::here(path.clone(), shown(&path))),
+        );
     }
     Ok(files)
 }
 
 /// Lists the files named after the table; an error where they are ambiguous, empty where the table is absent.
 pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("cannot read the folder: {error}"))?;
+    let entries =
+        fs::read_dir(folder).map_err(|error| format!("cannot read the folder: {error}"))?;
     let mut claims = Vec::new();
     for entry in entries.flatten().take(ENTRIES_MAX) {
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
         // The folder is listed once per table, so files of other tables are not opened.
         let as_file = format_of(&name).is_some_and(|(stem, _)| stem == table);
         if as_file || name == table {
@@ -155,7 +215,11 @@ pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
         [(name, false)] => Ok(vec![LocatedFile::here(folder.join(name), name.clone())]),
         [(name, true)] => {
             let files = in_folder(&folder.join(name), name)?;
-            if files.is_empty() { Err(format!("the folder `{name}` has no file of a known format")) } else { Ok(files) }
+            if files.is_empty() {
+                Err(format!("the folder `{name}` has no file of a known format"))
+            } else {
+                Ok(files)
+            }
         }
         many => {
             let names: Vec<_> = many.iter().map(|(name, _)| format!("`{name}`")).collect();
@@ -169,8 +233,14 @@ pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
 
 /// Names of the folder's entries, sorted.
 pub fn entries(folder: &Path) -> Vec<String> {
-    let all = fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
-    let mut names: Vec<String> = all.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let all = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(ENTRIES_MAX);
+    let mut names: Vec<String> = all
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
     names.sort_unstable();
     names
 }
@@ -182,7 +252,8 @@ pub fn passed_over<'e>(entries: &'e [String], table: &str) -> Vec<(&'e str, Stri
         .filter_map(|name| {
             let stem = name.split_once('.').map_or(&**name, |(stem, _)| stem);
             let says = if stem == table && name != stem {
-                "is not read, because no table can have this format; try `tokendeck import`".to_owned()
+                "is not read, because no table can have this format; try `tokendeck import`"
+                    .to_owned()
             } else if is_slip_of(stem, table) && !TABLES.iter().any(|schema| schema.name == stem) {
                 format!("is not read, because no table has this name; did you mean `{table}`?")
             } else {
@@ -214,25 +285,41 @@ pub fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, Stri
 
 fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     if UrlPattern::is_url(spelled) {
-        return Err(format!("`{spelled}` is remote, but only local files can be imported"));
+        return Err(format!(
+            "`{spelled}` is remote, but only local files can be imported"
+        ));
     }
     let path = folder.join(spelled);
     if path.is_dir() {
         let files = in_folder(&path, spelled.trim_end_matches('/'))?;
-        return if files.is_empty() { Err(format!("`{spelled}` has no file of a known format")) } else { Ok(files) };
+        return if files.is_empty() {
+            Err(format!("`{spelled}` has no file of a known format"))
+        } else {
+            Ok(files)
+        };
     }
     if path.exists() {
         return Ok(vec![LocatedFile::here(path, spelled.to_owned())]);
     }
     if !spelled.contains(['*', '?', '[']) {
-        return Err(format!("`{spelled}` does not exist; paths in dataset.toml are relative to that file"));
+        return Err(format!(
+            "`{spelled}` does not exist; paths in dataset.toml are relative to that file"
+        ));
     }
-    let pattern = Pattern::new(spelled).map_err(|error| format!("`{spelled}` is not a glob: {}", error.msg))?;
+    let pattern = Pattern::new(spelled)
+        .map_err(|error| format!("`{spelled}` is not a glob: {}", error.msg))?;
     // The walk starts at the last folder before the first wildcard.
-    let fixed = spelled.find(['*', '?', '[']).and_then(|at| spelled[..at].rfind('/')).map_or("", |at| &spelled[..=at]);
+    let fixed = spelled
+        .find(['*', '?', '['])
+        .and_then(|at| spelled[..at].rfind('/'))
+        .map_or("", |at| &spelled[..=at]);
     let mut files = walk(&folder.join(fixed), fixed)?;
     files.retain(|file| pattern.matches_with(&file.name, GLOB) && format_of(&file.name).is_some());
-    if files.is_empty() { Err(format!("`{spelled}` matches no file of a known format")) } else { Ok(files) }
+    if files.is_empty() {
+        Err(format!("`{spelled}` matches no file of a known format"))
+    } else {
+        Ok(files)
+    }
 }
 
 /// Files of known formats below a folder, except hidden ones.
@@ -252,17 +339,25 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let mut folders = vec![(root.to_owned(), spelled.to_owned(), 0)];
     let mut entries = 0;
     while let Some((folder, spelled, depth)) = folders.pop() {
-        let Ok(real) = folder.canonicalize() else { continue };
+        let Ok(real) = folder.canonicalize() else {
+            continue;
+        };
         if depth > DEPTH_MAX || !entered.insert(real) {
             continue;
         }
-        let Ok(listing) = fs::read_dir(&folder) else { continue };
+        let Ok(listing) = fs::read_dir(&folder) else {
+            continue;
+        };
         for entry in listing.flatten() {
             entries += 1;
             if entries > ENTRIES_MAX {
-                return Err(format!("`{spelled}` has more than {ENTRIES_MAX} entries; choose a smaller folder"));
+                return Err(format!(
+                    "`{spelled}` has more than {ENTRIES_MAX} entries; choose a smaller folder"
+                ));
             }
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
             let (path, name) = (entry.path(), format!("{spelled}{name}"));
             if path.is_dir() {
                 folders.push((path, format!("{name}/"), depth + 1));
@@ -278,5 +373,7 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
 /// Displayed name of the file.
 fn shown_name(folder: &Path, file: &LocatedFile) -> String {
     let name = file.name.trim_start_matches("./");
-    Path::new(name).strip_prefix(folder).map_or_else(|_| name.to_owned(), |inside| inside.display().to_string())
+    Path::new(name)
+        .strip_prefix(folder)
+        .map_or_else(|_| name.to_owned(), |inside| inside.display().to_string())
 }

@@ -99,7 +99,10 @@ pub enum RowFilter {
     /// Is one of the values.
     OneOf(Vec<String>),
     /// From `min` to `max`, both included.
-    Between { min: Option<String>, max: Option<String> },
+    Between {
+        min: Option<String>,
+        max: Option<String>,
+    },
     /// Is a token of the dataset.
     Tokens,
 }
@@ -149,7 +152,11 @@ impl Manifest {
                 _ => return Err(member.unknown("key", &names(KeyPlace::Dataset))),
             }
         }
-        if manifest.tables.get("contracts").is_some_and(|contracts| contracts.node.is_some()) {
+        if manifest
+            .tables
+            .get("contracts")
+            .is_some_and(|contracts| contracts.node.is_some())
+        {
             manifest.tables.entry("tokens").or_default().named_by_node = true;
         }
         Ok(manifest)
@@ -157,19 +164,30 @@ impl Manifest {
 }
 
 /// Reads the sections of a field `tables`, in document order.
-pub fn read_tables(member: &TomlEntry<'_>) -> Result<Vec<(&'static str, TableManifest)>, TomlError> {
+pub fn read_tables(
+    member: &TomlEntry<'_>,
+) -> Result<Vec<(&'static str, TableManifest)>, TomlError> {
     let read = |table: TomlEntry<'_>| {
         let names: Vec<_> = TABLES.iter().map(|schema| schema.name).collect();
-        let schema = TABLES.iter().find(|schema| schema.name == table.key).ok_or_else(|| table.unknown("table", &names))?;
+        let schema = TABLES
+            .iter()
+            .find(|schema| schema.name == table.key)
+            .ok_or_else(|| table.unknown("table", &names))?;
         Ok((schema.name, read_table(schema, table.table()?)?))
     };
     member.table()?.into_iter().map(read).collect()
 }
 
-pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
+pub(crate) fn read_table(
+    schema: &TableSchema,
+    mut members: Vec<TomlEntry<'_>>,
+) -> Result<TableManifest, TomlError> {
     let mut table = TableManifest::default();
     // Columns first, as settings of the whole table are spread over them.
-    let columns = members.iter().find(|member| member.key == "columns").cloned();
+    let columns = members
+        .iter()
+        .find(|member| member.key == "columns")
+        .cloned();
     if let Some(member) = &columns {
         table.columns = read_columns(schema, member)?;
     }
@@ -187,41 +205,71 @@ pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) 
             }
             "where" => {
                 for kept in member.table()? {
-                    table.filters.push((kept.key.to_owned(), read_row_filter(&kept)?));
+                    table
+                        .filters
+                        .push((kept.key.to_owned(), read_row_filter(&kept)?));
                 }
             }
             "header" => table.headless = !member.boolean()?,
             "skip" => table.skip = member.integer(0, SKIP_MAX)? as usize,
             "coin" => {
                 let coin = member.text()?;
-                let column = schema.columns.first().filter(|_| schema.column("token_address").is_some());
+                let column = schema
+                    .columns
+                    .first()
+                    .filter(|_| schema.column("token_address").is_some());
                 if column.is_none() || coin.trim().is_empty() {
-                    return Err(member.wrong("must be the symbol of a coin, in a table whose rows belong to one token"));
+                    return Err(member.wrong(
+                        "must be the symbol of a coin, in a table whose rows belong to one token",
+                    ));
                 }
-                table.set.entry("token_address").or_insert_with(|| Address::coin(&coin).to_string());
+                table
+                    .set
+                    .entry("token_address")
+                    .or_insert_with(|| Address::coin(&coin).to_string());
                 if schema.name == "tokens" {
-                    table.set.entry("chain").or_insert_with(|| Chain::of_coin(&coin).to_string());
+                    table
+                        .set
+                        .entry("chain")
+                        .or_insert_with(|| Chain::of_coin(&coin).to_string());
                 }
             }
             "null" => columns::spread_null(schema, member, &mut table.columns)?,
             "values" => columns::spread_values(schema, member, &mut table.columns)?,
             "explode" => {
-                for name in member.texts().map_err(|_| member.wrong("must name the column: `explode = \"COLUMN\"`"))? {
+                for name in member
+                    .texts()
+                    .map_err(|_| member.wrong("must name the column: `explode = \"COLUMN\"`"))?
+                {
                     let column = columns::named(schema, member, &name)?;
                     table.columns.entry(column.name).or_default().explode = true;
                 }
             }
-            "format" | "split" | "unit" | "decimal" => columns::spread(schema, member, &mut table.columns)?,
+            "format" | "split" | "unit" | "decimal" => {
+                columns::spread(schema, member, &mut table.columns)?
+            }
             _ => return Err(member.unknown("key", &names(KeyPlace::Table))),
         }
     }
     table.live = live::read(schema, &members, &mut table)?;
     table.node = engine::node(schema, &members)?;
     table.logs = engine::logs(schema, &members)?;
-    table.engine = if table.node.is_some() || table.logs.is_some() { None } else { engine::read(schema, &members)? };
-    let both = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some()));
+    table.engine = if table.node.is_some() || table.logs.is_some() {
+        None
+    } else {
+        engine::read(schema, &members)?
+    };
+    let both = table.set.keys().find(|name| {
+        table
+            .columns
+            .get(*name)
+            .is_some_and(|column| column.from.is_some())
+    });
     if let (Some(name), Some(columns)) = (both, columns) {
-        return Err(columns.error(format!("`{}.{name}` has both a constant in `set` and a column in `columns`; keep one", schema.name)));
+        return Err(columns.error(format!(
+            "`{}.{name}` has both a constant in `set` and a column in `columns`; keep one",
+            schema.name
+        )));
     }
     Ok(table)
 }
@@ -230,14 +278,20 @@ pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) 
 const SKIP_MAX: i64 = 10_000;
 
 fn read_row_filter(member: &TomlEntry<'_>) -> Result<RowFilter, TomlError> {
-    let DeValue::Table(_) = member.value else { return member.scalars().map(RowFilter::OneOf) };
+    let DeValue::Table(_) = member.value else {
+        return member.scalars().map(RowFilter::OneOf);
+    };
     let (mut min, mut max) = (None, None);
     for bound in member.table()? {
         match bound.key {
             "min" => min = Some(bound.scalar()?),
             "max" => max = Some(bound.scalar()?),
             "in" if bound.text()? == "tokens" => return Ok(RowFilter::Tokens),
-            "in" => return Err(bound.wrong("must be \"tokens\"; write values as a list: [\"1d\", \"1h\"]")),
+            "in" => {
+                return Err(
+                    bound.wrong("must be \"tokens\"; write values as a list: [\"1d\", \"1h\"]")
+                );
+            }
             _ => return Err(bound.unknown("key", &["min", "max", "in"])),
         }
     }
@@ -282,52 +336,138 @@ mod tests {
             "#,
         )
         .expect("valid");
-        assert_eq!((manifest.title.as_deref(), manifest.synthetic), (Some("Majors"), true));
+        assert_eq!(
+            (manifest.title.as_deref(), manifest.synthetic),
+            (Some("Majors"), true)
+        );
         let candles = &manifest.tables["candles"];
         assert_eq!(candles.path.len(), 2);
         assert_eq!(candles.columns["timestamp"].from.as_deref(), Some("ts"));
-        assert_eq!(candles.columns["timestamp"].format.as_deref(), Some("%m/%d/%Y"));
-        assert_eq!(candles.filters, [("interval".to_owned(), ["1d".to_owned(), "1h".to_owned()].into_iter().collect())]);
+        assert_eq!(
+            candles.columns["timestamp"].format.as_deref(),
+            Some("%m/%d/%Y")
+        );
+        assert_eq!(
+            candles.filters,
+            [(
+                "interval".to_owned(),
+                ["1d".to_owned(), "1h".to_owned()].into_iter().collect()
+            )]
+        );
         let fee = &manifest.tables["fee_tiers"].columns["fee"];
-        assert_eq!((fee.scale, fee.split.as_deref(), fee.explode), (Some(1e-6), Some(";"), true));
+        assert_eq!(
+            (fee.scale, fee.split.as_deref(), fee.explode),
+            (Some(1e-6), Some(";"), true)
+        );
         assert_eq!(manifest.tables["fee_tiers"].set["chain"], "1");
-        assert!(manifest.tables["posts"].columns["token_address"].values.contains_key("ETH"));
-        assert!(manifest.tables["holders"].columns["holder_address"].values.contains_key("ETH"));
-        assert_eq!(manifest.tables["holders"].columns["balance"].unit, Some(Unit::Raw));
+        assert!(
+            manifest.tables["posts"].columns["token_address"]
+                .values
+                .contains_key("ETH")
+        );
+        assert!(
+            manifest.tables["holders"].columns["holder_address"]
+                .values
+                .contains_key("ETH")
+        );
+        assert_eq!(
+            manifest.tables["holders"].columns["balance"].unit,
+            Some(Unit::Raw)
+        );
         assert_eq!(manifest.tables["pools"].columns["token1"].item, Some(2));
         let transfers = &manifest.tables["transfers"];
         assert_eq!((transfers.headless, transfers.skip), (true, 2));
-        assert_eq!(transfers.set["token_address"], Address::coin("BTC").to_string());
+        assert_eq!(
+            transfers.set["token_address"],
+            Address::coin("BTC").to_string()
+        );
         assert_eq!(transfers.columns["block_number"].from.as_deref(), Some("3"));
         let value = &transfers.columns["value"];
-        assert_eq!((value.unit, value.approximate, value.decimal), (Some(Unit::Whole), true, Some(Decimal::Comma)));
+        assert_eq!(
+            (value.unit, value.approximate, value.decimal),
+            (Some(Unit::Whole), true, Some(Decimal::Comma))
+        );
         assert_eq!(value.values["n/a"], "");
-        assert_eq!(transfers.filters[0].1, RowFilter::Between { min: Some("2024-01-01".to_owned()), max: None });
+        assert_eq!(
+            transfers.filters[0].1,
+            RowFilter::Between {
+                min: Some("2024-01-01".to_owned()),
+                max: None
+            }
+        );
         assert_eq!(transfers.filters[1].1, RowFilter::Tokens);
-        let logs = Manifest::parse("[tables.transfers]\nsource = 'mainnet'\nfrom_block = 12").expect("valid");
-        assert_eq!(logs.tables["transfers"].logs, Some(LogTable { source: "mainnet".to_owned(), from_block: Some(12) }));
-        let asked = Manifest::parse("[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true").expect("valid");
+        let logs = Manifest::parse("[tables.transfers]\nsource = 'mainnet'\nfrom_block = 12")
+            .expect("valid");
+        assert_eq!(
+            logs.tables["transfers"].logs,
+            Some(LogTable {
+                source: "mainnet".to_owned(),
+                from_block: Some(12)
+            })
+        );
+        let asked = Manifest::parse(
+            "[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true",
+        )
+        .expect("valid");
         let from = Relation::Table("social.posts".to_owned());
-        assert_eq!(asked.tables["posts"].engine, Some(EngineTable { source: "warehouse".to_owned(), from, last: true, in_place: false }));
+        assert_eq!(
+            asked.tables["posts"].engine,
+            Some(EngineTable {
+                source: "warehouse".to_owned(),
+                from,
+                last: true,
+                in_place: false
+            })
+        );
     }
 
     #[test]
     fn an_error_names_the_line_the_fault_and_what_is_right() {
         for (text, expected) in [
-            ("titel = 'x'", "line 1: unknown key `titel`; did you mean `title`?"),
-            ("\n[tables.candels]", "line 2: unknown table `candels`; did you mean `candles`?"),
-            ("[tables.candles.columns]\ntokn_address = 'a'", "line 2: unknown column `tokn_address`; did you mean `token_address`?"),
-            ("[tables.candles]\npaht = 'a'", "line 2: unknown key `paht`; did you mean `path`?"),
-            ("[tables.candles.columns]\nopen = { form = 'a' }", "line 2: unknown key `form`; did you mean `from`?"),
-            ("synthetic = 'yes'", "line 1: `synthetic` must be true or false"),
-            ("[tables.candles]\npath = 3", "line 2: `path` must be a string or a list of strings"),
-            ("[tables.candles.columns]\nopen = { scale = 'x' }", "line 2: `scale` must be a number"),
+            (
+                "titel = 'x'",
+                "line 1: unknown key `titel`; did you mean `title`?",
+            ),
+            (
+                "\n[tables.candels]",
+                "line 2: unknown table `candels`; did you mean `candles`?",
+            ),
+            (
+                "[tables.candles.columns]\ntokn_address = 'a'",
+                "line 2: unknown column `tokn_address`; did you mean `token_address`?",
+            ),
+            (
+                "[tables.candles]\npaht = 'a'",
+                "line 2: unknown key `paht`; did you mean `path`?",
+            ),
+            (
+                "[tables.candles.columns]\nopen = { form = 'a' }",
+                "line 2: unknown key `form`; did you mean `from`?",
+            ),
+            (
+                "synthetic = 'yes'",
+                "line 1: `synthetic` must be true or false",
+            ),
+            (
+                "[tables.candles]\npath = 3",
+                "line 2: `path` must be a string or a list of strings",
+            ),
+            (
+                "[tables.candles.columns]\nopen = { scale = 'x' }",
+                "line 2: `scale` must be a number",
+            ),
             (
                 "[tables.candles.columns]\ntimestamp = { scale = 2 }",
                 "line 2: `scale` is for numbers, but `timestamp` is a time: ISO 8601 or epoch",
             ),
-            ("[tables.holders]\nunit = 'wei'", "line 2: `unit` must be \"raw\", \"whole\", \"usd\" or \"token\""),
-            ("[tables.holders.columns]\nbalance = { unit = 'usd' }", "line 2: `unit` of `balance` must be \"whole\", \"raw\" or \"token\""),
+            (
+                "[tables.holders]\nunit = 'wei'",
+                "line 2: `unit` must be \"raw\", \"whole\", \"usd\" or \"token\"",
+            ),
+            (
+                "[tables.holders.columns]\nbalance = { unit = 'usd' }",
+                "line 2: `unit` of `balance` must be \"whole\", \"raw\" or \"token\"",
+            ),
             (
                 "[tables.holders.columns]\nholder_address = { unit = 'raw' }",
                 "line 2: `unit` is for amounts, volumes and prices, but `holder_address` is an address: 0x and 40 hex digits",
@@ -336,19 +476,46 @@ mod tests {
                 "[tables.transfers.columns]\nvalue = { scale = 2 }",
                 "line 2: `scale` must be a power of ten, such as 1e18, for whole numbers that must stay exact",
             ),
-            ("[tables.candles]\ndecimal = ';'", "line 2: `decimal` must be \",\" or \".\""),
+            (
+                "[tables.candles]\ndecimal = ';'",
+                "line 2: `decimal` must be \",\" or \".\"",
+            ),
             (
                 "[tables.candles]\nwhere = { interval = { in = 'x' } }",
                 "line 2: `in` must be \"tokens\"; write values as a list: [\"1d\", \"1h\"]",
             ),
-            ("[tables.gas]\ncoin = 'BTC'", "line 2: `coin` must be the symbol of a coin, in a table whose rows belong to one token"),
-            ("[tables.posts]\nsource = 'warehouse'", "line 2: `source` needs a `table` or a `query`"),
-            ("[tables.posts]\ntable = 'posts'", "line 2: `table` needs a `source`: a [sources.NAME] of config.toml"),
-            ("[tables.transfers]\nsource = ''", "line 2: `source` must be the name of a source: a [sources.NAME] of config.toml"),
-            ("[tables.transfers]\nsource = 'w'\npath = 'x.csv'", "line 3: `path` and `source` cannot be combined; keep one"),
-            ("[tables.transfers]\nsource = 'w'\nfrom_block = -1", "line 3: `from_block` must be a whole number from 0 to 9007199254740992"),
-            ("[tables.posts]\nfrom_block = 1", "line 2: `from_block` is only for transfers and holder_counts whose `source` is a node"),
-            ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'", "line 4: `table` and `query` cannot be combined; keep one"),
+            (
+                "[tables.gas]\ncoin = 'BTC'",
+                "line 2: `coin` must be the symbol of a coin, in a table whose rows belong to one token",
+            ),
+            (
+                "[tables.posts]\nsource = 'warehouse'",
+                "line 2: `source` needs a `table` or a `query`",
+            ),
+            (
+                "[tables.posts]\ntable = 'posts'",
+                "line 2: `table` needs a `source`: a [sources.NAME] of config.toml",
+            ),
+            (
+                "[tables.transfers]\nsource = ''",
+                "line 2: `source` must be the name of a source: a [sources.NAME] of config.toml",
+            ),
+            (
+                "[tables.transfers]\nsource = 'w'\npath = 'x.csv'",
+                "line 3: `path` and `source` cannot be combined; keep one",
+            ),
+            (
+                "[tables.transfers]\nsource = 'w'\nfrom_block = -1",
+                "line 3: `from_block` must be a whole number from 0 to 9007199254740992",
+            ),
+            (
+                "[tables.posts]\nfrom_block = 1",
+                "line 2: `from_block` is only for transfers and holder_counts whose `source` is a node",
+            ),
+            (
+                "[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'",
+                "line 4: `table` and `query` cannot be combined; keep one",
+            ),
             (
                 "[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true",
                 "line 4: `final` is only for a `table`; write FINAL in the query",
@@ -357,14 +524,26 @@ mod tests {
                 "[tables.posts]\nsource = 'w'\ntable = 'x'\nread = 'in place'",
                 "line 4: `read` must be \"bring\": only candles, holders and transfers can be queried in place",
             ),
-            ("[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'", "line 4: `read` must be \"bring\" or \"in place\""),
-            ("[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'", "line 4: `path` and `source` cannot be combined; keep one"),
+            (
+                "[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'",
+                "line 4: `read` must be \"bring\" or \"in place\"",
+            ),
+            (
+                "[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'",
+                "line 4: `path` and `source` cannot be combined; keep one",
+            ),
             (
                 "[tables.dexes]\nset={chain='eth'}\ncolumns={chain='x'}",
                 "line 3: `dexes.chain` has both a constant in `set` and a column in `columns`; keep one",
             ),
-            ("[tables.candles]\nexplode = true", "line 2: `explode` must name the column: `explode = \"COLUMN\"`"),
-            ("[tables.pools.columns]\ntoken0 = { item = 0 }", "line 2: `item` must be 1 for the first element, or -1 for the last"),
+            (
+                "[tables.candles]\nexplode = true",
+                "line 2: `explode` must name the column: `explode = \"COLUMN\"`",
+            ),
+            (
+                "[tables.pools.columns]\ntoken0 = { item = 0 }",
+                "line 2: `item` must be 1 for the first element, or -1 for the last",
+            ),
             (
                 "[tables.posts]\nvalues = { ETH = 'x' }",
                 "line 2: `values` must contain addresses, unless it names its column: [tables.posts.values.COLUMN]",
@@ -372,6 +551,9 @@ mod tests {
         ] {
             assert_eq!(Manifest::parse(text).expect_err(text).to_string(), expected);
         }
-        assert_eq!(Manifest::parse("\ntitle = \n").expect_err("no value").line, 2);
+        assert_eq!(
+            Manifest::parse("\ntitle = \n").expect_err("no value").line,
+            2
+        );
     }
 }

@@ -21,7 +21,12 @@ pub(super) struct NdjsonRows {
 
 impl NdjsonRows {
     pub(super) fn new(input: Input, wanted: ColumnFilter) -> Self {
-        Self { input, records: Records::new(wanted), started: false, nan: 0 }
+        Self {
+            input,
+            records: Records::new(wanted),
+            started: false,
+            nan: 0,
+        }
     }
 
     /// Like `new`, for the part of a file after its first `rows` rows.
@@ -34,9 +39,15 @@ impl NdjsonRows {
 
 /// Adds the record of an object: strings without quotes, `null` as null, anything else as written. A text that is no object is `malformed`;
 /// `nan` counts values that are no numbers, which are null.
-pub(super) fn put_object(records: &mut Records, text: &str, malformed: &'static str, nan: &mut usize) -> Result<(), String> {
+pub(super) fn put_object(
+    records: &mut Records,
+    text: &str,
+    malformed: &'static str,
+    nan: &mut usize,
+) -> Result<(), String> {
     let Ok(object) = serde_json::from_str::<JsonMembers<'_>>(text) else {
-        let plain = without_nan(text.as_bytes()).and_then(|(plain, count)| Some((String::from_utf8(plain).ok()?, count)));
+        let plain = without_nan(text.as_bytes())
+            .and_then(|(plain, count)| Some((String::from_utf8(plain).ok()?, count)));
         return if let Some((plain, count)) = plain {
             *nan += count;
             put_object(records, &plain, malformed, nan)
@@ -93,7 +104,11 @@ impl RowSource for NdjsonRows {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.input.notes().into_iter().chain(note_on_nan(self.nan)).collect()
+        self.input
+            .notes()
+            .into_iter()
+            .chain(note_on_nan(self.nan))
+            .collect()
     }
 
     fn stopped_at(&self) -> Option<u64> {

@@ -68,11 +68,14 @@ impl Shared {
 
 impl ByteSink for Shared {
     fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String> {
-        self.watch.fetched.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.lock()
-            .kept
-            .take(at, bytes)
-            .map_err(|error| format!("cannot be stored: {error}; free disk space, or set another folder in `[cache] dir`"))
+        self.watch
+            .fetched
+            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.lock().kept.take(at, bytes).map_err(|error| {
+            format!(
+                "cannot be stored: {error}; free disk space, or set another folder in `[cache] dir`"
+            )
+        })
     }
 
     fn end(&self, range: Range<u64>, outcome: Result<(), Fault>) {
@@ -96,20 +99,41 @@ impl RemoteFile {
         watch: Arc<FetchState>,
         offline: Option<Fault>,
     ) -> io::Result<Arc<Self>> {
-        let state = State { kept: ObjectParts::open(cache, object)?, coming: Vec::new(), fault: None };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), watch: Arc::clone(&watch) });
-        Ok(Arc::new(Self { wire: Arc::clone(wire), object: object.clone(), shared, watch, offline, fetches: Mutex::default() }))
+        let state = State {
+            kept: ObjectParts::open(cache, object)?,
+            coming: Vec::new(),
+            fault: None,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            watch: Arc::clone(&watch),
+        });
+        Ok(Arc::new(Self {
+            wire: Arc::clone(wire),
+            object: object.clone(),
+            shared,
+            watch,
+            offline,
+            fetches: Mutex::default(),
+        }))
     }
 
     /// Prefetches the ranges that a reader reads first.
     pub fn prefetch(&self) {
         let end = self.object.bytes;
-        if end <= SMALL { self.ahead(std::slice::from_ref(&(0..end))) } else { self.ahead(&[0..8, end - TAIL..end]) }
+        if end <= SMALL {
+            self.ahead(std::slice::from_ref(&(0..end)))
+        } else {
+            self.ahead(&[0..8, end - TAIL..end])
+        }
     }
 
     /// Prefetches the end only, where Parquet has its footer.
     pub fn prefetch_end(&self) {
-        self.ahead(std::slice::from_ref(&(self.object.bytes.saturating_sub(TAIL)..self.object.bytes)));
+        self.ahead(std::slice::from_ref(
+            &(self.object.bytes.saturating_sub(TAIL)..self.object.bytes),
+        ));
     }
 
     /// Fault that prevented a fetch, if any.
@@ -154,12 +178,18 @@ impl RemoteFile {
 
 /// Sorts the ranges and joins close ones.
 fn joined(ranges: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
-    let mut sorted: Vec<_> = ranges.iter().filter(|range| range.start < range.end && range.end <= bytes).cloned().collect();
+    let mut sorted: Vec<_> = ranges
+        .iter()
+        .filter(|range| range.start < range.end && range.end <= bytes)
+        .cloned()
+        .collect();
     sorted.sort_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::new();
     for range in sorted {
         match joined.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(GAP) => last.end = last.end.max(range.end),
+            Some(last) if range.start <= last.end.saturating_add(GAP) => {
+                last.end = last.end.max(range.end)
+            }
             _ => joined.push(range),
         }
     }
@@ -168,7 +198,10 @@ fn joined(ranges: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
 
 impl Drop for RemoteFile {
     fn drop(&mut self) {
-        self.fetches.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        self.fetches
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
         // The bytes received of unfinished ranges are kept.
         let mut state = self.shared.lock();
         for range in std::mem::take(&mut state.coming) {
@@ -183,16 +216,23 @@ impl ReadAt for RemoteFile {
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
-        let range = at..at.checked_add(buffer.len() as u64).filter(|end| *end <= self.object.bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let range = at..at
+            .checked_add(buffer.len() as u64)
+            .filter(|end| *end <= self.object.bytes)
+            .ok_or(io::ErrorKind::UnexpectedEof)?;
         let fail = |fault: &Fault| io::Error::other(fault.to_string());
         loop {
             if self.watch.stopped.load(Ordering::Acquire) {
                 return Err(fail(&Fault::Stopped));
             }
-            self.request(std::slice::from_ref(&range)).map_err(|fault| {
-                self.shared.lock().fault.get_or_insert_with(|| fault.clone());
-                fail(&fault)
-            })?;
+            self.request(std::slice::from_ref(&range))
+                .map_err(|fault| {
+                    self.shared
+                        .lock()
+                        .fault
+                        .get_or_insert_with(|| fault.clone());
+                    fail(&fault)
+                })?;
             let state = self.shared.lock();
             if state.kept.missing(&range).is_empty() {
                 return state.kept.read(buffer, at);
@@ -214,13 +254,19 @@ impl ReadAt for RemoteFile {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "a list of ranges may have one"
+)]
 mod tests {
     use super::*;
 
     #[test]
     fn close_ranges_are_one_request() {
         assert_eq!(joined(&[10..20, 0..5, 30..30, 90..101], 100), [0..20]);
-        assert_eq!(joined(&[0..1, 2 * GAP..2 * GAP + 1], 1 << 30), [0..1, 2 * GAP..2 * GAP + 1]);
+        assert_eq!(
+            joined(&[0..1, 2 * GAP..2 * GAP + 1], 1 << 30),
+            [0..1, 2 * GAP..2 * GAP + 1]
+        );
     }
 }

@@ -7,8 +7,8 @@ use polars::prelude::{ArrowField, Column, DataFrame, PolarsResult, polars_ensure
 use polars_arrow::datatypes::ArrowDataType;
 use polars_parquet::parquet::schema::types::PhysicalType;
 use polars_parquet::read::{
-    BasicDecompressor, ColumnChunkMetadata, FileMetadata, Filter, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema,
-    read_metadata,
+    BasicDecompressor, ColumnChunkMetadata, FileMetadata, Filter, PageReader, RowGroupMetadata,
+    column_iter_to_arrays, infer_schema, read_metadata,
 };
 
 use super::{
@@ -44,7 +44,9 @@ pub(super) struct ParquetRows {
 
 impl ParquetRows {
     pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, String> {
-        let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
+        let bytes = file
+            .bytes()
+            .map_err(|error| format!("cannot be read: {error}"))?;
         let (metadata, schema) = guarded("Parquet", || {
             let metadata = read_metadata(&mut InOrder::at_places(Arc::clone(&file))?)?;
             size_limits::parquet(bytes, &metadata)?;
@@ -52,13 +54,32 @@ impl ParquetRows {
             Ok((metadata, schema))
         })?;
         let groups = metadata.row_groups.iter().map(RowGroupMetadata::num_rows);
-        let rows = groups.into_iter().try_fold(0usize, usize::checked_add).filter(|&rows| rows as u64 <= ROWS_MAX);
+        let rows = groups
+            .into_iter()
+            .try_fold(0usize, usize::checked_add)
+            .filter(|&rows| rows as u64 <= ROWS_MAX);
         let rows = rows.ok_or("is damaged, or has more rows than a table can have")?;
         let names = schema.iter_names().map(ToString::to_string).collect();
-        let wanted: Vec<_> =
-            schema.iter_values().filter(|field| wanted(&field.name)).map(|field| with_wide_decimal(field, &metadata)).collect();
+        let wanted: Vec<_> = schema
+            .iter_values()
+            .filter(|field| wanted(&field.name))
+            .map(|field| with_wide_decimal(field, &metadata))
+            .collect();
         let (decoded, unread) = (DataFrame::default(), UnreadColumns::of(&wanted));
-        Ok(Self { file, bytes, metadata, names, wanted, rows, group: 0, taken: 0, decoded, done: 0, started: false, unread })
+        Ok(Self {
+            file,
+            bytes,
+            metadata,
+            names,
+            wanted,
+            rows,
+            group: 0,
+            taken: 0,
+            decoded,
+            done: 0,
+            started: false,
+            unread,
+        })
     }
 
     /// The selected columns.
@@ -73,7 +94,12 @@ impl ParquetRows {
 
     /// Skips row groups that have no rows left.
     fn pass(&mut self) {
-        while self.metadata.row_groups.get(self.group).is_some_and(|group| self.taken >= group.num_rows()) {
+        while self
+            .metadata
+            .row_groups
+            .get(self.group)
+            .is_some_and(|group| self.taken >= group.num_rows())
+        {
             (self.group, self.taken) = (self.group + 1, 0);
         }
     }
@@ -87,16 +113,33 @@ impl ParquetRows {
     /// Decodes the next part of the row group, unless rows of the one before are left.
     fn decode(&mut self) -> Result<(), String> {
         self.pass();
-        let Some(group) = self.metadata.row_groups.get(self.group).filter(|_| self.decoded.height() == 0) else { return Ok(()) };
+        let Some(group) = self
+            .metadata
+            .row_groups
+            .get(self.group)
+            .filter(|_| self.decoded.height() == 0)
+        else {
+            return Ok(());
+        };
         let (file, wanted, unread) = (&*self.file, &self.wanted, &mut self.unread);
         if self.taken == 0 {
             // Read-ahead: this row group, and the next while this one is decoded.
-            let soon = self.metadata.row_groups.iter().skip(self.group).take(2).flat_map(|group| places(group, wanted));
+            let soon = self
+                .metadata
+                .row_groups
+                .iter()
+                .skip(self.group)
+                .take(2)
+                .flat_map(|group| places(group, wanted));
             file.ahead(&soon.collect::<Vec<_>>());
         }
         let part = self.taken..group.num_rows().min(self.taken + PART_ROWS);
         self.decoded = guarded("Parquet", || {
-            let column = |field| unread.or(field, part.len(), || decode_column(file, group, field, &part));
+            let column = |field| {
+                unread.or(field, part.len(), || {
+                    decode_column(file, group, field, &part)
+                })
+            };
             let columns: PolarsResult<Vec<Column>> = wanted.iter().map(column).collect();
             let columns = columns?;
             polars_ensure!(columns.iter().all(|column| column.len() == part.len()), ComputeError: "it has fewer rows than it declares");
@@ -108,14 +151,24 @@ impl ParquetRows {
 
 /// The field, where its decimals have more than 128 bits, in the type that has them.
 fn with_wide_decimal(field: &ArrowField, metadata: &FileMetadata) -> ArrowField {
-    let mut leaves = metadata.schema_descr.columns().iter().filter(|column| column.path_in_schema.first() == Some(&field.name));
-    let physical = leaves.next().map(|leaf| leaf.descriptor.primitive_type.physical_type);
+    let mut leaves = metadata
+        .schema_descr
+        .columns()
+        .iter()
+        .filter(|column| column.path_in_schema.first() == Some(&field.name));
+    let physical = leaves
+        .next()
+        .map(|leaf| leaf.descriptor.primitive_type.physical_type);
     let is_wide = matches!(physical, Some(PhysicalType::FixedLenByteArray(17..=32)));
     let dtype = match field.dtype {
-        ArrowDataType::Decimal(precision, scale) | ArrowDataType::Decimal256(precision, scale) if is_wide => {
+        ArrowDataType::Decimal(precision, scale) | ArrowDataType::Decimal256(precision, scale)
+            if is_wide =>
+        {
             ArrowDataType::Decimal256(precision, scale)
         }
-        ArrowDataType::Decimal256(precision, scale) => ArrowDataType::Decimal(precision.min(38), scale),
+        ArrowDataType::Decimal256(precision, scale) => {
+            ArrowDataType::Decimal(precision.min(38), scale)
+        }
         _ => return field.clone(),
     };
     ArrowField::new(field.name.clone(), dtype, field.is_nullable)
@@ -125,26 +178,47 @@ fn with_wide_decimal(field: &ArrowField, metadata: &FileMetadata) -> ArrowField 
 fn places(group: &RowGroupMetadata, wanted: &[ArrowField]) -> Vec<Range<u64>> {
     wanted
         .iter()
-        .flat_map(|field| group.columns_under_root_iter(&field.name).into_iter().flatten())
+        .flat_map(|field| {
+            group
+                .columns_under_root_iter(&field.name)
+                .into_iter()
+                .flatten()
+        })
         .map(ColumnChunkMetadata::byte_range)
         .collect()
 }
 
 /// Decodes a column of a part of the row group.
-fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField, part: &Range<usize>) -> PolarsResult<Column> {
+fn decode_column(
+    file: &dyn ReadAt,
+    group: &RowGroupMetadata,
+    field: &ArrowField,
+    part: &Range<usize>,
+) -> PolarsResult<Column> {
     let (mut parts, mut types) = (Vec::new(), Vec::new());
-    for column in group.columns_under_root_iter(&field.name).into_iter().flatten() {
+    for column in group
+        .columns_under_root_iter(&field.name)
+        .into_iter()
+        .flatten()
+    {
         let range = column.byte_range();
         let mut chunk = vec![0; (range.end - range.start) as usize];
         file.read_exact_at(&mut chunk, range.start)?;
         let chunk = size_limits::parquet_column(chunk, column)?;
-        parts.push(BasicDecompressor::new(PageReader::new(Cursor::new(chunk), column, Vec::new(), usize::MAX), Vec::new()));
+        parts.push(BasicDecompressor::new(
+            PageReader::new(Cursor::new(chunk), column, Vec::new(), usize::MAX),
+            Vec::new(),
+        ));
         types.push(&column.descriptor().descriptor.primitive_type);
     }
     polars_ensure!(!parts.is_empty(), ComputeError: "a row group lacks a column");
     let read_as = match (&field.dtype, types.first().map(|leaf| leaf.physical_type)) {
         (ArrowDataType::Decimal256(..), Some(PhysicalType::FixedLenByteArray(bytes))) => {
-            ArrowField::new(field.name.clone(), ArrowDataType::FixedSizeBinary(bytes), field.is_nullable)
+            ArrowField::new(
+                field.name.clone(),
+                ArrowDataType::FixedSizeBinary(bytes),
+                field.is_nullable,
+            )
         }
         _ => field.clone(),
     };
@@ -157,8 +231,17 @@ fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField
 /// Rows of a file, and bytes of its selected columns, as the footer says.
 pub(super) fn footer(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(u64, u64), String> {
     let rows = ParquetRows::open(file, wanted)?;
-    let places = rows.metadata.row_groups.iter().flat_map(|group| places(group, &rows.wanted));
-    Ok((rows.rows as u64, places.map(|place| place.end.saturating_sub(place.start)).fold(0, u64::saturating_add)))
+    let places = rows
+        .metadata
+        .row_groups
+        .iter()
+        .flat_map(|group| places(group, &rows.wanted));
+    Ok((
+        rows.rows as u64,
+        places
+            .map(|place| place.end.saturating_sub(place.start))
+            .fold(0, u64::saturating_add),
+    ))
 }
 
 impl RowSource for ParquetRows {
@@ -168,7 +251,11 @@ impl RowSource for ParquetRows {
         if left == 0 && !first {
             return Ok(None);
         }
-        let mut batch = SourceBatch { height: left.min(BATCH_ROWS), first_row: self.done as u64 + 1, ..SourceBatch::default() };
+        let mut batch = SourceBatch {
+            height: left.min(BATCH_ROWS),
+            first_row: self.done as u64 + 1,
+            ..SourceBatch::default()
+        };
         if self.wanted.is_empty() {
             self.done += batch.height;
             return Ok(Some(batch));
@@ -191,8 +278,16 @@ impl RowSource for ParquetRows {
         // Skipped batches are not decoded; a batch does not span row groups.
         for _ in 0..batches {
             self.pass();
-            let of_group = self.metadata.row_groups.get(self.group).map_or(0, |group| group.num_rows() - self.taken);
-            let left = if self.wanted.is_empty() { self.rows - self.done } else { of_group };
+            let of_group = self
+                .metadata
+                .row_groups
+                .get(self.group)
+                .map_or(0, |group| group.num_rows() - self.taken);
+            let left = if self.wanted.is_empty() {
+                self.rows - self.done
+            } else {
+                of_group
+            };
             self.started = true;
             if left == 0 {
                 break;
@@ -224,22 +319,37 @@ mod tests {
 
     /// Rows of numbers, texts, nulls and lists, in row groups of slightly more than two parts.
     fn frame() -> DataFrame {
-        let lists: Vec<Option<Series>> =
-            (0..1_000).map(|row: i64| (row % 5 != 0).then(|| Series::new("".into(), vec![row; row as usize % 3]))).collect();
-        let texts: Vec<Option<String>> =
-            (0..1_000).map(|row| (row % 7 != 0).then(|| format!("a text too long for a view {}", row % 50))).collect();
+        let lists: Vec<Option<Series>> = (0..1_000)
+            .map(|row: i64| {
+                (row % 5 != 0).then(|| Series::new("".into(), vec![row; row as usize % 3]))
+            })
+            .collect();
+        let texts: Vec<Option<String>> = (0..1_000)
+            .map(|row| (row % 7 != 0).then(|| format!("a text too long for a view {}", row % 50)))
+            .collect();
         let columns = [
-            Series::new("float".into(), (0..1_000).map(|row| (row % 3 != 0).then(|| f64::from(row) / 7.0)).collect::<Vec<_>>()),
+            Series::new(
+                "float".into(),
+                (0..1_000)
+                    .map(|row| (row % 3 != 0).then(|| f64::from(row) / 7.0))
+                    .collect::<Vec<_>>(),
+            ),
             Series::new("text".into(), texts),
             Series::new("list".into(), lists),
         ];
-        let part = DataFrame::new(1_000, columns.into_iter().map(IntoColumn::into_column).collect()).expect("a frame");
+        let part = DataFrame::new(
+            1_000,
+            columns.into_iter().map(IntoColumn::into_column).collect(),
+        )
+        .expect("a frame");
         let mut whole = part.clone();
         for _ in 1..(4 * PART_ROWS + 150_000) / 1_000 {
             whole.vstack_mut(&part).expect("rows");
         }
         let numbers: Vec<i64> = (0..whole.height() as i64).collect();
-        whole.with_column(Series::new("number".into(), numbers).into_column()).expect("a column");
+        whole
+            .with_column(Series::new("number".into(), numbers).into_column())
+            .expect("a column");
         whole.rechunk_mut();
         whole
     }
@@ -248,9 +358,13 @@ mod tests {
     fn a_row_group_in_parts_is_the_whole_from_wherever_it_is_read() {
         let mut frame = frame();
         let file = tempfile::NamedTempFile::new().expect("a file");
-        ParquetWriter::new(file.as_file()).with_row_group_size(Some(2 * PART_ROWS + 70_001)).finish(&mut frame).expect("written");
+        ParquetWriter::new(file.as_file())
+            .with_row_group_size(Some(2 * PART_ROWS + 70_001))
+            .finish(&mut frame)
+            .expect("written");
         let open = || {
-            let file: Arc<dyn ReadAt> = Arc::new(std::fs::File::open(file.path()).expect("the file"));
+            let file: Arc<dyn ReadAt> =
+                Arc::new(std::fs::File::open(file.path()).expect("the file"));
             ParquetRows::open(file, &(Arc::new(|_: &str| true) as _)).expect("Parquet")
         };
         let rest = |skipped: u64| {
@@ -274,9 +388,14 @@ mod tests {
         for skipped in [1, 3, 4, 7, 9, 10, 13, starts.len() - 1, starts.len()] {
             let (later, left) = rest(skipped as u64);
             assert_eq!(later, starts[skipped..], "{skipped}");
-            let first = starts.get(skipped).map_or(frame.height(), |first| *first as usize - 1);
+            let first = starts
+                .get(skipped)
+                .map_or(frame.height(), |first| *first as usize - 1);
             match left {
-                Some(left) => assert!(left.equals_missing(&frame.slice(first as i64, usize::MAX)), "{skipped}"),
+                Some(left) => assert!(
+                    left.equals_missing(&frame.slice(first as i64, usize::MAX)),
+                    "{skipped}"
+                ),
                 None => assert_eq!(first, frame.height(), "{skipped}"),
             }
         }
@@ -289,6 +408,12 @@ mod tests {
             count += batch.height;
         }
         assert_eq!(count + 5 * BATCH_ROWS, frame.height());
-        assert_eq!(frame.column("number").and_then(|column| column.get(PART_ROWS)).expect("a cell"), AnyValue::Int64(PART_ROWS as i64));
+        assert_eq!(
+            frame
+                .column("number")
+                .and_then(|column| column.get(PART_ROWS))
+                .expect("a cell"),
+            AnyValue::Int64(PART_ROWS as i64)
+        );
     }
 }

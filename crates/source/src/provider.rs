@@ -97,7 +97,8 @@ pub struct KeyPlacement {
 pub fn built_in() -> &'static Providers {
     static ALL: LazyLock<Providers> = LazyLock::new(|| {
         let read = |(id, text): &(&str, &str)| {
-            let provider = Provider::parse(id, text, ProviderOrigin::BuiltIn).expect("they are compiled in, and a test reads them");
+            let provider = Provider::parse(id, text, ProviderOrigin::BuiltIn)
+                .expect("they are compiled in, and a test reads them");
             ((*id).to_owned(), provider)
         };
         BUILT_IN_TEXTS.iter().map(read).collect()
@@ -109,15 +110,38 @@ pub fn built_in() -> &'static Providers {
 /// Fails at the first description that cannot be read, with its file and line.
 pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Providers, String> {
     let mut all = built_in().clone();
-    for (folder, origin) in [(beside_config, ProviderOrigin::Own), (dataset, ProviderOrigin::Dataset)] {
-        let Some(folder) = folder.map(|folder| folder.join(FOLDER)) else { continue };
-        let mut files: Vec<_> = fs::read_dir(&folder).into_iter().flatten().flatten().take(FILES_MAX).map(|entry| entry.path()).collect();
+    for (folder, origin) in [
+        (beside_config, ProviderOrigin::Own),
+        (dataset, ProviderOrigin::Dataset),
+    ] {
+        let Some(folder) = folder.map(|folder| folder.join(FOLDER)) else {
+            continue;
+        };
+        let mut files: Vec<_> = fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .take(FILES_MAX)
+            .map(|entry| entry.path())
+            .collect();
         files.sort();
-        for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "toml")) {
-            let id = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let text = read_text(file, FILE_MAX).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+        for file in files
+            .iter()
+            .filter(|file| file.extension().is_some_and(|ending| ending == "toml"))
+        {
+            let id = file
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            let text = read_text(file, FILE_MAX)
+                .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
             let read = Provider::parse(&id, &text, origin);
-            all.insert(id, read.map_err(|error| format!("{}:{}: {}", file.display(), error.line, error.reason))?);
+            all.insert(
+                id,
+                read.map_err(|error| {
+                    format!("{}:{}: {}", file.display(), error.line, error.reason)
+                })?,
+            );
         }
     }
     Ok(all)
@@ -125,10 +149,11 @@ pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Provi
 
 /// The provider with this id. If there is none, the error suggests a similar id.
 pub fn named<'a>(all: &'a Providers, id: &str) -> Result<&'a Provider, String> {
-    all.get(id).ok_or_else(|| match meant(id, all.keys().map(String::as_str)) {
-        Some(near) => format!("`{id}` is not a provider; did you mean `{near}`?"),
-        None => format!("`{id}` is not a provider; `tokendeck providers` lists them"),
-    })
+    all.get(id)
+        .ok_or_else(|| match meant(id, all.keys().map(String::as_str)) {
+            Some(near) => format!("`{id}` is not a provider; did you mean `{near}`?"),
+            None => format!("`{id}` is not a provider; `tokendeck providers` lists them"),
+        })
 }
 
 const KEYS: [&str; 14] = [
@@ -196,7 +221,9 @@ impl Provider {
         }
         let lacks = |what: &str| Err(document.error(format!("the provider lacks {what}")));
         if provider.home.is_empty() {
-            return lacks("`home`, the start of its URLs, as in home = \"https://api.example.org/v1\"");
+            return lacks(
+                "`home`, the start of its URLs, as in home = \"https://api.example.org/v1\"",
+            );
         }
         if provider.requests.is_empty() {
             return lacks("a [[request]]; add at least one");
@@ -206,12 +233,17 @@ impl Provider {
 
     /// The provider's name of the chain.
     pub fn chain(&self, chain: &Chain) -> Option<&str> {
-        self.chains.iter().find(|(ours, _)| ours == chain).map(|(_, theirs)| theirs.as_str())
+        self.chains
+            .iter()
+            .find(|(ours, _)| ours == chain)
+            .map(|(_, theirs)| theirs.as_str())
     }
 
     /// Its requests that fill the table.
     pub fn filling<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a ProviderRequest> {
-        self.requests.iter().filter(move |request| request.tables.iter().any(|filled| filled.table == table))
+        self.requests
+            .iter()
+            .filter(move |request| request.tables.iter().any(|filled| filled.table == table))
     }
 
     /// The tables that it fills, each once.
@@ -227,7 +259,11 @@ impl Provider {
 }
 
 fn pairs(member: &TomlEntry<'_>) -> Result<Vec<(String, String)>, TomlError> {
-    member.table()?.iter().map(|pair| Ok((pair.key.to_owned(), pair.scalar()?))).collect()
+    member
+        .table()?
+        .iter()
+        .map(|pair| Ok((pair.key.to_owned(), pair.scalar()?)))
+        .collect()
 }
 
 fn key(member: &TomlEntry<'_>) -> Result<KeyPlacement, TomlError> {
@@ -240,8 +276,14 @@ fn key(member: &TomlEntry<'_>) -> Result<KeyPlacement, TomlError> {
             _ => return Err(part.unknown("key", &["header", "query", "optional"])),
         }
     }
-    let (name, in_query) = placement.ok_or_else(|| member.wrong("needs `header` or `query`, the place of the key in a request"))?;
-    Ok(KeyPlacement { name, in_query, optional })
+    let (name, in_query) = placement.ok_or_else(|| {
+        member.wrong("needs `header` or `query`, the place of the key in a request")
+    })?;
+    Ok(KeyPlacement {
+        name,
+        in_query,
+        optional,
+    })
 }
 
 fn chains(member: &TomlEntry<'_>) -> Result<Vec<(Chain, String)>, TomlError> {
@@ -253,7 +295,10 @@ fn chains(member: &TomlEntry<'_>) -> Result<Vec<(Chain, String)>, TomlError> {
 }
 
 fn intervals(member: &TomlEntry<'_>) -> Result<Vec<Interval>, TomlError> {
-    let read = |word: String| Interval::parse(&word).ok_or_else(|| member.wrong("must be a list of intervals, as in [\"1h\", \"1d\"]"));
+    let read = |word: String| {
+        Interval::parse(&word)
+            .ok_or_else(|| member.wrong("must be a list of intervals, as in [\"1h\", \"1d\"]"))
+    };
     member.texts()?.into_iter().map(read).collect()
 }
 
@@ -266,7 +311,12 @@ mod tests {
         for (id, text) in BUILT_IN_TEXTS {
             let provider = Provider::parse(id, text, ProviderOrigin::BuiltIn);
             let provider = provider.unwrap_or_else(|error| panic!("{id}: {error}"));
-            assert!(id.bytes().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-'), "{id}");
+            assert!(
+                id.bytes().all(|letter| letter.is_ascii_lowercase()
+                    || letter.is_ascii_digit()
+                    || letter == b'-'),
+                "{id}"
+            );
             assert!(provider.terms.is_some(), "{id} says no page with its terms");
         }
     }
@@ -276,22 +326,43 @@ mod tests {
         let request = "home = 'https://a.org'\n[[request]]\nname = 'x'\nfills = 'candles'\n";
         let with = |rest: &str| format!("{request}{rest}");
         for (text, expected) in [
-            ("nmae = 'x'".to_owned(), "line 1: unknown key `nmae`; did you mean `name`?"),
+            (
+                "nmae = 'x'".to_owned(),
+                "line 1: unknown key `nmae`; did you mean `name`?",
+            ),
             (
                 "name = 'x'".to_owned(),
                 "line 1: the provider lacks `home`, the start of its URLs, as in home = \"https://api.example.org/v1\"",
             ),
-            ("home = 'ftp://x'".to_owned(), "line 1: `home` must be a URL that begins with https://"),
-            ("key = { optional = true }".to_owned(), "line 1: `key` needs `header` or `query`, the place of the key in a request"),
-            (with("each = 'tokn'\npath = '/a'"), "line 5: unknown value of `each` `tokn`; did you mean `token`?"),
-            (with("path = '/a/{tokne}'"), "line 5: unknown placeholder `tokne`; did you mean `token`?"),
-            (with("path = '/a'\ncolumns = { opne = 1 }"), "line 6: unknown column `opne`; did you mean `open`?"),
+            (
+                "home = 'ftp://x'".to_owned(),
+                "line 1: `home` must be a URL that begins with https://",
+            ),
+            (
+                "key = { optional = true }".to_owned(),
+                "line 1: `key` needs `header` or `query`, the place of the key in a request",
+            ),
+            (
+                with("each = 'tokn'\npath = '/a'"),
+                "line 5: unknown value of `each` `tokn`; did you mean `token`?",
+            ),
+            (
+                with("path = '/a/{tokne}'"),
+                "line 5: unknown placeholder `tokne`; did you mean `token`?",
+            ),
+            (
+                with("path = '/a'\ncolumns = { opne = 1 }"),
+                "line 6: unknown column `opne`; did you mean `open`?",
+            ),
             (
                 with("path = '/a'\nnext = { before = 'eldest timestamp' }"),
                 "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a path in the response",
             ),
             (with("rows = ''"), "line 2: the request `x` lacks `path`"),
-            (with("path = '/a'\nechh = 'token'"), "line 6: unknown key `echh`; did you mean `each`?"),
+            (
+                with("path = '/a'\nechh = 'token'"),
+                "line 6: unknown key `echh`; did you mean `each`?",
+            ),
             (
                 "home = 'https://a.org'\n[[request]]\nname = 'x'\npath = '/a'".to_owned(),
                 "line 2: the request `x` fills no table; add `fills`, as in `fills = \"candles\"`",
@@ -327,12 +398,27 @@ mod tests {
         "#;
         let provider = Provider::parse("example", text, ProviderOrigin::Own).expect("valid");
         assert_eq!((provider.per_minute, provider.in_flight), (12, 1));
-        assert_eq!(provider.chain(&Chain::parse("bnb").expect("a chain")), Some("bsc"));
+        assert_eq!(
+            provider.chain(&Chain::parse("bnb").expect("a chain")),
+            Some("bsc")
+        );
         let request = provider.filling("candles").next().expect("one");
-        assert_eq!((request.each, request.tables[0].rows.as_str()), (Each::Pool, "data.list"));
-        assert_eq!(request.next, [("before".to_owned(), NextPage::Oldest("timestamp".to_owned()))]);
+        assert_eq!(
+            (request.each, request.tables[0].rows.as_str()),
+            (Each::Pool, "data.list")
+        );
+        assert_eq!(
+            request.next,
+            [(
+                "before".to_owned(),
+                NextPage::Oldest("timestamp".to_owned())
+            )]
+        );
         assert_eq!(request.refusals.len(), 2);
-        assert_eq!(request.tables[0].mapping.columns["volume"].from.as_deref(), Some("6"));
+        assert_eq!(
+            request.tables[0].mapping.columns["volume"].from.as_deref(),
+            Some("6")
+        );
         assert_eq!(provider.tables(), ["candles"]);
     }
 }

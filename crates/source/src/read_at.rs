@@ -52,19 +52,31 @@ pub(super) struct InOrder {
 impl InOrder {
     pub(super) fn new(file: Arc<dyn ReadAt>) -> io::Result<Self> {
         let end = file.bytes()?;
-        Ok(Self { file, at: 0, end, told: 0 })
+        Ok(Self {
+            file,
+            at: 0,
+            end,
+            told: 0,
+        })
     }
 
     /// For a reader that seeks: without read-ahead.
     pub(super) fn at_places(file: Arc<dyn ReadAt>) -> io::Result<Self> {
         let end = file.bytes()?;
-        Ok(Self { file, at: 0, end, told: end })
+        Ok(Self {
+            file,
+            at: 0,
+            end,
+            told: end,
+        })
     }
 }
 
 impl Read for InOrder {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let take = (self.end.saturating_sub(self.at)).min(buffer.len() as u64).min(STEP) as usize;
+        let take = (self.end.saturating_sub(self.at))
+            .min(buffer.len() as u64)
+            .min(STEP) as usize;
         let buffer = &mut buffer[..take];
         if self.told < self.end && self.at + AHEAD / 2 >= self.told {
             let to = (self.at + AHEAD).min(self.end);

@@ -110,18 +110,33 @@ impl Records {
     pub(super) fn take(&mut self) -> SourceBatch {
         let height = self.rows;
         let mut columns: Vec<Column> = Vec::new();
-        for ((cells, length), name) in self.cells.iter_mut().zip(&mut self.lengths).zip(&self.names) {
+        for ((cells, length), name) in self
+            .cells
+            .iter_mut()
+            .zip(&mut self.lengths)
+            .zip(&self.names)
+        {
             if let Some(cells) = cells {
                 while *length < height {
                     cells.append_null();
                     *length += 1;
                 }
-                columns.push(std::mem::replace(cells, builder(name)).finish().into_column());
+                columns.push(
+                    std::mem::replace(cells, builder(name))
+                        .finish()
+                        .into_column(),
+                );
             }
             *length = 0;
         }
         let malformed = std::mem::take(&mut self.malformed);
-        let batch = SourceBatch { columns, height, first_row: self.first_row, malformed, ..SourceBatch::default() };
+        let batch = SourceBatch {
+            columns,
+            height,
+            first_row: self.first_row,
+            malformed,
+            ..SourceBatch::default()
+        };
         self.first_row += height as u64;
         self.rows = 0;
         batch

@@ -42,7 +42,10 @@ pub(super) fn parquet(bytes: u64, metadata: &FileMetadata) -> PolarsResult<()> {
 }
 
 /// Checks the pages of one column chunk: value counts and sizes. Returns the bytes to decode.
-pub(super) fn parquet_column(chunk: Vec<u8>, column: &ColumnChunkMetadata) -> PolarsResult<Buffer<u8>> {
+pub(super) fn parquet_column(
+    chunk: Vec<u8>,
+    column: &ColumnChunkMetadata,
+) -> PolarsResult<Buffer<u8>> {
     let length = chunk.len();
     let chunk = Buffer::from(chunk);
     let mut reader = PageReader::new(Cursor::new(chunk.clone()), column, Vec::new(), length);
@@ -64,27 +67,39 @@ pub(super) fn parquet_column(chunk: Vec<u8>, column: &ColumnChunkMetadata) -> Po
 pub(super) fn ipc_batch(message: &MessageRef<'_>, body: &[u8]) -> PolarsResult<()> {
     match message.header()? {
         Some(MessageHeaderRef::RecordBatch(batch)) => batch_fits(&batch, body),
-        Some(MessageHeaderRef::DictionaryBatch(dictionary)) => dictionary.data()?.map_or(Ok(()), |batch| batch_fits(&batch, body)),
+        Some(MessageHeaderRef::DictionaryBatch(dictionary)) => dictionary
+            .data()?
+            .map_or(Ok(()), |batch| batch_fits(&batch, body)),
         _ => Ok(()),
     }
 }
 
 fn batch_fits(batch: &RecordBatchRef<'_>, body: &[u8]) -> PolarsResult<()> {
-    let believed = |count: i64| u64::try_from(count).is_ok_and(|count| count <= plausible_max(body.len()));
+    let believed =
+        |count: i64| u64::try_from(count).is_ok_and(|count| count <= plausible_max(body.len()));
     polars_ensure!(believed(batch.length()?), ComputeError: DAMAGED);
     for node in batch.nodes()?.iter().flat_map(|nodes| nodes.iter()) {
         polars_ensure!(believed(node.length()) && believed(node.null_count()), ComputeError: DAMAGED);
     }
     let packed = batch.compression()?.is_some();
     for buffer in batch.buffers()?.iter().flat_map(|buffers| buffers.iter()) {
-        let range = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
+        let range = usize::try_from(buffer.offset())
+            .ok()
+            .zip(usize::try_from(buffer.length()).ok());
         let bytes = range.and_then(|(start, length)| body.get(start..start.checked_add(length)?));
-        let Some(bytes) = bytes else { polars_bail!(ComputeError: DAMAGED) };
+        let Some(bytes) = bytes else {
+            polars_bail!(ComputeError: DAMAGED)
+        };
         if packed && !bytes.is_empty() {
             // A compressed buffer begins with its decompressed length, -1 where it is stored uncompressed.
-            let length = bytes.first_chunk::<8>().map(|length| i64::from_le_bytes(*length));
-            let fits =
-                length.is_some_and(|length| length == -1 || u64::try_from(length).is_ok_and(|length| length <= plausible_max(bytes.len())));
+            let length = bytes
+                .first_chunk::<8>()
+                .map(|length| i64::from_le_bytes(*length));
+            let fits = length.is_some_and(|length| {
+                length == -1
+                    || u64::try_from(length)
+                        .is_ok_and(|length| length <= plausible_max(bytes.len()))
+            });
             polars_ensure!(fits, ComputeError: DAMAGED);
         }
     }

@@ -73,7 +73,9 @@ impl<R: BufRead> Read for Gzip<R> {
             if n > 0 || into.is_empty() {
                 return Ok(n);
             }
-            let Some(mut rest) = self.member.take().map(GzDecoder::into_inner) else { break };
+            let Some(mut rest) = self.member.take().map(GzDecoder::into_inner) else {
+                break;
+            };
             let next = rest.fill_buf()?;
             // A cut file may end within the first bytes of a member.
             if !next.is_empty() && (next.starts_with(GZIP) || GZIP.starts_with(next)) {
@@ -87,10 +89,14 @@ impl<R: BufRead> Read for Gzip<R> {
                 if length == 0 {
                     break;
                 }
-                (bytes, padding) = (bytes + length as u64, padding && next.iter().all(|byte| *byte == 0));
+                (bytes, padding) = (
+                    bytes + length as u64,
+                    padding && next.iter().all(|byte| *byte == 0),
+                );
                 rest.consume(length);
             }
-            self.behind.store(if padding { 0 } else { bytes }, Ordering::Relaxed);
+            self.behind
+                .store(if padding { 0 } else { bytes }, Ordering::Relaxed);
         }
         Ok(0)
     }
@@ -102,7 +108,10 @@ struct LineFeeds<R>(R);
 impl<R: Read> Read for LineFeeds<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.0.read(into)?;
-        into[..n].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+        into[..n]
+            .iter_mut()
+            .filter(|byte| **byte == b'\r')
+            .for_each(|byte| *byte = b'\n');
         Ok(n)
     }
 }
@@ -161,7 +170,12 @@ impl<R: Read> Read for Tabs<R> {
 pub(super) fn with_tabs(text: &[u8]) -> Vec<u8> {
     let mut tabs = Vec::with_capacity(text.len());
     // Reading from memory cannot fail.
-    io::BufReader::new(Tabs { source: text, state: LinePart::Start }).read_to_end(&mut tabs).ok();
+    io::BufReader::new(Tabs {
+        source: text,
+        state: LinePart::Start,
+    })
+    .read_to_end(&mut tabs)
+    .ok();
     tabs
 }
 
@@ -180,7 +194,9 @@ fn window(frame: &[u8]) -> Option<u64> {
     let (flags, next) = (frame.get(4)?, u64::from(*frame.get(5)?));
     let is_one_segment = flags & 0x20 != 0;
     if is_one_segment {
-        return zstd::zstd_safe::get_frame_content_size(frame).ok().flatten();
+        return zstd::zstd_safe::get_frame_content_size(frame)
+            .ok()
+            .flatten();
     }
     let base = 1u64 << (10 + (next >> 3));
     Some(base + base / 8 * (next & 7))
@@ -188,7 +204,10 @@ fn window(frame: &[u8]) -> Option<u64> {
 
 /// Said of text whose window takes too much memory; the command allows windows of up to 2 GiB.
 fn too_long_window(window: Option<u64>) -> String {
-    let size = window.map_or_else(|| format!("more than {} MiB", WINDOW_MAX >> 20), |window| format!("{} MiB", window >> 20));
+    let size = window.map_or_else(
+        || format!("more than {} MiB", WINDOW_MAX >> 20),
+        |window| format!("{} MiB", window >> 20),
+    );
     format!(
         "is compressed with a zstd window of {size}, which takes too much memory; unpack it with `zstd -d --long={WINDOW_LOG_MAX}`, and use \
          the plain file"
@@ -197,7 +216,9 @@ fn too_long_window(window: Option<u64>) -> String {
 
 /// UTF-16 in either byte order, by the byte order mark that Excel's "Unicode text" has.
 fn utf16(head: &[u8]) -> Option<&'static Encoding> {
-    Encoding::for_bom(head).map(|(encoding, _)| encoding).filter(|encoding| *encoding != UTF_8)
+    Encoding::for_bom(head)
+        .map(|(encoding, _)| encoding)
+        .filter(|encoding| *encoding != UTF_8)
 }
 
 /// Decodes a reader's bytes to UTF-8; invalid ones become U+FFFD.
@@ -210,7 +231,12 @@ struct Decoded<R> {
 
 impl<R> Decoded<R> {
     fn new(source: R, encoding: &'static Encoding) -> Self {
-        Self { source, decoder: encoding.new_decoder_without_bom_handling(), ready: String::new(), at: 0 }
+        Self {
+            source,
+            decoder: encoding.new_decoder_without_bom_handling(),
+            ready: String::new(),
+            at: 0,
+        }
     }
 }
 
@@ -223,8 +249,13 @@ impl<R: Read> Read for Decoded<R> {
                 // Half a character at the end of a truncated file is dropped.
                 return Ok(0);
             }
-            (self.ready, self.at) = (String::with_capacity(self.decoder.max_utf8_buffer_length(n).unwrap_or_default()), 0);
-            let _ = self.decoder.decode_to_string(&bytes[..n], &mut self.ready, false);
+            (self.ready, self.at) = (
+                String::with_capacity(self.decoder.max_utf8_buffer_length(n).unwrap_or_default()),
+                0,
+            );
+            let _ = self
+                .decoder
+                .decode_to_string(&bytes[..n], &mut self.ready, false);
         }
         let n = into.len().min(self.ready.len() - self.at);
         into[..n].copy_from_slice(&self.ready.as_bytes()[self.at..self.at + n]);
@@ -237,16 +268,27 @@ impl Input {
     /// `head` is the beginning of the source, by which compression is detected. A leading byte order mark is skipped.
     pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
         let (read, behind) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let mut counted = Counted { source, read: Arc::clone(&read) };
+        let mut counted = Counted {
+            source,
+            read: Arc::clone(&read),
+        };
         let mut long = None;
         let reader: Box<dyn Read + Send> = if head.starts_with(GZIP) {
-            Box::new(Gzip { member: Some(GzDecoder::new(io::BufReader::with_capacity(CHUNK, counted))), behind: Arc::clone(&behind) })
+            Box::new(Gzip {
+                member: Some(GzDecoder::new(io::BufReader::with_capacity(CHUNK, counted))),
+                behind: Arc::clone(&behind),
+            })
         } else if head.starts_with(ZSTD) {
             let failed = |error: io::Error| format!("cannot be decompressed: {error}");
             let mut frame = Vec::new();
-            counted.by_ref().take(FRAME_HEADER).read_to_end(&mut frame).map_err(failed)?;
+            counted
+                .by_ref()
+                .take(FRAME_HEADER)
+                .read_to_end(&mut frame)
+                .map_err(failed)?;
             long = window(&frame).filter(|window| *window > WINDOW_MAX);
-            let mut decoder = zstd::Decoder::new(io::Cursor::new(frame).chain(counted)).map_err(failed)?;
+            let mut decoder =
+                zstd::Decoder::new(io::Cursor::new(frame).chain(counted)).map_err(failed)?;
             if long.is_some() {
                 decoder.window_log_max(WINDOW_LOG_MAX).map_err(failed)?;
             }
@@ -256,30 +298,69 @@ impl Input {
         } else {
             Box::new(counted)
         };
-        let mut input =
-            Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read, unpacked: 0, fault: None, behind, window: long };
+        let mut input = Self {
+            reader,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            ended: false,
+            read,
+            unpacked: 0,
+            fault: None,
+            behind,
+            window: long,
+        };
         while input.data().len() < 3 && input.fill()? {}
         if input.data().starts_with(&[0xef, 0xbb, 0xbf]) {
             input.consume(3);
         }
         // The first lines tell how lines end.
         let has = |input: &Self, byte| input.data().contains(&byte);
-        while has(&input, b'\r') && !has(&input, b'\n') && input.data().len() < CHUNK && input.fill()? {}
-        Ok(if has(&input, b'\r') && !has(&input, b'\n') { input.again(LineFeeds) } else { input })
+        while has(&input, b'\r')
+            && !has(&input, b'\n')
+            && input.data().len() < CHUNK
+            && input.fill()?
+        {}
+        Ok(if has(&input, b'\r') && !has(&input, b'\n') {
+            input.again(LineFeeds)
+        } else {
+            input
+        })
     }
 
     /// The input from the beginning of what is buffered, through another reader.
-    fn again<R: Read + Send + 'static>(self, through: impl FnOnce(io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>) -> R) -> Self {
+    fn again<R: Read + Send + 'static>(
+        self,
+        through: impl FnOnce(io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>) -> R,
+    ) -> Self {
         let begun = io::Cursor::new(self.data().to_vec());
         let reader = Box::new(through(begun.chain(self.reader)));
-        Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, unpacked: 0, fault: None, ..self }
+        Self {
+            reader,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            ended: false,
+            unpacked: 0,
+            fault: None,
+            ..self
+        }
     }
 
     /// Notes about parts of the source that were skipped, as far as it was read.
     pub(super) fn notes(&self) -> Vec<String> {
         let bytes = self.behind.load(Ordering::Relaxed);
         let one = "byte after the compressed text is not gzip and is ignored";
-        let note = || format!("warning: {}", plural(bytes, one, "bytes after the compressed text are not gzip and are ignored"));
+        let note = || {
+            format!(
+                "warning: {}",
+                plural(
+                    bytes,
+                    one,
+                    "bytes after the compressed text are not gzip and are ignored"
+                )
+            )
+        };
         (bytes > 0).then(note).into_iter().collect()
     }
 
@@ -290,7 +371,10 @@ impl Input {
 
     /// Separates cells by tabs instead of runs of blanks.
     pub(super) fn in_tabs(self) -> Self {
-        self.again(|begun| Tabs { source: begun, state: LinePart::Start })
+        self.again(|begun| Tabs {
+            source: begun,
+            state: LinePart::Start,
+        })
     }
 
     /// Buffered bytes that were not consumed yet.
@@ -336,7 +420,10 @@ impl Input {
         };
         let n = n.map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => error.to_string(),
-            _ if ["too much memory", "not enough memory"].iter().any(|sign| error.to_string().contains(sign)) => {
+            _ if ["too much memory", "not enough memory"]
+                .iter()
+                .any(|sign| error.to_string().contains(sign)) =>
+            {
                 too_long_window(self.window)
             }
             _ => format!("is truncated or damaged: {error}"),
@@ -347,7 +434,9 @@ impl Input {
         if self.window.is_some() && self.unpacked > WINDOW_MAX {
             return Err(too_long_window(self.window));
         }
-        if self.unpacked > UNPACKED_FLOOR && self.unpacked > UNPACKED_RATIO_MAX.saturating_mul(self.bytes_read()) {
+        if self.unpacked > UNPACKED_FLOOR
+            && self.unpacked > UNPACKED_RATIO_MAX.saturating_mul(self.bytes_read())
+        {
             return Err(format!(
                 "unpacks to more than {UNPACKED_RATIO_MAX} times its size, so it is not read; unpack it, and use the plain file"
             ));
@@ -376,7 +465,9 @@ impl Input {
     pub(super) fn whole(mut self, limit: u64) -> Result<Vec<u8>, String> {
         while self.fill()? {
             if self.data().len() as u64 > limit {
-                return Err("is too large to be read whole; use .ndjson, .csv or .parquet".to_owned());
+                return Err(
+                    "is too large to be read whole; use .ndjson, .csv or .parquet".to_owned(),
+                );
             }
         }
         self.buffer.truncate(self.end);
@@ -405,11 +496,21 @@ mod tests {
         for big in [false, true] {
             let bytes: Vec<u8> = format!("\u{feff}{text}")
                 .encode_utf16()
-                .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() })
+                .flat_map(|unit| {
+                    if big {
+                        unit.to_be_bytes()
+                    } else {
+                        unit.to_le_bytes()
+                    }
+                })
                 .collect();
             for step in [1, 2, 3, 7, 100] {
                 let input = Input::new(Drop(bytes.clone(), step), &bytes[..8]).unwrap();
-                assert_eq!(String::from_utf8(input.whole(1_000).unwrap()).unwrap(), text, "{big} {step}");
+                assert_eq!(
+                    String::from_utf8(input.whole(1_000).unwrap()).unwrap(),
+                    text,
+                    "{big} {step}"
+                );
             }
         }
     }
@@ -426,56 +527,94 @@ mod tests {
             let mut input = Input::new(io::Cursor::new(bytes), GZIP)?;
             while input.fill()? {}
             let noted = input.notes().len();
-            input.whole(100).map(|text| (String::from_utf8(text).unwrap(), noted))
+            input
+                .whole(100)
+                .map(|text| (String::from_utf8(text).unwrap(), noted))
         };
         for (bytes, expected) in [
             ([&one[..], &two].concat(), Some(("a,b\n1,2\n", 0))),
-            ([&one[..], &two, &[0; 512]].concat(), Some(("a,b\n1,2\n", 0))),
+            (
+                [&one[..], &two, &[0; 512]].concat(),
+                Some(("a,b\n1,2\n", 0)),
+            ),
             ([&one[..], b"tail"].concat(), Some(("a,b\n", 1))),
             ([&one[..], &two[..two.len() - 9]].concat(), None),
             ([&one[..], &two[..1]].concat(), None),
             (one[..one.len() - 3].to_vec(), None),
         ] {
             let read = read(bytes);
-            assert_eq!(read.as_ref().ok().map(|(text, noted)| (text.as_str(), *noted)), expected, "{read:?}");
+            assert_eq!(
+                read.as_ref()
+                    .ok()
+                    .map(|(text, noted)| (text.as_str(), *noted)),
+                expected,
+                "{read:?}"
+            );
         }
     }
 
     #[test]
     fn text_that_is_packed_too_well_is_not_read() {
         let line = |i: u32, differs: bool| {
-            let number = if differs { i.wrapping_mul(2_654_435_761) } else { 1 };
+            let number = if differs {
+                i.wrapping_mul(2_654_435_761)
+            } else {
+                1
+            };
             format!("{number:010},{}\n", "x".repeat(53))
         };
-        for (name, bytes, differs, fits) in
-            [("equal rows", 17 << 20, false, false), ("a few equal rows", 15 << 20, false, true), ("other rows", 17 << 20, true, true)]
-        {
+        for (name, bytes, differs, fits) in [
+            ("equal rows", 17 << 20, false, false),
+            ("a few equal rows", 15 << 20, false, true),
+            ("other rows", 17 << 20, true, true),
+        ] {
             let text: String = (0..bytes / 64).map(|i| line(i, differs)).collect();
             let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
             io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
-            let read = Input::new(io::Cursor::new(packed.finish().unwrap()), GZIP).and_then(|input| input.whole(1 << 30));
-            assert!(read.as_ref().map_or_else(|said| !fits && said.contains("times its size"), |_| fits), "{name}: {:?}", read.err());
+            let read = Input::new(io::Cursor::new(packed.finish().unwrap()), GZIP)
+                .and_then(|input| input.whole(1 << 30));
+            assert!(
+                read.as_ref()
+                    .map_or_else(|said| !fits && said.contains("times its size"), |_| fits),
+                "{name}: {:?}",
+                read.err()
+            );
         }
     }
 
     #[test]
     fn a_long_zstd_window_is_used_for_short_texts_and_never_called_damage() {
         // A frame of one block of plain bytes.
-        let frame = |flags: u8, size: &[u8]| [ZSTD, &[flags], size, &[8 * 4 + 1, 0, 0], b"a,b\n"].concat();
+        let frame =
+            |flags: u8, size: &[u8]| [ZSTD, &[flags], size, &[8 * 4 + 1, 0, 0], b"a,b\n"].concat();
         let read = |bytes: Vec<u8>, before: u64| {
             let mut input = Input::new(io::Cursor::new(bytes), ZSTD)?;
             input.unpacked += before;
-            input.whole(100).map(|text| String::from_utf8(text).unwrap())
+            input
+                .whole(100)
+                .map(|text| String::from_utf8(text).unwrap())
         };
         let (usual, long, longer) = (frame(0, &[0x88]), frame(0, &[0x90]), frame(0, &[0xb0]));
         for (bytes, before, expected) in [
             ([&usual[..], &usual].concat(), 0, Ok("a,b\na,b\n")),
             ([&long[..], &usual].concat(), 0, Ok("a,b\na,b\n")),
-            ([&long[..], &usual].concat(), WINDOW_MAX, Err("a zstd window of 256 MiB")),
+            (
+                [&long[..], &usual].concat(),
+                WINDOW_MAX,
+                Err("a zstd window of 256 MiB"),
+            ),
             (longer, 0, Err("a zstd window of 4096 MiB")),
             (frame(0x20, &[4]), 0, Ok("a,b\n")),
-            ([&usual[..], &long].concat(), 0, Err("a zstd window of more than 128 MiB")),
-            (long[..long.len() - 2].to_vec(), 0, Err("is truncated or damaged")),
+            (
+                [&usual[..], &long].concat(),
+                0,
+                Err("a zstd window of more than 128 MiB"),
+            ),
+            (
+                long[..long.len() - 2].to_vec(),
+                0,
+                Err("is truncated or damaged"),
+            ),
         ] {
             let read = read(bytes, before);
             let fits = match (&read, expected) {
@@ -485,13 +624,22 @@ mod tests {
             };
             assert!(fits, "{read:?} {expected:?}");
         }
-        assert_eq!(window(&[ZSTD, &[0xa0, 0, 0, 0x80, 0x0c]].concat()), Some(200 << 20));
+        assert_eq!(
+            window(&[ZSTD, &[0xa0, 0, 0, 0x80, 0x0c]].concat()),
+            Some(200 << 20)
+        );
     }
 
     #[test]
     fn carriage_returns_alone_end_lines() {
-        for (text, expected) in [("a,b\r1,2\r", "a,b\n1,2\n"), ("a,b\r\n1,2\r\n", "a,b\r\n1,2\r\n"), ("a,\"x\ry\"\n", "a,\"x\ry\"\n")] {
-            let read = Input::new(io::Cursor::new(text), &[]).and_then(|input| input.whole(100)).unwrap();
+        for (text, expected) in [
+            ("a,b\r1,2\r", "a,b\n1,2\n"),
+            ("a,b\r\n1,2\r\n", "a,b\r\n1,2\r\n"),
+            ("a,\"x\ry\"\n", "a,\"x\ry\"\n"),
+        ] {
+            let read = Input::new(io::Cursor::new(text), &[])
+                .and_then(|input| input.whole(100))
+                .unwrap();
             assert_eq!(String::from_utf8(read).unwrap(), expected);
         }
     }

@@ -12,7 +12,8 @@ pub fn runs_of(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Opt
     texts.downcast_iter().flat_map(move |chunk| {
         let start = first;
         first += chunk.len();
-        ChunkRuns { chunk, at: 0 }.map(move |(rows, text)| (start + rows.start..start + rows.end, text))
+        ChunkRuns { chunk, at: 0 }
+            .map(move |(rows, text)| (start + rows.start..start + rows.end, text))
     })
 }
 
@@ -21,7 +22,8 @@ pub fn pairs<'a>(
     texts: &'a StringChunked,
     others: &'a StringChunked,
 ) -> impl Iterator<Item = (Range<usize>, Option<&'a str>, Option<&'a str>)> {
-    let (mut texts, mut others, mut start) = (runs_of(texts).peekable(), runs_of(others).peekable(), 0);
+    let (mut texts, mut others, mut start) =
+        (runs_of(texts).peekable(), runs_of(others).peekable(), 0);
     std::iter::from_fn(move || {
         let ((rows, text), (other_rows, other)) = (texts.peek()?.clone(), others.peek()?.clone());
         let end = rows.end.min(other_rows.end);
@@ -51,9 +53,13 @@ impl<'a> Iterator for ChunkRuns<'a> {
                 return chunk.get(row) == text;
             }
             // Equal views mean equal texts. Equal texts may have different views, but not different lengths or prefixes.
-            view.as_u128() == first.as_u128() || (view.length, view.prefix) == (first.length, first.prefix) && chunk.get(row) == text
+            view.as_u128() == first.as_u128()
+                || (view.length, view.prefix) == (first.length, first.prefix)
+                    && chunk.get(row) == text
         };
-        self.at = (start + 1..views.len()).find(|row| !same(*row)).unwrap_or(views.len());
+        self.at = (start + 1..views.len())
+            .find(|row| !same(*row))
+            .unwrap_or(views.len());
         Some((start..self.at, text))
     }
 }
@@ -97,14 +103,19 @@ pub fn rewritten<'a>(
         let new = read(rows, text);
         if column.is_none() && new.as_deref() != text {
             let mut before = Texts::with_capacity(texts.len());
-            runs_of(texts).take_while(|(rows, _)| rows.start < start).for_each(|(rows, text)| before.push(text, rows.len()));
+            runs_of(texts)
+                .take_while(|(rows, _)| rows.start < start)
+                .for_each(|(rows, text)| before.push(text, rows.len()));
             column = Some(before);
         }
         if let Some(column) = &mut column {
             column.push(new.as_deref(), height);
         }
     }
-    let held: usize = texts.downcast_iter().map(Utf8ViewArray::total_buffer_len).sum();
+    let held: usize = texts
+        .downcast_iter()
+        .map(Utf8ViewArray::total_buffer_len)
+        .sum();
     if column.is_none() && held > 2 * needed + SPARE {
         let mut once = Texts::with_capacity(texts.len());
         runs_of(texts).for_each(|(rows, text)| once.push(text, rows.len()));
@@ -125,7 +136,12 @@ mod tests {
     /// A column of these texts in chunks, each text stored once per stretch or once per row.
     fn column(rows: &[Option<u8>], cuts: &[usize], once: bool) -> StringChunked {
         let text = |row: &Option<u8>| {
-            row.map(|number| format!("{}{number}", "a text too long to be stored next to its length ".repeat((number % 2).into())))
+            row.map(|number| {
+                format!(
+                    "{}{number}",
+                    "a text too long to be stored next to its length ".repeat((number % 2).into())
+                )
+            })
         };
         let chunk = |rows: &[Option<u8>]| {
             let mut texts = Texts::with_capacity(rows.len());
@@ -134,7 +150,11 @@ mod tests {
             }
             texts.finish("x".into()).str().unwrap().clone()
         };
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (rows.len() + 1)).chain([0, rows.len()]).collect();
+        let mut cuts: Vec<usize> = cuts
+            .iter()
+            .map(|cut| cut % (rows.len() + 1))
+            .chain([0, rows.len()])
+            .collect();
         cuts.sort_unstable();
         cuts.windows(2)
             .map(|cut| chunk(&rows[cut[0]..cut[1]]))
@@ -147,16 +167,42 @@ mod tests {
 
     #[test]
     fn a_text_that_is_repeated_is_held_once() {
-        let held = |column: &Column| column.str().unwrap().downcast_iter().map(Utf8ViewArray::total_buffer_len).sum::<usize>();
+        let held = |column: &Column| {
+            column
+                .str()
+                .unwrap()
+                .downcast_iter()
+                .map(Utf8ViewArray::total_buffer_len)
+                .sum::<usize>()
+        };
         let address = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-        let texts: StringChunked =
-            (0..1_000).map(|row| Some(if row < 700 { address } else { "0xdac17f958d2ee523a2206206994597c13d831ec7" })).collect();
+        let texts: StringChunked = (0..1_000)
+            .map(|row| {
+                Some(if row < 700 {
+                    address
+                } else {
+                    "0xdac17f958d2ee523a2206206994597c13d831ec7"
+                })
+            })
+            .collect();
         let column = rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed));
-        assert!(held(&texts.clone().into_column()) >= 42_000 && held(&column) == 84, "{}", held(&column));
-        assert_eq!(column.str().unwrap().iter().collect::<Vec<_>>(), texts.iter().collect::<Vec<_>>());
+        assert!(
+            held(&texts.clone().into_column()) >= 42_000 && held(&column) == 84,
+            "{}",
+            held(&column)
+        );
+        assert_eq!(
+            column.str().unwrap().iter().collect::<Vec<_>>(),
+            texts.iter().collect::<Vec<_>>()
+        );
         // A column of distinct texts is shared.
-        let texts = (0..1_000).map(|row| Some(format!("a text of its own with the number {row}"))).collect::<StringChunked>();
-        assert_eq!(held(&rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed))), held(&texts.into_column()));
+        let texts = (0..1_000)
+            .map(|row| Some(format!("a text of its own with the number {row}")))
+            .collect::<StringChunked>();
+        assert_eq!(
+            held(&rewritten("x".into(), &texts, |_, text| text.map(Cow::Borrowed))),
+            held(&texts.into_column())
+        );
     }
 
     proptest! {

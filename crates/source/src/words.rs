@@ -4,14 +4,18 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{ArrowField, BinaryChunked, Column, DataType, IntoColumn, PlSmallStr, StringChunkedBuilder};
+use polars::prelude::{
+    ArrowField, BinaryChunked, Column, DataType, IntoColumn, PlSmallStr, StringChunkedBuilder,
+};
 use polars_arrow::datatypes::ArrowDataType;
 use ruint::aliases::U256;
 
 use super::{RowSource, SourceBatch};
 
 /// Parts of the names of columns that hold bytes, not numbers, however many zeros end them.
-const NO_NUMBERS: [&str; 9] = ["hash", "topic", "data", "root", "code", "input", "uuid", "name", "symbol"];
+const NO_NUMBERS: [&str; 9] = [
+    "hash", "topic", "data", "root", "code", "input", "uuid", "name", "symbol",
+];
 /// One in this many words that show a byte order may contradict it: a number may happen to end in many zeros.
 const ONE_MAY_CONTRADICT: usize = 20;
 
@@ -38,8 +42,10 @@ pub(super) struct WordRows {
 /// Whether a column of this type may hold numbers in bytes.
 pub(super) fn may_have_words(field: &ArrowField) -> bool {
     use ArrowDataType as Type;
-    matches!(&field.dtype, Type::FixedSizeBinary(32 | 16) | Type::Binary | Type::LargeBinary | Type::BinaryView)
-        && is_of_numbers(&field.name)
+    matches!(
+        &field.dtype,
+        Type::FixedSizeBinary(32 | 16) | Type::Binary | Type::LargeBinary | Type::BinaryView
+    ) && is_of_numbers(&field.name)
 }
 
 fn is_of_numbers(name: &str) -> bool {
@@ -66,17 +72,27 @@ struct Evidence {
 impl Evidence {
     /// None: the column is not of numbers in bytes.
     fn of(column: &BinaryChunked) -> Option<Self> {
-        let mut evidence = Self { is_text: true, ..Self::default() };
+        let mut evidence = Self {
+            is_text: true,
+            ..Self::default()
+        };
         for word in column.iter().flatten() {
-            if !matches!(word.len(), 32 | 16) || evidence.width > 0 && evidence.width != word.len() {
+            if !matches!(word.len(), 32 | 16) || evidence.width > 0 && evidence.width != word.len()
+            {
                 return None;
             }
             evidence.width = word.len();
             // Zero, and the greatest number, are the same in both orders.
-            if word.iter().all(|byte| Some(byte) == word.first() && matches!(byte, 0 | 0xff)) {
+            if word
+                .iter()
+                .all(|byte| Some(byte) == word.first() && matches!(byte, 0 | 0xff))
+            {
                 continue;
             }
-            let (head, tail) = (filling(word.iter().copied()), filling(word.iter().rev().copied()));
+            let (head, tail) = (
+                filling(word.iter().copied()),
+                filling(word.iter().rev().copied()),
+            );
             match head.cmp(&tail) {
                 std::cmp::Ordering::Greater => evidence.big += 1,
                 std::cmp::Ordering::Less => evidence.little += 1,
@@ -85,7 +101,9 @@ impl Evidence {
             evidence.bytes += head.abs_diff(tail);
             let letters = word.len() - tail;
             evidence.letters += letters;
-            evidence.is_text &= word[..letters].iter().all(|byte| (b' '..=b'~').contains(byte));
+            evidence.is_text &= word[..letters]
+                .iter()
+                .all(|byte| (b' '..=b'~').contains(byte));
         }
         (evidence.width > 0).then_some(evidence)
     }
@@ -103,14 +121,27 @@ impl Evidence {
         }
         let (less, more) = (self.big.min(self.little), self.big.max(self.little));
         let mixed = less * ONE_MAY_CONTRADICT > more;
-        let little = if mixed { of_clickhouse } else { self.little > self.big };
-        Some((if little { Form::LittleEndian } else { Form::BigEndian }, mixed))
+        let little = if mixed {
+            of_clickhouse
+        } else {
+            self.little > self.big
+        };
+        Some((
+            if little {
+                Form::LittleEndian
+            } else {
+                Form::BigEndian
+            },
+            mixed,
+        ))
     }
 }
 
 /// Number of the first bytes that only fill a number up: zeros, or ones of a negative one.
 fn filling(mut bytes: impl Iterator<Item = u8>) -> usize {
-    let Some(first @ (0 | 0xff)) = bytes.next() else { return 0 };
+    let Some(first @ (0 | 0xff)) = bytes.next() else {
+        return 0;
+    };
     1 + bytes.take_while(|byte| *byte == first).count()
 }
 
@@ -122,21 +153,37 @@ pub(super) fn digits(word: &[u8], little: bool, signed: bool) -> String {
         bytes.reverse();
     }
     let ones = bytes.iter().take_while(|byte| **byte == 0xff).count();
-    let is_negative = if signed { bytes.first().is_some_and(|byte| *byte > 0x7f) } else { ones * 2 >= bytes.len() && ones < bytes.len() };
+    let is_negative = if signed {
+        bytes.first().is_some_and(|byte| *byte > 0x7f)
+    } else {
+        ones * 2 >= bytes.len() && ones < bytes.len()
+    };
     if is_negative {
         for byte in &mut bytes {
             *byte = !*byte;
         }
-        let number = U256::try_from_be_slice(&bytes).unwrap_or_default().saturating_add(U256::from(1));
+        let number = U256::try_from_be_slice(&bytes)
+            .unwrap_or_default()
+            .saturating_add(U256::from(1));
         return format!("-{number}");
     }
-    U256::try_from_be_slice(&bytes).unwrap_or_default().to_string()
+    U256::try_from_be_slice(&bytes)
+        .unwrap_or_default()
+        .to_string()
 }
 
 impl WordRows {
     pub(super) fn over(inner: Box<dyn RowSource>, writer: Option<&str>) -> Box<dyn RowSource> {
-        let of_clickhouse = writer.is_some_and(|writer| writer.to_ascii_lowercase().contains("clickhouse"));
-        Box::new(Self { inner, of_clickhouse, forms: HashMap::new(), open: false, started: false, notes: Vec::new() })
+        let of_clickhouse =
+            writer.is_some_and(|writer| writer.to_ascii_lowercase().contains("clickhouse"));
+        Box::new(Self {
+            inner,
+            of_clickhouse,
+            forms: HashMap::new(),
+            open: false,
+            started: false,
+            notes: Vec::new(),
+        })
     }
 
     /// The column in a form that is readable as numbers; none where it stays as it is.
@@ -159,7 +206,8 @@ impl WordRows {
             };
             if let Some((form, mixed)) = evidence.form(self.of_clickhouse) {
                 self.forms.insert(name.clone(), form);
-                self.notes.extend(said(name, form, mixed, evidence.width, self.of_clickhouse));
+                self.notes
+                    .extend(said(name, form, mixed, evidence.width, self.of_clickhouse));
                 form
             } else {
                 self.open = true;
@@ -171,7 +219,9 @@ impl WordRows {
             return None;
         }
         let mut texts = StringChunkedBuilder::new(name.clone(), words.len());
-        words.iter().for_each(|word| texts.append_option(word.map(|word| digits(word, form == Form::LittleEndian, false))));
+        words.iter().for_each(|word| {
+            texts.append_option(word.map(|word| digits(word, form == Form::LittleEndian, false)))
+        });
         Some(texts.finish().into_column())
     }
 }
@@ -183,22 +233,30 @@ fn said(name: &str, form: Form, mixed: bool, width: usize, of_clickhouse: bool) 
         Form::BigEndian => "most",
         Form::LittleEndian => "least",
     };
-    let which = format!("the numbers in `{name}` are {width} bytes each, the {order} significant byte first");
+    let which = format!(
+        "the numbers in `{name}` are {width} bytes each, the {order} significant byte first"
+    );
     match (mixed, form, of_clickhouse) {
         (true, ..) => Some(format!(
             "warning: the byte order of `{name}` is uncertain, because some of its numbers fit one order and some the other; assumed: {which}; if that is wrong, write them as text"
         )),
         // The usual form.
         (false, Form::BigEndian, _) if width == 32 => None,
-        (false, Form::LittleEndian, true) => Some(format!("{which}, the order that ClickHouse writes")),
-        (false, Form::LittleEndian, false) => Some(format!("assumed from the position of zeros: {which}, as in ClickHouse")),
+        (false, Form::LittleEndian, true) => {
+            Some(format!("{which}, the order that ClickHouse writes"))
+        }
+        (false, Form::LittleEndian, false) => Some(format!(
+            "assumed from the position of zeros: {which}, as in ClickHouse"
+        )),
         (false, ..) => Some(format!("assumed from the position of zeros: {which}")),
     }
 }
 
 impl RowSource for WordRows {
     fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
-        let Some(mut batch) = self.inner.next_batch()? else { return Ok(None) };
+        let Some(mut batch) = self.inner.next_batch()? else {
+            return Ok(None);
+        };
         (self.started, self.open) = (true, false);
         for column in &mut batch.columns {
             if let Some(readable) = self.readable(column) {
@@ -225,7 +283,11 @@ impl RowSource for WordRows {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.inner.notes().into_iter().chain(self.notes.iter().cloned()).collect()
+        self.inner
+            .notes()
+            .into_iter()
+            .chain(self.notes.iter().cloned())
+            .collect()
     }
 
     fn stopped_at(&self) -> Option<u64> {
@@ -260,12 +322,29 @@ mod tests {
 
     #[test]
     fn the_zeros_of_a_column_tell_the_byte_order() {
-        let amounts = |width, little| -> Vec<Vec<u8>> { (1..30).map(|n| word(n * 10_u128.pow(18), width, little)).collect() };
-        let hashes: Vec<Vec<u8>> =
-            (1..30_u8).map(|n| (0..32_u8).map(|at| n.wrapping_mul(37).wrapping_add(at.wrapping_mul(13)) | 1).collect()).collect();
-        let texts: Vec<Vec<u8>> = ["MKR", "Maker"].iter().map(|text| [text.as_bytes(), &[0; 32][text.len()..]].concat()).collect();
+        let amounts = |width, little| -> Vec<Vec<u8>> {
+            (1..30)
+                .map(|n| word(n * 10_u128.pow(18), width, little))
+                .collect()
+        };
+        let hashes: Vec<Vec<u8>> = (1..30_u8)
+            .map(|n| {
+                (0..32_u8)
+                    .map(|at| n.wrapping_mul(37).wrapping_add(at.wrapping_mul(13)) | 1)
+                    .collect()
+            })
+            .collect();
+        let texts: Vec<Vec<u8>> = ["MKR", "Maker"]
+            .iter()
+            .map(|text| [text.as_bytes(), &[0; 32][text.len()..]].concat())
+            .collect();
         let both = [amounts(32, true), amounts(32, false)].concat();
-        let nearly = [amounts(32, true), vec![word(1, 32, false)], vec![vec![0; 32], vec![0xff; 32]]].concat();
+        let nearly = [
+            amounts(32, true),
+            vec![word(1, 32, false)],
+            vec![vec![0; 32], vec![0xff; 32]],
+        ]
+        .concat();
         for (words, of_clickhouse, expected) in [
             (amounts(32, false), false, Some((Form::BigEndian, false))),
             // A FixedString of ClickHouse may hold the words of a node.
@@ -293,8 +372,16 @@ mod tests {
         for (word, little, expected) in [
             (&five[..], true, "5"),
             (&minus_five, true, "-5"),
-            (&word(10_u128.pow(24), 16, false), false, "1000000000000000000000000"),
-            (&[0xff; 32], true, "115792089237316195423570985008687907853269984665640564039457584007913129639935"),
+            (
+                &word(10_u128.pow(24), 16, false),
+                false,
+                "1000000000000000000000000",
+            ),
+            (
+                &[0xff; 32],
+                true,
+                "115792089237316195423570985008687907853269984665640564039457584007913129639935",
+            ),
         ] {
             assert_eq!(digits(word, little, false), expected);
         }

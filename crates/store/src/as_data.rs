@@ -13,8 +13,8 @@ use model::{
     error::Result,
     holding::Holding,
     rows::{
-        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
-        PostFigures, ScamRow, TransferRow, YieldRow,
+        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow,
+        PoolEventRow, PoolRow, Post, PostFigures, ScamRow, TransferRow, YieldRow,
     },
     scalar::Scalar,
     time::Time,

@@ -3,10 +3,14 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult};
+use polars::prelude::{
+    BooleanChunked, Column, DataFrame, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult,
+};
 
 use crate::live::{GONE, OBSERVED_AT, with_removed_rows};
-use crate::{Dataset, Storage, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows};
+use crate::{
+    Dataset, Storage, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows,
+};
 use model::{
     interval::Interval,
     rows::TableColumns as _,
@@ -33,11 +37,20 @@ pub struct AsOf {
 impl Dataset {
     /// The dataset as it was known at `time`. Fails, with whole sentences, if a table is queried in place or is too large.
     pub fn known_at(&self, time: Time) -> Result<Self, String> {
-        let (mut as_of, mut first) = (AsOf { time, unknown: Vec::new() }, FirstKnown(None));
+        let (mut as_of, mut first) = (
+            AsOf {
+                time,
+                unknown: Vec::new(),
+            },
+            FirstKnown(None),
+        );
         let cut = |table| self.cut(table, time, &mut as_of.unknown, &mut first);
         let tables = self.tables.iter().map(cut).collect::<Result<Vec<_>, _>>()?;
         if let Some(first) = first.0.filter(|first| *first >= end_of(time)) {
-            return Err(format!("The data starts on {}. Choose that day or later.", Time(first).day()));
+            return Err(format!(
+                "The data starts on {}. Choose that day or later.",
+                Time(first).day()
+            ));
         }
         let mut cut = Self::new(tables);
         cut.title.clone_from(&self.title);
@@ -47,36 +60,70 @@ impl Dataset {
         cut.importing.clone_from(&self.importing);
         cut.identity = crate::load::identity::at(&self.identity, time);
         // The state of a chain is of another block.
-        let days = |days: &Vec<YieldDay>| days.iter().copied().filter(|day| day.day.start().0 + DAY_MS <= end_of(time)).collect();
-        cut.yield_days = self.yield_days.iter().map(|(pool, known)| (pool.clone(), days(known))).collect::<HashMap<_, _>>();
+        let days = |days: &Vec<YieldDay>| {
+            days.iter()
+                .copied()
+                .filter(|day| day.day.start().0 + DAY_MS <= end_of(time))
+                .collect()
+        };
+        cut.yield_days = self
+            .yield_days
+            .iter()
+            .map(|(pool, known)| (pool.clone(), days(known)))
+            .collect::<HashMap<_, _>>();
         cut.as_of = Some(as_of);
         Ok(cut)
     }
 
     /// Whether the rows of the table are current instead of as of the time, because none has a time.
     pub fn lacks_history(&self, table: &str) -> bool {
-        self.as_of.as_ref().is_some_and(|as_of| as_of.unknown.contains(&table))
+        self.as_of
+            .as_ref()
+            .is_some_and(|as_of| as_of.unknown.contains(&table))
     }
 
-    fn cut(&self, table: &Table, time: Time, unknown: &mut Vec<&'static str>, first: &mut FirstKnown) -> Result<Table, String> {
+    fn cut(
+        &self,
+        table: &Table,
+        time: Time,
+        unknown: &mut Vec<&'static str>,
+        first: &mut FirstKnown,
+    ) -> Result<Table, String> {
         let name = table.schema.name;
         if !table.loaded() {
             return Ok(table.clone());
         }
-        let damaged = |error: &dyn std::fmt::Display| format!("The past state of the table `{name}` cannot be read: {error}.");
-        if let Some(snapshots) = self.snapshots(table, time, first).map_err(|reason| damaged(&reason))? {
-            return Ok(Table { storage: Storage::Memory(snapshots), others: DataFrame::default(), ..table.clone() });
+        let damaged = |error: &dyn std::fmt::Display| {
+            format!("The past state of the table `{name}` cannot be read: {error}.")
+        };
+        if let Some(snapshots) = self
+            .snapshots(table, time, first)
+            .map_err(|reason| damaged(&reason))?
+        {
+            return Ok(Table {
+                storage: Storage::Memory(snapshots),
+                others: DataFrame::default(),
+                ..table.clone()
+            });
         }
         let rule = match table.schema.known {
             Known::Dated(rule) => rule,
             Known::Figures(figures) => {
-                let frame = undated_cleared(table.frame(), figures, time, first).map_err(|error| damaged(&error))?;
+                let frame = undated_cleared(table.frame(), figures, time, first)
+                    .map_err(|error| damaged(&error))?;
                 // Columns of one's own, and what is said of a token once and for all.
-                let is_given = |column: &str| frame.column(column).is_ok_and(|cells| cells.null_count() < frame.height());
+                let is_given = |column: &str| {
+                    frame
+                        .column(column)
+                        .is_ok_and(|cells| cells.null_count() < frame.height())
+                };
                 if table.others.width() > 0 || is_given("listed") {
                     unknown.push(name);
                 }
-                return Ok(Table { storage: Storage::Memory(frame), ..table.clone() });
+                return Ok(Table {
+                    storage: Storage::Memory(frame),
+                    ..table.clone()
+                });
             }
             Known::Always => return Ok(table.clone()),
             Known::Unknown => {
@@ -109,8 +156,12 @@ impl Dataset {
                     let rows = start..(start + ROWS_AT_ONCE).min(large.height());
                     rows_of(&large.slice(rows, None))
                 });
-                let parts = parts.collect::<PolarsResult<Vec<_>>>().map_err(|error| damaged(&error))?;
-                order::whole(parts).map_err(|error| damaged(&error))?.unwrap_or_default()
+                let parts = parts
+                    .collect::<PolarsResult<Vec<_>>>()
+                    .map_err(|error| damaged(&error))?;
+                order::whole(parts)
+                    .map_err(|error| damaged(&error))?
+                    .unwrap_or_default()
             }
             Storage::InPlace(_) => {
                 return Err(format!(
@@ -118,30 +169,56 @@ impl Dataset {
                 ));
             }
         };
-        Ok(Table { storage: Storage::Memory(frame), ..table.clone() })
+        Ok(Table {
+            storage: Storage::Memory(frame),
+            ..table.clone()
+        })
     }
 
     /// The newest state, seen by `time`, of a table whose rows are all fetched live; `None` without a history.
-    fn snapshots(&self, table: &Table, time: Time, first: &mut FirstKnown) -> Result<Option<DataFrame>, String> {
-        let live = format!("{}/{}.parquet", source::live_files::FOLDER, table.schema.name);
+    fn snapshots(
+        &self,
+        table: &Table,
+        time: Time,
+        first: &mut FirstKnown,
+    ) -> Result<Option<DataFrame>, String> {
+        let live = format!(
+            "{}/{}.parquet",
+            source::live_files::FOLDER,
+            table.schema.name
+        );
         let files = history_files(&self.folder, table.schema.name);
         if files.is_empty() || table.sources.iter().any(|source| source.file != live) {
             return Ok(None);
         }
         let mut seen = Vec::new();
         for file in &files {
-            let frame =
-                parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("a file of its history is missing or too large".to_owned()))?;
-            seen.push(cut(RowTime::At(OBSERVED_AT), &frame, time, first).and_then(with_removed_rows).map_err(|error| error.to_string())?);
+            let frame = parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| {
+                Err("a file of its history is missing or too large".to_owned())
+            })?;
+            seen.push(
+                cut(RowTime::At(OBSERVED_AT), &frame, time, first)
+                    .and_then(with_removed_rows)
+                    .map_err(|error| error.to_string())?,
+            );
         }
         let state = || {
-            let Some(whole) = order::whole(seen)? else { return Ok(table.frame().head(Some(0))) };
+            let Some(whole) = order::whole(seen)? else {
+                return Ok(table.frame().head(Some(0)));
+            };
             let newest = crate::live::newest(table.schema, whole)?;
-            let gone = newest.column(GONE)?.bool()?.iter().map(|gone| gone != Some(true));
-            let there = newest.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, gone))?;
+            let gone = newest
+                .column(GONE)?
+                .bool()?
+                .iter()
+                .map(|gone| gone != Some(true));
+            let there =
+                newest.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, gone))?;
             order::sorted(table.schema.order, there.drop(OBSERVED_AT)?.drop(GONE)?)
         };
-        state().map(Some).map_err(|error: polars::prelude::PolarsError| error.to_string())
+        state()
+            .map(Some)
+            .map_err(|error: polars::prelude::PolarsError| error.to_string())
     }
 }
 
@@ -153,13 +230,24 @@ fn end_of(time: Time) -> i64 {
 /// Whether no row has the time that others are told by.
 fn is_undated(rule: RowTime, frame: &DataFrame) -> bool {
     let undated = |column: &Column| column.null_count() == frame.height();
-    matches!(rule, RowTime::At(_)) && frame.height() > 0 && frame.column(rule.column()).map_or(true, undated)
+    matches!(rule, RowTime::At(_))
+        && frame.height() > 0
+        && frame.column(rule.column()).map_or(true, undated)
 }
 
 /// The rows that were known then.
-fn cut(rule: RowTime, frame: &DataFrame, time: Time, first: &mut FirstKnown) -> PolarsResult<DataFrame> {
+fn cut(
+    rule: RowTime,
+    frame: &DataFrame,
+    time: Time,
+    first: &mut FirstKnown,
+) -> PolarsResult<DataFrame> {
     let (times, end) = (FrameColumns(frame).integers(rule.column()), end_of(time));
-    let lengths = if rule == RowTime::Candle { lengths(frame) } else { Vec::new() };
+    let lengths = if rule == RowTime::Candle {
+        lengths(frame)
+    } else {
+        Vec::new()
+    };
     // The last moment that a row must wait for.
     let moment = |row: usize, at: i64| match rule {
         RowTime::At(_) | RowTime::Since(_) => at,
@@ -169,14 +257,19 @@ fn cut(rule: RowTime, frame: &DataFrame, time: Time, first: &mut FirstKnown) -> 
     // A contract or a scam is there before anything is written down about the market.
     let always = matches!(rule, RowTime::Since(_));
     let known = |(row, at): (usize, Option<i64>)| {
-        let Some(moment) = at.map(|at| moment(row, at)) else { return always };
+        let Some(moment) = at.map(|at| moment(row, at)) else {
+            return always;
+        };
         if !always {
             first.take(moment);
         }
         moment < end
     };
     let known: Vec<bool> = times.into_iter().enumerate().map(known).collect();
-    frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, known.into_iter()))
+    frame.filter(&BooleanChunked::from_iter_values(
+        PlSmallStr::EMPTY,
+        known.into_iter(),
+    ))
 }
 
 /// When the first of the rows that have a time was known.
@@ -193,7 +286,9 @@ impl FirstKnown {
 fn lengths(frame: &DataFrame) -> Vec<i64> {
     let mut lengths = Vec::with_capacity(frame.height());
     FrameColumns(frame).texts("interval", &mut |text, rows| {
-        let length = text.and_then(Interval::parse).map_or(0, |interval| interval.0);
+        let length = text
+            .and_then(Interval::parse)
+            .map_or(0, |interval| interval.0);
         lengths.extend(std::iter::repeat_n(length, rows));
     });
     lengths
@@ -214,7 +309,9 @@ fn undated_cleared(
         let known = rows.map(|(row, at)| at.filter(|at| *at < end_of(time)).map(|_| row as u32));
         let known = IdxCa::from_iter_options(PlSmallStr::EMPTY, known);
         for figure in figures.iter().chain([dated_by]) {
-            let Ok(column) = frame.column(figure) else { continue };
+            let Ok(column) = frame.column(figure) else {
+                continue;
+            };
             let cleared = column.take(&known)?;
             frame.with_column(cleared)?;
         }

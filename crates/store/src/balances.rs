@@ -27,25 +27,40 @@ impl BalanceRows for RowsOf<'_, HolderRow> {
 impl Dataset {
     /// The token's balances, for a query about the token `about`. Those of a table in place must have been fetched before.
     pub fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_> {
-        let fetched = self.in_place("holders").and_then(|in_place| in_place.balances(token, about));
-        fetched.map_or_else(|| Holding::Rows(Box::new(self.holders.of(token))), Holding::Aggregated)
+        let fetched = self
+            .in_place("holders")
+            .and_then(|in_place| in_place.balances(token, about));
+        fetched.map_or_else(
+            || Holding::Rows(Box::new(self.holders.of(token))),
+            Holding::Aggregated,
+        )
     }
 
     /// Number of holders of the token.
     pub fn holders_listed(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).len() as u64;
-        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).rows)
+        self.in_place("holders")
+            .map_or_else(here, |in_place| in_place.listed(token).rows)
     }
 
     /// Number of holders of the token with a balance above zero.
     pub fn holders_held(&self, token: &Address) -> u64 {
-        let here = || self.holders.of(token).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count() as u64;
-        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).held)
+        let here = || {
+            self.holders
+                .of(token)
+                .balances()
+                .filter(|(_, balance)| balance.is_some_and(|b| b > 0.0))
+                .count() as u64
+        };
+        self.in_place("holders")
+            .map_or_else(here, |in_place| in_place.listed(token).held)
     }
 
     /// A page of the token's holders, largest balance first. Fails if the page has not been fetched yet.
     pub fn holders_page(&self, token: &Address, rows: Range<usize>) -> Result<Vec<HolderRow>> {
-        let Some(in_place) = self.in_place("holders") else { return Ok(self.holders.of(token).part(rows)) };
+        let Some(in_place) = self.in_place("holders") else {
+            return Ok(self.holders.of(token).part(rows));
+        };
         let (from, most) = (rows.start as u64, rows.len() as u64);
         if from >= in_place.count(token) {
             return Ok(Vec::new());
@@ -56,10 +71,17 @@ impl Dataset {
     /// All holders of the token if its table is queried in place; `None` if they are in `holders_of`. Fails if they have not been fetched
     /// yet, or if there are more than `FETCHED_MAX`.
     pub fn holders_of_source(&self, token: &Address) -> Result<Option<Vec<HolderRow>>> {
-        let Some(in_place) = self.in_place("holders") else { return Ok(None) };
+        let Some(in_place) = self.in_place("holders") else {
+            return Ok(None);
+        };
         match in_place.count(token) {
             0 => Ok(Some(Vec::new())),
-            1..=FETCHED_MAX => self.fetched_holders(FetchKey::Rows { table: "holders", token: *token }).map(Some),
+            1..=FETCHED_MAX => self
+                .fetched_holders(FetchKey::Rows {
+                    table: "holders",
+                    token: *token,
+                })
+                .map(Some),
             listed => {
                 let detail = format!(
                     "The {listed} holders of `{token}` are queried in place at `{}`, where only pages in the default order are \
@@ -73,6 +95,9 @@ impl Dataset {
     }
 
     fn fetched_holders(&self, key: FetchKey) -> Result<Vec<HolderRow>> {
-        Ok(self.require([key])?.first().map_or_else(Vec::new, |rows| rows.holders()))
+        Ok(self
+            .require([key])?
+            .first()
+            .map_or_else(Vec::new, |rows| rows.holders()))
     }
 }

@@ -14,13 +14,19 @@ const CHUNK_ROWS: usize = 4_096;
 /// Rows ordered by token: typed in memory with the row range of each token, or in the large table.
 #[derive(Debug)]
 pub(super) enum ByToken<T> {
-    Memory { rows: Vec<T>, index: HashMap<Address, Range<usize>> },
+    Memory {
+        rows: Vec<T>,
+        index: HashMap<Address, Range<usize>>,
+    },
     Large(Arc<LargeTable>),
 }
 
 impl<T> Default for ByToken<T> {
     fn default() -> Self {
-        Self::Memory { rows: Vec::new(), index: HashMap::new() }
+        Self::Memory {
+            rows: Vec::new(),
+            index: HashMap::new(),
+        }
     }
 }
 
@@ -59,7 +65,9 @@ impl<T: FromFrame> ByToken<T> {
     /// The token's rows in memory: all, of a table that is never large.
     pub(super) fn slice(&self, token: &Address) -> &[T] {
         match self {
-            Self::Memory { rows, index } => index.get(token).map_or(&[], |range| &rows[range.clone()]),
+            Self::Memory { rows, index } => {
+                index.get(token).map_or(&[], |range| &rows[range.clone()])
+            }
             Self::Large(_) => &[],
         }
     }
@@ -85,7 +93,8 @@ impl<'a, T> RowsOf<'a, T> {
         };
         let chunks = in_cache.into_iter().flat_map(|(table, rows)| {
             let end = rows.end;
-            rows.step_by(CHUNK_ROWS).flat_map(move |start| read(table, start..(start + CHUNK_ROWS).min(end)))
+            rows.step_by(CHUNK_ROWS)
+                .flat_map(move |start| read(table, start..(start + CHUNK_ROWS).min(end)))
         });
         memory.iter().map(held).chain(chunks.map(large))
     }
@@ -109,7 +118,9 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
         match self {
             _ if places.is_empty() => Vec::new(),
             Self::Memory(rows) => rows[places].to_vec(),
-            Self::Large(table, rows) => read(table, rows.start + places.start..rows.start + places.end),
+            Self::Large(table, rows) => {
+                read(table, rows.start + places.start..rows.start + places.end)
+            }
         }
     }
 
@@ -146,11 +157,23 @@ impl<'a> RowsOf<'a, HolderRow> {
     pub fn balances(&self) -> impl Iterator<Item = (Address, Option<f64>)> + use<'a> {
         let (memory, addresses, balances) = match self {
             Self::Memory(rows) => (*rows, None, None),
-            Self::Large(table, rows) => (&[][..], table.addresses("holder_address", rows.clone()), table.floats("balance", rows.clone())),
+            Self::Large(table, rows) => (
+                &[][..],
+                table.addresses("holder_address", rows.clone()),
+                table.floats("balance", rows.clone()),
+            ),
         };
-        let large = addresses.unwrap_or_default().iter().zip(balances.unwrap_or_default());
+        let large = addresses
+            .unwrap_or_default()
+            .iter()
+            .zip(balances.unwrap_or_default());
         let held = memory.iter().map(|row| (row.holder_address, row.balance));
-        held.chain(large.map(|(address, balance)| (Address(*address), Some(*balance).filter(|balance| balance.is_finite()))))
+        held.chain(large.map(|(address, balance)| {
+            (
+                Address(*address),
+                Some(*balance).filter(|balance| balance.is_finite()),
+            )
+        }))
     }
 }
 

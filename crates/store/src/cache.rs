@@ -71,7 +71,10 @@ pub struct SortLimits {
 
 impl Default for SortLimits {
     fn default() -> Self {
-        Self { in_memory: 1 << 20, at_once: 200_000 }
+        Self {
+            in_memory: 1 << 20,
+            at_once: 200_000,
+        }
     }
 }
 
@@ -145,8 +148,13 @@ pub fn stored_columns(schema: &TableSchema) -> Option<Vec<StoredColumn>> {
     if !schema.mapped {
         return None;
     }
-    let columns = schema.columns.iter().filter(|column| !in_index(schema, column.name));
-    columns.map(|column| Some((column, StorageType::of(column.kind)?))).collect()
+    let columns = schema
+        .columns
+        .iter()
+        .filter(|column| !in_index(schema, column.name));
+    columns
+        .map(|column| Some((column, StorageType::of(column.kind)?)))
+        .collect()
 }
 
 /// The column that rows are grouped by: the token, or the pool for events.
@@ -168,9 +176,16 @@ mod tests {
     fn every_table_that_may_be_large_can_be_kept() {
         for schema in schema::TABLES.iter().filter(|schema| schema.mapped) {
             let name = schema.name;
-            let columns = stored_columns(schema).unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
+            let columns = stored_columns(schema)
+                .unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
             assert!(!columns.is_empty(), "{name}");
-            assert_eq!(schema.column(group_column(schema)).map(|column| column.kind), Some(Kind::Address), "{name}");
+            assert_eq!(
+                schema
+                    .column(group_column(schema))
+                    .map(|column| column.kind),
+                Some(Kind::Address),
+                "{name}"
+            );
         }
     }
 }

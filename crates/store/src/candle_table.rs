@@ -51,7 +51,10 @@ pub struct HeldCandles {
 
 impl Default for CandleTable {
     fn default() -> Self {
-        Self { here: CandleRows::Held(Arc::default()), in_place: None }
+        Self {
+            here: CandleRows::Held(Arc::default()),
+            in_place: None,
+        }
     }
 }
 
@@ -62,13 +65,18 @@ impl CandleTable {
             Storage::Large(large) => CandleRows::Large(Arc::clone(large)),
             Storage::InPlace(in_place) => CandleRows::Held(Arc::clone(in_place.recent())),
         };
-        Self { here, in_place: table.in_place().cloned() }
+        Self {
+            here,
+            in_place: table.in_place().cloned(),
+        }
     }
 
     /// The token's candles; empty if it has none, or if they are queried in place and have not been fetched.
     pub fn of(&self, token: &Address) -> ChartCandles<'_> {
         match &self.in_place {
-            Some(in_place) => in_place.get(&FetchKey::Chart(*token)).map_or_else(ChartCandles::default, |held| ChartCandles::Fetched(held)),
+            Some(in_place) => in_place
+                .get(&FetchKey::Chart(*token))
+                .map_or_else(ChartCandles::default, |held| ChartCandles::Fetched(held)),
             None => ChartCandles::Here(self.here.of(token)),
         }
     }
@@ -83,8 +91,13 @@ impl CandleTable {
         let mut cut = false;
         let recent = self.here.runs(token).into_iter().map(|(interval, rows)| {
             // Twice the candles that fit in the span, in case some are closer together than their interval.
-            let most = usize::try_from(2 * span / interval.0.max(1)).unwrap_or(usize::MAX).saturating_add(2);
-            let recent = self.here.slice(rows.end.saturating_sub(most).max(rows.start)..rows.end).last(span);
+            let most = usize::try_from(2 * span / interval.0.max(1))
+                .unwrap_or(usize::MAX)
+                .saturating_add(2);
+            let recent = self
+                .here
+                .slice(rows.end.saturating_sub(most).max(rows.start)..rows.end)
+                .last(span);
             cut |= recent.len() < rows.len();
             (interval, recent)
         });
@@ -94,7 +107,9 @@ impl CandleTable {
 
     /// The first token's candles, for a table of a single token.
     pub(super) fn one(&self) -> Vec<(Interval, Candles<'_>)> {
-        self.tokens().first().map_or_else(Vec::new, |token| self.here.of(token))
+        self.tokens()
+            .first()
+            .map_or_else(Vec::new, |token| self.here.of(token))
     }
 
     /// The provider of the token's last candle in this interval, if its file contains one.
@@ -105,12 +120,18 @@ impl CandleTable {
 
     /// The providers of the token's candles in this interval, each once, in order of time.
     pub fn sources(&self, token: &Address, interval: Interval) -> Vec<String> {
-        self.here.rows(token, interval).map_or_else(Vec::new, |rows| self.here.sources(rows))
+        self.here
+            .rows(token, interval)
+            .map_or_else(Vec::new, |rows| self.here.sources(rows))
     }
 
     /// Number of intervals for which all of the token's candles are loaded.
     pub fn intervals(&self, token: &Address) -> usize {
-        if self.in_place.is_some() { 0 } else { self.here.runs(token).len() }
+        if self.in_place.is_some() {
+            0
+        } else {
+            self.here.runs(token).len()
+        }
     }
 
     pub fn tokens(&self) -> Vec<Address> {
@@ -123,13 +144,22 @@ impl CandleTable {
     /// The close of the token's latest valid candle in any interval; if two candles start at the same time, that of the finer interval.
     pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
         let (recent, cut) = self.recent(token, DAY_MS);
-        latest_close(&recent).or_else(|| if cut { latest_close(&self.here.of(token)) } else { None })
+        latest_close(&recent).or_else(|| {
+            if cut {
+                latest_close(&self.here.of(token))
+            } else {
+                None
+            }
+        })
     }
 }
 
 impl CandleRows {
     fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
-        self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
+        self.runs(token)
+            .into_iter()
+            .map(|(interval, rows)| (interval, self.slice(rows)))
+            .collect()
     }
 
     fn runs(&self, token: &Address) -> Vec<(Interval, Range<usize>)> {
@@ -144,15 +174,25 @@ impl CandleRows {
     }
 
     fn rows(&self, token: &Address, interval: Interval) -> Option<Range<usize>> {
-        self.runs(token).into_iter().find(|(known, _)| *known == interval).map(|(_, rows)| rows)
+        self.runs(token)
+            .into_iter()
+            .find(|(known, _)| *known == interval)
+            .map(|(_, rows)| rows)
     }
 
     /// The sources of the rows, each once.
     fn sources(&self, rows: Range<usize>) -> Vec<String> {
         let column = match self {
-            Self::Held(held) => held.source.as_ref().map(|source| source.slice(rows.start as i64, rows.len())),
+            Self::Held(held) => held
+                .source
+                .as_ref()
+                .map(|source| source.slice(rows.start as i64, rows.len())),
             Self::Large(table) if table.is_hollow("source") => None,
-            Self::Large(table) => table.slice(rows, Some(&["source"])).column("source").ok().and_then(|column| column.str().ok().cloned()),
+            Self::Large(table) => table
+                .slice(rows, Some(&["source"]))
+                .column("source")
+                .ok()
+                .and_then(|column| column.str().ok().cloned()),
         };
         let mut sources: Vec<String> = Vec::new();
         for source in column.iter().flat_map(|column| column.iter().flatten()) {
@@ -190,7 +230,11 @@ impl HeldCandles {
     /// Builds the candles from a canonical frame: sorted, `interval` filled, nulls only in optional columns.
     pub fn new(frame: &DataFrame) -> Self {
         let floats = |name: &str| floats(frame, name);
-        let has_cells = |name: &str| frame.column(name).is_ok_and(|column| column.null_count() < column.len());
+        let has_cells = |name: &str| {
+            frame
+                .column(name)
+                .is_ok_and(|column| column.null_count() < column.len())
+        };
         let mut table = Self {
             open: floats("open"),
             high: floats("high"),
@@ -198,7 +242,9 @@ impl HeldCandles {
             close: floats("close"),
             volume: floats("volume"),
             volume_usd: has_cells("volume_usd").then(|| floats("volume_usd")),
-            source: has_cells("source").then(|| frame.column("source").ok()?.str().ok().cloned()).flatten(),
+            source: has_cells("source")
+                .then(|| frame.column("source").ok()?.str().ok().cloned())
+                .flatten(),
             timestamp: integers(frame, "timestamp", 0),
             index: HashMap::new(),
         };
@@ -212,22 +258,49 @@ impl HeldCandles {
         let floats = |name: &str| Some(list(name)?.get_inner().f64().ok()?.rechunk().into_owned());
         let text = |name: &str| frame.column(name).ok()?.str().ok();
         let (times, close, volume) = (list("timestamp")?, floats("close")?, floats("volume")?);
-        let lengths = times.downcast_iter().flat_map(|lists| lists.offsets().lengths());
+        let lengths = times
+            .downcast_iter()
+            .flat_map(|lists| lists.offsets().lengths());
         let (mut index, mut end) = (HashMap::<_, Vec<_>>::new(), 0);
-        for ((token, interval), length) in text("token_address")?.iter().zip(text("interval")?.iter()).zip(lengths) {
+        for ((token, interval), length) in text("token_address")?
+            .iter()
+            .zip(text("interval")?.iter())
+            .zip(lengths)
+        {
             let start = end;
             end += length;
-            index.entry(Address::parse(token?)?).or_default().push((Interval::parse(interval?)?, start..end));
+            index
+                .entry(Address::parse(token?)?)
+                .or_default()
+                .push((Interval::parse(interval?)?, start..end));
         }
         let timestamp = times.get_inner().i64().ok()?.rechunk().into_owned();
         let [open, high, low] = [(); 3].map(|()| close.clone());
-        let is_whole = [timestamp.len(), close.len(), volume.len()].iter().all(|length| *length == end);
-        is_whole.then_some(Self { timestamp, open, high, low, close, volume, volume_usd: None, source: None, index })
+        let is_whole = [timestamp.len(), close.len(), volume.len()]
+            .iter()
+            .all(|length| *length == end);
+        is_whole.then_some(Self {
+            timestamp,
+            open,
+            high,
+            low,
+            close,
+            volume,
+            volume_usd: None,
+            source: None,
+            index,
+        })
     }
 
     /// The first token's candles, for a table of a single token.
     pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
-        self.index.values().next().into_iter().flatten().map(|(interval, rows)| (*interval, self.slice(rows.clone()))).collect()
+        self.index
+            .values()
+            .next()
+            .into_iter()
+            .flatten()
+            .map(|(interval, rows)| (*interval, self.slice(rows.clone())))
+            .collect()
     }
 
     /// Approximate memory of the columns, in bytes.
@@ -236,10 +309,21 @@ impl HeldCandles {
     }
 
     fn index(&mut self, frame: &DataFrame) {
-        let texts = |name: &str| frame.column(name).ok().and_then(|column| column.str().ok()).map(|texts| texts.rechunk());
-        let (Some(tokens), Some(intervals)) = (texts("token_address"), texts("interval")) else { return };
+        let texts = |name: &str| {
+            frame
+                .column(name)
+                .ok()
+                .and_then(|column| column.str().ok())
+                .map(|texts| texts.rechunk())
+        };
+        let (Some(tokens), Some(intervals)) = (texts("token_address"), texts("interval")) else {
+            return;
+        };
         for (rows, token, interval) in pairs(&tokens, &intervals) {
-            if let (Some(token), Some(interval)) = (token.and_then(Address::parse), interval.and_then(Interval::parse)) {
+            if let (Some(token), Some(interval)) = (
+                token.and_then(Address::parse),
+                interval.and_then(Interval::parse),
+            ) {
                 self.index.entry(token).or_default().push((interval, rows));
             }
         }
@@ -256,7 +340,10 @@ impl HeldCandles {
             low: part(&self.low, &rows),
             close: part(&self.close, &rows),
             volume: part(&self.volume, &rows),
-            volume_usd: self.volume_usd.as_ref().map_or(&[], |volume| part(volume, &rows)),
+            volume_usd: self
+                .volume_usd
+                .as_ref()
+                .map_or(&[], |volume| part(volume, &rows)),
         }
     }
 }

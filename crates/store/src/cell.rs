@@ -32,7 +32,9 @@ pub fn value(grid: &Grid, name: &str, row: usize) -> Scalar<'static> {
 
 /// Like `value`, for a frame.
 pub fn in_frame(frame: &DataFrame, name: &str, row: usize) -> Scalar<'static> {
-    let Ok(column) = frame.column(name) else { return Scalar::Missing };
+    let Ok(column) = frame.column(name) else {
+        return Scalar::Missing;
+    };
     column.get(row).map_or(Scalar::Missing, |value| of(&value))
 }
 
@@ -45,10 +47,17 @@ fn of(value: &AnyValue<'_>) -> Scalar<'static> {
         AnyValue::Float32(number) => Scalar::Float(f64::from(*number)),
         AnyValue::Float64(number) => Scalar::Float(*number),
         AnyValue::Date(day) => Scalar::Day(Day(*day)),
-        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => Scalar::Time(Time(milliseconds(*ticks, *unit))),
-        AnyValue::List(members) => {
-            Scalar::List(members.iter().map(|member| member.get_str().unwrap_or_default().to_owned().into()).collect())
+        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => {
+            Scalar::Time(Time(milliseconds(*ticks, *unit)))
         }
-        other => other.extract::<i64>().map_or_else(|| Scalar::text(other.to_string()), Scalar::Whole),
+        AnyValue::List(members) => Scalar::List(
+            members
+                .iter()
+                .map(|member| member.get_str().unwrap_or_default().to_owned().into())
+                .collect(),
+        ),
+        other => other
+            .extract::<i64>()
+            .map_or_else(|| Scalar::text(other.to_string()), Scalar::Whole),
     }
 }

@@ -95,8 +95,14 @@ impl HeldStates {
             self.bytes -= before.bytes();
         }
         while self.bytes > BYTES_MAX && self.states.len() > 1 {
-            let oldest = self.states.iter().min_by_key(|(_, (_, used))| *used).map(|(token, _)| *token);
-            let Some((state, _)) = oldest.and_then(|oldest| self.states.remove(&oldest)) else { break };
+            let oldest = self
+                .states
+                .iter()
+                .min_by_key(|(_, (_, used))| *used)
+                .map(|(token, _)| *token);
+            let Some((state, _)) = oldest.and_then(|oldest| self.states.remove(&oldest)) else {
+                break;
+            };
             self.bytes -= state.bytes();
         }
     }
@@ -141,11 +147,20 @@ impl ChainStates {
     pub fn previous_of(&self, token: &Address) -> Option<Arc<dyn ChainState>> {
         let (now, previous) = {
             let mut held = self.held();
-            let now = if held.unsettled.contains(token) { held.get(token).and_then(|now| now.block) } else { None };
+            let now = if held.unsettled.contains(token) {
+                held.get(token).and_then(|now| now.block)
+            } else {
+                None
+            };
             (now, held.previous.get(token).cloned())
         };
-        let settled = now.and_then(|now| self.settled(token).filter(|settled| settled.block != Some(now)));
-        let previous = settled.or(previous).or_else(|| self.files.read_previous(token).map(Arc::new))?;
+        let settled = now.and_then(|now| {
+            self.settled(token)
+                .filter(|settled| settled.block != Some(now))
+        });
+        let previous = settled
+            .or(previous)
+            .or_else(|| self.files.read_previous(token).map(Arc::new))?;
         Some(previous)
     }
 
@@ -166,7 +181,9 @@ impl ChainStates {
             held.get(token)
         };
         let Some(state) = state else { return };
-        let before = self.settled(token).filter(|before| before.block != state.block);
+        let before = self
+            .settled(token)
+            .filter(|before| before.block != state.block);
         let written = self.files.write(token, &state, before.as_deref());
         let mut held = self.held();
         match (&written, before) {
@@ -197,7 +214,11 @@ impl ChainStates {
     }
 
     fn state_of(&self, token: &Address) -> Arc<TokenState> {
-        if self.held().is_aged(token) { Arc::default() } else { self.known(token).unwrap_or_default() }
+        if self.held().is_aged(token) {
+            Arc::default()
+        } else {
+            self.known(token).unwrap_or_default()
+        }
     }
 
     /// What was read last, however old.
@@ -211,7 +232,12 @@ impl ChainStates {
     }
 
     /// Reads the missing state in one batch and stores it. If the node fails while a token is read again, its known state stays.
-    pub fn fetch(&self, token: &Address, missing: &MissingState, progress: &dyn LoadProgress) -> Result<(), FetchError> {
+    pub fn fetch(
+        &self,
+        token: &Address,
+        missing: &MissingState,
+        progress: &dyn LoadProgress,
+    ) -> Result<(), FetchError> {
         let _guard = self.guard(token, progress)?;
         let before = self.state_of(token);
         let lacks = before.lacks(missing);
@@ -220,7 +246,9 @@ impl ChainStates {
         }
         let wanted = lacks.accounts.len() + lacks.slots.len() + lacks.events.len();
         if wanted > WANTED_MAX {
-            let reason = format!("this needs {wanted} accounts and slots at once, more than the limit of {WANTED_MAX}");
+            let reason = format!(
+                "this needs {wanted} accounts and slots at once, more than the limit of {WANTED_MAX}"
+            );
             return Err(FetchError::Unavailable(reason));
         }
         let read = self.nodes.node().and_then(|node| {
@@ -237,7 +265,9 @@ impl ChainStates {
             Err(fault) => {
                 let reason = format!("`{}` {fault}", self.nodes.origin());
                 if before.block.is_none() && self.known(token).is_some() {
-                    tracing::warn!("cannot read the chain state; keeping the previous one: {reason}");
+                    tracing::warn!(
+                        "cannot read the chain state; keeping the previous one: {reason}"
+                    );
                     self.renew(token);
                     return Ok(());
                 }
@@ -258,7 +288,9 @@ impl ChainStates {
     fn say_unkept(&self, reason: &str) {
         if !self.unkept.swap(true, Ordering::Relaxed) {
             let folder = self.files.folder().display();
-            tracing::warn!("cannot store chain state in `{folder}`; it is read again after a restart: {reason}");
+            tracing::warn!(
+                "cannot store chain state in `{folder}`; it is read again after a restart: {reason}"
+            );
         }
     }
 
@@ -267,12 +299,21 @@ impl ChainStates {
     }
 
     /// Waits until no other thread reads the token.
-    fn guard(&self, token: &Address, progress: &dyn LoadProgress) -> Result<ReadGuard<'_>, FetchError> {
+    fn guard(
+        &self,
+        token: &Address,
+        progress: &dyn LoadProgress,
+    ) -> Result<ReadGuard<'_>, FetchError> {
         loop {
             if self.reading.locked().insert(*token) {
-                return Ok(ReadGuard { reading: &self.reading, token: *token });
+                return Ok(ReadGuard {
+                    reading: &self.reading,
+                    token: *token,
+                });
             }
-            progress.step("contracts", 0, 0).map_err(|_| FetchError::Cancelled)?;
+            progress
+                .step("contracts", 0, 0)
+                .map_err(|_| FetchError::Cancelled)?;
             std::thread::sleep(POLL_INTERVAL);
         }
     }

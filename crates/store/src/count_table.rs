@@ -39,7 +39,10 @@ impl Default for CountTable {
 
 impl CountTable {
     pub(super) fn new(table: &Table) -> Self {
-        table.large().map_or_else(|| Self::Held(Box::new(HeldCounts::new(table.frame()))), |large| Self::Large(Arc::clone(large)))
+        table.large().map_or_else(
+            || Self::Held(Box::new(HeldCounts::new(table.frame()))),
+            |large| Self::Large(Arc::clone(large)),
+        )
     }
 
     /// The token's counts, oldest first.
@@ -50,7 +53,11 @@ impl CountTable {
             Self::Large(table) => large_slice(table, &table.rows_of(token)).unwrap_or_default(),
         };
         // The three are of one table, so that they are equally long.
-        if counts.holders.len() == counts.len() && counts.whale_balance.len() == counts.len() { counts } else { DayCounts::default() }
+        if counts.holders.len() == counts.len() && counts.whale_balance.len() == counts.len() {
+            counts
+        } else {
+            DayCounts::default()
+        }
     }
 }
 
@@ -66,19 +73,38 @@ fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<DayCoun
 impl HeldCounts {
     /// From a canonical frame, whose days are not null.
     fn new(frame: &DataFrame) -> Self {
-        let tokens = frame.column("token_address").ok().and_then(|tokens| tokens.str().ok());
+        let tokens = frame
+            .column("token_address")
+            .ok()
+            .and_then(|tokens| tokens.str().ok());
         let mut index: HashMap<Address, Range<usize>> = HashMap::new();
         for (rows, token) in tokens.into_iter().flat_map(runs_of) {
-            let Some(token) = token.and_then(Address::parse) else { continue };
+            let Some(token) = token.and_then(Address::parse) else {
+                continue;
+            };
             // A token's rows may lie in two chunks.
-            index.entry(token).and_modify(|known| known.end = rows.end).or_insert(rows);
+            index
+                .entry(token)
+                .and_modify(|known| known.end = rows.end)
+                .or_insert(rows);
         }
         let whole = |name: &str| integers(frame, name, UNCOUNTED);
-        Self { date: whole("date"), holders: whole("holders"), whale_balance: floats(frame, "whale_balance"), index }
+        Self {
+            date: whole("date"),
+            holders: whole("holders"),
+            whale_balance: floats(frame, "whale_balance"),
+            index,
+        }
     }
 
     fn of(&self, token: &Address) -> DayCounts<'_> {
-        let Some(rows) = self.index.get(token) else { return DayCounts::default() };
-        DayCounts { date: part(&self.date, rows), holders: part(&self.holders, rows), whale_balance: part(&self.whale_balance, rows) }
+        let Some(rows) = self.index.get(token) else {
+            return DayCounts::default();
+        };
+        DayCounts {
+            date: part(&self.date, rows),
+            holders: part(&self.holders, rows),
+            whale_balance: part(&self.whale_balance, rows),
+        }
     }
 }

@@ -72,7 +72,9 @@ impl ExportRows {
             cells.json(row, &mut text);
             serde_json::from_slice(&text).map_err(|error| error.to_string())
         };
-        (0..self.count()).map(|row| cells.iter().map(|cells| cell(row, cells)).collect()).collect()
+        (0..self.count())
+            .map(|row| cells.iter().map(|cells| cell(row, cells)).collect())
+            .collect()
     }
 
     fn chunk(&self, rows: Range<usize>) -> Result<RowChunk<'_>, String> {
@@ -104,13 +106,16 @@ pub fn check_text(path: &Path, replace: bool) -> Result<(), ExportError> {
     if is_taken(path) && !(replace && path.is_file()) {
         return Err(exists(path));
     }
-    temporary_beside(path).map(drop).map_err(|error| ExportError::Failed(format!("`{}`: {error}", path.display())))
+    temporary_beside(path)
+        .map(drop)
+        .map_err(|error| ExportError::Failed(format!("`{}`: {error}", path.display())))
 }
 
 /// Writes a text, such as a report, atomically. Returns its length in bytes.
 pub fn write_text(path: &Path, text: &str, replace: bool) -> Result<u64, ExportError> {
     check_text(path, replace)?;
-    let refused = |error: std::io::Error| ExportError::Failed(format!("`{}`: {error}", path.display()));
+    let refused =
+        |error: std::io::Error| ExportError::Failed(format!("`{}`: {error}", path.display()));
     let mut part = temporary_beside(path).map_err(refused)?;
     part.write_all(text.as_bytes()).map_err(refused)?;
     publish(part, path, replace)?;
@@ -124,13 +129,33 @@ pub fn is_taken(path: &Path) -> bool {
 
 /// The export format of a file name, by its extension.
 fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, ExportError> {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    let Some(format) = ExportFormat::FILES.into_iter().find(|format| format.ending() == ending) else {
-        let endings: Vec<String> = ExportFormat::FILES.iter().map(|format| format!(".{}", format.ending())).collect();
-        return Err(ExportError::Failed(format!("`{}`: expected a file ending in {}", path.display(), endings.join(", "))));
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default()
+        .to_lowercase();
+    let Some(format) = ExportFormat::FILES
+        .into_iter()
+        .find(|format| format.ending() == ending)
+    else {
+        let endings: Vec<String> = ExportFormat::FILES
+            .iter()
+            .map(|format| format!(".{}", format.ending()))
+            .collect();
+        return Err(ExportError::Failed(format!(
+            "`{}`: expected a file ending in {}",
+            path.display(),
+            endings.join(", ")
+        )));
     };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-        return Err(ExportError::Failed(format!("the folder `{}` does not exist", folder.display())));
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+    {
+        return Err(ExportError::Failed(format!(
+            "the folder `{}` does not exist",
+            folder.display()
+        )));
     }
     // Checked early to fail before writing anything large; `publish` decides in the end.
     if is_taken(path) && !(replace && path.is_file()) {
@@ -140,22 +165,41 @@ fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, ExportError> {
 }
 
 /// Writes the rows under `columns` to `path`; an existing file is replaced only if `replace` is set. Returns the row count.
-pub fn write(path: &Path, columns: &[String], rows: &ExportRows, replace: bool, step: ExportStep<'_>) -> Result<u64, ExportError> {
+pub fn write(
+    path: &Path,
+    columns: &[String],
+    rows: &ExportRows,
+    replace: bool,
+    step: ExportStep<'_>,
+) -> Result<u64, ExportError> {
     let format = format_of(path, replace)?;
-    let named = |reason: &dyn std::fmt::Display| ExportError::Failed(format!("`{}`: {reason}", path.display()));
+    let named = |reason: &dyn std::fmt::Display| {
+        ExportError::Failed(format!("`{}`: {reason}", path.display()))
+    };
     let part = temporary_beside(path).map_err(|error| named(&error))?;
-    let written = fill_file(part.as_file(), format, columns, rows, step).and_then(|()| part.as_file().sync_all().map_err(failed));
+    let written = fill_file(part.as_file(), format, columns, rows, step)
+        .and_then(|()| part.as_file().sync_all().map_err(failed));
     written.map_err(|error| match error {
         ExportError::Failed(reason) => named(&reason),
         ExportError::Stopped => ExportError::Stopped,
     })?;
     let count = rows.count() as u64;
     // Last cancellation check, as syncing may have taken a while.
-    if step(count) { publish(part, path, replace).map(|()| count) } else { Err(ExportError::Stopped) }
+    if step(count) {
+        publish(part, path, replace).map(|()| count)
+    } else {
+        Err(ExportError::Stopped)
+    }
 }
 
 /// Writes the rows to a new, empty file.
-fn fill_file(file: &File, format: ExportFormat, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), ExportError> {
+fn fill_file(
+    file: &File,
+    format: ExportFormat,
+    columns: &[String],
+    rows: &ExportRows,
+    step: ExportStep<'_>,
+) -> Result<(), ExportError> {
     let out = BufWriter::with_capacity(BUFFER, file.try_clone().map_err(failed)?);
     let (mut chunks, mut full) = (0, None);
     let mut synced = |done: u64| {
@@ -200,7 +244,11 @@ pub fn write_to<W: Write + Send + 'static>(
 
 /// Each row as a JSON object.
 pub fn objects(frame: &DataFrame) -> impl Iterator<Item = String> {
-    let names: Vec<String> = frame.get_column_names().iter().map(|name| writers::member(name)).collect();
+    let names: Vec<String> = frame
+        .get_column_names()
+        .iter()
+        .map(|name| writers::member(name))
+        .collect();
     let cells = cells::of(frame);
     (0..frame.height()).map(move |row| {
         let mut text = Vec::new();
@@ -214,7 +262,10 @@ fn failed(error: impl std::fmt::Display) -> ExportError {
 }
 
 fn exists(path: &Path) -> ExportError {
-    ExportError::Failed(format!("`{}` already exists; choose another name", path.display()))
+    ExportError::Failed(format!(
+        "`{}` already exists; choose another name",
+        path.display()
+    ))
 }
 
 /// Writes the whole file atomically: if the disk is full, the old content stays.
@@ -226,7 +277,10 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// A temporary file in the same folder, deleted unless it is renamed.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let mut part = tempfile::Builder::new();
     part.prefix(".tokendeck-").suffix(".part");
     #[cfg(unix)]
@@ -236,7 +290,11 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
 
 /// Renames the finished `part` to `path`, unless that exists and must not be replaced.
 fn publish(part: NamedTempFile, path: &Path, replace: bool) -> Result<(), ExportError> {
-    let placed = if replace { part.persist(path) } else { part.persist_noclobber(path) };
+    let placed = if replace {
+        part.persist(path)
+    } else {
+        part.persist_noclobber(path)
+    };
     placed.map(drop).map_err(|error| match error.error.kind() {
         ErrorKind::AlreadyExists => exists(path),
         _ => failed(format!("`{}`: {}", path.display(), error.error)),
@@ -264,7 +322,10 @@ mod tests {
     }
 
     fn values() -> ExportRows {
-        ExportRows::Values(vec![vec![json!("A,B"), json!(1.5), json!(["eth"])], vec![Value::Null, Value::Null, json!([])]])
+        ExportRows::Values(vec![
+            vec![json!("A,B"), json!(1.5), json!(["eth"])],
+            vec![Value::Null, Value::Null, json!([])],
+        ])
     }
 
     /// Numbers and texts, across chunk and row-group boundaries.
@@ -276,10 +337,17 @@ mod tests {
         }
 
         fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
-            let texts: Vec<Option<String>> = rows.clone().map(|row| (row % 3 > 0).then(|| format!("row \"{row}\""))).collect();
+            let texts: Vec<Option<String>> = rows
+                .clone()
+                .map(|row| (row % 3 > 0).then(|| format!("row \"{row}\"")))
+                .collect();
             let halves: Vec<f64> = rows.clone().map(|row| row as f64 / 3.0).collect();
-            let columns = [Series::new("text".into(), texts), Series::new("number".into(), halves)];
-            DataFrame::new(rows.len(), columns.into_iter().map(Column::from).collect()).map_err(|error| error.to_string())
+            let columns = [
+                Series::new("text".into(), texts),
+                Series::new("number".into(), halves),
+            ];
+            DataFrame::new(rows.len(), columns.into_iter().map(Column::from).collect())
+                .map_err(|error| error.to_string())
         }
     }
 
@@ -291,17 +359,31 @@ mod tests {
     fn a_table_is_written_as_its_file_ends_and_nothing_else_is_left() {
         let folder = tempfile::tempdir().unwrap();
         for (name, holds) in [
-            ("t.csv", "symbol,price,chains\n\"A,B\",1.5,\"[\"\"eth\"\"]\"\n,,[]\n"),
-            ("t.json", "[\n{\"symbol\":\"A,B\",\"price\":1.5,\"chains\":[\"eth\"]},\n{\"symbol\":null,"),
-            ("t.ndjson", "{\"symbol\":\"A,B\",\"price\":1.5,\"chains\":[\"eth\"]}\n{"),
+            (
+                "t.csv",
+                "symbol,price,chains\n\"A,B\",1.5,\"[\"\"eth\"\"]\"\n,,[]\n",
+            ),
+            (
+                "t.json",
+                "[\n{\"symbol\":\"A,B\",\"price\":1.5,\"chains\":[\"eth\"]},\n{\"symbol\":null,",
+            ),
+            (
+                "t.ndjson",
+                "{\"symbol\":\"A,B\",\"price\":1.5,\"chains\":[\"eth\"]}\n{",
+            ),
             ("t.parquet", "PAR1"),
         ] {
             let path = folder.path().join(name);
             assert_eq!(go(&path, &["symbol", "price", "chains"], &values()), Ok(2));
             let bytes = fs::read(&path).unwrap();
-            assert!(String::from_utf8_lossy(&bytes).starts_with(holds), "{name}: {}", String::from_utf8_lossy(&bytes));
+            assert!(
+                String::from_utf8_lossy(&bytes).starts_with(holds),
+                "{name}: {}",
+                String::from_utf8_lossy(&bytes)
+            );
         }
-        let list: Vec<serde_json::Value> = serde_json::from_slice(&fs::read(folder.path().join("t.json")).unwrap()).unwrap();
+        let list: Vec<serde_json::Value> =
+            serde_json::from_slice(&fs::read(folder.path().join("t.json")).unwrap()).unwrap();
         assert_eq!((list.len(), &list[1]["chains"]), (2, &json!([])));
         let error = go(&folder.path().join("t.xlsx"), &[], &values()).unwrap_err();
         assert_eq!(
@@ -322,31 +404,63 @@ mod tests {
         let whole = Numbers(0).frame(0..rows.count()).unwrap();
         let path = |ending: &str| folder.path().join(format!("t.{ending}"));
         for ending in ExportFormat::FILES.map(ExportFormat::ending) {
-            assert_eq!(go(&path(ending), &["text", "number"], &rows), Ok(rows.count() as u64), "{ending}");
+            assert_eq!(
+                go(&path(ending), &["text", "number"], &rows),
+                Ok(rows.count() as u64),
+                "{ending}"
+            );
         }
-        let parquet = ParquetReader::new(File::open(path("parquet")).unwrap()).finish().unwrap();
+        let parquet = ParquetReader::new(File::open(path("parquet")).unwrap())
+            .finish()
+            .unwrap();
         assert!(parquet.equals_missing(&whole));
         let stream = File::create(path("arrow")).unwrap();
-        assert_eq!(write_to(stream, ExportFormat::Arrow, &[], &rows, &mut { GO_ON }), Ok(()));
-        let arrow = IpcStreamReader::new(File::open(path("arrow")).unwrap()).finish().unwrap();
+        assert_eq!(
+            write_to(stream, ExportFormat::Arrow, &[], &rows, &mut { GO_ON }),
+            Ok(())
+        );
+        let arrow = IpcStreamReader::new(File::open(path("arrow")).unwrap())
+            .finish()
+            .unwrap();
         assert!(arrow.equals_missing(&whole));
         let text = fs::read_to_string(path("csv")).unwrap();
         let expected = |row: usize| {
-            let text = if row.is_multiple_of(3) { String::new() } else { format!("\"row \"\"{row}\"\"\"") };
+            let text = if row.is_multiple_of(3) {
+                String::new()
+            } else {
+                format!("\"row \"\"{row}\"\"\"")
+            };
             format!("{text},{}", row as f64 / 3.0)
         };
-        assert!(text.lines().skip(1).enumerate().all(|(row, line)| line == expected(row)));
+        assert!(
+            text.lines()
+                .skip(1)
+                .enumerate()
+                .all(|(row, line)| line == expected(row))
+        );
         assert_eq!(text.lines().count(), rows.count() + 1);
         // Compared as text, since parsing a number back may change its last bit.
         let lines = fs::read_to_string(path("ndjson")).unwrap();
         let expected = |row: usize| {
-            let text = if row.is_multiple_of(3) { Value::Null } else { json!(format!("row \"{row}\"")) };
+            let text = if row.is_multiple_of(3) {
+                Value::Null
+            } else {
+                json!(format!("row \"{row}\""))
+            };
             format!("{{\"text\":{text},\"number\":{}}}", json!(row as f64 / 3.0))
         };
-        assert!(lines.lines().enumerate().all(|(row, line)| line == expected(row)));
+        assert!(
+            lines
+                .lines()
+                .enumerate()
+                .all(|(row, line)| line == expected(row))
+        );
         assert_eq!(lines.lines().count(), rows.count());
         let list = fs::read_to_string(path("json")).unwrap();
-        assert_eq!(list, format!("[\n{}\n]\n", lines.trim_end().replace('\n', ",\n")));
+        assert_eq!(
+            list,
+            format!("[\n{}\n]\n", lines.trim_end().replace('\n', ",\n"))
+        );
     }
 
     #[test]
@@ -358,7 +472,11 @@ mod tests {
             }
 
             fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
-                if rows.start < CHUNK_ROWS { Numbers(0).frame(rows) } else { Err("the table is damaged".to_owned()) }
+                if rows.start < CHUNK_ROWS {
+                    Numbers(0).frame(rows)
+                } else {
+                    Err("the table is damaged".to_owned())
+                }
             }
         }
         let folder = tempfile::tempdir().unwrap();
@@ -375,12 +493,27 @@ mod tests {
                     "{ending} {stop_at}"
                 );
             }
-            let damaged = write(&path, &columns, &ExportRows::Batches(Box::new(Broken)), false, &mut |_| true);
-            assert_eq!(damaged, Err(ExportError::Failed(format!("`{}`: the table is damaged", path.display()))));
+            let damaged = write(
+                &path,
+                &columns,
+                &ExportRows::Batches(Box::new(Broken)),
+                false,
+                &mut |_| true,
+            );
+            assert_eq!(
+                damaged,
+                Err(ExportError::Failed(format!(
+                    "`{}`: the table is damaged",
+                    path.display()
+                )))
+            );
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
                 let rows = ExportRows::Batches(Box::new(Numbers(CHUNK_ROWS)));
                 let outcome = fill_file(&full, format, &columns, &rows, &mut |_| true);
-                assert!(matches!(&outcome, Err(ExportError::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
+                assert!(
+                    matches!(&outcome, Err(ExportError::Failed(reason)) if reason.contains("No space left")),
+                    "{ending}: {outcome:?}"
+                );
             }
         }
         assert_eq!(names(folder.path()), 0);
@@ -391,17 +524,30 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
         fs::write(&path, "mine").unwrap();
-        let expected = ExportError::Failed(format!("`{}` already exists; choose another name", path.display()));
+        let expected = ExportError::Failed(format!(
+            "`{}` already exists; choose another name",
+            path.display()
+        ));
         assert_eq!(go(&path, &["symbol"], &values()), Err(expected.clone()));
-        assert_eq!(publish(temporary_beside(&path).unwrap(), &path, false), Err(expected), "even if it came while the table was written");
+        assert_eq!(
+            publish(temporary_beside(&path).unwrap(), &path, false),
+            Err(expected),
+            "even if it came while the table was written"
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
         assert_eq!(names(folder.path()), 1);
         let away = folder.path().join("away");
         let error = go(&away.join("t.csv"), &[], &values()).unwrap_err();
-        assert_eq!(error, ExportError::Failed(format!("the folder `{}` does not exist", away.display())));
+        assert_eq!(
+            error,
+            ExportError::Failed(format!("the folder `{}` does not exist", away.display()))
+        );
         // A file as the parent folder fails, as a folder without write permission does.
         let error = go(&path.join("t.csv"), &[], &values()).unwrap_err();
-        assert!(matches!(&error, ExportError::Failed(reason) if reason.contains("Not a directory")), "{error:?}");
+        assert!(
+            matches!(&error, ExportError::Failed(reason) if reason.contains("Not a directory")),
+            "{error:?}"
+        );
     }
 
     /// pandas reads no list of views, so the schema that a file carries names none.
@@ -411,22 +557,31 @@ mod tests {
         use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
         use polars_parquet::write::schema_to_metadata_key;
 
-        let columns: [Column; 2] =
-            [Series::new("symbol".into(), ["UNI"]).into(), Series::new("chain".into(), [Series::new("".into(), ["eth", "base"])]).into()];
+        let columns: [Column; 2] = [
+            Series::new("symbol".into(), ["UNI"]).into(),
+            Series::new("chain".into(), [Series::new("".into(), ["eth", "base"])]).into(),
+        ];
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.parquet");
-        let rows = ExportRows::Batches(Box::new(DataFrame::new(1, columns.to_vec()).expect("a frame")));
+        let rows = ExportRows::Batches(Box::new(
+            DataFrame::new(1, columns.to_vec()).expect("a frame"),
+        ));
         go(&path, &["symbol", "chain"], &rows).expect("a written file");
         let text = ArrowDataType::LargeUtf8;
-        let list = ArrowDataType::LargeList(Box::new(Field::new("item".into(), text.clone(), true)));
+        let list =
+            ArrowDataType::LargeList(Box::new(Field::new("item".into(), text.clone(), true)));
         let plain: ArrowSchema = [("symbol", text), ("chain", list)]
             .into_iter()
             .map(|(name, kind)| (name.into(), Field::new(name.into(), kind, true)))
             .collect();
         let mut reader = ParquetReader::new(fs::File::open(&path).expect("the file"));
         let metadata = reader.get_metadata().expect("its metadata");
-        let carried =
-            metadata.key_value_metadata().iter().flatten().find(|pair| pair.key == "ARROW:schema").and_then(|pair| pair.value.clone());
+        let carried = metadata
+            .key_value_metadata()
+            .iter()
+            .flatten()
+            .find(|pair| pair.key == "ARROW:schema")
+            .and_then(|pair| pair.value.clone());
         assert_eq!(carried, schema_to_metadata_key(&plain).value);
     }
 }

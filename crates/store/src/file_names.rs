@@ -16,7 +16,9 @@ pub fn file_in(folder: &Path, file: &str) -> String {
     let path = Path::new(file);
     match path.strip_prefix(folder) {
         Ok(inside) if !folder.as_os_str().is_empty() => inside.to_string_lossy().into_owned(),
-        _ if path.is_absolute() => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        _ if path.is_absolute() => path
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         _ => file.to_owned(),
     }
 }

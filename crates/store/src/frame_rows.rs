@@ -46,14 +46,22 @@ impl TableColumns for FrameColumns<'_> {
     }
 
     fn integers(&self, column: &str) -> Vec<Option<i64>> {
-        let cast = self.column(column).and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
+        let cast = self
+            .column(column)
+            .and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
         let numbers = cast.as_ref().and_then(|column| column.i64().ok());
-        numbers.map_or_else(|| vec![None; self.height()], |numbers| numbers.iter().collect())
+        numbers.map_or_else(
+            || vec![None; self.height()],
+            |numbers| numbers.iter().collect(),
+        )
     }
 
     fn floats(&self, column: &str) -> Vec<Option<f64>> {
         let numbers = self.column(column).and_then(|column| column.f64().ok());
-        numbers.map_or_else(|| vec![None; self.height()], |numbers| numbers.iter().collect())
+        numbers.map_or_else(
+            || vec![None; self.height()],
+            |numbers| numbers.iter().collect(),
+        )
     }
 
     fn flags(&self, column: &str) -> Vec<Option<bool>> {

@@ -27,12 +27,27 @@ impl Grid {
         match &table.storage {
             Storage::Large(large) => Self::Large(Arc::clone(large)),
             Storage::InPlace(_) => {
-                let columns = table.schema.columns.iter().map(|column| coerce::empty(column, 0)).collect();
+                let columns = table
+                    .schema
+                    .columns
+                    .iter()
+                    .map(|column| coerce::empty(column, 0))
+                    .collect();
                 Self::Memory(DataFrame::new(0, columns).unwrap_or_default())
             }
             Storage::Memory(frame) => {
-                let new: Vec<_> = table.others.columns().iter().filter(|column| frame.column(column.name()).is_err()).cloned().collect();
-                Self::Memory(if new.is_empty() { frame.clone() } else { frame.hstack(&new).unwrap_or_else(|_| frame.clone()) })
+                let new: Vec<_> = table
+                    .others
+                    .columns()
+                    .iter()
+                    .filter(|column| frame.column(column.name()).is_err())
+                    .cloned()
+                    .collect();
+                Self::Memory(if new.is_empty() {
+                    frame.clone()
+                } else {
+                    frame.hstack(&new).unwrap_or_else(|_| frame.clone())
+                })
             }
         }
     }
@@ -72,17 +87,28 @@ impl Grid {
     }
 
     /// The rows of a range of `places`, in that order.
-    pub fn at(&self, places: &RowSelection, nth: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+    pub fn at(
+        &self,
+        places: &RowSelection,
+        nth: Range<usize>,
+        columns: Option<&[&str]>,
+    ) -> DataFrame {
         let nth = nth.start.min(places.len())..nth.end.min(places.len());
         if let RowSelection::Run(rows) = places {
             return self.slice(rows.start + nth.start..rows.start + nth.end, columns);
         }
-        let rows: Vec<u32> = nth.filter_map(|nth| places.get(nth)).map(|place| place as u32).collect();
+        let rows: Vec<u32> = nth
+            .filter_map(|nth| places.get(nth))
+            .map(|place| place as u32)
+            .collect();
         match self {
             Self::Large(table) => table.gather(&rows, columns),
             Self::Memory(frame) => {
                 let part = columns.and_then(|columns| frame.select(columns.iter().copied()).ok());
-                part.as_ref().unwrap_or(frame).take(&IdxCa::new("rows".into(), rows)).unwrap_or_default()
+                part.as_ref()
+                    .unwrap_or(frame)
+                    .take(&IdxCa::new("rows".into(), rows))
+                    .unwrap_or_default()
             }
         }
     }
@@ -102,7 +128,11 @@ impl Grid {
 
     /// A writer for a list of row numbers, in memory or in a file next to the large table.
     pub fn selection(&self) -> RowSelectionWriter {
-        RowSelectionWriter::for_table(if let Self::Large(table) = self { Some(table) } else { None })
+        RowSelectionWriter::for_table(if let Self::Large(table) = self {
+            Some(table)
+        } else {
+            None
+        })
     }
 
     /// Whether a checksum in the cache did not match; see `LargeTable::is_damaged`.
@@ -124,7 +154,12 @@ pub struct Ordered {
 impl Ordered {
     /// All of `places`.
     pub fn new(grid: Grid, places: RowSelection, columns: Vec<&'static str>) -> Self {
-        Self { grid, nth: 0..places.len(), places, columns }
+        Self {
+            grid,
+            nth: 0..places.len(),
+            places,
+            columns,
+        }
     }
 
     /// Clamps the range to the rows that exist.
@@ -147,9 +182,19 @@ impl RowBatches for Ordered {
     }
 
     fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
-        let frame = self.grid.at(&self.places, self.nth.start + rows.start..self.nth.start + rows.end, Some(&self.columns));
+        let frame = self.grid.at(
+            &self.places,
+            self.nth.start + rows.start..self.nth.start + rows.end,
+            Some(&self.columns),
+        );
         // A large table returns its columns in schema order.
-        let frame = frame.select(self.columns.iter().copied()).map_err(|error| error.to_string())?;
-        if self.grid.is_damaged() { Err("the cached table is damaged; press r to reload the data".to_owned()) } else { Ok(frame) }
+        let frame = frame
+            .select(self.columns.iter().copied())
+            .map_err(|error| error.to_string())?;
+        if self.grid.is_damaged() {
+            Err("the cached table is damaged; press r to reload the data".to_owned())
+        } else {
+            Ok(frame)
+        }
     }
 }

@@ -69,7 +69,11 @@ pub struct RowsVersion {
 
 impl Fetched {
     pub fn rows(table: Table) -> Self {
-        let candles = if table.schema.name == "candles" { CandleTable::new(&table) } else { CandleTable::default() };
+        let candles = if table.schema.name == "candles" {
+            CandleTable::new(&table)
+        } else {
+            CandleTable::default()
+        };
         Self::Rows(Box::new(table), candles)
     }
 
@@ -91,7 +95,9 @@ impl Fetched {
         match self {
             Self::Answer(rows, _) => HolderRow::rows(rows),
             Self::Rows(table, _) => match table.large() {
-                Some(large) => HolderRow::rows(&large.slice(0..large.height(), Some(HolderRow::COLUMNS))),
+                Some(large) => {
+                    HolderRow::rows(&large.slice(0..large.height(), Some(HolderRow::COLUMNS)))
+                }
                 None => HolderRow::rows(table.frame()),
             },
             Self::Chart(_) | Self::Balances(_) | Self::Transfers(_) => Vec::new(),
@@ -118,13 +124,28 @@ pub type Charts = Vec<(Address, HeldCandles)>;
 
 /// Fetches rows of tokens in a given version. Fails if the rows have changed since.
 pub trait Fetch: Send + Sync + fmt::Debug {
-    fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError>;
+    fn fetch(
+        &self,
+        key: &FetchKey,
+        version: RowsVersion,
+        progress: &dyn LoadProgress,
+    ) -> Result<Fetched, FetchError>;
 
     /// Candles for the charts of these tokens, by one query.
-    fn charts(&self, tokens: &[Address], version: RowsVersion, progress: &dyn LoadProgress) -> Result<Charts, FetchError>;
+    fn charts(
+        &self,
+        tokens: &[Address],
+        version: RowsVersion,
+        progress: &dyn LoadProgress,
+    ) -> Result<Charts, FetchError>;
 
     /// The rows of a page with these columns, exactly as many as were counted; they are fetched while they are written.
-    fn rows(self: Arc<Self>, ask: Arc<SourceQuery>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches>;
+    fn rows(
+        self: Arc<Self>,
+        ask: Arc<SourceQuery>,
+        version: RowsVersion,
+        columns: Vec<&'static str>,
+    ) -> Box<dyn RowBatches>;
 }
 
 /// A cache entry: `strong` keeps it in the cache, `weak` finds it while any question still uses it.
@@ -174,7 +195,17 @@ impl InPlaceCache {
         let mut tokens: Vec<Address> = listed.keys().copied().collect();
         tokens.sort_unstable();
         let (cached, fetching, recent) = (Mutex::default(), Mutex::default(), Arc::new(recent));
-        Self { rows, source, listed, recent, tokens, cached, bytes_max: BYTES_MAX, fetching, fetch }
+        Self {
+            rows,
+            source,
+            listed,
+            recent,
+            tokens,
+            cached,
+            bytes_max: BYTES_MAX,
+            fetching,
+            fetch,
+        }
     }
 
     /// The tokens that have rows, in table order.
@@ -206,7 +237,13 @@ impl InPlaceCache {
     pub fn page(&self, table: &'static str, token: Address, from: u64, most: u64) -> FetchKey {
         let left = self.count(&token).saturating_sub(from);
         let (count, from_end) = (most.min(left), left.saturating_sub(most) < from);
-        FetchKey::page(table, token, if from_end { left - count } else { from }, count, from_end)
+        FetchKey::page(
+            table,
+            token,
+            if from_end { left - count } else { from },
+            count,
+            from_end,
+        )
     }
 
     /// Version of the rows of these tokens; of all, where none is named.
@@ -217,7 +254,11 @@ impl InPlaceCache {
                 checksum: sum.checksum.wrapping_add(own.checksum),
             })
         };
-        if tokens.is_empty() { of(&mut self.listed.values().copied()) } else { of(&mut tokens.iter().map(|token| self.listed(token))) }
+        if tokens.is_empty() {
+            of(&mut self.listed.values().copied())
+        } else {
+            of(&mut tokens.iter().map(|token| self.listed(token)))
+        }
     }
 
     /// Whether rows exist that match the key.
@@ -253,7 +294,11 @@ impl InPlaceCache {
 
     /// Returns the rows, fetching them on a cache miss; concurrent requests for the same rows share one fetch. The rows stay in memory at
     /// least as long as the returned `Arc`.
-    pub fn fetch(&self, key: &FetchKey, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, FetchError> {
+    pub fn fetch(
+        &self,
+        key: &FetchKey,
+        progress: &dyn LoadProgress,
+    ) -> Result<Option<Arc<Fetched>>, FetchError> {
         if !self.has_some(key) {
             return Ok(None);
         }
@@ -264,14 +309,19 @@ impl InPlaceCache {
             if let Some(guard) = FetchGuard::of(&self.fetching, key) {
                 break guard;
             }
-            progress.step(key.table(), 0, 0).map_err(|_| FetchError::Cancelled)?;
+            progress
+                .step(key.table(), 0, 0)
+                .map_err(|_| FetchError::Cancelled)?;
             std::thread::sleep(POLL_INTERVAL);
         };
         // The previous holder of the guard may have fetched it.
         if let Some(fetched) = self.get(key) {
             return Ok(Some(fetched));
         }
-        let fetched = Arc::new(self.fetch.fetch(key, self.version(key.tokens()), progress)?);
+        let fetched = Arc::new(
+            self.fetch
+                .fetch(key, self.version(key.tokens()), progress)?,
+        );
         self.keep(key.as_key(), &fetched);
         Ok(Some(fetched))
     }
@@ -279,7 +329,11 @@ impl InPlaceCache {
     /// Candles for the charts of the first of these tokens, fetched in one query or shared with a fetch in flight; afterwards, `tokens`
     /// lists those still to be fetched. The rows stay in memory at least as long as the result, which is empty only if none of the tokens
     /// has candles.
-    pub fn fetch_charts(&self, tokens: &mut Vec<Address>, progress: &dyn LoadProgress) -> Result<Vec<Arc<Fetched>>, FetchError> {
+    pub fn fetch_charts(
+        &self,
+        tokens: &mut Vec<Address>,
+        progress: &dyn LoadProgress,
+    ) -> Result<Vec<Arc<Fetched>>, FetchError> {
         let (mut held, mut asked, mut guards, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
         loop {
             tokens.retain(|token| {
@@ -291,8 +345,13 @@ impl InPlaceCache {
                     held.push(fetched);
                     return false;
                 }
-                let fits = asked.is_empty() || (asked.len() < QUERY_TOKENS_MAX && rows + self.count(token) <= QUERY_ROWS_MAX);
-                let Some(guard) = fits.then(|| FetchGuard::of(&self.fetching, &key)).flatten() else { return true };
+                let fits = asked.is_empty()
+                    || (asked.len() < QUERY_TOKENS_MAX
+                        && rows + self.count(token) <= QUERY_ROWS_MAX);
+                let Some(guard) = fits.then(|| FetchGuard::of(&self.fetching, &key)).flatten()
+                else {
+                    return true;
+                };
                 rows += self.count(token);
                 guards.push(guard);
                 asked.push(*token);
@@ -302,15 +361,23 @@ impl InPlaceCache {
                 break;
             }
             // Others are fetching them.
-            progress.step("candles", 0, 0).map_err(|_| FetchError::Cancelled)?;
+            progress
+                .step("candles", 0, 0)
+                .map_err(|_| FetchError::Cancelled)?;
             std::thread::sleep(POLL_INTERVAL);
         }
         if asked.is_empty() {
             return Ok(held);
         }
-        let mut charts: HashMap<Address, HeldCandles> = self.fetch.charts(&asked, self.version(&asked), progress)?.into_iter().collect();
+        let mut charts: HashMap<Address, HeldCandles> = self
+            .fetch
+            .charts(&asked, self.version(&asked), progress)?
+            .into_iter()
+            .collect();
         for token in asked {
-            let fetched = Arc::new(Fetched::Chart(Box::new(charts.remove(&token).unwrap_or_default())));
+            let fetched = Arc::new(Fetched::Chart(Box::new(
+                charts.remove(&token).unwrap_or_default(),
+            )));
             self.keep(FetchKey::Chart(token), &fetched);
             held.push(fetched);
         }
@@ -329,20 +396,38 @@ impl InPlaceCache {
         let (used, bytes) = (state.now, fetched.bytes());
         let keeps = !key.is_passing() && bytes <= self.bytes_max;
         state.bytes += if keeps { bytes } else { 0 };
-        state.entries.insert(key, Entry { strong: keeps.then(|| Arc::clone(fetched)), weak: Arc::downgrade(fetched), bytes, used });
+        state.entries.insert(
+            key,
+            Entry {
+                strong: keeps.then(|| Arc::clone(fetched)),
+                weak: Arc::downgrade(fetched),
+                bytes,
+                used,
+            },
+        );
         while state.bytes > self.bytes_max {
-            let oldest = state.entries.values_mut().filter(|entry| entry.strong.is_some()).min_by_key(|entry| entry.used);
+            let oldest = state
+                .entries
+                .values_mut()
+                .filter(|entry| entry.strong.is_some())
+                .min_by_key(|entry| entry.used);
             let Some(oldest) = oldest else { break };
             let bytes = oldest.bytes;
             oldest.strong = None;
             state.bytes -= bytes;
         }
-        state.entries.retain(|_, entry| entry.weak.strong_count() > 0);
+        state
+            .entries
+            .retain(|_, entry| entry.weak.strong_count() > 0);
     }
 
     /// Whether fetched rows in use are damaged on disk.
     pub fn is_damaged(&self) -> bool {
-        self.lock().entries.values().filter_map(|entry| entry.weak.upgrade()).any(|fetched| fetched.is_damaged())
+        self.lock()
+            .entries
+            .values()
+            .filter_map(|entry| entry.weak.upgrade())
+            .any(|fetched| fetched.is_damaged())
     }
 }
 
@@ -359,25 +444,44 @@ impl Dataset {
 
     /// Number of transfers of the token.
     pub fn transfers_listed(&self, token: &Address) -> u64 {
-        self.in_place("transfers").map_or_else(|| self.transfers.count(token) as u64, |in_place| in_place.count(token))
+        self.in_place("transfers").map_or_else(
+            || self.transfers.count(token) as u64,
+            |in_place| in_place.count(token),
+        )
     }
 
     /// The requested sums of the token's transfers, which are queried in place. Fails if they have not been fetched yet, or if the token
     /// has none.
-    pub fn transfer_answer(&self, token: &Address, part: &TransferPart) -> model::error::Result<Arc<TransferAnswer>> {
-        let key = FetchKey::Transfers { token: *token, part: part.clone() };
+    pub fn transfer_answer(
+        &self,
+        token: &Address,
+        part: &TransferPart,
+    ) -> model::error::Result<Arc<TransferAnswer>> {
+        let key = FetchKey::Transfers {
+            token: *token,
+            part: part.clone(),
+        };
         match self.require([key])?.first().map(|fetched| &**fetched) {
             Some(Fetched::Transfers(answer)) => Ok(Arc::clone(answer)),
-            _ => Err(Problem::new(Code::SourceUnavailable, format!("The transfers of `{token}` are not queried in place."))),
+            _ => Err(Problem::new(
+                Code::SourceUnavailable,
+                format!("The transfers of `{token}` are not queried in place."),
+            )),
         }
     }
 
     /// The requested rows that are queried in place; they stay in memory at least as long as the result. Keys of other tables, and of
     /// tokens without rows, need no fetch. Fails if rows have not been fetched yet; the error names them.
-    pub fn require(&self, keys: impl IntoIterator<Item = FetchKey>) -> model::error::Result<Vec<Arc<Fetched>>> {
+    pub fn require(
+        &self,
+        keys: impl IntoIterator<Item = FetchKey>,
+    ) -> model::error::Result<Vec<Arc<Fetched>>> {
         let (mut held, mut missing) = (Vec::new(), Vec::new());
         for key in keys {
-            match self.in_place(key.table()).filter(|in_place| in_place.has_some(&key)) {
+            match self
+                .in_place(key.table())
+                .filter(|in_place| in_place.has_some(&key))
+            {
                 None => {}
                 Some(in_place) => match in_place.get(&key) {
                     Some(rows) => held.push(rows),
@@ -385,15 +489,22 @@ impl Dataset {
                 },
             }
         }
-        let Some((key, source)) = missing.first() else { return Ok(held) };
+        let Some((key, source)) = missing.first() else {
+            return Ok(held);
+        };
         let table = key.table();
         let detail = match key.tokens() {
             [token] => format!(
                 "The {table} of `{token}` are queried in place at `{source}`; request this token alone, or set read = \"bring\" in dataset.toml."
             ),
-            _ => format!("The {table} are queried in place at `{source}`; set read = \"bring\" in dataset.toml."),
+            _ => format!(
+                "The {table} are queried in place at `{source}`; set read = \"bring\" in dataset.toml."
+            ),
         };
-        Err(Problem::missing_rows(missing.into_iter().map(|(key, _)| key).collect(), detail))
+        Err(Problem::missing_rows(
+            missing.into_iter().map(|(key, _)| key).collect(),
+            detail,
+        ))
     }
 }
 
@@ -406,7 +517,10 @@ struct FetchGuard<'a> {
 impl<'a> FetchGuard<'a> {
     fn of(fetching: &'a Mutex<HashSet<FetchKey>>, key: &FetchKey) -> Option<Self> {
         let is_free = fetching.locked().insert(key.clone());
-        is_free.then(|| Self { fetching, key: key.clone() })
+        is_free.then(|| Self {
+            fetching,
+            key: key.clone(),
+        })
     }
 }
 

@@ -6,7 +6,9 @@
 pub mod across_tables;
 pub mod in_order;
 
-use polars::prelude::{BooleanChunked, ChunkSet, Column, DataType, IntoColumn, NewChunkedArray, PlSmallStr};
+use polars::prelude::{
+    BooleanChunked, ChunkSet, Column, DataType, IntoColumn, NewChunkedArray, PlSmallStr,
+};
 
 use model::{
     candles::is_valid_candle,
@@ -185,7 +187,10 @@ pub const RULES: &[Rule] = rules! {
 /// The rule of this name.
 pub fn named(name: &str) -> &'static Rule {
     // A test checks that every name used is in the table.
-    RULES.iter().find(|rule| rule.name == name).unwrap_or(&RULES[0])
+    RULES
+        .iter()
+        .find(|rule| rule.name == name)
+        .unwrap_or(&RULES[0])
 }
 
 impl Rule {
@@ -221,7 +226,12 @@ pub struct Breach {
 
 impl Breach {
     fn new(rule: &'static Rule, column: &'static str) -> Self {
-        Self { rule, column, rows: Vec::new(), values: Vec::new() }
+        Self {
+            rule,
+            column,
+            rows: Vec::new(),
+            values: Vec::new(),
+        }
     }
 
     fn add(&mut self, row: usize, value: impl FnOnce() -> String) {
@@ -234,10 +244,20 @@ impl Breach {
 
 /// Checks the rows of a table, given its canonical columns, and sets impossible cells to null.
 pub fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
-    let mut breaches = if table == "candles" { candles(columns) } else { Vec::new() };
+    let mut breaches = if table == "candles" {
+        candles(columns)
+    } else {
+        Vec::new()
+    };
     for rule in RULES {
-        for column in rule.columns.iter().filter_map(|column| column.strip_prefix(table)?.strip_prefix('.')) {
-            let Some(place) = columns.iter().position(|ours| ours.name() == column) else { continue };
+        for column in rule
+            .columns
+            .iter()
+            .filter_map(|column| column.strip_prefix(table)?.strip_prefix('.'))
+        {
+            let Some(place) = columns.iter().position(|ours| ours.name() == column) else {
+                continue;
+            };
             let found = match rule.test {
                 Test::Between(least, most) => between(rule, column, &columns[place], least, most),
                 Test::Era => era(rule, column, &columns[place]),
@@ -271,20 +291,49 @@ pub fn candle(open: f64, high: f64, low: f64, close: f64) -> Option<&'static Rul
 }
 
 fn candles(columns: &[Column]) -> Vec<Breach> {
-    let floats = |name: &str| columns.iter().find(|column| column.name() == name)?.f64().ok().map(polars::prelude::ChunkedArray::rechunk);
-    let (Some(open), Some(high), Some(low), Some(close)) = (floats("open"), floats("high"), floats("low"), floats("close")) else {
+    let floats = |name: &str| {
+        columns
+            .iter()
+            .find(|column| column.name() == name)?
+            .f64()
+            .ok()
+            .map(polars::prelude::ChunkedArray::rechunk)
+    };
+    let (Some(open), Some(high), Some(low), Some(close)) = (
+        floats("open"),
+        floats("high"),
+        floats("low"),
+        floats("close"),
+    ) else {
         return Vec::new();
     };
-    if let (Ok(open), Ok(high), Ok(low), Ok(close)) = (open.cont_slice(), high.cont_slice(), low.cont_slice(), close.cont_slice())
-        && open.iter().zip(high).zip(low).zip(close).fold(true, |all, (((o, h), l), c)| all & is_valid_candle(*o, *h, *l, *c))
+    if let (Ok(open), Ok(high), Ok(low), Ok(close)) = (
+        open.cont_slice(),
+        high.cont_slice(),
+        low.cont_slice(),
+        close.cont_slice(),
+    ) && open
+        .iter()
+        .zip(high)
+        .zip(low)
+        .zip(close)
+        .fold(true, |all, (((o, h), l), c)| {
+            all & is_valid_candle(*o, *h, *l, *c)
+        })
     {
         return Vec::new();
     }
     let mut breaches: Vec<Breach> = Vec::new();
     for row in 0..open.len() {
         // A row without a price is rejected elsewhere.
-        let (Some(o), Some(h), Some(l), Some(c)) = (open.get(row), high.get(row), low.get(row), close.get(row)) else { continue };
-        let Some(rule) = candle(o, h, l, c) else { continue };
+        let (Some(o), Some(h), Some(l), Some(c)) =
+            (open.get(row), high.get(row), low.get(row), close.get(row))
+        else {
+            continue;
+        };
+        let Some(rule) = candle(o, h, l, c) else {
+            continue;
+        };
         let column = match rule.test {
             Test::Low => "low",
             Test::High => "high",
@@ -300,19 +349,33 @@ fn candles(columns: &[Column]) -> Vec<Breach> {
             breaches.len() - 1
         });
         breaches[place].add(row, || match rule.test {
-            Test::Price => [o, h, l, c].into_iter().find(|price| *price <= 0.0).unwrap_or_default().to_string(),
+            Test::Price => [o, h, l, c]
+                .into_iter()
+                .find(|price| *price <= 0.0)
+                .unwrap_or_default()
+                .to_string(),
             _ => format!("open {o}, high {h}, low {l}, close {c}"),
         });
     }
     breaches
 }
 
-fn between(rule: &'static Rule, name: &'static str, column: &Column, least: f64, most: f64) -> Breach {
+fn between(
+    rule: &'static Rule,
+    name: &'static str,
+    column: &Column,
+    least: f64,
+    most: f64,
+) -> Breach {
     let mut breach = Breach::new(rule, name);
     if let Ok(numbers) = column.f64() {
         // Fast path: most columns break nothing, which a vectorised scan shows.
         let holds = |number: f64| number >= least && number <= most;
-        if numbers.cont_slice().is_ok_and(|numbers| numbers.iter().fold(true, |all, number| all & holds(*number))) {
+        if numbers.cont_slice().is_ok_and(|numbers| {
+            numbers
+                .iter()
+                .fold(true, |all, number| all & holds(*number))
+        }) {
             return breach;
         }
         for (row, number) in numbers.iter().enumerate() {
@@ -322,7 +385,9 @@ fn between(rule: &'static Rule, name: &'static str, column: &Column, least: f64,
         }
     } else if let Ok(numbers) = column.i64() {
         for (row, number) in numbers.iter().enumerate() {
-            if let Some(number) = number.filter(|number| (*number as f64) < least || (*number as f64) > most) {
+            if let Some(number) =
+                number.filter(|number| (*number as f64) < least || (*number as f64) > most)
+            {
                 breach.add(row, || number.to_string());
             }
         }
@@ -339,14 +404,27 @@ fn era(rule: &'static Rule, name: &'static str, column: &Column) -> Breach {
             breach.add(row, || Time(time).to_string());
         }
     };
-    if let Ok(days) = times.i32().map_err(drop).and_then(|numbers| if days { Ok(numbers) } else { Err(()) }) {
-        days.iter().enumerate().for_each(|(row, day)| day.into_iter().for_each(|day| add(row, i64::from(day) * DAY_MS)));
+    if let Ok(days) = times
+        .i32()
+        .map_err(drop)
+        .and_then(|numbers| if days { Ok(numbers) } else { Err(()) })
+    {
+        days.iter().enumerate().for_each(|(row, day)| {
+            day.into_iter()
+                .for_each(|day| add(row, i64::from(day) * DAY_MS))
+        });
     } else if let Ok(times) = times.i64() {
         let inside = |time: &i64| *time >= FIRST && *time < LAST;
-        if times.cont_slice().is_ok_and(|times| times.iter().fold(true, |all, time| all & inside(time))) {
+        if times
+            .cont_slice()
+            .is_ok_and(|times| times.iter().fold(true, |all, time| all & inside(time)))
+        {
             return breach;
         }
-        times.iter().enumerate().for_each(|(row, time)| time.into_iter().for_each(|time| add(row, time)));
+        times
+            .iter()
+            .enumerate()
+            .for_each(|(row, time)| time.into_iter().for_each(|time| add(row, time)));
     }
     breach
 }
@@ -359,8 +437,14 @@ fn emptied(column: &Column, rows: &[usize]) -> Column {
     }
     let mask = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, mask.into_iter());
     let set = match column.dtype() {
-        DataType::Float64 => column.f64().and_then(|numbers| numbers.set(&mask, None)).map(IntoColumn::into_column),
-        DataType::Int64 => column.i64().and_then(|numbers| numbers.set(&mask, None)).map(IntoColumn::into_column),
+        DataType::Float64 => column
+            .f64()
+            .and_then(|numbers| numbers.set(&mask, None))
+            .map(IntoColumn::into_column),
+        DataType::Int64 => column
+            .i64()
+            .and_then(|numbers| numbers.set(&mask, None))
+            .map(IntoColumn::into_column),
         _ => Ok(column.clone()),
     };
     set.unwrap_or_else(|_| column.clone())

@@ -42,16 +42,16 @@ pub use self::{
     table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
 };
 use crate::{
-    by_token::ByToken, candle_table::CandleTable, chain::ChainStates, count_table::CountTable, frame_rows::FromFrame,
-    rows_by_address::RowsByAddress,
+    by_token::ByToken, candle_table::CandleTable, chain::ChainStates, count_table::CountTable,
+    frame_rows::FromFrame, rows_by_address::RowsByAddress,
 };
 use model::{
     address::Address,
     day_counts::DayCounts,
     names,
     rows::{
-        ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PoolEventRow,
-        PoolRow, Post, ScamRow, TransferRow, YieldRow,
+        ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderRow,
+        KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post, ScamRow, TransferRow, YieldRow,
     },
     scalar::Scalar,
     schema::{TABLES, TableSchema},
@@ -120,15 +120,43 @@ pub struct Dataset {
 impl Dataset {
     /// Builds the typed access over the loaded `tables`; schema tables missing from the list are absent.
     pub fn new(tables: Vec<Table>) -> Self {
-        let mut given: HashMap<&str, Table> = tables.into_iter().map(|table| (table.schema.name, table)).collect();
-        let tables: Vec<Table> = TABLES.iter().map(|schema| given.remove(schema.name).unwrap_or_else(|| Table::absent(schema))).collect();
-        let mut dataset = Self { tables, ..Self::default() };
+        let mut given: HashMap<&str, Table> = tables
+            .into_iter()
+            .map(|table| (table.schema.name, table))
+            .collect();
+        let tables: Vec<Table> = TABLES
+            .iter()
+            .map(|schema| {
+                given
+                    .remove(schema.name)
+                    .unwrap_or_else(|| Table::absent(schema))
+            })
+            .collect();
+        let mut dataset = Self {
+            tables,
+            ..Self::default()
+        };
         let tokens = merge_tokens(dataset.rows("tokens"));
-        dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
-        if let Some(table) = dataset.table("tokens").filter(|table| table.others.width() > 0) {
-            let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
+        dataset.token_index = tokens
+            .iter()
+            .enumerate()
+            .map(|(i, token)| (token.row.token_address, i))
+            .collect();
+        if let Some(table) = dataset
+            .table("tokens")
+            .filter(|table| table.others.width() > 0)
+        {
+            let addresses: Vec<String> = tokens
+                .iter()
+                .map(|token| token.row.token_address.to_string())
+                .collect();
             let others = load::others::by_token(table.frame(), &table.others, &addresses);
-            let own = |column: &Column| Some(ExtraColumn { name: names::intern(column.name())?, kind: cell::kind_of(column) });
+            let own = |column: &Column| {
+                Some(ExtraColumn {
+                    name: names::intern(column.name())?,
+                    kind: cell::kind_of(column),
+                })
+            };
             dataset.own_columns = others.columns().iter().filter_map(own).collect();
             dataset.token_others = others;
         }
@@ -141,11 +169,17 @@ impl Dataset {
             }
         }
         dataset.pools = pools;
-        dataset.candles = dataset.table("candles").map(CandleTable::new).unwrap_or_default();
+        dataset.candles = dataset
+            .table("candles")
+            .map(CandleTable::new)
+            .unwrap_or_default();
         dataset.kols = dataset.by_token("kols", |row: &KolRow| row.token_address);
         dataset.posts = dataset.by_token("posts", |post: &Post| post.token_address);
         dataset.holders = dataset.by_token("holders", |row: &HolderRow| row.token_address);
-        dataset.holder_counts = dataset.table("holder_counts").map(CountTable::new).unwrap_or_default();
+        dataset.holder_counts = dataset
+            .table("holder_counts")
+            .map(CountTable::new)
+            .unwrap_or_default();
         dataset.labels = dataset.by_token("labels", |row: &LabelRow| row.address);
         dataset.locks = dataset.by_token("locks", |row: &LockRow| row.token_address);
         dataset.disputes = dataset.by_token("disputes", |row: &DisputeRow| row.token_address);
@@ -164,18 +198,25 @@ impl Dataset {
 
     /// Typed rows of the table `name`; empty where it is not loaded.
     fn rows<T: FromFrame>(&self, name: &str) -> Vec<T> {
-        self.table(name).map_or_else(Vec::new, |table| T::rows(table.frame()))
+        self.table(name)
+            .map_or_else(Vec::new, |table| T::rows(table.frame()))
     }
 
     /// Typed rows of the table `name`, read on demand; empty where it is not loaded.
     fn runs<T: FromFrame>(&self, name: &str, key: &str) -> RowsByAddress<T> {
-        self.table(name).map_or_else(RowsByAddress::default, |table| RowsByAddress::new(table, key))
+        self.table(name)
+            .map_or_else(RowsByAddress::default, |table| {
+                RowsByAddress::new(table, key)
+            })
     }
 
     /// Rows of the table `name` by token, from memory or from the cache.
     fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
         let large = self.table(name).and_then(Table::large);
-        large.map_or_else(|| ByToken::new(self.rows(name), token), |large| ByToken::Large(Arc::clone(large)))
+        large.map_or_else(
+            || ByToken::new(self.rows(name), token),
+            |large| ByToken::Large(Arc::clone(large)),
+        )
     }
 
     /// All tokens, each once, ordered by address.
@@ -199,13 +240,23 @@ impl Dataset {
 
     /// Non-empty cells outside the schema of the token at index `place` of `tokens()`.
     pub fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)> {
-        let cell = |column: &ExtraColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
-        self.own_columns.iter().map(cell).filter(|(_, value)| *value != Scalar::Missing).collect()
+        let cell = |column: &ExtraColumn| {
+            (
+                column.name,
+                cell::in_frame(&self.token_others, column.name, place),
+            )
+        };
+        self.own_columns
+            .iter()
+            .map(cell)
+            .filter(|(_, value)| *value != Scalar::Missing)
+            .collect()
     }
 
     /// Whether `dataset.toml` declares the column approximate.
     pub fn is_approximate(&self, table: &str, column: &str) -> bool {
-        self.table(table).is_some_and(|table| table.approximate.iter().any(|name| name == column))
+        self.table(table)
+            .is_some_and(|table| table.approximate.iter().any(|name| name == column))
     }
 
     /// Index of the token in `tokens`.
@@ -244,7 +295,10 @@ impl Dataset {
     }
 
     /// Order of all `posts`, newest first. The first call sorts them: `step` receives (done, total), and its error aborts the sort.
-    pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::RowSelection, E> {
+    pub fn posts_newest<E: From<std::io::Error>>(
+        &self,
+        step: impl FnMut(u64, u64) -> Result<(), E>,
+    ) -> Result<cache::RowSelection, E> {
         self.posts_newest.places(&self.posts, step)
     }
 
@@ -273,7 +327,9 @@ impl Dataset {
 
     /// Whether the address has the label, ignoring ASCII case.
     pub fn is_labelled(&self, address: &Address, label: &str) -> bool {
-        self.labels_of(address).iter().any(|row| row.label.eq_ignore_ascii_case(label))
+        self.labels_of(address)
+            .iter()
+            .any(|row| row.label.eq_ignore_ascii_case(label))
     }
 
     pub fn dexes(&self) -> &[DexRow] {
@@ -341,12 +397,19 @@ impl Dataset {
 
     /// The address of every funding transfer.
     pub fn funded(&self) -> Vec<Address> {
-        self.funding.all().iter().map(|row| row.to_address).collect()
+        self.funding
+            .all()
+            .iter()
+            .map(|row| row.to_address)
+            .collect()
     }
 
     /// The chain state that a node returns, if it is the token's chain.
     pub fn chain_states_of(&self, token: &Address) -> Option<&Arc<ChainStates>> {
-        self.chain_states.as_ref().filter(|states| self.token(token).is_some_and(|token| states.is_of(&token.chains)))
+        self.chain_states.as_ref().filter(|states| {
+            self.token(token)
+                .is_some_and(|token| states.is_of(&token.chains))
+        })
     }
 
     /// The chain state from the node that `dataset.toml` names for contracts.
@@ -359,7 +422,9 @@ impl Dataset {
     }
 
     fn table_mut(&mut self, name: &str) -> Option<&mut Table> {
-        self.tables.iter_mut().find(|table| table.schema.name == name)
+        self.tables
+            .iter_mut()
+            .find(|table| table.schema.name == name)
     }
 
     /// Whether a table in the cache or at an engine turned out to be damaged after it was loaded: results from it must not be used.
@@ -373,17 +438,20 @@ impl Dataset {
 
     /// Whether the table exists and could not be read.
     pub fn is_unreadable(&self, name: &str) -> bool {
-        self.table(name).is_some_and(|table| matches!(table.state, TableState::Unusable(_)))
+        self.table(name)
+            .is_some_and(|table| matches!(table.state, TableState::Unusable(_)))
     }
 
     /// Reason why the dataset has no rows of the table, for the user; `None` if the table is loaded.
     pub fn absence_reason(&self, name: &str) -> Option<String> {
         match self.table(name).map(|table| &table.state) {
             Some(TableState::Loaded) => None,
-            Some(TableState::Unusable(reason)) => Some(format!("The `{name}` table is unusable: {reason}.")),
-            Some(TableState::Absent) | None => {
-                Some(format!("The dataset has no `{name}` table; add {name}.csv or {name}.parquet to its folder."))
+            Some(TableState::Unusable(reason)) => {
+                Some(format!("The `{name}` table is unusable: {reason}."))
             }
+            Some(TableState::Absent) | None => Some(format!(
+                "The dataset has no `{name}` table; add {name}.csv or {name}.parquet to its folder."
+            )),
         }
     }
 }
@@ -397,7 +465,9 @@ fn creations(rows: Vec<CreationRow>) -> (Creations, HashMap<Address, Time>) {
     for row in rows {
         times.extend(row.created_at.map(|created| (row.token_address, created)));
         if let Some(creator) = row.creator {
-            all.entry(creator).or_default().push((row.token_address, row.created_at));
+            all.entry(creator)
+                .or_default()
+                .push((row.token_address, row.created_at));
         }
     }
     (all, times)

@@ -25,11 +25,23 @@ pub fn newest(schema: &TableSchema, frame: DataFrame) -> PolarsResult<DataFrame>
     if schema.key.is_empty() || frame.height() < 2 {
         return Ok(frame);
     }
-    let (mut hashes, keyless) = (order::hashes(&frame, schema.key)?, order::keyless(schema, &frame)?);
+    let (mut hashes, keyless) = (
+        order::hashes(&frame, schema.key)?,
+        order::keyless(schema, &frame)?,
+    );
     // Pages overlap: of rows without a key, equal ones count once.
     if keyless.contains(&true) {
-        let names: Vec<&str> = schema.columns.iter().map(|column| column.name).filter(|name| frame.column(name).is_ok()).collect();
-        for (row, whole) in order::hashes(&frame, &names)?.into_iter().enumerate().filter(|(row, _)| keyless[*row]) {
+        let names: Vec<&str> = schema
+            .columns
+            .iter()
+            .map(|column| column.name)
+            .filter(|name| frame.column(name).is_ok())
+            .collect();
+        for (row, whole) in order::hashes(&frame, &names)?
+            .into_iter()
+            .enumerate()
+            .filter(|(row, _)| keyless[*row])
+        {
             hashes[row] = whole;
         }
     }
@@ -42,15 +54,23 @@ pub fn newest(schema: &TableSchema, frame: DataFrame) -> PolarsResult<DataFrame>
     if last.len() == frame.height() {
         return Ok(frame);
     }
-    let kept: Vec<u32> = (0..hashes.len()).filter(|row| last.get(&hashes[*row]) == Some(row)).map(|row| row as u32).collect();
+    let kept: Vec<u32> = (0..hashes.len())
+        .filter(|row| last.get(&hashes[*row]) == Some(row))
+        .map(|row| row as u32)
+        .collect();
     let measured = schema.newer == Newer::Replaces;
     let mut columns = Vec::with_capacity(frame.width());
     for cells in frame.columns() {
         let mut places = kept.clone();
         if !measured && cells.null_count() > 0 {
-            let empty: Vec<bool> = cells.is_null().iter().map(|empty| empty == Some(true)).collect();
+            let empty: Vec<bool> = cells
+                .is_null()
+                .iter()
+                .map(|empty| empty == Some(true))
+                .collect();
             for place in &mut places {
-                let filled = std::iter::successors(Some(*place), |row| before[*row as usize]).find(|row| !empty[*row as usize]);
+                let filled = std::iter::successors(Some(*place), |row| before[*row as usize])
+                    .find(|row| !empty[*row as usize]);
                 *place = filled.unwrap_or(*place);
             }
         }
@@ -90,14 +110,32 @@ mod tests {
                 ("token_address", texts(&[&a, &b, &a])),
                 ("chain", texts(&["eth", "eth", "eth"])),
                 ("symbol", texts(&["A", "B", "A"])),
-                ("price", Series::new("".into(), [Some(1.0), Some(2.0), None])),
+                (
+                    "price",
+                    Series::new("".into(), [Some(1.0), Some(2.0), None]),
+                ),
                 ("holders", Series::new("".into(), [None, None, Some(7i64)])),
             ],
         );
         let newest = newest(schema::table("tokens").expect("a table"), tokens).expect("merged");
-        let prices: Vec<_> = newest.column("price").expect("prices").f64().expect("numbers").iter().collect();
-        let holders: Vec<_> = newest.column("holders").expect("holders").i64().expect("numbers").iter().collect();
-        assert_eq!((prices, holders), (vec![Some(2.0), Some(1.0)], vec![None, Some(7)]));
+        let prices: Vec<_> = newest
+            .column("price")
+            .expect("prices")
+            .f64()
+            .expect("numbers")
+            .iter()
+            .collect();
+        let holders: Vec<_> = newest
+            .column("holders")
+            .expect("holders")
+            .i64()
+            .expect("numbers")
+            .iter()
+            .collect();
+        assert_eq!(
+            (prices, holders),
+            (vec![Some(2.0), Some(1.0)], vec![None, Some(7)])
+        );
         let counts = frame(
             "holders",
             &[
@@ -106,8 +144,15 @@ mod tests {
                 ("balance", Series::new("".into(), [Some(1.0), None])),
             ],
         );
-        let counts = super::newest(schema::table("holders").expect("a table"), counts).expect("merged");
-        assert_eq!((counts.height(), counts.column("balance").expect("balances").null_count()), (1, 1));
+        let counts =
+            super::newest(schema::table("holders").expect("a table"), counts).expect("merged");
+        assert_eq!(
+            (
+                counts.height(),
+                counts.column("balance").expect("balances").null_count()
+            ),
+            (1, 1)
+        );
     }
 
     #[test]
@@ -119,11 +164,19 @@ mod tests {
             "transfers",
             &[
                 ("token_address", texts(&[&a, &a, &a, &a])),
-                ("transaction_hash", texts(&[&first, &first, &second, &first])),
+                (
+                    "transaction_hash",
+                    texts(&[&first, &first, &second, &first]),
+                ),
                 ("from_address", texts(&[&a, &b, &a, &a])),
                 ("value", texts(&["1", "1", "1", "1"])),
             ],
         );
-        assert_eq!(newest(schema::table("transfers").expect("a table"), transfers).expect("merged").height(), 3);
+        assert_eq!(
+            newest(schema::table("transfers").expect("a table"), transfers)
+                .expect("merged")
+                .height(),
+            3
+        );
     }
 }

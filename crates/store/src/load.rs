@@ -81,7 +81,10 @@ pub struct Unusable {
 
 impl LoadError {
     pub fn unusable(reason: impl Into<String>, position: Option<SourcePosition>) -> Self {
-        Self::Unusable(Unusable { reason: reason.into(), position })
+        Self::Unusable(Unusable {
+            reason: reason.into(),
+            position,
+        })
     }
 }
 
@@ -89,7 +92,9 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("loading was canceled"),
-            Self::ChangedDuringRead => f.write_str("the files changed while being read; reload when they are complete"),
+            Self::ChangedDuringRead => {
+                f.write_str("the files changed while being read; reload when they are complete")
+            }
             Self::Unusable(unusable) => f.write_str(&unusable.reason),
         }
     }
@@ -134,7 +139,12 @@ pub struct LoadContext<'a> {
 
 impl<'a> LoadContext<'a> {
     /// For local files, with nothing known yet.
-    pub fn new(folder: &'a Path, manifest: &'a Manifest, progress: &'a dyn LoadProgress, cache: &'a CacheOptions) -> Self {
+    pub fn new(
+        folder: &'a Path,
+        manifest: &'a Manifest,
+        progress: &'a dyn LoadProgress,
+        cache: &'a CacheOptions,
+    ) -> Self {
         Self {
             folder,
             manifest,
@@ -162,7 +172,11 @@ pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadE
 }
 
 /// Like `load_as`, for local files only; files that grow are not accepted.
-pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
+pub fn load_with(
+    folder: &Path,
+    cache: &CacheOptions,
+    progress: &dyn LoadProgress,
+) -> Result<Dataset, LoadError> {
     load_as(folder, cache, None, progress, None, false)
 }
 
@@ -179,12 +193,18 @@ pub fn load_as(
 ) -> Result<Dataset, LoadError> {
     let shown = folder.display();
     let (real, text, manifest) = open(folder)?;
-    let mut context = LoadContext { wire, growing, ..LoadContext::new(&real, &manifest, progress, cache) };
+    let mut context = LoadContext {
+        wire,
+        growing,
+        ..LoadContext::new(&real, &manifest, progress, cache)
+    };
     let states = wire.and_then(|wire| chain_states(&real, &manifest, wire));
     let mut tokens = load_tokens(&context, &shown.to_string())?;
     let mut of_contracts = HashSet::new();
     if let Some(states) = &states {
-        of_contracts = chain::fill(states, &mut tokens, progress.renews(), &|| progress.step(TABLES[0].name, 0, 0).is_err());
+        of_contracts = chain::fill(states, &mut tokens, progress.renews(), &|| {
+            progress.step(TABLES[0].name, 0, 0).is_err()
+        });
         // Without this the load would go on with what was told to stop.
         progress.step(TABLES[0].name, 0, 0)?;
     }
@@ -197,30 +217,53 @@ pub fn load_as(
         context.blocks = Blocks::of(&table);
         loaded.push(table);
     }
-    let rest = || TABLES[1..].iter().filter(|schema| schema.name != blocks::TABLE);
-    let (later, now): (Vec<_>, Vec<_>) = rest().partition(|schema| early.is_some() && TableLoad::new(&context, schema).takes_a_while());
+    let rest = || {
+        TABLES[1..]
+            .iter()
+            .filter(|schema| schema.name != blocks::TABLE)
+    };
+    let (later, now): (Vec<_>, Vec<_>) = rest()
+        .partition(|schema| early.is_some() && TableLoad::new(&context, schema).takes_a_while());
     for schemas in [now, later.clone()] {
         loaded.extend(side_by_side(&context, &schemas)?);
         if let (Some(early), true) = (early, loaded.len() < TABLES.len()) {
             let importing = later.iter().map(|schema| schema.name).collect();
-            early(Dataset { importing, chain_states: states.clone(), ..dataset(folder, &text, &manifest, loaded.clone(), &of_contracts) });
+            early(Dataset {
+                importing,
+                chain_states: states.clone(),
+                ..dataset(folder, &text, &manifest, loaded.clone(), &of_contracts)
+            });
         }
     }
     if let Some(wire) = wire {
         wire.settle();
     }
-    loaded.sort_by_key(|table| TABLES.iter().position(|schema| schema.name == table.schema.name));
-    Ok(Dataset { chain_states: states, ..dataset(folder, &text, &manifest, loaded, &of_contracts) })
+    loaded.sort_by_key(|table| {
+        TABLES
+            .iter()
+            .position(|schema| schema.name == table.schema.name)
+    });
+    Ok(Dataset {
+        chain_states: states,
+        ..dataset(folder, &text, &manifest, loaded, &of_contracts)
+    })
 }
 
 /// Loads the tokens and the named tables only, from local files.
-pub fn load_tables(folder: &Path, names: &[&str], cache: &CacheOptions) -> Result<Dataset, LoadError> {
+pub fn load_tables(
+    folder: &Path,
+    names: &[&str],
+    cache: &CacheOptions,
+) -> Result<Dataset, LoadError> {
     let (real, text, manifest) = open(folder)?;
     let mut context = LoadContext::new(&real, &manifest, &NoProgress, cache);
     let tokens = load_tokens(&context, &folder.display().to_string())?;
     context.decimals = decimals(tokens.frame());
     context.tokens = addresses(tokens.frame());
-    let schemas: Vec<&TableSchema> = TABLES[1..].iter().filter(|schema| names.contains(&schema.name)).collect();
+    let schemas: Vec<&TableSchema> = TABLES[1..]
+        .iter()
+        .filter(|schema| names.contains(&schema.name))
+        .collect();
     let mut loaded = vec![tokens];
     loaded.extend(side_by_side(&context, &schemas)?);
     Ok(dataset(folder, &text, &manifest, loaded, &HashSet::new()))
@@ -229,22 +272,36 @@ pub fn load_tables(folder: &Path, names: &[&str], cache: &CacheOptions) -> Resul
 /// The dataset's folder, with the text of `dataset.toml` and what it says. Errors: there is nothing in it, or it cannot be read.
 fn open(folder: &Path) -> Result<(PathBuf, String, Manifest), LoadError> {
     let shown = folder.display();
-    let listing = fs::read_dir(folder)
-        .map_err(|error| LoadError::unusable(format!("cannot read the dataset folder `{shown}`: {error}; {DEMO}"), None))?;
+    let listing = fs::read_dir(folder).map_err(|error| {
+        LoadError::unusable(
+            format!("cannot read the dataset folder `{shown}`: {error}; {DEMO}"),
+            None,
+        )
+    })?;
     if listing.take(1).count() == 0 {
-        let reason = format!("the dataset folder `{shown}` is empty; add a `tokens` table or run `tokendeck demo {shown}`");
+        let reason = format!(
+            "the dataset folder `{shown}` is empty; add a `tokens` table or run `tokendeck demo {shown}`"
+        );
         return Err(LoadError::unusable(reason, None));
     }
     // A symlink to the folder may change during the load: everything is read from its first target.
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = read_manifest(&real.join(manifest::FILE))?;
-    let manifest =
-        Manifest::parse(&text).map_err(|error| manifest_error(format!("{}, {error}", manifest::FILE), Some(error.line as u64)))?;
+    let manifest = Manifest::parse(&text).map_err(|error| {
+        manifest_error(
+            format!("{}, {error}", manifest::FILE),
+            Some(error.line as u64),
+        )
+    })?;
     Ok((real, text, manifest))
 }
 
 /// What a node says of the chain, where `dataset.toml` names one for the contracts.
-fn chain_states(folder: &Path, manifest: &Manifest, wire: &Arc<RemoteClient>) -> Option<Arc<ChainStates>> {
+fn chain_states(
+    folder: &Path,
+    manifest: &Manifest,
+    wire: &Arc<RemoteClient>,
+) -> Option<Arc<ChainStates>> {
     let source = manifest.tables.get("contracts")?.node.as_deref()?;
     Some(Arc::new(ChainStates::new(wire, folder, source)))
 }
@@ -258,15 +315,30 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Table, LoadErr
             apart::hold_one(&mut tokens);
             Ok(tokens)
         }
-        TableState::Absent if context.manifest.tables.get("tokens").is_some_and(|tokens| tokens.live.is_some()) => {
-            let reason = format!("`{folder}` has no tokens yet; add one with `tokendeck add ADDRESS --data {}`", shell_word(folder));
+        TableState::Absent
+            if context
+                .manifest
+                .tables
+                .get("tokens")
+                .is_some_and(|tokens| tokens.live.is_some()) =>
+        {
+            let reason = format!(
+                "`{folder}` has no tokens yet; add one with `tokendeck add ADDRESS --data {}`",
+                shell_word(folder)
+            );
             Err(LoadError::unusable(reason, None))
         }
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or set its path in dataset.toml ([tables.tokens] path)";
             let passed_over = |(file, says): (&str, String)| format!("`{file}` {says}; ");
-            let meant: String = locate::passed_over(context.entries(), "tokens").into_iter().map(passed_over).collect();
-            Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {meant}{hint}; {DEMO}"), None))
+            let meant: String = locate::passed_over(context.entries(), "tokens")
+                .into_iter()
+                .map(passed_over)
+                .collect();
+            Err(LoadError::unusable(
+                format!("no `tokens` table in `{folder}`: {meant}{hint}; {DEMO}"),
+                None,
+            ))
         }
         TableState::Unusable(_) if tokens.changed_during_read => Err(LoadError::ChangedDuringRead),
         TableState::Unusable(reason) => {
@@ -281,7 +353,10 @@ const GIVE_BACK_FROM: u64 = 4 << 20;
 
 /// Loads the tables in parallel, one thread per processor. Not on rayon's threads: one that waits for a part of its table would steal
 /// another table meanwhile, and hold the first one's cache lock for as long.
-fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Table>, Cancelled> {
+fn side_by_side(
+    context: &LoadContext<'_>,
+    schemas: &[&'static TableSchema],
+) -> Result<Vec<Table>, Cancelled> {
     let next = AtomicUsize::new(0);
     let some = || {
         let mut loaded = Vec::new();
@@ -295,7 +370,9 @@ fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> 
         }
         Ok(loaded)
     };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(schemas.len());
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(schemas.len());
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
         let mut all = Vec::new();
@@ -307,7 +384,13 @@ fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> 
 }
 
 /// Builds the dataset from its tables. `of_contracts`: the tokens whose supply a node says.
-fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Table>, of_contracts: &HashSet<Address>) -> Dataset {
+fn dataset(
+    folder: &Path,
+    text: &str,
+    manifest: &Manifest,
+    loaded: Vec<Table>,
+    of_contracts: &HashSet<Address>,
+) -> Dataset {
     let identity = identity::of(text, loaded.iter().flat_map(|table| &table.sources));
     let mut dataset = Dataset::new(loaded);
     dataset.title.clone_from(&manifest.title);
@@ -320,36 +403,69 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Table>, o
 }
 
 fn manifest_error(reason: impl Into<String>, row: Option<u64>) -> LoadError {
-    LoadError::unusable(reason, Some(SourcePosition { file: manifest::FILE.to_owned(), row }))
+    LoadError::unusable(
+        reason,
+        Some(SourcePosition {
+            file: manifest::FILE.to_owned(),
+            row,
+        }),
+    )
 }
 
 /// Returns the text of `dataset.toml`; empty without one.
 pub fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => return Err(manifest_error("dataset.toml is not a regular file", None)),
-        Ok(meta) if meta.len() > MANIFEST_MAX => return Err(manifest_error("dataset.toml is larger than 1 MiB", None)),
+        Ok(meta) if !meta.is_file() => {
+            return Err(manifest_error("dataset.toml is not a regular file", None));
+        }
+        Ok(meta) if meta.len() > MANIFEST_MAX => {
+            return Err(manifest_error("dataset.toml is larger than 1 MiB", None));
+        }
         _ => {}
     }
     match fs::read_to_string(path) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)),
+        Ok(text) => Ok(text
+            .strip_prefix('\u{feff}')
+            .map_or_else(|| text.clone(), str::to_owned)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(manifest_error(format!("cannot read dataset.toml: {error}"), None)),
+        Err(error) => Err(manifest_error(
+            format!("cannot read dataset.toml: {error}"),
+            None,
+        )),
     }
 }
 
 fn addresses(tokens: &DataFrame) -> HashSet<Address> {
-    let texts = tokens.column("token_address").ok().and_then(|column| column.str().ok());
-    texts.into_iter().flat_map(|texts| texts.iter().flatten().filter_map(Address::parse)).collect()
+    let texts = tokens
+        .column("token_address")
+        .ok()
+        .and_then(|column| column.str().ok());
+    texts
+        .into_iter()
+        .flat_map(|texts| texts.iter().flatten().filter_map(Address::parse))
+        .collect()
 }
 
 /// The decimals of each token; `None` where its rows disagree.
 pub fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
-    let out: HashSet<usize> = apart::apart(tokens).into_iter().map(|(place, _)| place).collect();
+    let out: HashSet<usize> = apart::apart(tokens)
+        .into_iter()
+        .map(|(place, _)| place)
+        .collect();
     let mut decimals: HashMap<Address, Option<i64>> = HashMap::new();
-    let columns =
-        (tokens.column("token_address").and_then(|column| column.str()), tokens.column("decimals").and_then(|column| column.i64()));
+    let columns = (
+        tokens
+            .column("token_address")
+            .and_then(|column| column.str()),
+        tokens.column("decimals").and_then(|column| column.i64()),
+    );
     if let (Ok(addresses), Ok(numbers)) = columns {
-        for (_, (address, number)) in addresses.iter().zip(numbers.iter()).enumerate().filter(|(place, _)| !out.contains(place)) {
+        for (_, (address, number)) in addresses
+            .iter()
+            .zip(numbers.iter())
+            .enumerate()
+            .filter(|(place, _)| !out.contains(place))
+        {
             if let (Some(address), Some(number)) = (address.and_then(Address::parse), number) {
                 let known = decimals.entry(address).or_insert(Some(number));
                 if *known != Some(number) {

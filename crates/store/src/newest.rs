@@ -29,18 +29,26 @@ impl Newest {
     }
 }
 
-fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<RowSelection, E> {
+fn order<E: From<io::Error>>(
+    posts: &ByToken<Post>,
+    step: impl FnMut(u64, u64) -> Result<(), E>,
+) -> Result<RowSelection, E> {
     let rows = match posts.all() {
         RowsOf::Memory(rows) => rows,
         RowsOf::Large(table, rows) => {
-            let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
+            let by = SortBy {
+                ties: &[("post_id", false)],
+                ..SortBy::from(("published_at", true))
+            };
             return sort_rows(table, by, &RowSelection::Run(rows), step);
         }
     };
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&rows[a as usize], &rows[b as usize]);
-        b.published_at.cmp(&a.published_at).then_with(|| a.post_id.cmp(&b.post_id))
+        b.published_at
+            .cmp(&a.published_at)
+            .then_with(|| a.post_id.cmp(&b.post_id))
     });
     Ok(RowSelection::from(order))
 }

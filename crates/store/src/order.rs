@@ -8,7 +8,9 @@ mod spill;
 
 use std::{collections::HashMap, ops::Range};
 
-use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IdxSize, NewChunkedArray, PlSmallStr, PolarsResult};
+use polars::prelude::{
+    BooleanChunked, Column, DataFrame, DataType, IdxSize, NewChunkedArray, PlSmallStr, PolarsResult,
+};
 use rayon::slice::ParallelSliceMut;
 
 use self::compare::SortColumns;
@@ -33,13 +35,23 @@ pub fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Opti
     }
     frame.rechunk_mut();
     let frame = &*frame;
-    let columns: PolarsResult<Vec<&Column>> = schema.order.iter().map(|name| frame.column(name)).collect();
+    let columns: PolarsResult<Vec<&Column>> =
+        schema.order.iter().map(|name| frame.column(name)).collect();
     let columns = columns?;
-    let (DataType::String, true) = (columns[0].dtype(), columns.iter().all(|column| column.null_count() == 0)) else { return Ok(None) };
+    let (DataType::String, true) = (
+        columns[0].dtype(),
+        columns.iter().all(|column| column.null_count() == 0),
+    ) else {
+        return Ok(None);
+    };
     let rest = SortColumns::new(frame, &schema.order[1..])?;
     let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
     for (rows, token) in runs_of(columns[0].str()?) {
-        if !rows.clone().skip(1).all(|row| rest.compare(row - 1, row).is_lt()) {
+        if !rows
+            .clone()
+            .skip(1)
+            .all(|row| rest.compare(row - 1, row).is_lt())
+        {
             return Ok(None);
         }
         runs.push((token.unwrap_or_default(), rows));
@@ -51,12 +63,21 @@ pub fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Opti
     if !runs.is_sorted_by(|a, b| a.0 < b.0) {
         return Ok(None);
     }
-    rows_at(frame, runs.into_iter().flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize).collect()).map(Some)
+    rows_at(
+        frame,
+        runs.into_iter()
+            .flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize)
+            .collect(),
+    )
+    .map(Some)
 }
 
 /// Drops all but the last row for each key (where the schema says so, all but the first usable one); also returns the positions of the dropped
 /// rows.
-pub fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(DataFrame, Vec<usize>)> {
+pub fn without_repeats(
+    schema: &TableSchema,
+    frame: DataFrame,
+) -> PolarsResult<(DataFrame, Vec<usize>)> {
     if schema.key.is_empty() || frame.height() == 0 {
         return Ok((frame, Vec::new()));
     }
@@ -110,12 +131,21 @@ fn all_but_first_usable(hashes: &[u128], rows: &[YieldRow]) -> Vec<usize> {
             })
             .or_insert(row);
     }
-    (0..hashes.len()).filter(|row| kept[&hashes[*row]] != *row).collect()
+    (0..hashes.len())
+        .filter(|row| kept[&hashes[*row]] != *row)
+        .collect()
 }
 
 /// All but the last row of each hash. Few tables repeat a key, and sorting shows that cheaper than a map of every row.
 fn repeats(hashes: &[u128], keyless: &[bool]) -> Vec<usize> {
-    let keyed = || hashes.iter().zip(keyless).enumerate().filter(|(_, (_, keyless))| !**keyless).map(|(row, (hash, _))| (row, *hash));
+    let keyed = || {
+        hashes
+            .iter()
+            .zip(keyless)
+            .enumerate()
+            .filter(|(_, (_, keyless))| !**keyless)
+            .map(|(row, (hash, _))| (row, *hash))
+    };
     let mut sorted: Vec<u128> = keyed().map(|(_, hash)| hash).collect();
     sorted.sort_unstable();
     if sorted.windows(2).all(|pair| pair[0] != pair[1]) {
@@ -123,7 +153,9 @@ fn repeats(hashes: &[u128], keyless: &[bool]) -> Vec<usize> {
     }
     drop(sorted);
     let mut last: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
-    keyed().filter_map(|(row, hash)| last.insert(hash, row)).collect()
+    keyed()
+        .filter_map(|(row, hash)| last.insert(hash, row))
+        .collect()
 }
 
 /// Sorts by these columns, `-` first for descending, nulls last; the result has one chunk.
@@ -150,10 +182,15 @@ pub fn sorted(order: &[&str], mut frame: DataFrame) -> PolarsResult<DataFrame> {
 /// For each row of a sorted frame, whether the next row is equal in these columns: the last row of a key wins.
 pub fn repeated_next(order: &[&str], frame: &DataFrame) -> PolarsResult<Vec<bool>> {
     let (rows, height) = (SortColumns::new(frame, order)?, frame.height());
-    Ok((1..=height).map(|next| next < height && rows.compare(next - 1, next).is_eq()).collect())
+    Ok((1..=height)
+        .map(|next| next < height && rows.compare(next - 1, next).is_eq())
+        .collect())
 }
 
 /// Drops the marked rows.
 pub fn without(frame: &DataFrame, marked: &[bool]) -> PolarsResult<DataFrame> {
-    frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, marked.iter().map(|marked| !marked)))
+    frame.filter(&BooleanChunked::from_iter_values(
+        PlSmallStr::EMPTY,
+        marked.iter().map(|marked| !marked),
+    ))
 }

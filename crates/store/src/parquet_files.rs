@@ -8,19 +8,35 @@ use source::decode::guarded;
 
 /// The rows of a file of at most `bytes_max` bytes. `None` if the file is missing or too large; an error if it cannot be read.
 pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, String>> {
-    fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
+    fs::metadata(path)
+        .ok()
+        .filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
     let read = || fs::read(path).map_err(|error| format!("cannot be read: {error}"));
-    Some(read().and_then(|bytes| guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish())))
+    Some(read().and_then(|bytes| {
+        guarded("Parquet", || {
+            ParquetReader::new(Cursor::new(bytes)).finish()
+        })
+    }))
 }
 
 /// These columns of a file's rows, as far as it has them; see `parquet_rows`.
-pub fn parquet_columns(path: &Path, columns: &[&str], bytes_max: u64) -> Option<Result<DataFrame, String>> {
-    fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
+pub fn parquet_columns(
+    path: &Path,
+    columns: &[&str],
+    bytes_max: u64,
+) -> Option<Result<DataFrame, String>> {
+    fs::metadata(path)
+        .ok()
+        .filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
     let file = fs::File::open(path).map_err(|error| format!("cannot be read: {error}"));
     let read = |file| {
         let mut reader = ParquetReader::new(file);
         let schema = reader.schema()?;
-        let there = columns.iter().filter(|column| schema.get(column).is_some()).map(|&column| column.to_owned()).collect();
+        let there = columns
+            .iter()
+            .filter(|column| schema.get(column).is_some())
+            .map(|&column| column.to_owned())
+            .collect();
         reader.with_columns(Some(there)).finish()
     };
     Some(file.and_then(|file| guarded("Parquet", || read(file))))

@@ -44,7 +44,11 @@ pub enum KeptState<T> {
 }
 
 /// Reads a state file. A file that `parse` rejects is renamed; the error explains why that failed.
-pub fn read_state<T>(path: &Path, limit: u64, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<KeptState<T>, String> {
+pub fn read_state<T>(
+    path: &Path,
+    limit: u64,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<KeptState<T>, String> {
     let reason = match read_whole_text(path, limit) {
         // Of an empty file, nothing can be lost.
         Ok(text) if text.trim().is_empty() => return Ok(KeptState::Missing),
@@ -56,9 +60,17 @@ pub fn read_state<T>(path: &Path, limit: u64, parse: impl FnOnce(&str) -> Result
         Err(error) => error.to_string(),
     };
     let aside = free_name(path);
-    fs::rename(path, &aside)
-        .map_err(|error| format!("cannot read `{}` ({reason}) or rename it ({error}); move it away", path.display()))?;
-    notify(format!("cannot read `{}` ({reason}); renamed it to `{}` and started a new one", path.display(), aside.display()));
+    fs::rename(path, &aside).map_err(|error| {
+        format!(
+            "cannot read `{}` ({reason}) or rename it ({error}); move it away",
+            path.display()
+        )
+    })?;
+    notify(format!(
+        "cannot read `{}` ({reason}); renamed it to `{}` and started a new one",
+        path.display(),
+        aside.display()
+    ));
     Ok(KeptState::SetAside(aside))
 }
 
@@ -68,7 +80,11 @@ pub fn copy_aside(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut copy = system::private(options.write(true).create_new(true)).open(&aside)?;
     io::copy(&mut source::open_regular(path)?, &mut copy)?;
-    notify(format!("`{}` is partly damaged; saved a copy as `{}`", path.display(), aside.display()));
+    notify(format!(
+        "`{}` is partly damaged; saved a copy as `{}`",
+        path.display(),
+        aside.display()
+    ));
     Ok(())
 }
 
@@ -80,7 +96,10 @@ fn free_name(path: &Path) -> PathBuf {
         name.push(format!(".damaged-{}", stamp.saturating_add(number)));
         PathBuf::from(name)
     };
-    (0..1_000).map(named).find(|name| fs::symlink_metadata(name).is_err()).unwrap_or_else(|| named(1_000))
+    (0..1_000)
+        .map(named)
+        .find(|name| fs::symlink_metadata(name).is_err())
+        .unwrap_or_else(|| named(1_000))
 }
 
 /// Removes what writes that were killed left in the folder. Nothing is being written there, as its lock is held.
@@ -112,10 +131,16 @@ pub fn create_dir(path: &Path) -> Result<(), String> {
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
     // A symlink stays a symlink: its target is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     create_dir(folder)?;
     let write = || {
-        let mut beside = tempfile::Builder::new().prefix(UNFINISHED.0).suffix(UNFINISHED.1).tempfile_in(folder)?;
+        let mut beside = tempfile::Builder::new()
+            .prefix(UNFINISHED.0)
+            .suffix(UNFINISHED.1)
+            .tempfile_in(folder)?;
         beside.write_all(bytes)?;
         beside.as_file().sync_all()?;
         beside.persist(&target)?;
@@ -150,7 +175,12 @@ pub fn open_private(path: &Path) -> io::Result<File> {
 /// system has no locks, every call succeeds.
 pub fn try_exclusive(path: &Path) -> Result<Option<File>, String> {
     create_dir(path.parent().unwrap_or(Path::new(".")))?;
-    let file = open_private(path).map_err(|error| format!("cannot write `{}`: {error}; make its folder writable", path.display()))?;
+    let file = open_private(path).map_err(|error| {
+        format!(
+            "cannot write `{}`: {error}; make its folder writable",
+            path.display()
+        )
+    })?;
     Ok(is_ours(file.try_lock(), path).then_some(file))
 }
 
@@ -172,15 +202,25 @@ fn say_unlocked(path: &Path, error: &io::Error) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         let path = path.display();
-        notify(format!("cannot lock `{path}` ({error}); continuing without a lock: don't run a second process"));
+        notify(format!(
+            "cannot lock `{path}` ({error}); continuing without a lock: don't run a second process"
+        ));
     });
 }
 
 /// Runs `change` under a file lock, so that read, change and write are one step across programs.
-pub fn exclusively<T>(folder: &Path, change: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub fn exclusively<T>(
+    folder: &Path,
+    change: impl FnOnce() -> Result<T, String>,
+) -> Result<T, String> {
     create_dir(folder)?;
     let path = folder.join("state.lock");
-    let file = open_private(&path).map_err(|error| format!("cannot write `{}`: {error}; make its folder writable", path.display()))?;
+    let file = open_private(&path).map_err(|error| {
+        format!(
+            "cannot write `{}`: {error}; make its folder writable",
+            path.display()
+        )
+    })?;
     match file.lock() {
         Ok(()) => remove_unfinished(folder),
         Err(error) => say_unlocked(&path, &error),
@@ -197,7 +237,10 @@ mod tests {
         let path = Path::new("/there/lock");
         // ENOLCK, EOPNOTSUPP.
         for number in [37, 95] {
-            assert!(is_ours(Err(TryLockError::Error(io::Error::from_raw_os_error(number))), path));
+            assert!(is_ours(
+                Err(TryLockError::Error(io::Error::from_raw_os_error(number))),
+                path
+            ));
         }
         assert!(is_ours(Ok(()), path) && !is_ours(Err(TryLockError::WouldBlock), path));
         assert!(take_notices().iter().any(|notice| notice.contains("/there/lock") && notice.contains("a second process")));
@@ -207,25 +250,52 @@ mod tests {
     fn a_state_that_is_not_understood_is_set_aside_each_time_and_what_was_killed_is_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("kept");
-        let number = |text: &str| text.trim().parse::<i32>().map_err(|error| error.to_string());
+        let number = |text: &str| {
+            text.trim()
+                .parse::<i32>()
+                .map_err(|error| error.to_string())
+        };
         let read = || read_state(&path, 8, number).expect("read or set aside");
         assert_eq!(read(), KeptState::Missing);
-        for (bytes, expected) in [(&b"7\n"[..], Some(7)), (b"\xef\xbb\xbf8", Some(8)), (b" \n", None)] {
+        for (bytes, expected) in [
+            (&b"7\n"[..], Some(7)),
+            (b"\xef\xbb\xbf8", Some(8)),
+            (b" \n", None),
+        ] {
             fs::write(&path, bytes).expect("written");
-            assert_eq!(read(), expected.map_or(KeptState::Missing, KeptState::Read), "{bytes:?}");
+            assert_eq!(
+                read(),
+                expected.map_or(KeptState::Missing, KeptState::Read),
+                "{bytes:?}"
+            );
             assert_eq!(fs::read(&path).expect("still there"), bytes);
         }
         for bytes in [&b"seven"[..], b"7\xff", b"123456789"] {
             fs::write(&path, bytes).expect("written");
-            let KeptState::SetAside(aside) = read() else { panic!("{bytes:?} was read") };
-            assert_eq!((fs::read(&aside).expect("kept"), path.exists()), (bytes.to_vec(), false));
+            let KeptState::SetAside(aside) = read() else {
+                panic!("{bytes:?} was read")
+            };
+            assert_eq!(
+                (fs::read(&aside).expect("kept"), path.exists()),
+                (bytes.to_vec(), false)
+            );
         }
-        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 3, "none took another's place");
-        for name in [".tokendeck-ab12.tmp", ".tokendeck-ab12", "tokendeck-notes.tmp"] {
+        assert_eq!(
+            fs::read_dir(folder.path()).expect("the folder").count(),
+            3,
+            "none took another's place"
+        );
+        for name in [
+            ".tokendeck-ab12.tmp",
+            ".tokendeck-ab12",
+            "tokendeck-notes.tmp",
+        ] {
             fs::write(folder.path().join(name), "td_key").expect("written");
         }
         clean(folder.path());
         let left = |name: &str| folder.path().join(name).exists();
-        assert!(!left(".tokendeck-ab12.tmp") && left(".tokendeck-ab12") && left("tokendeck-notes.tmp"));
+        assert!(
+            !left(".tokendeck-ab12.tmp") && left(".tokendeck-ab12") && left("tokendeck-notes.tmp")
+        );
     }
 }

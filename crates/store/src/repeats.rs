@@ -33,7 +33,12 @@ const MOVED: &[&str] = &["transfer", "转账"];
 
 /// The file's columns that suggest a list of transfers.
 pub fn movements(names: &[String]) -> Vec<String> {
-    let plain = |name: &str| name.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let plain = |name: &str| {
+        name.to_lowercase()
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .collect::<String>()
+    };
     let moved = |name: &&String| {
         let name = plain(name);
         MOVEMENTS.contains(&name.as_str()) || MOVED.iter().any(|part| name.contains(part))
@@ -43,7 +48,11 @@ pub fn movements(names: &[String]) -> Vec<String> {
 
 /// Question for the user about a list of holders with such columns and duplicate holders.
 pub fn are_these_transfers(movements: &[String]) -> String {
-    let named: Vec<String> = movements.iter().take(6).map(|name| format!("`{name}`")).collect();
+    let named: Vec<String> = movements
+        .iter()
+        .take(6)
+        .map(|name| format!("`{name}`"))
+        .collect();
     format!(
         "the file also has {}; check that it contains one balance per holder, not transfers or balances at several times",
         named.join(", ")
@@ -54,18 +63,37 @@ pub fn are_these_transfers(movements: &[String]) -> String {
 pub type Difference = (&'static str, String);
 
 /// The first column in which two rows of a frame differ, and both values: `12.5, then 7`.
-pub fn difference(schema: &TableSchema, frame: &DataFrame, row: usize, kept: usize) -> Option<Difference> {
+pub fn difference(
+    schema: &TableSchema,
+    frame: &DataFrame,
+    row: usize,
+    kept: usize,
+) -> Option<Difference> {
     between(schema, (frame, row), (frame, kept))
 }
 
 /// Like `difference`, for rows of two frames.
-pub fn between(schema: &TableSchema, row: (&DataFrame, usize), kept: (&DataFrame, usize)) -> Option<Difference> {
+pub fn between(
+    schema: &TableSchema,
+    row: (&DataFrame, usize),
+    kept: (&DataFrame, usize),
+) -> Option<Difference> {
     let shown = |name: &str, (frame, row): (&DataFrame, usize)| -> Option<String> {
         let column = frame.column(name).ok()?.slice(row as i64, 1);
         let cells = cell::cells(&column);
-        cells.first().map(|cell| if cell.is_null() { "nothing".to_owned() } else { cell.shown() })
+        cells.first().map(|cell| {
+            if cell.is_null() {
+                "nothing".to_owned()
+            } else {
+                cell.shown()
+            }
+        })
     };
-    let named = schema.columns.iter().map(|column| column.name).filter(|name| !schema.key.contains(name));
+    let named = schema
+        .columns
+        .iter()
+        .map(|column| column.name)
+        .filter(|name| !schema.key.contains(name));
     named
         .filter_map(|name| Some((name, shown(name, row)?, shown(name, kept)?)))
         .find(|(_, row, kept)| row != kept)
@@ -78,8 +106,20 @@ mod tests {
 
     #[test]
     fn columns_of_transfers_are_known_in_any_spelling() {
-        let names = ["addr", "Block", "tx_hash", "From Address", "转账代币数量", "balance", "tokens"].map(str::to_owned);
-        assert_eq!(movements(&names), ["Block", "tx_hash", "From Address", "转账代币数量"]);
+        let names = [
+            "addr",
+            "Block",
+            "tx_hash",
+            "From Address",
+            "转账代币数量",
+            "balance",
+            "tokens",
+        ]
+        .map(str::to_owned);
+        assert_eq!(
+            movements(&names),
+            ["Block", "tx_hash", "From Address", "转账代币数量"]
+        );
         assert!(movements(&["address".to_owned(), "balance".to_owned()]).is_empty());
     }
 }

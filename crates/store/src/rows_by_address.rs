@@ -23,14 +23,22 @@ pub struct RowsByAddress<T> {
 
 impl<T> Default for RowsByAddress<T> {
     fn default() -> Self {
-        Self { grid: Grid::Memory(DataFrame::default()), index: HashMap::new(), row: PhantomData }
+        Self {
+            grid: Grid::Memory(DataFrame::default()),
+            index: HashMap::new(),
+            row: PhantomData,
+        }
     }
 }
 
 impl<T: FromFrame> RowsByAddress<T> {
     /// Wraps a table that is sorted by the address column `key`. The rows are shared, not copied.
     pub fn new(table: &Table, key: &str) -> Self {
-        Self { grid: Grid::of(table), index: index(table.frame(), key), row: PhantomData }
+        Self {
+            grid: Grid::of(table),
+            index: index(table.frame(), key),
+            row: PhantomData,
+        }
     }
 
     fn range(&self, address: &Address) -> Range<usize> {
@@ -66,7 +74,11 @@ impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
     fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_> {
         let range = self.range(address);
         let end = range.end;
-        Box::new(range.step_by(CHUNK_ROWS).map(move |start| self.read(start..(start + CHUNK_ROWS).min(end))))
+        Box::new(
+            range
+                .step_by(CHUNK_ROWS)
+                .map(move |start| self.read(start..(start + CHUNK_ROWS).min(end))),
+        )
     }
 
     fn row(&self, address: &Address, i: usize) -> Option<T> {
@@ -77,14 +89,21 @@ impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
     fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
         let row = self.range(address).nth(i)?;
         let read = self.grid.slice(row..row + 1, Some(&[column]));
-        read.column(column).ok()?.str().ok()?.get(0).map(str::to_owned)
+        read.column(column)
+            .ok()?
+            .str()
+            .ok()?
+            .get(0)
+            .map(str::to_owned)
     }
 }
 
 /// Row range of each address.
 fn index(frame: &DataFrame, key: &str) -> HashMap<Address, Range<usize>> {
     let mut index = HashMap::new();
-    let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else { return index };
+    let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else {
+        return index;
+    };
     for (rows, key) in runs_of(keys) {
         if let Some(address) = key.and_then(Address::parse) {
             // A chunk of the column may end within the rows of an address, which are two runs then.
@@ -107,14 +126,39 @@ mod tests {
             text += &format!("0x2,{},{i},0x{i:064x},0x7,0x8,{i},0\n", 1_700_000_000 + i);
         }
         text += "0x1,1700000000,7,0xffff,0x7,0x8,340282366920938463463374607431768211456,0\n";
-        let dataset = sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth"), ("transfers", &text)]);
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth"),
+            ("transfers", &text),
+        ]);
         let transfers = dataset.transfers();
         let (one, two) = (address("0x1"), address("0x2"));
-        let blocks: Vec<i64> = transfers.chunks(&two).flatten().filter_map(|row| row.block_number).collect();
+        let blocks: Vec<i64> = transfers
+            .chunks(&two)
+            .flatten()
+            .filter_map(|row| row.block_number)
+            .collect();
         assert_eq!(blocks, (0..rows as i64).collect::<Vec<_>>());
-        assert_eq!((transfers.count(&one), transfers.count(&two), transfers.count(&address("0x3"))), (1, rows, 0));
-        assert_eq!(transfers.first(&one).and_then(|row| row.value).map(|value| value.0), Some(2_f64.powi(128)));
-        assert_eq!(transfers.text(&two, 3, "transaction_hash").map(|hash| hash.ends_with("03")), Some(true));
+        assert_eq!(
+            (
+                transfers.count(&one),
+                transfers.count(&two),
+                transfers.count(&address("0x3"))
+            ),
+            (1, rows, 0)
+        );
+        assert_eq!(
+            transfers
+                .first(&one)
+                .and_then(|row| row.value)
+                .map(|value| value.0),
+            Some(2_f64.powi(128))
+        );
+        assert_eq!(
+            transfers
+                .text(&two, 3, "transaction_hash")
+                .map(|hash| hash.ends_with("03")),
+            Some(true)
+        );
         assert_eq!(transfers.text(&two, rows, "transaction_hash"), None);
         assert_eq!(transfers.addresses(), [one, two]);
     }

@@ -10,8 +10,21 @@ use model::progress::NoProgress;
 pub fn dataset(tables: &[(&str, &str)]) -> Dataset {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in tables {
-        let lines: Vec<String> = text.lines().map(|line| line.trim().split(',').map(cell).collect::<Vec<_>>().join(",")).collect();
-        std::fs::write(folder.path().join(format!("{name}.csv")), lines.join("\n") + "\n").expect("a file");
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| {
+                line.trim()
+                    .split(',')
+                    .map(cell)
+                    .collect::<Vec<_>>()
+                    .join(",")
+            })
+            .collect();
+        std::fs::write(
+            folder.path().join(format!("{name}.csv")),
+            lines.join("\n") + "\n",
+        )
+        .expect("a file");
     }
     load::load(folder.path(), &NoProgress).expect("a dataset")
 }

@@ -6,8 +6,12 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic, order};
-use model::{findings::Findings, schema::TableSchema, table_state::TableState, time::Time, token::TokenApart};
+use crate::{
+    cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic, order,
+};
+use model::{
+    findings::Findings, schema::TableSchema, table_state::TableState, time::Time, token::TokenApart,
+};
 
 /// A loaded table, for the generic views (Data view, `/datasets`, exports).
 #[derive(Debug, Clone)]
@@ -78,12 +82,20 @@ mod milliseconds {
 
     use model::time::Time;
 
-    #[allow(clippy::ref_option, reason = "serde hands over a reference to the field")]
-    pub(super) fn serialize<S: Serializer>(time: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[allow(
+        clippy::ref_option,
+        reason = "serde hands over a reference to the field"
+    )]
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<Time>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         time.map(|time| time.0).serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Time>, D::Error> {
         Ok(Option::deserialize(deserializer)?.map(Time))
     }
 }
@@ -123,23 +135,39 @@ impl Table {
 
     /// A loaded table.
     pub fn stored(schema: &'static TableSchema, storage: Storage) -> Self {
-        Self { storage, state: TableState::Loaded, ..Self::absent(schema) }
+        Self {
+            storage,
+            state: TableState::Loaded,
+            ..Self::absent(schema)
+        }
     }
 
     /// The rows in memory; empty if they are in the cache or at an engine.
     pub fn frame(&self) -> &DataFrame {
         static EMPTY: LazyLock<DataFrame> = LazyLock::new(DataFrame::default);
-        if let Storage::Memory(frame) = &self.storage { frame } else { &EMPTY }
+        if let Storage::Memory(frame) = &self.storage {
+            frame
+        } else {
+            &EMPTY
+        }
     }
 
     /// The rows in the cache, if the table is stored there.
     pub fn large(&self) -> Option<&Arc<LargeTable>> {
-        if let Storage::Large(large) = &self.storage { Some(large) } else { None }
+        if let Storage::Large(large) = &self.storage {
+            Some(large)
+        } else {
+            None
+        }
     }
 
     /// The rows at an engine, if the table is queried in place.
     pub fn in_place(&self) -> Option<&Arc<InPlaceCache>> {
-        if let Storage::InPlace(in_place) = &self.storage { Some(in_place) } else { None }
+        if let Storage::InPlace(in_place) = &self.storage {
+            Some(in_place)
+        } else {
+            None
+        }
     }
 
     /// Number of rows, wherever they are.
@@ -154,7 +182,12 @@ impl Table {
     /// SHA-256 of all rows in memory; for other rows, of the heads and tails of their files.
     pub fn rows_hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
-        let names: Vec<&str> = self.frame().columns().iter().map(|column| column.name().as_str()).collect();
+        let names: Vec<&str> = self
+            .frame()
+            .columns()
+            .iter()
+            .map(|column| column.name().as_str())
+            .collect();
         for row in order::hashes(self.frame(), &names).unwrap_or_default() {
             hash.update(row.to_le_bytes());
         }
@@ -179,7 +212,9 @@ impl Table {
 
     /// The table's first file, for a finding that belongs to no particular file.
     pub(super) fn first_file(&self) -> String {
-        self.sources.first().map_or_else(|| self.schema.name.to_owned(), |source| source.file.clone())
+        self.sources
+            .first()
+            .map_or_else(|| self.schema.name.to_owned(), |source| source.file.clone())
     }
 
     /// Time at which its rows were read by an earlier load, if this one could not reach the source.

@@ -5,5 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use model::time::Time;
 
 pub fn now() -> Time {
-    Time(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64))
+    Time(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_millis() as i64),
+    )
 }

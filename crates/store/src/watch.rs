@@ -54,7 +54,11 @@ impl FileStamps {
     pub fn of(folder: &Path) -> Self {
         let stamp = |path: &Path| {
             let meta = fs::metadata(path).ok()?;
-            Some(Stamp { bytes: meta.len(), modified: meta.modified().ok()?, file: FileId::of(path).ok()? })
+            Some(Stamp {
+                bytes: meta.len(),
+                modified: meta.modified().ok()?,
+                file: FileId::of(path).ok()?,
+            })
         };
         // The absolute path, however the folder was named: stamps are compared.
         let folder = &absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -62,52 +66,101 @@ impl FileStamps {
         let text = load::read_manifest(&files[0]).unwrap_or_default();
         let manifest = Manifest::parse(&text).unwrap_or_default();
         for schema in TABLES {
-            let paths = manifest.tables.get(schema.name).map_or(&[][..], |table| &table.path);
+            let paths = manifest
+                .tables
+                .get(schema.name)
+                .map_or(&[][..], |table| &table.path);
             // Remote files cannot be watched.
-            let here: Vec<String> = paths.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect();
-            let asked = manifest.tables.get(schema.name).is_some_and(|table| table.engine.is_some() || table.logs.is_some());
+            let here: Vec<String> = paths
+                .iter()
+                .filter(|path| !UrlPattern::is_url(path))
+                .cloned()
+                .collect();
+            let asked = manifest
+                .tables
+                .get(schema.name)
+                .is_some_and(|table| table.engine.is_some() || table.logs.is_some());
             if asked || here.len() < paths.len() && here.is_empty() {
                 continue;
             }
-            let mut local = TableManifest { path: here, ..TableManifest::default() };
-            local.live = manifest.tables.get(schema.name).and_then(|table| table.live.clone());
+            let mut local = TableManifest {
+                path: here,
+                ..TableManifest::default()
+            };
+            local.live = manifest
+                .tables
+                .get(schema.name)
+                .and_then(|table| table.live.clone());
             match locate::here(folder, schema.name, &local) {
                 Ok(found) => files.extend(found.into_iter().map(|found| found.path)),
                 // Files that are named but missing count too: they may appear.
                 Err(_) => files.extend(local.path.iter().map(|path| folder.join(path))),
             }
         }
-        Self { files: files.into_iter().map(|path| (path.clone(), stamp(&path))).collect() }
+        Self {
+            files: files
+                .into_iter()
+                .map(|path| (path.clone(), stamp(&path)))
+                .collect(),
+        }
     }
 
     /// Whether a file present in `before` is missing now.
     pub fn lacks_what(&self, before: &Self) -> bool {
-        let there: HashSet<&Path> = self.files.iter().filter(|(_, stamp)| stamp.is_some()).map(|(path, _)| &**path).collect();
-        before.files.iter().any(|(path, stamp)| stamp.is_some() && !there.contains(&**path))
+        let there: HashSet<&Path> = self
+            .files
+            .iter()
+            .filter(|(_, stamp)| stamp.is_some())
+            .map(|(path, _)| &**path)
+            .collect();
+        before
+            .files
+            .iter()
+            .any(|(path, stamp)| stamp.is_some() && !there.contains(&**path))
     }
 
     pub fn ends(&self) -> Ends {
-        let there: Vec<_> = self.files.iter().filter_map(|(path, stamp)| Some((path, (*stamp)?))).collect();
+        let there: Vec<_> = self
+            .files
+            .iter()
+            .filter_map(|(path, stamp)| Some((path, (*stamp)?)))
+            .collect();
         if there.len() > ENDS_MAX {
             return Ends::default();
         }
-        Ends(there.into_iter().filter_map(|(path, stamp)| Some((path.clone(), load::identity::tips(path, stamp.bytes).ok()?))).collect())
+        Ends(
+            there
+                .into_iter()
+                .filter_map(|(path, stamp)| {
+                    Some((path.clone(), load::identity::tips(path, stamp.bytes).ok()?))
+                })
+                .collect(),
+        )
     }
 
     /// Whether files were only appended to since `before`, whose ends are `ends`.
     pub fn appends_to(&self, before: &Self, ends: &Ends) -> bool {
         let appended = |path: &PathBuf, now: Stamp, then: Stamp| {
             let same = || load::identity::tips(path, then.bytes).ok();
-            now.file == then.file && now.bytes > then.bytes && ends.0.get(path).is_some_and(|ends| same().as_ref() == Some(ends))
+            now.file == then.file
+                && now.bytes > then.bytes
+                && ends
+                    .0
+                    .get(path)
+                    .is_some_and(|ends| same().as_ref() == Some(ends))
         };
         self.files.len() == before.files.len()
-            && self.files.iter().zip(&before.files).all(|((path, now), (then_path, then))| {
-                path == then_path
-                    && match (now, then) {
-                        (Some(now), Some(then)) => now == then || appended(path, *now, *then),
-                        (now, then) => now == then,
-                    }
-            })
+            && self
+                .files
+                .iter()
+                .zip(&before.files)
+                .all(|((path, now), (then_path, then))| {
+                    path == then_path
+                        && match (now, then) {
+                            (Some(now), Some(then)) => now == then || appended(path, *now, *then),
+                            (now, then) => now == then,
+                        }
+                })
     }
 }
 
@@ -124,10 +177,18 @@ impl Interest {
     fn counts(&self, event: &Event) -> bool {
         // A read is not a change, and the program itself reads.
         let reads = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
-        let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        let inside = |path: &PathBuf| path.parent().is_some_and(|parent| self.folders.contains(parent)) && !hidden(path);
+        let hidden = |path: &Path| {
+            path.file_name()
+                .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+        };
+        let inside = |path: &PathBuf| {
+            path.parent()
+                .is_some_and(|parent| self.folders.contains(parent))
+                && !hidden(path)
+        };
         let named = |path: &PathBuf| self.names.contains(path) || self.folders.contains(path);
-        !reads && (event.need_rescan() || event.paths.iter().any(|path| inside(path) || named(path)))
+        !reads
+            && (event.need_rescan() || event.paths.iter().any(|path| inside(path) || named(path)))
     }
 }
 
@@ -160,7 +221,12 @@ impl FileWatcher {
                 changed();
             }
         };
-        let mut new = Self { watcher: None, watched: HashMap::new(), interest, polling_because: None };
+        let mut new = Self {
+            watcher: None,
+            watched: HashMap::new(),
+            interest,
+            polling_because: None,
+        };
         match notify::recommended_watcher(hear) {
             Ok(watcher) => new.watcher = Some(watcher),
             Err(error) => new.close(&error),
@@ -170,7 +236,12 @@ impl FileWatcher {
 
     /// A watcher without notifications, used when the system has none.
     pub fn polling(reason: &str) -> Self {
-        Self { watcher: None, watched: HashMap::new(), interest: Arc::default(), polling_because: Some(reason.to_owned()) }
+        Self {
+            watcher: None,
+            watched: HashMap::new(),
+            interest: Arc::default(),
+            polling_because: Some(reason.to_owned()),
+        }
     }
 
     /// Reason why there are no notifications and the files are polled.
@@ -180,7 +251,9 @@ impl FileWatcher {
 
     fn close(&mut self, error: &notify::Error) {
         self.polling_because = Some(match &error.kind {
-            notify::ErrorKind::MaxFilesWatch => "the system's limit on watched folders is reached".to_owned(),
+            notify::ErrorKind::MaxFilesWatch => {
+                "the system's limit on watched folders is reached".to_owned()
+            }
             _ => error.to_string(),
         });
         self.watcher = None;
@@ -204,34 +277,69 @@ impl FileWatcher {
         interest.folders.insert(folder.to_owned());
         // The folder itself may be replaced, and so may any symlink on the way to it.
         interest.names.insert(folder.to_owned());
-        interest.names.extend(folder.ancestors().skip(1).take(LINKS_MAX).filter(|path| path.is_symlink()).map(Path::to_owned));
-        let by_name = |below: &Path| TABLES.iter().map(|schema| below.join(schema.name)).collect::<Vec<_>>();
+        interest.names.extend(
+            folder
+                .ancestors()
+                .skip(1)
+                .take(LINKS_MAX)
+                .filter(|path| path.is_symlink())
+                .map(Path::to_owned),
+        );
+        let by_name = |below: &Path| {
+            TABLES
+                .iter()
+                .map(|schema| below.join(schema.name))
+                .collect::<Vec<_>>()
+        };
         let live = folder.join(live_files::FOLDER);
-        let folders = by_name(folder).into_iter().chain(by_name(&live)).chain([live]);
-        interest.folders.extend(folders.filter(|folder| folder.is_dir()));
+        let folders = by_name(folder)
+            .into_iter()
+            .chain(by_name(&live))
+            .chain([live]);
+        interest
+            .folders
+            .extend(folders.filter(|folder| folder.is_dir()));
         for (path, _) in &stamps.files {
             interest.folders.extend(path.parent().map(Path::to_owned));
             if path.is_symlink() {
-                interest.folders.extend(path.canonicalize().ok().and_then(|real| real.parent().map(Path::to_owned)));
+                interest.folders.extend(
+                    path.canonicalize()
+                        .ok()
+                        .and_then(|real| real.parent().map(Path::to_owned)),
+                );
             }
         }
-        let beside: Vec<PathBuf> = interest.names.iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
+        let beside: Vec<PathBuf> = interest
+            .names
+            .iter()
+            .filter_map(|path| path.parent().map(Path::to_owned))
+            .collect();
         let wanted: HashSet<PathBuf> = interest.folders.iter().cloned().chain(beside).collect();
         *self.interest.writing() = interest;
         if wanted.len() > FOLDERS_MAX {
             self.watcher = None;
-            self.polling_because = Some(format!("the files are in more than {FOLDERS_MAX} folders"));
+            self.polling_because =
+                Some(format!("the files are in more than {FOLDERS_MAX} folders"));
             return;
         }
-        let Some(watcher) = &mut self.watcher else { return };
-        let gone: Vec<PathBuf> = self.watched.keys().filter(|path| !wanted.contains(*path)).cloned().collect();
+        let Some(watcher) = &mut self.watcher else {
+            return;
+        };
+        let gone: Vec<PathBuf> = self
+            .watched
+            .keys()
+            .filter(|path| !wanted.contains(*path))
+            .cloned()
+            .collect();
         for path in gone {
             self.watched.remove(&path);
             watcher.unwatch(&path).ok();
         }
         let mut failed = None;
         for path in wanted {
-            let Ok(which) = FileId::of(&path) else { continue };
+            let Ok(which) = FileId::of(&path) else {
+                continue;
+            };
             if self.watched.get(&path) == Some(&which) || !path.is_dir() {
                 continue;
             }

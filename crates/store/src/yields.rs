@@ -25,12 +25,24 @@ impl Dataset {
     /// Reads the history of the pools that a plan can use from the dataset's folder.
     pub(crate) fn with_yield_days(mut self, folder: &Path) -> Self {
         let usable = |row: &&YieldRow| row.single().is_some() && row.unusable().is_none();
-        let pools: HashSet<String> = self.yields.iter().filter(usable).map(|row| row.pool.clone()).collect();
+        let pools: HashSet<String> = self
+            .yields
+            .iter()
+            .filter(usable)
+            .map(|row| row.pool.clone())
+            .collect();
         let mut observed = Vec::new();
         let mut damaged = Vec::new();
-        for file in history_files(folder, "yields").iter().filter(|_| !pools.is_empty()) {
+        for file in history_files(folder, "yields")
+            .iter()
+            .filter(|_| !pools.is_empty())
+        {
             match parquet_columns(file, YieldObservation::COLUMNS, HISTORY_BYTES_MAX) {
-                Some(Ok(frame)) => observed.extend(YieldObservation::rows(&frame).into_iter().filter(|row| pools.contains(&row.pool))),
+                Some(Ok(frame)) => observed.extend(
+                    YieldObservation::rows(&frame)
+                        .into_iter()
+                        .filter(|row| pools.contains(&row.pool)),
+                ),
                 Some(Err(reason)) => damaged.push((file.clone(), reason)),
                 None => damaged.push((file.clone(), "is missing or too large".to_owned())),
             }
@@ -38,9 +50,15 @@ impl Dataset {
         self.yield_days = yield_days(observed);
         if let Some(table) = self.table_mut("yields") {
             for (file, reason) in damaged {
-                let name = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
+                let name = file
+                    .strip_prefix(folder)
+                    .unwrap_or(&file)
+                    .display()
+                    .to_string();
                 let reason = format!("the yield history lacks this file: it {reason}");
-                table.findings.add(Finding::new(Severity::Warning, name, reason));
+                table
+                    .findings
+                    .add(Finding::new(Severity::Warning, name, reason));
             }
         }
         self
@@ -69,14 +87,31 @@ mod tests {
             p9,aave,eth,USDC,0x1,20000,,,7,Perpetuals";
         let tokens = "token_address,symbol,name,chain,decimals\n0x1,USDC,USD Coin,eth,6";
         let data = dataset(&[("tokens", tokens), ("yields", text)]);
-        let reasons: Vec<_> = data.yields().iter().map(|row| row.unusable().map(|(column, _)| column)).collect();
-        let expected =
-            [None, Some("tvl"), Some("apy"), Some("apy_base"), Some("apy_reward"), Some("apy"), Some("category"), Some("apy"), None];
+        let reasons: Vec<_> = data
+            .yields()
+            .iter()
+            .map(|row| row.unusable().map(|(column, _)| column))
+            .collect();
+        let expected = [
+            None,
+            Some("tvl"),
+            Some("apy"),
+            Some("apy_base"),
+            Some("apy_reward"),
+            Some("apy"),
+            Some("category"),
+            Some("apy"),
+            None,
+        ];
         assert_eq!(reasons, expected);
         assert_eq!(data.yields()[8].parts(), Some((7.0, 0.0)));
         let findings = &data.table("yields").unwrap().findings;
-        let told: u64 =
-            findings.counts().iter().filter(|count| count.reason.ends_with("no plan uses the pool")).map(|count| count.count).sum();
+        let told: u64 = findings
+            .counts()
+            .iter()
+            .filter(|count| count.reason.ends_with("no plan uses the pool"))
+            .map(|count| count.count)
+            .sum();
         assert_eq!(told, 7);
     }
 
@@ -90,19 +125,56 @@ mod tests {
             b,third,eth,USDC,0x1,20000,3,
             c,first,eth,USDC,0x1,1,1,
             c,second,eth,USDC,0x1,2,2,";
-        let data = dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,USDC,USD Coin,eth"), ("yields", text)]);
-        let kept: Vec<_> = data.yields().iter().map(|row| (row.pool.as_str(), row.protocol.as_deref())).collect();
-        assert_eq!(kept, [("a", Some("first")), ("b", Some("second")), ("c", Some("first"))]);
+        let data = dataset(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,USDC,USD Coin,eth",
+            ),
+            ("yields", text),
+        ]);
+        let kept: Vec<_> = data
+            .yields()
+            .iter()
+            .map(|row| (row.pool.as_str(), row.protocol.as_deref()))
+            .collect();
+        assert_eq!(
+            kept,
+            [
+                ("a", Some("first")),
+                ("b", Some("second")),
+                ("c", Some("first"))
+            ]
+        );
         let findings = &data.table("yields").unwrap().findings;
-        assert_eq!(findings.counts().iter().filter(|count| count.reason.contains("same pool")).map(|count| count.count).sum::<u64>(), 4);
+        assert_eq!(
+            findings
+                .counts()
+                .iter()
+                .filter(|count| count.reason.contains("same pool"))
+                .map(|count| count.count)
+                .sum::<u64>(),
+            4
+        );
     }
 
     #[test]
     fn gas_is_known_by_chain_and_derived_from_prices() {
         let gas = "chain,usd_per_100k_gas,gas_price_gwei,native_price_usd\neth,0.5,,\nbase,,2,3000\narb1,,2,";
-        let data = dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,USDC,USD Coin,eth"), ("gas", gas)]);
-        let usd = |chain: &str| data.gas_of(&super::Chain::parse(chain).unwrap()).and_then(super::GasRow::usd);
-        assert_eq!((usd("ethereum"), usd("arb"), usd("bsc")), (Some(0.5), None, None));
+        let data = dataset(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,USDC,USD Coin,eth",
+            ),
+            ("gas", gas),
+        ]);
+        let usd = |chain: &str| {
+            data.gas_of(&super::Chain::parse(chain).unwrap())
+                .and_then(super::GasRow::usd)
+        };
+        assert_eq!(
+            (usd("ethereum"), usd("arb"), usd("bsc")),
+            (Some(0.5), None, None)
+        );
         assert!((usd("base").unwrap() - 0.6).abs() < 1e-12);
     }
 }

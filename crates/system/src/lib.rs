@@ -13,9 +13,13 @@ use std::{
 };
 
 #[cfg(unix)]
-pub use unix::{ANSWERS_AMONG_KEYS, FileAt, bytes_on_disk, link_opener, mode_for_others, private, shell};
+pub use unix::{
+    ANSWERS_AMONG_KEYS, FileAt, bytes_on_disk, link_opener, mode_for_others, private, shell,
+};
 #[cfg(windows)]
-pub use windows::{ANSWERS_AMONG_KEYS, FileAt, bytes_on_disk, link_opener, mode_for_others, private, shell};
+pub use windows::{
+    ANSWERS_AMONG_KEYS, FileAt, bytes_on_disk, link_opener, mode_for_others, private, shell,
+};
 
 #[cfg(unix)]
 use unix::{id_of, id_of_open};
@@ -61,7 +65,12 @@ mod tests {
         file.read_exact_at(&mut bytes, 1).expect("read");
         assert_eq!(&bytes, b"yab");
         assert_eq!(file.read_at(&mut bytes, 6).expect("read"), 2, "to the end");
-        assert_eq!(file.read_exact_at(&mut bytes, 6).expect_err("beyond the end").kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(
+            file.read_exact_at(&mut bytes, 6)
+                .expect_err("beyond the end")
+                .kind(),
+            io::ErrorKind::UnexpectedEof
+        );
     }
 
     #[test]
@@ -73,7 +82,10 @@ mod tests {
         fs::rename(&first, &second).expect("renamed");
         fs::write(&first, "1").expect("written");
         assert_eq!(FileId::of(&second).expect("an id"), id);
-        assert_eq!(FileId::of_open(&File::open(&second).expect("opened")).expect("an id"), id);
+        assert_eq!(
+            FileId::of_open(&File::open(&second).expect("opened")).expect("an id"),
+            id
+        );
         assert_ne!(FileId::of(&first).expect("an id"), id);
         assert!(FileId::of(&folder.path().join("c")).is_err());
         assert!(FileId::of(folder.path()).is_ok(), "a folder too");

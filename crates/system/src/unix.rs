@@ -39,7 +39,11 @@ pub const ANSWERS_AMONG_KEYS: bool = true;
 
 /// The command that opens a link, its last argument.
 pub fn link_opener() -> Command {
-    Command::new(if cfg!(target_os = "macos") { "open" } else { "xdg-open" })
+    Command::new(if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    })
 }
 
 /// Runs a user's command line.

@@ -109,7 +109,10 @@ pub struct Message {
     until: Instant,
 }
 
-#[allow(clippy::struct_excessive_bools, reason = "each is an independent switch, and any combination is valid")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent switch, and any combination is valid"
+)]
 pub struct App {
     pub(super) setup: Setup,
     pub(super) views: Vec<Box<dyn View>>,
@@ -234,7 +237,10 @@ impl App {
         if self.setup.start_api
             && let Err(reason) = self.setup.api.start()
         {
-            self.say(format!("{reason}; the dashboard runs without the API"), true);
+            self.say(
+                format!("{reason}; the dashboard runs without the API"),
+                true,
+            );
         }
         self.dirty = true;
     }
@@ -261,7 +267,11 @@ impl App {
     /// The next time to wake up without an event: a toast expires, an export or a load has progressed.
     pub fn deadline(&self) -> Option<Instant> {
         let message = self.message.as_ref().map(|message| message.until);
-        message.into_iter().chain(self.marked_until).chain(self.progress_tick()).min()
+        message
+            .into_iter()
+            .chain(self.marked_until)
+            .chain(self.progress_tick())
+            .min()
     }
 
     pub fn deadline_passed(&mut self, now: Instant) {
@@ -271,14 +281,22 @@ impl App {
             self.marked_until = None;
             self.dirty = true;
         }
-        if self.message.as_ref().is_some_and(|message| message.until <= now) {
+        if self
+            .message
+            .as_ref()
+            .is_some_and(|message| message.until <= now)
+        {
             self.message = None;
             self.dirty = true;
         }
     }
 
     pub fn say(&mut self, text: impl Into<String>, warning: bool) {
-        self.message = Some(Message { text: text.into(), warning, until: Instant::now() + MESSAGE_TIME });
+        self.message = Some(Message {
+            text: text.into(),
+            warning,
+            until: Instant::now() + MESSAGE_TIME,
+        });
         self.dirty = true;
     }
 
@@ -364,7 +382,8 @@ impl App {
                     // The hint about marked tokens is obsolete.
                     self.message = None;
                 }
-                let effect = self.with_view(self.current, |view, context| view.act(action, context));
+                let effect =
+                    self.with_view(self.current, |view, context| view.act(action, context));
                 self.carry_out_or_default(action, effect);
             }
         }
@@ -375,7 +394,9 @@ impl App {
         if effect == Effect::Pass {
             match (action, self.token) {
                 (Action::Star, Some(token)) => return self.carry_out(Effect::Star(token)),
-                (Action::CopyValue, Some(token)) => return self.carry_out(Effect::Copy(token.to_string(), "address")),
+                (Action::CopyValue, Some(token)) => {
+                    return self.carry_out(Effect::Copy(token.to_string(), "address"));
+                }
                 (Action::Back, _) => return self.back(),
                 _ => {}
             }
@@ -390,7 +411,10 @@ impl App {
         } else if self.load.running && self.snapshot.is_some() {
             self.setup.deck.cancel_load();
         } else if self.setup.deck.stop_feed() {
-            self.say("the fetch was stopped; rows already fetched are kept", false);
+            self.say(
+                "the fetch was stopped; rows already fetched are kept",
+                false,
+            );
         } else if let Some(view) = self.opened_from.take() {
             self.go(view);
         }
@@ -406,7 +430,10 @@ impl App {
             self.stepped_list = self.current;
         }
         // A toast about one view is dropped on leaving it; a warning stays.
-        self.message = self.message.take().filter(|message| message.warning || self.current == view);
+        self.message = self
+            .message
+            .take()
+            .filter(|message| message.warning || self.current == view);
         self.is_new_here &= self.current == view;
         (self.current, self.lost_token) = (view, None);
         self.opened_from = None;
@@ -423,14 +450,39 @@ impl App {
     }
 
     pub(super) fn open_palette(&mut self) {
-        let tokens = self.snapshot.as_ref().map_or(&[][..], |snapshot| &snapshot.market.tokens);
+        let tokens = self
+            .snapshot
+            .as_ref()
+            .map_or(&[][..], |snapshot| &snapshot.market.tokens);
         let on = matches!(self.setup.api.state(), ApiState::Listening(_));
-        self.overlay = Some(Overlay::Palette(CommandPalette::new(&self.setup.keymap, self.current, tokens, on)));
+        self.overlay = Some(Overlay::Palette(CommandPalette::new(
+            &self.setup.keymap,
+            self.current,
+            tokens,
+            on,
+        )));
     }
 
     /// Runs `work` with the view and its context.
-    pub(crate) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
-        let Self { setup, views, token, watchlist, annotations, alerts, snapshot, load, wake, earlier, picture, .. } = self;
+    pub(crate) fn with_view<T>(
+        &mut self,
+        id: ViewId,
+        work: impl FnOnce(&mut dyn View, &Context<'_>) -> T,
+    ) -> T {
+        let Self {
+            setup,
+            views,
+            token,
+            watchlist,
+            annotations,
+            alerts,
+            snapshot,
+            load,
+            wake,
+            earlier,
+            picture,
+            ..
+        } = self;
         let context = Context {
             deck: earlier.or(&setup.deck),
             jobs: setup.jobs.as_ref(),

@@ -55,7 +55,11 @@ pub struct Events {
 impl Default for Events {
     fn default() -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
-        Self { receiver, sender, woken: Arc::default() }
+        Self {
+            receiver,
+            sender,
+            woken: Arc::default(),
+        }
     }
 }
 
@@ -101,8 +105,12 @@ impl Events {
                 watch.tell(false);
                 let event = match read {
                     // Windows tells of a key that is let go, too.
-                    Ok(crossterm::event::Event::Key(key)) if key.kind == KeyEventKind::Release => continue,
-                    Ok(crossterm::event::Event::Key(key)) if answer.holds(&key, Instant::now()) => continue,
+                    Ok(crossterm::event::Event::Key(key)) if key.kind == KeyEventKind::Release => {
+                        continue;
+                    }
+                    Ok(crossterm::event::Event::Key(key)) if answer.holds(&key, Instant::now()) => {
+                        continue;
+                    }
                     Ok(crossterm::event::Event::Key(key)) => Event::Key(key),
                     Ok(crossterm::event::Event::Mouse(mouse)) => Event::Mouse(mouse),
                     Ok(crossterm::event::Event::Paste(text)) => Event::Paste(text),
@@ -200,13 +208,17 @@ impl LateAnswer {
 
     /// Whether the key is a part of a reply.
     fn holds(&mut self, key: &KeyEvent, now: Instant) -> bool {
-        let with = |modifiers, letter| key.modifiers == modifiers && key.code == KeyCode::Char(letter);
-        let begins = |letter| key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::ALT);
+        let with =
+            |modifiers, letter| key.modifiers == modifiers && key.code == KeyCode::Char(letter);
+        let begins =
+            |letter| key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::ALT);
         if [']', '_', 'P'].into_iter().any(begins) {
             self.since = Some(now);
             return true;
         }
-        let holds = self.since.is_some_and(|since| now.saturating_duration_since(since) <= Self::TIME);
+        let holds = self
+            .since
+            .is_some_and(|since| now.saturating_duration_since(since) <= Self::TIME);
         if !holds || with(KeyModifiers::ALT, '\\') || with(KeyModifiers::CONTROL, 'g') {
             self.since = None;
         }
@@ -230,9 +242,16 @@ mod tests {
         assert!(!answer.holds(&plain('q'), start), "the answer has ended");
         let capital = KeyEvent::new(KeyCode::Char('P'), KeyModifiers::ALT | KeyModifiers::SHIFT);
         for begin in [alt('_'), capital] {
-            assert!([begin, plain('G'), plain('O'), plain('K'), alt('\\')].iter().all(|key| answer.holds(key, start)));
+            assert!(
+                [begin, plain('G'), plain('O'), plain('K'), alt('\\')]
+                    .iter()
+                    .all(|key| answer.holds(key, start))
+            );
         }
         assert!(answer.holds(&alt(']'), start));
-        assert!(!answer.holds(&plain('q'), start + LateAnswer::TIME * 2), "no terminal replies so slowly");
+        assert!(
+            !answer.holds(&plain('q'), start + LateAnswer::TIME * 2),
+            "no terminal replies so slowly"
+        );
     }
 }

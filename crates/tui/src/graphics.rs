@@ -50,8 +50,8 @@ impl Graphics {
 
     /// The query for the terminal; empty if it prints queries that it does not understand, or has no colors to draw in.
     pub fn question(self, has_colors: bool, var: impl Fn(&str) -> Option<String>) -> &'static [u8] {
-        let prints =
-            var("TERM_PROGRAM").is_some_and(|program| program == "Apple_Terminal") || var("TERM").is_some_and(|term| term == "linux");
+        let prints = var("TERM_PROGRAM").is_some_and(|program| program == "Apple_Terminal")
+            || var("TERM").is_some_and(|term| term == "linux");
         match self {
             Self::Off => b"",
             _ if prints || !has_colors || !system::ANSWERS_AMONG_KEYS => b"",
@@ -67,8 +67,10 @@ impl Graphics {
         answers: &TerminalAnswers,
         var: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<PictureProtocol>, &'static str> {
-        let is = |name: &str, values: &[&str]| var(name).is_some_and(|value| values.contains(&&*value));
-        let by_name = || is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) || is("LC_TERMINAL", &["iTerm2"]);
+        let is =
+            |name: &str, values: &[&str]| var(name).is_some_and(|value| values.contains(&&*value));
+        let by_name =
+            || is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) || is("LC_TERMINAL", &["iTerm2"]);
         let inside = in_multiplexer(&var);
         Ok(match self {
             Self::Off => None,
@@ -78,7 +80,9 @@ impl Graphics {
             Self::By(protocol) => Some(protocol),
             Self::Auto if answers.kitty => Some(PictureProtocol::Kitty),
             // Inside a multiplexer these variables are of the terminal that it was started in.
-            Self::Auto if answers.names_iterm() || answers.arrived && !inside && by_name() => Some(PictureProtocol::Iterm),
+            Self::Auto if answers.names_iterm() || answers.arrived && !inside && by_name() => {
+                Some(PictureProtocol::Iterm)
+            }
             Self::Auto => answers.sixel.then_some(PictureProtocol::Sixel),
         })
     }
@@ -86,7 +90,9 @@ impl Graphics {
 
 /// Whether tmux or screen stands between the program and the terminal.
 fn in_multiplexer(var: impl Fn(&str) -> Option<String>) -> bool {
-    ["TMUX", "STY"].into_iter().any(|name| var(name).is_some_and(|value| !value.is_empty()))
+    ["TMUX", "STY"]
+        .into_iter()
+        .any(|name| var(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// The number of the picture among those of the terminal: none that another program would choose.
@@ -118,7 +124,12 @@ type Words = Vec<(u16, u16, ratatui::buffer::Cell)>;
 
 impl Pictures {
     pub fn new(protocol: PictureProtocol, cell: CellPixels) -> Self {
-        Self { protocol, cell, shown: None, uncertain: false }
+        Self {
+            protocol,
+            cell,
+            shown: None,
+            uncertain: false,
+        }
     }
 
     /// Whether a picture outlasts the screen it was drawn on.
@@ -142,13 +153,28 @@ impl Pictures {
         frame: &Buffer,
         out: &mut B,
     ) -> io::Result<()> {
-        let Some(scene) = scene else { return self.remove(frame, out) };
-        let words = if self.protocol == PictureProtocol::Kitty { Words::new() } else { words(frame, scene.area) };
+        let Some(scene) = scene else {
+            return self.remove(frame, out);
+        };
+        let words = if self.protocol == PictureProtocol::Kitty {
+            Words::new()
+        } else {
+            words(frame, scene.area)
+        };
         let is_certain = !std::mem::take(&mut self.uncertain);
-        if is_certain && self.shown.as_ref().is_some_and(|(shown, over)| *shown == scene && *over == words) {
+        if is_certain
+            && self
+                .shown
+                .as_ref()
+                .is_some_and(|(shown, over)| *shown == scene && *over == words)
+        {
             return Ok(());
         }
-        if self.shown.as_ref().is_some_and(|(shown, _)| shown.area != scene.area) {
+        if self
+            .shown
+            .as_ref()
+            .is_some_and(|(shown, _)| shown.area != scene.area)
+        {
             self.remove(frame, out)?;
         }
         let area = scene.area;
@@ -160,23 +186,34 @@ impl Pictures {
     }
 
     /// Takes the picture away; where text replaces it, by writing its cells again.
-    fn remove<B: Backend<Error = io::Error> + Write>(&mut self, frame: &Buffer, out: &mut B) -> io::Result<()> {
+    fn remove<B: Backend<Error = io::Error> + Write>(
+        &mut self,
+        frame: &Buffer,
+        out: &mut B,
+    ) -> io::Result<()> {
         match (self.shown.take(), self.protocol) {
             (None, _) => Ok(()),
             (Some(_), PictureProtocol::Kitty) => out.write_all(farewell().as_bytes()),
             (Some((scene, _)), _) => {
                 let area = scene.area.intersection(frame.area);
-                out.draw(area.positions().map(|place| (place.x, place.y, &frame[place])))
+                out.draw(
+                    area.positions()
+                        .map(|place| (place.x, place.y, &frame[place])),
+                )
             }
         }
     }
 
     fn coded(&self, scene: &PlotScene) -> Vec<u8> {
         let mut cell = cell_pixels().unwrap_or(self.cell);
-        let pixels = |cell: CellPixels| usize::from(cell.width) * usize::from(cell.height) * scene.area.area() as usize;
+        let pixels = |cell: CellPixels| {
+            usize::from(cell.width) * usize::from(cell.height) * scene.area.area() as usize
+        };
         // A sixel is as large as it is: it cannot be scaled.
         while self.protocol != PictureProtocol::Sixel && pixels(cell) > PIXELS_MAX {
-            let Some(half) = CellPixels::new(cell.width / 2, cell.height / 2) else { break };
+            let Some(half) = CellPixels::new(cell.width / 2, cell.height / 2) else {
+                break;
+            };
             cell = half;
         }
         let canvas = scene.paint(cell);
@@ -197,12 +234,18 @@ pub fn farewell() -> String {
 /// A cell's pixels, where the system knows the window's.
 pub fn cell_pixels() -> Option<CellPixels> {
     let window = crossterm::terminal::window_size().ok()?;
-    CellPixels::new(window.width.checked_div(window.columns)?, window.height.checked_div(window.rows)?)
+    CellPixels::new(
+        window.width.checked_div(window.columns)?,
+        window.height.checked_div(window.rows)?,
+    )
 }
 
 fn words(frame: &Buffer, area: Rect) -> Words {
     let places = area.intersection(frame.area).positions();
-    places.filter(|place| frame[*place].symbol() != " ").map(|place| (place.x, place.y, frame[place].clone())).collect()
+    places
+        .filter(|place| frame[*place].symbol() != " ")
+        .map(|place| (place.x, place.y, frame[place].clone()))
+        .collect()
 }
 
 /// Under the text (`z`), over `columns` × `rows` cells, without moving the cursor (`C`), and without a reply (`q`).
@@ -224,7 +267,9 @@ fn kitty(png: &[u8], columns: u16, rows: u16) -> Vec<u8> {
 
 fn iterm(png: &[u8], columns: u16, rows: u16) -> Vec<u8> {
     let size = png.len();
-    let head = format!("\x1b]1337;File=inline=1;size={size};width={columns};height={rows};preserveAspectRatio=0;doNotMoveCursor=1:");
+    let head = format!(
+        "\x1b]1337;File=inline=1;size={size};width={columns};height={rows};preserveAspectRatio=0;doNotMoveCursor=1:"
+    );
     [head.as_bytes(), STANDARD.encode(png).as_bytes(), b"\x07"].concat()
 }
 

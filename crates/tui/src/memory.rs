@@ -58,7 +58,10 @@ impl App {
         if let Some(view) = session["view"].as_str().and_then(ViewId::parse) {
             self.current = view;
         }
-        self.token = session["token"].as_str().and_then(Address::parse).or(self.token);
+        self.token = session["token"]
+            .as_str()
+            .and_then(Address::parse)
+            .or(self.token);
         self.chosen_theme = session["theme"].as_str().map(str::to_owned);
         if let Some(palette) = session["theme"].as_str().and_then(Palette::builtin)
             && !self.setup.look.fixed
@@ -83,7 +86,10 @@ impl App {
 
     /// The session to save now; `None` while a filter is typed that does not parse.
     pub(super) fn session_now(&self) -> Option<Value> {
-        let is_unfinished = self.filter.as_ref().is_some_and(|line| line.problem.is_some());
+        let is_unfinished = self
+            .filter
+            .as_ref()
+            .is_some_and(|line| line.problem.is_some());
         (!is_unfinished).then(|| self.session())
     }
 
@@ -95,7 +101,10 @@ impl App {
             .map(|(view, row)| (row.word.to_owned(), view.save()))
             .filter(|(_, kept)| !kept.is_null())
             .collect();
-        let shown = self.snapshot.as_ref().and_then(|snapshot| path::absolute(&snapshot.dataset.folder).ok());
+        let shown = self
+            .snapshot
+            .as_ref()
+            .and_then(|snapshot| path::absolute(&snapshot.dataset.folder).ok());
         json!({
             "view": self.current.row().word,
             "token": self.token.map(|token| token.to_string()),

@@ -25,9 +25,10 @@ use ratatui::{
 };
 
 use self::{
-    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, found::FoundDialog, help::Help,
-    import::ImportDialog, indicators::IndicatorsDialog, levels::LevelsDialog, note::NoteDialog, palette::CommandPalette,
-    screens::ScreensDialog, welcome::Welcome,
+    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog,
+    found::FoundDialog, help::Help, import::ImportDialog, indicators::IndicatorsDialog,
+    levels::LevelsDialog, note::NoteDialog, palette::CommandPalette, screens::ScreensDialog,
+    welcome::Welcome,
 };
 use analysis::indicators::Indicator;
 use model::{address::Address, annotations::Annotation};
@@ -139,8 +140,13 @@ impl Overlay {
     }
 
     pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let ctrl_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-        if ctrl_c { OverlayOutcome::Close } else { self.dialog().key(key) }
+        let ctrl_c =
+            key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        if ctrl_c {
+            OverlayOutcome::Close
+        } else {
+            self.dialog().key(key)
+        }
     }
 
     pub fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
@@ -211,17 +217,38 @@ impl Rows {
 
     /// The row at a screen position.
     fn at(&self, x: u16, y: u16) -> Option<usize> {
-        self.area.contains((x, y).into()).then(|| self.first + usize::from(y - self.area.y))
+        self.area
+            .contains((x, y).into())
+            .then(|| self.first + usize::from(y - self.area.y))
     }
 
     /// The items that fit, including the selected one, each with its line and background style; the background is painted.
-    fn draw<'a, T>(&mut self, items: &'a [T], buffer: &mut Buffer, area: Rect, theme: &Theme) -> Vec<(usize, Rect, Style, &'a T)> {
+    fn draw<'a, T>(
+        &mut self,
+        items: &'a [T],
+        buffer: &mut Buffer,
+        area: Rect,
+        theme: &Theme,
+    ) -> Vec<(usize, Rect, Style, &'a T)> {
         let height = usize::from(area.height);
         (self.area, self.first) = (area, self.selected.saturating_sub(height.saturating_sub(1)));
         let shown = items.iter().enumerate().skip(self.first).take(height);
         let row = |(row, item): (usize, &'a T)| {
-            let ground = theme.style(if row == self.selected { Role::Selection } else { Role::Panel });
-            (row, Rect { y: area.y + (row - self.first) as u16, height: 1, ..area }, ground, item)
+            let ground = theme.style(if row == self.selected {
+                Role::Selection
+            } else {
+                Role::Panel
+            });
+            (
+                row,
+                Rect {
+                    y: area.y + (row - self.first) as u16,
+                    height: 1,
+                    ..area
+                },
+                ground,
+                item,
+            )
         };
         let shown: Vec<_> = shown.map(row).collect();
         for (_, place, ground, _) in &shown {
@@ -232,10 +259,21 @@ impl Rows {
 }
 
 /// Clears a centerd box of at most `width` × `height` with border and title; returns its inner area.
-fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title: &str, theme: &Theme) -> Rect {
+fn floating(
+    buffer: &mut Buffer,
+    area: Rect,
+    (width, height): (u16, u16),
+    title: &str,
+    theme: &Theme,
+) -> Rect {
     let width = width.min(area.width.saturating_sub(2));
     let height = height.min(area.height.saturating_sub(2));
-    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 4, width, height };
+    let place = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 4,
+        width,
+        height,
+    };
     Clear.render(place, buffer);
     let block = Block::bordered()
         .title(format!(" {title} "))
@@ -244,5 +282,9 @@ fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title:
         .title_style(theme.style(Role::Accent));
     let inner = block.inner(place);
     block.render(place, buffer);
-    Rect { x: inner.x + 1.min(inner.width), width: inner.width.saturating_sub(2), ..inner }
+    Rect {
+        x: inner.x + 1.min(inner.width),
+        width: inner.width.saturating_sub(2),
+        ..inner
+    }
 }

@@ -31,20 +31,31 @@ pub struct Exit {
 }
 
 /// Runs the dashboard until exit.
-pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<Arc<dyn LiveSettings>>) -> Result<Exit, String> {
+pub fn run(
+    setup: Setup,
+    memory: &mut dyn Memory,
+    mouse: bool,
+    settings: Option<Arc<dyn LiveSettings>>,
+) -> Result<Exit, String> {
     let events = Events::default();
     let (deck, api) = (setup.deck.clone(), setup.api.clone());
     api.listen(events.wake());
     let mut app = App::new(setup, views::all(), events.wake());
     app.remember(memory);
     app.follow_settings(settings, events.wake());
-    let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot open the terminal: {error}"))?;
+    let mut screen =
+        Screen::enter(mouse).map_err(|error| format!("cannot open the terminal: {error}"))?;
     // Asked before the first frame, which covers the question where a terminal prints it.
-    let question = app.setup.graphics.question(app.setup.look.theme.rgb(Role::Background).is_some(), variable);
+    let question = app.setup.graphics.question(
+        app.setup.look.theme.rgb(Role::Background).is_some(),
+        variable,
+    );
     let asked = (!question.is_empty() && screen.ask(question).is_ok()).then(Instant::now);
     // The first frame is drawn before any data is read.
     paint(&mut app, &mut screen)?;
-    events.listen(&deck, asked).map_err(|error| format!("cannot read from the terminal: {error}"))?;
+    events
+        .listen(&deck, asked)
+        .map_err(|error| format!("cannot read from the terminal: {error}"))?;
     deck.load_in_background();
     app.start();
     std::thread::scope(|scope| {
@@ -52,11 +63,19 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
         let code = run_until_exit(&events, &mut app, &mut screen, &mut saver)?;
         // Errors of saving are printed on the restored terminal.
         drop(screen);
-        Ok(Exit { code, unsaved: saver.finish(&mut app) })
+        Ok(Exit {
+            code,
+            unsaved: saver.finish(&mut app),
+        })
     })
 }
 
-fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &mut Saver<'_>) -> Result<i32, String> {
+fn run_until_exit(
+    events: &Events,
+    app: &mut App,
+    screen: &mut Screen,
+    saver: &mut Saver<'_>,
+) -> Result<i32, String> {
     let mut painted = Instant::now();
     loop {
         match next(events, app, saver) {
@@ -65,7 +84,9 @@ fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &m
         }
         // Pending events are coalesced into one frame; under a flood the frame is still drawn in time.
         while painted.elapsed() < FRAME || !app.dirty {
-            let Ok(event) = events.receiver.try_recv() else { break };
+            let Ok(event) = events.receiver.try_recv() else {
+                break;
+            };
             handle(event, events, app, screen, saver);
         }
         for token in std::mem::take(&mut app.starred) {
@@ -79,7 +100,9 @@ fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &m
             return Ok(code);
         }
         if std::mem::take(&mut app.suspend) {
-            screen.suspend().map_err(|error| format!("cannot suspend: {error}"))?;
+            screen
+                .suspend()
+                .map_err(|error| format!("cannot suspend: {error}"))?;
             app.update(Event::Continue);
         }
         if app.dirty {
@@ -93,7 +116,13 @@ fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &m
     }
 }
 
-fn handle(event: Event, events: &Events, app: &mut App, screen: &mut Screen, saver: &mut Saver<'_>) {
+fn handle(
+    event: Event,
+    events: &Events,
+    app: &mut App,
+    screen: &mut Screen,
+    saver: &mut Saver<'_>,
+) {
     match event {
         Event::Terminal(answers) => return take_answers(&answers, app, screen),
         Event::Wake => events.seen_wake(),
@@ -111,13 +140,23 @@ fn variable(name: &str) -> Option<String> {
 /// Draws charts in pixels from now on, where the terminal can.
 fn take_answers(answers: &TerminalAnswers, app: &mut App, screen: &mut Screen) {
     let sized = |protocol| {
-        let cell = cell_pixels().or(answers.cell).ok_or("the terminal does not report its cell size in pixels")?;
+        let cell = cell_pixels()
+            .or(answers.cell)
+            .ok_or("the terminal does not report its cell size in pixels")?;
         Ok(Pictures::new(protocol, cell))
     };
-    match app.setup.graphics.protocol(answers, variable).and_then(|protocol| protocol.map(sized).transpose()) {
+    match app
+        .setup
+        .graphics
+        .protocol(answers, variable)
+        .and_then(|protocol| protocol.map(sized).transpose())
+    {
         Ok(pictures) => screen.show_pictures(pictures),
         Err(reason) if app.setup.graphics != Graphics::Auto => {
-            app.say(format!("graphics: {reason}, so charts are drawn in characters"), true);
+            app.say(
+                format!("graphics: {reason}, so charts are drawn in characters"),
+                true,
+            );
         }
         Err(_) => {}
     }
@@ -127,7 +166,10 @@ fn take_answers(answers: &TerminalAnswers, app: &mut App, screen: &mut Screen) {
 /// Blocks for an event or until the app's or the saver's deadline; no polling.
 fn next(events: &Events, app: &App, saver: &Saver<'_>) -> Option<Event> {
     match app.deadline().into_iter().chain(saver.due()).min() {
-        Some(deadline) => match events.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Some(deadline) => match events
+            .receiver
+            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Event::Terminate(0)),
@@ -139,21 +181,30 @@ fn next(events: &Events, app: &App, saver: &Saver<'_>) -> Option<Event> {
 fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
     app.dirty = false;
     if std::mem::take(&mut app.full_redraw) {
-        screen.clear().map_err(|error| format!("cannot draw: {error}"))?;
+        screen
+            .clear()
+            .map_err(|error| format!("cannot draw: {error}"))?;
     }
     let after = std::mem::take(&mut app.after_frame);
     let render = |frame: &mut Frame<'_>| {
         app.draw(frame);
         app.take_picture()
     };
-    screen.draw(render, &after).map_err(|error| format!("cannot draw: {error}"))
+    screen
+        .draw(render, &after)
+        .map_err(|error| format!("cannot draw: {error}"))
 }
 
 /// Longest wait of a screenshot for its view's answers.
 const PICTURE_WAIT: Duration = Duration::from_secs(30);
 
 /// Draws the view once all its results have arrived, from a loaded dataset.
-pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnce(&mut App)) -> (Buffer, App) {
+pub fn picture(
+    setup: Setup,
+    view: ViewId,
+    size: (u16, u16),
+    prepare: impl FnOnce(&mut App),
+) -> (Buffer, App) {
     let events = Events::default();
     let deck = Arc::clone(&setup.deck);
     let mut app = App::new(setup, views::all(), events.wake());

@@ -34,7 +34,12 @@ pub(super) struct Saver<'scope> {
 
 impl<'scope> Saver<'scope> {
     /// Starts the thread; it ends with the saver.
-    pub(super) fn start(scope: &'scope Scope<'scope, '_>, memory: &'scope mut dyn Memory, wake: Wake, app: &App) -> Self {
+    pub(super) fn start(
+        scope: &'scope Scope<'scope, '_>,
+        memory: &'scope mut dyn Memory,
+        wake: Wake,
+        app: &App,
+    ) -> Self {
         let (changes, received) = channel();
         let (report, problems) = channel();
         let thread = scope.spawn(move || {
@@ -50,7 +55,13 @@ impl<'scope> Saver<'scope> {
                 }
             }
         });
-        Self { thread, changes, problems, handed: app.session_now().unwrap_or_default(), due: None }
+        Self {
+            thread,
+            changes,
+            problems,
+            handed: app.session_now().unwrap_or_default(),
+            due: None,
+        }
     }
 
     /// The user did something: the session is looked at soon.
@@ -67,7 +78,9 @@ impl<'scope> Saver<'scope> {
     }
 
     pub(super) fn annotate(&self, token: Address, annotation: Annotation) {
-        self.changes.send(Change::Annotation(token, annotation)).ok();
+        self.changes
+            .send(Change::Annotation(token, annotation))
+            .ok();
     }
 
     /// Hands over the session if it is due and has changed; returns what could not be saved.
@@ -75,7 +88,10 @@ impl<'scope> Saver<'scope> {
     /// # Panics
     /// If the saving thread has panicked: continuing would lose what the user types.
     pub(super) fn run(&mut self, app: &mut App) {
-        assert!(!self.thread.is_finished(), "the session can no longer be saved");
+        assert!(
+            !self.thread.is_finished(),
+            "the session can no longer be saved"
+        );
         if self.due.is_some_and(|due| due <= Instant::now()) {
             self.due = None;
             if let Some(session) = app.session_now() {

@@ -16,7 +16,8 @@ use crossterm::{
     event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture},
     execute, queue,
     terminal::{
-        BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+        BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+        disable_raw_mode, enable_raw_mode,
     },
 };
 use ratatui::{
@@ -53,8 +54,18 @@ impl Screen {
         enter_modes(mouse)?;
         let area = drawn(crossterm::terminal::size()?);
         let out = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-        let terminal = Terminal::with_options(out, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        Ok(Self { terminal: ManuallyDrop::new(terminal), area, mouse, pictures: None })
+        let terminal = Terminal::with_options(
+            out,
+            TerminalOptions {
+                viewport: Viewport::Fixed(area),
+            },
+        )?;
+        Ok(Self {
+            terminal: ManuallyDrop::new(terminal),
+            area,
+            mouse,
+            pictures: None,
+        })
     }
 
     /// Queries the terminal; its replies arrive among the keys.
@@ -76,12 +87,19 @@ impl Screen {
 
     /// From now on frames may have pictures.
     pub fn show_pictures(&mut self, pictures: Option<Pictures>) {
-        PICTURED.store(pictures.as_ref().is_some_and(Pictures::outlasts), Ordering::SeqCst);
+        PICTURED.store(
+            pictures.as_ref().is_some_and(Pictures::outlasts),
+            Ordering::SeqCst,
+        );
         self.pictures = pictures;
     }
 
     /// Draws one frame with its picture as a single synchronized update, then writes `after` (clipboard sequences).
-    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>) -> Option<PlotScene>, after: &[u8]) -> io::Result<()> {
+    pub fn draw(
+        &mut self,
+        render: impl FnOnce(&mut Frame<'_>) -> Option<PlotScene>,
+        after: &[u8],
+    ) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let area = drawn(crossterm::terminal::size()?);
         if area != self.area {
@@ -91,7 +109,11 @@ impl Screen {
         }
         let mut scene = None;
         let done = self.terminal.draw(|frame| scene = render(frame))?;
-        if let Some(pictures) = self.pictures.as_mut().filter(|pictures| scene.is_some() || pictures.is_shown()) {
+        if let Some(pictures) = self
+            .pictures
+            .as_mut()
+            .filter(|pictures| scene.is_some() || pictures.is_shown())
+        {
             let frame = done.buffer.clone();
             pictures.follow(scene, &frame, self.terminal.backend_mut())?;
         }
@@ -132,8 +154,15 @@ const CELLS_MAX: u32 = 1_250_000;
 fn drawn((columns, rows): (u16, u16)) -> Rect {
     let within = |cells: u32| u16::try_from(cells).unwrap_or(u16::MAX);
     // Where both sides are too long, a square is left.
-    let columns = columns.min(within(CELLS_MAX.isqrt().max(CELLS_MAX / u32::from(rows.max(1)))));
-    Rect::new(0, 0, columns, rows.min(within(CELLS_MAX / u32::from(columns.max(1)))))
+    let columns = columns.min(within(
+        CELLS_MAX.isqrt().max(CELLS_MAX / u32::from(rows.max(1))),
+    ));
+    Rect::new(
+        0,
+        0,
+        columns,
+        rows.min(within(CELLS_MAX / u32::from(columns.max(1)))),
+    )
 }
 
 /// Columns and rows of the terminal.
@@ -145,7 +174,8 @@ pub fn size() -> Option<(u16, u16)> {
 pub fn interview(question: &[u8], patience: Duration) -> io::Result<TerminalAnswers> {
     enable_raw_mode()?;
     // On the other screen, as some terminals print a question that they do not understand.
-    let answers = execute!(io::stdout(), EnterAlternateScreen).and_then(|()| asked(question, patience));
+    let answers =
+        execute!(io::stdout(), EnterAlternateScreen).and_then(|()| asked(question, patience));
     let left = execute!(io::stdout(), LeaveAlternateScreen);
     disable_raw_mode().and(left).and(answers)
 }
@@ -156,17 +186,21 @@ fn asked(question: &[u8], patience: Duration) -> io::Result<TerminalAnswers> {
     out.flush()?;
     let (sender, heard) = sync_channel(16);
     // A terminal that does not answer is never read to its end: the thread ends with the program.
-    thread::Builder::new().name("answers".into()).spawn(move || {
-        let mut bytes = [0; 1 << 10];
-        while let Ok(count @ 1..) = io::stdin().lock().read(&mut bytes) {
-            if sender.send(bytes[..count].to_vec()).is_err() {
-                break;
+    thread::Builder::new()
+        .name("answers".into())
+        .spawn(move || {
+            let mut bytes = [0; 1 << 10];
+            while let Ok(count @ 1..) = io::stdin().lock().read(&mut bytes) {
+                if sender.send(bytes[..count].to_vec()).is_err() {
+                    break;
+                }
             }
-        }
-    })?;
+        })?;
     let (mut hearing, end) = (TerminalReader::default(), Instant::now() + patience);
     while !(hearing.answers.arrived && hearing.is_whole()) {
-        let Ok(bytes) = heard.recv_timeout(end.saturating_duration_since(Instant::now())) else { break };
+        let Ok(bytes) = heard.recv_timeout(end.saturating_duration_since(Instant::now())) else {
+            break;
+        };
         hearing.take(&bytes);
     }
     Ok(hearing.answers)
@@ -190,7 +224,15 @@ pub fn restore() {
         if PICTURED.load(Ordering::SeqCst) {
             out.write_all(farewell().as_bytes()).ok();
         }
-        execute!(out, EndSynchronizedUpdate, DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, Show).ok();
+        execute!(
+            out,
+            EndSynchronizedUpdate,
+            DisableMouseCapture,
+            DisableBracketedPaste,
+            LeaveAlternateScreen,
+            Show
+        )
+        .ok();
         disable_raw_mode().ok();
     }
 }
@@ -201,10 +243,21 @@ mod tests {
 
     #[test]
     fn a_terminal_is_drawn_whole_unless_it_is_larger_than_any() {
-        for size in [(0, 0), (1, 1), (140, 42), (1_000, 1_000), (30_000, 40), (40, 30_000)] {
+        for size in [
+            (0, 0),
+            (1, 1),
+            (140, 42),
+            (1_000, 1_000),
+            (30_000, 40),
+            (40, 30_000),
+        ] {
             assert_eq!(drawn(size), Rect::new(0, 0, size.0, size.1));
         }
-        for (size, part) in [((30_000, 30_000), (1_118, 1_118)), ((u16::MAX, u16::MAX), (1_118, 1_118)), ((40, u16::MAX), (40, 31_250))] {
+        for (size, part) in [
+            ((30_000, 30_000), (1_118, 1_118)),
+            ((u16::MAX, u16::MAX), (1_118, 1_118)),
+            ((40, u16::MAX), (40, 31_250)),
+        ] {
             assert_eq!(drawn(size), Rect::new(0, 0, part.0, part.1), "{size:?}");
         }
     }

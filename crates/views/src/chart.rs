@@ -46,7 +46,13 @@ struct Choices {
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { timeframe: Timeframe::default(), period: PERIOD_DEFAULT, log: false, volume: true, lines: true }
+        Self {
+            timeframe: Timeframe::default(),
+            period: PERIOD_DEFAULT,
+            log: false,
+            volume: true,
+            lines: true,
+        }
     }
 }
 
@@ -109,9 +115,12 @@ impl View for ChartView {
             self.candles.refresh(self.candles_question(token), context);
         }
         self.known.refresh(token, context);
-        self.trendline.refresh(self.trendline_question(token), context);
-        self.patterns.refresh(self.patterns_question(token), context);
-        self.studies.refresh(self.indicators_question(token), context);
+        self.trendline
+            .refresh(self.trendline_question(token), context);
+        self.patterns
+            .refresh(self.patterns_question(token), context);
+        self.studies
+            .refresh(self.indicators_question(token), context);
         self.record.refresh(self.frame(), context);
         self.sheet.take(self.candles.known.as_ref());
     }
@@ -135,12 +144,23 @@ impl View for ChartView {
             Action::Back if self.crosshair.is_some() => self.crosshair = None,
             Action::Back if self.patterns.explained() => self.patterns.focus = PatternFocus::Zoomed,
             Action::Back if self.patterns.zoomed() => self.leave_pattern(),
-            Action::Timeframe | Action::TimeframeBack => self.step_timeframe(action == Action::Timeframe),
+            Action::Timeframe | Action::TimeframeBack => {
+                self.step_timeframe(action == Action::Timeframe)
+            }
             Action::PeriodLonger => {
-                self.choices.period = PERIODS.iter().copied().find(|p| *p > self.choices.period).unwrap_or(self.choices.period);
+                self.choices.period = PERIODS
+                    .iter()
+                    .copied()
+                    .find(|p| *p > self.choices.period)
+                    .unwrap_or(self.choices.period);
             }
             Action::PeriodShorter => {
-                self.choices.period = PERIODS.iter().rev().copied().find(|p| *p < self.choices.period).unwrap_or(self.choices.period);
+                self.choices.period = PERIODS
+                    .iter()
+                    .rev()
+                    .copied()
+                    .find(|p| *p < self.choices.period)
+                    .unwrap_or(self.choices.period);
             }
             Action::LogScale => self.choices.log = !self.choices.log,
             Action::Volume => self.choices.volume = !self.choices.volume,
@@ -153,7 +173,11 @@ impl View for ChartView {
             }
             Action::NextPattern | Action::Down => return self.step_pattern(false, context),
             Action::PreviousPattern | Action::Up => return self.step_pattern(true, context),
-            Action::Reversals | Action::Triangles | Action::Channels | Action::Flags | Action::Roundings => {
+            Action::Reversals
+            | Action::Triangles
+            | Action::Channels
+            | Action::Flags
+            | Action::Roundings => {
                 self.patterns.toggle_family(action);
                 self.refresh(context);
                 self.seek(context);
@@ -176,10 +200,15 @@ impl View for ChartView {
         match mouse.kind {
             MouseEventKind::ScrollUp => self.zoom_to(self.sheet.closer(self.zoom)),
             MouseEventKind::ScrollDown => self.zoom_to(self.sheet.wider(self.zoom)),
-            MouseEventKind::Down(MouseButton::Left) => self.drag = Some((mouse.column, self.offset)),
+            MouseEventKind::Down(MouseButton::Left) => {
+                self.drag = Some((mouse.column, self.offset))
+            }
             MouseEventKind::Drag(MouseButton::Left) => self.drag_to(mouse.column),
             MouseEventKind::Up(MouseButton::Left) => {
-                let moved = self.drag.take().is_some_and(|(column, _)| column != mouse.column);
+                let moved = self
+                    .drag
+                    .take()
+                    .is_some_and(|(column, _)| column != mouse.column);
                 if !moved {
                     self.point_at(mouse.column, mouse.row);
                 }
@@ -199,13 +228,26 @@ impl View for ChartView {
             return self.record.draw(buffer, area, self.frame(), context);
         }
         // A token without candles has no patterns to list either.
-        let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.patterns.divide(area) };
+        let (area, list) = if self.candles.problem.is_some() {
+            (area, Rect::default())
+        } else {
+            self.patterns.divide(area)
+        };
         if !area.is_empty() {
             self.draw_chart(buffer, area, context);
         }
         if !list.is_empty() && !self.sheet.is_empty() {
-            let rest = self.patterns.draw(buffer, list, self.trendline.answer(), context);
-            let marks = if self.marks_shown { String::new() } else { self.sheet.marks(context.ascii).collect::<Vec<_>>().join("  ") };
+            let rest = self
+                .patterns
+                .draw(buffer, list, self.trendline.answer(), context);
+            let marks = if self.marks_shown {
+                String::new()
+            } else {
+                self.sheet
+                    .marks(context.ascii)
+                    .collect::<Vec<_>>()
+                    .join("  ")
+            };
             self.known.draw(buffer, rest, &marks, context);
         }
     }
@@ -215,7 +257,9 @@ impl View for ChartView {
     }
 
     fn pointed_price(&self) -> Option<f64> {
-        self.crosshair_price.or(self.pointed().map(|column| column.close)).filter(|price| price.is_finite())
+        self.crosshair_price
+            .or(self.pointed().map(|column| column.close))
+            .filter(|price| price.is_finite())
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
@@ -242,14 +286,26 @@ impl View for ChartView {
         }
         let answer = self.candles.answer()?;
         let candle_columns = ["timestamp", "open", "high", "low", "close", "volume"];
-        let columns: Vec<&str> = candle_columns.into_iter().chain(self.studies.columns()).collect();
+        let columns: Vec<&str> = candle_columns
+            .into_iter()
+            .chain(self.studies.columns())
+            .collect();
         let rows = answer.candles.iter().map(|candle| {
             let row = serde_json::to_value(candle).unwrap_or_default();
-            candle_columns.iter().map(|column| row[*column].clone()).chain(self.studies.written(candle.timestamp)).collect()
+            candle_columns
+                .iter()
+                .map(|column| row[*column].clone())
+                .chain(self.studies.written(candle.timestamp))
+                .collect()
         });
         let symbol = symbol_of(context, &answer.token_address).to_lowercase();
         let selected = self.crosshair.or(answer.candles.len().checked_sub(1));
-        Some(Export::of(format!("{symbol}-candles-{}", answer.timeframe), &columns, rows.collect(), selected))
+        Some(Export::of(
+            format!("{symbol}-candles-{}", answer.timeframe),
+            &columns,
+            rows.collect(),
+            selected,
+        ))
     }
 
     fn indicators(&self) -> Option<&[Indicator]> {
@@ -262,7 +318,13 @@ impl View for ChartView {
     }
 
     fn save(&self) -> Json {
-        let Choices { timeframe, period, log, volume, lines } = self.choices;
+        let Choices {
+            timeframe,
+            period,
+            log,
+            volume,
+            lines,
+        } = self.choices;
         let patterns = self.patterns.save();
         json!({
             "timeframe": timeframe.word(), "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns,
@@ -272,9 +334,19 @@ impl View for ChartView {
 
     fn restore(&mut self, kept: &Json) {
         let choices = &mut self.choices;
-        choices.timeframe = kept["timeframe"].as_str().and_then(Timeframe::parse).unwrap_or(choices.timeframe);
-        choices.period = kept["period"].as_u64().filter(|period| (2..=1_000_000).contains(period)).unwrap_or(choices.period);
-        for (name, choice) in [("log", &mut choices.log), ("volume", &mut choices.volume), ("lines", &mut choices.lines)] {
+        choices.timeframe = kept["timeframe"]
+            .as_str()
+            .and_then(Timeframe::parse)
+            .unwrap_or(choices.timeframe);
+        choices.period = kept["period"]
+            .as_u64()
+            .filter(|period| (2..=1_000_000).contains(period))
+            .unwrap_or(choices.period);
+        for (name, choice) in [
+            ("log", &mut choices.log),
+            ("volume", &mut choices.volume),
+            ("lines", &mut choices.lines),
+        ] {
             *choice = kept[name].as_bool().unwrap_or(*choice);
         }
         self.patterns.restore(&kept["patterns"]);
@@ -284,19 +356,36 @@ impl View for ChartView {
 
 impl ChartView {
     fn candles_question(&self, token: Address) -> CandlesQuestion {
-        CandlesQuestion { token_address: token, timeframe: self.frame(), from: None, to: self.anchor, limit: CANDLES_ASKED }
+        CandlesQuestion {
+            token_address: token,
+            timeframe: self.frame(),
+            from: None,
+            to: self.anchor,
+            limit: CANDLES_ASKED,
+        }
     }
 
     fn trendline_question(&self, token: Address) -> TrendlineQuestion {
-        TrendlineQuestion { contract_address: token, period: self.choices.period, timeframe: Some(self.frame()), explain: true }
+        TrendlineQuestion {
+            contract_address: token,
+            period: self.choices.period,
+            timeframe: Some(self.frame()),
+            explain: true,
+        }
     }
 
     fn patterns_question(&self, token: Address) -> PatternsQuestion {
-        PatternsQuestion { contract_address: token, timeframe: self.frame(), explain: Explain::Levels, include: "all" }
+        PatternsQuestion {
+            contract_address: token,
+            timeframe: self.frame(),
+            explain: Explain::Levels,
+            include: "all",
+        }
     }
 
     fn indicators_question(&self, token: Address) -> IndicatorsQuestion {
-        self.studies.question(token, self.frame(), self.anchor, CANDLES_ASKED)
+        self.studies
+            .question(token, self.frame(), self.anchor, CANDLES_ASKED)
     }
 
     fn frame(&self) -> &'static str {
@@ -309,7 +398,11 @@ impl ChartView {
 
     /// Copies the close shown in the title.
     fn copy_value(&self) -> Effect {
-        match self.pointed().map(|column| column.close).filter(|close| close.is_finite()) {
+        match self
+            .pointed()
+            .map(|column| column.close)
+            .filter(|close| close.is_finite())
+        {
             Some(close) => Effect::Copy(close.to_string(), "close"),
             None => Effect::Pass,
         }

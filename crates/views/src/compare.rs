@@ -22,21 +22,39 @@ const NOTES: &[&str] = &[
 const KEYS: &[(Action, &str)] = &[
     (Action::Left, "Move the crosshair left."),
     (Action::Right, "Move the crosshair right."),
-    (Action::PageUp, "Move the crosshair left by a tenth of the chart."),
-    (Action::PageDown, "Move the crosshair right by a tenth of the chart."),
+    (
+        Action::PageUp,
+        "Move the crosshair left by a tenth of the chart.",
+    ),
+    (
+        Action::PageDown,
+        "Move the crosshair right by a tenth of the chart.",
+    ),
     (Action::First, "Move the crosshair to the first candle."),
-    (Action::Last, "Turn the crosshair off; the values are those of the last candle."),
+    (
+        Action::Last,
+        "Turn the crosshair off; the values are those of the last candle.",
+    ),
     (Action::Window, "Next period: 7, 30, 90, 365 days, all."),
-    (Action::CompareBase, "Use the selected token as the benchmark for correlation, beta and return."),
+    (
+        Action::CompareBase,
+        "Use the selected token as the benchmark for correlation, beta and return.",
+    ),
     (Action::CompareTimeframe, "Next timeframe: 1h, 4h, 1d, 1w."),
     (Action::Down, "Next token."),
     (Action::Up, "Previous token."),
     (Action::Sort, "Sort the tokens by the next column."),
     (Action::SortReverse, "Reverse the sort order."),
     (Action::Mark, "Unmark all tokens and go back to the list."),
-    (Action::CompareTokens, "Go back to the list; the marks stay."),
+    (
+        Action::CompareTokens,
+        "Go back to the list; the marks stay.",
+    ),
     (Action::Back, "Go back to the list; the marks stay."),
-    (Action::Export, "Export the lines as CSV, JSON, NDJSON or Parquet."),
+    (
+        Action::Export,
+        "Export the lines as CSV, JSON, NDJSON or Parquet.",
+    ),
     (Action::CopyCurl, "Copy the curl command for this data."),
     (Action::Palette, "Find an action or token."),
     (Action::Help, "Show the comparison's keys."),
@@ -46,8 +64,17 @@ const KEYS: &[(Action, &str)] = &[
 const WIDE: u16 = 100;
 
 /// The colors of the lines, in token order; the letters distinguish them without colors.
-pub(super) const ROLES: &[Role] =
-    &[Role::Accent, Role::Up, Role::Warning, Role::Down, Role::Text, Role::AccentSoft, Role::UpSoft, Role::WarningSoft, Role::DownSoft];
+pub(super) const ROLES: &[Role] = &[
+    Role::Accent,
+    Role::Up,
+    Role::Warning,
+    Role::Down,
+    Role::Text,
+    Role::AccentSoft,
+    Role::UpSoft,
+    Role::WarningSoft,
+    Role::DownSoft,
+];
 
 /// The marks of a list, and the comparison once opened.
 #[derive(Default)]
@@ -88,14 +115,22 @@ impl Compare {
 
     /// Restores saved marks; invalid ones are ignored.
     pub(super) fn restore(&mut self, kept: &Json) {
-        let marks = kept.as_array().into_iter().flatten().filter_map(|mark| Address::parse(mark.as_str()?));
+        let marks = kept
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|mark| Address::parse(mark.as_str()?));
         self.marks = marks.take(TOKENS_MAX).collect();
     }
 
     /// Whether the footer may offer the action: while the comparison is open, only its own.
     pub(super) fn answers(&self, action: Action) -> bool {
         let own = KEYS.iter().any(|(own, _)| *own == action);
-        if self.open { own } else { !matches!(action, Action::CompareBase | Action::CompareTimeframe) }
+        if self.open {
+            own
+        } else {
+            !matches!(action, Action::CompareBase | Action::CompareTimeframe)
+        }
     }
 
     /// The pane's keys, while it is open.
@@ -105,7 +140,11 @@ impl Compare {
 
     /// The mark before a token's row: compared, else its alert state.
     pub(super) fn row_mark(&self, token: &Address, context: &Context<'_>) -> Option<RowMark> {
-        if self.marks.contains(token) { Some(RowMark::Compared) } else { context.alerts.get(token).copied().map(RowMark::Alert) }
+        if self.marks.contains(token) {
+            Some(RowMark::Compared)
+        } else {
+            context.alerts.get(token).copied().map(RowMark::Alert)
+        }
     }
 
     /// Toggles the token's mark.
@@ -113,13 +152,18 @@ impl Compare {
         if let Some(at) = self.marks.iter().position(|known| *known == token) {
             self.marks.remove(at);
         } else if self.marks.len() == TOKENS_MAX {
-            return Effect::Say(format!("up to {TOKENS_MAX} tokens can be compared; press Space to unmark one"));
+            return Effect::Say(format!(
+                "up to {TOKENS_MAX} tokens can be compared; press Space to unmark one"
+            ));
         } else {
             self.marks.push(token);
         }
         match self.marks.len() {
             0 => Effect::Redraw,
-            1 => Effect::Say(format!("{} marked; mark another, then press V to compare them", symbol_of(context, &self.marks[0]))),
+            1 => Effect::Say(format!(
+                "{} marked; mark another, then press V to compare them",
+                symbol_of(context, &self.marks[0])
+            )),
             count => Effect::Say(format!("{count} tokens marked; press V to compare them")),
         }
     }
@@ -131,7 +175,9 @@ impl Compare {
             tokens.extend(selected.filter(|token| !tokens.contains(token)));
         }
         if tokens.len() < 2 {
-            return Effect::Say("mark two or more tokens with Space, then press V to compare them".to_owned());
+            return Effect::Say(
+                "mark two or more tokens with Space, then press V to compare them".to_owned(),
+            );
         }
         // The first row is selected, and its token is the one that other views show.
         let first = tokens[0];
@@ -159,8 +205,12 @@ impl Compare {
     }
 
     fn arrange(&mut self, context: &Context<'_>) {
-        let Some(answer) = self.asked.answer() else { return };
-        let Some(last) = answer.rows.last() else { return };
+        let Some(answer) = self.asked.answer() else {
+            return;
+        };
+        let Some(last) = answer.rows.last() else {
+            return;
+        };
         let rows = legend::rows(answer, last, context);
         self.legend.arrange(0..rows.len(), |place| rows.get(place));
     }
@@ -182,7 +232,10 @@ impl Compare {
             Action::First => self.at = Some(0),
             Action::Last => self.at = None,
             Action::Window => {
-                let at = PERIODS.iter().position(|period| *period == self.period.0).unwrap_or(0);
+                let at = PERIODS
+                    .iter()
+                    .position(|period| *period == self.period.0)
+                    .unwrap_or(0);
                 self.period = Period(PERIODS[(at + 1) % PERIODS.len()]);
                 self.ask_anew(context);
             }
@@ -192,7 +245,8 @@ impl Compare {
             }
             Action::CompareBase => {
                 let tokens = self.asked.answer().map(|answer| &answer.tokens);
-                self.base = tokens.and_then(|tokens| Some(tokens.get(self.legend.selected()?)?.token_address));
+                self.base = tokens
+                    .and_then(|tokens| Some(tokens.get(self.legend.selected()?)?.token_address));
                 self.refresh(context);
             }
             Action::Mark => {
@@ -233,7 +287,8 @@ impl Compare {
             MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left) => {
                 let across = usize::from(self.plot.width).saturating_sub(1).max(1);
                 let rows = self.rows() - 1;
-                self.at = Some((usize::from(mouse.column - self.plot.x) * rows + across / 2) / across);
+                self.at =
+                    Some((usize::from(mouse.column - self.plot.x) * rows + across / 2) / across);
             }
             _ => return Effect::Nothing,
         }
@@ -247,27 +302,62 @@ impl Compare {
     /// The rows as a table with one column for each token, named by its address.
     pub(super) fn export(&self) -> Option<Export> {
         let answer = self.asked.answer()?;
-        let addresses: Vec<String> = answer.tokens.iter().map(|token| token.token_address.to_string()).collect();
-        let columns: Vec<&str> = std::iter::once("timestamp").chain(addresses.iter().map(String::as_str)).collect();
+        let addresses: Vec<String> = answer
+            .tokens
+            .iter()
+            .map(|token| token.token_address.to_string())
+            .collect();
+        let columns: Vec<&str> = std::iter::once("timestamp")
+            .chain(addresses.iter().map(String::as_str))
+            .collect();
         let row = |row: &query::question::compare::ComparedRow| {
-            std::iter::once(json!(row.timestamp)).chain(row.percent.iter().map(|value| json!(value))).collect::<Vec<Json>>()
+            std::iter::once(json!(row.timestamp))
+                .chain(row.percent.iter().map(|value| json!(value)))
+                .collect::<Vec<Json>>()
         };
-        Some(Export::of("comparison", &columns, answer.rows.iter().map(row).collect(), self.at.or(answer.rows.len().checked_sub(1))))
+        Some(Export::of(
+            "comparison",
+            &columns,
+            answer.rows.iter().map(row).collect(),
+            self.at.or(answer.rows.len().checked_sub(1)),
+        ))
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let measure = if area.width >= WIDE { "percent from a common start" } else { "% from start" };
-        let period = if self.period.0 == "all" { "all days" } else { self.period.0 };
-        let title = format!("{} tokens, {measure} · {period} · {} candles", self.marks.len(), self.timeframe.word());
+        let measure = if area.width >= WIDE {
+            "percent from a common start"
+        } else {
+            "% from start"
+        };
+        let period = if self.period.0 == "all" {
+            "all days"
+        } else {
+            self.period.0
+        };
+        let title = format!(
+            "{} tokens, {measure} · {period} · {} candles",
+            self.marks.len(),
+            self.timeframe.word()
+        );
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
-        let note = NOTES.iter().find(|note| text::width(note) <= room).unwrap_or(&"");
-        let panel = Panel { note, focused: true, ..Panel::new(&title) };
+        let note = NOTES
+            .iter()
+            .find(|note| text::width(note) <= room)
+            .unwrap_or(&"");
+        let panel = Panel {
+            note,
+            focused: true,
+            ..Panel::new(&title)
+        };
         let body = panel.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
         let legend = &mut self.legend;
-        let plot = self.asked.answer().map(|answer| draw::comparison(answer, self.at, legend, buffer, body, context));
+        let plot = self
+            .asked
+            .answer()
+            .map(|answer| draw::comparison(answer, self.at, legend, buffer, body, context));
         self.plot = plot.unwrap_or_default();
         if plot.is_none() {
             progress::skeleton(body, buffer, context.theme);

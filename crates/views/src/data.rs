@@ -60,14 +60,24 @@ const COLUMNS_STEP: usize = 6;
 impl View for DataView {
     fn refresh(&mut self, context: &Context<'_>) {
         self.arrange(context);
-        let Some(snapshot) = context.snapshot else { return };
-        if let Some(table) = self.reopen.take().and_then(|name| snapshot.dataset.table(&name)) {
+        let Some(snapshot) = context.snapshot else {
+            return;
+        };
+        if let Some(table) = self
+            .reopen
+            .take()
+            .and_then(|name| snapshot.dataset.table(&name))
+        {
             self.open_rows(table, snapshot, context);
         }
         match &mut self.open {
             Open::Nothing | Open::Findings(_) => {}
             Open::Rows(rows) if rows.generation == snapshot.generation => rows.refresh(context),
-            Open::Rows(rows) => match snapshot.dataset.table(rows.schema.name).filter(|table| table.loaded()) {
+            Open::Rows(rows) => match snapshot
+                .dataset
+                .table(rows.schema.name)
+                .filter(|table| table.loaded())
+            {
                 Some(table) => **rows = rows.renewed(table, snapshot, context),
                 None => self.open = Open::Nothing,
             },
@@ -77,7 +87,9 @@ impl View for DataView {
     fn answers(&self, action: Action) -> bool {
         match action {
             Action::Star | Action::Screens => false,
-            Action::Columns | Action::CountValues | Action::Describe | Action::GroupBy => matches!(self.open, Open::Rows(_)),
+            Action::Columns | Action::CountValues | Action::Describe | Action::GroupBy => {
+                matches!(self.open, Open::Rows(_))
+            }
             _ => true,
         }
     }
@@ -100,15 +112,23 @@ impl View for DataView {
                     Action::GroupBy => "group rows",
                     _ => "count values",
                 };
-                return Effect::Say(format!("to {what}, first open the rows of this table with Enter"));
+                return Effect::Say(format!(
+                    "to {what}, first open the rows of this table with Enter"
+                ));
             }
             (_, Open::Findings(_) | Open::Rows(_)) => return Effect::Pass,
             (Action::Open, _) => return self.show_rows(context),
             (Action::CopyValue, _) => {
-                return self.table(context).map_or(Effect::Nothing, |table| Effect::Copy(table.schema.name.to_owned(), "table"));
+                return self.table(context).map_or(Effect::Nothing, |table| {
+                    Effect::Copy(table.schema.name.to_owned(), "table")
+                });
             }
-            (Action::Right, _) if self.detail.after > 0 => self.detail.before += COLUMNS_STEP.min(self.detail.after),
-            (Action::Left, _) if self.detail.before > 0 => self.detail.before = self.detail.before.saturating_sub(COLUMNS_STEP),
+            (Action::Right, _) if self.detail.after > 0 => {
+                self.detail.before += COLUMNS_STEP.min(self.detail.after)
+            }
+            (Action::Left, _) if self.detail.before > 0 => {
+                self.detail.before = self.detail.before.saturating_sub(COLUMNS_STEP)
+            }
             (action, _) if self.list.act(action) == ListEvent::Nothing => return Effect::Pass,
             _ => {}
         }
@@ -163,23 +183,48 @@ impl View for DataView {
     }
 
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        if let Open::Rows(rows) = &mut self.open { rows.set_filter(text, context) } else { Ok(()) }
+        if let Open::Rows(rows) = &mut self.open {
+            rows.set_filter(text, context)
+        } else {
+            Ok(())
+        }
     }
 
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
-        if let Open::Rows(rows) = &self.open { rows.list.completions(text, context) } else { Vec::new() }
+        if let Open::Rows(rows) = &self.open {
+            rows.list.completions(text, context)
+        } else {
+            Vec::new()
+        }
     }
 
     fn own_line(&self, _: &'static str) -> String {
-        if let Open::Rows(rows) = &self.open { rows.grouping() } else { String::new() }
+        if let Open::Rows(rows) = &self.open {
+            rows.grouping()
+        } else {
+            String::new()
+        }
     }
 
-    fn set_own_line(&mut self, _: &'static str, text: &str, context: &Context<'_>) -> Result<(), String> {
-        if let Open::Rows(rows) = &mut self.open { rows.set_grouping(text, context) } else { Ok(()) }
+    fn set_own_line(
+        &mut self,
+        _: &'static str,
+        text: &str,
+        context: &Context<'_>,
+    ) -> Result<(), String> {
+        if let Open::Rows(rows) = &mut self.open {
+            rows.set_grouping(text, context)
+        } else {
+            Ok(())
+        }
     }
 
     fn own_completions(&self, _: &'static str, text: &str) -> Vec<(String, String)> {
-        if let Open::Rows(rows) = &self.open { rows.group_completions(text) } else { Vec::new() }
+        if let Open::Rows(rows) = &self.open {
+            rows.group_completions(text)
+        } else {
+            Vec::new()
+        }
     }
 
     fn relist(&mut self, context: &Context<'_>) {
@@ -199,7 +244,9 @@ impl View for DataView {
         match &self.open {
             Open::Findings(pane) => Some(pane.export()),
             Open::Rows(rows) => Some(rows.export(context)),
-            Open::Nothing => context.snapshot.map(|_| self.list.export("tables", tables::rows(context))),
+            Open::Nothing => context
+                .snapshot
+                .map(|_| self.list.export("tables", tables::rows(context))),
         }
     }
 
@@ -211,15 +258,20 @@ impl View for DataView {
             open = json!(rows.schema.name);
         }
         let nothing = List::<RowFields>::default().save(json!({}));
-        let rows: serde_json::Map<String, Json> =
-            kept.into_iter().filter(|(_, kept)| *kept != nothing).map(|(name, kept)| (name.to_owned(), kept)).collect();
+        let rows: serde_json::Map<String, Json> = kept
+            .into_iter()
+            .filter(|(_, kept)| *kept != nothing)
+            .map(|(name, kept)| (name.to_owned(), kept))
+            .collect();
         self.list.save(json!({"rows": rows, "open": open}))
     }
 
     fn restore(&mut self, kept: &Json) {
         self.list.restore(kept);
         for (name, kept) in kept["rows"].as_object().into_iter().flatten() {
-            let Some(schema) = schema::table(name) else { continue };
+            let Some(schema) = schema::table(name) else {
+                continue;
+            };
             self.kept.insert(schema.name, kept.clone());
         }
         self.reopen = kept["open"].as_str().map(str::to_owned);
@@ -233,7 +285,8 @@ impl DataView {
 
     fn close(&mut self) {
         if let Open::Rows(rows) = &self.open {
-            self.kept.insert(rows.schema.name, rows.list.save(json!({})));
+            self.kept
+                .insert(rows.schema.name, rows.list.save(json!({})));
         }
         self.open = Open::Nothing;
     }
@@ -252,8 +305,12 @@ impl DataView {
                 self.open_rows(table, snapshot, context);
                 Effect::Redraw
             }
-            Loaded::Absent => Effect::Say(format!("`{}` is not in this dataset", table.schema.name)),
-            Loaded::Unusable(reason) => Effect::Warn(format!("`{}` has no rows: {reason}", table.schema.name)),
+            Loaded::Absent => {
+                Effect::Say(format!("`{}` is not in this dataset", table.schema.name))
+            }
+            Loaded::Unusable(reason) => {
+                Effect::Warn(format!("`{}` has no rows: {reason}", table.schema.name))
+            }
         }
     }
 
@@ -275,12 +332,16 @@ impl DataView {
                 self.close();
                 return Effect::Redraw;
             }
-            Open::Rows(rows) => context.snapshot.and_then(|snapshot| snapshot.dataset.table(rows.schema.name)),
+            Open::Rows(rows) => context
+                .snapshot
+                .and_then(|snapshot| snapshot.dataset.table(rows.schema.name)),
             Open::Nothing => self.table(context),
         };
         match table {
             None => Effect::Say("nothing is loaded yet".to_owned()),
-            Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("no issues in `{}`", table.schema.name)),
+            Some(table) if table.findings.counts().is_empty() => {
+                Effect::Say(format!("no issues in `{}`", table.schema.name))
+            }
             Some(table) => {
                 self.close();
                 self.open = Open::Findings(Box::new(FindingsPane::new(table)));
@@ -297,30 +358,66 @@ impl DataView {
         let (left, right) = if area.width >= WIDE {
             beside(area, (area.width * 36 / 100).min(84) - 2)
         } else {
-            stacked(area, wanted.min(area.height.saturating_sub(DETAIL_MIN).max(area.height / 2)))
+            stacked(
+                area,
+                wanted.min(area.height.saturating_sub(DETAIL_MIN).max(area.height / 2)),
+            )
         };
         let load = context.load;
-        let share = load
-            .running
-            .then(|| progress::share(load.tables.iter().fold((0, 0), |(done, total), table| (done + table.1, total + table.2))));
-        let loaded = context.snapshot.map_or(0, |snapshot| snapshot.dataset.tables.iter().filter(|table| table.loaded()).count());
+        let share = load.running.then(|| {
+            progress::share(load.tables.iter().fold((0, 0), |(done, total), table| {
+                (done + table.1, total + table.2)
+            }))
+        });
+        let loaded = context.snapshot.map_or(0, |snapshot| {
+            snapshot
+                .dataset
+                .tables
+                .iter()
+                .filter(|table| table.loaded())
+                .count()
+        });
         // The first load cannot be stopped, only quit, as there is no earlier data to return to.
         let note = if load.running {
-            if context.snapshot.is_some() { "loading · Esc stops it" } else { "loading" }.to_owned()
+            if context.snapshot.is_some() {
+                "loading · Esc stops it"
+            } else {
+                "loading"
+            }
+            .to_owned()
         } else {
             format!("{loaded} of {} loaded{}", self.list.len(), watching(load))
         };
-        let panel = Panel { note: &note, focused: true, progress: share, ..Panel::new("tables") };
+        let panel = Panel {
+            note: &note,
+            focused: true,
+            progress: share,
+            ..Panel::new("tables")
+        };
         let mut body = inset(panel.render(left, buffer, context.theme));
         if let Some(failure) = load.failure.as_ref().filter(|_| !load.running) {
-            progress_line(buffer, &mut body, &format!("! the last load failed: {}", failure.reason), context);
+            progress_line(
+                buffer,
+                &mut body,
+                &format!("! the last load failed: {}", failure.reason),
+                context,
+            );
         }
-        self.list.draw(buffer, ListFrame::new(body, ""), context, tables::rows(context));
+        self.list.draw(
+            buffer,
+            ListFrame::new(body, ""),
+            context,
+            tables::rows(context),
+        );
         if let Some(place) = self.list.selected() {
             if self.detail.of != place {
-                self.detail = Detail { of: place, ..Detail::default() };
+                self.detail = Detail {
+                    of: place,
+                    ..Detail::default()
+                };
             }
-            self.detail.after = tables::draw_detail(buffer, right, place, self.detail.before, context);
+            self.detail.after =
+                tables::draw_detail(buffer, right, place, self.detail.before, context);
         }
     }
 }
@@ -332,13 +429,22 @@ fn watching(load: &LoadState) -> String {
         Watching::Notified => " · watching",
         Watching::Polling => " · watching every 2 s",
     };
-    let ended = load.ended.map(|time| format!(" · loaded {}", format::moment(time)));
+    let ended = load
+        .ended
+        .map(|time| format!(" · loaded {}", format::moment(time)));
     format!("{how}{}", ended.unwrap_or_default())
 }
 
 /// Draws a line and removes it from the top of the body.
 fn progress_line(buffer: &mut Buffer, body: &mut Rect, says: &str, context: &Context<'_>) {
-    put(buffer, *body, 0, 0, says, context.theme.style(Role::Warning));
+    put(
+        buffer,
+        *body,
+        0,
+        0,
+        says,
+        context.theme.style(Role::Warning),
+    );
     let used = 1.min(body.height);
     (body.y, body.height) = (body.y + used, body.height - used);
 }
@@ -349,8 +455,19 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let row = Rect { height: 1, ..area };
     let Some(snapshot) = context.snapshot else {
         let folder = context.deck.folder();
-        let says = if context.load.running { "loading" } else { "no dataset in" };
-        put(buffer, row, 1, 0, &format!("{says} {}", folder.display()), theme.dim());
+        let says = if context.load.running {
+            "loading"
+        } else {
+            "no dataset in"
+        };
+        put(
+            buffer,
+            row,
+            1,
+            0,
+            &format!("{says} {}", folder.display()),
+            theme.dim(),
+        );
         if !context.load.running {
             let hint = "create demo data with `tokendeck demo DIR`; r reloads";
             let width = text::width(hint) as u16 + 1;
@@ -361,13 +478,39 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         return;
     };
     let dataset = &snapshot.dataset;
-    let folder =
-        dataset.folder.file_name().map_or_else(|| dataset.folder.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let folder = dataset.folder.file_name().map_or_else(
+        || dataset.folder.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    );
     let title = dataset.title.clone().unwrap_or_else(|| folder.clone());
-    let mut x = 1 + put(buffer, row, 1, 0, &text::truncate(&title, 40), theme.strong());
-    x += put(buffer, row, x, 0, &format!("  {}", dataset.license.as_deref().unwrap_or("no license stated")), theme.dim());
+    let mut x = 1 + put(
+        buffer,
+        row,
+        1,
+        0,
+        &text::truncate(&title, 40),
+        theme.strong(),
+    );
+    x += put(
+        buffer,
+        row,
+        x,
+        0,
+        &format!(
+            "  {}",
+            dataset.license.as_deref().unwrap_or("no license stated")
+        ),
+        theme.dim(),
+    );
     if dataset.synthetic {
-        x += 2 + put(buffer, row, x + 2, 0, "synthetic", theme.style(Role::Warning));
+        x += 2 + put(
+            buffer,
+            row,
+            x + 2,
+            0,
+            "synthetic",
+            theme.style(Role::Warning),
+        );
     }
     let right = format!("{folder}/ · snapshot {} ", format::count(snapshot.reading));
     let width = text::width(&right) as u16;

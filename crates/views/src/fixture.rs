@@ -47,8 +47,17 @@ pub(super) fn token() -> TokenSummary {
 }
 
 /// The mouse at a place of the screen: its left button pressed, dragged or released.
-pub(super) fn mouse_at(kind: fn(MouseButton) -> MouseEventKind, column: u16, row: u16) -> MouseEvent {
-    MouseEvent { kind: kind(MouseButton::Left), column, row, modifiers: KeyModifiers::NONE }
+pub(super) fn mouse_at(
+    kind: fn(MouseButton) -> MouseEventKind,
+    column: u16,
+    row: u16,
+) -> MouseEvent {
+    MouseEvent {
+        kind: kind(MouseButton::Left),
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    }
 }
 
 /// A view on the synthetic market, drawn once.
@@ -81,7 +90,14 @@ impl Stage {
     pub(super) fn new(dataset: Option<Dataset>) -> Self {
         let woken = Arc::<AtomicU64>::default();
         let rung = Arc::clone(&woken);
-        let deck = QueryService::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        let deck = QueryService::new(
+            Path::new("/data/market"),
+            DeckOptions {
+                workers: 1,
+                ..DeckOptions::default()
+            },
+        )
+        .expect("a deck");
         let snapshot = dataset.map(|dataset| deck.publish(dataset));
         Self {
             deck,
@@ -108,7 +124,10 @@ impl Stage {
 
     /// On the dataset of files, with one of its tokens selected.
     pub(super) fn loaded() -> Self {
-        Self { token: Address::parse(UNI), ..Self::new(Some(dataset())) }
+        Self {
+            token: Address::parse(UNI),
+            ..Self::new(Some(dataset()))
+        }
     }
 
     pub(super) fn context(&self) -> Context<'_> {
@@ -159,12 +178,16 @@ impl Stage {
     /// Runs the action as the application would, as far as the fixture supports it.
     pub(super) fn act(&mut self, view: &mut dyn View, action: Action) -> Effect {
         let mut effect = view.act(action, &self.context());
-        if (action, &effect) == (Action::Back, &Effect::Pass) && take_filter_off(view, &self.context()) {
+        if (action, &effect) == (Action::Back, &Effect::Pass)
+            && take_filter_off(view, &self.context())
+        {
             effect = Effect::Redraw;
         }
         match effect {
             Effect::Select(token) | Effect::Open(token, _) => self.token = Some(token),
-            Effect::Star(token) if !self.watchlist.remove(&token) => drop(self.watchlist.insert(token)),
+            Effect::Star(token) if !self.watchlist.remove(&token) => {
+                drop(self.watchlist.insert(token))
+            }
             _ => {}
         }
         view.refresh(&self.context());
@@ -224,24 +247,35 @@ impl Stage {
     /// Compares the screen as text with the named snapshot.
     pub(super) fn hold(&self, name: &str, view: &mut dyn View, sizes: &[(u16, u16)]) {
         for &(width, height) in sizes {
-            insta::assert_snapshot!(format!("{name}-{width}x{height}"), self.text_now(view, width, height));
+            insta::assert_snapshot!(
+                format!("{name}-{width}x{height}"),
+                self.text_now(view, width, height)
+            );
         }
     }
 
     /// Draws in many small and odd sizes, to check for panics.
     pub(super) fn draw_in_odd_sizes(&self, view: &mut dyn View) {
-        for width in (0..6).chain([12, 19, 40, 59, 60, 76, 79, 100, 109, 110, 111, 131, 160, 300]) {
+        for width in (0..6).chain([
+            12, 19, 40, 59, 60, 76, 79, 100, 109, 110, 111, 131, 160, 300,
+        ]) {
             for height in (0..12).chain([14, 16, 24, 35, 36, 60]) {
                 let mut buffer = self.draw_now(view, width, height);
                 // An area beyond the screen, as between a resize and the next frame.
-                view.draw(&mut buffer, Rect::new(3, 2, width + 9, height + 9), &self.context());
+                view.draw(
+                    &mut buffer,
+                    Rect::new(3, 2, width + 9, height + 9),
+                    &self.context(),
+                );
             }
         }
     }
 }
 
 fn in_each_size(mut text: impl FnMut(u16, u16) -> String) -> String {
-    [(80, 24), (140, 42), (220, 60)].map(|(width, height)| format!("== {width}x{height}\n{}", text(width, height - 4))).concat()
+    [(80, 24), (140, 42), (220, 60)]
+        .map(|(width, height)| format!("== {width}x{height}\n{}", text(width, height - 4)))
+        .concat()
 }
 
 /// A fake API with a list of requests.
@@ -268,7 +302,12 @@ impl ApiServerHandle for FakeApi {
             return Vec::new();
         }
         let counts = [0, 3, 41, 180, 402, 251, 96, 44, 12, 7, 0, 1, 0, 0];
-        counts.into_iter().enumerate().map(|(i, count)| (25_u64 << i, count)).chain([(u64::MAX, 0)]).collect()
+        counts
+            .into_iter()
+            .enumerate()
+            .map(|(i, count)| (25_u64 << i, count))
+            .chain([(u64::MAX, 0)])
+            .collect()
     }
 
     fn start(&self) -> Result<(), String> {

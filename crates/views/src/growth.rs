@@ -41,7 +41,11 @@ impl View for GrowthView {
         self.compare.refresh(context);
         let mut changed = self.ranking.refresh(self.question(), context);
         if let Some(snapshot) = context.snapshot {
-            changed |= self.list.set_own(snapshot.generation, context.tokens(), || own_fields(&snapshot.dataset));
+            changed |= self
+                .list
+                .set_own(snapshot.generation, context.tokens(), || {
+                    own_fields(&snapshot.dataset)
+                });
         }
         if changed {
             self.arrange(context);
@@ -61,8 +65,13 @@ impl View for GrowthView {
         }
         match action {
             Action::Window => {
-                let at = WINDOWS.iter().position(|days| days.parse() == Ok(self.window.0)).unwrap_or(0);
-                self.window.0 = WINDOWS[(at + 1) % WINDOWS.len()].parse().unwrap_or(WINDOW_DAYS_DEFAULT);
+                let at = WINDOWS
+                    .iter()
+                    .position(|days| days.parse() == Ok(self.window.0))
+                    .unwrap_or(0);
+                self.window.0 = WINDOWS[(at + 1) % WINDOWS.len()]
+                    .parse()
+                    .unwrap_or(WINDOW_DAYS_DEFAULT);
                 self.list.cursor.select(0);
                 self.refresh(context);
             }
@@ -89,11 +98,17 @@ impl View for GrowthView {
         }
         let ranking = ranked(&self.ranking);
         let days = plural(self.window.0, "day", "days");
-        let days = counted(ranking).map_or_else(|| format!("over {days}"), |counted| format!("over {days} {counted}"));
+        let days = counted(ranking).map_or_else(
+            || format!("over {days}"),
+            |counted| format!("over {days} {counted}"),
+        );
         let total = (ranking.len() as u64, ["token ranked", "tokens ranked"]);
         let mut notes = vec![(days, Role::Dim)];
         if ranking.len() as u64 == LIMIT {
-            notes.push((format!("only the first {} are listed", format::count(LIMIT)), Role::Warning));
+            notes.push((
+                format!("only the first {} are listed", format::count(LIMIT)),
+                Role::Warning,
+            ));
         }
         draw_list_line(&self.list, &notes, total, buffer, area, context);
         if let Some(sentence) = missing_table(context, "holder_counts", "holder growth") {
@@ -103,9 +118,20 @@ impl View for GrowthView {
         if self.ranking.shown(buffer, below, context).is_none() {
             return;
         }
-        let table = Rect { height: below.height.saturating_sub(1), ..below };
+        let table = Rect {
+            height: below.height.saturating_sub(1),
+            ..below
+        };
         self.draw_table(buffer, table, context);
-        self.draw_exact(buffer, Rect { y: table.bottom(), height: below.height.min(1), ..below }, context);
+        self.draw_exact(
+            buffer,
+            Rect {
+                y: table.bottom(),
+                height: below.height.min(1),
+                ..below
+            },
+            context,
+        );
     }
 
     listing!(list);
@@ -118,7 +144,12 @@ impl View for GrowthView {
         self.arrange(context);
     }
 
-    fn select_neighbour(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
+    fn select_neighbour(
+        &mut self,
+        token: Option<Address>,
+        forward: bool,
+        context: &Context<'_>,
+    ) -> Option<(Address, usize, usize)> {
         self.step_to_neighbour(token, forward, context)
     }
 
@@ -142,16 +173,23 @@ impl View for GrowthView {
             return self.compare.export();
         }
         let ranking = &self.ranking.answer()?.tokens;
-        Some(self.list.export(format!("holders-growth-{}d", self.window.0), rows(ranking, 0.0, context)))
+        Some(self.list.export(
+            format!("holders-growth-{}d", self.window.0),
+            rows(ranking, 0.0, context),
+        ))
     }
 
     fn save(&self) -> Json {
-        self.list.save(json!({ "window": self.window.0, "marks": self.compare.saved() }))
+        self.list
+            .save(json!({ "window": self.window.0, "marks": self.compare.saved() }))
     }
 
     fn restore(&mut self, kept: &Json) {
         let known = |days: &u64| WINDOWS.iter().any(|word| word.parse() == Ok(*days));
-        self.window.0 = kept["window"].as_u64().filter(known).unwrap_or(self.window.0);
+        self.window.0 = kept["window"]
+            .as_u64()
+            .filter(known)
+            .unwrap_or(self.window.0);
         self.compare.restore(&kept["marks"]);
         self.list.restore(kept);
     }
@@ -173,7 +211,9 @@ impl TokenList for GrowthView {
     }
 
     fn token_at(&self, place: usize, _: &Context<'_>) -> Option<Address> {
-        ranked(&self.ranking).get(place).map(|entry| entry.token_address)
+        ranked(&self.ranking)
+            .get(place)
+            .map(|entry| entry.token_address)
     }
 
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
@@ -184,15 +224,22 @@ impl TokenList for GrowthView {
 
 impl GrowthView {
     fn question(&self) -> GrowthQuestion {
-        GrowthQuestion { limit: LIMIT, window: self.window.0, explain: true }
+        GrowthQuestion {
+            limit: LIMIT,
+            window: self.window.0,
+            explain: true,
+        }
     }
 
     /// Sorts the ranking; the selection stays on its token, unless it is at the top.
     fn arrange(&mut self, context: &Context<'_>) {
         // A user who moved the selection has made its token the program's.
-        let before = self.followed.filter(|_| self.list.cursor.selected() > Some(0));
+        let before = self
+            .followed
+            .filter(|_| self.list.cursor.selected() > Some(0));
         let ranking = ranked(&self.ranking);
-        self.list.arrange(0..ranking.len(), rows(ranking, 0.0, context));
+        self.list
+            .arrange(0..ranking.len(), rows(ranking, 0.0, context));
         self.list.cursor.select(0);
         self.point_to(before, context);
     }
@@ -206,17 +253,38 @@ impl GrowthView {
         } else {
             &words::no_match("token")
         };
-        let marked = |place: usize| self.compare.row_mark(&ranking.get(place)?.token_address, context);
-        let frame = ListFrame { marked: Some(&marked), ..ListFrame::new(area, empty) };
-        self.list.draw(buffer, frame, context, rows(ranking, most, context));
+        let marked = |place: usize| {
+            self.compare
+                .row_mark(&ranking.get(place)?.token_address, context)
+        };
+        let frame = ListFrame {
+            marked: Some(&marked),
+            ..ListFrame::new(area, empty)
+        };
+        self.list
+            .draw(buffer, frame, context, rows(ranking, most, context));
     }
 
     /// Draws the selected token's exact figures in one line.
     fn draw_exact(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
-        let (Some(Ranked { entry, .. }), theme) = (self.row(context), context.theme) else { return };
-        let day = |day: Option<Day>| day.map_or_else(|| format::MISSING.to_owned(), |day| day.to_string());
-        let mut x = 1 + put(buffer, row, 1, 0, &entry.token_address.to_string(), theme.accent());
-        let growth = format!("{}%", format::fixed(entry.holders_growth, 4).replace('-', "−"));
+        let (Some(Ranked { entry, .. }), theme) = (self.row(context), context.theme) else {
+            return;
+        };
+        let day = |day: Option<Day>| {
+            day.map_or_else(|| format::MISSING.to_owned(), |day| day.to_string())
+        };
+        let mut x = 1 + put(
+            buffer,
+            row,
+            1,
+            0,
+            &entry.token_address.to_string(),
+            theme.accent(),
+        );
+        let growth = format!(
+            "{}%",
+            format::fixed(entry.holders_growth, 4).replace('-', "−")
+        );
         let days = format!("{} → {}", day(entry.base_counted), day(entry.last_counted));
         let cap = match entry.market_cap_as_of {
             Some(as_of) => format!("{} on {}", format::exact(entry.market_cap), as_of.day()),
@@ -245,20 +313,45 @@ fn newest(ranking: &[GrowthEntry]) -> Option<Day> {
 /// `to 2024-03-01; 12 counted earlier, the oldest on 2018-05-01`: growth over other weeks is not comparable.
 fn counted(ranking: &[GrowthEntry]) -> Option<String> {
     let newest = newest(ranking)?;
-    let earlier = || ranking.iter().filter_map(|entry| entry.last_counted).filter(|day| *day < newest);
-    let oldest =
-        earlier().min().map(|oldest| format!("; {} have older counts, the oldest from {oldest}", format::count(earlier().count() as u64)));
+    let earlier = || {
+        ranking
+            .iter()
+            .filter_map(|entry| entry.last_counted)
+            .filter(|day| *day < newest)
+    };
+    let oldest = earlier().min().map(|oldest| {
+        format!(
+            "; {} have older counts, the oldest from {oldest}",
+            format::count(earlier().count() as u64)
+        )
+    });
     Some(format!("to {newest}{}", oldest.unwrap_or_default()))
 }
 
 /// The rows of the list, by index.
-fn rows<'a>(ranking: &'a [GrowthEntry], most: f64, context: &'a Context<'_>) -> impl Fn(usize) -> Option<Ranked<'a>> {
+fn rows<'a>(
+    ranking: &'a [GrowthEntry],
+    most: f64,
+    context: &'a Context<'_>,
+) -> impl Fn(usize) -> Option<Ranked<'a>> {
     let newest = newest(ranking);
     move |place| {
         let entry = ranking.get(place)?;
         let token = &entry.token_address;
-        let counts = context.snapshot.map_or_else(DayCounts::default, |snapshot| snapshot.dataset.holder_counts_of(token));
-        Some(Ranked { entry, place, most, token: summary(context, token), newest, counts, starred: context.watchlist.contains(token) })
+        let counts = context
+            .snapshot
+            .map_or_else(DayCounts::default, |snapshot| {
+                snapshot.dataset.holder_counts_of(token)
+            });
+        Some(Ranked {
+            entry,
+            place,
+            most,
+            token: summary(context, token),
+            newest,
+            counts,
+            starred: context.watchlist.contains(token),
+        })
     }
 }
 

@@ -64,13 +64,19 @@ impl View for JobsView {
             Action::Report => return self.report(context),
             Action::Terminate => return self.terminate(context),
             Action::Back if self.reader.take().is_some() => self.stored.close_report(),
-            Action::Back | Action::Left if self.in_tasks && self.reader.is_none() => self.in_tasks = false,
+            Action::Back | Action::Left if self.in_tasks && self.reader.is_none() => {
+                self.in_tasks = false
+            }
             _ if self.reader.is_some() => return self.act_on_reader(action),
             Action::Open => return self.open_report(context),
             Action::Right if self.job().is_some() => self.in_tasks = true,
             Action::CopyValue => return self.copy_value(),
             action => {
-                let event = if self.in_tasks { self.tasks.act(action) } else { self.list.act(action) };
+                let event = if self.in_tasks {
+                    self.tasks.act(action)
+                } else {
+                    self.list.act(action)
+                };
                 return self.on_list_event(event, context);
             }
         }
@@ -130,10 +136,19 @@ impl View for JobsView {
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         if let (true, Some(job)) = (self.in_tasks, self.job()) {
-            let row = |place: usize| Some(TaskRow { task: job.tasks.get(place)?, progress: None, context });
+            let row = |place: usize| {
+                Some(TaskRow {
+                    task: job.tasks.get(place)?,
+                    progress: None,
+                    context,
+                })
+            };
             return Some(self.tasks.export(format!("{}-tasks", job.job_id), row));
         }
-        Some(self.list.export("jobs", rows::rows(&self.stored.reading.jobs, context)))
+        Some(
+            self.list
+                .export("jobs", rows::rows(&self.stored.reading.jobs, context)),
+        )
     }
 }
 
@@ -146,9 +161,14 @@ impl JobsView {
     fn arrange(&mut self, context: &Context<'_>) {
         let jobs = &self.stored.reading.jobs;
         self.list.arrange(0..jobs.len(), rows::rows(jobs, context));
-        self.list.point_to(|place| jobs.get(place).map(|job| &job.job_id) == self.selected.as_ref());
+        self.list
+            .point_to(|place| jobs.get(place).map(|job| &job.job_id) == self.selected.as_ref());
         let newest = jobs.first().map(|job| &job.job_id);
-        if newest.is_some_and(|newest| self.newest_before.as_ref().is_some_and(|before| before != newest)) {
+        if newest.is_some_and(|newest| {
+            self.newest_before
+                .as_ref()
+                .is_some_and(|before| before != newest)
+        }) {
             self.newest_before = None;
             self.list.point_to(|place| place == 0);
         }
@@ -182,18 +202,25 @@ impl JobsView {
     fn report(&mut self, context: &Context<'_>) -> Effect {
         (self.reader, self.preview) = (None, None);
         self.stored.close_report();
-        let Some(token) = context.token.filter(|_| context.jobs.is_some()) else { return self.start(context) };
+        let Some(token) = context.token.filter(|_| context.jobs.is_some()) else {
+            return self.start(context);
+        };
         self.wanted = Some((token, false));
         self.pursue(context)
     }
 
     /// Goes on with a report that is wanted, until another key is pressed.
     fn pursue(&mut self, context: &Context<'_>) -> Effect {
-        let Some((token, is_started)) = self.wanted.filter(|_| self.stored.read) else { return Effect::Redraw };
+        let Some((token, is_started)) = self.wanted.filter(|_| self.stored.read) else {
+            return Effect::Redraw;
+        };
         let address = token.to_string();
         let of_token = |job: &&Job| rows::tokens(job) == [address.as_str()];
         let mut jobs = self.stored.reading.jobs.iter().filter(of_token);
-        let made = jobs.clone().find(|job| job.status == JobStatus::Completed).map(|job| job.job_id.clone());
+        let made = jobs
+            .clone()
+            .find(|job| job.status == JobStatus::Completed)
+            .map(|job| job.job_id.clone());
         let is_under_way = self.newest_before.is_some() || jobs.any(|job| !job.status.ended());
         match made {
             Some(id) => {
@@ -237,15 +264,27 @@ impl JobsView {
             return Effect::Say(format!("{id} is already analyzing {name}"));
         }
         self.stored.start(token, name.clone(), context);
-        self.newest_before = Some(self.stored.reading.jobs.first().map_or_else(String::new, |job| job.job_id.clone()));
+        self.newest_before = Some(
+            self.stored
+                .reading
+                .jobs
+                .first()
+                .map_or_else(String::new, |job| job.job_id.clone()),
+        );
         self.refresh(context);
         Effect::Say(format!("starting a deep analysis of {name}"))
     }
 
     fn terminate(&mut self, context: &Context<'_>) -> Effect {
-        let Some(job) = self.job() else { return Effect::Warn("no job is selected".to_owned()) };
+        let Some(job) = self.job() else {
+            return Effect::Warn("no job is selected".to_owned());
+        };
         if job.status.ended() {
-            return Effect::Warn(format!("{} has already ended: {}", job.job_id, job.status.word()));
+            return Effect::Warn(format!(
+                "{} has already ended: {}",
+                job.job_id,
+                job.status.word()
+            ));
         }
         let id = job.job_id.clone();
         self.stored.terminate(id.clone(), context);
@@ -255,7 +294,9 @@ impl JobsView {
 
     fn open_report(&mut self, context: &Context<'_>) -> Effect {
         let Some(id) = self.job().map(|job| job.job_id.clone()) else {
-            return Effect::Warn("no job is selected; press a to start one for the selected token".to_owned());
+            return Effect::Warn(
+                "no job is selected; press a to start one for the selected token".to_owned(),
+            );
         };
         self.reader = Some(ReportPane::waiting(id.clone()));
         self.preview = None;
@@ -268,7 +309,10 @@ impl JobsView {
         if self.reader.is_some() || !self.previews || self.stored.reads_report() {
             return;
         }
-        let selected = self.job().filter(|job| job.status.ended()).map(|job| job.job_id.clone());
+        let selected = self
+            .job()
+            .filter(|job| job.status.ended())
+            .map(|job| job.job_id.clone());
         if self.preview.as_ref().map(|(id, _)| id) == selected.as_ref() {
             return;
         }
@@ -279,7 +323,9 @@ impl JobsView {
     }
 
     fn act_on_reader(&mut self, action: Action) -> Effect {
-        let Some(reader) = &mut self.reader else { return Effect::Pass };
+        let Some(reader) = &mut self.reader else {
+            return Effect::Pass;
+        };
         if action != Action::CopyValue {
             return reader.act(action);
         }
@@ -287,15 +333,24 @@ impl JobsView {
             Some(json) if json.len() <= CLIPBOARD_MAX => Effect::Copy(json.to_owned(), "report"),
             Some(json) => {
                 let size = model::format::bytes(json.len() as u64);
-                Effect::Warn(format!("{size} is too large for the terminal's clipboard; press c to copy the curl command for the report"))
+                Effect::Warn(format!(
+                    "{size} is too large for the terminal's clipboard; press c to copy the curl command for the report"
+                ))
             }
             None => Effect::Nothing,
         }
     }
 
     fn copy_value(&self) -> Effect {
-        let Some(job) = self.job() else { return Effect::Pass };
-        match self.tasks.selected().and_then(|task| job.tasks.get(task)).filter(|_| self.in_tasks) {
+        let Some(job) = self.job() else {
+            return Effect::Pass;
+        };
+        match self
+            .tasks
+            .selected()
+            .and_then(|task| job.tasks.get(task))
+            .filter(|_| self.in_tasks)
+        {
             Some(task) => Effect::Copy(task.description.clone(), "task"),
             None => Effect::Copy(job.job_id.clone(), "job"),
         }

@@ -24,7 +24,15 @@ pub struct Keymap {
 
 impl Default for Keymap {
     fn default() -> Self {
-        let chords = KEYS.iter().map(|row| row.keys.iter().filter_map(|key| Chord::parse(key)).collect()).collect();
+        let chords = KEYS
+            .iter()
+            .map(|row| {
+                row.keys
+                    .iter()
+                    .filter_map(|key| Chord::parse(key))
+                    .collect()
+            })
+            .collect();
         Self { chords }
     }
 }
@@ -60,9 +68,17 @@ impl Keymap {
                 if !KEYS[a].scope.overlaps(KEYS[b].scope) {
                     continue;
                 }
-                let (keeps, loses) = if remapped[b] && !remapped[a] { (b, a) } else { (a, b) };
+                let (keeps, loses) = if remapped[b] && !remapped[a] {
+                    (b, a)
+                } else {
+                    (a, b)
+                };
                 let kept = self.chords[keeps].clone();
-                let shared: Vec<Chord> = self.chords[loses].iter().copied().filter(|chord| kept.contains(chord)).collect();
+                let shared: Vec<Chord> = self.chords[loses]
+                    .iter()
+                    .copied()
+                    .filter(|chord| kept.contains(chord))
+                    .collect();
                 for chord in shared {
                     self.chords[loses].retain(|other| *other != chord);
                     let (kept, lost) = (KEYS[keeps].action.name(), KEYS[loses].action.name());
@@ -85,15 +101,23 @@ impl Keymap {
         let rows = KEYS.iter().zip(&self.chords);
         let found = |own: bool| {
             let mut rows = rows.clone();
-            rows.find(|(row, chords)| row.scope.holds(view) && (row.scope != Scope::Everywhere) == own && chords.contains(&chord))
+            rows.find(|(row, chords)| {
+                row.scope.holds(view)
+                    && (row.scope != Scope::Everywhere) == own
+                    && chords.contains(&chord)
+            })
         };
-        found(true).or_else(|| found(false)).map(|(row, _)| row.action)
+        found(true)
+            .or_else(|| found(false))
+            .map(|(row, _)| row.action)
     }
 
     /// The keys of an action as text, the main one first.
     pub fn keys(&self, action: Action) -> Vec<String> {
         let rows = KEYS.iter().zip(&self.chords);
-        rows.filter(|(row, _)| row.action == action).flat_map(|(_, chords)| chords.iter().map(Chord::to_string)).collect()
+        rows.filter(|(row, _)| row.action == action)
+            .flat_map(|(_, chords)| chords.iter().map(Chord::to_string))
+            .collect()
     }
 
     /// The help lines of a view, its own bindings first.
@@ -104,14 +128,20 @@ impl Keymap {
             Scope::Some(..) => 1,
             Scope::Everywhere => 2,
         };
-        let shown = |(row, chords): &(&KeyRow, &Vec<Chord>)| row.scope.holds(view) && !chords.is_empty();
-        let mut rows: Vec<(&KeyRow, &Vec<Chord>)> = KEYS.iter().zip(&self.chords).filter(shown).collect();
+        let shown =
+            |(row, chords): &(&KeyRow, &Vec<Chord>)| row.scope.holds(view) && !chords.is_empty();
+        let mut rows: Vec<(&KeyRow, &Vec<Chord>)> =
+            KEYS.iter().zip(&self.chords).filter(shown).collect();
         rows.sort_by_key(|(row, _)| nearness(row.scope));
         rows.into_iter()
             .map(|(row, chords)| HelpLine {
                 action: row.action,
                 scope: row.scope,
-                keys: chords.iter().map(Chord::to_string).collect::<Vec<_>>().join("  "),
+                keys: chords
+                    .iter()
+                    .map(Chord::to_string)
+                    .collect::<Vec<_>>()
+                    .join("  "),
                 says: row.help,
                 synonyms: row.synonyms,
             })
@@ -120,25 +150,43 @@ impl Keymap {
 
     /// The actions on a row of the view: those of every view, then its own.
     pub fn row_actions(&self, view: ViewId, answered: impl Fn(Action) -> bool) -> Vec<HelpLine> {
-        let (own, all): (Vec<HelpLine>, Vec<HelpLine>) = self.help(view).into_iter().partition(|line| line.scope != Scope::Everywhere);
-        let of_rows = all.into_iter().filter(|line| ROW_ACTIONS.contains(&line.action));
-        of_rows.chain(own).filter(|line| answered(line.action)).collect()
+        let (own, all): (Vec<HelpLine>, Vec<HelpLine>) = self
+            .help(view)
+            .into_iter()
+            .partition(|line| line.scope != Scope::Everywhere);
+        let of_rows = all
+            .into_iter()
+            .filter(|line| ROW_ACTIONS.contains(&line.action));
+        of_rows
+            .chain(own)
+            .filter(|line| answered(line.action))
+            .collect()
     }
 
     /// The footer hints of a view: its `most` heaviest bindings among the actions that `answered` accepts, as (action, key, label).
-    pub fn footer_of(&self, view: ViewId, most: usize, answered: impl Fn(Action) -> bool) -> Vec<(Action, String, &'static str)> {
+    pub fn footer_of(
+        &self,
+        view: ViewId,
+        most: usize,
+        answered: impl Fn(Action) -> bool,
+    ) -> Vec<(Action, String, &'static str)> {
         let mut rows: Vec<(&KeyRow, Chord)> = KEYS
             .iter()
             .zip(&self.chords)
-            .filter(|(row, _)| row.footer.is_some() && row.scope.holds(view) && answered(row.action))
+            .filter(|(row, _)| {
+                row.footer.is_some() && row.scope.holds(view) && answered(row.action)
+            })
             .filter_map(|(row, chords)| Some((row, *chords.first()?)))
             .collect();
         rows.sort_by_key(|(row, _)| row.footer.map(|(_, weight)| std::cmp::Reverse(weight)));
         rows.truncate(most);
         // The hints of every view stay at the end.
-        let always = rows.partition_point(|(row, _)| row.footer.is_some_and(|(_, weight)| weight == ALWAYS));
+        let always =
+            rows.partition_point(|(row, _)| row.footer.is_some_and(|(_, weight)| weight == ALWAYS));
         rows.rotate_left(always);
-        rows.into_iter().filter_map(|(row, chord)| Some((row.action, chord.symbol(), row.footer?.0))).collect()
+        rows.into_iter()
+            .filter_map(|(row, chord)| Some((row.action, chord.symbol(), row.footer?.0)))
+            .collect()
     }
 }
 
@@ -153,8 +201,15 @@ pub struct HelpLine {
 }
 
 /// The global actions that apply to the row under the cursor.
-const ROW_ACTIONS: &[Action] =
-    &[Action::Open, Action::CopyValue, Action::CopyRow, Action::CopyCurl, Action::OpenLink, Action::Star, Action::Export];
+const ROW_ACTIONS: &[Action] = &[
+    Action::Open,
+    Action::CopyValue,
+    Action::CopyRow,
+    Action::CopyCurl,
+    Action::OpenLink,
+    Action::Star,
+    Action::Export,
+];
 
 fn unknown_action(name: &str) -> String {
     let names = KEYS.iter().map(|row| row.action.name());
@@ -164,7 +219,9 @@ fn unknown_action(name: &str) -> String {
 
 fn chords_of(name: &str, value: &toml::Value) -> Result<Vec<Chord>, String> {
     let one = |value: &toml::Value| {
-        let text = value.as_str().ok_or_else(|| format!("the keys of `{name}` must be strings such as \"Ctrl-P\", not {value}"))?;
+        let text = value.as_str().ok_or_else(|| {
+            format!("the keys of `{name}` must be strings such as \"Ctrl-P\", not {value}")
+        })?;
         Chord::parse(text)
             .ok_or_else(|| format!("`{text}` is not a key for `{name}`; write keys such as \"g\", \"G\", \"Ctrl-P\", \"PageUp\", \"F5\""))
     };
@@ -199,7 +256,11 @@ mod tests {
         let names: HashSet<_> = KEYS.iter().map(|row| row.action.name()).collect();
         assert_eq!(names.len(), KEYS.len());
         for row in KEYS {
-            assert!(row.help.ends_with('.') && row.help.len() >= 8, "{:?}", row.action);
+            assert!(
+                row.help.ends_with('.') && row.help.len() >= 8,
+                "{:?}",
+                row.action
+            );
             assert!(!row.keys.is_empty(), "{:?}", row.action);
         }
     }
@@ -211,7 +272,10 @@ mod tests {
                           Enter open, Esc back, y copy_value, Y copy_row, e export, o open_link, w star, c copy_curl, r reload, q quit, \
                           Ctrl-Z suspend, Tab next_view, Shift-Tab previous_view, 0 view_api, 3 view_chart";
         let own = [
-            (ViewId::Chart, "+ zoom_in, x crosshair, t timeframe, L log_scale"),
+            (
+                ViewId::Chart,
+                "+ zoom_in, x crosshair, t timeframe, L log_scale",
+            ),
             (ViewId::Growth, "t window"),
             (ViewId::Jobs, "x terminate"),
             (ViewId::Api, "K show_key"),
@@ -219,7 +283,13 @@ mod tests {
         ];
         for (view, keys) in VIEWS.iter().map(|view| (view.id, everywhere)).chain(own) {
             for (key, action) in keys.split(", ").filter_map(|key| key.split_once(' ')) {
-                assert_eq!(map.action_of(view, Chord::parse(key).unwrap()).map(Action::name), Some(action), "{key} in {}", view.title());
+                assert_eq!(
+                    map.action_of(view, Chord::parse(key).unwrap())
+                        .map(Action::name),
+                    Some(action),
+                    "{key} in {}",
+                    view.title()
+                );
             }
         }
     }
@@ -227,21 +297,58 @@ mod tests {
     #[test]
     fn shift_g_and_capital_g_are_one_chord() {
         let map = Keymap::default();
-        for (code, modifiers) in [('G', KeyModifiers::SHIFT), ('g', KeyModifiers::SHIFT), ('G', KeyModifiers::NONE)] {
-            assert_eq!(map.action(ViewId::Tokens, &KeyEvent::new(KeyCode::Char(code), modifiers)), Some(Action::Last));
+        for (code, modifiers) in [
+            ('G', KeyModifiers::SHIFT),
+            ('g', KeyModifiers::SHIFT),
+            ('G', KeyModifiers::NONE),
+        ] {
+            assert_eq!(
+                map.action(
+                    ViewId::Tokens,
+                    &KeyEvent::new(KeyCode::Char(code), modifiers)
+                ),
+                Some(Action::Last)
+            );
         }
-        let release = KeyEvent::new_with_kind(KeyCode::Char('q'), KeyModifiers::NONE, KeyEventKind::Release);
+        let release = KeyEvent::new_with_kind(
+            KeyCode::Char('q'),
+            KeyModifiers::NONE,
+            KeyEventKind::Release,
+        );
         assert_eq!(map.action(ViewId::Tokens, &release), None);
-        assert_eq!(map.action(ViewId::Tokens, &KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT)), Some(Action::PreviousView));
-        assert_eq!(map.action(ViewId::Chart, &KeyEvent::new(KeyCode::Char('+'), KeyModifiers::SHIFT)), Some(Action::ZoomIn));
+        assert_eq!(
+            map.action(
+                ViewId::Tokens,
+                &KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT)
+            ),
+            Some(Action::PreviousView)
+        );
+        assert_eq!(
+            map.action(
+                ViewId::Chart,
+                &KeyEvent::new(KeyCode::Char('+'), KeyModifiers::SHIFT)
+            ),
+            Some(Action::ZoomIn)
+        );
     }
 
     #[test]
     fn ones_own_keys_win_and_conflicts_are_told() {
-        let own: toml::Table = "export = 'y'\nquit = ['Q', 'Ctrl-Q']\nquitt = 'x'\nhelp = 7\nstar = 'Ctrl-Banana'".parse().unwrap();
+        let own: toml::Table =
+            "export = 'y'\nquit = ['Q', 'Ctrl-Q']\nquitt = 'x'\nhelp = 7\nstar = 'Ctrl-Banana'"
+                .parse()
+                .unwrap();
         let (map, problems) = Keymap::with(&own);
         let of = |key: &str| map.action_of(ViewId::Tokens, Chord::parse(key).unwrap());
-        assert_eq!((of("y"), of("Ctrl-Q"), of("q"), of("w")), (Some(Action::Export), Some(Action::Quit), None, Some(Action::Star)));
+        assert_eq!(
+            (of("y"), of("Ctrl-Q"), of("q"), of("w")),
+            (
+                Some(Action::Export),
+                Some(Action::Quit),
+                None,
+                Some(Action::Star)
+            )
+        );
         assert_eq!(map.keys(Action::CopyValue), Vec::<String>::new());
         assert_eq!(problems.len(), 4, "{problems:?}");
         assert!(
@@ -249,16 +356,40 @@ mod tests {
                 .iter()
                 .any(|text| text == "`y` is bound to both `export` and `copy_value`; `export` keeps it; bind `copy_value` to another key")
         );
-        assert!(problems.iter().any(|text| text.ends_with("did you mean `quit`?")));
+        assert!(
+            problems
+                .iter()
+                .any(|text| text.ends_with("did you mean `quit`?"))
+        );
     }
 
     #[test]
     fn the_footer_shows_the_weightiest_keys() {
         let footer = Keymap::default().footer_of(ViewId::Tokens, 6, |_| true);
-        let shown: Vec<String> = footer.iter().map(|(_, key, label)| format!("{key} {label}")).collect();
-        assert_eq!(shown, ["⏎ open", "/ filter", "s sort", "w star", ": palette", "? help"]);
+        let shown: Vec<String> = footer
+            .iter()
+            .map(|(_, key, label)| format!("{key} {label}"))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "⏎ open",
+                "/ filter",
+                "s sort",
+                "w star",
+                ": palette",
+                "? help"
+            ]
+        );
         for view in VIEWS {
-            assert!(Keymap::default().footer_of(view.id, 6, |_| true).iter().any(|(_, _, label)| *label == "help"), "{}", view.title);
+            assert!(
+                Keymap::default()
+                    .footer_of(view.id, 6, |_| true)
+                    .iter()
+                    .any(|(_, _, label)| *label == "help"),
+                "{}",
+                view.title
+            );
         }
     }
 

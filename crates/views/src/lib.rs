@@ -49,12 +49,20 @@ use listing;
 
 /// The body of a panel, inset by a cell at both sides to align with its title.
 fn inset(body: Rect) -> Rect {
-    Rect { x: body.x.saturating_add(1.min(body.width)), width: body.width.saturating_sub(2), ..body }
+    Rect {
+        x: body.x.saturating_add(1.min(body.width)),
+        width: body.width.saturating_sub(2),
+        ..body
+    }
 }
 
 /// A bar of line characters for a table row, where full-height bars would run into each other: the filled part and the track.
 fn thin_bar(share: f64, cells: usize) -> [String; 2] {
-    let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+    let share = if share.is_nan() {
+        0.0
+    } else {
+        share.clamp(0.0, 1.0)
+    };
     let halves = (share * cells as f64 * 2.0).floor() as usize;
     let mut filled = "━".repeat(halves / 2);
     if halves % 2 == 1 {

@@ -51,7 +51,10 @@ pub trait Fields: Sized + 'static {
 
     /// The columns that a filter can name.
     fn filter_columns() -> Vec<FilterColumn> {
-        Self::FIELDS.iter().filter_map(Field::filter_column).collect()
+        Self::FIELDS
+            .iter()
+            .filter_map(Field::filter_column)
+            .collect()
     }
 
     /// The row's value in a filter column.
@@ -76,17 +79,28 @@ pub trait Fields: Sized + 'static {
 
     /// The row's sort key in a column.
     fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<Scalar<'static>> {
-        List::<Self>::field(key).map_or_else(|| Self::own(row, key).sort_key(), |field| field.sort_key(row))
+        List::<Self>::field(key).map_or_else(
+            || Self::own(row, key).sort_key(),
+            |field| field.sort_key(row),
+        )
     }
 
     /// Parses a filter over these columns.
-    fn read(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>) -> Result<Filter, String> {
+    fn read(
+        text: &str,
+        columns: &[FilterColumn],
+        tokens: TokenReader<'_>,
+    ) -> Result<Filter, String> {
         filter::parse_with(text, columns, tokens).map_err(|error| {
             let name = text.get(error.at.clone()).unwrap_or_default();
             let of_tokens = filter::column(name, fields::TokenEntry::COLUMNS).is_some();
             let absent = format!("unknown column `{name}`");
             let found = format!("`{name}` is a column of Tokens, not of this list");
-            if of_tokens { error.message.replacen(&absent, &found, 1) } else { error.in_text(text) }
+            if of_tokens {
+                error.message.replacen(&absent, &found, 1)
+            } else {
+                error.in_text(text)
+            }
         })
     }
 
@@ -187,7 +201,12 @@ pub struct ListFrame<'a> {
 
 impl<'a> ListFrame<'a> {
     pub fn new(area: Rect, empty: &'a str) -> Self {
-        Self { area, empty, sort: None, marked: None }
+        Self {
+            area,
+            empty,
+            sort: None,
+            marked: None,
+        }
     }
 }
 
@@ -231,7 +250,11 @@ impl<L: Fields> List<L> {
     }
 
     /// Selects the row after or before the one that matches `is_it`. Returns its data index, row number (from 1) and the number of rows.
-    pub fn step_from(&mut self, is_it: impl Fn(usize) -> bool, forward: bool) -> Option<(usize, usize, usize)> {
+    pub fn step_from(
+        &mut self,
+        is_it: impl Fn(usize) -> bool,
+        forward: bool,
+    ) -> Option<(usize, usize, usize)> {
         // From a token that is not in the list, starts at the top.
         let next = match (self.places().position(is_it), forward) {
             (None, _) => 0,
@@ -250,11 +273,24 @@ impl<L: Fields> List<L> {
             Action::Sort if !columns.is_empty() => match self.column().filter(|_| L::SCROLLS) {
                 Some(key) => _ = self.sorting.click(key, false, &columns),
                 // A column without any data has no order.
-                None => self.sorting.next(&columns.into_iter().filter(|(key, _)| !self.empty_columns.contains(key)).collect::<Vec<_>>()),
+                None => self.sorting.next(
+                    &columns
+                        .into_iter()
+                        .filter(|(key, _)| !self.empty_columns.contains(key))
+                        .collect::<Vec<_>>(),
+                ),
             },
             Action::SortReverse if !columns.is_empty() => self.sorting.reverse(),
-            Action::Left | Action::Right if self.step_column(action == Action::Right) => return ListEvent::Moved,
-            action => return if self.cursor.act(action) { ListEvent::Moved } else { ListEvent::Nothing },
+            Action::Left | Action::Right if self.step_column(action == Action::Right) => {
+                return ListEvent::Moved;
+            }
+            action => {
+                return if self.cursor.act(action) {
+                    ListEvent::Moved
+                } else {
+                    ListEvent::Nothing
+                };
+            }
         }
         self.cursor.select(0);
         ListEvent::Sorted
@@ -263,7 +299,10 @@ impl<L: Fields> List<L> {
     /// Handles the mouse. A click on a header sorts; with Ctrl or Alt it adds a secondary sort column. Dragging a header resizes its
     /// column.
     pub fn mouse(&mut self, mouse: MouseEvent) -> ListEvent {
-        let sideways = matches!(mouse.kind, MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight);
+        let sideways = matches!(
+            mouse.kind,
+            MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight
+        );
         if L::SCROLLS && sideways && self.cursor.is_under(mouse) {
             self.step_column(mouse.kind == MouseEventKind::ScrollRight);
             return ListEvent::Moved;
@@ -274,7 +313,9 @@ impl<L: Fields> List<L> {
                 ListEvent::Moved
             }
             ListEvent::Header(key) => {
-                let also = mouse.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+                let also = mouse
+                    .modifiers
+                    .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
                 self.column = if L::SCROLLS { Some(key) } else { self.column };
                 if !self.sorting.click(key, also, &self.sort_columns()) {
                     return ListEvent::Nothing;
@@ -283,7 +324,9 @@ impl<L: Fields> List<L> {
                 ListEvent::Sorted
             }
             event => {
-                if matches!(event, ListEvent::Moved | ListEvent::ClickedAgain) && matches!(mouse.kind, MouseEventKind::Down(_)) {
+                if matches!(event, ListEvent::Moved | ListEvent::ClickedAgain)
+                    && matches!(mouse.kind, MouseEventKind::Down(_))
+                {
                     self.click_column(mouse);
                 }
                 event
@@ -293,7 +336,12 @@ impl<L: Fields> List<L> {
 }
 
 /// Handles the mouse over two lists side by side: the one that reacted gets the focus.
-pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List<B>, in_second: &mut bool, mouse: MouseEvent) -> ListEvent {
+pub fn mouse_of_two<A: Fields, B: Fields>(
+    first: &mut List<A>,
+    second: &mut List<B>,
+    in_second: &mut bool,
+    mouse: MouseEvent,
+) -> ListEvent {
     match (first.mouse(mouse), second.mouse(mouse)) {
         (ListEvent::Nothing, ListEvent::Nothing) => ListEvent::Nothing,
         (ListEvent::Nothing, event) => {
@@ -310,12 +358,18 @@ pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List
 /// Rows and columns.
 impl<L: Fields> List<L> {
     fn standard_layout() -> ColumnLayout {
-        ColumnLayout { hidden: Self::optional().collect(), ..ColumnLayout::default() }
+        ColumnLayout {
+            hidden: Self::optional().collect(),
+            ..ColumnLayout::default()
+        }
     }
 
     /// Every field, in the user's order.
     fn fields(&self) -> Vec<&Field<L>> {
-        self.layout.in_order(L::FIELDS.iter().chain(&self.own).collect(), |field| field.column.key)
+        self.layout
+            .in_order(L::FIELDS.iter().chain(&self.own).collect(), |field| {
+                field.column.key
+            })
     }
 
     fn unhidden_fields(&self) -> Vec<&Field<L>> {
@@ -341,7 +395,12 @@ impl<L: Fields> List<L> {
     }
 
     /// Sets the extra columns of a snapshot and, the first time, restores the saved session. False where they are already known.
-    pub fn set_own(&mut self, generation: u64, tokens: TokenReader<'_>, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
+    pub fn set_own(
+        &mut self,
+        generation: u64,
+        tokens: TokenReader<'_>,
+        own: impl FnOnce() -> Vec<Field<L>>,
+    ) -> bool {
         if self.own_generation == Some(generation) {
             return false;
         }
@@ -356,8 +415,18 @@ impl<L: Fields> List<L> {
 
     /// Every column that can be shown, in order: its key, its title, and whether it is shown.
     pub fn columns(&self) -> Vec<(&'static str, &'static str, bool)> {
-        let column = |field: &&Field<L>| (field.column.key, field.column.title, !self.layout.is_hidden(field.column.key));
-        self.fields().iter().filter(|field| field.shown).map(column).collect()
+        let column = |field: &&Field<L>| {
+            (
+                field.column.key,
+                field.column.title,
+                !self.layout.is_hidden(field.column.key),
+            )
+        };
+        self.fields()
+            .iter()
+            .filter(|field| field.shown)
+            .map(column)
+            .collect()
     }
 
     /// Shows or hides the column; hiding one removes its sort key.
@@ -378,16 +447,25 @@ impl<L: Fields> List<L> {
 
     /// The keys of the columns that are hidden by default.
     pub fn optional() -> impl Iterator<Item = &'static str> {
-        L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key)
+        L::FIELDS
+            .iter()
+            .filter(|field| field.optional)
+            .map(|field| field.column.key)
     }
 
     pub fn sort_columns(&self) -> Vec<SortColumn> {
-        self.unhidden_fields().iter().filter_map(|field| Some((field.column.key, field.descending_first?))).collect()
+        self.unhidden_fields()
+            .iter()
+            .filter_map(|field| Some((field.column.key, field.descending_first?)))
+            .collect()
     }
 
     /// The columns that a filter can name.
     pub fn filter_columns(&self) -> Vec<FilterColumn> {
-        L::filter_columns().into_iter().chain(self.own.iter().filter_map(Field::filter_column)).collect()
+        L::filter_columns()
+            .into_iter()
+            .chain(self.own.iter().filter_map(Field::filter_column))
+            .collect()
     }
 
     pub fn filter(&self) -> &Filter {
@@ -400,13 +478,21 @@ impl<L: Fields> List<L> {
 
     /// The title over the list, with the filter: `requests / status>400`.
     pub fn titled(&self, title: &str) -> String {
-        if self.filter_text.is_empty() { title.to_owned() } else { format!("{title} / {}", self.filter_text) }
+        if self.filter_text.is_empty() {
+            title.to_owned()
+        } else {
+            format!("{title} / {}", self.filter_text)
+        }
     }
 
     /// Sets the columns that are empty in all of the data: they are not drawn, and order nothing by default.
     pub fn set_empty_columns(&mut self, empty: Vec<&'static str>) {
         let is_empty = L::STANDARD.is_some_and(|order| empty.contains(&order.column));
-        self.sorting.set_standard(if is_empty { L::OTHERWISE.or(L::STANDARD) } else { L::STANDARD });
+        self.sorting.set_standard(if is_empty {
+            L::OTHERWISE.or(L::STANDARD)
+        } else {
+            L::STANDARD
+        });
         self.empty_columns = empty;
     }
 
@@ -417,17 +503,33 @@ impl<L: Fields> List<L> {
     }
 
     /// Filters and sorts the rows at `places`. Missing values come last either way; the sort is stable.
-    pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
+    pub fn arrange<'a>(
+        &mut self,
+        places: impl IntoIterator<Item = usize>,
+        row: impl Fn(usize) -> Option<L::Row<'a>>,
+    ) {
         let mut left_out = ExcludedRows::of(&self.filter);
         let mut holds = |row| {
             let row = ListRow { given: row };
-            self.filter.keeps(|key| L::value(row, key), |key| L::lacks(row, key), &mut left_out)
+            self.filter.keeps(
+                |key| L::value(row, key),
+                |key| L::lacks(row, key),
+                &mut left_out,
+            )
         };
         let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(&mut holds);
-        let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();
+        let mut order: Vec<u32> = places
+            .into_iter()
+            .filter(kept)
+            .map(|place| place as u32)
+            .collect();
         self.left_out = left_out;
-        let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key));
-        sort_rows(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
+        let key = |&place: &u32, key: &str| {
+            row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key))
+        };
+        sort_rows(&mut order, self.sorting.keys(), key, |_, _| {
+            std::cmp::Ordering::Equal
+        });
         self.cursor.set_count(order.len());
         self.order = Some(order);
     }
@@ -446,7 +548,11 @@ impl<L: Fields> List<L> {
         let (fields, columns) = self.on_screen_columns(frame.area.width);
         let count = self.len();
         let order = self.order.as_deref();
-        let place = |nth: usize| order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize));
+        let place = |nth: usize| {
+            order.map_or(Some(nth), |order| {
+                order.get(nth).map(|&place| place as usize)
+            })
+        };
         let at = |nth: usize| row(place(nth)?);
         let star = |nth: usize| at(nth).is_some_and(L::starred);
         let filter_words: Vec<&str> = self.filter.words().collect();
@@ -463,17 +569,35 @@ impl<L: Fields> List<L> {
         };
         let widths = table.widths(frame.area.intersection(buffer.area));
         let cells = |nth: usize| -> Vec<Cell> {
-            let Some(row) = at(nth) else { return Vec::new() };
-            let look = |cells| CellContext { cells, now: context.now, newest: context.newest() };
+            let Some(row) = at(nth) else {
+                return Vec::new();
+            };
+            let look = |cells| CellContext {
+                cells,
+                now: context.now,
+                newest: context.newest(),
+            };
             // Cells of hidden columns are not rendered.
             let cell = |(field, &cells): (&Field<L>, &usize)| {
-                if cells == 0 { Cell::default() } else { field.show(ListRow { given: row }, &look(cells)) }
+                if cells == 0 {
+                    Cell::default()
+                } else {
+                    field.show(ListRow { given: row }, &look(cells))
+                }
             };
             fields.iter().zip(&widths).map(cell).collect()
         };
-        let table = TableWidget { row: &cells, ..table };
+        let table = TableWidget {
+            row: &cells,
+            ..table
+        };
         self.cursor.draw(&table, buffer, frame.area, context.theme);
-        let no_room = columns.iter().zip(&widths).filter(|(_, width)| **width == 0).map(|(column, _)| column.key).collect();
+        let no_room = columns
+            .iter()
+            .zip(&widths)
+            .filter(|(_, width)| **width == 0)
+            .map(|(column, _)| column.key)
+            .collect();
         self.no_room = no_room;
         self.mark_cell(buffer, frame.area, context);
     }

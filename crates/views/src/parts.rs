@@ -50,10 +50,36 @@ pub(super) fn draw_list_line<L: Fields>(
     } else {
         format!("{} of {}", format::count(shown), format::count(total))
     };
-    let counts = format!("{} ", with_left_out(counts, &list.left_out, usize::from(area.width / 2)));
-    put_right(buffer, Rect { height: 1.min(area.height), ..area }, 0, &counts, theme.dim());
-    let room = Rect { width: area.width.saturating_sub(text::width(&counts) as u16 + 2), ..area };
-    let mut x = 1 + put(buffer, room, 1, 0, "/ ", if filter.is_empty() { theme.dim() } else { theme.accent() });
+    let counts = format!(
+        "{} ",
+        with_left_out(counts, &list.left_out, usize::from(area.width / 2))
+    );
+    put_right(
+        buffer,
+        Rect {
+            height: 1.min(area.height),
+            ..area
+        },
+        0,
+        &counts,
+        theme.dim(),
+    );
+    let room = Rect {
+        width: area.width.saturating_sub(text::width(&counts) as u16 + 2),
+        ..area
+    };
+    let mut x = 1 + put(
+        buffer,
+        room,
+        1,
+        0,
+        "/ ",
+        if filter.is_empty() {
+            theme.dim()
+        } else {
+            theme.accent()
+        },
+    );
     if filter.is_empty() {
         x += put(buffer, room, x, 0, "filter", theme.dim());
     } else {
@@ -65,10 +91,22 @@ pub(super) fn draw_list_line<L: Fields>(
 }
 
 /// The panel's note, marked `current values` if its tables lack history in a point-in-time view, and whether it is marked.
-pub(super) fn with_today(note: impl Into<String>, tables: &[&'static str], context: &Context<'_>) -> (String, bool) {
+pub(super) fn with_today(
+    note: impl Into<String>,
+    tables: &[&'static str],
+    context: &Context<'_>,
+) -> (String, bool) {
     let (note, is_today) = (note.into(), context.of_today(tables).is_some());
-    let said = if note.is_empty() { "current values".to_owned() } else { format!("{note} · current values") };
-    if is_today { (said, true) } else { (note, false) }
+    let said = if note.is_empty() {
+        "current values".to_owned()
+    } else {
+        format!("{note} · current values")
+    };
+    if is_today {
+        (said, true)
+    } else {
+        (note, false)
+    }
 }
 
 /// `12 of 80 · 31 have no age, 4 no score`: a list's note with the rows that its filter excluded because of missing values; as one number
@@ -76,10 +114,19 @@ pub(super) fn with_today(note: impl Into<String>, tables: &[&'static str], conte
 pub(super) fn with_left_out(note: String, left_out: &ExcludedRows, room: usize) -> String {
     let have = |rows: u64| if rows == 1 { "has" } else { "have" };
     let say = |(nth, (name, rows)): (usize, (&str, u64))| {
-        let verb = if nth == 0 { format!(" {}", have(rows)) } else { String::new() };
+        let verb = if nth == 0 {
+            format!(" {}", have(rows))
+        } else {
+            String::new()
+        };
         format!("{}{verb} no {name}", format::count(rows))
     };
-    let each = left_out.columns().enumerate().map(say).collect::<Vec<_>>().join(", ");
+    let each = left_out
+        .columns()
+        .enumerate()
+        .map(say)
+        .collect::<Vec<_>>()
+        .join(", ");
     let whole = format!("{note} · {each}");
     match left_out.rows() {
         0 => note,
@@ -100,7 +147,10 @@ impl Default for Timeframe {
 
 impl Timeframe {
     pub(super) fn parse(word: &str) -> Option<Self> {
-        TIMEFRAMES.iter().find(|known| **known == word).map(|known| Self(known))
+        TIMEFRAMES
+            .iter()
+            .find(|known| **known == word)
+            .map(|known| Self(known))
     }
 
     pub(super) fn word(self) -> &'static str {
@@ -109,7 +159,10 @@ impl Timeframe {
 
     /// The next longer or shorter timeframe, cyclically.
     pub(super) fn step(self, longer: bool) -> Self {
-        let at = TIMEFRAMES.iter().position(|known| *known == self.0).unwrap_or(0);
+        let at = TIMEFRAMES
+            .iter()
+            .position(|known| *known == self.0)
+            .unwrap_or(0);
         Self(TIMEFRAMES[(at + if longer { 1 } else { TIMEFRAMES.len() - 1 }) % TIMEFRAMES.len()])
     }
 
@@ -122,11 +175,18 @@ impl Timeframe {
 /// The message for a table that is missing, unusable or still loading; `None` for a loaded one.
 pub(super) fn missing_table(context: &Context<'_>, table: &str, for_what: &str) -> Option<String> {
     let snapshot = context.snapshot?;
-    if let Some(TableState::Unusable(reason)) = snapshot.dataset.table(table).map(|table| &table.state) {
-        return Some(format!("the `{table}` table is unusable: {reason}; fix it for {for_what}, then press r (see Data, 9)"));
+    if let Some(TableState::Unusable(reason)) =
+        snapshot.dataset.table(table).map(|table| &table.state)
+    {
+        return Some(format!(
+            "the `{table}` table is unusable: {reason}; fix it for {for_what}, then press r (see Data, 9)"
+        ));
     }
     if snapshot.dataset.importing.contains(&table) {
-        return Some(format!("the `{table}` table is still loading: {}", how_far(context, table)));
+        return Some(format!(
+            "the `{table}` table is still loading: {}",
+            how_far(context, table)
+        ));
     }
     (!snapshot.dataset.has(table)).then(|| {
         let folder = snapshot.dataset.folder.display().to_string();
@@ -144,7 +204,10 @@ pub(super) fn summary<'a>(context: &'a Context<'_>, token: &Address) -> Option<&
 /// The token's symbol, or its shortened address.
 pub(super) fn symbol_of(context: &Context<'_>, token: &Address) -> String {
     let symbol = summary(context, token).and_then(|summary| summary.symbol.clone());
-    symbol.map_or_else(|| token.short(), |symbol| text::truncate(&symbol, 16).into_owned())
+    symbol.map_or_else(
+        || token.short(),
+        |symbol| text::truncate(&symbol, 16).into_owned(),
+    )
 }
 
 /// The role of a security score, consistent with the recommendation's word.
@@ -154,7 +217,11 @@ pub(super) fn role_of_score(score: i64, recommendation: &str) -> Role {
 
 /// The role of a text that may be missing.
 pub(super) fn role_of(text: &str) -> Role {
-    if text == format::MISSING { Role::Dim } else { Role::Text }
+    if text == format::MISSING {
+        Role::Dim
+    } else {
+        Role::Text
+    }
 }
 
 /// An optional integer as a float, for number formats. Beyond 2^53 the text is rounded, as in the humanized form.
@@ -166,13 +233,22 @@ pub(super) fn float(value: Option<i64>) -> Option<f64> {
 pub(super) fn exact(value: Option<i64>) -> String {
     value.map_or_else(
         || format::MISSING.to_owned(),
-        |value| format!("{}{}", if value < 0 { "-" } else { "" }, format::count(value.unsigned_abs())),
+        |value| {
+            format!(
+                "{}{}",
+                if value < 0 { "-" } else { "" },
+                format::count(value.unsigned_abs())
+            )
+        },
     )
 }
 
 /// Lag of the last candle in milliseconds, if the token is stale.
 pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
-    token.last_candle.and_then(|last| last.behind).map(|lag| lag.by)
+    token
+        .last_candle
+        .and_then(|last| last.behind)
+        .map(|lag| lag.by)
 }
 
 /// Cells of an address in full.
@@ -181,7 +257,14 @@ pub(super) const ADDRESS_CELLS: u16 = 42;
 /// An address, in full where it has room.
 pub(super) fn whole_or_short(address: &Address, cells: usize, role: Role) -> Cell {
     let whole = cells >= usize::from(ADDRESS_CELLS);
-    Cell::new(if whole { address.to_string() } else { address.short() }, role)
+    Cell::new(
+        if whole {
+            address.to_string()
+        } else {
+            address.short()
+        },
+        role,
+    )
 }
 
 /// A value in a list; dim and with its date if it is older than the others in its row.
@@ -199,7 +282,14 @@ pub(super) const DATED: u16 = 16;
 /// A price in a list, dim if stale.
 pub(super) fn price(price: Option<f64>, stale: Option<i64>) -> Cell {
     let text = format::price(price);
-    shorter(if stale.is_some() && price.is_some() { Cell::new(text, Role::Dim) } else { Cell::figure(text) }, price)
+    shorter(
+        if stale.is_some() && price.is_some() {
+            Cell::new(text, Role::Dim)
+        } else {
+            Cell::figure(text)
+        },
+        price,
+    )
 }
 
 /// Gives the cell of a price that is too long for a narrow column a shorter form.
@@ -221,10 +311,18 @@ pub(super) fn token_texts(column: &str, context: &Context<'_>) -> Vec<String> {
         return Vec::new();
     }
     let mut found: Vec<String> = Vec::new();
-    for token in context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens).iter().take(TEXTS_LOOKED_AT) {
+    for token in context
+        .snapshot
+        .map_or(&[][..], |snapshot| &snapshot.market.tokens)
+        .iter()
+        .take(TEXTS_LOOKED_AT)
+    {
         let texts = match TokenRow::plain(token).field(column) {
             Scalar::Text(text) => vec![text.into_owned()],
-            Scalar::List(members) => members.into_iter().map(std::borrow::Cow::into_owned).collect(),
+            Scalar::List(members) => members
+                .into_iter()
+                .map(std::borrow::Cow::into_owned)
+                .collect(),
             _ => Vec::new(),
         };
         for text in texts {
@@ -242,7 +340,15 @@ const TEXTS_MAX: usize = 40;
 
 /// Writes a wrapped sentence into the middle of an empty list.
 pub(super) fn say(buffer: &mut Buffer, area: Rect, context: &Context<'_>, sentence: &str) {
-    put_wrapped(buffer, area, 1, 0, sentence, usize::from(area.height.min(6)), context.theme.dim());
+    put_wrapped(
+        buffer,
+        area,
+        1,
+        0,
+        sentence,
+        usize::from(area.height.min(6)),
+        context.theme.dim(),
+    );
 }
 
 /// Lowers a sparkline's full blocks, which leaves a gap to the row above.
@@ -253,7 +359,11 @@ pub(super) fn low(sparkline: &str) -> String {
 /// A bar of whole cells below full height, which leaves a gap to the row above; a non-zero share is always visible.
 pub(super) fn low_bar(share: f64, cells: usize) -> String {
     let filled = (share.clamp(0.0, 1.0) * cells as f64).round() as usize;
-    if filled == 0 && share > 0.0 && cells > 0 { "▖".to_owned() } else { "▆".repeat(filled) }
+    if filled == 0 && share > 0.0 && cells > 0 {
+        "▖".to_owned()
+    } else {
+        "▆".repeat(filled)
+    }
 }
 
 #[cfg(test)]
@@ -263,7 +373,14 @@ mod tests {
 
     #[test]
     fn bars_are_seen_however_small_and_never_too_long() {
-        let cases = [(0.0, ""), (0.001, "▖"), (0.5, "▆▆"), (1.0, "▆▆▆▆"), (9.0, "▆▆▆▆"), (f64::NAN, "")];
+        let cases = [
+            (0.0, ""),
+            (0.001, "▖"),
+            (0.5, "▆▆"),
+            (1.0, "▆▆▆▆"),
+            (9.0, "▆▆▆▆"),
+            (f64::NAN, ""),
+        ];
         for (share, expected) in cases {
             assert_eq!(low_bar(share, 4), expected, "{share}");
         }
@@ -272,18 +389,36 @@ mod tests {
 
     #[test]
     fn a_list_tells_how_many_rows_have_no_value() {
-        let columns =
-            [FilterColumn::new("age", ColumnKind::Number, &[]), FilterColumn::new("securityScore", ColumnKind::Number, &["score"])];
+        let columns = [
+            FilterColumn::new("age", ColumnKind::Number, &[]),
+            FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
+        ];
         let filter = filter::parse("age<90 score>50", &columns).unwrap();
         let mut left_out = ExcludedRows::of(&filter);
         let mut seen = Vec::new();
-        for row in [(Some(3.0), Some(60.0)), (None, Some(60.0)), (None, None), (None, Some(9.0))] {
+        for row in [
+            (Some(3.0), Some(60.0)),
+            (None, Some(60.0)),
+            (None, None),
+            (None, Some(9.0)),
+        ] {
             let field = |column: &str| Scalar::from(if column == "age" { row.0 } else { row.1 });
             filter.keeps(field, |_| true, &mut left_out);
             seen.push(with_left_out("1 of 4".to_owned(), &left_out, 40));
         }
-        assert_eq!(seen, ["1 of 4", "1 of 4 · 1 has no age", "1 of 4 · 2 have no age, 1 no score", "1 of 4 · 2 have no age, 1 no score"]);
-        assert_eq!(with_left_out("1 of 4".to_owned(), &left_out, 30), "1 of 4 · 2 have no value");
+        assert_eq!(
+            seen,
+            [
+                "1 of 4",
+                "1 of 4 · 1 has no age",
+                "1 of 4 · 2 have no age, 1 no score",
+                "1 of 4 · 2 have no age, 1 no score"
+            ]
+        );
+        assert_eq!(
+            with_left_out("1 of 4".to_owned(), &left_out, 30),
+            "1 of 4 · 2 have no value"
+        );
     }
 
     #[test]
@@ -296,17 +431,37 @@ mod tests {
             (59, "NOT ENOUGH DATA: …", Role::Dim, "?"),
         ];
         for (score, recommendation, role, written) in cases {
-            assert_eq!((role_of_score(score, recommendation), score_text(score, recommendation).as_str()), (role, written));
+            assert_eq!(
+                (
+                    role_of_score(score, recommendation),
+                    score_text(score, recommendation).as_str()
+                ),
+                (role, written)
+            );
         }
     }
 
     #[test]
     fn whole_numbers_keep_every_digit() {
-        let cases = [(Some(1_234_567), "1,234,567"), (Some(-1_000), "-1,000"), (Some(i64::MIN), "-9,223,372,036,854,775,808"), (None, "–")];
+        let cases = [
+            (Some(1_234_567), "1,234,567"),
+            (Some(-1_000), "-1,000"),
+            (Some(i64::MIN), "-9,223,372,036,854,775,808"),
+            (None, "–"),
+        ];
         for (value, shown) in cases {
             assert_eq!(exact(value), shown);
         }
-        assert_eq!((price(Some(2.0), None), price(Some(2.0), Some(1)).pieces[0].1), (Cell::figure("2.0000".to_owned()), Role::Dim));
-        assert_eq!((Cell::change(Some(-38.24)), Cell::change(None)), (Cell::new("▼ 38.2", Role::Down), Cell::missing()));
+        assert_eq!(
+            (
+                price(Some(2.0), None),
+                price(Some(2.0), Some(1)).pieces[0].1
+            ),
+            (Cell::figure("2.0000".to_owned()), Role::Dim)
+        );
+        assert_eq!(
+            (Cell::change(Some(-38.24)), Cell::change(None)),
+            (Cell::new("▼ 38.2", Role::Down), Cell::missing())
+        );
     }
 }

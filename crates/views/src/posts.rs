@@ -43,9 +43,13 @@ impl View for PostsView {
             }
         }
         self.list.show(list::TOKEN, self.all);
-        let Some(source) = self.source(context.newest_post()) else { return };
-        self.pages.refresh(&source, self.list.cursor.state.selected, context);
-        self.list.show(list::AUTHOR, self.pages.any(|post| post.author.is_some()));
+        let Some(source) = self.source(context.newest_post()) else {
+            return;
+        };
+        self.pages
+            .refresh(&source, self.list.cursor.state.selected, context);
+        self.list
+            .show(list::AUTHOR, self.pages.any(|post| post.author.is_some()));
         self.list.set_count(self.pages.total());
     }
 
@@ -62,7 +66,11 @@ impl View for PostsView {
             Action::Back if self.open => self.open = false,
             Action::OpenLink => return self.with_link(Effect::OpenLink),
             Action::CopyValue => return self.with_link(|link| Effect::Copy(link, "link")),
-            Action::Star => return self.post().map_or(Effect::Pass, |post| Effect::Star(post.token_address)),
+            Action::Star => {
+                return self
+                    .post()
+                    .map_or(Effect::Pass, |post| Effect::Star(post.token_address));
+            }
             Action::AllPosts => {
                 self.all = !self.all;
                 self.list.cursor.select(0);
@@ -85,8 +93,14 @@ impl View for PostsView {
         // Where there is room the post is read without being opened.
         let is_beside = area.width >= if self.open { BESIDE_WIDTH } else { ROOMY_WIDTH };
         let has_room = is_beside || (area.width >= BESIDE_WIDTH && area.height >= ROOMY_HEIGHT);
-        let post = if self.open || has_room { self.post().cloned() } else { None };
-        let Some(post) = post else { return self.draw_list(buffer, area, context) };
+        let post = if self.open || has_room {
+            self.post().cloned()
+        } else {
+            None
+        };
+        let Some(post) = post else {
+            return self.draw_list(buffer, area, context);
+        };
         let (list, sheet) = if is_beside {
             beside(area, (area.width / 3).clamp(44, 70))
         } else {
@@ -112,22 +126,32 @@ impl View for PostsView {
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
-        self.source(context.newest_post()).map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
+        self.source(context.newest_post())
+            .map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let snapshot = Arc::clone(context.snapshot?);
         let question = self.pages.source()?.question(1);
         let grid = Grid::of(snapshot.dataset.table("posts")?);
-        let columns: Vec<&'static str> = self.list.members().into_iter().filter(|column| grid.has(column)).collect();
+        let columns: Vec<&'static str> = self
+            .list
+            .members()
+            .into_iter()
+            .filter(|column| grid.has(column))
+            .collect();
         Some(Export {
             name: "posts".to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: Some(self.pages.total()),
-            selected: self.post().map(|post| List::<PostFields>::written(ListedPost { post, context }, &columns)),
+            selected: self
+                .post()
+                .map(|post| List::<PostFields>::written(ListedPost { post, context }, &columns)),
             rows: Box::new(move |progress| {
                 let (places, _) = question.places(&snapshot, None, progress)?;
-                Ok(export::ExportRows::Batches(Box::new(Ordered::new(grid, places, columns))))
+                Ok(export::ExportRows::Batches(Box::new(Ordered::new(
+                    grid, places, columns,
+                ))))
             }),
         })
     }
@@ -145,10 +169,19 @@ impl View for PostsView {
 impl PostsView {
     /// The query for the chosen posts.
     fn source(&self, newest: Time) -> Option<PostsRequest> {
-        let filter = self.list.filter().with_times(list::AGE, "published_at", newest);
-        let query = Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());
+        let filter = self
+            .list
+            .filter()
+            .with_times(list::AGE, "published_at", newest);
+        let query =
+            Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());
         let token = if self.all { None } else { Some(self.token?) };
-        Some(PostsRequest { token, query, filter: filter.without_words(), sort: self.list.sorting.keys().to_vec() })
+        Some(PostsRequest {
+            token,
+            query,
+            filter: filter.without_words(),
+            sort: self.list.sorting.keys().to_vec(),
+        })
     }
 
     fn post(&self) -> Option<&Post> {
@@ -165,7 +198,12 @@ impl PostsView {
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         self.draw_line(buffer, area, context);
-        let area = Rect { x: area.x + 1, y: area.y + 1, width: area.width - 1, height: area.height - 1 };
+        let area = Rect {
+            x: area.x + 1,
+            y: area.y + 1,
+            width: area.width - 1,
+            height: area.height - 1,
+        };
         if let Some(sentence) = missing_table(context, "posts", "posts") {
             let below = below(area, 1);
             return say(buffer, below, context, &sentence);
@@ -176,9 +214,23 @@ impl PostsView {
         if !self.pages.answered() {
             return progress::skeleton(area, buffer, context.theme);
         }
-        let nothing = if self.all { "no posts" } else { "no posts about this token; press a for all tokens" };
-        let empty = if self.list.filter().is_empty() { nothing } else { &words::no_match("post") };
-        self.list.draw(buffer, ListFrame::new(area, empty), context, |place| Some(ListedPost { post: self.pages.post(place)?, context }));
+        let nothing = if self.all {
+            "no posts"
+        } else {
+            "no posts about this token; press a for all tokens"
+        };
+        let empty = if self.list.filter().is_empty() {
+            nothing
+        } else {
+            &words::no_match("post")
+        };
+        self.list
+            .draw(buffer, ListFrame::new(area, empty), context, |place| {
+                Some(ListedPost {
+                    post: self.pages.post(place)?,
+                    context,
+                })
+            });
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -193,7 +245,14 @@ impl PostsView {
         });
         let total = posts.unwrap_or(self.pages.total()) as u64;
         let age = format!("ages as of {}", context.newest_post().minute_text());
-        draw_list_line(&self.list, &[(whose, Role::Dim), (age, Role::Dim)], (total, ["post", "posts"]), buffer, area, context);
+        draw_list_line(
+            &self.list,
+            &[(whose, Role::Dim), (age, Role::Dim)],
+            (total, ["post", "posts"]),
+            buffer,
+            area,
+            context,
+        );
     }
 }
 
@@ -205,17 +264,53 @@ const TITLE_LINES: usize = 8;
 fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let symbol = symbol_of(context, &post.token_address);
-    let rule = Panel { note: &symbol, ..Panel::new("post") };
+    let rule = Panel {
+        note: &symbol,
+        ..Panel::new("post")
+    };
     let body = inset(rule.render(area, buffer, theme));
     let facts = facts(post, context);
     // The facts keep their space; the title is cut.
-    let lines = usize::from(body.height).saturating_sub(facts.len() + 1).clamp(1, TITLE_LINES);
+    let lines = usize::from(body.height)
+        .saturating_sub(facts.len() + 1)
+        .clamp(1, TITLE_LINES);
     let title = post.title.as_deref().unwrap_or("no title");
-    let mut y = put_wrapped(buffer, body, 0, 0, title, lines, if post.title.is_some() { theme.strong() } else { theme.dim() });
+    let mut y = put_wrapped(
+        buffer,
+        body,
+        0,
+        0,
+        title,
+        lines,
+        if post.title.is_some() {
+            theme.strong()
+        } else {
+            theme.dim()
+        },
+    );
     y += u16::from(usize::from(body.height) > usize::from(y) + facts.len());
     let link = post.link.as_deref().unwrap_or(MISSING);
-    y += put_wrapped(buffer, body, 0, y, link, 2, if post.link.is_some() { theme.accent() } else { theme.dim() });
-    put(buffer, body, 0, y, &post.token_address.to_string(), theme.dim());
+    y += put_wrapped(
+        buffer,
+        body,
+        0,
+        y,
+        link,
+        2,
+        if post.link.is_some() {
+            theme.accent()
+        } else {
+            theme.dim()
+        },
+    );
+    put(
+        buffer,
+        body,
+        0,
+        y,
+        &post.token_address.to_string(),
+        theme.dim(),
+    );
     y += 1;
     for (label, value) in facts {
         put(buffer, body, 0, y, label, theme.dim());
@@ -225,14 +320,24 @@ fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>
 }
 
 fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
-    let until = if context.as_of().is_some() { "the end of the day" } else { "the newest post" };
+    let until = if context.as_of().is_some() {
+        "the end of the day"
+    } else {
+        "the newest post"
+    };
     let age = match format::age(context.newest_post().0.saturating_sub(post.published_at.0)) {
         age if age == "now" => until.to_owned(),
         age => format!("{age} before {until}"),
     };
     [
-        ("published", format!("{}, {age}", format::moment(post.published_at))),
-        ("author", post.author.clone().unwrap_or_else(|| MISSING.to_owned())),
+        (
+            "published",
+            format!("{}, {age}", format::moment(post.published_at)),
+        ),
+        (
+            "author",
+            post.author.clone().unwrap_or_else(|| MISSING.to_owned()),
+        ),
         ("platform", post.place().unwrap_or(MISSING).to_owned()),
         ("impressions", exact(post.impressions)),
         ("engagement", exact(post.engagement)),

@@ -26,7 +26,13 @@ impl Price {
             self.asked.clear();
         }
         if let Some(token) = token.filter(|_| self.wanted) {
-            let question = CandlesQuestion { token_address: token, timeframe: "1d", from: None, to: None, limit: CANDLES_ASKED };
+            let question = CandlesQuestion {
+                token_address: token,
+                timeframe: "1d",
+                from: None,
+                to: None,
+                limit: CANDLES_ASKED,
+            };
             self.asked.refresh(question, context);
         }
     }
@@ -38,24 +44,48 @@ impl Price {
             (context.wake)();
         }
         self.wanted = wanted;
-        let Some(token) = self.token.filter(|_| wanted) else { return };
-        let behind =
-            summary(context, &token).and_then(stale).map_or_else(String::new, |behind| format!(" · stale: {} behind", format::age(behind)));
+        let Some(token) = self.token.filter(|_| wanted) else {
+            return;
+        };
+        let behind = summary(context, &token)
+            .and_then(stale)
+            .map_or_else(String::new, |behind| {
+                format!(" · stale: {} behind", format::age(behind))
+            });
         let title = format!("{} · 1d{behind}", symbol_of(context, &token));
         let progress = self.asked.progress().map(|_| None);
-        let rule = Panel { note: "press 3 for the chart", progress, ..Panel::new(&title) };
+        let rule = Panel {
+            note: "press 3 for the chart",
+            progress,
+            ..Panel::new(&title)
+        };
         let body = rule.render(area, buffer, context.theme);
-        let Some(known) = self.asked.shown(buffer, body, context) else { return };
+        let Some(known) = self.asked.shown(buffer, body, context) else {
+            return;
+        };
         let candles = by_column(&known.answer.candles);
         let all = candles.as_candles();
         let shown = ChartData::capacity(body, label_cells(&all), 1, 0).min(all.len());
-        render(&ChartData { ascii: context.ascii, ..ChartData::new(all.part(all.len() - shown..all.len())) }, body, buffer, context.theme);
+        render(
+            &ChartData {
+                ascii: context.ascii,
+                ..ChartData::new(all.part(all.len() - shown..all.len()))
+            },
+            body,
+            buffer,
+            context.theme,
+        );
     }
 }
 
 /// Converts candles to columns; missing figures become NaN.
 pub(super) fn by_column(candles: &[Candle]) -> CandleVec {
-    let column = |figure: fn(&Candle) -> Option<f64>| candles.iter().map(|candle| figure(candle).unwrap_or(f64::NAN)).collect();
+    let column = |figure: fn(&Candle) -> Option<f64>| {
+        candles
+            .iter()
+            .map(|candle| figure(candle).unwrap_or(f64::NAN))
+            .collect()
+    };
     CandleVec {
         timestamp: candles.iter().map(|candle| candle.timestamp.0).collect(),
         open: column(|candle| candle.open),

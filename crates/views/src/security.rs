@@ -42,7 +42,11 @@ pub struct SecurityView {
 impl View for SecurityView {
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
-            *self = Self { token: context.token, holders: std::mem::take(&mut self.holders), ..Self::default() };
+            *self = Self {
+                token: context.token,
+                holders: std::mem::take(&mut self.holders),
+                ..Self::default()
+            };
         }
         self.holders.refresh(self.token, context);
         let generation = context.snapshot.map(|snapshot| snapshot.generation);
@@ -73,7 +77,11 @@ impl View for SecurityView {
             Action::ExpandAll => self.expand_all(),
             Action::Left if self.in_right => self.in_right = false,
             Action::Right if self.right_shown && !self.in_right => self.in_right = true,
-            Action::CopyValue => return self.copied().map_or(Effect::Pass, |(text, what)| Effect::Copy(text, what)),
+            Action::CopyValue => {
+                return self
+                    .copied()
+                    .map_or(Effect::Pass, |(text, what)| Effect::Copy(text, what));
+            }
             _ => return Effect::Pass,
         }
         Effect::Redraw
@@ -101,7 +109,11 @@ impl View for SecurityView {
         };
         let there = self.in_right == in_right;
         self.in_right = in_right;
-        if clicked == Clicked::Again && there { self.toggle() } else { Effect::Redraw }
+        if clicked == Clicked::Again && there {
+            self.toggle()
+        } else {
+            Effect::Redraw
+        }
     }
 
     fn as_of(&self) -> Option<Time> {
@@ -110,7 +122,14 @@ impl View for SecurityView {
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let Some(token) = self.token else { return say(buffer, area, context, "no token selected; press 1 to choose one") };
+        let Some(token) = self.token else {
+            return say(
+                buffer,
+                area,
+                context,
+                "no token selected; press 1 to choose one",
+            );
+        };
         if self.holders.is_open() {
             return self.holders.draw(buffer, area, context);
         }
@@ -121,13 +140,18 @@ impl View for SecurityView {
             let body = Panel::new(&symbol_of(context, &token)).render(area, buffer, theme);
             return panel::failure(body, buffer, theme, &problem.detail);
         }
-        let Some(known) = self.asked.known.clone() else { return self.draw_waiting(buffer, area, context) };
+        let Some(known) = self.asked.known.clone() else {
+            return self.draw_waiting(buffer, area, context);
+        };
         let answer = &known.answer;
         let used = score::draw(answer, buffer, area, context).min(area.height);
         let body = below(area, used);
         self.right_shown = area.width >= BESIDE_WIDTH;
         self.in_right &= self.right_shown;
-        let look = |width| ChecklistStyle { open: &self.open, width };
+        let look = |width| ChecklistStyle {
+            open: &self.open,
+            width,
+        };
         if self.right_shown {
             let (left, right) = beside(body, (area.width * 2 / 5).clamp(50, 84));
             let others = [
@@ -136,7 +160,13 @@ impl View for SecurityView {
                 gaps::missing(answer, &look(right.width)),
                 gaps::execution(answer, &look(right.width)),
             ];
-            self.left.set([simulated::lines(answer, &look(left.width)), checklist::lines(answer, &look(left.width))].concat());
+            self.left.set(
+                [
+                    simulated::lines(answer, &look(left.width)),
+                    checklist::lines(answer, &look(left.width)),
+                ]
+                .concat(),
+            );
             self.right.set(others.concat());
             self.left.draw(buffer, left, !self.in_right, context);
             self.right.draw(buffer, right, self.in_right, context);
@@ -156,11 +186,17 @@ impl View for SecurityView {
     }
 
     fn listing(&self) -> Option<&dyn Listing> {
-        self.holders.is_open().then_some(&self.holders.list as &dyn Listing)
+        self.holders
+            .is_open()
+            .then_some(&self.holders.list as &dyn Listing)
     }
 
     fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
-        if self.holders.is_open() { Some(&mut self.holders.list) } else { None }
+        if self.holders.is_open() {
+            Some(&mut self.holders.list)
+        } else {
+            None
+        }
     }
 
     fn relist(&mut self, context: &Context<'_>) {
@@ -189,15 +225,29 @@ impl View for SecurityView {
         }
         let answer = self.asked.answer()?;
         Some(match self.selected() {
-            Some(PaneEntry::Scam(i)) => exported(format!("{symbol}-similar-scams"), &SCAM_COLUMNS, &answer.similar_scams, Some(i)),
+            Some(PaneEntry::Scam(i)) => exported(
+                format!("{symbol}-similar-scams"),
+                &SCAM_COLUMNS,
+                &answer.similar_scams,
+                Some(i),
+            ),
             Some(PaneEntry::Holder(i)) => {
                 let largest = &answer.explanation.as_ref()?.holders.as_ref()?.largest;
-                exported(format!("{symbol}-holder-shares"), &HOLDER_COLUMNS, largest, Some(i))
+                exported(
+                    format!("{symbol}-holder-shares"),
+                    &HOLDER_COLUMNS,
+                    largest,
+                    Some(i),
+                )
             }
             selected => {
                 let checks = answer.checks.as_deref().unwrap_or_default();
                 let at = match selected {
-                    Some(PaneEntry::Check(code) | PaneEntry::Proof(code, _) | PaneEntry::Row(code, ..)) => Some(code),
+                    Some(
+                        PaneEntry::Check(code)
+                        | PaneEntry::Proof(code, _)
+                        | PaneEntry::Row(code, ..),
+                    ) => Some(code),
                     _ => None,
                 };
                 let at = at.and_then(|code| checks.iter().position(|check| check.code == code));
@@ -209,15 +259,26 @@ impl View for SecurityView {
 
 impl SecurityView {
     fn question(&self) -> Option<SecurityQuestion> {
-        self.token.map(|token| SecurityQuestion { contract_address: token, explain: true })
+        self.token.map(|token| SecurityQuestion {
+            contract_address: token,
+            explain: true,
+        })
     }
 
     fn pane(&mut self) -> &mut Pane {
-        if self.in_right { &mut self.right } else { &mut self.left }
+        if self.in_right {
+            &mut self.right
+        } else {
+            &mut self.left
+        }
     }
 
     fn selected(&self) -> Option<PaneEntry> {
-        if self.in_right { self.right.selected() } else { self.left.selected() }
+        if self.in_right {
+            self.right.selected()
+        } else {
+            self.left.selected()
+        }
     }
 
     /// Expands or collapses the selected entry; within evidence, collapses its check.
@@ -238,11 +299,20 @@ impl SecurityView {
         if !self.open.is_empty() {
             return self.open.clear();
         }
-        let Some(known) = self.asked.known.clone() else { return };
+        let Some(known) = self.asked.known.clone() else {
+            return;
+        };
         // Passed checks stay collapsed.
-        let found = known.answer.checks.iter().flatten().filter(|check| matches!(check.state, CheckState::Found | CheckState::Unheld));
-        self.open.extend(found.map(|check| PaneEntry::Check(check.code)));
-        self.open.extend((0..known.answer.similar_scams.len()).map(PaneEntry::Scam));
+        let found = known
+            .answer
+            .checks
+            .iter()
+            .flatten()
+            .filter(|check| matches!(check.state, CheckState::Found | CheckState::Unheld));
+        self.open
+            .extend(found.map(|check| PaneEntry::Check(check.code)));
+        self.open
+            .extend((0..known.answer.similar_scams.len()).map(PaneEntry::Scam));
     }
 
     fn stop(&mut self, context: &Context<'_>) -> Effect {
@@ -254,7 +324,11 @@ impl SecurityView {
     /// The evidence of the check.
     fn proofs(&self, code: AnomalyCode) -> Option<&[Evidence]> {
         let answer = self.asked.answer()?;
-        let check = answer.checks.as_ref()?.iter().find(|check| check.code == code)?;
+        let check = answer
+            .checks
+            .as_ref()?
+            .iter()
+            .find(|check| check.code == code)?;
         Some(proof::proofs(check, anomaly(answer, code)))
     }
 
@@ -262,36 +336,94 @@ impl SecurityView {
     fn copied(&self) -> Option<(String, &'static str)> {
         match self.selected()? {
             PaneEntry::Check(code) => {
-                let check = self.asked.answer()?.checks.as_ref()?.iter().find(|check| check.code == code)?;
-                let told = check.evidence.as_deref().or(check.missing.as_deref()).unwrap_or_default();
-                Some((format!("{} ({}), {}: {told}", code.title(), code.word(), check.state.word().replace('_', " ")), "check"))
+                let check = self
+                    .asked
+                    .answer()?
+                    .checks
+                    .as_ref()?
+                    .iter()
+                    .find(|check| check.code == code)?;
+                let told = check
+                    .evidence
+                    .as_deref()
+                    .or(check.missing.as_deref())
+                    .unwrap_or_default();
+                Some((
+                    format!(
+                        "{} ({}), {}: {told}",
+                        code.title(),
+                        code.word(),
+                        check.state.word().replace('_', " ")
+                    ),
+                    "check",
+                ))
             }
             PaneEntry::Proof(code, j) => {
                 let evidence = self.proofs(code)?.get(j)?;
-                Some(evidence.selector.clone().map_or_else(|| (evidence.what.clone(), "evidence"), |selector| (selector, "selector")))
+                Some(evidence.selector.clone().map_or_else(
+                    || (evidence.what.clone(), "evidence"),
+                    |selector| (selector, "selector"),
+                ))
             }
             PaneEntry::Row(code, j, k) => {
                 let row = self.proofs(code)?.get(j)?.rows.get(k)?;
-                let hash = row.transaction_hash.clone().map(|hash| (hash, "transaction"));
+                let hash = row
+                    .transaction_hash
+                    .clone()
+                    .map(|hash| (hash, "transaction"));
                 hash.or_else(|| Some((row.address.or(row.to_address)?.to_string(), "address")))
             }
-            PaneEntry::Scam(i) => Some((self.asked.answer()?.similar_scams.get(i)?.address.to_string(), "address")),
+            PaneEntry::Scam(i) => Some((
+                self.asked
+                    .answer()?
+                    .similar_scams
+                    .get(i)?
+                    .address
+                    .to_string(),
+                "address",
+            )),
             PaneEntry::Holder(i) => {
-                let metrics = self.asked.answer()?.explanation.as_ref()?.holders.as_ref()?;
+                let metrics = self
+                    .asked
+                    .answer()?
+                    .explanation
+                    .as_ref()?
+                    .holders
+                    .as_ref()?;
                 Some((metrics.largest.get(i)?.address.to_string(), "address"))
             }
-            PaneEntry::Missing(i) => Some((self.asked.answer()?.explanation.as_ref()?.missing.get(i)?.supply.clone(), "advice")),
+            PaneEntry::Missing(i) => Some((
+                self.asked
+                    .answer()?
+                    .explanation
+                    .as_ref()?
+                    .missing
+                    .get(i)?
+                    .supply
+                    .clone(),
+                "advice",
+            )),
         }
     }
 
     /// Draws a skeleton, and the progress.
     fn draw_waiting(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let done = self.asked.progress().filter(|(_, total)| *total > 0);
-        let title = self.token.map(|token| symbol_of(context, &token)).unwrap_or_default();
-        let rule = Panel { progress: Some(done.and_then(progress::share)), ..Panel::new(&title) };
+        let title = self
+            .token
+            .map(|token| symbol_of(context, &token))
+            .unwrap_or_default();
+        let rule = Panel {
+            progress: Some(done.and_then(progress::share)),
+            ..Panel::new(&title)
+        };
         let body = rule.render(area, buffer, context.theme);
         let says = match done {
-            Some((done, total)) => format!("analyzing: {} of {} steps; Esc cancels", format::count(done), format::count(total)),
+            Some((done, total)) => format!(
+                "analyzing: {} of {} steps; Esc cancels",
+                format::count(done),
+                format::count(total)
+            ),
             None => "analyzing; Esc cancels".to_owned(),
         };
         put(buffer, body, 1, 0, &says, context.theme.dim());
@@ -301,11 +433,25 @@ impl SecurityView {
 }
 
 const CHECK_COLUMNS: [&str; 6] = ["group", "code", "state", "weight", "evidence", "missing"];
-const SCAM_COLUMNS: [&str; 8] = ["address", "name", "scamType", "similarity", "sharedTraits", "sharedSelectors", "sameCreator", "source"];
+const SCAM_COLUMNS: [&str; 8] = [
+    "address",
+    "name",
+    "scamType",
+    "similarity",
+    "sharedTraits",
+    "sharedSelectors",
+    "sameCreator",
+    "source",
+];
 const HOLDER_COLUMNS: [&str; 3] = ["address", "share", "role"];
 
 /// The rows' fields of those names.
-fn exported(name: String, columns: &[&str], rows: &[impl serde::Serialize], selected: Option<usize>) -> Export {
+fn exported(
+    name: String,
+    columns: &[&str],
+    rows: &[impl serde::Serialize],
+    selected: Option<usize>,
+) -> Export {
     let members = |row| {
         let value = serde_json::to_value(row).unwrap_or_default();
         columns.iter().map(|name| value[*name].clone()).collect()

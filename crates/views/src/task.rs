@@ -52,7 +52,10 @@ impl<T: Send + 'static> BackgroundTask<T> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(Problem::new(Code::Defect, "The task ended without a result; try again."))),
+            Err(TryRecvError::Disconnected) => Some(Err(Problem::new(
+                Code::Defect,
+                "The task ended without a result; try again.",
+            ))),
         }
     }
 
@@ -103,7 +106,10 @@ mod tests {
     use super::*;
     use crate::fixture::PATIENCE;
 
-    fn wait<T: Send + 'static>(task: &mut BackgroundTask<T>, woken: &mpsc::Receiver<()>) -> Result<T> {
+    fn wait<T: Send + 'static>(
+        task: &mut BackgroundTask<T>,
+        woken: &mpsc::Receiver<()>,
+    ) -> Result<T> {
         woken.recv_timeout(PATIENCE).unwrap();
         task.poll().unwrap()
     }
@@ -112,7 +118,10 @@ mod tests {
     fn work_wakes_when_it_ends_and_even_when_it_fails() {
         let (sender, woken) = mpsc::channel();
         let wake: Wake = Arc::new(move || sender.send(()).unwrap_or_default());
-        assert_eq!(wait(&mut BackgroundTask::start(&wake, |_| Ok(7)), &woken), Ok(7));
+        assert_eq!(
+            wait(&mut BackgroundTask::start(&wake, |_| Ok(7)), &woken),
+            Ok(7)
+        );
         let mut failing = BackgroundTask::<u8>::start(&wake, |_| panic!("a defect"));
         assert_eq!(wait(&mut failing, &woken).unwrap_err().code, Code::Defect);
         BackgroundTask::pause(&wake, Duration::from_millis(1));

@@ -42,7 +42,10 @@ pub(super) trait TokenList: View {
 
     /// Selects the token's row; false when it has none.
     fn point_to(&mut self, token: Option<Address>, context: &Context<'_>) -> bool {
-        let found = self.list().places().position(|place| token.is_some() && self.token_at(place, context) == token);
+        let found = self
+            .list()
+            .places()
+            .position(|place| token.is_some() && self.token_at(place, context) == token);
         found.map(|row| self.parts().0.cursor.select(row)).is_some()
     }
 
@@ -54,7 +57,9 @@ pub(super) trait TokenList: View {
             return Some(compare.act(action, context));
         }
         match action {
-            Action::Mark => return Some(token.map_or(Effect::Pass, |token| compare.mark(token, context))),
+            Action::Mark => {
+                return Some(token.map_or(Effect::Pass, |token| compare.mark(token, context)));
+            }
             Action::CompareTokens => return Some(compare.open(token, context)),
             _ => {}
         }
@@ -67,7 +72,9 @@ pub(super) trait TokenList: View {
             Action::Open => token.map_or(Effect::Pass, |token| self.open(token, context)),
             Action::Star => token.map_or(Effect::Pass, Effect::Star),
             Action::CopyValue => self.copy_value(context),
-            Action::FilterLike | Action::FilterUnlike => self.filter_like(action == Action::FilterLike, context),
+            Action::FilterLike | Action::FilterUnlike => {
+                self.filter_like(action == Action::FilterLike, context)
+            }
             _ => return None,
         })
     }
@@ -103,10 +110,21 @@ pub(super) trait TokenList: View {
     }
 
     /// Selects the row after or before the token's; returns its token, row number and the number of rows.
-    fn step_to_neighbour(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
-        let from = self.list().places().find(|&place| self.token_at(place, context) == token);
+    fn step_to_neighbour(
+        &mut self,
+        token: Option<Address>,
+        forward: bool,
+        context: &Context<'_>,
+    ) -> Option<(Address, usize, usize)> {
+        let from = self
+            .list()
+            .places()
+            .find(|&place| self.token_at(place, context) == token);
         self.moved(ListEvent::Moved);
-        let (place, row, count) = self.parts().0.step_from(|place| Some(place) == from, forward)?;
+        let (place, row, count) = self
+            .parts()
+            .0
+            .step_from(|place| Some(place) == from, forward)?;
         Some((self.token_at(place, context)?, row, count))
     }
 
@@ -120,10 +138,18 @@ pub(super) trait TokenList: View {
 
     /// Copies the selected cell; for a whole row the address.
     fn copy_value(&self, context: &Context<'_>) -> Effect {
-        let Some(row) = self.row(context) else { return Effect::Pass };
-        match self.list().column().and_then(|key| Some((List::<Self::Fields>::plain(row, key)?, key))) {
+        let Some(row) = self.row(context) else {
+            return Effect::Pass;
+        };
+        match self
+            .list()
+            .column()
+            .and_then(|key| Some((List::<Self::Fields>::plain(row, key)?, key)))
+        {
             Some((text, key)) => Effect::Copy(text, key),
-            None => self.token(context).map_or(Effect::Pass, |token| Effect::Copy(token.to_string(), "address")),
+            None => self.token(context).map_or(Effect::Pass, |token| {
+                Effect::Copy(token.to_string(), "address")
+            }),
         }
     }
 }
@@ -131,9 +157,16 @@ pub(super) trait TokenList: View {
 /// The extra columns of the `tokens` file, shown by default where they fit. One whose name collides with a field of the list takes the
 /// prefix `own_`.
 pub(super) fn own_fields<L: Fields>(dataset: &Dataset) -> Vec<Field<L>> {
-    let taken = |name: &str| filter::column(name, &L::filter_columns()).is_some() || L::FIELDS.iter().any(|field| field.column.key == name);
+    let taken = |name: &str| {
+        filter::column(name, &L::filter_columns()).is_some()
+            || L::FIELDS.iter().any(|field| field.column.key == name)
+    };
     let field = |FilterColumn { name, kind, .. }| {
-        let name = if taken(name) { names::intern(&format!("{OWN}{name}"))? } else { name };
+        let name = if taken(name) {
+            names::intern(&format!("{OWN}{name}"))?
+        } else {
+            name
+        };
         let figure = matches!(kind, ColumnKind::Number | ColumnKind::Duration);
         let width = (text::width(name) as u16).clamp(6, 16);
         let field = if figure {
@@ -141,7 +174,11 @@ pub(super) fn own_fields<L: Fields>(dataset: &Dataset) -> Vec<Field<L>> {
         } else {
             Field::text(name, name, [width, 24], 60, |_| Scalar::Missing)
         };
-        let field = if kind == ColumnKind::Time { field.largest_first() } else { field };
+        let field = if kind == ColumnKind::Time {
+            field.largest_first()
+        } else {
+            field
+        };
         Some(field.of(kind))
     };
     own_columns(dataset).into_iter().filter_map(field).collect()

@@ -29,7 +29,10 @@ const BESIDE_WIDTH: u16 = 110;
 const BELOW_HEIGHT: u16 = 36;
 
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is an independent switch, and any combination is valid")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent switch, and any combination is valid"
+)]
 pub struct TokensView {
     /// Row indices are those of the market's tokens.
     list: List<TokenFields>,
@@ -75,9 +78,17 @@ enum Place {
 
 impl View for TokensView {
     fn refresh(&mut self, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else { return };
-        if self.list.set_own(snapshot.generation, context.tokens(), || own_fields(&snapshot.dataset)) {
-            self.list.set_empty_columns(list::empty_columns(&snapshot.market.tokens));
+        let Some(snapshot) = context.snapshot else {
+            return;
+        };
+        if self
+            .list
+            .set_own(snapshot.generation, context.tokens(), || {
+                own_fields(&snapshot.dataset)
+            })
+        {
+            self.list
+                .set_empty_columns(list::empty_columns(&snapshot.market.tokens));
             self.list.ideal_widths = list::dated_widths(&snapshot.market.tokens);
             self.stale = true;
             self.choose_filter(snapshot);
@@ -91,7 +102,13 @@ impl View for TokensView {
             self.point_to(context.token, context);
         }
         if let Some(token) = self.token(context) {
-            self.detail.refresh(TokenQuestion { token_address: token, explain: true }, context);
+            self.detail.refresh(
+                TokenQuestion {
+                    token_address: token,
+                    explain: true,
+                },
+                context,
+            );
         }
     }
 
@@ -141,17 +158,26 @@ impl View for TokensView {
         }
         let sides = beside(area, (area.width * 3 / 10).clamp(44, 66));
         // The detail gives way to columns that were asked for.
-        let has_room = || self.list.without_room(sides.0.width) <= self.list.without_room(area.width);
+        let has_room =
+            || self.list.without_room(sides.0.width) <= self.list.without_room(area.width);
         self.place = match area {
-            Rect { width: BESIDE_WIDTH.., .. } if has_room() => Place::Beside,
-            Rect { height: BELOW_HEIGHT.., .. } => Place::Below,
+            Rect {
+                width: BESIDE_WIDTH..,
+                ..
+            } if has_room() => Place::Beside,
+            Rect {
+                height: BELOW_HEIGHT..,
+                ..
+            } => Place::Below,
             _ => Place::Over,
         };
         match self.place {
             _ if self.list.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
             // A short list leaves space for the selected token's detail.
-            Place::Over if !self.detail_hidden && usize::from(area.height) >= self.list.len() + 10 => {
+            Place::Over
+                if !self.detail_hidden && usize::from(area.height) >= self.list.len() + 10 =>
+            {
                 self.draw_both(buffer, stacked(area, self.list.len() as u16 + 3), context);
             }
             // Wide enough for a full address.
@@ -181,14 +207,23 @@ impl View for TokensView {
     fn undated(&self) -> &'static [&'static str] {
         // The score reads what Security does.
         let has_score = self.shown_figures().contains(&"securityScore");
-        if has_score { &["tokens", "holders", "kols", "pools", "locks"] } else { &["tokens", "holders", "kols"] }
+        if has_score {
+            &["tokens", "holders", "kols", "pools", "locks"]
+        } else {
+            &["tokens", "holders", "kols"]
+        }
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
         Some(&[])
     }
 
-    fn select_neighbour(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
+    fn select_neighbour(
+        &mut self,
+        token: Option<Address>,
+        forward: bool,
+        context: &Context<'_>,
+    ) -> Option<(Address, usize, usize)> {
         self.refresh(context);
         self.step_to_neighbour(token, forward, context)
     }
@@ -216,15 +251,24 @@ impl View for TokensView {
             return Some(self.compare.request());
         }
         if self.place == Place::Over && self.detail_open {
-            return self.token(context).map(|token| HttpRequest::of(&TokenQuestion { token_address: token, explain: true }));
+            return self.token(context).map(|token| {
+                HttpRequest::of(&TokenQuestion {
+                    token_address: token,
+                    explain: true,
+                })
+            });
         }
         let question = self.question();
         // The API page of the selected token.
         let on = if self.filter_and_sort_figures().is_empty() {
-            self.token(context).and_then(|token| question.page_of(&token, context.snapshot?))
+            self.token(context)
+                .and_then(|token| question.page_of(&token, context.snapshot?))
         } else {
             // Same row order as the API's; sorting again would be slow.
-            self.list.cursor.selected().map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
+            self.list
+                .cursor
+                .selected()
+                .map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
         };
         let (page, total) = on.unwrap_or((1, 0));
         let question = SearchQuestion { page, ..question };
@@ -236,12 +280,22 @@ impl View for TokensView {
             return self.compare.export();
         }
         let snapshot = Arc::clone(context.snapshot?);
-        let (places, members): (Vec<usize>, _) = (self.list.places().collect(), self.list.members());
-        let known = if self.shown_figures().is_empty() { figures::KnownFigures::new() } else { self.figures.known.clone() };
+        let (places, members): (Vec<usize>, _) =
+            (self.list.places().collect(), self.list.members());
+        let known = if self.shown_figures().is_empty() {
+            figures::KnownFigures::new()
+        } else {
+            self.figures.known.clone()
+        };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
             Some(List::<TokenFields>::written(
-                ListedToken { token, figures: known.get(&token.token_address), starred: false, has_changed: false },
+                ListedToken {
+                    token,
+                    figures: known.get(&token.token_address),
+                    starred: false,
+                    has_changed: false,
+                },
                 members,
             ))
         };
@@ -250,7 +304,14 @@ impl View for TokensView {
             columns: members.iter().map(|&member| member.to_owned()).collect(),
             count: Some(places.len()),
             selected: self.list.selected().and_then(|place| row(place, &members)),
-            rows: Box::new(move |_| Ok(export::ExportRows::Values(places.iter().filter_map(|&place| row(place, &members)).collect()))),
+            rows: Box::new(move |_| {
+                Ok(export::ExportRows::Values(
+                    places
+                        .iter()
+                        .filter_map(|&place| row(place, &members))
+                        .collect(),
+                ))
+            }),
         })
     }
 
@@ -273,7 +334,9 @@ impl View for TokensView {
         self.filter_chosen |= kept["filter"].is_string();
         self.compare.restore(&kept["marks"]);
         self.watched_only = kept["watchlist"].as_bool().unwrap_or(self.watched_only);
-        self.detail_hidden = kept["detail"].as_bool().map_or(self.detail_hidden, |shown| !shown);
+        self.detail_hidden = kept["detail"]
+            .as_bool()
+            .map_or(self.detail_hidden, |shown| !shown);
         self.stale = true;
     }
 }
@@ -290,11 +353,21 @@ impl TokenList for TokensView {
     }
 
     fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<ListedToken<'a>> {
-        rows(&context.snapshot?.market.tokens, &self.figures.known, None, context)(self.list.selected()?)
+        rows(
+            &context.snapshot?.market.tokens,
+            &self.figures.known,
+            None,
+            context,
+        )(self.list.selected()?)
     }
 
     fn token_at(&self, place: usize, context: &Context<'_>) -> Option<Address> {
-        context.snapshot?.market.tokens.get(place).map(|token| token.token_address)
+        context
+            .snapshot?
+            .market
+            .tokens
+            .get(place)
+            .map(|token| token.token_address)
     }
 
     /// The first row is selected, also once the figures are there that the order is by.
@@ -306,7 +379,10 @@ impl TokenList for TokensView {
     }
 
     fn moved(&mut self, event: ListEvent) {
-        self.at_first &= !matches!(event, ListEvent::Moved | ListEvent::ClickedAgain | ListEvent::Star);
+        self.at_first &= !matches!(
+            event,
+            ListEvent::Moved | ListEvent::ClickedAgain | ListEvent::Star
+        );
     }
 
     /// Shows the detail if it is hidden, else opens the chart.
@@ -327,8 +403,23 @@ impl TokensView {
         SearchQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: None,
-            conditions: Some(self.list.filter().split(|column| column == "starred").1.conditions()).filter(|text| !text.is_empty()),
-            sort: Some(self.list.sorting.keys().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+            conditions: Some(
+                self.list
+                    .filter()
+                    .split(|column| column == "starred")
+                    .1
+                    .conditions(),
+            )
+            .filter(|text| !text.is_empty()),
+            sort: Some(
+                self.list
+                    .sorting
+                    .keys()
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(","),
+            ),
             fields: self.fields(),
             only: Vec::new(),
             page: 1,
@@ -340,16 +431,34 @@ impl TokensView {
     fn fields(&self) -> Vec<&'static str> {
         let columns = self.list.columns();
         let shown = |field: &str| {
-            columns.iter().any(|(key, ..)| *key == field && self.list.is_shown(key) && !self.list.empty_columns.contains(key))
+            columns.iter().any(|(key, ..)| {
+                *key == field && self.list.is_shown(key) && !self.list.empty_columns.contains(key)
+            })
         };
-        let own = columns.iter().any(|(key, _, shown)| *shown && List::<TokenFields>::is_own(key));
-        FIELDS.iter().copied().filter(|field| shown(field) || (*field == "own" && own)).collect()
+        let own = columns
+            .iter()
+            .any(|(key, _, shown)| *shown && List::<TokenFields>::is_own(key));
+        FIELDS
+            .iter()
+            .copied()
+            .filter(|field| shown(field) || (*field == "own" && own))
+            .collect()
     }
 
     /// The optional figures that filter or sorting depend on, needed for every token.
     fn filter_and_sort_figures(&self) -> Vec<&'static str> {
-        let ordered = |field: &&str| self.list.sorting.keys().iter().any(|order| order.column == *field);
-        COMPUTED.iter().copied().filter(|field| self.list.filter().names(field) || ordered(field)).collect()
+        let ordered = |field: &&str| {
+            self.list
+                .sorting
+                .keys()
+                .iter()
+                .any(|order| order.column == *field)
+        };
+        COMPUTED
+            .iter()
+            .copied()
+            .filter(|field| self.list.filter().names(field) || ordered(field))
+            .collect()
     }
 
     /// Computes the figures of the rows on screen, or those that filter and sorting depend on.
@@ -358,10 +467,20 @@ impl TokensView {
         if shown.is_empty() && judged.is_empty() {
             return;
         }
-        let token = |place: usize| snapshot.market.tokens.get(place).map(|token| token.token_address);
+        let token = |place: usize| {
+            snapshot
+                .market
+                .tokens
+                .get(place)
+                .map(|token| token.token_address)
+        };
         let screen: Vec<Address> = self.list.on_screen().filter_map(token).collect();
         let needs_all = !judged.is_empty();
-        if self.figures.refresh(snapshot, &screen, [shown, judged], context) && needs_all {
+        if self
+            .figures
+            .refresh(snapshot, &screen, [shown, judged], context)
+            && needs_all
+        {
             self.made = None;
         }
     }
@@ -378,7 +497,9 @@ impl TokensView {
 
     /// The figures of visible columns.
     fn shown_figures(&self) -> Vec<&'static str> {
-        let mut shown: Vec<&'static str> = List::<TokenFields>::optional().filter(|key| self.list.is_shown(key)).collect();
+        let mut shown: Vec<&'static str> = List::<TokenFields>::optional()
+            .filter(|key| self.list.is_shown(key))
+            .collect();
         // The score needs its word: a score with little data must not look reliable.
         if shown.contains(&"securityScore") && !shown.contains(&"recommendation") {
             shown.push("recommendation");
@@ -389,7 +510,12 @@ impl TokensView {
     /// Opens on the tokens that have a price where most have none; the line above the list says how many.
     fn choose_filter(&mut self, snapshot: &Snapshot) {
         let tokens = &snapshot.market.tokens;
-        if self.priced_of.take_if(|of| *of != snapshot.dataset.folder).is_some() && self.list.filter_text() == PRICED {
+        if self
+            .priced_of
+            .take_if(|of| *of != snapshot.dataset.folder)
+            .is_some()
+            && self.list.filter_text() == PRICED
+        {
             self.list.set_filter("", TokenReader::default()).ok();
             self.filter_chosen = false;
         }
@@ -423,21 +549,35 @@ impl TokensView {
 
     /// Filters and sorts again if any input changed; the selection stays on the program's token.
     fn arrange(&mut self, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else { return };
-        let same_rows = self.made.as_ref().is_some_and(|(generation, _)| *generation == snapshot.generation);
-        let same_stars = self.made.as_ref().is_some_and(|(_, watchlist)| watchlist == context.watchlist);
+        let Some(snapshot) = context.snapshot else {
+            return;
+        };
+        let same_rows = self
+            .made
+            .as_ref()
+            .is_some_and(|(generation, _)| *generation == snapshot.generation);
+        let same_stars = self
+            .made
+            .as_ref()
+            .is_some_and(|(_, watchlist)| watchlist == context.watchlist);
         if same_rows && same_stars && !self.stale {
             return;
         }
         let tokens = &snapshot.market.tokens;
         match (&self.made, context.as_of()) {
             (_, Some(_)) => self.fresh.clear(),
-            (Some((generation, _)), None) if *generation != snapshot.generation => self.fresh.compare(tokens, Instant::now()),
+            (Some((generation, _)), None) if *generation != snapshot.generation => {
+                self.fresh.compare(tokens, Instant::now())
+            }
             _ => {}
         }
         let row = rows(tokens, &self.figures.known, None, context);
-        let watched =
-            |place: &usize| !self.watched_only || tokens.get(*place).is_some_and(|token| context.watchlist.contains(&token.token_address));
+        let watched = |place: &usize| {
+            !self.watched_only
+                || tokens
+                    .get(*place)
+                    .is_some_and(|token| context.watchlist.contains(&token.token_address))
+        };
         self.list.arrange((0..tokens.len()).filter(watched), row);
         if !same_rows {
             self.newest_candle = draw::newest_candle(tokens);
@@ -445,7 +585,9 @@ impl TokensView {
         self.at_first &= same_rows || self.made.is_none();
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // After unstarring, the selection stays in place; after filtering, it goes to the first row.
-        if self.at_first || (!self.point_to(context.token, context) && std::mem::take(&mut self.stale)) {
+        if self.at_first
+            || (!self.point_to(context.token, context) && std::mem::take(&mut self.stale))
+        {
             self.list.cursor.select(0);
         }
         self.stale = false;
@@ -480,7 +622,12 @@ fn rows<'a>(
         let token = tokens.get(place)?;
         let address = &token.token_address;
         let has_changed = changed.is_some_and(|changed| changed.contains(address));
-        Some(ListedToken { token, figures: known.get(address), starred: context.watchlist.contains(address), has_changed })
+        Some(ListedToken {
+            token,
+            figures: known.get(address),
+            starred: context.watchlist.contains(address),
+            has_changed,
+        })
     }
 }
 

@@ -63,12 +63,18 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// The reference time of ages in the market: the point in time of the view, or the latest time that several tokens have reached.
     pub fn newest(&self) -> Time {
-        self.as_of().or(self.snapshot.and_then(|snapshot| snapshot.market.newest)).unwrap_or(self.now)
+        self.as_of()
+            .or(self.snapshot.and_then(|snapshot| snapshot.market.newest))
+            .unwrap_or(self.now)
     }
 
     /// The reference time of the ages of posts, which do not depend on other tables.
     pub fn newest_post(&self) -> Time {
-        self.as_of().or(self.snapshot.and_then(|snapshot| snapshot.market.newest_post)).unwrap_or(self.now)
+        self.as_of()
+            .or(self
+                .snapshot
+                .and_then(|snapshot| snapshot.market.newest_post))
+            .unwrap_or(self.now)
     }
 
     /// The warning that these tables show current values in a point-in-time view; `None` if they have a history.
@@ -79,18 +85,28 @@ impl Context<'_> {
             "posts" => Some("impressions, engagement"),
             table => Some(table),
         };
-        let words: Vec<&str> = tables.iter().filter(|table| dataset.lacks_history(table)).filter_map(word).collect();
+        let words: Vec<&str> = tables
+            .iter()
+            .filter(|table| dataset.lacks_history(table))
+            .filter_map(word)
+            .collect();
         (!words.is_empty()).then(|| format!("current, not as of {day}: {}", words.join(", ")))
     }
 
     /// The names of the tokens in the data.
     pub fn tokens(&self) -> TokenReader<'_> {
-        self.snapshot.map_or_else(TokenReader::default, |snapshot| TokenReader::of(&**snapshot))
+        self.snapshot.map_or_else(TokenReader::default, |snapshot| {
+            TokenReader::of(&**snapshot)
+        })
     }
 
     /// The point in time of the view; `None` for the present.
     pub fn as_of(&self) -> Option<Time> {
-        self.snapshot?.dataset.as_of.as_ref().map(|as_of| as_of.time)
+        self.snapshot?
+            .dataset
+            .as_of
+            .as_ref()
+            .map(|as_of| as_of.time)
     }
 }
 
@@ -151,7 +167,9 @@ pub trait View {
 
     /// Called at every key while the filter is edited; an error is shown beside it, and the last valid filter stays in force.
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> std::result::Result<(), String> {
-        let Some(list) = self.listing_mut() else { return Ok(()) };
+        let Some(list) = self.listing_mut() else {
+            return Ok(());
+        };
         list.set_filter(text, context.tokens())?;
         self.relist(context);
         Ok(())
@@ -159,7 +177,10 @@ pub trait View {
 
     /// Reads the filter of the list again: other data may have other tokens by the names in it.
     fn name_again(&mut self, context: &Context<'_>) {
-        if let Some(list) = self.listing_mut().filter(|list| !list.filter_text().is_empty()) {
+        if let Some(list) = self
+            .listing_mut()
+            .filter(|list| !list.filter_text().is_empty())
+        {
             let text = list.filter_text().to_owned();
             list.set_filter(&text, context.tokens()).ok();
         }
@@ -171,7 +192,12 @@ pub trait View {
     }
 
     /// As `set_filter`, of that line.
-    fn set_own_line(&mut self, _: &'static str, _: &str, _: &Context<'_>) -> std::result::Result<(), String> {
+    fn set_own_line(
+        &mut self,
+        _: &'static str,
+        _: &str,
+        _: &Context<'_>,
+    ) -> std::result::Result<(), String> {
         Ok(())
     }
 
@@ -182,12 +208,18 @@ pub trait View {
 
     /// Completions of the filter's last word: the whole text, and the new word.
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
-        self.listing().map_or_else(Vec::new, |list| list.completions(text, context))
+        self.listing()
+            .map_or_else(Vec::new, |list| list.completions(text, context))
     }
 
     /// Selects the row before or after the token's; returns its token, row number and the number of rows. `None` at the ends, or without
     /// rows.
-    fn select_neighbour(&mut self, _: Option<Address>, _forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {
+    fn select_neighbour(
+        &mut self,
+        _: Option<Address>,
+        _forward: bool,
+        _: &Context<'_>,
+    ) -> Option<(Address, usize, usize)> {
         None
     }
 
@@ -252,7 +284,9 @@ pub trait View {
 
     /// The session state of the view.
     fn save(&self) -> serde_json::Value {
-        self.listing().map_or(serde_json::Value::Null, |list| list.save(serde_json::json!({})))
+        self.listing().map_or(serde_json::Value::Null, |list| {
+            list.save(serde_json::json!({}))
+        })
     }
 
     /// Restores a saved session; invalid entries are ignored.
@@ -329,18 +363,31 @@ pub struct HttpRequest {
 impl HttpRequest {
     pub fn of<Q: Query>(question: &Q) -> Self {
         let body = question.body();
-        Self { method: if body.is_some() { "POST" } else { "GET" }, target: question.target(), body, page: None }
+        Self {
+            method: if body.is_some() { "POST" } else { "GET" },
+            target: question.target(),
+            body,
+            page: None,
+        }
     }
 
     pub fn get(target: impl Into<String>) -> Self {
-        Self { method: "GET", target: target.into(), body: None, page: None }
+        Self {
+            method: "GET",
+            target: target.into(),
+            body: None,
+            page: None,
+        }
     }
 
     /// Sets the page number of a list of `total` rows.
     #[must_use]
     pub fn of_page(self, page: u64, limit: u64, total: u64) -> Self {
         let pages = total.div_ceil(limit.max(1));
-        Self { page: (pages > 1).then_some((page, pages)), ..self }
+        Self {
+            page: (pages > 1).then_some((page, pages)),
+            ..self
+        }
     }
 }
 
@@ -365,7 +412,12 @@ pub type Gather = Box<dyn FnOnce(&Progress) -> Result<ExportRows> + Send>;
 
 impl Export {
     /// A short table in memory: one JSON value for each cell.
-    pub fn of(name: impl Into<String>, columns: &[&str], rows: Vec<Vec<serde_json::Value>>, selected: Option<usize>) -> Self {
+    pub fn of(
+        name: impl Into<String>,
+        columns: &[&str],
+        rows: Vec<Vec<serde_json::Value>>,
+        selected: Option<usize>,
+    ) -> Self {
         Self {
             name: name.into(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
@@ -379,7 +431,8 @@ impl Export {
     #[cfg(test)]
     pub(crate) fn values(self) -> Vec<Vec<serde_json::Value>> {
         let rows = (self.rows)(&Progress::default()).expect("rows");
-        rows.values(self.columns.len()).expect("cells written as JSON")
+        rows.values(self.columns.len())
+            .expect("cells written as JSON")
     }
 }
 
@@ -395,16 +448,28 @@ pub struct ViewQuestion<Q: Query> {
 
 impl<Q: Query> Default for ViewQuestion<Q> {
     fn default() -> Self {
-        Self { question: None, pending: None, known: None, problem: None }
+        Self {
+            question: None,
+            pending: None,
+            known: None,
+            problem: None,
+        }
     }
 }
 
 impl<Q: Query + PartialEq> ViewQuestion<Q> {
     /// Runs the query, unless it already ran on this snapshot, and takes an arrived result. Returns whether the display changed.
     pub fn refresh(&mut self, question: Q, context: &Context<'_>) -> bool {
-        let Some(snapshot) = context.snapshot else { return false };
+        let Some(snapshot) = context.snapshot else {
+            return false;
+        };
         // With tables still loading the answer would be wrong.
-        if snapshot.dataset.importing.iter().any(|table| Q::NEEDS.contains(table)) {
+        if snapshot
+            .dataset
+            .importing
+            .iter()
+            .any(|table| Q::NEEDS.contains(table))
+        {
             return false;
         }
         let wanted = (snapshot.generation, question);
@@ -447,7 +512,12 @@ impl<Q: Query + PartialEq> ViewQuestion<Q> {
     }
 
     /// The result to draw; without one, draws the error or the loading placeholder instead.
-    pub fn shown(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+    pub fn shown(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        context: &Context<'_>,
+    ) -> Option<Arc<CachedAnswer<Q::Answer>>> {
         if let Some(problem) = &self.problem {
             panel::failure(area, buffer, context.theme, &problem.detail);
         } else if self.known.is_none() {

@@ -79,7 +79,9 @@ impl Default for YieldView {
 
 impl View for YieldView {
     fn refresh(&mut self, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else { return };
+        let Some(snapshot) = context.snapshot else {
+            return;
+        };
         if self.read != snapshot.generation {
             let first = self.read == 0;
             self.read = snapshot.generation;
@@ -96,7 +98,8 @@ impl View for YieldView {
             self.plan.refresh(self.question(), context);
         }
         self.arrange();
-        self.price.refresh(self.strategy().map(|row| row.token.address), context);
+        self.price
+            .refresh(self.strategy().map(|row| row.token.address), context);
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -105,11 +108,22 @@ impl View for YieldView {
             return self.on_list_event(event, context);
         }
         match action {
-            Action::Open => return self.strategy().map_or(Effect::Pass, |row| Effect::Open(row.token.address, ViewId::Chart)),
-            Action::CopyValue => {
-                return self.strategy().and_then(|row| row.pool_id.clone()).map_or(Effect::Pass, |id| Effect::Copy(id, "pool"));
+            Action::Open => {
+                return self.strategy().map_or(Effect::Pass, |row| {
+                    Effect::Open(row.token.address, ViewId::Chart)
+                });
             }
-            Action::Star => return self.strategy().map_or(Effect::Pass, |row| Effect::Star(row.token.address)),
+            Action::CopyValue => {
+                return self
+                    .strategy()
+                    .and_then(|row| row.pool_id.clone())
+                    .map_or(Effect::Pass, |id| Effect::Copy(id, "pool"));
+            }
+            Action::Star => {
+                return self
+                    .strategy()
+                    .map_or(Effect::Pass, |row| Effect::Star(row.token.address));
+            }
             Action::AddAmount => return self.add(context),
             Action::RemoveAmount => return self.remove(context),
             Action::SavePlan => return self.save_plan(),
@@ -118,12 +132,17 @@ impl View for YieldView {
             Action::Back if self.pane_replaces_table => self.pane_replaces_table = false,
             // The line above is the wallet, which Esc must not clear.
             Action::Back => return Effect::Nothing,
-            Action::Risk => self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()],
+            Action::Risk => {
+                self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()]
+            }
             Action::Chains => self.next_chain(context),
             Action::MinimumApy => return self.type_minimum(),
             Action::NoMinimumApy => return self.no_minimum(context),
             Action::Scale => {
-                let at = SCALES.iter().position(|scale| *scale == self.scale).unwrap_or(0);
+                let at = SCALES
+                    .iter()
+                    .position(|scale| *scale == self.scale)
+                    .unwrap_or(0);
                 self.scale = SCALES[(at + 1) % SCALES.len()];
             }
             Action::NextPane => self.next_pane(),
@@ -163,7 +182,9 @@ impl View for YieldView {
         if let Some(problem) = &self.plan.problem {
             return panel::failure(inner(below), buffer, context.theme, &problem.detail);
         }
-        let Some(known) = self.plan.known.clone() else { return progress::skeleton(below, buffer, context.theme) };
+        let Some(known) = self.plan.known.clone() else {
+            return progress::skeleton(below, buffer, context.theme);
+        };
         self.draw_plan(buffer, inner(below), &known.answer, context);
     }
 
@@ -204,7 +225,12 @@ impl View for YieldView {
         let plan = self.plan.answer()?;
         // For the selected pool, its deposit step.
         let selected = self.list.selected().map(|place| 2 * place + 1);
-        Some(Export::of("yield-plan", list::EXPORTED, list::exported(plan), selected))
+        Some(Export::of(
+            "yield-plan",
+            list::EXPORTED,
+            list::exported(plan),
+            selected,
+        ))
     }
 
     fn save(&self) -> Json {
@@ -216,8 +242,16 @@ impl View for YieldView {
     fn restore(&mut self, saved: &Json) {
         let text = |value: &Json| value.as_str().map(str::to_owned);
         self.line = text(&saved["wallet"]).unwrap_or_default();
-        self.risk = RiskLevel::ALL.into_iter().find(|level| saved["risk"] == level.word()).unwrap_or(self.risk);
-        self.chains = saved["chains"].as_array().into_iter().flatten().filter_map(|chain| Chain::parse(chain.as_str()?)).collect();
+        self.risk = RiskLevel::ALL
+            .into_iter()
+            .find(|level| saved["risk"] == level.word())
+            .unwrap_or(self.risk);
+        self.chains = saved["chains"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|chain| Chain::parse(chain.as_str()?))
+            .collect();
         self.saved = SavedPlan::restore_all(&saved["plans"]);
     }
 }
@@ -232,7 +266,11 @@ impl YieldView {
     fn question(&self) -> YieldQuestion {
         let scale = U256::from(self.scale);
         YieldQuestion {
-            tokens: self.amounts.iter().map(|(token, amount)| (*token, amount.saturating_mul(scale))).collect(),
+            tokens: self
+                .amounts
+                .iter()
+                .map(|(token, amount)| (*token, amount.saturating_mul(scale)))
+                .collect(),
             risk_level: self.risk,
             chains: self.chains.clone(),
             min_apy: self.min_apy,
@@ -249,8 +287,12 @@ impl YieldView {
     }
 
     fn arrange(&mut self) {
-        let strategies = self.plan.answer().map_or(&[][..], |answer| &answer.strategies);
-        self.list.arrange(0..strategies.len(), |place| strategies.get(place));
+        let strategies = self
+            .plan
+            .answer()
+            .map_or(&[][..], |answer| &answer.strategies);
+        self.list
+            .arrange(0..strategies.len(), |place| strategies.get(place));
     }
 
     fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
@@ -264,7 +306,9 @@ impl YieldView {
 
     fn selected(&self, context: &Context<'_>) -> Effect {
         match self.strategy() {
-            Some(row) if context.token != Some(row.token.address) => Effect::Select(row.token.address),
+            Some(row) if context.token != Some(row.token.address) => {
+                Effect::Select(row.token.address)
+            }
             _ => Effect::Redraw,
         }
     }
@@ -283,13 +327,23 @@ impl YieldView {
     /// Takes over a request's wallet and settings. The line shows it in the typed form, and in JSON only where that form cannot express it
     /// exactly.
     fn take(&mut self, question: YieldQuestion, body: &str, snapshot: &Snapshot) {
-        let is_said = |line: &str| wallet::means(line, &question.tokens, question.min_apy, snapshot);
+        let is_said =
+            |line: &str| wallet::means(line, &question.tokens, question.min_apy, snapshot);
         // An equivalent line keeps its order and spelling.
         if !is_said(&self.line) {
             let words = wallet::typed_form(&question.tokens, question.min_apy, snapshot);
-            self.line = if is_said(&words) { words } else { body.to_owned() };
+            self.line = if is_said(&words) {
+                words
+            } else {
+                body.to_owned()
+            };
         }
-        (self.amounts, self.risk, self.chains, self.min_apy) = (question.tokens, question.risk_level, question.chains, question.min_apy);
+        (self.amounts, self.risk, self.chains, self.min_apy) = (
+            question.tokens,
+            question.risk_level,
+            question.chains,
+            question.min_apy,
+        );
         self.scale = 1;
     }
 
@@ -306,20 +360,31 @@ impl YieldView {
         if self.line.trim().is_empty() || self.line.trim_start().starts_with('{') {
             return Effect::Edit(EditedLine::Filter, token);
         }
-        Effect::Edit(EditedLine::Filter, format!("{}, {token}", self.line.trim_end_matches([',', ' '])))
+        Effect::Edit(
+            EditedLine::Filter,
+            format!("{}, {token}", self.line.trim_end_matches([',', ' '])),
+        )
     }
 
     /// Removes the selected row's token from the line.
     fn remove(&mut self, context: &Context<'_>) -> Effect {
-        let (Some(token), Some(snapshot)) = (self.strategy().map(|row| row.token.address), context.snapshot) else {
+        let (Some(token), Some(snapshot)) = (
+            self.strategy().map(|row| row.token.address),
+            context.snapshot,
+        ) else {
             return Effect::Say("select a row of the plan first".to_owned());
         };
         if self.line.trim_start().starts_with('{') {
             return Effect::Warn("the wallet is a JSON request; edit it with /".to_owned());
         }
-        let is_other =
-            |part: &&str| !matches!(wallet::parse(part, snapshot), Ok(WalletInput::Typed { amounts, .. }) if amounts.contains_key(&token));
-        let line = self.line.split([',', ';']).map(str::trim).filter(is_other).collect::<Vec<_>>().join(", ");
+        let is_other = |part: &&str| !matches!(wallet::parse(part, snapshot), Ok(WalletInput::Typed { amounts, .. }) if amounts.contains_key(&token));
+        let line = self
+            .line
+            .split([',', ';'])
+            .map(str::trim)
+            .filter(is_other)
+            .collect::<Vec<_>>()
+            .join(", ");
         self.unread = self.read_line(&line, snapshot).err();
         self.refresh(context);
         Effect::Redraw
@@ -327,13 +392,26 @@ impl YieldView {
 
     /// Cycles the chain filter: all, then each chain of the wallet's tokens.
     fn next_chain(&mut self, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else { return };
-        let mut chains: Vec<Chain> =
-            self.amounts.keys().filter_map(|token| snapshot.dataset.token(token)).flat_map(|token| token.chains.clone()).collect();
+        let Some(snapshot) = context.snapshot else {
+            return;
+        };
+        let mut chains: Vec<Chain> = self
+            .amounts
+            .keys()
+            .filter_map(|token| snapshot.dataset.token(token))
+            .flat_map(|token| token.chains.clone())
+            .collect();
         chains.sort();
         chains.dedup();
-        let at = self.chains.first().and_then(|chain| chains.iter().position(|other| other == chain));
-        let next = if self.chains.is_empty() { chains.first() } else { at.and_then(|at| chains.get(at + 1)) };
+        let at = self
+            .chains
+            .first()
+            .and_then(|chain| chains.iter().position(|other| other == chain));
+        let next = if self.chains.is_empty() {
+            chains.first()
+        } else {
+            at.and_then(|at| chains.get(at + 1))
+        };
         self.chains = next.cloned().into_iter().collect();
     }
 
@@ -344,11 +422,17 @@ impl YieldView {
         }
         let wallet = self.without_minimum();
         let comma = if wallet.is_empty() { "" } else { ", " };
-        Effect::Edit(EditedLine::Filter, format!("{wallet}{comma}{} ", wallet::MINIMUM))
+        Effect::Edit(
+            EditedLine::Filter,
+            format!("{wallet}{comma}{} ", wallet::MINIMUM),
+        )
     }
 
     fn no_minimum(&mut self, context: &Context<'_>) -> Effect {
-        let Some(snapshot) = context.snapshot.filter(|_| !self.line.trim_start().starts_with('{')) else {
+        let Some(snapshot) = context
+            .snapshot
+            .filter(|_| !self.line.trim_start().starts_with('{'))
+        else {
             return Effect::Warn("the wallet is a JSON request; edit its minApy with /".to_owned());
         };
         let line = self.without_minimum();
@@ -359,36 +443,88 @@ impl YieldView {
 
     /// The line without its minimum APY.
     fn without_minimum(&self) -> String {
-        let others = self.line.split([',', ';']).map(str::trim).filter(|part| !part.is_empty() && wallet::minimum(part).is_none());
+        let others = self
+            .line
+            .split([',', ';'])
+            .map(str::trim)
+            .filter(|part| !part.is_empty() && wallet::minimum(part).is_none());
         others.collect::<Vec<_>>().join(", ")
     }
 
     /// The settings in a few words.
     fn settings_text(&self) -> String {
-        format!("{} risk · min APY {}%{}", self.risk.word(), format::exact(Some(self.min_apy)), self.limits())
+        format!(
+            "{} risk · min APY {}%{}",
+            self.risk.word(),
+            format::exact(Some(self.min_apy)),
+            self.limits()
+        )
     }
 
     /// ` · base only · ×2`
     fn limits(&self) -> String {
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
-        let chains = if chains.is_empty() { String::new() } else { format!(" · {} only", chains.join(", ")) };
-        let scale = if self.scale == 1 { String::new() } else { format!(" · ×{}", self.scale) };
+        let chains = if chains.is_empty() {
+            String::new()
+        } else {
+            format!(" · {} only", chains.join(", "))
+        };
+        let scale = if self.scale == 1 {
+            String::new()
+        } else {
+            format!(" · ×{}", self.scale)
+        };
         format!("{chains}{scale}")
     }
 
     /// Draws the wallet, and at the right the settings in as many words as fit.
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let (shown, style) = if self.line.is_empty() { ("wallet", theme.dim()) } else { (self.line.as_str(), theme.text()) };
+        let (shown, style) = if self.line.is_empty() {
+            ("wallet", theme.dim())
+        } else {
+            (self.line.as_str(), theme.text())
+        };
         let left = usize::from(area.width).saturating_sub(text::width(shown) + AROUND);
         // The minimum APY is dropped first: the wallet's line shows it too.
         let risk = self.risk.word();
-        let settings = text::fitting([self.settings_text(), format!("{risk} risk{}", self.limits()), format!("{risk} risk")], left);
+        let settings = text::fitting(
+            [
+                self.settings_text(),
+                format!("{risk} risk{}", self.limits()),
+                format!("{risk} risk"),
+            ],
+            left,
+        );
         let (settings, _) = with_today(settings, &["yields"], context);
-        let settings = format!("{} ", text::truncate(&settings, usize::from(area.width) / 2));
-        put_right(buffer, Rect { height: 1, ..area }, 0, &settings, theme.accent());
-        let room = Rect { width: area.width.saturating_sub(text::width(&settings) as u16 + 2), height: 1, ..area };
-        let x = 1 + put(buffer, room, 1, 0, "/ ", if self.line.is_empty() { theme.dim() } else { theme.accent() });
+        let settings = format!(
+            "{} ",
+            text::truncate(&settings, usize::from(area.width) / 2)
+        );
+        put_right(
+            buffer,
+            Rect { height: 1, ..area },
+            0,
+            &settings,
+            theme.accent(),
+        );
+        let room = Rect {
+            width: area.width.saturating_sub(text::width(&settings) as u16 + 2),
+            height: 1,
+            ..area
+        };
+        let x = 1 + put(
+            buffer,
+            room,
+            1,
+            0,
+            "/ ",
+            if self.line.is_empty() {
+                theme.dim()
+            } else {
+                theme.accent()
+            },
+        );
         put(buffer, room, x, 0, shown, style);
     }
 }

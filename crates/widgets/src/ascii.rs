@@ -45,9 +45,16 @@ pub fn replace_glyphs(buf: &mut Buffer) {
             continue;
         }
         let mut chars = symbol.chars();
-        let (Some(c), None) = (chars.next(), chars.next()) else { continue };
+        let (Some(c), None) = (chars.next(), chars.next()) else {
+            continue;
+        };
         let braille = ('\u{2800}'..='\u{28ff}').contains(&c).then_some(".");
-        if let Some(plain) = SIGNS.iter().find(|(signs, _)| signs.contains(c)).map(|(_, plain)| *plain).or(braille) {
+        if let Some(plain) = SIGNS
+            .iter()
+            .find(|(signs, _)| signs.contains(c))
+            .map(|(_, plain)| *plain)
+            .or(braille)
+        {
             cell.set_symbol(plain);
         }
     }
@@ -59,8 +66,12 @@ mod tests {
 
     #[test]
     fn the_programs_signs_become_ascii_and_names_stay() {
-        let mut buffer = Buffer::with_lines(["─ holders ─ ▲ 2.1% … ★ ▂▅█ ⠤ Ünï 漢 ← → ↑ ↓ • −1 ×2 R²"]);
+        let mut buffer =
+            Buffer::with_lines(["─ holders ─ ▲ 2.1% … ★ ▂▅█ ⠤ Ünï 漢 ← → ↑ ↓ • −1 ×2 R²"]);
         replace_glyphs(&mut buffer);
-        assert_eq!(buffer, Buffer::with_lines(["- holders - + 2.1% ~ * .=# . Ünï 漢 < > ^ v * -1 x2 R2"]));
+        assert_eq!(
+            buffer,
+            Buffer::with_lines(["- holders - + 2.1% ~ * .=# . Ünï 漢 < > ^ v * -1 x2 R2"])
+        );
     }
 }

@@ -125,7 +125,10 @@ impl Last {
     /// From the last valid candle.
     pub fn of(candles: &Candles<'_>) -> Option<Self> {
         let last = (0..candles.len()).rev().find(|&i| candles.valid(i))?;
-        Some(Self { close: candles.close[last], falling: candles.close[last] < candles.open[last] })
+        Some(Self {
+            close: candles.close[last],
+            falling: candles.close[last] < candles.open[last],
+        })
     }
 }
 
@@ -152,7 +155,10 @@ impl<'a> ChartData<'a> {
 
     /// Number of candles that fit in the area next to labels of this width, for choosing the data.
     pub fn capacity(area: Rect, label: u16, columns: u16, future: u16) -> usize {
-        usize::from((area.width.saturating_sub(layout::AXIS + label) / columns.max(1)).saturating_sub(future))
+        usize::from(
+            (area.width.saturating_sub(layout::AXIS + label) / columns.max(1))
+                .saturating_sub(future),
+        )
     }
 }
 
@@ -167,9 +173,15 @@ pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme)
 }
 
 /// As `render`, with words and axes alone; the rest is for a picture under them. In a theme without colors there is none, and all is cells.
-pub fn render_words(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> (ChartLayout, Option<PlotScene>) {
+pub fn render_words(
+    data: &ChartData<'_>,
+    area: Rect,
+    buf: &mut Buffer,
+    theme: &Theme,
+) -> (ChartLayout, Option<PlotScene>) {
     let (layout, words) = draw(data, area, buf, theme);
-    let scene = scene::scene(data, &layout, theme).filter(|scene| !layout.plot.is_empty() && !scene.area.is_empty());
+    let scene = scene::scene(data, &layout, theme)
+        .filter(|scene| !layout.plot.is_empty() && !scene.area.is_empty());
     let blank = theme.text().patch(theme.style(Role::Background));
     for place in scene.iter().flat_map(|scene| scene.area.positions()) {
         if !words.iter().any(|word| word.contains(place)) {
@@ -181,7 +193,12 @@ pub fn render_words(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &
 }
 
 /// Draws the chart in cells; also returns where words stand.
-fn draw(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> (ChartLayout, Vec<Rect>) {
+fn draw(
+    data: &ChartData<'_>,
+    area: Rect,
+    buf: &mut Buffer,
+    theme: &Theme,
+) -> (ChartLayout, Vec<Rect>) {
     let layout = ChartLayout::new(data, area.intersection(buf.area));
     let mut words = Vec::new();
     if layout.plot.is_empty() {
@@ -201,7 +218,11 @@ fn draw(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> (C
     overlay::span_labels(data, &layout, buf, theme, &mut words);
     overlay::crosshair(data, &layout, buf, theme);
     curves::panes(data, &layout, buf, theme);
-    words.extend((0..layout.panes()).filter_map(|nth| layout.pane(nth)).map(|pane| Rect { height: 1, ..pane }));
+    words.extend(
+        (0..layout.panes())
+            .filter_map(|nth| layout.pane(nth))
+            .map(|pane| Rect { height: 1, ..pane }),
+    );
     (layout, words)
 }
 

@@ -60,12 +60,25 @@ pub const HUGE_ROWS: u16 = 5;
 /// cells used.
 pub fn huge(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: bool) -> u16 {
     let rows = big(number);
-    if ascii || area.height < HUGE_ROWS || crate::text::width(&rows[0]) * 2 > usize::from(area.width) {
+    if ascii
+        || area.height < HUGE_ROWS
+        || crate::text::width(&rows[0]) * 2 > usize::from(area.width)
+    {
         return render(area, buf, number, style, ascii);
     }
     for y in 0..HUGE_ROWS {
-        let full = |c: char| if y % 2 == 0 { c == '█' || c == '▀' } else { c == '█' || c == '▄' };
-        for (x, _) in rows[usize::from(y / 2)].chars().enumerate().filter(|(_, c)| full(*c)) {
+        let full = |c: char| {
+            if y % 2 == 0 {
+                c == '█' || c == '▀'
+            } else {
+                c == '█' || c == '▄'
+            }
+        };
+        for (x, _) in rows[usize::from(y / 2)]
+            .chars()
+            .enumerate()
+            .filter(|(_, c)| full(*c))
+        {
             // Gaps are not written: without colors a style may underline.
             super::put(buf, area, x as u16 * 2, y, "██", style);
         }
@@ -79,7 +92,8 @@ mod tests {
 
     #[test]
     fn every_digit_is_a_shape_of_its_own() {
-        let shapes: std::collections::HashSet<[String; 3]> = (0..10).map(|digit| big(&digit.to_string())).collect();
+        let shapes: std::collections::HashSet<[String; 3]> =
+            (0..10).map(|digit| big(&digit.to_string())).collect();
         assert_eq!(shapes.len(), 10);
         assert_eq!(big("42"), ["█ █ ▀▀█", "▀▀█ █▀▀", "  ▀ ▀▀▀"]);
     }
@@ -87,9 +101,36 @@ mod tests {
     #[test]
     fn where_big_digits_do_not_fit_plain_ones_stand() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 3));
-        assert_eq!(render(Rect::new(0, 0, 12, 3), &mut buffer, "100", Style::new(), false), 11);
-        assert_eq!(render(Rect::new(0, 0, 8, 3), &mut buffer, "100", Style::new(), false), 3);
-        assert_eq!(render(Rect::new(0, 0, 0, 0), &mut buffer, "100", Style::new(), false), 0);
+        assert_eq!(
+            render(
+                Rect::new(0, 0, 12, 3),
+                &mut buffer,
+                "100",
+                Style::new(),
+                false
+            ),
+            11
+        );
+        assert_eq!(
+            render(
+                Rect::new(0, 0, 8, 3),
+                &mut buffer,
+                "100",
+                Style::new(),
+                false
+            ),
+            3
+        );
+        assert_eq!(
+            render(
+                Rect::new(0, 0, 0, 0),
+                &mut buffer,
+                "100",
+                Style::new(),
+                false
+            ),
+            0
+        );
     }
 
     #[test]
@@ -101,6 +142,15 @@ mod tests {
         assert_eq!(row(0), "██  ██  ██████");
         assert_eq!(row(1), "██  ██      ██");
         assert_eq!(row(4), "    ██  ██████");
-        assert_eq!(huge(Rect::new(0, 0, 13, 5), &mut Buffer::empty(area), "42", Style::new(), false), 7);
+        assert_eq!(
+            huge(
+                Rect::new(0, 0, 13, 5),
+                &mut Buffer::empty(area),
+                "42",
+                Style::new(),
+                false
+            ),
+            7
+        );
     }
 }

@@ -24,7 +24,10 @@ pub struct Panel<'a> {
 
 impl<'a> Panel<'a> {
     pub fn new(title: &'a str) -> Self {
-        Self { title, ..Self::default() }
+        Self {
+            title,
+            ..Self::default()
+        }
     }
 
     /// Draws the rule in the first row; returns the body below.
@@ -33,11 +36,22 @@ impl<'a> Panel<'a> {
         if area.is_empty() {
             return area;
         }
-        super::put(buf, area, 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
+        super::put(
+            buf,
+            area,
+            0,
+            0,
+            &"─".repeat(usize::from(area.width)),
+            theme.style(Role::Grid),
+        );
         if let Some(done) = self.progress {
             progress::in_rule(Rect { height: 1, ..area }, buf, theme, done);
         }
-        let style = if self.focused { theme.accent() } else { theme.dim() };
+        let style = if self.focused {
+            theme.accent()
+        } else {
+            theme.dim()
+        };
         let mut left = 0;
         if !self.title.is_empty() && area.width > 4 {
             let title = text::truncate(self.title, usize::from(area.width - 4));
@@ -51,16 +65,28 @@ impl<'a> Panel<'a> {
                 area.width - note - 3,
                 0,
                 &format!(" {} ", self.note),
-                if self.warns { theme.style(Role::Warning) } else { theme.dim() },
+                if self.warns {
+                    theme.style(Role::Warning)
+                } else {
+                    theme.dim()
+                },
             );
         }
-        Rect { y: area.y + 1, height: area.height - 1, ..area }
+        Rect {
+            y: area.y + 1,
+            height: area.height - 1,
+            ..area
+        }
     }
 }
 
 /// The message of a failed panel: the error, and how to proceed.
 pub fn failure(area: Rect, buf: &mut Buffer, theme: &Theme, message: &str) {
-    let lines = text::wrap(message, usize::from(area.width.saturating_sub(2)), usize::from(area.height.min(4)));
+    let lines = text::wrap(
+        message,
+        usize::from(area.width.saturating_sub(2)),
+        usize::from(area.height.min(4)),
+    );
     for (y, line) in lines.iter().enumerate() {
         if y == 0 {
             super::put(buf, area, 0, 0, "!", theme.style(Role::Warning));

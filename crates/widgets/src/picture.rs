@@ -50,7 +50,10 @@ const CELL_HEIGHT: usize = 18;
 /// The cells as SVG for every browser: runs of one style as text, backgrounds as rectangles.
 pub fn svg(buffer: &Buffer, theme: &Theme) -> String {
     let area = buffer.area;
-    let (width, height) = (f64::from(area.width) * CELL_WIDTH, usize::from(area.height) * CELL_HEIGHT);
+    let (width, height) = (
+        f64::from(area.width) * CELL_WIDTH,
+        usize::from(area.height) * CELL_HEIGHT,
+    );
     let foreground = hex(theme.style(Role::Text).fg, "#d7dae0");
     let background = hex(theme.style(Role::Background).bg, "#11131a");
     let mut out = String::new();
@@ -76,7 +79,10 @@ fn svg_line(out: &mut String, line: &[(u16, &Cell)], y: usize, foreground: &str,
         match runs.last_mut() {
             // Wide glyphs get runs of their own, so that a font's different width shifts no other cell.
             Some((start, cells, last, text))
-                if *last == style && width == 1 && *start + *cells == *x && text.is_ascii() == cell.symbol().is_ascii() =>
+                if *last == style
+                    && width == 1
+                    && *start + *cells == *x
+                    && text.is_ascii() == cell.symbol().is_ascii() =>
             {
                 *cells += 1;
                 text.push_str(cell.symbol());
@@ -93,13 +99,24 @@ fn svg_line(out: &mut String, line: &[(u16, &Cell)], y: usize, foreground: &str,
         }
         let (left, width) = (f64::from(x) * CELL_WIDTH, f64::from(cells) * CELL_WIDTH);
         if back != background {
-            let _ = write!(out, "<rect x=\"{left:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{CELL_HEIGHT}\" fill=\"{back}\"/>");
+            let _ = write!(
+                out,
+                "<rect x=\"{left:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{CELL_HEIGHT}\" fill=\"{back}\"/>"
+            );
         }
         if text.trim().is_empty() {
             continue;
         }
-        let weight = if style.add_modifier.contains(Modifier::BOLD) { " font-weight=\"bold\"" } else { "" };
-        let faint = if style.add_modifier.contains(Modifier::DIM) { " opacity=\"0.6\"" } else { "" };
+        let weight = if style.add_modifier.contains(Modifier::BOLD) {
+            " font-weight=\"bold\""
+        } else {
+            ""
+        };
+        let faint = if style.add_modifier.contains(Modifier::DIM) {
+            " opacity=\"0.6\""
+        } else {
+            ""
+        };
         let _ = write!(
             out,
             "<text x=\"{left:.1}\" y=\"{}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\" fill=\"{front}\"{weight}{faint}>{}</text>",
@@ -127,7 +144,12 @@ fn lines(buffer: &Buffer) -> Vec<Vec<(u16, &Cell)>> {
 }
 
 fn sgr(out: &mut String, style: Style) {
-    for (modifier, code) in [(Modifier::BOLD, 1), (Modifier::DIM, 2), (Modifier::UNDERLINED, 4), (Modifier::REVERSED, 7)] {
+    for (modifier, code) in [
+        (Modifier::BOLD, 1),
+        (Modifier::DIM, 2),
+        (Modifier::UNDERLINED, 4),
+        (Modifier::REVERSED, 7),
+    ] {
         if style.add_modifier.contains(modifier) {
             let _ = write!(out, ";{code}");
         }
@@ -173,11 +195,17 @@ const SIXTEEN: [(Color, &str); 16] = [
 fn hex(color: Option<Color>, default: &str) -> String {
     match color {
         Some(Color::Rgb(r, g, b)) => format!("#{r:02x}{g:02x}{b:02x}"),
-        Some(color) => SIXTEEN.iter().find(|(named, _)| *named == color).map_or(default, |(_, hex)| hex).to_owned(),
+        Some(color) => SIXTEEN
+            .iter()
+            .find(|(named, _)| *named == color)
+            .map_or(default, |(_, hex)| hex)
+            .to_owned(),
         None => default.to_owned(),
     }
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

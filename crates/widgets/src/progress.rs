@@ -9,10 +9,18 @@ const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '�
 
 /// The filled part of a bar of `cells` for a share of 0…1, without padding.
 pub fn bar(share: f64, cells: usize) -> String {
-    let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+    let share = if share.is_nan() {
+        0.0
+    } else {
+        share.clamp(0.0, 1.0)
+    };
     let eighths = (share * cells as f64 * 8.0).round() as usize;
     // A non-zero share is always visible.
-    let eighths = if share > 0.0 && cells > 0 { eighths.max(1) } else { eighths };
+    let eighths = if share > 0.0 && cells > 0 {
+        eighths.max(1)
+    } else {
+        eighths
+    };
     let mut text = "█".repeat(eighths / 8);
     if !eighths.is_multiple_of(8) {
         text.push(EIGHTHS[eighths % 8 - 1]);
@@ -31,10 +39,20 @@ fn bar_over_track(area: Rect, buf: &mut Buffer, theme: &Theme, share: f64, role:
 /// an idle screen needs no frames.
 pub(super) fn in_rule(area: Rect, buf: &mut Buffer, theme: &Theme, done: Option<f64>) {
     let (from, to) = match done {
-        Some(share) => (0, (share.clamp(0.0, 1.0) * f64::from(area.width)).round() as u16),
+        Some(share) => (
+            0,
+            (share.clamp(0.0, 1.0) * f64::from(area.width)).round() as u16,
+        ),
         None => (area.width / 3, area.width - area.width / 3),
     };
-    super::put(buf, area, from, 0, &"━".repeat(usize::from(to.saturating_sub(from))), theme.accent());
+    super::put(
+        buf,
+        area,
+        from,
+        0,
+        &"━".repeat(usize::from(to.saturating_sub(from))),
+        theme.accent(),
+    );
 }
 
 /// The share done, from (done, total); `None` while the total is unknown.
@@ -44,14 +62,27 @@ pub fn share((done, total): (u64, u64)) -> Option<f64> {
 
 /// A bar with its percentage: `██████▌──────  52%`.
 pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, done: f64, role: Role) {
-    let done = if done.is_nan() { 0.0 } else { done.clamp(0.0, 1.0) };
+    let done = if done.is_nan() {
+        0.0
+    } else {
+        done.clamp(0.0, 1.0)
+    };
     // Rounded down, so that 100 means done.
     let figure = format!("{:3.0}%", (done * 100.0).floor());
     if area.width < 12 {
         super::put(buf, area, 0, 0, figure.trim_start(), theme.text());
         return;
     }
-    bar_over_track(Rect { width: area.width - 6, ..area }, buf, theme, done, role);
+    bar_over_track(
+        Rect {
+            width: area.width - 6,
+            ..area
+        },
+        buf,
+        theme,
+        done,
+        role,
+    );
     super::put(buf, area, area.width - 4, 0, &figure, theme.text());
 }
 
@@ -61,7 +92,14 @@ pub fn skeleton(area: Rect, buf: &mut Buffer, theme: &Theme) {
     let area = area.intersection(buf.area);
     for y in 0..area.height {
         let length = u32::from(area.width) * LENGTHS[usize::from(y) % LENGTHS.len()] / 100;
-        super::put(buf, area, 0, y, &"░".repeat(length as usize), theme.style(Role::Grid));
+        super::put(
+            buf,
+            area,
+            0,
+            y,
+            &"░".repeat(length as usize),
+            theme.style(Role::Grid),
+        );
     }
 }
 
@@ -73,7 +111,9 @@ mod tests {
     use crate::{gauge, panel};
 
     fn line(buffer: &Buffer, y: u16) -> String {
-        (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect()
+        (0..buffer.area.width)
+            .map(|x| buffer[(x, y)].symbol())
+            .collect()
     }
 
     #[test]
@@ -81,9 +121,19 @@ mod tests {
         let area = Rect::new(0, 0, 30, 3);
         let mut buffer = Buffer::empty(area);
         let theme = Theme::default();
-        let inside = panel::Panel { note: "62 of 8,764", ..panel::Panel::new("holders") }.render(area, &mut buffer, &theme);
-        assert_eq!((line(&buffer, 0).as_str(), inside), ("─ holders ────── 62 of 8,764 ─", Rect::new(0, 1, 30, 2)));
-        let loading = panel::Panel { progress: Some(Some(0.5)), ..panel::Panel::new("holders") };
+        let inside = panel::Panel {
+            note: "62 of 8,764",
+            ..panel::Panel::new("holders")
+        }
+        .render(area, &mut buffer, &theme);
+        assert_eq!(
+            (line(&buffer, 0).as_str(), inside),
+            ("─ holders ────── 62 of 8,764 ─", Rect::new(0, 1, 30, 2))
+        );
+        let loading = panel::Panel {
+            progress: Some(Some(0.5)),
+            ..panel::Panel::new("holders")
+        };
         loading.render(area, &mut buffer, &theme);
         assert_eq!(line(&buffer, 0), "━ holders ━━━━━───────────────");
     }

@@ -24,7 +24,10 @@ pub struct Cell {
 
 impl Cell {
     pub fn new(text: impl Into<Cow<'static, str>>, role: Role) -> Self {
-        Self { pieces: vec![(text.into(), role)], ..Self::default() }
+        Self {
+            pieces: vec![(text.into(), role)],
+            ..Self::default()
+        }
     }
 
     pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
@@ -38,7 +41,11 @@ impl Cell {
 
     /// A formatted figure: dim if it is missing.
     pub fn figure(text: String) -> Self {
-        let role = if text == model::format::MISSING { Role::Dim } else { Role::Text };
+        let role = if text == model::format::MISSING {
+            Role::Dim
+        } else {
+            Role::Text
+        };
         Self::new(text, role)
     }
 
@@ -49,7 +56,9 @@ impl Cell {
 
     /// A change in percent in its color; the sign `%` is in the column's title.
     pub fn change(percent: Option<f64>) -> Self {
-        let text = model::format::change(percent).trim_end_matches(['%', ' ']).to_owned();
+        let text = model::format::change(percent)
+            .trim_end_matches(['%', ' '])
+            .to_owned();
         Self::new(text, percent.map_or(Role::Dim, Role::of_change))
     }
 
@@ -86,7 +95,10 @@ pub struct TableWidgetState {
 impl TableWidgetState {
     /// Moves the selection by `rows`, within the table.
     pub fn step(&mut self, rows: isize, count: usize) {
-        self.selected = self.selected.saturating_add_signed(rows).min(count.saturating_sub(1));
+        self.selected = self
+            .selected
+            .saturating_add_signed(rows)
+            .min(count.saturating_sub(1));
     }
 
     pub fn select(&mut self, row: usize, count: usize) {
@@ -95,8 +107,17 @@ impl TableWidgetState {
 
     /// Scrolls the rows, as the wheel does; the selection stays on screen.
     pub fn scroll(&mut self, rows: isize, count: usize, height: usize) {
-        self.offset = self.offset.saturating_add_signed(rows).min(count.saturating_sub(height));
-        self.selected = self.selected.clamp(self.offset, (self.offset + height.max(1) - 1).max(self.offset)).min(count.saturating_sub(1));
+        self.offset = self
+            .offset
+            .saturating_add_signed(rows)
+            .min(count.saturating_sub(height));
+        self.selected = self
+            .selected
+            .clamp(
+                self.offset,
+                (self.offset + height.max(1) - 1).max(self.offset),
+            )
+            .min(count.saturating_sub(1));
     }
 
     /// Scrolls the selection into view.
@@ -161,8 +182,22 @@ pub struct TableWidget<'a> {
 }
 
 impl<'a> TableWidget<'a> {
-    pub fn new(columns: &'a [TableColumn], count: usize, row: &'a dyn Fn(usize) -> Vec<Cell>) -> Self {
-        Self { columns, count, row, sort: Vec::new(), words: &[], star: None, marked: None, focused: true, empty: "" }
+    pub fn new(
+        columns: &'a [TableColumn],
+        count: usize,
+        row: &'a dyn Fn(usize) -> Vec<Cell>,
+    ) -> Self {
+        Self {
+            columns,
+            count,
+            row,
+            sort: Vec::new(),
+            words: &[],
+            star: None,
+            marked: None,
+            focused: true,
+            empty: "",
+        }
     }
 
     /// Rows that fit in the area, for page keys.
@@ -170,7 +205,13 @@ impl<'a> TableWidget<'a> {
         usize::from(area.height.saturating_sub(1))
     }
 
-    pub fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme, state: &mut TableWidgetState) {
+    pub fn render(
+        &self,
+        area: Rect,
+        buf: &mut Buffer,
+        theme: &Theme,
+        state: &mut TableWidgetState,
+    ) {
         let area = area.intersection(buf.area);
         let height = Self::height(area);
         state.scroll_to_selection(self.count, height);
@@ -202,11 +243,18 @@ impl<'a> TableWidget<'a> {
                 super::put(buf, area, 1, y, sign, theme.style(role));
             }
             if index == state.selected {
-                let row = Rect { y: area.y + y, height: 1, ..area };
+                let row = Rect {
+                    y: area.y + y,
+                    height: 1,
+                    ..area
+                };
                 let style = theme.style(Role::Selection);
                 buf.set_style(row, style);
                 if self.focused {
-                    buf.set_style(row, Style::new().add_modifier(ratatui::style::Modifier::BOLD));
+                    buf.set_style(
+                        row,
+                        Style::new().add_modifier(ratatui::style::Modifier::BOLD),
+                    );
                 }
             }
         }
@@ -221,21 +269,36 @@ impl<'a> TableWidget<'a> {
         let (column, line) = (x - area.x, usize::from(y - area.y));
         if line == 0 {
             let places = self.places(area);
-            return places.iter().rfind(|place| place.x <= column.saturating_add(GAP)).map(|place| Hit::Header(place.column));
+            return places
+                .iter()
+                .rfind(|place| place.x <= column.saturating_add(GAP))
+                .map(|place| Hit::Header(place.column));
         }
         if self.scrolls(area) && x == area.right() - 1 {
             let height = Self::height(area);
             let row = (line - 1) as u128 * self.count as u128 / height.max(1) as u128;
             return Some(Hit::Scrollbar(row as usize));
         }
-        let row = state.offset.checked_add(line - 1).filter(|row| *row < self.count)?;
-        Some(if column < self.gutter() { Hit::Star(row) } else { Hit::Row(row) })
+        let row = state
+            .offset
+            .checked_add(line - 1)
+            .filter(|row| *row < self.count)?;
+        Some(if column < self.gutter() {
+            Hit::Star(row)
+        } else {
+            Hit::Row(row)
+        })
     }
 
     /// The width of every column in the area; 0 for one that does not fit.
     pub fn widths(&self, area: Rect) -> Vec<usize> {
         let places = self.places(area);
-        let width = |column| places.iter().find(|place| place.column == column).map_or(0, |place| usize::from(place.width));
+        let width = |column| {
+            places
+                .iter()
+                .find(|place| place.column == column)
+                .map_or(0, |place| usize::from(place.width))
+        };
         (0..self.columns.len()).map(width).collect()
     }
 
@@ -264,58 +327,137 @@ impl<'a> TableWidget<'a> {
             if !column.unit.is_empty() {
                 title = format!("{title} {}", column.unit);
             }
-            let sorted = self.sort.iter().position(|(sorted, _)| *sorted == place.column);
-            let style = if sorted.is_some() { theme.accent() } else { theme.dim() };
+            let sorted = self
+                .sort
+                .iter()
+                .position(|(sorted, _)| *sorted == place.column);
+            let style = if sorted.is_some() {
+                theme.accent()
+            } else {
+                theme.dim()
+            };
             let mark = sorted.map_or_else(String::new, |nth| {
                 let arrow = if self.sort[nth].1 { "▾" } else { "▴" };
                 // Secondary sort marks are numbered.
-                if nth == 0 { format!(" {arrow}") } else { format!(" {arrow}{}", nth + 1) }
+                if nth == 0 {
+                    format!(" {arrow}")
+                } else {
+                    format!(" {arrow}{}", nth + 1)
+                }
             });
             let cells = usize::from(place.width);
             // The title is cut before the sort mark.
-            let title = text::truncate(&title, cells.saturating_sub(mark.chars().count())).into_owned() + &mark;
-            let slot = Rect { x: area.x + place.x, y: area.y, width: place.width, height: 1 };
-            super::put(buf, slot, 0, 0, &text::fit(&title, cells, column.align.plain()), style);
+            let title = text::truncate(&title, cells.saturating_sub(mark.chars().count()))
+                .into_owned()
+                + &mark;
+            let slot = Rect {
+                x: area.x + place.x,
+                y: area.y,
+                width: place.width,
+                height: 1,
+            };
+            super::put(
+                buf,
+                slot,
+                0,
+                0,
+                &text::fit(&title, cells, column.align.plain()),
+                style,
+            );
         }
     }
 
-    fn body_row(&self, area: Rect, buf: &mut Buffer, theme: &Theme, places: &[columns::ColumnPlace], y: u16, cells: &[Cell]) {
+    fn body_row(
+        &self,
+        area: Rect,
+        buf: &mut Buffer,
+        theme: &Theme,
+        places: &[columns::ColumnPlace],
+        y: u16,
+        cells: &[Cell],
+    ) {
         for place in places {
             let (column, missing) = (&self.columns[place.column], Cell::missing());
             let cell = cells.get(place.column).unwrap_or(&missing);
-            let slot = Rect { x: area.x.saturating_add(place.x), y: area.y + y, width: place.width, height: 1 };
+            let slot = Rect {
+                x: area.x.saturating_add(place.x),
+                y: area.y + y,
+                width: place.width,
+                height: 1,
+            };
             let cells = usize::from(place.width);
             let used = text::width(&cell.plain());
             if used > cells && column.align.plain() == text::Align::Right {
-                let style = cell.pieces.first().map_or_else(|| theme.text(), |(_, role)| theme.style(*role));
+                let style = cell
+                    .pieces
+                    .first()
+                    .map_or_else(|| theme.text(), |(_, role)| theme.style(*role));
                 super::put_right(buf, slot, 0, &cell.plain(), style);
                 continue;
             }
             let used = used.min(cells) as u16;
-            let mut x = if column.align.plain() == text::Align::Right { place.width - used } else { 0 };
+            let mut x = if column.align.plain() == text::Align::Right {
+                place.width - used
+            } else {
+                0
+            };
             for (piece, role) in &cell.pieces {
                 x += super::put(buf, slot, x, 0, piece, theme.style(*role));
             }
             if column.matched {
-                self.mark(slot, buf, theme, &cell.plain(), place.width - used, column.align.plain());
+                self.mark(
+                    slot,
+                    buf,
+                    theme,
+                    &cell.plain(),
+                    place.width - used,
+                    column.align.plain(),
+                );
             }
         }
     }
 
     /// Highlights the matched words in the cell's text.
-    fn mark(&self, slot: Rect, buf: &mut Buffer, theme: &Theme, plain: &str, spare: u16, align: text::Align) {
+    fn mark(
+        &self,
+        slot: Rect,
+        buf: &mut Buffer,
+        theme: &Theme,
+        plain: &str,
+        spare: u16,
+        align: text::Align,
+    ) {
         let clean = text::clean(plain);
         let lower = clean.to_lowercase();
         if lower.len() != clean.len() {
             return;
         }
         for word in self.words.iter().filter(|word| !word.is_empty()) {
-            let Some(found) = lower.find(word) else { continue };
-            let (Some(before), Some(inside)) = (clean.get(..found), clean.get(found..found + word.len())) else { continue };
-            let start = text::width(before) as u16 + if align == text::Align::Right { spare } else { 0 };
+            let Some(found) = lower.find(word) else {
+                continue;
+            };
+            let (Some(before), Some(inside)) =
+                (clean.get(..found), clean.get(found..found + word.len()))
+            else {
+                continue;
+            };
+            let start = text::width(before) as u16
+                + if align == text::Align::Right {
+                    spare
+                } else {
+                    0
+                };
             let width = (text::width(inside) as u16).min(slot.width.saturating_sub(start));
             if start < slot.width {
-                buf.set_style(Rect { x: slot.x + start, width, ..slot }.intersection(buf.area), theme.matched());
+                buf.set_style(
+                    Rect {
+                        x: slot.x + start,
+                        width,
+                        ..slot
+                    }
+                    .intersection(buf.area),
+                    theme.matched(),
+                );
             }
         }
     }
@@ -323,12 +465,21 @@ impl<'a> TableWidget<'a> {
     /// Switches a column's figures to their shorter form where one does not fit, for one style in all of it.
     fn shorten(rows: &mut [Vec<Cell>], places: &[columns::ColumnPlace]) {
         for place in places {
-            let too_long = |cell: &Cell| cell.short.is_some() && text::width(&cell.plain()) > usize::from(place.width);
-            if !rows.iter().any(|cells| cells.get(place.column).is_some_and(too_long)) {
+            let too_long = |cell: &Cell| {
+                cell.short.is_some() && text::width(&cell.plain()) > usize::from(place.width)
+            };
+            if !rows
+                .iter()
+                .any(|cells| cells.get(place.column).is_some_and(too_long))
+            {
                 continue;
             }
-            for cell in rows.iter_mut().filter_map(|cells| cells.get_mut(place.column)) {
-                if let (Some(short), Some((text, _))) = (cell.short.take(), cell.pieces.first_mut()) {
+            for cell in rows
+                .iter_mut()
+                .filter_map(|cells| cells.get_mut(place.column))
+            {
+                if let (Some(short), Some((text, _))) = (cell.short.take(), cell.pieces.first_mut())
+                {
                     *text = Cow::Owned(short);
                 }
             }
@@ -336,18 +487,31 @@ impl<'a> TableWidget<'a> {
     }
 
     fn align_decimals(&self, rows: &mut [Vec<Cell>], places: &[columns::ColumnPlace]) {
-        for place in places.iter().filter(|place| self.columns[place.column].align == ColumnAlign::Decimal) {
-            let mut texts: Vec<String> =
-                rows.iter().map(|cells| cells.get(place.column).map_or_else(String::new, |cell| cell.plain().into_owned())).collect();
+        for place in places
+            .iter()
+            .filter(|place| self.columns[place.column].align == ColumnAlign::Decimal)
+        {
+            let mut texts: Vec<String> = rows
+                .iter()
+                .map(|cells| {
+                    cells
+                        .get(place.column)
+                        .map_or_else(String::new, |cell| cell.plain().into_owned())
+                })
+                .collect();
             let before: Vec<usize> = texts.iter().map(String::len).collect();
             model::format::align_decimals(&mut texts);
             // Alignment must not cost digits: if it does not fit, right alignment is enough.
-            if texts.iter().any(|text| text::width(text) > usize::from(place.width)) {
+            if texts
+                .iter()
+                .any(|text| text::width(text) > usize::from(place.width))
+            {
                 continue;
             }
             for ((cells, text), before) in rows.iter_mut().zip(texts).zip(before) {
                 if let (Some(cell), true) = (cells.get_mut(place.column), text.len() > before) {
-                    cell.pieces.push((Cow::Owned(text[before..].to_owned()), Role::Text));
+                    cell.pieces
+                        .push((Cow::Owned(text[before..].to_owned()), Role::Text));
                 }
             }
         }
@@ -360,9 +524,20 @@ impl<'a> TableWidget<'a> {
         let height = Self::height(area);
         let thumb = (height as u128 * height as u128 / self.count.max(1) as u128).max(1) as usize;
         let range = self.count - height.min(self.count);
-        let top = if range == 0 { 0 } else { (offset as u128 * (height - thumb.min(height)) as u128 / range as u128) as usize };
+        let top = if range == 0 {
+            0
+        } else {
+            (offset as u128 * (height - thumb.min(height)) as u128 / range as u128) as usize
+        };
         for line in top..(top + thumb).min(height) {
-            super::put(buf, area, area.width - 1, 1 + line as u16, "▐", theme.style(Role::Grid));
+            super::put(
+                buf,
+                area,
+                area.width - 1,
+                1 + line as u16,
+                "▐",
+                theme.style(Role::Grid),
+            );
         }
     }
 }

@@ -66,7 +66,10 @@ fn push_cluster(out: &mut String, cluster: &str) {
     let apart: usize = chars().map(char_width).sum();
     let together = usize::from(cluster.cell_width());
     let Some(first) = chars().next() else { return };
-    if apart == together && chars().count() == cluster.chars().count() && cluster.chars().count() <= 1 + MARKS_MAX {
+    if apart == together
+        && chars().count() == cluster.chars().count()
+        && cluster.chars().count() <= 1 + MARKS_MAX
+    {
         out.push_str(cluster);
         return;
     }
@@ -90,7 +93,10 @@ fn char_width(c: char) -> usize {
 
 /// Width of the cleaned text in cells.
 pub fn width(text: &str) -> usize {
-    clean(text).graphemes(true).map(|cluster| usize::from(cluster.cell_width())).sum()
+    clean(text)
+        .graphemes(true)
+        .map(|cluster| usize::from(cluster.cell_width()))
+        .sum()
 }
 
 /// The cleaned text, truncated to `cells` with `…`. A number is never cut inside, since its first digits would read as another number.
@@ -120,17 +126,27 @@ const IN_NUMBER: &[char] = &['.', ',', ':', '-', '+', '/', '%'];
 /// The text up to `end`, or up to the start of the number that `end` would cut; a bracket opened just before it is dropped too.
 fn before_number(text: &str, end: usize) -> &str {
     let starts = |&(_, c): &(usize, char)| c.is_whitespace() || c == '(';
-    let start = text[..end].char_indices().rfind(starts).map_or(0, |(at, c)| at + c.len_utf8());
-    let word = text[start..].split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
+    let start = text[..end]
+        .char_indices()
+        .rfind(starts)
+        .map_or(0, |(at, c)| at + c.len_utf8());
+    let word = text[start..]
+        .split(|c: char| c.is_whitespace() || c == ')')
+        .next()
+        .unwrap_or_default();
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let is_number = word.len() - digits.len() <= 1
         && digits.contains(|c: char| c.is_ascii_digit())
-        && digits.chars().all(|c| c.is_ascii_digit() || IN_NUMBER.contains(&c));
+        && digits
+            .chars()
+            .all(|c| c.is_ascii_digit() || IN_NUMBER.contains(&c));
     // A cut between words, or inside a word that is no number, is harmless.
     if end <= start || end >= start + word.len() || !is_number {
         return &text[..end];
     }
-    text[..start].strip_suffix('(').map_or(&text[..start], str::trim_end)
+    text[..start]
+        .strip_suffix('(')
+        .map_or(&text[..start], str::trim_end)
 }
 
 /// The first text that fits in `cells`, or the last one.
@@ -198,7 +214,9 @@ pub fn wrap(text: &str, cells: usize, lines: usize) -> Vec<String> {
         out.truncate(lines);
         if let Some(last) = out.last_mut() {
             // Half of a parenthesis is useless.
-            let open = last.rfind('(').filter(|at| !last[*at..].contains(')') && *at > 0);
+            let open = last
+                .rfind('(')
+                .filter(|at| !last[*at..].contains(')') && *at > 0);
             let whole = open.map_or(last.as_str(), |at| last[..at].trim_end());
             *last = truncate(&format!("{whole}…"), cells).into_owned();
         }
@@ -275,13 +293,22 @@ mod tests {
         for (given, cells, shown) in cases {
             assert_eq!(truncate(given, cells), shown, "{given} in {cells}");
         }
-        assert_eq!(wrap("stopped all purchases (14 probes of it)", 26, 1), ["stopped all purchases…"]);
+        assert_eq!(
+            wrap("stopped all purchases (14 probes of it)", 26, 1),
+            ["stopped all purchases…"]
+        );
     }
 
     #[test]
     fn wrapped_lines_fit_and_the_last_says_that_more_follows() {
-        assert_eq!(wrap("sells fail after opening", 10, 5), ["sells fail", "after", "opening"]);
-        assert_eq!(wrap("sells fail after opening", 10, 2), ["sells fail", "after…"]);
+        assert_eq!(
+            wrap("sells fail after opening", 10, 5),
+            ["sells fail", "after", "opening"]
+        );
+        assert_eq!(
+            wrap("sells fail after opening", 10, 2),
+            ["sells fail", "after…"]
+        );
         assert_eq!(wrap("abcdefgh", 3, 9), ["abc", "def", "gh"]);
     }
 

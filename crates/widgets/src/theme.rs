@@ -53,7 +53,11 @@ impl Role {
 
     /// Up or down for a change in percent that is no zero when rounded.
     pub fn of_change(percent: f64) -> Self {
-        if percent.abs() < 0.005 || percent.is_nan() { Self::Dim } else { Self::of_sign(percent) }
+        if percent.abs() < 0.005 || percent.is_nan() {
+            Self::Dim
+        } else {
+            Self::of_sign(percent)
+        }
     }
 }
 
@@ -75,14 +79,29 @@ impl Depth {
             return Self::None;
         }
         let colorterm = var("COLORTERM").unwrap_or_default();
-        let rich = ["-direct", "-truecolor", "xterm-kitty", "xterm-ghostty", "wezterm", "foot", "alacritty"];
-        if matches!(&*colorterm, "truecolor" | "24bit") || has("WT_SESSION") || rich.iter().any(|name| term.contains(name)) {
+        let rich = [
+            "-direct",
+            "-truecolor",
+            "xterm-kitty",
+            "xterm-ghostty",
+            "wezterm",
+            "foot",
+            "alacritty",
+        ];
+        if matches!(&*colorterm, "truecolor" | "24bit")
+            || has("WT_SESSION")
+            || rich.iter().any(|name| term.contains(name))
+        {
             return Self::True;
         }
         let plain = ["linux", "xterm", "screen", "ansi", "cygwin", "rxvt", "tmux"];
         if term.contains("256") || has("TERM_PROGRAM") || !colorterm.is_empty() {
             Self::Indexed
-        } else if term.is_empty() || plain.contains(&&*term) || term.contains("16") || term.contains("color") {
+        } else if term.is_empty()
+            || plain.contains(&&*term)
+            || term.contains("16")
+            || term.contains("color")
+        {
             Self::Sixteen
         } else {
             Self::Indexed
@@ -102,7 +121,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { depth: Depth::True, up_down_swapped: false, colour_blind: false }
+        Self {
+            depth: Depth::True,
+            up_down_swapped: false,
+            colour_blind: false,
+        }
     }
 }
 
@@ -139,15 +162,28 @@ impl Default for Theme {
 impl Theme {
     pub fn new(palette: &Palette, options: Options) -> Self {
         let palette = palette.with(options.up_down_swapped, options.colour_blind);
-        let styles = Role::ALL.iter().map(|&role| style(&palette, role, options)).collect();
+        let styles = Role::ALL
+            .iter()
+            .map(|&role| style(&palette, role, options))
+            .collect();
         let tint = |role| match options.depth {
-            Depth::True | Depth::Indexed => {
-                Some(color_at_depth(mixed(palette.rgb(Role::Background), palette.rgb(role), TINT), options.depth))
-            }
+            Depth::True | Depth::Indexed => Some(color_at_depth(
+                mixed(palette.rgb(Role::Background), palette.rgb(role), TINT),
+                options.depth,
+            )),
             Depth::Sixteen | Depth::None => None,
         };
-        let tints = [tint(Role::Accent), tint(Role::Up), tint(Role::Down), tint(Role::Warning)];
-        Self { depth: options.depth, styles, tints }
+        let tints = [
+            tint(Role::Accent),
+            tint(Role::Up),
+            tint(Role::Down),
+            tint(Role::Warning),
+        ];
+        Self {
+            depth: options.depth,
+            styles,
+            tints,
+        }
     }
 
     pub fn depth(&self) -> Depth {
@@ -206,7 +242,12 @@ impl Theme {
 fn style(palette: &Palette, role: Role, options: Options) -> Style {
     match options.depth {
         Depth::None => Style::new().add_modifier(match role {
-            Role::Dim | Role::Grid | Role::AccentSoft | Role::UpSoft | Role::DownSoft | Role::WarningSoft => Modifier::DIM,
+            Role::Dim
+            | Role::Grid
+            | Role::AccentSoft
+            | Role::UpSoft
+            | Role::DownSoft
+            | Role::WarningSoft => Modifier::DIM,
             Role::Accent | Role::Up | Role::Curve => Modifier::BOLD,
             Role::Down | Role::Warning => Modifier::UNDERLINED,
             Role::Selection => Modifier::REVERSED,
@@ -215,7 +256,11 @@ fn style(palette: &Palette, role: Role, options: Options) -> Style {
         Depth::Sixteen => sixteen(palette, role, options),
         depth => {
             let color = color_at_depth(palette.rgb(role), depth);
-            if matches!(role, Role::Background | Role::Panel | Role::Selection) { Style::new().bg(color) } else { Style::new().fg(color) }
+            if matches!(role, Role::Background | Role::Panel | Role::Selection) {
+                Style::new().bg(color)
+            } else {
+                Style::new().fg(color)
+            }
         }
     }
 }
@@ -226,9 +271,15 @@ fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
     let light = palette.light;
     let pair = |dark: Color, bright: Color| if light { dark } else { bright };
     let (mut up, mut down) = if options.colour_blind {
-        ((Color::Blue, pair(Color::Blue, Color::LightBlue)), (Color::Yellow, pair(Color::Yellow, Color::LightYellow)))
+        (
+            (Color::Blue, pair(Color::Blue, Color::LightBlue)),
+            (Color::Yellow, pair(Color::Yellow, Color::LightYellow)),
+        )
     } else {
-        ((Color::Green, pair(Color::Green, Color::LightGreen)), (Color::Red, pair(Color::Red, Color::LightRed)))
+        (
+            (Color::Green, pair(Color::Green, Color::LightGreen)),
+            (Color::Red, pair(Color::Red, Color::LightRed)),
+        )
     };
     if options.up_down_swapped {
         (up, down) = (down, up);
@@ -242,13 +293,17 @@ fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
         Role::UpSoft => Style::new().fg(up.0),
         Role::Down => Style::new().fg(down.1),
         Role::DownSoft => Style::new().fg(down.0),
-        Role::Warning if options.colour_blind => Style::new().fg(pair(Color::Magenta, Color::LightMagenta)),
+        Role::Warning if options.colour_blind => {
+            Style::new().fg(pair(Color::Magenta, Color::LightMagenta))
+        }
         Role::Warning => Style::new().fg(pair(Color::Magenta, Color::LightYellow)),
         Role::WarningSoft => Style::new().fg(pair(Color::Magenta, Color::Yellow)),
         Role::Curve => Style::new().fg(pair(Color::Cyan, Color::LightMagenta)),
         Role::CurveSecond => Style::new().fg(pair(Color::Black, Color::White)),
         // Greys and reds would be unreadable on it: the row has one foreground, and signs replace the colors.
-        Role::Selection => Style::new().bg(pair(Color::Gray, Color::Blue)).fg(pair(Color::Black, Color::White)),
+        Role::Selection => Style::new()
+            .bg(pair(Color::Gray, Color::Blue))
+            .fg(pair(Color::Black, Color::White)),
     }
 }
 
@@ -257,11 +312,19 @@ pub type Rgb = (u8, u8, u8);
 /// A color between two.
 pub(crate) fn mixed(base: Rgb, over: Rgb, share: f64) -> Rgb {
     let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
-    (mix(base.0, over.0), mix(base.1, over.1), mix(base.2, over.2))
+    (
+        mix(base.0, over.0),
+        mix(base.1, over.1),
+        mix(base.2, over.2),
+    )
 }
 
 fn color_at_depth((r, g, b): Rgb, depth: Depth) -> Color {
-    if depth == Depth::True { Color::Rgb(r, g, b) } else { Color::Indexed(nearest_indexed((r, g, b))) }
+    if depth == Depth::True {
+        Color::Rgb(r, g, b)
+    } else {
+        Color::Indexed(nearest_indexed((r, g, b)))
+    }
 }
 
 /// The steps of a channel in xterm's cube of colors.
@@ -271,8 +334,16 @@ const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 fn indexed_rgb(index: u8) -> Rgb {
     let level = |place: u8| LEVELS[usize::from(place % 6)];
     match index {
-        232.. => (8 + 10 * (index - 232), 8 + 10 * (index - 232), 8 + 10 * (index - 232)),
-        _ => (level(index.saturating_sub(16) / 36), level(index.saturating_sub(16) / 6), level(index.saturating_sub(16))),
+        232.. => (
+            8 + 10 * (index - 232),
+            8 + 10 * (index - 232),
+            8 + 10 * (index - 232),
+        ),
+        _ => (
+            level(index.saturating_sub(16) / 36),
+            level(index.saturating_sub(16) / 6),
+            level(index.saturating_sub(16)),
+        ),
     }
 }
 
@@ -282,16 +353,30 @@ fn nearest_indexed(rgb: Rgb) -> u8 {
         let square = |a: u8, b: u8| (i32::from(a) - i32::from(b)).pow(2);
         square(rgb.0, other.0) + square(rgb.1, other.1) + square(rgb.2, other.2)
     };
-    let level = |value: u8| (0..6).min_by_key(|&i: &usize| LEVELS[i].abs_diff(value)).unwrap_or(0);
+    let level = |value: u8| {
+        (0..6)
+            .min_by_key(|&i: &usize| LEVELS[i].abs_diff(value))
+            .unwrap_or(0)
+    };
     let (r, g, b) = (level(rgb.0), level(rgb.1), level(rgb.2));
-    let cube = ((16 + 36 * r + 6 * g + b) as u8, distance((LEVELS[r], LEVELS[g], LEVELS[b])));
+    let cube = (
+        (16 + 36 * r + 6 * g + b) as u8,
+        distance((LEVELS[r], LEVELS[g], LEVELS[b])),
+    );
     let greys = (0..24_u8).map(|i| (232 + i, distance((8 + 10 * i, 8 + 10 * i, 8 + 10 * i))));
-    greys.chain([cube]).min_by_key(|(_, far)| *far).map_or(cube.0, |(index, _)| index)
+    greys
+        .chain([cube])
+        .min_by_key(|(_, far)| *far)
+        .map_or(cube.0, |(index, _)| index)
 }
 
 /// Whether to use the light theme: the setting if present, otherwise the background reported by the terminal, otherwise `COLORFGBG`
 /// (`15;0`: the last number is the background), otherwise dark.
-pub fn is_light(setting: Option<bool>, colorfgbg: Option<&str>, background: Option<(u8, u8, u8)>) -> bool {
+pub fn is_light(
+    setting: Option<bool>,
+    colorfgbg: Option<&str>,
+    background: Option<(u8, u8, u8)>,
+) -> bool {
     if let Some(light) = setting {
         return light;
     }
@@ -299,7 +384,9 @@ pub fn is_light(setting: Option<bool>, colorfgbg: Option<&str>, background: Opti
         // Rec. 709 luma of the gamma-encoded values; the middle of the range separates light from dark well enough.
         return 0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b) > 127.5;
     }
-    let index = colorfgbg.and_then(|text| text.rsplit(';').next()).and_then(|text| text.trim().parse::<u8>().ok());
+    let index = colorfgbg
+        .and_then(|text| text.rsplit(';').next())
+        .and_then(|text| text.trim().parse::<u8>().ok());
     matches!(index, Some(7 | 9..=15))
 }
 
@@ -308,17 +395,28 @@ mod tests {
     use super::*;
 
     fn vars(pairs: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> Option<String> {
-        move |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        move |name| {
+            pairs
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| (*value).to_owned())
+        }
     }
 
     #[test]
     fn the_environment_tells_the_depth() {
         let cases: [(&'static [(&'static str, &'static str)], Depth); 9] = [
-            (&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")], Depth::None),
+            (
+                &[("NO_COLOR", "1"), ("COLORTERM", "truecolor")],
+                Depth::None,
+            ),
             (&[("NO_COLOR", ""), ("COLORTERM", "truecolor")], Depth::True),
             (&[("TERM", "dumb")], Depth::None),
             (&[("TERM", "xterm-256color")], Depth::Indexed),
-            (&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], Depth::True),
+            (
+                &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")],
+                Depth::True,
+            ),
             (&[("TERM", "xterm-kitty")], Depth::True),
             (&[("TERM", "linux")], Depth::Sixteen),
             (&[("TERM", "screen-256color")], Depth::Indexed),
@@ -341,20 +439,38 @@ mod tests {
             (None, None, None, false),
         ];
         for (setting, variable, background, light) in cases {
-            assert_eq!(is_light(setting, variable, background), light, "{setting:?} {variable:?} {background:?}");
+            assert_eq!(
+                is_light(setting, variable, background),
+                light,
+                "{setting:?} {variable:?} {background:?}"
+            );
         }
     }
 
     #[test]
     fn in_every_depth_up_and_down_and_selection_can_be_told_apart() {
         for depth in [Depth::None, Depth::Sixteen, Depth::Indexed, Depth::True] {
-            for palette in BUILTIN.iter().filter_map(|(name, _)| Palette::builtin(name)) {
-                for (up_down_swapped, colour_blind) in [(false, false), (true, false), (false, true), (true, true)] {
-                    let theme = Theme::new(&palette, Options { depth, up_down_swapped, colour_blind });
+            for palette in BUILTIN
+                .iter()
+                .filter_map(|(name, _)| Palette::builtin(name))
+            {
+                for (up_down_swapped, colour_blind) in
+                    [(false, false), (true, false), (false, true), (true, true)]
+                {
+                    let theme = Theme::new(
+                        &palette,
+                        Options {
+                            depth,
+                            up_down_swapped,
+                            colour_blind,
+                        },
+                    );
                     assert_ne!(theme.style(Role::Up), theme.style(Role::Down));
                     assert_ne!(theme.style(Role::Selection), theme.style(Role::Background));
                     assert_ne!(theme.style(Role::Text), theme.style(Role::Dim));
-                    let colours = Role::ALL.iter().any(|&role| theme.style(role).fg.is_some() || theme.style(role).bg.is_some());
+                    let colours = Role::ALL.iter().any(|&role| {
+                        theme.style(role).fg.is_some() || theme.style(role).bg.is_some()
+                    });
                     assert_eq!(colours, depth != Depth::None);
                 }
             }
@@ -364,8 +480,21 @@ mod tests {
     #[test]
     fn swapping_exchanges_up_and_down_and_nothing_else() {
         for depth in [Depth::Sixteen, Depth::Indexed, Depth::True] {
-            let plain = Theme::new(&Palette::dark(), Options { depth, ..Options::default() });
-            let swapped = Theme::new(&Palette::dark(), Options { depth, up_down_swapped: true, ..Options::default() });
+            let plain = Theme::new(
+                &Palette::dark(),
+                Options {
+                    depth,
+                    ..Options::default()
+                },
+            );
+            let swapped = Theme::new(
+                &Palette::dark(),
+                Options {
+                    depth,
+                    up_down_swapped: true,
+                    ..Options::default()
+                },
+            );
             assert_eq!(plain.style(Role::Up), swapped.style(Role::Down));
             assert_eq!(plain.style(Role::DownSoft), swapped.style(Role::UpSoft));
             assert_eq!(plain.style(Role::Accent), swapped.style(Role::Accent));
@@ -377,7 +506,11 @@ mod tests {
         assert_eq!(nearest_indexed((255, 0, 0)), 196);
         assert_eq!(nearest_indexed((8, 8, 8)), 232);
         assert_eq!(nearest_indexed((255, 255, 255)), 231);
-        assert!((16..=255).all(|index| index == 16 || indexed_rgb(nearest_indexed(indexed_rgb(index))) == indexed_rgb(index)));
-        assert_eq!((indexed_rgb(196), indexed_rgb(232), indexed_rgb(21)), ((255, 0, 0), (8, 8, 8), (0, 0, 255)));
+        assert!((16..=255).all(|index| index == 16
+            || indexed_rgb(nearest_indexed(indexed_rgb(index))) == indexed_rgb(index)));
+        assert_eq!(
+            (indexed_rgb(196), indexed_rgb(232), indexed_rgb(21)),
+            ((255, 0, 0), (8, 8, 8), (0, 0, 255))
+        );
     }
 }

@@ -63,10 +63,16 @@ pub struct ServerFacts {
 impl ServerFacts {
     /// From rows of a name and a value: the settings, and the version.
     fn read(rows: Vec<Vec<Option<String>>>) -> Self {
-        let mut facts = Self { version: (0, 0), settings: Vec::new(), writes: true };
+        let mut facts = Self {
+            version: (0, 0),
+            settings: Vec::new(),
+            writes: true,
+        };
         let mut settings_are_fixed = false;
         for row in rows {
-            let [Some(name), Some(value)] = &row[..] else { continue };
+            let [Some(name), Some(value)] = &row[..] else {
+                continue;
+            };
             if name == "version" {
                 let mut numbers = value.split('.').map(|number| number.parse().unwrap_or(0));
                 facts.version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -114,7 +120,9 @@ pub struct Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("source", &self.held.source.name).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("source", &self.held.source.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -126,14 +134,20 @@ impl RemoteClient {
 
     /// Configuration of the source of that name.
     pub fn engine_source(&self, name: &str) -> Option<&Source> {
-        self.options.sources.iter().find(|source| source.kind == SourceKind::ClickHouse && source.name == name)
+        self.options
+            .sources
+            .iter()
+            .find(|source| source.kind == SourceKind::ClickHouse && source.name == name)
     }
 
     /// The server of the source of that name; no request is sent yet.
     pub fn engine(self: &Arc<Self>, name: &str) -> Result<Engine, Fault> {
         let mut engines = locked(&self.engines);
         if let Some(held) = engines.get(name) {
-            return Ok(Engine { wire: Arc::clone(self), held: Arc::clone(held) });
+            return Ok(Engine {
+                wire: Arc::clone(self),
+                held: Arc::clone(held),
+            });
         }
         let source = self.engine_source(name).ok_or_else(|| {
             Fault::Refused(format!(
@@ -145,16 +159,25 @@ impl RemoteClient {
         }
         let held = Arc::new(Server::new(source.clone(), &self.options.timeouts)?);
         engines.insert(name.to_owned(), Arc::clone(&held));
-        Ok(Engine { wire: Arc::clone(self), held })
+        Ok(Engine {
+            wire: Arc::clone(self),
+            held,
+        })
     }
 }
 
 impl Server {
     fn new(source: Source, timeouts: &TimeoutsAndRetries) -> Result<Self, Fault> {
-        let url = Url::parse(&source.url).map_err(|_| Fault::Refused("has an invalid `url`".to_owned()))?;
+        let url = Url::parse(&source.url)
+            .map_err(|_| Fault::Refused("has an invalid `url`".to_owned()))?;
         let mut headers = HeaderMap::new();
-        for (name, value) in [("x-clickhouse-user", Some(source.user.clone())), ("x-clickhouse-key", keys::password(&source)?)] {
-            let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
+        for (name, value) in [
+            ("x-clickhouse-user", Some(source.user.clone())),
+            ("x-clickhouse-key", keys::password(&source)?),
+        ] {
+            let Some(value) = value.filter(|value| !value.is_empty()) else {
+                continue;
+            };
             let odd = |_| {
                 Fault::Refused(format!(
                     "belongs to `{}`, whose user or password has characters that cannot be sent in a header",
@@ -165,16 +188,38 @@ impl Server {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        let timeouts = TimeoutsAndRetries { read_timeout: source.timeout(), ..timeouts.clone() };
-        let connector = Connector { timeouts, named: true, plain: url.scheme() == "http", headers };
+        let timeouts = TimeoutsAndRetries {
+            read_timeout: source.timeout(),
+            ..timeouts.clone()
+        };
+        let connector = Connector {
+            timeouts,
+            named: true,
+            plain: url.scheme() == "http",
+            headers,
+        };
         // A redirect must not send the password elsewhere.
-        let client = connector.builder().redirect(redirect::Policy::none()).build();
+        let client = connector
+            .builder()
+            .redirect(redirect::Policy::none())
+            .build();
         let client = client.map_err(|error| codes::of_request(&source, &error))?;
         let places = Arc::new(Semaphore::new(source.queries()));
-        Ok(Self { source, client, url, known: OnceLock::new(), places })
+        Ok(Self {
+            source,
+            client,
+            url,
+            known: OnceLock::new(),
+            places,
+        })
     }
 
-    async fn post(&self, id: &str, sql: String, pairs: &[(&str, String)]) -> Result<Response, Fault> {
+    async fn post(
+        &self,
+        id: &str,
+        sql: String,
+        pairs: &[(&str, String)],
+    ) -> Result<Response, Fault> {
         let mut url = self.url.clone();
         {
             let mut query = url.query_pairs_mut();
@@ -186,7 +231,13 @@ impl Server {
                 query.append_pair(name, value);
             }
         }
-        let mut response = self.client.post(url).body(sql).send().await.map_err(|error| codes::of_request(&self.source, &error))?;
+        let mut response = self
+            .client
+            .post(url)
+            .body(sql)
+            .send()
+            .await
+            .map_err(|error| codes::of_request(&self.source, &error))?;
         let code = codes::of_headers(response.headers());
         if response.status().is_success() && code.is_none() {
             return Ok(response);
@@ -199,14 +250,20 @@ impl Server {
             }
         }
         let text = String::from_utf8_lossy(&text);
-        Err(codes::of_answer(&self.source, response.status().as_u16(), code.or_else(|| codes::in_text(&text)), &text))
+        Err(codes::of_answer(
+            &self.source,
+            response.status().as_u16(),
+            code.or_else(|| codes::in_text(&text)),
+            &text,
+        ))
     }
 }
 
 /// Generates a query id, by which the query can be killed.
 fn new_id() -> Result<String, Fault> {
     let mut random = [0u8; 16];
-    getrandom::fill(&mut random).map_err(|error| Fault::Failed(format!("cannot be queried: {error}")))?;
+    getrandom::fill(&mut random)
+        .map_err(|error| Fault::Failed(format!("cannot be queried: {error}")))?;
     Ok(format!("tokendeck-{:032x}", u128::from_ne_bytes(random)))
 }
 
@@ -226,14 +283,20 @@ impl Engine {
             return Ok(known.clone());
         }
         let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
-        let sql = format!("SELECT name, value FROM system.settings WHERE name IN ({names}) UNION ALL SELECT 'version', version()");
+        let sql = format!(
+            "SELECT name, value FROM system.settings WHERE name IN ({names}) UNION ALL SELECT 'version', version()"
+        );
         let known = ServerFacts::read(self.text(&sql, &[], stopped)?);
         drop(self.held.known.set(known.clone()));
         Ok(known)
     }
 
     /// Runs a query with a short result; returns it by row and column.
-    pub fn ask(&self, sql: &str, stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
+    pub fn ask(
+        &self,
+        sql: &str,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let known = self.known(stopped)?;
         let mut pairs = self.settings(&known, None, sql);
         // Without it an old server sends 200 before the query has run.
@@ -241,7 +304,12 @@ impl Engine {
         self.text(sql, &pairs, stopped)
     }
 
-    fn text(&self, sql: &str, pairs: &[(&'static str, String)], stopped: &dyn Fn() -> bool) -> Result<Vec<Vec<Option<String>>>, Fault> {
+    fn text(
+        &self,
+        sql: &str,
+        pairs: &[(&'static str, String)],
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Vec<Vec<Option<String>>>, Fault> {
         let (wire, held) = (Arc::clone(&self.wire), Arc::clone(&self.held));
         // The first try may still run on the server, which refuses a second query of the same id.
         let id = Arc::new(Mutex::new(new_id()?));
@@ -262,7 +330,8 @@ impl Engine {
                 if tries > wire.options.timeouts.retries {
                     return Err(fault);
                 }
-                tokio::time::sleep(wire.options.timeouts.backoff * 2u32.pow(tries.min(4) as u32)).await;
+                tokio::time::sleep(wire.options.timeouts.backoff * 2u32.pow(tries.min(4) as u32))
+                    .await;
                 *locked(&now) = new_id()?;
             }
         });
@@ -290,40 +359,66 @@ impl Engine {
     }
 
     /// Starts to stream an aggregation, as Arrow that the server buffers whole before it sends any of it.
-    pub fn sum(&self, sql: &str, stopped: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<Stream, Fault> {
+    pub fn sum(
+        &self,
+        sql: &str,
+        stopped: Arc<dyn Fn() -> bool + Send + Sync>,
+    ) -> Result<Stream, Fault> {
         let known = self.known(&*stopped)?;
         let mut pairs = self.settings(&known, None, sql);
         // The texts repeat: compressed they are much smaller.
         pairs.retain(|(name, _)| *name != "output_format_arrow_compression_method");
-        pairs.extend([("wait_end_of_query", "1".to_owned()), ("default_format", "ArrowStream".to_owned())]);
+        pairs.extend([
+            ("wait_end_of_query", "1".to_owned()),
+            ("default_format", "ArrowStream".to_owned()),
+        ]);
         Stream::begin(self.clone(), sql.to_owned(), pairs, stopped)
     }
 
     /// Settings of a query, of those that the server has and the user may change. A query of rows is limited by their number, any other by
     /// its time.
-    fn settings(&self, known: &ServerFacts, rows: Option<u64>, sql: &str) -> Vec<(&'static str, String)> {
+    fn settings(
+        &self,
+        known: &ServerFacts,
+        rows: Option<u64>,
+        sql: &str,
+    ) -> Vec<(&'static str, String)> {
         let source = &self.held.source;
         // An unencrypted server is usually on this machine, where compression costs more than it saves.
-        let packed = if self.held.url.scheme() == "http" { "none" } else { "lz4_frame" };
+        let packed = if self.held.url.scheme() == "http" {
+            "none"
+        } else {
+            "lz4_frame"
+        };
         let value = |name: &str| match name {
             "readonly" => known.writes.then(|| "2".to_owned()),
-            "max_execution_time" => rows.is_none().then(|| source.timeout().as_secs().max(1).to_string()),
+            "max_execution_time" => rows
+                .is_none()
+                .then(|| source.timeout().as_secs().max(1).to_string()),
             "max_rows_to_read" => Some(source.scan_rows_max().to_string()),
             "max_result_rows" => rows.map(|rows| rows.max(1).to_string()),
             "result_overflow_mode" => rows.map(|_| "throw".to_owned()),
             "max_query_size" => (sql.len() > QUERY_MAX).then(|| (sql.len() + 1_024).to_string()),
             "output_format_arrow_compression_method" => Some(packed.to_owned()),
-            "skip_unavailable_shards" | "output_format_arrow_low_cardinality_as_dictionary" => Some("0".to_owned()),
+            "skip_unavailable_shards" | "output_format_arrow_low_cardinality_as_dictionary" => {
+                Some("0".to_owned())
+            }
             _ => Some("1".to_owned()),
         };
         let known = |name: &&&str| known.settings.iter().any(|known| known == **name);
-        SETTINGS.iter().filter(known).filter_map(|name| Some((*name, value(name)?))).collect()
+        SETTINGS
+            .iter()
+            .filter(known)
+            .filter_map(|name| Some((*name, value(name)?)))
+            .collect()
     }
 
     /// Kills a query without waiting for it.
     fn kill(&self, id: &str) {
         let (held, id) = (Arc::clone(&self.held), id.to_owned());
-        let Ok(runtime) = self.wire.runtime() else { return };
+        let Ok(runtime) = self.wire.runtime() else {
+            return;
+        };
         runtime.spawn(async move {
             let sql = format!("KILL QUERY WHERE query_id = '{id}' ASYNC");
             let own = format!("{id}-end");
@@ -333,14 +428,26 @@ impl Engine {
 }
 
 /// Reads a short response in full.
-async fn whole(wire: &RemoteClient, held: &Server, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
+async fn whole(
+    wire: &RemoteClient,
+    held: &Server,
+    id: &str,
+    sql: &str,
+    pairs: &[(&'static str, String)],
+) -> Result<String, Fault> {
     let mut response = held.post(id, sql.to_owned(), pairs).await?;
     let mut text = Vec::new();
-    while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source, &error))? {
+    while let Some(part) = response
+        .chunk()
+        .await
+        .map_err(|error| codes::of_request(&held.source, &error))?
+    {
         wire.count(part.len() as u64);
         text.extend_from_slice(&part);
         if text.len() > ANSWER_MAX {
-            return Err(Fault::Unavailable("sent a longer response than expected".to_owned()));
+            return Err(Fault::Unavailable(
+                "sent a longer response than expected".to_owned(),
+            ));
         }
     }
     let text = String::from_utf8_lossy(&text);
@@ -387,7 +494,13 @@ mod tests {
     fn escapes_and_nulls_of_tab_separated_fields_are_read() {
         let rows = separated("a\\tb\t\\N\t\n\\\\\tx'\\'\tüé\n").expect("rows");
         let text = |text: &str| Some(text.to_owned());
-        assert_eq!(rows, [[text("a\tb"), None, text("")], [text("\\"), text("x''"), text("üé")]]);
+        assert_eq!(
+            rows,
+            [
+                [text("a\tb"), None, text("")],
+                [text("\\"), text("x''"), text("üé")]
+            ]
+        );
         assert!(separated("a\\").is_err() && separated("").is_ok_and(|rows| rows.is_empty()));
     }
 
@@ -399,6 +512,10 @@ mod tests {
             writes: true,
         };
         let long = "x".repeat(QUERY_MAX + 1);
-        assert!(known(&["max_query_size"]).takes(&long) && known(&[]).takes("x") && !known(&[]).takes(&long));
+        assert!(
+            known(&["max_query_size"]).takes(&long)
+                && known(&[]).takes("x")
+                && !known(&[]).takes(&long)
+        );
     }
 }

@@ -6,7 +6,9 @@ use std::{fmt, io, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use object_store::{
     ClientOptions, RetryConfig,
-    client::{HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService},
+    client::{
+        HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    },
 };
 use reqwest::{
     StatusCode,
@@ -29,8 +31,15 @@ pub(super) enum BodyFault {
 }
 
 /// Reads a body of at most `most` bytes; calls `count` for each part.
-pub(super) async fn body(mut response: reqwest::Response, most: u64, count: impl Fn(u64)) -> Result<Vec<u8>, BodyFault> {
-    if response.content_length().is_some_and(|length| length > most) {
+pub(super) async fn body(
+    mut response: reqwest::Response,
+    most: u64,
+    count: impl Fn(u64),
+) -> Result<Vec<u8>, BodyFault> {
+    if response
+        .content_length()
+        .is_some_and(|length| length > most)
+    {
         return Err(BodyFault::TooLarge);
     }
     let mut bytes = Vec::new();
@@ -46,7 +55,14 @@ pub(super) async fn body(mut response: reqwest::Response, most: u64, count: impl
 
 /// Seconds of `Retry-After`; a date there is not read, and the usual wait holds.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+    headers
+        .get(RETRY_AFTER)?
+        .to_str()
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+        .map(Duration::from_secs)
 }
 
 /// Timeouts and retries.
@@ -75,8 +91,13 @@ impl Default for TimeoutsAndRetries {
 
 impl TimeoutsAndRetries {
     pub(super) fn retry(&self) -> RetryConfig {
-        let mut config = RetryConfig { max_retries: self.retries, retry_timeout: Duration::from_secs(90), ..RetryConfig::default() };
-        (config.backoff.init_backoff, config.backoff.max_backoff) = (self.backoff, self.backoff_max);
+        let mut config = RetryConfig {
+            max_retries: self.retries,
+            retry_timeout: Duration::from_secs(90),
+            ..RetryConfig::default()
+        };
+        (config.backoff.init_backoff, config.backoff.max_backoff) =
+            (self.backoff, self.backoff_max);
         config
     }
 }
@@ -95,13 +116,20 @@ pub(super) struct Connector {
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("named", &self.named).finish_non_exhaustive()
+        f.debug_struct("Connector")
+            .field("named", &self.named)
+            .finish_non_exhaustive()
     }
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = self.client().map_err(|error| object_store::Error::Generic { store: "HTTP", source: Box::new(error) })?;
+        let client = self
+            .client()
+            .map_err(|error| object_store::Error::Generic {
+                store: "HTTP",
+                source: Box::new(error),
+            })?;
         Ok(HttpClient::new(Checked(client)))
     }
 }
@@ -114,22 +142,37 @@ struct Checked(reqwest::Client);
 #[async_trait]
 impl HttpService for Checked {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok()).and_then(bounds);
+        let asked = request
+            .headers()
+            .get(RANGE)
+            .and_then(|range| range.to_str().ok())
+            .and_then(bounds);
         // After an error of an unknown kind the store does not retry.
-        let answer = self
-            .0
-            .call(request)
-            .await
-            .map_err(|error| if is_unreachable(&error) { HttpError::new(HttpErrorKind::Unknown, error) } else { error })?;
-        let Some((start, end)) = asked.filter(|_| answer.status().is_success()) else { return Ok(answer) };
-        let given = answer.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
+        let answer = self.0.call(request).await.map_err(|error| {
+            if is_unreachable(&error) {
+                HttpError::new(HttpErrorKind::Unknown, error)
+            } else {
+                error
+            }
+        })?;
+        let Some((start, end)) = asked.filter(|_| answer.status().is_success()) else {
+            return Ok(answer);
+        };
+        let given = answer
+            .headers()
+            .get(CONTENT_RANGE)
+            .and_then(|range| range.to_str().ok());
         let given = given.and_then(|range| bounds(range.split_once('/')?.0));
         match (answer.status(), given) {
             (StatusCode::PARTIAL_CONTENT, Some(given)) if given == (start, end) => Ok(answer),
-            (StatusCode::PARTIAL_CONTENT, _) => {
-                Err(HttpError::new(HttpErrorKind::Interrupted, io::Error::other("the server did not send the requested byte range")))
-            }
-            _ => Err(HttpError::new(HttpErrorKind::Unknown, io::Error::other(NO_PARTS))),
+            (StatusCode::PARTIAL_CONTENT, _) => Err(HttpError::new(
+                HttpErrorKind::Interrupted,
+                io::Error::other("the server did not send the requested byte range"),
+            )),
+            _ => Err(HttpError::new(
+                HttpErrorKind::Unknown,
+                io::Error::other(NO_PARTS),
+            )),
         }
     }
 }
@@ -140,8 +183,13 @@ fn is_unreachable(error: &HttpError) -> bool {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
         let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        let unreachable = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NetworkUnreachable, io::ErrorKind::HostUnreachable];
-        if kind.is_some_and(|kind| unreachable.contains(&kind)) || error.to_string() == "dns error" {
+        let unreachable = [
+            io::ErrorKind::ConnectionRefused,
+            io::ErrorKind::NetworkUnreachable,
+            io::ErrorKind::HostUnreachable,
+        ];
+        if kind.is_some_and(|kind| unreachable.contains(&kind)) || error.to_string() == "dns error"
+        {
             return true;
         }
         source = error.source();
@@ -151,7 +199,10 @@ fn is_unreachable(error: &HttpError) -> bool {
 
 /// First and last byte of `bytes=0-7` and `bytes 0-7`.
 fn bounds(range: &str) -> Option<(u64, u64)> {
-    let (start, end) = range.strip_prefix("bytes")?.trim_start_matches(['=', ' ']).split_once('-')?;
+    let (start, end) = range
+        .strip_prefix("bytes")?
+        .trim_start_matches(['=', ' '])
+        .split_once('-')?;
     Some((start.trim().parse().ok()?, end.trim().parse().ok()?))
 }
 
@@ -183,22 +234,42 @@ impl Connector {
             .http1_only()
             .redirect(policy);
         if !named {
-            builder = builder.dns_resolver(Arc::new(PublicOnly { proxies: proxies(|name| std::env::var(name).ok()) }));
+            builder = builder.dns_resolver(Arc::new(PublicOnly {
+                proxies: proxies(|name| std::env::var(name).ok()),
+            }));
         }
         builder
     }
 }
 
 /// Environment variables that name a proxy; the client reads them too.
-const PROXIES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+const PROXIES: [&str; 6] = [
+    "https_proxy",
+    "HTTPS_PROXY",
+    "http_proxy",
+    "HTTP_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
 
 /// Hosts of the user's own proxies.
 fn proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let host = |value: String| {
-        let url = if value.contains("://") { value } else { format!("http://{value}") };
-        reqwest::Url::parse(&url).ok()?.host_str().map(str::to_ascii_lowercase)
+        let url = if value.contains("://") {
+            value
+        } else {
+            format!("http://{value}")
+        };
+        reqwest::Url::parse(&url)
+            .ok()?
+            .host_str()
+            .map(str::to_ascii_lowercase)
     };
-    PROXIES.into_iter().filter_map(variable).filter_map(host).collect()
+    PROXIES
+        .into_iter()
+        .filter_map(variable)
+        .filter_map(host)
+        .collect()
 }
 
 /// DNS resolver that returns public addresses only. A proxy may have a private one: the user named it.
@@ -208,7 +279,10 @@ struct PublicOnly {
 
 impl Resolve for PublicOnly {
     fn resolve(&self, name: Name) -> Resolving {
-        let is_proxy = self.proxies.iter().any(|host| host.eq_ignore_ascii_case(name.as_str()));
+        let is_proxy = self
+            .proxies
+            .iter()
+            .any(|host| host.eq_ignore_ascii_case(name.as_str()));
         Box::pin(async move {
             let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             if is_proxy {
@@ -218,7 +292,8 @@ impl Resolve for PublicOnly {
             if !found.is_empty() && found.iter().all(|address| !is_public(address.ip())) {
                 return Err(io::Error::other(PRIVATE_ADDRESS).into());
             }
-            let public: Addrs = Box::new(found.into_iter().filter(|address| is_public(address.ip())));
+            let public: Addrs =
+                Box::new(found.into_iter().filter(|address| is_public(address.ip())));
             Ok(public)
         })
     }
@@ -231,7 +306,11 @@ mod tests {
     #[test]
     fn the_host_of_a_proxy_is_read_from_any_spelling() {
         let hosts = |value: &str| proxies(|name| (name == "https_proxy").then(|| value.to_owned()));
-        for written in ["http://Proxy.corp:3128", "proxy.corp:3128", "http://me:secret@proxy.corp/"] {
+        for written in [
+            "http://Proxy.corp:3128",
+            "proxy.corp:3128",
+            "http://me:secret@proxy.corp/",
+        ] {
             assert_eq!(hosts(written), ["proxy.corp"], "{written}");
         }
         assert!(hosts("").is_empty());
@@ -239,9 +318,18 @@ mod tests {
 
     #[tokio::test]
     async fn only_a_proxy_may_have_a_private_address() {
-        let resolver = PublicOnly { proxies: vec!["localhost".to_owned()] };
-        assert!(resolver.resolve("localhost".parse().expect("a name")).await.is_ok_and(|found| found.count() > 0));
-        let stranger = PublicOnly { proxies: Vec::new() };
+        let resolver = PublicOnly {
+            proxies: vec!["localhost".to_owned()],
+        };
+        assert!(
+            resolver
+                .resolve("localhost".parse().expect("a name"))
+                .await
+                .is_ok_and(|found| found.count() > 0)
+        );
+        let stranger = PublicOnly {
+            proxies: Vec::new(),
+        };
         let refused = stranger.resolve("localhost".parse().expect("a name")).await;
         assert!(refused.is_err_and(|error| error.to_string().contains(PRIVATE_ADDRESS)));
     }

@@ -43,11 +43,17 @@ impl fmt::Display for Fault {
             Self::Changed => f.write_str("changed while being read; reload the data"),
             Self::CutOff => f.write_str("closed the connection early"),
             Self::Busy => f.write_str("returned 503: the server is busy"),
-            Self::NoParts => f.write_str("is unreadable: the server sends neither byte ranges nor the whole file"),
-            Self::UnknownCode(code) => write!(f, "is unavailable: the server failed with code {code}"),
-            Self::NoState(reason) | Self::TooMuch(reason) | Self::Unavailable(reason) | Self::Refused(reason) | Self::Failed(reason) => {
-                f.write_str(reason)
+            Self::NoParts => f.write_str(
+                "is unreadable: the server sends neither byte ranges nor the whole file",
+            ),
+            Self::UnknownCode(code) => {
+                write!(f, "is unavailable: the server failed with code {code}")
             }
+            Self::NoState(reason)
+            | Self::TooMuch(reason)
+            | Self::Unavailable(reason)
+            | Self::Refused(reason)
+            | Self::Failed(reason) => f.write_str(reason),
         }
     }
 }
@@ -79,7 +85,8 @@ pub(super) struct AskedStore {
 }
 
 /// Fault of an untrusted TLS certificate.
-pub(super) const UNTRUSTED: &str = "has an untrusted TLS certificate; set SSL_CERT_FILE to the file of its certificate authority";
+pub(super) const UNTRUSTED: &str =
+    "has an untrusted TLS certificate; set SSL_CERT_FILE to the file of its certificate authority";
 
 impl AskedStore {
     /// Fault for an error of the store.
@@ -87,7 +94,10 @@ impl AskedStore {
         use object_store::Error as E;
         match error {
             E::NotFound { .. } if self.web => Fault::Unavailable("does not exist".to_owned()),
-            E::NotFound { .. } => Fault::Unavailable(format!("does not exist; check its path, and whether `{}` contains it", self.root)),
+            E::NotFound { .. } => Fault::Unavailable(format!(
+                "does not exist; check its path, and whether `{}` contains it",
+                self.root
+            )),
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => self.denied(error),
             E::Precondition { .. } | E::NotModified { .. } => Fault::Changed,
             _ => self.of_chain(error),
@@ -100,16 +110,24 @@ impl AskedStore {
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
         Fault::Unavailable(match (self.access, self.web) {
             (AccessKind::Public, true) => {
-                format!("requires authentication; set `{root}` as `url`, and `token_env`, of a source in config.toml")
+                format!(
+                    "requires authentication; set `{root}` as `url`, and `token_env`, of a source in config.toml"
+                )
             }
             (AccessKind::Public, false) => {
-                format!("requires authentication; add `{root}` to `buckets` of a source in config.toml whose keys can read it")
+                format!(
+                    "requires authentication; add `{root}` to `buckets` of a source in config.toml whose keys can read it"
+                )
             }
             (AccessKind::Anonymous, false) => {
-                format!("requires keys; remove `anonymous` from [sources.{name}] in config.toml and configure keys")
+                format!(
+                    "requires keys; remove `anonymous` from [sources.{name}] in config.toml and configure keys"
+                )
             }
             (_, true) => {
-                format!("is not accessible with the token of the source `{name}`; check `token_env` in [sources.{name}] of config.toml")
+                format!(
+                    "is not accessible with the token of the source `{name}`; check `token_env` in [sources.{name}] of config.toml"
+                )
             }
             (AccessKind::Keys, false) => {
                 let why = if says("InvalidAccessKeyId") {
@@ -148,7 +166,9 @@ impl AskedStore {
             return unavailable(UNTRUSTED);
         }
         if says(PRIVATE_ADDRESS) {
-            return Fault::Refused(format!("has {PRIVATE_ADDRESS}, which a dataset may not use; add it to `[sources]` in config.toml"));
+            return Fault::Refused(format!(
+                "has {PRIVATE_ADDRESS}, which a dataset may not use; add it to `[sources]` in config.toml"
+            ));
         }
         // A redirect without a location has no status here.
         let away = says("redirect without LOCATION").then_some(301);
@@ -159,7 +179,9 @@ impl AskedStore {
                 404 => Fault::Unavailable(format!(
                     "does not exist: `{name}` has no `{root}`; check the name `{root}` in the URL, and `buckets` and `endpoint` in [sources.{name}] of config.toml"
                 )),
-                301 | 307 => Fault::Unavailable(format!("is in another region; set `region` in [sources.{name}] of config.toml")),
+                301 | 307 => Fault::Unavailable(format!(
+                    "is in another region; set `region` in [sources.{name}] of config.toml"
+                )),
                 412 | 416 => Fault::Changed,
                 429 | 500.. => Fault::Unavailable(format!("returned {status} {AGAIN}")),
                 status => Fault::Unavailable(format!("returned {status}")),
@@ -169,7 +191,11 @@ impl AskedStore {
             return Fault::NoParts;
         }
         // The outermost error of the chain may be of kind `Unknown`.
-        let kinds = || chain(error).filter_map(|error| error.downcast_ref::<HttpError>()).map(HttpError::kind);
+        let kinds = || {
+            chain(error)
+                .filter_map(|error| error.downcast_ref::<HttpError>())
+                .map(HttpError::kind)
+        };
         let kind = kinds().find(|kind| *kind != HttpErrorKind::Unknown);
         match kind {
             Some(HttpErrorKind::Connect) => Fault::Unavailable(self.unreached()),
@@ -178,7 +204,9 @@ impl AskedStore {
                 Fault::Unavailable(format!("was interrupted {AGAIN}"))
             }
             _ if says("timed out") => unavailable("did not respond in time"),
-            _ => Fault::Unavailable(format!("is unreadable: `{name}` sent an invalid response; check its `kind` in config.toml")),
+            _ => Fault::Unavailable(format!(
+                "is unreadable: `{name}` sent an invalid response; check its `kind` in config.toml"
+            )),
         }
     }
 }
@@ -194,7 +222,9 @@ const AGAIN: &str = "on every try";
 /// HTTP status in the text of the store's error.
 fn status(error: &(dyn Error + 'static)) -> Option<u16> {
     let number = |text: &str| {
-        let after = ["status code: ", " status "].iter().find_map(|mark| Some(text.split_once(mark)?.1))?;
+        let after = ["status code: ", " status "]
+            .iter()
+            .find_map(|mark| Some(text.split_once(mark)?.1))?;
         after.get(..3)?.parse().ok()
     };
     chain(error).find_map(|error| number(&error.to_string()))

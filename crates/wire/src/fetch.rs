@@ -28,7 +28,13 @@ impl Drop for PartFetch {
 
 /// The ETag, or the modification time without one. Azure lists ETags without the quotation marks that other stores include.
 fn version_tag(meta: &ObjectMeta) -> Option<String> {
-    let quoted = |tag: &String| if tag.ends_with('"') { tag.clone() } else { format!("\"{tag}\"") };
+    let quoted = |tag: &String| {
+        if tag.ends_with('"') {
+            tag.clone()
+        } else {
+            format!("\"{tag}\"")
+        }
+    };
     meta.e_tag.as_ref().map(quoted).or_else(|| dated(meta))
 }
 
@@ -42,12 +48,17 @@ fn dated(meta: &ObjectMeta) -> Option<String> {
 /// decides.
 fn is_same(meta: &ObjectMeta, object: &Object) -> bool {
     meta.size == object.bytes
-        && (object.pinned || version_tag(meta) == object.version_tag || (object.version_tag.is_some() && dated(meta) == object.version_tag))
+        && (object.pinned
+            || version_tag(meta) == object.version_tag
+            || (object.version_tag.is_some() && dated(meta) == object.version_tag))
 }
 
 /// ETag for `If-Match`, where it is no weak one.
 fn condition(object: &Object) -> Option<String> {
-    object.version_tag.clone().filter(|tag| tag.starts_with('"') && !object.pinned)
+    object
+        .version_tag
+        .clone()
+        .filter(|tag| tag.starts_with('"') && !object.pinned)
 }
 
 impl UrlPattern {
@@ -61,7 +72,11 @@ impl UrlPattern {
 }
 
 impl RemoteClient {
-    pub(super) async fn in_store(&self, place: &UrlPattern, most: usize) -> Result<Vec<Object>, Fault> {
+    pub(super) async fn in_store(
+        &self,
+        place: &UrlPattern,
+        most: usize,
+    ) -> Result<Vec<Object>, Fault> {
         let held = self.store(place).await?;
         let _asking = self.ask(&held.asked.name);
         let _place = self.places.acquire().await;
@@ -70,21 +85,29 @@ impl RemoteClient {
             source: held.asked.name.clone(),
             bytes: meta.size,
             version_tag: version_tag(meta),
-            modified: (meta.last_modified.timestamp() > 0).then(|| meta.last_modified.timestamp_millis()),
+            modified: (meta.last_modified.timestamp() > 0)
+                .then(|| meta.last_modified.timestamp_millis()),
             pinned: false,
         };
         if !place.is_pattern() && !place.path.ends_with('/') {
-            let meta = held.store.head(&place.key()?).await.map_err(|error| held.asked.fault(&error))?;
+            let meta = held
+                .store
+                .head(&place.key()?)
+                .await
+                .map_err(|error| held.asked.fault(&error))?;
             return Ok(vec![object(&meta, place.url(&place.path))]);
         }
-        let prefix =
-            Path::parse(place.fixed().trim_end_matches('/')).map_err(|_| Fault::Refused("has a path that cannot be listed".to_owned()))?;
+        let prefix = Path::parse(place.fixed().trim_end_matches('/'))
+            .map_err(|_| Fault::Refused("has a path that cannot be listed".to_owned()))?;
         let mut listing = held.store.list(Some(&prefix));
         let mut found = Vec::new();
         while let Some(meta) = listing.next().await {
             let meta = meta.map_err(|error| held.asked.fault(&error))?;
             if found.len() == most {
-                return Err(Fault::Refused(format!("has more than {most} objects under `{}`; use a longer prefix", place.fixed())));
+                return Err(Fault::Refused(format!(
+                    "has more than {most} objects under `{}`; use a longer prefix",
+                    place.fixed()
+                )));
             }
             found.push(object(&meta, place.url(meta.location.as_ref())));
         }
@@ -92,7 +115,12 @@ impl RemoteClient {
     }
 
     /// Starts to fetch a range of the object.
-    pub fn fetch(self: &Arc<Self>, object: &Object, range: Range<u64>, sink: Arc<dyn ByteSink>) -> Result<PartFetch, Fault> {
+    pub fn fetch(
+        self: &Arc<Self>,
+        object: &Object,
+        range: Range<u64>,
+        sink: Arc<dyn ByteSink>,
+    ) -> Result<PartFetch, Fault> {
         let (wire, object) = (Arc::clone(self), object.clone());
         let work = async move {
             let outcome = wire.part(&object, range.clone(), &*sink).await;
@@ -101,9 +129,18 @@ impl RemoteClient {
         Ok(PartFetch(self.runtime()?.spawn(work).abort_handle()))
     }
 
-    async fn part(&self, object: &Object, range: Range<u64>, sink: &dyn ByteSink) -> Result<(), Fault> {
+    async fn part(
+        &self,
+        object: &Object,
+        range: Range<u64>,
+        sink: &dyn ByteSink,
+    ) -> Result<(), Fault> {
         let place = UrlPattern::parse(&object.url).map_err(Fault::Refused)?;
-        let place = if place.scheme == Scheme::Hf { super::hub::place(&place, object)? } else { place };
+        let place = if place.scheme == Scheme::Hf {
+            super::hub::place(&place, object)?
+        } else {
+            place
+        };
         let key = place.key()?;
         let held = self.store(&place).await?;
         let mut at = range.start;
@@ -112,13 +149,23 @@ impl RemoteClient {
             let _place = self.places.acquire().await;
             let _asking = self.ask(&object.source);
             let before = at;
-            let outcome = self.stream(&held, &key, object, Some(&mut at), range.end, sink).await;
+            let outcome = self
+                .stream(&held, &key, object, Some(&mut at), range.end, sink)
+                .await;
             let fault = match outcome {
                 Ok(()) => return Ok(()),
                 Err(Fault::NoParts) => {
-                    let whole = self.stream(&held, &key, object, None, range.end, sink).await;
+                    let whole = self
+                        .stream(&held, &key, object, None, range.end, sink)
+                        .await;
                     // It sends neither parts nor the whole.
-                    return whole.map_err(|fault| if fault == Fault::NoParts { Fault::Unavailable(fault.to_string()) } else { fault });
+                    return whole.map_err(|fault| {
+                        if fault == Fault::NoParts {
+                            Fault::Unavailable(fault.to_string())
+                        } else {
+                            fault
+                        }
+                    });
                 }
                 Err(fault @ Fault::Unavailable(_)) => fault,
                 Err(fault) => return Err(fault),
@@ -142,11 +189,25 @@ impl RemoteClient {
         end: u64,
         sink: &dyn ByteSink,
     ) -> Result<(), Fault> {
-        let (mut whole, end, parts) = (0, if at.is_some() { end } else { object.bytes }, at.is_some());
+        let (mut whole, end, parts) = (
+            0,
+            if at.is_some() { end } else { object.bytes },
+            at.is_some(),
+        );
         let at = at.unwrap_or(&mut whole);
         self.afford(end - *at)?;
         let range = parts.then_some(GetRange::Bounded(*at..end));
-        let asked = held.store.get_opts(key, GetOptions { range, if_match: condition(object), ..GetOptions::default() }).await;
+        let asked = held
+            .store
+            .get_opts(
+                key,
+                GetOptions {
+                    range,
+                    if_match: condition(object),
+                    ..GetOptions::default()
+                },
+            )
+            .await;
         let result = asked.map_err(|error| match error {
             // It was there when it was listed.
             object_store::Error::NotFound { .. } => Fault::Changed,
@@ -160,12 +221,20 @@ impl RemoteClient {
             let bytes = bytes.map_err(|error| held.asked.fault(&error))?;
             self.count(bytes.len() as u64);
             if bytes.len() as u64 > end - *at {
-                return Err(Fault::Unavailable("sent more bytes than requested".to_owned()));
+                return Err(Fault::Unavailable(
+                    "sent more bytes than requested".to_owned(),
+                ));
             }
             sink.take(*at, &bytes).map_err(Fault::Failed)?;
             *at += bytes.len() as u64;
         }
-        if *at < end { Err(Fault::Unavailable("was interrupted on every try".to_owned())) } else { Ok(()) }
+        if *at < end {
+            Err(Fault::Unavailable(
+                "was interrupted on every try".to_owned(),
+            ))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -185,7 +254,10 @@ mod tests {
         let meta = |tag| at(0, tag);
         let listed = version_tag(&meta(Some("0x8D1")));
         assert_eq!(listed, version_tag(&meta(Some("\"0x8D1\""))));
-        assert_eq!(version_tag(&meta(Some("W/\"0x8D1\""))).as_deref(), Some("W/\"0x8D1\""));
+        assert_eq!(
+            version_tag(&meta(Some("W/\"0x8D1\""))).as_deref(),
+            Some("W/\"0x8D1\"")
+        );
         assert_eq!(version_tag(&meta(None)), None);
         let object = |meta: &ObjectMeta| Object {
             url: String::new(),
@@ -197,8 +269,17 @@ mod tests {
         };
         // A listing without ETags, in milliseconds, and responses with them, in seconds.
         let listed = object(&at(5_169, None));
-        assert!(is_same(&at(5_000, Some("\"a\"")), &listed) && !is_same(&at(6_000, Some("\"a\"")), &listed));
-        assert!(!is_same(&at(5_000, Some("\"b\"")), &object(&at(5_000, Some("\"a\"")))));
-        assert!(!is_same(&at(0, Some("\"a\"")), &object(&at(0, None))) && is_same(&at(0, None), &object(&at(0, None))));
+        assert!(
+            is_same(&at(5_000, Some("\"a\"")), &listed)
+                && !is_same(&at(6_000, Some("\"a\"")), &listed)
+        );
+        assert!(!is_same(
+            &at(5_000, Some("\"b\"")),
+            &object(&at(5_000, Some("\"a\"")))
+        ));
+        assert!(
+            !is_same(&at(0, Some("\"a\"")), &object(&at(0, None)))
+                && is_same(&at(0, None), &object(&at(0, None)))
+        );
     }
 }

@@ -44,7 +44,10 @@ impl Ledger for MemoryLedger {
     }
 
     fn requests(&self, provider: &str) -> u64 {
-        locked(&self.requests).get(provider).copied().unwrap_or_default()
+        locked(&self.requests)
+            .get(provider)
+            .copied()
+            .unwrap_or_default()
     }
 
     fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) -> bool {

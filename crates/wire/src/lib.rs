@@ -127,7 +127,9 @@ pub struct RemoteClient {
 
 impl fmt::Debug for RemoteClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wire").field("figures", &self.figures()).finish_non_exhaustive()
+        f.debug_struct("Wire")
+            .field("figures", &self.figures())
+            .finish_non_exhaustive()
     }
 }
 
@@ -161,7 +163,10 @@ impl RemoteClient {
     }
 
     pub fn figures(&self) -> Traffic {
-        Traffic { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+        Traffic {
+            requests: self.requests.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
     }
 
     /// Names of the sources with pending requests, each once.
@@ -174,16 +179,24 @@ impl RemoteClient {
 
     /// Name of the place's source or, without one, its bucket or host.
     pub fn name_of(&self, place: &UrlPattern) -> String {
-        self.options.sources.iter().find(|source| source.has(place)).map_or_else(|| place.root.clone(), |source| source.name.clone())
+        self.options
+            .sources
+            .iter()
+            .find(|source| source.has(place))
+            .map_or_else(|| place.root.clone(), |source| source.name.clone())
     }
 
     /// Checks that the user consented to the dataset's access to the origin. The error continues "`URL` …".
     pub fn may_ask(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
         match self.options.consent {
             Consent::Always => Ok(()),
-            Consent::Never => Err(Fault::Refused("is blocked: remote.enabled is false in config.toml".to_owned())),
+            Consent::Never => Err(Fault::Refused(
+                "is blocked: remote.enabled is false in config.toml".to_owned(),
+            )),
             Consent::Ask if self.ledger.agreed(dataset, origin) => Ok(()),
-            Consent::Ask => Err(Fault::Refused(format!("is blocked until you allow this dataset to contact `{origin}`"))),
+            Consent::Ask => Err(Fault::Refused(format!(
+                "is blocked until you allow this dataset to contact `{origin}`"
+            ))),
         }
     }
 
@@ -212,7 +225,10 @@ impl RemoteClient {
     }
 
     fn spent(&self) -> u64 {
-        let unrecorded = self.bytes.load(Ordering::Relaxed).saturating_sub(self.bytes_in_ledger.load(Ordering::Relaxed));
+        let unrecorded = self
+            .bytes
+            .load(Ordering::Relaxed)
+            .saturating_sub(self.bytes_in_ledger.load(Ordering::Relaxed));
         self.ledger.spent().saturating_add(unrecorded)
     }
 
@@ -234,9 +250,12 @@ impl RemoteClient {
         let bytes = self.bytes.load(Ordering::Relaxed);
         let before = self.bytes_in_ledger.swap(bytes, Ordering::Relaxed);
         let requests = std::mem::take(&mut *locked(&self.provider_requests));
-        if (bytes > before || !requests.is_empty()) && !self.ledger.spend(bytes.saturating_sub(before), &requests) {
+        if (bytes > before || !requests.is_empty())
+            && !self.ledger.spend(bytes.saturating_sub(before), &requests)
+        {
             // For this program they count all the same.
-            self.bytes_in_ledger.fetch_sub(bytes.saturating_sub(before), Ordering::Relaxed);
+            self.bytes_in_ledger
+                .fetch_sub(bytes.saturating_sub(before), Ordering::Relaxed);
             let mut counted = locked(&self.provider_requests);
             for (provider, count) in requests {
                 *counted.entry(provider).or_default() += count;
@@ -245,10 +264,19 @@ impl RemoteClient {
     }
 
     /// Lists the files at a place: one, or the candidates for a pattern or a folder, up to `most`, including hidden ones. Unordered.
-    pub fn find(self: &Arc<Self>, place: &UrlPattern, most: usize, stopped: &dyn Fn() -> bool) -> Result<Vec<Object>, Fault> {
+    pub fn find(
+        self: &Arc<Self>,
+        place: &UrlPattern,
+        most: usize,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Vec<Object>, Fault> {
         let (wire, place) = (Arc::clone(self), place.clone());
         self.wait(stopped, async move {
-            if place.scheme == Scheme::Hf { wire.in_hub(&place, most).await } else { wire.in_store(&place, most).await }
+            if place.scheme == Scheme::Hf {
+                wire.in_hub(&place, most).await
+            } else {
+                wire.in_store(&place, most).await
+            }
         })
     }
 
@@ -259,7 +287,9 @@ impl RemoteClient {
         work: impl Future<Output = Result<T, Fault>> + Send + 'static,
     ) -> Result<T, Fault> {
         let (sender, answer) = sync_channel(1);
-        let task = self.runtime()?.spawn(async move { sender.send(work.await).unwrap_or_default() });
+        let task = self
+            .runtime()?
+            .spawn(async move { sender.send(work.await).unwrap_or_default() });
         loop {
             match answer.recv_timeout(POLL_INTERVAL) {
                 Ok(answer) => return answer,
@@ -268,7 +298,9 @@ impl RemoteClient {
                     return Err(Fault::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(Fault::Failed("failed: internal error".to_owned())),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Fault::Failed("failed: internal error".to_owned()));
+                }
             }
         }
     }
@@ -278,22 +310,39 @@ impl RemoteClient {
             return Ok(runtime);
         }
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let made = builder.worker_threads(1).max_blocking_threads(4).thread_name("wire").enable_all().build();
-        let made = made.map_err(|error| Fault::Failed(format!("cannot be contacted: no thread can be started ({error})")))?;
+        let made = builder
+            .worker_threads(1)
+            .max_blocking_threads(4)
+            .thread_name("wire")
+            .enable_all()
+            .build();
+        let made = made.map_err(|error| {
+            Fault::Failed(format!(
+                "cannot be contacted: no thread can be started ({error})"
+            ))
+        })?;
         if let Err(second) = self.runtime.set(made) {
             second.shutdown_background();
         }
-        self.runtime.get().ok_or_else(|| Fault::Failed("cannot be contacted".to_owned()))
+        self.runtime
+            .get()
+            .ok_or_else(|| Fault::Failed("cannot be contacted".to_owned()))
     }
 
     async fn store(&self, place: &UrlPattern) -> Result<Arc<store::Store>, Fault> {
         // A source may cover part of an origin, such as a folder of a web server: it has a store of its own.
-        let named = self.options.sources.iter().find(|source| source.has(place)).map_or("", |source| &source.name);
+        let named = self
+            .options
+            .sources
+            .iter()
+            .find(|source| source.has(place))
+            .map_or("", |source| &source.name);
         let key = format!("{} {named}", place.origin());
         if let Some(store) = locked(&self.stores).get(&key) {
             return Ok(Arc::clone(store));
         }
-        let store = Arc::new(store::open(place, &self.options.sources, &self.options.timeouts).await?);
+        let store =
+            Arc::new(store::open(place, &self.options.sources, &self.options.timeouts).await?);
         locked(&self.stores).insert(key, Arc::clone(&store));
         Ok(store)
     }
@@ -302,7 +351,10 @@ impl RemoteClient {
     fn ask(&self, name: &str) -> PendingRequest<'_> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         locked(&self.pending).push(name.to_owned());
-        PendingRequest { wire: self, name: name.to_owned() }
+        PendingRequest {
+            wire: self,
+            name: name.to_owned(),
+        }
     }
 
     fn count(&self, bytes: u64) {
@@ -341,7 +393,11 @@ pub fn amount(bytes: u64) -> String {
         value /= 1_000.0;
         unit += 1;
     }
-    if unit == 0 || value >= 99.5 { format!("{value:.0} {}", units[unit]) } else { format!("{value:.1} {}", units[unit]) }
+    if unit == 0 || value >= 99.5 {
+        format!("{value:.0} {}", units[unit])
+    } else {
+        format!("{value:.1} {}", units[unit])
+    }
 }
 
 #[cfg(test)]
@@ -356,20 +412,40 @@ mod tests {
 
     #[test]
     fn an_origin_is_asked_once_the_person_consented() {
-        let wire = |consent| RemoteClient::new(WireOptions { consent, ..WireOptions::default() }, Arc::new(MemoryLedger::default()));
+        let wire = |consent| {
+            RemoteClient::new(
+                WireOptions {
+                    consent,
+                    ..WireOptions::default()
+                },
+                Arc::new(MemoryLedger::default()),
+            )
+        };
         let (here, origin) = (Path::new("here"), "s3://bucket");
         let asks = wire(Consent::Ask);
         assert!(matches!(asks.may_ask(here, origin), Err(Fault::Refused(_))));
         asks.agree(here, origin).expect("kept");
         assert_eq!(asks.may_ask(here, origin), Ok(()));
-        assert!(asks.may_ask(here, "s3://other").is_err() && asks.may_ask(Path::new("there"), origin).is_err());
-        assert!(wire(Consent::Always).may_ask(here, origin).is_ok() && wire(Consent::Never).may_ask(here, origin).is_err());
+        assert!(
+            asks.may_ask(here, "s3://other").is_err()
+                && asks.may_ask(Path::new("there"), origin).is_err()
+        );
+        assert!(
+            wire(Consent::Always).may_ask(here, origin).is_ok()
+                && wire(Consent::Never).may_ask(here, origin).is_err()
+        );
     }
 
     #[test]
     fn bytes_over_the_budget_of_the_day_are_refused() {
         let ledger = Arc::new(MemoryLedger::default());
-        let wire = RemoteClient::new(WireOptions { budget: 1_000, ..WireOptions::default() }, ledger.clone());
+        let wire = RemoteClient::new(
+            WireOptions {
+                budget: 1_000,
+                ..WireOptions::default()
+            },
+            ledger.clone(),
+        );
         assert!(wire.afford(1_000).is_ok() && wire.afford(1_001).is_err());
         wire.count(600);
         assert!(wire.afford(401).is_err());
@@ -381,6 +457,11 @@ mod tests {
     #[test]
     fn amounts_are_short() {
         let all = [0, 999, 1_000, 99_400, 999_400, 999_600, 2_100_000_000].map(amount);
-        assert_eq!(all, ["0 B", "999 B", "1.0 kB", "99.4 kB", "999 kB", "1.0 MB", "2.1 GB"]);
+        assert_eq!(
+            all,
+            [
+                "0 B", "999 B", "1.0 kB", "99.4 kB", "999 kB", "1.0 MB", "2.1 GB"
+            ]
+        );
     }
 }

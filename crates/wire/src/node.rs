@@ -46,7 +46,9 @@ impl NodeBlock {
     /// Reads the response to `eth_getBlockByNumber`; `None` if there is no such block.
     pub fn read(block: &Value) -> Option<Self> {
         let or_none = |name: &str| number(&block[name]).unwrap_or_default();
-        let coinbase = bytes(&block["miner"]).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+        let coinbase = bytes(&block["miner"])
+            .and_then(|bytes| bytes.try_into().ok())
+            .unwrap_or_default();
         Some(Self {
             number: number(&block["number"])?,
             timestamp: number(&block["timestamp"])?,
@@ -86,21 +88,49 @@ pub struct ChainNode {
 impl RemoteClient {
     /// Configuration of the node of that name.
     pub fn node_source(&self, name: &str) -> Option<&Source> {
-        self.options.sources.iter().find(|source| source.kind == SourceKind::Node && source.name == name)
+        self.options
+            .sources
+            .iter()
+            .find(|source| source.kind == SourceKind::Node && source.name == name)
     }
 
     /// Names of the nodes of this node's chain: this one, then the others in the order of the configuration.
     pub fn nodes_beside(&self, name: &str) -> Vec<String> {
-        let Some(own) = self.node_source(name) else { return Vec::new() };
-        let others = self.options.sources.iter().filter(|source| source.kind == SourceKind::Node && source.chain == own.chain);
-        [own].into_iter().chain(others.filter(|source| source.name != name)).map(|source| source.name.clone()).collect()
+        let Some(own) = self.node_source(name) else {
+            return Vec::new();
+        };
+        let others = self
+            .options
+            .sources
+            .iter()
+            .filter(|source| source.kind == SourceKind::Node && source.chain == own.chain);
+        [own]
+            .into_iter()
+            .chain(others.filter(|source| source.name != name))
+            .map(|source| source.name.clone())
+            .collect()
     }
 
     /// These nodes of the chain with this id, used in this order; no request is sent yet.
-    pub fn node(self: &Arc<Self>, names: &[String], chain_id: Option<u64>) -> Result<ChainNode, Fault> {
-        let servers: Vec<Arc<NodeServer>> = names.iter().map(|name| self.node_server(name)).collect::<Result<_, _>>()?;
-        let chain = servers.first().map(|server| server.source.chain.clone()).unwrap_or_default();
-        Ok(ChainNode { wire: Arc::clone(self), servers, chain, chain_id })
+    pub fn node(
+        self: &Arc<Self>,
+        names: &[String],
+        chain_id: Option<u64>,
+    ) -> Result<ChainNode, Fault> {
+        let servers: Vec<Arc<NodeServer>> = names
+            .iter()
+            .map(|name| self.node_server(name))
+            .collect::<Result<_, _>>()?;
+        let chain = servers
+            .first()
+            .map(|server| server.source.chain.clone())
+            .unwrap_or_default();
+        Ok(ChainNode {
+            wire: Arc::clone(self),
+            servers,
+            chain,
+            chain_id,
+        })
     }
 
     fn node_server(&self, name: &str) -> Result<Arc<NodeServer>, Fault> {
@@ -110,7 +140,9 @@ impl RemoteClient {
         }
         let source = self.node_source(name).ok_or_else(|| {
             let all = "kind = \"node\", `url` and `chain`";
-            Fault::Refused(format!("belongs to an unknown source; add [sources.{name}] with {all} to config.toml"))
+            Fault::Refused(format!(
+                "belongs to an unknown source; add [sources.{name}] with {all} to config.toml"
+            ))
         })?;
         if let Some(reason) = source.fault() {
             return Err(Fault::Refused(format!("belongs to a source that {reason}")));
@@ -123,29 +155,53 @@ impl RemoteClient {
 
 impl ChainNode {
     /// Runs all calls on one node. Fails if no node responds.
-    pub fn ask(&self, calls: Vec<NodeCall>, stopped: &dyn Fn() -> bool) -> Result<NodeAnswers, Fault> {
+    pub fn ask(
+        &self,
+        calls: Vec<NodeCall>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<NodeAnswers, Fault> {
         self.wire.afford(calls.iter().map(NodeCall::weight).sum())?;
         let node = self.clone();
-        self.wire.wait(stopped, async move { node.answer(&calls).await })
+        self.wire
+            .wait(stopped, async move { node.answer(&calls).await })
     }
 
     async fn answer(&self, calls: &[NodeCall]) -> Result<NodeAnswers, Fault> {
         let (trips, mut faults) = (AtomicU32::new(0), Vec::new());
         // One that failed just now is asked last.
-        let (rested, resting): (Vec<_>, Vec<_>) = self.servers.iter().partition(|server| !server.rests());
+        let (rested, resting): (Vec<_>, Vec<_>) =
+            self.servers.iter().partition(|server| !server.rests());
         for server in rested.into_iter().chain(resting) {
-            match server.answer(&self.wire, calls, self.chain_id, &trips).await {
-                Ok(answers) => return Ok(NodeAnswers { answers, trips: trips.into_inner() }),
+            match server
+                .answer(&self.wire, calls, self.chain_id, &trips)
+                .await
+            {
+                Ok(answers) => {
+                    return Ok(NodeAnswers {
+                        answers,
+                        trips: trips.into_inner(),
+                    });
+                }
                 Err(fault) => faults.push((&server.source.name, fault)),
             }
         }
         match faults.pop() {
-            None => Err(Fault::Refused("has no node that tokendeck may contact".to_owned())),
+            None => Err(Fault::Refused(
+                "has no node that tokendeck may contact".to_owned(),
+            )),
             Some((_, only)) if faults.is_empty() => Err(only),
             Some((name, last)) => {
-                let before: Vec<String> = faults.iter().map(|(name, fault)| format!("; `node://{name}` {fault}")).collect();
-                let said = format!("failed, and so did the other nodes of its chain: `node://{name}` {last}{}", before.concat());
-                let any = |is: fn(&Fault) -> bool| faults.iter().map(|(_, fault)| fault).chain([&last]).any(is);
+                let before: Vec<String> = faults
+                    .iter()
+                    .map(|(name, fault)| format!("; `node://{name}` {fault}"))
+                    .collect();
+                let said = format!(
+                    "failed, and so did the other nodes of its chain: `node://{name}` {last}{}",
+                    before.concat()
+                );
+                let any = |is: fn(&Fault) -> bool| {
+                    faults.iter().map(|(_, fault)| fault).chain([&last]).any(is)
+                };
                 Err(if any(|fault| matches!(fault, Fault::NoState(_))) {
                     Fault::NoState(said)
                 } else if any(|fault| matches!(fault, Fault::TooMuch(_))) {
@@ -158,14 +214,26 @@ impl ChainNode {
     }
 
     /// The newest block, and the number of round trips: none if it was fetched less than a minute ago, unless it must be `fresh`.
-    pub fn newest(&self, fresh: bool, stopped: &dyn Fn() -> bool) -> Result<(NodeBlock, u32), Fault> {
-        let known = locked(&self.wire.nodes.newest).get(&self.chain).filter(|(asked, _)| asked.elapsed() < NEWEST_FOR && !fresh).copied();
+    pub fn newest(
+        &self,
+        fresh: bool,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(NodeBlock, u32), Fault> {
+        let known = locked(&self.wire.nodes.newest)
+            .get(&self.chain)
+            .filter(|(asked, _)| asked.elapsed() < NEWEST_FOR && !fresh)
+            .copied();
         if let Some((_, block)) = known {
             return Ok((block, 0));
         }
-        let NodeAnswers { mut answers, trips } = self.ask(vec![NodeCall::newest_block()], stopped)?;
-        let block = answers.pop().and_then(Result::ok).and_then(|block| NodeBlock::read(&block));
-        let block = block.ok_or_else(|| Fault::Unavailable("did not return its newest block".to_owned()))?;
+        let NodeAnswers { mut answers, trips } =
+            self.ask(vec![NodeCall::newest_block()], stopped)?;
+        let block = answers
+            .pop()
+            .and_then(Result::ok)
+            .and_then(|block| NodeBlock::read(&block));
+        let block = block
+            .ok_or_else(|| Fault::Unavailable("did not return its newest block".to_owned()))?;
         locked(&self.wire.nodes.newest).insert(self.chain.clone(), (Instant::now(), block));
         Ok((block, trips))
     }

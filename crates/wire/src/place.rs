@@ -14,8 +14,14 @@ pub enum Scheme {
     Hf,
 }
 
-const SCHEMES: &[(&str, Scheme)] =
-    &[("s3", Scheme::S3), ("gs", Scheme::Gs), ("az", Scheme::Az), ("https", Scheme::Https), ("http", Scheme::Http), ("hf", Scheme::Hf)];
+const SCHEMES: &[(&str, Scheme)] = &[
+    ("s3", Scheme::S3),
+    ("gs", Scheme::Gs),
+    ("az", Scheme::Az),
+    ("https", Scheme::Https),
+    ("http", Scheme::Http),
+    ("hf", Scheme::Hf),
+];
 
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 /// Maximum length of a URL in bytes. A longer one is no request that a server accepts, and stores panic on one above 64 KB.
@@ -34,38 +40,61 @@ pub struct UrlPattern {
 impl UrlPattern {
     /// Whether the text is a URL rather than a path.
     pub fn is_url(text: &str) -> bool {
-        text.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        text.split_once("://").is_some_and(|(scheme, _)| {
+            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
     }
 
     /// Text of a refused URL, for display: without its user and its query, both of which may contain a key.
     pub fn without_secrets(text: &str) -> String {
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
         let (root, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let root = root.rsplit_once('@').map_or_else(|| root.to_owned(), |(_, host)| format!("…@{host}"));
-        let path = path.split_once('?').map_or_else(|| path.to_owned(), |(path, _)| format!("{path}?…"));
+        let root = root
+            .rsplit_once('@')
+            .map_or_else(|| root.to_owned(), |(_, host)| format!("…@{host}"));
+        let path = path
+            .split_once('?')
+            .map_or_else(|| path.to_owned(), |(path, _)| format!("{path}?…"));
         format!("{scheme}://{root}{path}")
     }
 
     /// Parses a URL. The error continues "`URL` …".
     pub fn parse(text: &str) -> Result<Self, String> {
-        let known = || SCHEMES.iter().map(|(name, _)| format!("{name}://")).collect::<Vec<_>>().join(", ");
+        let known = || {
+            SCHEMES
+                .iter()
+                .map(|(name, _)| format!("{name}://"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let (scheme, rest) = text.split_once("://").ok_or("is not a URL")?;
         if text.len() > URL_MAX {
             return Err(format!("is longer than {URL_MAX} bytes; shorten it"));
         }
-        let scheme = SCHEMES.iter().find(|(name, _)| scheme.eq_ignore_ascii_case(name)).map(|(_, scheme)| *scheme);
+        let scheme = SCHEMES
+            .iter()
+            .find(|(name, _)| scheme.eq_ignore_ascii_case(name))
+            .map(|(_, scheme)| *scheme);
         let scheme = scheme.ok_or_else(|| format!("does not begin with one of {}", known()))?;
         let parts = if scheme == Scheme::Hf { 3 } else { 1 };
         let at = rest.match_indices('/').nth(parts - 1).map(|(at, _)| at);
         let (root, path) = at.map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
         if root.contains('@') {
-            return Err("contains a user name; remove it, and put keys into the environment or ~/.aws".to_owned());
+            return Err(
+                "contains a user name; remove it, and put keys into the environment or ~/.aws"
+                    .to_owned(),
+            );
         }
         let web = matches!(scheme, Scheme::Https | Scheme::Http);
         if web && path.contains(['?', '#']) {
             return Err("has a query, which may contain a key; remove the query".to_owned());
         }
-        let good = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c) || (web && ":[]".contains(c)) || (parts == 3 && c == '/');
+        let good = |c: char| {
+            c.is_ascii_alphanumeric()
+                || "-._".contains(c)
+                || (web && ":[]".contains(c))
+                || (parts == 3 && c == '/')
+        };
         let is_host = || reqwest::Url::parse(&format!("https://{root}/")).is_ok();
         if root.is_empty() || !root.chars().all(good) || (web && !is_host()) {
             let expected = match scheme {
@@ -75,15 +104,31 @@ impl UrlPattern {
             };
             return Err(format!("has no valid host or bucket; expected {expected}"));
         }
-        if scheme == Scheme::Hf && (!root.starts_with("datasets/") || root.split('/').count() != 3) {
-            return Err("has no dataset name; expected hf://datasets/OWNER/NAME/candles.parquet".to_owned());
+        if scheme == Scheme::Hf && (!root.starts_with("datasets/") || root.split('/').count() != 3)
+        {
+            return Err(
+                "has no dataset name; expected hf://datasets/OWNER/NAME/candles.parquet".to_owned(),
+            );
         }
         if path.is_empty() || path.split('/').any(|part| part == ".." || part == ".") {
-            return Err("has no file path; add one, as in s3://bucket/candles/*.parquet".to_owned());
+            return Err(
+                "has no file path; add one, as in s3://bucket/candles/*.parquet".to_owned(),
+            );
         }
-        let place = Self { scheme, root: if web { root.to_lowercase() } else { root.to_owned() }, path: path.to_owned() };
+        let place = Self {
+            scheme,
+            root: if web {
+                root.to_lowercase()
+            } else {
+                root.to_owned()
+            },
+            path: path.to_owned(),
+        };
         if web && (place.is_pattern() || path.ends_with('/')) {
-            return Err("is a glob or a folder, but web servers don't list files; give each file's URL".to_owned());
+            return Err(
+                "is a glob or a folder, but web servers don't list files; give each file's URL"
+                    .to_owned(),
+            );
         }
         Ok(place)
     }
@@ -99,7 +144,10 @@ impl UrlPattern {
     }
 
     fn scheme_name(&self) -> &'static str {
-        SCHEMES.iter().find(|(_, scheme)| *scheme == self.scheme).map_or("", |(name, _)| name)
+        SCHEMES
+            .iter()
+            .find(|(_, scheme)| *scheme == self.scheme)
+            .map_or("", |(name, _)| name)
     }
 
     pub fn is_pattern(&self) -> bool {
@@ -109,7 +157,9 @@ impl UrlPattern {
     /// Fixed prefix: the folders before the first wildcard, or the whole path of a folder; ends with a slash unless it is empty.
     pub fn fixed(&self) -> &str {
         let end = self.path.find(WILDCARDS).unwrap_or(self.path.len());
-        self.path[..end].rfind('/').map_or("", |at| &self.path[..=at])
+        self.path[..end]
+            .rfind('/')
+            .map_or("", |at| &self.path[..=at])
     }
 
     /// Host without its port; none for buckets.
@@ -119,23 +169,40 @@ impl UrlPattern {
         }
         match self.root.strip_prefix('[') {
             Some(rest) => rest.split_once(']').map(|(host, _)| host),
-            None => Some(self.root.split_once(':').map_or(self.root.as_str(), |(host, _)| host)),
+            None => Some(
+                self.root
+                    .split_once(':')
+                    .map_or(self.root.as_str(), |(host, _)| host),
+            ),
         }
     }
 }
 
 /// Whether the host is this machine or in a private network, judging by its name.
 pub(super) fn is_private_host(host: &str) -> bool {
-    let host = host.trim_end_matches('.').trim_start_matches('[').trim_end_matches(']');
-    let named = |name: &str| host.eq_ignore_ascii_case(name) || host.to_ascii_lowercase().ends_with(&format!(".{name}"));
+    let host = host
+        .trim_end_matches('.')
+        .trim_start_matches('[')
+        .trim_end_matches(']');
+    let named = |name: &str| {
+        host.eq_ignore_ascii_case(name) || host.to_ascii_lowercase().ends_with(&format!(".{name}"))
+    };
     // Numbers in any notation that systems read as an address: 127.1, 0x7f000001, 2130706433.
     let numeric = || {
         let last = host.rsplit('.').next().unwrap_or_default();
-        !last.is_empty() && (last.bytes().all(|byte| byte.is_ascii_digit()) || last.to_ascii_lowercase().starts_with("0x"))
+        !last.is_empty()
+            && (last.bytes().all(|byte| byte.is_ascii_digit())
+                || last.to_ascii_lowercase().starts_with("0x"))
     };
     match host.parse::<IpAddr>() {
         Ok(address) => !is_public(address),
-        Err(_) => numeric() || ["localhost", "local", "internal", "home.arpa"].into_iter().any(named) || !host.contains('.'),
+        Err(_) => {
+            numeric()
+                || ["localhost", "local", "internal", "home.arpa"]
+                    .into_iter()
+                    .any(named)
+                || !host.contains('.')
+        }
     }
 }
 
@@ -145,8 +212,17 @@ pub(super) fn is_public(address: IpAddr) -> bool {
         IpAddr::V4(v4) => {
             let [a, b, c, _] = v4.octets();
             let shared = a == 100 && (64..128).contains(&b);
-            let special = a == 0 || a >= 240 || (a == 192 && b == 0 && c == 0) || (a == 198 && (b == 18 || b == 19));
-            !(v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast() || v4.is_documentation() || shared || special)
+            let special = a == 0
+                || a >= 240
+                || (a == 192 && b == 0 && c == 0)
+                || (a == 198 && (b == 18 || b == 19));
+            !(v4.is_private()
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || v4.is_multicast()
+                || v4.is_documentation()
+                || shared
+                || special)
         }
         IpAddr::V6(v6) => {
             // IPv6 forms of an IPv4 address: mapped, NAT64, 6to4.
@@ -159,7 +235,9 @@ pub(super) fn is_public(address: IpAddr) -> bool {
                 }
                 _ => v6.to_ipv4(),
             };
-            inside.map_or((segments[0] & 0xe000) == 0x2000, |v4| is_public(IpAddr::V4(v4)))
+            inside.map_or((segments[0] & 0xe000) == 0x2000, |v4| {
+                is_public(IpAddr::V4(v4))
+            })
         }
     }
 }
@@ -171,16 +249,40 @@ mod tests {
     #[test]
     fn a_url_is_taken_apart() {
         for (text, origin, path, fixed) in [
-            ("s3://bucket/a/b.parquet", "s3://bucket", "a/b.parquet", "a/"),
-            ("s3://bucket/a/date=*/x-?.csv", "s3://bucket", "a/date=*/x-?.csv", "a/"),
+            (
+                "s3://bucket/a/b.parquet",
+                "s3://bucket",
+                "a/b.parquet",
+                "a/",
+            ),
+            (
+                "s3://bucket/a/date=*/x-?.csv",
+                "s3://bucket",
+                "a/date=*/x-?.csv",
+                "a/",
+            ),
             ("S3://bucket/**/*.csv", "s3://bucket", "**/*.csv", ""),
             ("gs://b.c/x/", "gs://b.c", "x/", "x/"),
             ("az://box/x.csv", "az://box", "x.csv", ""),
-            ("https://Example.org:8443/d/x%20y.csv", "https://example.org:8443", "d/x%20y.csv", "d/"),
-            ("hf://datasets/me/set/d/*.parquet", "hf://datasets/me/set", "d/*.parquet", "d/"),
+            (
+                "https://Example.org:8443/d/x%20y.csv",
+                "https://example.org:8443",
+                "d/x%20y.csv",
+                "d/",
+            ),
+            (
+                "hf://datasets/me/set/d/*.parquet",
+                "hf://datasets/me/set",
+                "d/*.parquet",
+                "d/",
+            ),
         ] {
             let place = UrlPattern::parse(text).expect(text);
-            assert_eq!((place.origin().as_str(), place.path.as_str(), place.fixed()), (origin, path, fixed), "{text}");
+            assert_eq!(
+                (place.origin().as_str(), place.path.as_str(), place.fixed()),
+                (origin, path, fixed),
+                "{text}"
+            );
         }
         for (text, says) in [
             ("ftp://x/y", "does not begin with one of"),
@@ -230,7 +332,14 @@ mod tests {
         for host in private.split(' ') {
             assert!(is_private_host(host), "{host}");
         }
-        for far in ["example.org", "1.1.1.1", "2606:4700::1111", "localhost.example.org", "8.8.8.8", "a.b.c"] {
+        for far in [
+            "example.org",
+            "1.1.1.1",
+            "2606:4700::1111",
+            "localhost.example.org",
+            "8.8.8.8",
+            "a.b.c",
+        ] {
             assert!(!is_private_host(far), "{far}");
         }
     }

@@ -83,17 +83,33 @@ impl SourceKind {
 impl Source {
     /// Timeout of a response.
     pub fn timeout(&self) -> Duration {
-        let usual = if self.kind == SourceKind::Node { 20 } else { 60 };
-        Duration::from_secs(if self.timeout_seconds == 0 { usual } else { self.timeout_seconds.into() })
+        let usual = if self.kind == SourceKind::Node {
+            20
+        } else {
+            60
+        };
+        Duration::from_secs(if self.timeout_seconds == 0 {
+            usual
+        } else {
+            self.timeout_seconds.into()
+        })
     }
 
     /// Maximum rows that a query may read.
     pub fn scan_rows_max(&self) -> u64 {
-        if self.scan_rows_max == 0 { 5_000_000_000 } else { self.scan_rows_max }
+        if self.scan_rows_max == 0 {
+            5_000_000_000
+        } else {
+            self.scan_rows_max
+        }
     }
 
     pub(super) fn queries(&self) -> usize {
-        if self.queries_max == 0 { 2 } else { self.queries_max as usize }
+        if self.queries_max == 0 {
+            2
+        } else {
+            self.queries_max as usize
+        }
     }
 
     /// Minimum age of a block in minutes, because a chain reorganization may revert the newest ones.
@@ -105,11 +121,19 @@ impl Source {
     pub(super) fn has(&self, place: &UrlPattern) -> bool {
         let bucket = || self.buckets.contains(&place.root);
         match (self.kind, place.scheme) {
-            (SourceKind::S3, Scheme::S3) | (SourceKind::Gcs, Scheme::Gs) | (SourceKind::Azure, Scheme::Az) => bucket(),
+            (SourceKind::S3, Scheme::S3)
+            | (SourceKind::Gcs, Scheme::Gs)
+            | (SourceKind::Azure, Scheme::Az) => bucket(),
             (SourceKind::Https, Scheme::Https | Scheme::Http) => {
                 let own = UrlPattern::parse(&format!("{}/x", self.url.trim_end_matches('/')));
-                let folder = |own: &UrlPattern| own.path.strip_suffix('x').is_some_and(|folder| place.path.starts_with(folder));
-                own.is_ok_and(|own| own.scheme == place.scheme && own.root == place.root && folder(&own))
+                let folder = |own: &UrlPattern| {
+                    own.path
+                        .strip_suffix('x')
+                        .is_some_and(|folder| place.path.starts_with(folder))
+                };
+                own.is_ok_and(|own| {
+                    own.scheme == place.scheme && own.root == place.root && folder(&own)
+                })
             }
             _ => false,
         }
@@ -118,42 +142,67 @@ impl Source {
     /// Reason why the source is invalid as configured. Continues "`sources.NAME` …".
     pub fn fault(&self) -> Option<String> {
         let lacks = match self.kind {
-            SourceKind::Https if self.url.is_empty() => "has no `url`; set it to the prefix of its URLs",
+            SourceKind::Https if self.url.is_empty() => {
+                "has no `url`; set it to the prefix of its URLs"
+            }
             SourceKind::ClickHouse if self.url.is_empty() => {
                 "has no `url`; set it to ClickHouse's HTTP interface, such as https://host:8443"
             }
-            SourceKind::ClickHouse if !self.password_env.is_empty() && !self.password_file.is_empty() => {
+            SourceKind::ClickHouse
+                if !self.password_env.is_empty() && !self.password_file.is_empty() =>
+            {
                 "has both `password_env` and `password_file`; keep one"
             }
             SourceKind::S3 | SourceKind::Gcs | SourceKind::Azure if self.buckets.is_empty() => {
                 "has no `buckets`; list the buckets that its keys may be sent to"
             }
-            SourceKind::Azure if self.account.is_empty() => "has no `account`; set it to the storage account",
+            SourceKind::Azure if self.account.is_empty() => {
+                "has no `account`; set it to the storage account"
+            }
             SourceKind::Node if self.url.is_empty() && self.url_env.is_empty() => {
                 "has no `url`; set it to a node's JSON-RPC endpoint, such as http://127.0.0.1:8545, or set `url_env` to a variable that contains it"
             }
-            SourceKind::Node if !self.url.is_empty() && !self.url_env.is_empty() => "has both `url` and `url_env`; keep one",
-            SourceKind::Node if self.chain.is_empty() => "has no `chain`; set it to the node's chain, such as \"eth\"",
+            SourceKind::Node if !self.url.is_empty() && !self.url_env.is_empty() => {
+                "has both `url` and `url_env`; keep one"
+            }
+            SourceKind::Node if self.chain.is_empty() => {
+                "has no `chain`; set it to the node's chain, such as \"eth\""
+            }
             _ => "",
         };
         if !lacks.is_empty() {
             return Some(lacks.to_owned());
         }
-        let by_url = !matches!(self.kind, SourceKind::S3 | SourceKind::Gcs | SourceKind::Azure);
+        let by_url = !matches!(
+            self.kind,
+            SourceKind::S3 | SourceKind::Gcs | SourceKind::Azure
+        );
         let address = if by_url { &self.url } else { &self.endpoint };
-        if address.is_empty() { None } else { self.url_fault(address) }
+        if address.is_empty() {
+            None
+        } else {
+            self.url_fault(address)
+        }
     }
 
     /// Reason why its URL is not asked. Continues "`sources.NAME` …".
     fn url_fault(&self, address: &str) -> Option<String> {
-        let shown = if UrlPattern::is_url(address) { UrlPattern::without_secrets(address) } else { address.to_owned() };
+        let shown = if UrlPattern::is_url(address) {
+            UrlPattern::without_secrets(address)
+        } else {
+            address.to_owned()
+        };
         match UrlPattern::parse(&format!("{}/x", address.trim_end_matches('/'))) {
             Ok(place) if place.scheme == Scheme::Https || self.insecure => None,
-            Ok(place) if place.scheme == Scheme::Http && place.host().is_some_and(is_loopback) => None,
-            Ok(place) if place.scheme == Scheme::Http => {
-                Some(format!("would send keys and data to `{shown}` unencrypted; use https://, or set insecure = true"))
+            Ok(place) if place.scheme == Scheme::Http && place.host().is_some_and(is_loopback) => {
+                None
             }
-            Ok(_) => Some(format!("has the URL `{shown}`, which does not begin with https://")),
+            Ok(place) if place.scheme == Scheme::Http => Some(format!(
+                "would send keys and data to `{shown}` unencrypted; use https://, or set insecure = true"
+            )),
+            Ok(_) => Some(format!(
+                "has the URL `{shown}`, which does not begin with https://"
+            )),
             Err(reason) => Some(format!("has the URL `{shown}`, which {reason}")),
         }
     }
@@ -162,7 +211,11 @@ impl Source {
 /// URL and bearer token of a node, from the configuration or the environment.
 pub(super) fn node_address(source: &Source) -> Result<(String, Option<String>), Fault> {
     let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let lacks = |what: &str, name: &str| Fault::Refused(format!("needs {what} from the variable `{name}`, which is not set"));
+    let lacks = |what: &str, name: &str| {
+        Fault::Refused(format!(
+            "needs {what} from the variable `{name}`, which is not set"
+        ))
+    };
     let url = match source.url_env.as_str() {
         "" => source.url.clone(),
         name => {
@@ -184,5 +237,8 @@ pub(super) fn node_address(source: &Source) -> Result<(String, Option<String>), 
 }
 
 pub(super) fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }

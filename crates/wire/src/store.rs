@@ -27,11 +27,18 @@ pub(super) struct Store {
 }
 
 /// Opens the store of a place; files of Hugging Face are fetched by `hub`.
-pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &TimeoutsAndRetries) -> Result<Store, Fault> {
+pub(super) async fn open(
+    place: &UrlPattern,
+    sources: &[Source],
+    timeouts: &TimeoutsAndRetries,
+) -> Result<Store, Fault> {
     let source = sources.iter().find(|source| source.has(place));
     if source.is_none() {
         if place.scheme == Scheme::Http {
-            return Err(Fault::Refused("is not encrypted; use https://, or add it to `[sources]` in config.toml".to_owned()));
+            return Err(Fault::Refused(
+                "is not encrypted; use https://, or add it to `[sources]` in config.toml"
+                    .to_owned(),
+            ));
         }
         if place.host().is_some_and(is_private_host) {
             return Err(Fault::Refused(format!(
@@ -43,24 +50,44 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &Time
         return Err(Fault::Refused(format!("belongs to a source that {reason}")));
     }
     let mut headers = HeaderMap::new();
-    let token = source.map(|source| source.token_env.as_str()).filter(|name| !name.is_empty());
+    let token = source
+        .map(|source| source.token_env.as_str())
+        .filter(|name| !name.is_empty());
     if let Some(name) = token {
         let value = std::env::var(name).ok().filter(|token| !token.is_empty());
         let header = value.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
-        let mut header = header.ok_or_else(|| Fault::Refused(format!("needs a token from the variable `{name}`, which is not set")))?;
+        let mut header = header.ok_or_else(|| {
+            Fault::Refused(format!(
+                "needs a token from the variable `{name}`, which is not set"
+            ))
+        })?;
         header.set_sensitive(true);
         headers.insert(AUTHORIZATION, header);
     }
-    let address = source.map_or("", |source| if source.kind == SourceKind::Https { &source.url } else { &source.endpoint });
+    let address = source.map_or("", |source| {
+        if source.kind == SourceKind::Https {
+            &source.url
+        } else {
+            &source.endpoint
+        }
+    });
     let plain = address.to_ascii_lowercase().starts_with("http://");
-    let connector = Connector { timeouts: timeouts.clone(), named: source.is_some(), plain, headers };
+    let connector = Connector {
+        timeouts: timeouts.clone(),
+        named: source.is_some(),
+        plain,
+        headers,
+    };
     let options = ClientOptions::new().with_allow_http(plain);
     let asked = asked(place, source);
     let odd = |error: object_store::Error| asked.fault(&error);
     // Each kind of store has its own builder type, with the same settings.
     macro_rules! built {
         ($builder:expr) => {{
-            let builder = $builder.with_http_connector(connector).with_client_options(options).with_retry(timeouts.retry());
+            let builder = $builder
+                .with_http_connector(connector)
+                .with_client_options(options)
+                .with_retry(timeouts.retry());
             Arc::new(builder.build().map_err(odd)?)
         }};
     }
@@ -68,7 +95,10 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &Time
         Scheme::S3 => {
             let builder = keys::s3(place, source, &connector).await?;
             let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
-            require_uri("region", region.map(|region| format!("https://s3.{region}.amazonaws.com")))?;
+            require_uri(
+                "region",
+                region.map(|region| format!("https://s3.{region}.amazonaws.com")),
+            )?;
             for key in [AmazonS3ConfigKey::Endpoint, AmazonS3ConfigKey::S3Endpoint] {
                 require_uri("endpoint", builder.get_config_value(&key))?;
             }
@@ -76,7 +106,10 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &Time
         }
         Scheme::Gs => {
             let builder = gcs(place, source);
-            require_uri("endpoint", builder.get_config_value(&GoogleConfigKey::BaseUrl))?;
+            require_uri(
+                "endpoint",
+                builder.get_config_value(&GoogleConfigKey::BaseUrl),
+            )?;
             built!(builder)
         }
         Scheme::Az => built!(azure(place, source)?),
@@ -90,8 +123,16 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &Time
 fn require_uri(setting: &str, text: Option<String>) -> Result<(), Fault> {
     let mut request = HttpRequest::new(HttpRequestBody::empty());
     let valid = text.is_none_or(|text| text.parse().map(|uri| *request.uri_mut() = uri).is_ok());
-    let why = || format!("belongs to a source whose `{setting}` makes no valid URL; correct it in config.toml or in the environment");
-    if valid { Ok(()) } else { Err(Fault::Refused(why())) }
+    let why = || {
+        format!(
+            "belongs to a source whose `{setting}` makes no valid URL; correct it in config.toml or in the environment"
+        )
+    };
+    if valid {
+        Ok(())
+    } else {
+        Err(Fault::Refused(why()))
+    }
 }
 
 /// Describes the store of the place for faults.
@@ -116,16 +157,25 @@ fn asked(place: &UrlPattern, source: Option<&Source>) -> AskedStore {
 
 fn gcs(place: &UrlPattern, source: Option<&Source>) -> gcp::GoogleCloudStorageBuilder {
     let keys = source.is_some_and(|source| !source.anonymous);
-    let builder =
-        if keys { gcp::GoogleCloudStorageBuilder::from_env() } else { gcp::GoogleCloudStorageBuilder::new().with_skip_signature(true) };
-    let builder = match source.map(|source| source.endpoint.as_str()).filter(|endpoint| !endpoint.is_empty()) {
+    let builder = if keys {
+        gcp::GoogleCloudStorageBuilder::from_env()
+    } else {
+        gcp::GoogleCloudStorageBuilder::new().with_skip_signature(true)
+    };
+    let builder = match source
+        .map(|source| source.endpoint.as_str())
+        .filter(|endpoint| !endpoint.is_empty())
+    {
         Some(endpoint) => builder.with_base_url(endpoint),
         None => builder,
     };
     builder.with_bucket_name(&place.root)
 }
 
-fn azure(place: &UrlPattern, source: Option<&Source>) -> Result<azure::MicrosoftAzureBuilder, Fault> {
+fn azure(
+    place: &UrlPattern,
+    source: Option<&Source>,
+) -> Result<azure::MicrosoftAzureBuilder, Fault> {
     let source = source.ok_or_else(|| {
         Fault::Refused("belongs to an unknown storage account; add a source with `account` and `buckets` to config.toml".to_owned())
     })?;
@@ -134,8 +184,14 @@ fn azure(place: &UrlPattern, source: Option<&Source>) -> Result<azure::Microsoft
     } else {
         azure::MicrosoftAzureBuilder::from_env()
     };
-    let builder = if source.endpoint.is_empty() { builder } else { builder.with_endpoint(source.endpoint.clone()) };
-    Ok(builder.with_account(&source.account).with_container_name(&place.root))
+    let builder = if source.endpoint.is_empty() {
+        builder
+    } else {
+        builder.with_endpoint(source.endpoint.clone())
+    };
+    Ok(builder
+        .with_account(&source.account)
+        .with_container_name(&place.root))
 }
 
 #[cfg(test)]
@@ -153,7 +209,11 @@ mod tests {
             ("https://s3.eu:west.amazonaws.com", false),
             ("http://", false),
         ] {
-            assert_eq!(require_uri("endpoint", Some(text.to_owned())).is_ok(), valid, "{text}");
+            assert_eq!(
+                require_uri("endpoint", Some(text.to_owned())).is_ok(),
+                valid,
+                "{text}"
+            );
         }
         assert_eq!(require_uri("endpoint", None), Ok(()));
     }

@@ -12,7 +12,10 @@ use std::{
 
 use reqwest::{
     Client, Response, StatusCode, Url,
-    header::{ACCEPT_ENCODING, AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
+    header::{
+        ACCEPT_ENCODING, AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue,
+        IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
+    },
     redirect,
 };
 use tokio::sync::Semaphore;
@@ -90,7 +93,9 @@ pub struct WebVersion {
 /// Without the parameters, which may contain a key of another person's description.
 impl fmt::Debug for WebRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebRequest").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("WebRequest")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
     }
 }
 
@@ -124,14 +129,24 @@ impl Pace {
     /// How long until the next request may be sent; zero: it counts as sent.
     fn wait(&self, limits: WebLimits, now: Instant) -> Duration {
         let mut sent = locked(&self.sent);
-        while sent.front().is_some_and(|first| now.duration_since(*first) >= MINUTE) {
+        while sent
+            .front()
+            .is_some_and(|first| now.duration_since(*first) >= MINUTE)
+        {
             sent.pop_front();
         }
         let after = |count: u32, span: Duration| {
-            let nth = sent.len().checked_sub(count.max(1) as usize).and_then(|at| sent.get(at));
-            nth.map_or(Duration::ZERO, |nth| span.saturating_sub(now.duration_since(*nth)))
+            let nth = sent
+                .len()
+                .checked_sub(count.max(1) as usize)
+                .and_then(|at| sent.get(at));
+            nth.map_or(Duration::ZERO, |nth| {
+                span.saturating_sub(now.duration_since(*nth))
+            })
         };
-        let second = limits.per_second.map_or(Duration::ZERO, |count| after(count, Duration::from_secs(1)));
+        let second = limits
+            .per_second
+            .map_or(Duration::ZERO, |count| after(count, Duration::from_secs(1)));
         let wait = after(limits.per_minute, MINUTE).max(second);
         if wait.is_zero() {
             sent.push_back(now);
@@ -146,32 +161,56 @@ pub type WaitWatch = Arc<dyn Fn(Duration, bool) + Send + Sync>;
 impl RemoteClient {
     /// The user's settings of that provider.
     pub fn provider_source(&self, id: &str) -> Option<&Source> {
-        self.options.sources.iter().find(|source| source.kind == SourceKind::Provider && source.name == id)
+        self.options
+            .sources
+            .iter()
+            .find(|source| source.kind == SourceKind::Provider && source.name == id)
     }
 
     /// The user's source of files that covers the URL.
     fn web_source(&self, url: &str) -> Option<&Source> {
         let place = UrlPattern::parse(url.split('?').next().unwrap_or(url)).ok()?;
-        self.options.sources.iter().find(|source| source.has(&place))
+        self.options
+            .sources
+            .iter()
+            .find(|source| source.has(&place))
     }
 
     /// Whether a key for that provider is available.
     pub fn has_provider_key(&self, id: &str) -> bool {
-        self.provider_source(id).is_some_and(|source| key_of(source).is_ok_and(|key| key.is_some()))
+        self.provider_source(id)
+            .is_some_and(|source| key_of(source).is_ok_and(|key| key.is_some()))
     }
 
     /// Sends the request at the pace that its provider allows. Fails without a response, and with one that contains no data.
-    pub fn get(self: &Arc<Self>, request: WebRequest, waits: WaitWatch, stopped: &dyn Fn() -> bool) -> Result<WebAnswer, Fault> {
+    pub fn get(
+        self: &Arc<Self>,
+        request: WebRequest,
+        waits: WaitWatch,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<WebAnswer, Fault> {
         let wire = Arc::clone(self);
-        self.wait(stopped, async move { wire.answer_of(&request, &waits).await })
+        self.wait(
+            stopped,
+            async move { wire.answer_of(&request, &waits).await },
+        )
     }
 
     async fn answer_of(&self, request: &WebRequest, waits: &WaitWatch) -> Result<WebAnswer, Fault> {
-        let source = self.provider_source(&request.provider).filter(|_| request.settings).or_else(|| self.web_source(&request.url));
+        let source = self
+            .provider_source(&request.provider)
+            .filter(|_| request.settings)
+            .or_else(|| self.web_source(&request.url));
         let key = source.map_or(Ok(None), key_of)?;
         let limits = WebLimits {
-            per_minute: source.map(|source| source.per_minute).filter(|count| *count > 0).unwrap_or(request.limits.per_minute),
-            per_day: source.map(|source| source.per_day).filter(|count| *count > 0).or(request.limits.per_day),
+            per_minute: source
+                .map(|source| source.per_minute)
+                .filter(|count| *count > 0)
+                .unwrap_or(request.limits.per_minute),
+            per_day: source
+                .map(|source| source.per_day)
+                .filter(|count| *count > 0)
+                .or(request.limits.per_day),
             ..request.limits
         };
         let bearer = source.is_some_and(|source| source.kind == SourceKind::Https);
@@ -184,7 +223,8 @@ impl RemoteClient {
             )));
         }
         self.afford(1 << 10)?;
-        let client = self.web_client(request, source.is_some_and(|source| !source.url.is_empty()))?;
+        let client =
+            self.web_client(request, source.is_some_and(|source| !source.url.is_empty()))?;
         let pace = self.pace(request);
         let mut tries = 0;
         loop {
@@ -197,7 +237,10 @@ impl RemoteClient {
                 waits(wait, false);
                 tokio::time::sleep(wait).await;
             }
-            self.count_request(&request.provider, limits.per_day.unwrap_or(self.options.requests_per_day))?;
+            self.count_request(
+                &request.provider,
+                limits.per_day.unwrap_or(self.options.requests_per_day),
+            )?;
             let (fault, after) = match self.send(&client, request, key.as_deref(), bearer).await {
                 Ok(answer) => return Ok(answer),
                 Err(WebFault::Final(fault)) => return Err(fault),
@@ -218,8 +261,15 @@ impl RemoteClient {
     }
 
     fn pace(&self, request: &WebRequest) -> Arc<Pace> {
-        let made = || Pace { sent: Mutex::default(), places: Semaphore::new(request.limits.in_flight.max(1) as usize) };
-        Arc::clone(locked(&self.services.paces).entry(request.provider.clone()).or_insert_with(|| Arc::new(made())))
+        let made = || Pace {
+            sent: Mutex::default(),
+            places: Semaphore::new(request.limits.in_flight.max(1) as usize),
+        };
+        Arc::clone(
+            locked(&self.services.paces)
+                .entry(request.provider.clone())
+                .or_insert_with(|| Arc::new(made())),
+        )
     }
 
     fn web_client(&self, request: &WebRequest, named: bool) -> Result<Client, Fault> {
@@ -240,37 +290,71 @@ impl RemoteClient {
         if let Some(client) = locked(&self.services.clients).get(&key) {
             return Ok(client.clone());
         }
-        let connector =
-            Connector { timeouts: self.options.timeouts.clone(), named, plain: url.scheme() == "http", headers: HeaderMap::new() };
+        let connector = Connector {
+            timeouts: self.options.timeouts.clone(),
+            named,
+            plain: url.scheme() == "http",
+            headers: HeaderMap::new(),
+        };
         // A redirect must not send a key elsewhere, nor lead into the person's network.
         let policy = redirect::Policy::custom(|attempt| {
-            let first = attempt.previous().first().map(|url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port()));
-            let same =
-                first == Some((attempt.url().scheme().to_owned(), attempt.url().host_str().map(str::to_owned), attempt.url().port()));
+            let first = attempt.previous().first().map(|url| {
+                (
+                    url.scheme().to_owned(),
+                    url.host_str().map(str::to_owned),
+                    url.port(),
+                )
+            });
+            let same = first
+                == Some((
+                    attempt.url().scheme().to_owned(),
+                    attempt.url().host_str().map(str::to_owned),
+                    attempt.url().port(),
+                ));
             match (same, attempt.previous().len() > 4) {
                 (true, false) => attempt.follow(),
                 (true, true) => attempt.error(io::Error::other(TOO_OFTEN)),
                 (false, _) => attempt.error(io::Error::other(ELSEWHERE)),
             }
         });
-        let client = connector.builder().redirect(policy).timeout(ANSWER_TIME).build();
+        let client = connector
+            .builder()
+            .redirect(policy)
+            .timeout(ANSWER_TIME)
+            .build();
         let client = client.map_err(|_| Fault::Failed("cannot be contacted".to_owned()))?;
         locked(&self.services.clients).insert(key, client.clone());
         Ok(client)
     }
 
-    async fn send(&self, client: &Client, request: &WebRequest, key: Option<&str>, bearer: bool) -> Result<WebAnswer, WebFault> {
+    async fn send(
+        &self,
+        client: &Client,
+        request: &WebRequest,
+        key: Option<&str>,
+        bearer: bool,
+    ) -> Result<WebAnswer, WebFault> {
         let mut url = parsed(&request.url).map_err(WebFault::Final)?;
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&request.query);
         }
         // The reader of answers unpacks them.
-        let mut headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+        let mut headers =
+            HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
         for (name, value) in &request.headers {
-            headers.insert(header(name)?, HeaderValue::from_str(value).map_err(|_| odd_header(name))?);
+            headers.insert(
+                header(name)?,
+                HeaderValue::from_str(value).map_err(|_| odd_header(name))?,
+            );
         }
-        for (name, value) in [(IF_NONE_MATCH, &request.known.etag), (IF_MODIFIED_SINCE, &request.known.modified)] {
-            if let Some(value) = value.as_ref().and_then(|value| HeaderValue::from_str(value).ok()) {
+        for (name, value) in [
+            (IF_NONE_MATCH, &request.known.etag),
+            (IF_MODIFIED_SINCE, &request.known.modified),
+        ] {
+            if let Some(value) = value
+                .as_ref()
+                .and_then(|value| HeaderValue::from_str(value).ok())
+            {
                 headers.insert(name, value);
             }
         }
@@ -284,31 +368,54 @@ impl RemoteClient {
             }
         }
         if let (true, Some(key)) = (bearer, key) {
-            let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| odd_header("authorization"))?;
+            let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+                .map_err(|_| odd_header("authorization"))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
         let _asking = self.ask(&request.provider);
-        let response = client.get(url).headers(headers).send().await.map_err(|error| request_fault(&error))?;
+        let response = client
+            .get(url)
+            .headers(headers)
+            .send()
+            .await
+            .map_err(|error| request_fault(&error))?;
         match response.status() {
             StatusCode::NOT_MODIFIED => Ok(WebAnswer::Unchanged),
             status if status.is_success() => {
-                let text = |name| response.headers().get(&name).and_then(|value: &HeaderValue| value.to_str().ok()).map(str::to_owned);
-                let version = WebVersion { etag: text(ETAG), modified: text(LAST_MODIFIED) };
-                Ok(WebAnswer::Body { bytes: self.web_body(response).await?, version })
+                let text = |name| {
+                    response
+                        .headers()
+                        .get(&name)
+                        .and_then(|value: &HeaderValue| value.to_str().ok())
+                        .map(str::to_owned)
+                };
+                let version = WebVersion {
+                    etag: text(ETAG),
+                    modified: text(LAST_MODIFIED),
+                };
+                Ok(WebAnswer::Body {
+                    bytes: self.web_body(response).await?,
+                    version,
+                })
             }
-            StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => Ok(WebAnswer::Unknown),
+            StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+                Ok(WebAnswer::Unknown)
+            }
             status => Err(status_fault(status, &response, &request.provider)),
         }
     }
 
     async fn web_body(&self, response: Response) -> Result<Vec<u8>, WebFault> {
-        body(response, ANSWER_MAX, |bytes| self.count(bytes)).await.map_err(|fault| match fault {
-            BodyFault::TooLarge => {
-                WebFault::Final(Fault::Unavailable(format!("sent more than {}, the largest response accepted", amount(ANSWER_MAX))))
-            }
-            BodyFault::Broken(error) => request_fault(&error),
-        })
+        body(response, ANSWER_MAX, |bytes| self.count(bytes))
+            .await
+            .map_err(|fault| match fault {
+                BodyFault::TooLarge => WebFault::Final(Fault::Unavailable(format!(
+                    "sent more than {}, the largest response accepted",
+                    amount(ANSWER_MAX)
+                ))),
+                BodyFault::Broken(error) => request_fault(&error),
+            })
     }
 }
 
@@ -323,7 +430,9 @@ enum WebFault {
 }
 
 fn parsed(url: &str) -> Result<Url, Fault> {
-    let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "https" | "http") && url.username().is_empty());
+    let parsed = Url::parse(url)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "https" | "http") && url.username().is_empty());
     parsed.ok_or_else(|| Fault::Refused("is not a URL that can be requested".to_owned()))
 }
 
@@ -340,8 +449,15 @@ fn key_of(source: &Source) -> Result<Option<String>, Fault> {
     if source.token_env.is_empty() {
         return Ok(None);
     }
-    let value = std::env::var(&source.token_env).ok().filter(|value| !value.is_empty());
-    value.map(Some).ok_or_else(|| Fault::Refused(format!("needs a key from the variable `{}`, which is not set", source.token_env)))
+    let value = std::env::var(&source.token_env)
+        .ok()
+        .filter(|value| !value.is_empty());
+    value.map(Some).ok_or_else(|| {
+        Fault::Refused(format!(
+            "needs a key from the variable `{}`, which is not set",
+            source.token_env
+        ))
+    })
 }
 
 fn status_fault(status: StatusCode, response: &Response, provider: &str) -> WebFault {
@@ -351,23 +467,39 @@ fn status_fault(status: StatusCode, response: &Response, provider: &str) -> WebF
             let after = retry_after(response.headers());
             let number = status.as_u16();
             match after.filter(|after| *after > WAIT_MAX) {
-                Some(after) => is_final(format!("returned {number} and asks to wait {} s", after.as_secs())),
-                None if number == 429 => {
-                    WebFault::Later(Fault::Unavailable("exceeded its rate limit; retry later, or lower `per_minute`".to_owned()), after)
-                }
-                None => WebFault::Later(Fault::Unavailable(format!("returned {number} on every try: it is busy or broken")), after),
+                Some(after) => is_final(format!(
+                    "returned {number} and asks to wait {} s",
+                    after.as_secs()
+                )),
+                None if number == 429 => WebFault::Later(
+                    Fault::Unavailable(
+                        "exceeded its rate limit; retry later, or lower `per_minute`".to_owned(),
+                    ),
+                    after,
+                ),
+                None => WebFault::Later(
+                    Fault::Unavailable(format!(
+                        "returned {number} on every try: it is busy or broken"
+                    )),
+                    after,
+                ),
             }
         }
-        401..=403 => {
-            is_final(format!("requires a valid key; check `token_env` in [sources.{provider}] (kind = \"provider\") of config.toml"))
-        }
+        401..=403 => is_final(format!(
+            "requires a valid key; check `token_env` in [sources.{provider}] (kind = \"provider\") of config.toml"
+        )),
         number => is_final(format!("returned {number}")),
     }
 }
 
 /// Fault for a request without a response.
 fn request_fault(error: &reqwest::Error) -> WebFault {
-    let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |&error| error.source());
+    let chain = || {
+        std::iter::successors(
+            Some(error as &(dyn std::error::Error + 'static)),
+            |&error| error.source(),
+        )
+    };
     let says = |words: &str| chain().any(|error| error.to_string().contains(words));
     let unavailable = |words: &str| Fault::Unavailable(words.to_owned());
     if says("certificate") {
@@ -377,7 +509,9 @@ fn request_fault(error: &reqwest::Error) -> WebFault {
             "has {PRIVATE_ADDRESS}, which a dataset may not use; describe the service next to config.toml instead"
         )))
     } else if says(ELSEWHERE) {
-        WebFault::Final(Fault::Refused("redirects to another server, which tokendeck does not contact".to_owned()))
+        WebFault::Final(Fault::Refused(
+            "redirects to another server, which tokendeck does not contact".to_owned(),
+        ))
     } else if says(TOO_OFTEN) {
         WebFault::Final(unavailable("redirects too many times"))
     } else if error.is_connect() {
@@ -400,15 +534,31 @@ mod tests {
 
     #[test]
     fn a_service_is_asked_no_more_often_than_it_allows() {
-        let pace = Pace { sent: Mutex::default(), places: Semaphore::new(1) };
-        let limits = WebLimits { per_minute: 3, per_second: Some(2), per_day: None, in_flight: 1 };
+        let pace = Pace {
+            sent: Mutex::default(),
+            places: Semaphore::new(1),
+        };
+        let limits = WebLimits {
+            per_minute: 3,
+            per_second: Some(2),
+            per_day: None,
+            in_flight: 1,
+        };
         let start = Instant::now();
         let at = |milliseconds: u64| start + Duration::from_millis(milliseconds);
         assert_eq!(pace.wait(limits, at(0)), Duration::ZERO);
         assert_eq!(pace.wait(limits, at(100)), Duration::ZERO);
-        assert_eq!(pace.wait(limits, at(200)), Duration::from_millis(800), "two in a second");
+        assert_eq!(
+            pace.wait(limits, at(200)),
+            Duration::from_millis(800),
+            "two in a second"
+        );
         assert_eq!(pace.wait(limits, at(1_000)), Duration::ZERO);
-        assert_eq!(pace.wait(limits, at(3_000)), Duration::from_secs(57), "three in a minute");
+        assert_eq!(
+            pace.wait(limits, at(3_000)),
+            Duration::from_secs(57),
+            "three in a minute"
+        );
         assert_eq!(pace.wait(limits, at(60_000)), Duration::ZERO);
     }
 }

@@ -37,7 +37,11 @@ impl LineVerdict {
 
     /// The word on screen.
     pub(super) fn label(self) -> &'static str {
-        if self == Self::Mend { "fix" } else { self.word() }
+        if self == Self::Mend {
+            "fix"
+        } else {
+            self.word()
+        }
     }
 }
 
@@ -51,8 +55,18 @@ pub(super) struct DoctorLine {
     pub(super) mend: String,
 }
 
-fn check(what: &str, verdict: LineVerdict, found: impl Into<String>, mend: impl Into<String>) -> DoctorLine {
-    DoctorLine { what: what.to_owned(), verdict, found: found.into(), mend: mend.into() }
+fn check(
+    what: &str,
+    verdict: LineVerdict,
+    found: impl Into<String>,
+    mend: impl Into<String>,
+) -> DoctorLine {
+    DoctorLine {
+        what: what.to_owned(),
+        verdict,
+        found: found.into(),
+        mend: mend.into(),
+    }
 }
 
 fn good(what: &str, found: impl Into<String>) -> DoctorLine {
@@ -140,7 +154,9 @@ pub(super) fn checks(facts: &MachineFacts) -> Vec<DoctorLine> {
 }
 
 fn terminal(facts: &MachineFacts) -> DoctorLine {
-    let make = format!("enlarge it to at least {WIDTH_MIN}×{HEIGHT_MIN}; 80×24 shows most of a view, 140×42 all of it");
+    let make = format!(
+        "enlarge it to at least {WIDTH_MIN}×{HEIGHT_MIN}; 80×24 shows most of a view, 140×42 all of it"
+    );
     match facts.size {
         None => check(
             "terminal",
@@ -149,15 +165,30 @@ fn terminal(facts: &MachineFacts) -> DoctorLine {
             "the dashboard needs one; `serve`, `get` and `shot` don't",
         ),
         Some(_) if facts.term.is_empty() || facts.term == "dumb" => {
-            let found = if facts.term.is_empty() { "TERM is not set".to_owned() } else { format!("TERM is `{}`", facts.term) };
-            check("terminal", LineVerdict::Mend, found, "export TERM=xterm-256color, or your terminal's own name")
+            let found = if facts.term.is_empty() {
+                "TERM is not set".to_owned()
+            } else {
+                format!("TERM is `{}`", facts.term)
+            };
+            check(
+                "terminal",
+                LineVerdict::Mend,
+                found,
+                "export TERM=xterm-256color, or your terminal's own name",
+            )
         }
-        Some((width, height)) if width < WIDTH_MIN || height < HEIGHT_MIN => {
-            check("terminal", LineVerdict::Mend, format!("{width}×{height} is too small"), make)
-        }
-        Some((width, height)) if width < 80 || height < 24 => {
-            check("terminal", LineVerdict::Note, format!("{}, {width}×{height}", facts.term), make)
-        }
+        Some((width, height)) if width < WIDTH_MIN || height < HEIGHT_MIN => check(
+            "terminal",
+            LineVerdict::Mend,
+            format!("{width}×{height} is too small"),
+            make,
+        ),
+        Some((width, height)) if width < 80 || height < 24 => check(
+            "terminal",
+            LineVerdict::Note,
+            format!("{}, {width}×{height}", facts.term),
+            make,
+        ),
         Some((width, height)) => good("terminal", format!("{}, {width}×{height}", facts.term)),
     }
 }
@@ -166,10 +197,18 @@ fn colors(facts: &MachineFacts) -> DoctorLine {
     let more = "export COLORTERM=truecolor, if the terminal supports it";
     match facts.depth {
         Depth::True => good("colors", "16 million"),
-        Depth::Indexed => check("colors", LineVerdict::Note, "256: theme colors are approximated", more),
-        Depth::Sixteen => {
-            check("colors", LineVerdict::Note, "16: the terminal's own colors are used, and charts are drawn in characters", more)
-        }
+        Depth::Indexed => check(
+            "colors",
+            LineVerdict::Note,
+            "256: theme colors are approximated",
+            more,
+        ),
+        Depth::Sixteen => check(
+            "colors",
+            LineVerdict::Note,
+            "16: the terminal's own colors are used, and charts are drawn in characters",
+            more,
+        ),
         Depth::None => check(
             "colors",
             LineVerdict::Note,
@@ -180,13 +219,32 @@ fn colors(facts: &MachineFacts) -> DoctorLine {
 }
 
 fn graphics(facts: &MachineFacts) -> DoctorLine {
-    let listed = "docs/dashboard.md lists terminals that draw pixels; characters show the same chart";
+    let listed =
+        "docs/dashboard.md lists terminals that draw pixels; characters show the same chart";
     match &facts.protocol {
-        _ if facts.size.is_none() => good("graphics", "not checked: stdin or stdout is not a terminal"),
-        _ if facts.graphics == Graphics::Off => good("graphics", "off (`terminal.graphics`): charts are drawn in characters"),
-        Ok(Some(protocol)) => good("graphics", format!("{}: charts are drawn in pixels", protocol_word(*protocol))),
-        Ok(None) => check("graphics", LineVerdict::Note, "the terminal draws no pixels; charts are drawn in characters", listed),
-        Err(reason) => check("graphics", LineVerdict::Mend, reason, "set terminal.graphics = \"auto\" in config.toml"),
+        _ if facts.size.is_none() => {
+            good("graphics", "not checked: stdin or stdout is not a terminal")
+        }
+        _ if facts.graphics == Graphics::Off => good(
+            "graphics",
+            "off (`terminal.graphics`): charts are drawn in characters",
+        ),
+        Ok(Some(protocol)) => good(
+            "graphics",
+            format!("{}: charts are drawn in pixels", protocol_word(*protocol)),
+        ),
+        Ok(None) => check(
+            "graphics",
+            LineVerdict::Note,
+            "the terminal draws no pixels; charts are drawn in characters",
+            listed,
+        ),
+        Err(reason) => check(
+            "graphics",
+            LineVerdict::Mend,
+            reason,
+            "set terminal.graphics = \"auto\" in config.toml",
+        ),
     }
 }
 
@@ -201,13 +259,24 @@ fn protocol_word(protocol: PictureProtocol) -> &'static str {
 fn fonts(facts: &MachineFacts) -> DoctorLine {
     let judge = format!("symbols: {GLYPHS}");
     let plain = "if you see a box or a question mark, use another font, or set terminal.ascii = true in config.toml";
-    let is_utf8 = ["utf-8", "utf8"].iter().any(|name| facts.locale.to_ascii_lowercase().contains(name));
+    let is_utf8 = ["utf-8", "utf8"]
+        .iter()
+        .any(|name| facts.locale.to_ascii_lowercase().contains(name));
     match (facts.ascii, is_utf8) {
         (true, _) => good("fonts", "ASCII only (`terminal.ascii`)"),
         (false, true) => check("fonts", LineVerdict::Good, judge, plain),
         (false, false) => {
-            let locale = if facts.locale.is_empty() { "no locale is set".to_owned() } else { format!("the locale is `{}`", facts.locale) };
-            check("fonts", LineVerdict::Note, format!("{locale}; {judge}"), format!("export LANG=C.UTF-8; {plain}"))
+            let locale = if facts.locale.is_empty() {
+                "no locale is set".to_owned()
+            } else {
+                format!("the locale is `{}`", facts.locale)
+            };
+            check(
+                "fonts",
+                LineVerdict::Note,
+                format!("{locale}; {judge}"),
+                format!("export LANG=C.UTF-8; {plain}"),
+            )
         }
     }
 }
@@ -218,7 +287,10 @@ fn clock(facts: &MachineFacts) -> DoctorLine {
         Some((newest, file)) if newest.0 > facts.now.0 + DAY_MS => check(
             "clock",
             LineVerdict::Mend,
-            format!("{now} UTC, earlier than the time of `{file}`, {}", newest.minute_text()),
+            format!(
+                "{now} UTC, earlier than the time of `{file}`, {}",
+                newest.minute_text()
+            ),
             "set the clock (for example `timedatectl set-ntp true`): ages, rate limits and alerts depend on it",
         ),
         _ => good("clock", format!("{now} UTC")),
@@ -227,13 +299,24 @@ fn clock(facts: &MachineFacts) -> DoctorLine {
 
 fn config(facts: &MachineFacts) -> DoctorLine {
     if facts.config.is_ok() && !facts.wrong_keys.is_empty() {
-        let mends = "fix [terminal.keys] in config.toml; `?` in the dashboard lists actions and keys";
-        return check("configuration", LineVerdict::Mend, facts.wrong_keys.join("; "), mends);
+        let mends =
+            "fix [terminal.keys] in config.toml; `?` in the dashboard lists actions and keys";
+        return check(
+            "configuration",
+            LineVerdict::Mend,
+            facts.wrong_keys.join("; "),
+            mends,
+        );
     }
     match &facts.config {
         Ok(Some(file)) => good("configuration", format!("`{file}`")),
         Ok(None) => good("configuration", "no file; all settings have their defaults"),
-        Err(reason) => check("configuration", LineVerdict::Mend, reason, "correct this line; the checks below use the defaults"),
+        Err(reason) => check(
+            "configuration",
+            LineVerdict::Mend,
+            reason,
+            "correct this line; the checks below use the defaults",
+        ),
     }
 }
 
@@ -245,10 +328,19 @@ fn data(data: &DataFact) -> DoctorLine {
             format!("none in `{folder}`"),
             "run `tokendeck` for three ways to start, or `tokendeck demo --tour` for a synthetic market",
         ),
-        DataFact::Bad(reason) => check("dataset", LineVerdict::Mend, reason, "run `tokendeck check` for details"),
-        DataFact::There { folder, files } => {
-            good("dataset", format!("`{folder}`, {}; `tokendeck check` checks them", plural(*files as u64, "file", "files")))
-        }
+        DataFact::Bad(reason) => check(
+            "dataset",
+            LineVerdict::Mend,
+            reason,
+            "run `tokendeck check` for details",
+        ),
+        DataFact::There { folder, files } => good(
+            "dataset",
+            format!(
+                "`{folder}`, {}; `tokendeck check` checks them",
+                plural(*files as u64, "file", "files")
+            ),
+        ),
     }
 }
 
@@ -280,8 +372,16 @@ fn keys(facts: &MachineFacts) -> DoctorLine {
 
 fn cache(facts: &MachineFacts) -> DoctorLine {
     match &facts.cache {
-        Ok(CacheFact { folder, bytes, limit_mb }) => {
-            let found = format!("{:.1} of {} MB in `{folder}`", *bytes as f64 / 1e6, count(u64::from(*limit_mb)));
+        Ok(CacheFact {
+            folder,
+            bytes,
+            limit_mb,
+        }) => {
+            let found = format!(
+                "{:.1} of {} MB in `{folder}`",
+                *bytes as f64 / 1e6,
+                count(u64::from(*limit_mb))
+            );
             if *bytes as f64 / 1e6 > 0.9 * f64::from(*limit_mb) {
                 return check(
                     "cache",
@@ -311,12 +411,22 @@ fn port(facts: &MachineFacts) -> DoctorLine {
             format!("`{}`: {reason}", facts.listen),
             "stop the program on this port (another tokendeck?), set api.listen = \"127.0.0.1:0\", or pass --no-api",
         ),
-        Some(Ok(())) if facts.listen.parse::<SocketAddr>().is_ok_and(|address| !address.ip().is_loopback()) => check(
-            "port",
-            LineVerdict::Note,
-            format!("`{}` is free and reachable from other machines", facts.listen),
-            "unless intended, listen on 127.0.0.1: requests need a key but are not encrypted",
-        ),
+        Some(Ok(()))
+            if facts
+                .listen
+                .parse::<SocketAddr>()
+                .is_ok_and(|address| !address.ip().is_loopback()) =>
+        {
+            check(
+                "port",
+                LineVerdict::Note,
+                format!(
+                    "`{}` is free and reachable from other machines",
+                    facts.listen
+                ),
+                "unless intended, listen on 127.0.0.1: requests need a key but are not encrypted",
+            )
+        }
         Some(Ok(())) => good("port", format!("`{}` is free", facts.listen)),
     }
 }
@@ -325,9 +435,12 @@ fn sources(facts: &MachineFacts) -> Vec<DoctorLine> {
     let configured = facts.sources.iter().map(|source| {
         let what = format!("source {}", source.name);
         match &source.unset {
-            Some(variable) => {
-                check(&what, LineVerdict::Mend, format!("{}; `{variable}` is not set", source.kind), format!("export {variable}=…"))
-            }
+            Some(variable) => check(
+                &what,
+                LineVerdict::Mend,
+                format!("{}; `{variable}` is not set", source.kind),
+                format!("export {variable}=…"),
+            ),
             None => good(&what, format!("{}; keys: {}", source.kind, source.keys)),
         }
     });
@@ -342,18 +455,28 @@ fn sources(facts: &MachineFacts) -> Vec<DoctorLine> {
         ));
     }
     match &facts.reached {
-        Some(reached) if !reached.is_empty() => all.extend(reached.iter().map(|(origin, outcome)| match outcome {
-            Ok(time) => good("reached", format!("{origin} responded in {} ms", time.as_millis())),
-            Err(reason) => check(
-                "reached",
-                LineVerdict::Mend,
-                format!("{origin} {reason}"),
-                "check the network, the proxy, and the URL in config.toml and dataset.toml",
-            ),
-        })),
-        _ if all.is_empty() && !facts.live => all.push(good("sources", "none; nothing is contacted")),
+        Some(reached) if !reached.is_empty() => {
+            all.extend(reached.iter().map(|(origin, outcome)| match outcome {
+                Ok(time) => good(
+                    "reached",
+                    format!("{origin} responded in {} ms", time.as_millis()),
+                ),
+                Err(reason) => check(
+                    "reached",
+                    LineVerdict::Mend,
+                    format!("{origin} {reason}"),
+                    "check the network, the proxy, and the URL in config.toml and dataset.toml",
+                ),
+            }))
+        }
+        _ if all.is_empty() && !facts.live => {
+            all.push(good("sources", "none; nothing is contacted"))
+        }
         Some(_) => {}
-        None => all.push(good("reached", "not contacted; --online contacts each host once")),
+        None => all.push(good(
+            "reached",
+            "not contacted; --online contacts each host once",
+        )),
     }
     all
 }

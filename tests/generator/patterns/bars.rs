@@ -27,8 +27,10 @@ impl Bars {
         for start in (0..path.len() - 1).step_by(STEPS) {
             let within = &path[start..=start + STEPS];
             bars.open.push(within[0]);
-            bars.high.push(within.iter().copied().fold(f64::NEG_INFINITY, f64::max));
-            bars.low.push(within.iter().copied().fold(f64::INFINITY, f64::min));
+            bars.high
+                .push(within.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+            bars.low
+                .push(within.iter().copied().fold(f64::INFINITY, f64::min));
             bars.close.push(within[STEPS]);
         }
         bars
@@ -36,8 +38,9 @@ impl Bars {
 
     /// Median true range (Wilder 1978, without his smoothing).
     pub(super) fn true_range(&self) -> f64 {
-        let mut ranges: Vec<f64> =
-            (1..self.len()).map(|i| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1])).collect();
+        let mut ranges: Vec<f64> = (1..self.len())
+            .map(|i| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1]))
+            .collect();
         ranges.sort_by(f64::total_cmp);
         ranges[ranges.len() / 2]
     }
@@ -45,7 +48,12 @@ impl Bars {
     /// Converts log levels, scaled by `unit`, to prices around `price`.
     pub(super) fn priced(mut self, unit: f64, price: f64) -> Self {
         let middle = self.close[self.len() / 2];
-        for column in [&mut self.open, &mut self.high, &mut self.low, &mut self.close] {
+        for column in [
+            &mut self.open,
+            &mut self.high,
+            &mut self.low,
+            &mut self.close,
+        ] {
             for level in column.iter_mut() {
                 *level = price * (unit * (*level - middle)).exp();
             }
@@ -63,7 +71,11 @@ impl Bars {
             .map(|i| {
                 let size = ((self.high[i] - self.low[i]) / range).sqrt();
                 let surge = if surges && surge == Some(i) { 3.0 } else { 1.0 };
-                if known { level * (0.3 * random.normal()).exp() * (0.5 + size) * surge } else { f64::NAN }
+                if known {
+                    level * (0.3 * random.normal()).exp() * (0.5 + size) * surge
+                } else {
+                    f64::NAN
+                }
             })
             .collect();
         self
@@ -78,7 +90,10 @@ pub(super) struct Volatility {
 
 impl Volatility {
     pub(super) fn new(clustered: bool) -> Self {
-        Self { clustered, variance: 1.0 }
+        Self {
+            clustered,
+            variance: 1.0,
+        }
     }
 
     /// Next bar's standard deviation.
@@ -93,7 +108,13 @@ impl Volatility {
 }
 
 /// Path points of a random walk of `bars` bars from 0, without the first.
-pub(super) fn wander(random: &mut Random, volatility: &mut Volatility, bars: usize, spread: f64, drift: f64) -> Vec<f64> {
+pub(super) fn wander(
+    random: &mut Random,
+    volatility: &mut Volatility,
+    bars: usize,
+    spread: f64,
+    drift: f64,
+) -> Vec<f64> {
     let mut level = 0.0;
     let mut path = Vec::with_capacity(bars * STEPS);
     for _ in 0..bars {
@@ -111,7 +132,13 @@ pub(crate) fn walk(random: &mut Random, length: usize) -> Bars {
     let clustered = random.chance(0.5);
     let spread = random.scale(0.003, 0.06);
     let mut path = vec![0.0];
-    path.extend(wander(random, &mut Volatility::new(clustered), length, spread, 0.0));
+    path.extend(wander(
+        random,
+        &mut Volatility::new(clustered),
+        length,
+        spread,
+        0.0,
+    ));
     let mut bars = Bars::from_path(&path);
     if clustered {
         wicks(random, &mut bars, 0.08);

@@ -25,18 +25,41 @@ fn middle(random: &mut Random, constraints: &Constraints) -> f64 {
 
 pub(super) fn cup_and_handle(random: &mut Random, constraints: &Constraints) -> Plan {
     let length = random.scale(30.0, 110.0).round();
-    let apart = if constraints.breaks("rims of one height") { random.between(0.35, 0.5) } else { random.between(0.0, 0.13) };
+    let apart = if constraints.breaks("rims of one height") {
+        random.between(0.35, 0.5)
+    } else {
+        random.between(0.0, 0.13)
+    };
     let apart = random.either(apart);
-    let retrace = if constraints.breaks("handle shallow") { random.between(0.75, 0.9) } else { random.between(0.14, 0.48) };
+    let retrace = if constraints.breaks("handle shallow") {
+        random.between(0.75, 0.9)
+    } else {
+        random.between(0.14, 0.48)
+    };
     let handle = (length * random.between(0.12, 0.38)).round().max(4.0);
     let lead = random.between(6.0, 16.0).round();
     // Levels: the right rim, which is the boundary, at 0; the low at -1.
     let corners = vec![
-        Corner { bar: 0.0, level: apart - random.between(0.5, 1.4) },
-        Corner { bar: lead, level: apart },
-        Corner { bar: lead + (length * middle(random, constraints)).round(), level: -1.0 },
-        Corner { bar: lead + length, level: 0.0 },
-        Corner { bar: lead + length + handle, level: -retrace },
+        Corner {
+            bar: 0.0,
+            level: apart - random.between(0.5, 1.4),
+        },
+        Corner {
+            bar: lead,
+            level: apart,
+        },
+        Corner {
+            bar: lead + (length * middle(random, constraints)).round(),
+            level: -1.0,
+        },
+        Corner {
+            bar: lead + length,
+            level: 0.0,
+        },
+        Corner {
+            bar: lead + length + handle,
+            level: -retrace,
+        },
     ];
     Plan {
         corners,
@@ -54,15 +77,37 @@ pub(super) fn cup_and_handle(random: &mut Random, constraints: &Constraints) -> 
 /// A lower high in a downtrend, the bowl, and back to that high's level.
 pub(super) fn rounding_bottom(random: &mut Random, constraints: &Constraints) -> Plan {
     let length = random.scale(29.0, 120.0).round();
-    let end = if constraints.confirmed { -random.between(0.0, 0.05) } else { -random.between(0.03, 0.14) };
-    let (fall, rise) = (random.between(6.0, 14.0).round(), random.between(4.0, 8.0).round());
+    let end = if constraints.confirmed {
+        -random.between(0.0, 0.05)
+    } else {
+        -random.between(0.03, 0.14)
+    };
+    let (fall, rise) = (
+        random.between(6.0, 14.0).round(),
+        random.between(4.0, 8.0).round(),
+    );
     let low = fall + rise + (length * middle(random, constraints)).round();
     let corners = vec![
-        Corner { bar: 0.0, level: random.between(0.5, 1.2) },
-        Corner { bar: fall, level: -random.between(0.22, 0.4) },
-        Corner { bar: fall + rise, level: 0.0 },
-        Corner { bar: low, level: -1.0 },
-        Corner { bar: fall + rise + length, level: end },
+        Corner {
+            bar: 0.0,
+            level: random.between(0.5, 1.2),
+        },
+        Corner {
+            bar: fall,
+            level: -random.between(0.22, 0.4),
+        },
+        Corner {
+            bar: fall + rise,
+            level: 0.0,
+        },
+        Corner {
+            bar: low,
+            level: -1.0,
+        },
+        Corner {
+            bar: fall + rise + length,
+            level: end,
+        },
     ];
     Plan {
         corners,

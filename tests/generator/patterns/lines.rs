@@ -27,30 +27,55 @@ impl Pair {
 }
 
 /// Pivots alternating between the lines from bar 0 on, each up to `slack` off its line; and the lines.
-fn pivots(random: &mut Random, constraints: &Constraints, pair: &Pair) -> (Vec<Corner>, Line, Line) {
+fn pivots(
+    random: &mut Random,
+    constraints: &Constraints,
+    pair: &Pair,
+) -> (Vec<Corner>, Line, Line) {
     let slack = if constraints.hard { 0.055 } else { 0.025 };
     loop {
         let legs = constraints.legs(random, pair.pivots - 1, pair.length, pair.least_leg);
         let length: f64 = legs.iter().sum();
         let fall = pair.rise + pair.widths.0 - pair.widths.1;
-        let upper = Line { level: pair.widths.0 / 2.0, slope: pair.rise / length };
-        let lower = Line { level: -pair.widths.0 / 2.0, slope: fall / length };
+        let upper = Line {
+            level: pair.widths.0 / 2.0,
+            slope: pair.rise / length,
+        };
+        let lower = Line {
+            level: -pair.widths.0 / 2.0,
+            slope: fall / length,
+        };
         let mut bar = 0.0;
         let mut corners = Vec::with_capacity(pair.pivots);
         for k in 0..pair.pivots {
-            let line = if k.is_multiple_of(2) == pair.first_high { upper } else { lower };
-            corners.push(Corner { bar, level: line.at(bar) + random.between(-slack, slack) });
+            let line = if k.is_multiple_of(2) == pair.first_high {
+                upper
+            } else {
+                lower
+            };
+            corners.push(Corner {
+                bar,
+                level: line.at(bar) + random.between(-slack, slack),
+            });
             bar += legs.get(k).copied().unwrap_or_default();
         }
         // A pivot in the middle that misses its line leaves no five valid ones in a row.
         if constraints.breaks("turns on the lines") {
             let k = pair.pivots / 2;
-            let out = if k.is_multiple_of(2) == pair.first_high { 1.0 } else { -1.0 };
+            let out = if k.is_multiple_of(2) == pair.first_high {
+                1.0
+            } else {
+                -1.0
+            };
             corners[k].level += out * random.between(0.35, 0.55);
         }
         let alternate = corners.windows(2).enumerate().all(|(k, two)| {
             let down = k.is_multiple_of(2) == pair.first_high;
-            let step = if down { two[0].level - two[1].level } else { two[1].level - two[0].level };
+            let step = if down {
+                two[0].level - two[1].level
+            } else {
+                two[1].level - two[0].level
+            };
             step >= 0.22
         });
         if alternate {
@@ -61,10 +86,15 @@ fn pivots(random: &mut Random, constraints: &Constraints, pair: &Pair) -> (Vec<C
 
 /// The corner before the first pivot: beyond the other line, but too near for a pole.
 fn lead(random: &mut Random, pair: &Pair, corners: &[Corner], lower: Line, upper: Line) -> Corner {
-    let bars = (pair.length / (pair.pivots - 1) as f64 * random.between(0.9, 1.6)).round().max(4.0);
+    let bars = (pair.length / (pair.pivots - 1) as f64 * random.between(0.9, 1.6))
+        .round()
+        .max(4.0);
     let beyond = pair.widths.0 * random.between(0.3, 0.6);
-    let level =
-        if pair.first_high { lower.at(-bars).min(corners[1].level) - beyond } else { upper.at(-bars).max(corners[1].level) + beyond };
+    let level = if pair.first_high {
+        lower.at(-bars).min(corners[1].level) - beyond
+    } else {
+        upper.at(-bars).max(corners[1].level) + beyond
+    };
     Corner { bar: -bars, level }
 }
 
@@ -100,8 +130,17 @@ fn between(random: &mut Random, constraints: &Constraints, pair: &Pair, height: 
 }
 
 /// Number of pivots, and whether the first is high, so that it mostly breaks `up` (`None`: either way equally).
-fn count(random: &mut Random, constraints: &Constraints, least: usize, up: Option<bool>) -> (usize, bool) {
-    let most = if constraints.broken.is_some() { least + 1 } else { 8 };
+fn count(
+    random: &mut Random,
+    constraints: &Constraints,
+    least: usize,
+    up: Option<bool>,
+) -> (usize, bool) {
+    let most = if constraints.broken.is_some() {
+        least + 1
+    } else {
+        8
+    };
     let pivots = random.whole(least, most);
     let up = random.chance(if up.is_some() { 0.7 } else { 0.5 }) == up.unwrap_or(true);
     // An upward breakout needs a low as last pivot.
@@ -110,14 +149,29 @@ fn count(random: &mut Random, constraints: &Constraints, least: usize, up: Optio
 
 /// Width ratio of converging lines; nearly parallel if that rule is to be broken.
 fn narrowing(random: &mut Random, constraints: &Constraints) -> f64 {
-    if constraints.breaks("width changes") { random.between(0.88, 1.05) } else { random.between(0.28, 0.6) }
+    if constraints.breaks("width changes") {
+        random.between(0.88, 1.05)
+    } else {
+        random.between(0.28, 0.6)
+    }
 }
 
 pub(super) fn ascending_triangle(random: &mut Random, constraints: &Constraints) -> Plan {
     let (pivots, first_high) = count(random, constraints, 5, Some(true));
     let widths = Pair::widths(narrowing(random, constraints));
-    let rise = if constraints.breaks("one side level") { random.between(0.5, 0.9) } else { random.between(-0.12, 0.12) };
-    let pair = Pair { widths, rise, pivots, first_high, length: length(random, 22.0), least_leg: 3.0 };
+    let rise = if constraints.breaks("one side level") {
+        random.between(0.5, 0.9)
+    } else {
+        random.between(-0.12, 0.12)
+    };
+    let pair = Pair {
+        widths,
+        rise,
+        pivots,
+        first_high,
+        length: length(random, 22.0),
+        least_leg: 3.0,
+    };
     between(random, constraints, &pair, widths.0)
 }
 
@@ -125,39 +179,83 @@ pub(super) fn symmetrical_triangle(random: &mut Random, constraints: &Constraint
     let (pivots, first_high) = count(random, constraints, 5, None);
     let widths = Pair::widths(narrowing(random, constraints));
     let narrowed = widths.0 - widths.1;
-    let share = if narrowed > 0.44 { random.between(0.22 / narrowed, 1.0 - 0.22 / narrowed) } else { 0.5 };
-    let pair = Pair { widths, rise: -share * narrowed, pivots, first_high, length: length(random, 22.0), least_leg: 3.0 };
+    let share = if narrowed > 0.44 {
+        random.between(0.22 / narrowed, 1.0 - 0.22 / narrowed)
+    } else {
+        0.5
+    };
+    let pair = Pair {
+        widths,
+        rise: -share * narrowed,
+        pivots,
+        first_high,
+        length: length(random, 22.0),
+        least_leg: 3.0,
+    };
     between(random, constraints, &pair, widths.0)
 }
 
 pub(super) fn rising_wedge(random: &mut Random, constraints: &Constraints) -> Plan {
     let (pivots, first_high) = count(random, constraints, 5, Some(false));
     let widths = Pair::widths(narrowing(random, constraints));
-    let pair = Pair { widths, rise: random.between(0.25, 1.0), pivots, first_high, length: length(random, 22.0), least_leg: 3.0 };
+    let pair = Pair {
+        widths,
+        rise: random.between(0.25, 1.0),
+        pivots,
+        first_high,
+        length: length(random, 22.0),
+        least_leg: 3.0,
+    };
     between(random, constraints, &pair, widths.0)
 }
 
 /// The first pivot is high; the number of pivots determines the breakout side.
 pub(super) fn broadening_top(random: &mut Random, constraints: &Constraints) -> Plan {
     let pivots = random.whole(5, if constraints.broken.is_some() { 6 } else { 8 });
-    let ratio = if constraints.breaks("width changes") { random.between(0.95, 1.15) } else { random.between(1.7, 3.0) };
+    let ratio = if constraints.breaks("width changes") {
+        random.between(0.95, 1.15)
+    } else {
+        random.between(1.7, 3.0)
+    };
     let widths = Pair::widths(ratio);
     let share = random.between(0.3, 0.7);
-    let pair = Pair { widths, rise: share * (widths.1 - widths.0), pivots, first_high: true, length: length(random, 24.0), least_leg: 3.0 };
+    let pair = Pair {
+        widths,
+        rise: share * (widths.1 - widths.0),
+        pivots,
+        first_high: true,
+        length: length(random, 24.0),
+        least_leg: 3.0,
+    };
     between(random, constraints, &pair, widths.1)
 }
 
 /// Widths of parallel lines.
 fn parallel(random: &mut Random, constraints: &Constraints) -> (f64, f64) {
-    Pair::widths(if constraints.breaks("lines parallel") { random.between(0.3, 0.5) } else { random.between(0.86, 1.17) })
+    Pair::widths(if constraints.breaks("lines parallel") {
+        random.between(0.3, 0.5)
+    } else {
+        random.between(0.86, 1.17)
+    })
 }
 
 pub(super) fn rectangle(random: &mut Random, constraints: &Constraints) -> Plan {
     let (pivots, first_high) = count(random, constraints, 6, None);
     let widths = parallel(random, constraints);
-    let slope = if constraints.breaks("level") { random.either(0.4) } else { random.between(-0.13, 0.13) };
+    let slope = if constraints.breaks("level") {
+        random.either(0.4)
+    } else {
+        random.between(-0.13, 0.13)
+    };
     let rise = slope + (widths.1 - widths.0) / 2.0;
-    let pair = Pair { widths, rise, pivots, first_high, length: length(random, 26.0), least_leg: 3.0 };
+    let pair = Pair {
+        widths,
+        rise,
+        pivots,
+        first_high,
+        length: length(random, 26.0),
+        least_leg: 3.0,
+    };
     between(random, constraints, &pair, 1.0)
 }
 
@@ -165,27 +263,67 @@ pub(super) fn ascending_channel(random: &mut Random, constraints: &Constraints) 
     let (pivots, first_high) = count(random, constraints, 6, None);
     let widths = parallel(random, constraints);
     let rise = random.between(0.75, 2.6) + (widths.1 - widths.0) / 2.0;
-    let pair = Pair { widths, rise, pivots, first_high, length: length(random, 26.0), least_leg: 3.0 };
+    let pair = Pair {
+        widths,
+        rise,
+        pivots,
+        first_high,
+        length: length(random, 26.0),
+        least_leg: 3.0,
+    };
     between(random, constraints, &pair, 1.0)
 }
 
 /// A pole, then above its middle a small channel, or a small triangle for a pennant. The unit is the flag's width.
 pub(super) fn bull_flag(random: &mut Random, constraints: &Constraints, pennant: bool) -> Plan {
     // It breaks out upwards, so a confirmed one ends in a low.
-    let pivots = if constraints.confirmed { 2 * random.whole(2, 3) } else { random.whole(4, 7) };
+    let pivots = if constraints.confirmed {
+        2 * random.whole(2, 3)
+    } else {
+        random.whole(4, 7)
+    };
     let span = random.whole((3 * (pivots - 1)).max(10), 30) as f64;
-    let widths = if pennant { Pair::widths(narrowing(random, constraints).min(0.95)) } else { parallel(random, constraints) };
-    let tilt = if pennant { random.between(-0.3, 0.15) } else { random.between(-1.0, 0.15) };
-    let pair = Pair { widths, rise: tilt + (widths.1 - widths.0) / 2.0, pivots, first_high: true, length: span, least_leg: 2.0 };
+    let widths = if pennant {
+        Pair::widths(narrowing(random, constraints).min(0.95))
+    } else {
+        parallel(random, constraints)
+    };
+    let tilt = if pennant {
+        random.between(-0.3, 0.15)
+    } else {
+        random.between(-1.0, 0.15)
+    };
+    let pair = Pair {
+        widths,
+        rise: tilt + (widths.1 - widths.0) / 2.0,
+        pivots,
+        first_high: true,
+        length: span,
+        least_leg: 2.0,
+    };
     let (mut corners, mut upper, mut lower) = pivots_of_flag(random, constraints, &pair);
     let top = corners[0];
-    let depth = top.level - corners.iter().map(|corner| corner.level).fold(f64::INFINITY, f64::min);
-    let pole =
-        depth * if constraints.breaks("pole longer than the flag is deep") { random.between(1.05, 1.4) } else { random.between(2.5, 4.0) };
+    let depth = top.level
+        - corners
+            .iter()
+            .map(|corner| corner.level)
+            .fold(f64::INFINITY, f64::min);
+    let pole = depth
+        * if constraints.breaks("pole longer than the flag is deep") {
+            random.between(1.05, 1.4)
+        } else {
+            random.between(2.5, 4.0)
+        };
     let longest = 12.0_f64.min(span);
     let bars = random.between(3.0, longest).round();
-    let foot = Corner { bar: -bars, level: top.level - pole };
-    let lead = Corner { bar: -bars - random.between(4.0, 9.0).round(), level: foot.level + depth * random.between(0.35, 0.8) };
+    let foot = Corner {
+        bar: -bars,
+        level: top.level - pole,
+    };
+    let lead = Corner {
+        bar: -bars - random.between(4.0, 9.0).round(),
+        level: foot.level + depth * random.between(0.35, 0.8),
+    };
     corners.splice(0..0, [lead, foot]);
     shifted(&mut corners, &mut [&mut upper, &mut lower], -lead.bar);
     Plan {
@@ -201,7 +339,11 @@ pub(super) fn bull_flag(random: &mut Random, constraints: &Constraints, pennant:
     }
 }
 
-fn pivots_of_flag(random: &mut Random, constraints: &Constraints, pair: &Pair) -> (Vec<Corner>, Line, Line) {
+fn pivots_of_flag(
+    random: &mut Random,
+    constraints: &Constraints,
+    pair: &Pair,
+) -> (Vec<Corner>, Line, Line) {
     loop {
         let (corners, upper, lower) = pivots(random, constraints, pair);
         let length = corners[corners.len() - 1].bar;

@@ -17,7 +17,10 @@ impl Line {
 
     pub(super) fn through(a: Corner, b: Corner) -> Self {
         let slope = (b.level - a.level) / (b.bar - a.bar);
-        Self { level: a.level - slope * a.bar, slope }
+        Self {
+            level: a.level - slope * a.bar,
+            slope,
+        }
     }
 
     pub(super) fn at(self, bar: f64) -> f64 {
@@ -25,7 +28,10 @@ impl Line {
     }
 
     fn mirrored(self) -> Self {
-        Self { level: -self.level, slope: -self.slope }
+        Self {
+            level: -self.level,
+            slope: -self.slope,
+        }
     }
 }
 
@@ -61,7 +67,9 @@ impl Plan {
         for corner in &mut self.corners {
             corner.level = -corner.level;
         }
-        self.between = self.between.map(|(from, upper, lower)| (from, lower.mirrored(), upper.mirrored()));
+        self.between = self
+            .between
+            .map(|(from, upper, lower)| (from, lower.mirrored(), upper.mirrored()));
         self.boundary = self.boundary.mirrored();
         self.up = !self.up;
         self
@@ -80,7 +88,10 @@ impl Plan {
     pub(super) fn leg(&self) -> (f64, f64) {
         let legs = &self.corners[self.start..];
         let count = (legs.len() - 1) as f64;
-        let heights: f64 = legs.windows(2).map(|pair| (pair[1].level - pair[0].level).abs()).sum();
+        let heights: f64 = legs
+            .windows(2)
+            .map(|pair| (pair[1].level - pair[0].level).abs())
+            .sum();
         (heights / count, self.length() / count)
     }
 }
@@ -100,11 +111,22 @@ impl Constraints {
     }
 
     /// Random lengths of `legs` legs that sum to about `length`, each at least `least`.
-    pub(super) fn legs(&self, random: &mut Random, legs: usize, length: f64, least: f64) -> Vec<f64> {
+    pub(super) fn legs(
+        &self,
+        random: &mut Random,
+        legs: usize,
+        length: f64,
+        least: f64,
+    ) -> Vec<f64> {
         let uneven = if self.hard { 0.55 } else { 0.22 };
-        let weights: Vec<f64> = (0..legs).map(|_| 1.0 + random.between(-uneven, uneven)).collect();
+        let weights: Vec<f64> = (0..legs)
+            .map(|_| 1.0 + random.between(-uneven, uneven))
+            .collect();
         let sum: f64 = weights.iter().sum();
-        weights.iter().map(|weight| (weight / sum * length).round().max(least)).collect()
+        weights
+            .iter()
+            .map(|weight| (weight / sum * length).round().max(least))
+            .collect()
     }
 }
 
@@ -132,8 +154,14 @@ pub(crate) const RULES: &[(&str, &[Family])] = &[
     ("halves alike long", &[HEADS, DOUBLES]),
     ("tops of one height", &[DOUBLES, TRIPLES]),
     ("a trend before", &[HEADS, DOUBLES, TRIPLES]),
-    ("width changes", &[LEVEL_TRIANGLES, NARROWING, BROADENING, PENNANTS]),
-    ("turns on the lines", &[LEVEL_TRIANGLES, NARROWING, BROADENING, RECTANGLE, CHANNELS]),
+    (
+        "width changes",
+        &[LEVEL_TRIANGLES, NARROWING, BROADENING, PENNANTS],
+    ),
+    (
+        "turns on the lines",
+        &[LEVEL_TRIANGLES, NARROWING, BROADENING, RECTANGLE, CHANNELS],
+    ),
     ("one side level", &[LEVEL_TRIANGLES]),
     ("lines parallel", &[RECTANGLE, CHANNELS, FLAGS]),
     ("level", &[RECTANGLE]),
@@ -151,11 +179,21 @@ pub(super) fn plan(random: &mut Random, name: &str, kind: &Kind, confirmed: bool
         Kind::Hard => true,
         Kind::NearMiss(_) => random.chance(0.5),
     };
-    let broken = if let Kind::NearMiss(rule) = kind { Some(*rule) } else { None };
-    let constraints = &Constraints { hard, confirmed, broken };
+    let broken = if let Kind::NearMiss(rule) = kind {
+        Some(*rule)
+    } else {
+        None
+    };
+    let constraints = &Constraints {
+        hard,
+        confirmed,
+        broken,
+    };
     match name {
         "head_and_shoulders" => reversals::head_and_shoulders(random, constraints),
-        "inverse_head_and_shoulders" => reversals::head_and_shoulders(random, constraints).mirrored(),
+        "inverse_head_and_shoulders" => {
+            reversals::head_and_shoulders(random, constraints).mirrored()
+        }
         "double_top" => reversals::double_top(random, constraints),
         "double_bottom" => reversals::double_top(random, constraints).mirrored(),
         "triple_top" => reversals::triple_top(random, constraints),

@@ -49,12 +49,20 @@ impl Count {
 
     fn f1(self) -> f64 {
         let (p, r) = (self.precision(), self.recall());
-        if p + r > 0.0 { 2.0 * p * r / (p + r) } else { 0.0 }
+        if p + r > 0.0 {
+            2.0 * p * r / (p + r)
+        } else {
+            0.0
+        }
     }
 }
 
 fn share(part: usize, all: usize) -> f64 {
-    if all == 0 { 0.0 } else { part as f64 / all as f64 }
+    if all == 0 {
+        0.0
+    } else {
+        part as f64 / all as f64
+    }
 }
 
 /// Metrics of a detector on a set. Its `Display` is the report.
@@ -81,8 +89,12 @@ pub(crate) fn score(set: &Set, mut detect: impl FnMut(&Bars) -> Vec<Found>) -> S
         score.judge(case.kind == Kind::Easy, &case.label, detect(&case.bars));
     }
     for case in &set.misses {
-        let Kind::NearMiss(rule) = case.kind else { continue };
-        let wrong = detect(&case.bars).iter().any(|found| found.hits(&case.label));
+        let Kind::NearMiss(rule) = case.kind else {
+            continue;
+        };
+        let wrong = detect(&case.bars)
+            .iter()
+            .any(|found| found.hits(&case.label));
         match score.misses.iter_mut().find(|(known, ..)| *known == rule) {
             Some((_, all, wrongly)) => {
                 *all += 1;
@@ -101,7 +113,10 @@ pub(crate) fn score(set: &Set, mut detect: impl FnMut(&Bars) -> Vec<Found>) -> S
 }
 
 fn place(name: &str) -> usize {
-    NAMES.iter().position(|known| *known == name).unwrap_or_else(|| panic!("no pattern is called `{name}`"))
+    NAMES
+        .iter()
+        .position(|known| *known == name)
+        .unwrap_or_else(|| panic!("no pattern is called `{name}`"))
 }
 
 impl Score {
@@ -113,7 +128,11 @@ impl Score {
             self.ranked.push((found.confidence, hit == Some(i)));
         }
         let count = &mut self.counts[place(label.name)];
-        let recall = if easy { &mut count.easy } else { &mut count.hard };
+        let recall = if easy {
+            &mut count.easy
+        } else {
+            &mut count.hard
+        };
         recall.1 += 1;
         let Some(hit) = hit else { return };
         recall.0 += 1;
@@ -129,7 +148,11 @@ impl Score {
             let (a, b) = (log_height(a), log_height(b));
             self.errors.push((a - b).abs() / b);
         }
-        let completion = if label.confirmed { &mut self.confirmed } else { &mut self.forming };
+        let completion = if label.confirmed {
+            &mut self.confirmed
+        } else {
+            &mut self.forming
+        };
         completion.1 += 1;
         completion.0 += usize::from((hit.completion >= 100.0) == label.confirmed);
     }
@@ -140,7 +163,11 @@ impl Score {
 
     pub(crate) fn recall(&self) -> (f64, f64) {
         let sum = |part: fn(&Count) -> (usize, usize)| {
-            let (hits, all) = self.counts.iter().map(part).fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+            let (hits, all) = self
+                .counts
+                .iter()
+                .map(part)
+                .fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
             share(hits, all)
         };
         (sum(|count| count.easy), sum(|count| count.hard))
@@ -151,7 +178,11 @@ impl Score {
         let mut ranked = self.ranked.clone();
         // At equal confidence misses come first: ties must not flatter.
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let labels: usize = self.counts.iter().map(|count| count.easy.1 + count.hard.1).sum();
+        let labels: usize = self
+            .counts
+            .iter()
+            .map(|count| count.easy.1 + count.hard.1)
+            .sum();
         let mut hits = 0_usize;
         let sum: f64 = ranked
             .iter()
@@ -172,7 +203,10 @@ impl Score {
 
     /// Fraction of near misses reported under the name they miss.
     pub(crate) fn near_misses(&self) -> f64 {
-        share(self.misses.iter().map(|miss| miss.2).sum(), self.misses.iter().map(|miss| miss.1).sum())
+        share(
+            self.misses.iter().map(|miss| miss.2).sum(),
+            self.misses.iter().map(|miss| miss.1).sum(),
+        )
     }
 
     pub(crate) fn right_sign(&self) -> f64 {
@@ -187,7 +221,10 @@ impl Score {
     }
 
     pub(crate) fn completion(&self) -> (f64, f64) {
-        (share(self.confirmed.0, self.confirmed.1), share(self.forming.0, self.forming.1))
+        (
+            share(self.confirmed.0, self.confirmed.1),
+            share(self.forming.0, self.forming.1),
+        )
     }
 
     /// Expected calibration error in ten bins (Naeini, Cooper & Hauskrecht 2015).
@@ -195,7 +232,11 @@ impl Score {
         let bin = |confidence: f64| ((confidence * 10.0) as usize).min(9);
         let sum: f64 = (0..10)
             .map(|i| {
-                let within: Vec<&(f64, bool)> = self.ranked.iter().filter(|(confidence, _)| bin(*confidence) == i).collect();
+                let within: Vec<&(f64, bool)> = self
+                    .ranked
+                    .iter()
+                    .filter(|(confidence, _)| bin(*confidence) == i)
+                    .collect();
                 let confident: f64 = within.iter().map(|found| found.0).sum();
                 let right = within.iter().filter(|found| found.1).count() as f64;
                 (confident - right).abs()
@@ -206,30 +247,73 @@ impl Score {
 }
 
 fn log_height(movement: f64) -> f64 {
-    if movement > 0.0 { -(1.0 - (movement / 100.0).min(0.9999)).ln() } else { (1.0 - movement / 100.0).ln() }
+    if movement > 0.0 {
+        -(1.0 - (movement / 100.0).min(0.9999)).ln()
+    } else {
+        (1.0 - movement / 100.0).ln()
+    }
 }
 
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<28} precision  recall    easy    hard      F1  false in walks", "pattern")?;
+        writeln!(
+            f,
+            "{:<28} precision  recall    easy    hard      F1  false in walks",
+            "pattern"
+        )?;
         for (i, count) in self.counts.iter().enumerate() {
-            let (easy, hard) = (share(count.easy.0, count.easy.1), share(count.hard.0, count.hard.1));
+            let (easy, hard) = (
+                share(count.easy.0, count.easy.1),
+                share(count.hard.0, count.hard.1),
+            );
             let (precision, recall, f1) = (count.precision(), count.recall(), count.f1());
-            writeln!(f, "{:<28} {precision:>9.2} {recall:>7.2} {easy:>7.2} {hard:>7.2} {f1:>7.2} {:>15}", NAMES[i], self.walk_found[i])?;
+            writeln!(
+                f,
+                "{:<28} {precision:>9.2} {recall:>7.2} {easy:>7.2} {hard:>7.2} {f1:>7.2} {:>15}",
+                NAMES[i], self.walk_found[i]
+            )?;
         }
         let ((easy, hard), (confirmed, forming)) = (self.recall(), self.completion());
         writeln!(f, "\n{:<52} {:.3}", "macro F1", self.macro_f1())?;
-        writeln!(f, "{:<52} {:.3}", "average precision by confidence", self.average_precision())?;
+        writeln!(
+            f,
+            "{:<52} {:.3}",
+            "average precision by confidence",
+            self.average_precision()
+        )?;
         writeln!(f, "{:<52} {easy:.3} / {hard:.3}", "recall, easy / hard")?;
-        writeln!(f, "{:<52} {:.2}", "false patterns per 1,000 candles of random walk", self.false_per_thousand())?;
-        writeln!(f, "{:<52} {:.2} %", "near misses wrongly reported", 100.0 * self.near_misses())?;
+        writeln!(
+            f,
+            "{:<52} {:.2}",
+            "false patterns per 1,000 candles of random walk",
+            self.false_per_thousand()
+        )?;
+        writeln!(
+            f,
+            "{:<52} {:.2} %",
+            "near misses wrongly reported",
+            100.0 * self.near_misses()
+        )?;
         for (rule, all, wrongly) in &self.misses {
             writeln!(f, "    {rule:<48} {wrongly} of {all}")?;
         }
         let (sign, error) = (100.0 * self.right_sign(), 100.0 * self.movement_error());
-        writeln!(f, "{:<52} {sign:.1} % / {error:.1} %", "projectedMovement: right sign / median error")?;
+        writeln!(
+            f,
+            "{:<52} {sign:.1} % / {error:.1} %",
+            "projectedMovement: right sign / median error"
+        )?;
         let (confirmed, forming) = (100.0 * confirmed, 100.0 * forming);
-        writeln!(f, "{:<52} {confirmed:.1} % / {forming:.1} %", "confirmed at 100 / forming below 100")?;
-        writeln!(f, "{:<52} {:.3}", "calibration of confidence (ECE)", self.calibration())
+        writeln!(
+            f,
+            "{:<52} {confirmed:.1} % / {forming:.1} %",
+            "confirmed at 100 / forming below 100"
+        )?;
+        writeln!(
+            f,
+            "{:<52} {:.3}",
+            "calibration of confidence (ECE)",
+            self.calibration()
+        )
     }
 }

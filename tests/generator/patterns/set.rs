@@ -30,15 +30,27 @@ pub(crate) fn set(seed: u64, sizes: Sizes) -> Set {
     let mut misses = Vec::new();
     for (n, name) in NAMES.iter().enumerate() {
         // An independent stream per name, so that a change to one pattern leaves the others as they are.
-        let mut random = Random(seed.wrapping_mul(0x0100_0001).wrapping_add(n as u64 * 7_919));
+        let mut random = Random(
+            seed.wrapping_mul(0x0100_0001)
+                .wrapping_add(n as u64 * 7_919),
+        );
         for kind in [Kind::Easy, Kind::Hard] {
             cases.extend((0..sizes.instances).map(|_| case(&mut random, name, kind.clone())));
         }
-        for (rule, _) in RULES.iter().filter(|(_, families)| families.iter().any(|names| names.contains(name))) {
+        for (rule, _) in RULES
+            .iter()
+            .filter(|(_, families)| families.iter().any(|names| names.contains(name)))
+        {
             misses.extend((0..sizes.misses).map(|_| case(&mut random, name, Kind::NearMiss(rule))));
         }
     }
     let mut random = Random(seed ^ 0x7a1c);
-    let walks = (0..sizes.walks).map(|_| walk(&mut random, sizes.walk_length)).collect();
-    Set { cases, misses, walks }
+    let walks = (0..sizes.walks)
+        .map(|_| walk(&mut random, sizes.walk_length))
+        .collect();
+    Set {
+        cases,
+        misses,
+        walks,
+    }
 }

@@ -80,8 +80,16 @@ pub(crate) enum Change {
     Dead,
 }
 
-pub(crate) const CHANGES: [Change; 8] =
-    [Change::Order, Change::Rename, Change::Subtract, Change::Vyper, Change::Halves, Change::Divide, Change::Pack, Change::Dead];
+pub(crate) const CHANGES: [Change; 8] = [
+    Change::Order,
+    Change::Rename,
+    Change::Subtract,
+    Change::Vyper,
+    Change::Halves,
+    Change::Divide,
+    Change::Pack,
+    Change::Dead,
+];
 
 /// Applies the mutations in order. `None` if nothing changes, or if the code is no token of the template.
 pub(crate) fn mutant(code: &ContractCode, changes: &[Change], seed: u64) -> Option<ContractCode> {
@@ -93,11 +101,28 @@ pub(crate) fn mutant(code: &ContractCode, changes: &[Change], seed: u64) -> Opti
         match change {
             Change::Order => pieces.order(&mut random)?,
             Change::Rename => pieces.rename(&mut random)?,
-            Change::Subtract => pieces
-                .tell_apart(|selector, body, _| vec![op(&[DUP1]), push4(selector), op(&[0x03, 0x15]), Piece::To(body), op(&[JUMPI])])?,
+            Change::Subtract => pieces.tell_apart(|selector, body, _| {
+                vec![
+                    op(&[DUP1]),
+                    push4(selector),
+                    op(&[0x03, 0x15]),
+                    Piece::To(body),
+                    op(&[JUMPI]),
+                ]
+            })?,
             Change::Vyper => pieces.tell_apart(|selector, body, next| {
-                let other = vec![op(&[DUP1]), push4(selector), op(&[0x18]), Piece::To(next), op(&[JUMPI])];
-                [other, vec![Piece::To(body), op(&[JUMP]), Piece::Place(next)]].concat()
+                let other = vec![
+                    op(&[DUP1]),
+                    push4(selector),
+                    op(&[0x18]),
+                    Piece::To(next),
+                    op(&[JUMPI]),
+                ];
+                [
+                    other,
+                    vec![Piece::To(body), op(&[JUMP]), Piece::Place(next)],
+                ]
+                .concat()
             })?,
             Change::Halves => pieces.halves()?,
             Change::Divide => pieces.divide()?,
@@ -133,7 +158,10 @@ const ROW_PIECES: usize = 5;
 
 impl Pieces {
     fn read(code: &[u8]) -> Self {
-        let end = code.windows(3).position(|bytes| bytes == [0xfe, 0xa1, 0x64]).unwrap_or(code.len());
+        let end = code
+            .windows(3)
+            .position(|bytes| bytes == [0xfe, 0xa1, 0x64])
+            .unwrap_or(code.len());
         let (code, tail) = code.split_at(end);
         let mut ops: Vec<(usize, Vec<u8>)> = Vec::new();
         let mut at = 0;
@@ -146,22 +174,36 @@ impl Pieces {
             ops.push((at, code[at..next].to_vec()));
             at = next;
         }
-        let number = |place: usize| ops.iter().filter(|(at, op)| op == &[JUMPDEST] && *at <= place).count();
+        let number = |place: usize| {
+            ops.iter()
+                .filter(|(at, op)| op == &[JUMPDEST] && *at <= place)
+                .count()
+        };
         let is_place = |place: usize| ops.iter().any(|(at, op)| *at == place && op == &[JUMPDEST]);
         let to = |i: usize| -> Option<usize> {
             let op = &ops.get(i)?.1;
-            let place = (op.len() == 3 && op[0] == PUSH2).then(|| usize::from(u16::from_be_bytes([op[1], op[2]])))?;
+            let place = (op.len() == 3 && op[0] == PUSH2)
+                .then(|| usize::from(u16::from_be_bytes([op[1], op[2]])))?;
             is_place(place).then(|| number(place))
         };
         let is = |i: usize, byte: u8| ops.get(i).is_some_and(|(_, op)| op == &[byte]);
         // Jump targets and return addresses.
-        let jumps = |i: usize| is(i + 1, JUMP) || is(i + 1, JUMPI) || to(i + 1).is_some() && is(i + 2, JUMP);
-        let pieces = ops.iter().enumerate().map(|(i, (at, bytes))| match to(i).filter(|_| jumps(i)) {
-            Some(place) => Piece::To(place),
-            None if bytes == &[JUMPDEST] => Piece::Place(number(*at)),
-            None => Piece::Op(bytes.clone()),
-        });
-        Self { pieces: pieces.collect(), tail: tail.to_vec(), places: number(usize::MAX) }
+        let jumps = |i: usize| {
+            is(i + 1, JUMP) || is(i + 1, JUMPI) || to(i + 1).is_some() && is(i + 2, JUMP)
+        };
+        let pieces =
+            ops.iter()
+                .enumerate()
+                .map(|(i, (at, bytes))| match to(i).filter(|_| jumps(i)) {
+                    Some(place) => Piece::To(place),
+                    None if bytes == &[JUMPDEST] => Piece::Place(number(*at)),
+                    None => Piece::Op(bytes.clone()),
+                });
+        Self {
+            pieces: pieces.collect(),
+            tail: tail.to_vec(),
+            places: number(usize::MAX),
+        }
     }
 
     fn write(&self) -> Option<Vec<u8>> {
@@ -196,20 +238,32 @@ impl Pieces {
     fn rows(&self) -> Option<Vec<Row>> {
         let row = |at: usize| match &self.pieces[at..at + ROW_PIECES] {
             [dup, Piece::Op(push), eq, Piece::To(body), jump]
-                if *dup == op(&[DUP1]) && push[0] == PUSH4 && *eq == op(&[EQ]) && *jump == op(&[JUMPI]) =>
+                if *dup == op(&[DUP1])
+                    && push[0] == PUSH4
+                    && *eq == op(&[EQ])
+                    && *jump == op(&[JUMPI]) =>
             {
-                Some(Row { at, selector: u32::from_be_bytes([push[1], push[2], push[3], push[4]]), body: *body })
+                Some(Row {
+                    at,
+                    selector: u32::from_be_bytes([push[1], push[2], push[3], push[4]]),
+                    body: *body,
+                })
             }
             _ => None,
         };
-        let rows: Vec<Row> = (0..self.pieces.len().saturating_sub(ROW_PIECES)).filter_map(row).collect();
+        let rows: Vec<Row> = (0..self.pieces.len().saturating_sub(ROW_PIECES))
+            .filter_map(row)
+            .collect();
         (rows.len() >= 9).then_some(rows)
     }
 
     /// The run of adjacent rows at the dispatcher's end: payable functions come before it and stay.
     fn run(&self) -> Option<Vec<Row>> {
         let mut rows = self.rows()?;
-        let start = (1..rows.len()).rev().find(|i| rows[*i].at != rows[*i - 1].at + ROW_PIECES).unwrap_or(0);
+        let start = (1..rows.len())
+            .rev()
+            .find(|i| rows[*i].at != rows[*i - 1].at + ROW_PIECES)
+            .unwrap_or(0);
         Some(rows.split_off(start))
     }
 
@@ -224,7 +278,15 @@ impl Pieces {
     }
 
     fn plain(rows: &[Row]) -> Vec<Piece> {
-        let row = |row: &Row| vec![op(&[DUP1]), push4(row.selector), op(&[EQ]), Piece::To(row.body), op(&[JUMPI])];
+        let row = |row: &Row| {
+            vec![
+                op(&[DUP1]),
+                push4(row.selector),
+                op(&[EQ]),
+                Piece::To(row.body),
+                op(&[JUMPI]),
+            ]
+        };
         rows.iter().flat_map(row).collect()
     }
 
@@ -269,8 +331,18 @@ impl Pieces {
         sorted.sort_by_key(|row| row.selector);
         let (low, high) = sorted.split_at(sorted.len() / 2);
         let second = self.place();
-        let ask = vec![op(&[DUP1]), push4(low[low.len() - 1].selector), op(&[0x10]), Piece::To(second), op(&[JUMPI])];
-        let first = [Self::plain(low), vec![Piece::To(fail), op(&[JUMP]), Piece::Place(second)]].concat();
+        let ask = vec![
+            op(&[DUP1]),
+            push4(low[low.len() - 1].selector),
+            op(&[0x10]),
+            Piece::To(second),
+            op(&[JUMPI]),
+        ];
+        let first = [
+            Self::plain(low),
+            vec![Piece::To(fail), op(&[JUMP]), Piece::Place(second)],
+        ]
+        .concat();
         self.replace(&rows, [ask, first, Self::plain(high)].concat());
         Some(())
     }
@@ -280,7 +352,8 @@ impl Pieces {
         let at = self.pieces.windows(2).position(|pieces| pieces == shift)?;
         // 2^224, then SWAP1, then DIV.
         let divisor = [&[PUSH1 + 28, 1][..], &[0; 28]].concat();
-        self.pieces.splice(at..at + 2, [Piece::Op(divisor), op(&[0x90]), op(&[0x04])]);
+        self.pieces
+            .splice(at..at + 2, [Piece::Op(divisor), op(&[0x90]), op(&[0x04])]);
         Some(())
     }
 
@@ -289,21 +362,31 @@ impl Pieces {
         for (place, slot) in FLAGS.into_iter().enumerate() {
             let bit = BESIDE_OWNER + 8 * place as u8;
             let own = |op: u8| [PUSH1, slot, op];
-            if [SLOAD, SSTORE].iter().any(|op| constructor.windows(3).any(|bytes| bytes == own(*op))) {
+            if [SLOAD, SSTORE]
+                .iter()
+                .any(|op| constructor.windows(3).any(|bytes| bytes == own(*op)))
+            {
                 continue;
             }
             let mut at = 0;
             while at + 1 < self.pieces.len() {
                 if self.pieces[at] == op(&[PUSH1, slot]) && self.pieces[at + 1] == op(&[SLOAD]) {
-                    let read = [PUSH1, OWNER_SLOT, SLOAD, PUSH1, bit, 0x1c, PUSH1, 0xff, 0x16];
+                    let read = [
+                        PUSH1, OWNER_SLOT, SLOAD, PUSH1, bit, 0x1c, PUSH1, 0xff, 0x16,
+                    ];
                     self.pieces.splice(at..at + 2, [op(&read)]);
                     any = true;
-                } else if self.pieces[at] == op(&[PUSH1, slot]) && self.pieces[at + 1] == op(&[SSTORE]) {
+                } else if self.pieces[at] == op(&[PUSH1, slot])
+                    && self.pieces[at + 1] == op(&[SSTORE])
+                {
                     // Writes the value's byte, keeping the rest of the slot.
                     let value = [PUSH1, 0xff, 0x16, PUSH1, bit, 0x1b];
-                    let beside = [PUSH1, 0xff, PUSH1, bit, 0x1b, 0x19, PUSH1, OWNER_SLOT, SLOAD, 0x16];
+                    let beside = [
+                        PUSH1, 0xff, PUSH1, bit, 0x1b, 0x19, PUSH1, OWNER_SLOT, SLOAD, 0x16,
+                    ];
                     let write = [0x17, PUSH1, OWNER_SLOT, SSTORE];
-                    self.pieces.splice(at..at + 2, [op(&[&value[..], &beside, &write].concat())]);
+                    self.pieces
+                        .splice(at..at + 2, [op(&[&value[..], &beside, &write].concat())]);
                     any = true;
                 }
                 at += 1;
@@ -312,14 +395,24 @@ impl Pieces {
         any.then_some(())
     }
 
-    #[allow(clippy::unnecessary_wraps, reason = "one of a list of changes, some of which find nothing to change")]
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "one of a list of changes, some of which find nothing to change"
+    )]
     fn dead(&mut self, random: &mut Random) -> Option<()> {
         // Inserted before labels without fall-through, that is after a terminating instruction.
-        let ends = |piece: &Piece| [0x00, JUMP, 0xf3, 0xfd].iter().any(|end| *piece == op(&[*end]));
-        let spots: Vec<usize> =
-            (1..self.pieces.len()).filter(|at| matches!(self.pieces[*at], Piece::Place(_)) && ends(&self.pieces[*at - 1])).collect();
+        let ends = |piece: &Piece| {
+            [0x00, JUMP, 0xf3, 0xfd]
+                .iter()
+                .any(|end| *piece == op(&[*end]))
+        };
+        let spots: Vec<usize> = (1..self.pieces.len())
+            .filter(|at| matches!(self.pieces[*at], Piece::Place(_)) && ends(&self.pieces[*at - 1]))
+            .collect();
         for at in spots.into_iter().rev() {
-            let junk = (0..=random.below(12)).map(|_| [0x01, 0x33, 0x54, 0x55, 0xff, 0xf4, 0x42][random.below(7)]).collect();
+            let junk = (0..=random.below(12))
+                .map(|_| [0x01, 0x33, 0x54, 0x55, 0xff, 0xf4, 0x42][random.below(7)])
+                .collect();
             self.pieces.insert(at, Piece::Op(junk));
         }
         Some(())
@@ -328,11 +421,17 @@ impl Pieces {
 
 /// Minimal proxy (EIP-1167): forwards every call to one address.
 pub(crate) fn clone_of(address: [u8; 20]) -> Vec<u8> {
-    [bytes("363d3d373d3d3d363d73"), address.to_vec(), bytes("5af43d82803e903d91602b57fd5bf3")].concat()
+    [
+        bytes("363d3d373d3d3d363d73"),
+        address.to_vec(),
+        bytes("5af43d82803e903d91602b57fd5bf3"),
+    ]
+    .concat()
 }
 
 /// Implementation slot of EIP-1967: the hash of its name, minus one.
-pub(crate) const IMPLEMENTATION_SLOT: &str = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
+pub(crate) const IMPLEMENTATION_SLOT: &str =
+    "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 
 pub(crate) fn bytes(hex: &str) -> Vec<u8> {
     const_hex::decode(hex).expect("hex")
@@ -340,12 +439,20 @@ pub(crate) fn bytes(hex: &str) -> Vec<u8> {
 
 /// Proxy that forwards every call to the address in that slot.
 pub(crate) fn proxy_1967() -> Vec<u8> {
-    forward(0, &[&[PUSH32][..], &bytes(IMPLEMENTATION_SLOT), &[SLOAD]].concat())
+    forward(
+        0,
+        &[&[PUSH32][..], &bytes(IMPLEMENTATION_SLOT), &[SLOAD]].concat(),
+    )
 }
 
 /// Delegates the call to the address that `whom` leaves on the stack, and returns its output. `at` is the code's offset.
 fn forward(at: usize, whom: &[u8]) -> Vec<u8> {
-    let mut code = [&bytes("36600060003760006000366000")[..], whom, &bytes("5af43d600060003e")].concat();
+    let mut code = [
+        &bytes("36600060003760006000366000")[..],
+        whom,
+        &bytes("5af43d600060003e"),
+    ]
+    .concat();
     // PUSH2 over, JUMPI, the failure, and at `over` the return.
     let over = (at + code.len() + 4 + 4) as u16;
     code.push(PUSH2);
@@ -361,7 +468,16 @@ pub(crate) fn diamond(first: [u8; 20], second: [u8; 20], of_first: &[u32]) -> Ve
     let others = forward(code.len() + 11 * of_first.len(), &push(second));
     let target = (code.len() + 11 * of_first.len() + others.len()) as u16;
     for selector in of_first {
-        code.extend([&[DUP1, PUSH4][..], &selector.to_be_bytes(), &[EQ, PUSH2], &target.to_be_bytes(), &[JUMPI]].concat());
+        code.extend(
+            [
+                &[DUP1, PUSH4][..],
+                &selector.to_be_bytes(),
+                &[EQ, PUSH2],
+                &target.to_be_bytes(),
+                &[JUMPI],
+            ]
+            .concat(),
+        );
     }
     code.extend(others);
     code.push(JUMPDEST);
@@ -377,6 +493,11 @@ pub(crate) fn beacon() -> Vec<u8> {
 /// Proxy that forwards every call to the implementation its beacon names.
 pub(crate) fn beacon_proxy(beacon: [u8; 20]) -> Vec<u8> {
     // Queries the beacon in memory beyond the call data.
-    let ask = [bytes("635c60da1b60e01b610400526020610400600461040073"), beacon.to_vec(), bytes("5afa5061040051")].concat();
+    let ask = [
+        bytes("635c60da1b60e01b610400526020610400600461040073"),
+        beacon.to_vec(),
+        bytes("5afa5061040051"),
+    ]
+    .concat();
     forward(0, &ask)
 }

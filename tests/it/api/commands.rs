@@ -51,7 +51,9 @@ fn of_curl(words: &[String]) -> Option<Shown> {
     for (is_plain, pair) in data {
         let (name, value) = pair.split_once('=')?;
         let encoded: String = value.bytes().fold(String::new(), |mut text, byte| {
-            let keeps = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || (is_plain && b",:".contains(&byte));
+            let keeps = byte.is_ascii_alphanumeric()
+                || b"-_.~".contains(&byte)
+                || (is_plain && b",:".contains(&byte));
             if keeps {
                 text.push(char::from(byte));
             } else {
@@ -59,7 +61,12 @@ fn of_curl(words: &[String]) -> Option<Shown> {
             }
             text
         });
-        write!(target, "{}{name}={encoded}", if target.contains('?') { '&' } else { '?' }).unwrap();
+        write!(
+            target,
+            "{}{name}={encoded}",
+            if target.contains('?') { '&' } else { '?' }
+        )
+        .unwrap();
     }
     Some((target, None))
 }
@@ -69,7 +76,9 @@ fn requests(page: &str) -> Vec<(String, Shown)> {
     let mut found = Vec::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
-        let Some(shown) = line.strip_prefix("    ").map(str::trim) else { continue };
+        let Some(shown) = line.strip_prefix("    ").map(str::trim) else {
+            continue;
+        };
         let mut whole = shown.to_owned();
         while let Some(begun) = whole.strip_suffix('\\').map(str::to_owned) {
             whole = begun + lines.next().unwrap_or_default().trim();
@@ -77,13 +86,19 @@ fn requests(page: &str) -> Vec<(String, Shown)> {
         let words = words(&whole);
         let asked = match words.first().map(String::as_str) {
             Some("curl") => of_curl(&words),
-            Some("tokendeck") if words.get(1).is_some_and(|word| word == "get") && !whole.contains("--data") => {
+            Some("tokendeck")
+                if words.get(1).is_some_and(|word| word == "get") && !whole.contains("--data") =>
+            {
                 Some((words[2].clone(), None))
             }
             _ => None,
         };
         // Records of all tokens take long, and have tests of their own.
-        found.extend(asked.filter(|(target, _)| target != "/events" && !target.contains("scope=all")).map(|asked| (whole.clone(), asked)));
+        found.extend(
+            asked
+                .filter(|(target, _)| target != "/events" && !target.contains("scope=all"))
+                .map(|asked| (whole.clone(), asked)),
+        );
     }
     found
 }
@@ -97,19 +112,33 @@ fn every_request_that_a_page_shows_is_answered() {
     };
     let server = Running::over(copy, CacheOptions::default(), api::ApiOptions::default());
     server.api.deck.load().unwrap();
-    let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().http_status_as_error(false).build());
+    let agent = ureq::Agent::new_with_config(
+        ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build(),
+    );
     let mut pages = vec![format!("{ROOT}/README.md")];
     for folder in ["docs", "docs/recipes"] {
-        pages.extend(fs::read_dir(format!("{ROOT}/{folder}")).unwrap().map(|entry| entry.unwrap().path().display().to_string()));
+        pages.extend(
+            fs::read_dir(format!("{ROOT}/{folder}"))
+                .unwrap()
+                .map(|entry| entry.unwrap().path().display().to_string()),
+        );
     }
     let mut count = 0;
     for page in pages.iter().filter(|page| page.contains(".md")) {
         for (line, (target, body)) in requests(&fs::read_to_string(page).unwrap()) {
-            let target = [(" ", "%20"), (">", "%3E"), ("<", "%3C")].iter().fold(target, |target, (sign, sent)| target.replace(sign, sent));
+            let target = [(" ", "%20"), (">", "%3E"), ("<", "%3C")]
+                .iter()
+                .fold(target, |target, (sign, sent)| target.replace(sign, sent));
             let url = format!("http://{}{target}", server.address);
             let status = wait_for(&line, || {
                 let answer = match &body {
-                    Some(body) => agent.post(&url).header("x-api-key", KEY).header("content-type", "application/json").send(body),
+                    Some(body) => agent
+                        .post(&url)
+                        .header("x-api-key", KEY)
+                        .header("content-type", "application/json")
+                        .send(body),
                     None => agent.get(&url).header("x-api-key", KEY).call(),
                 };
                 // Records are worked out over several requests.
@@ -124,16 +153,29 @@ fn every_request_that_a_page_shows_is_answered() {
 
 #[test]
 fn a_line_is_read_as_a_shell_reads_it() {
-    let asked = |line: &str| requests(&format!("    {line}\n")).pop().map(|(_, asked)| asked);
+    let asked = |line: &str| {
+        requests(&format!("    {line}\n"))
+            .pop()
+            .map(|(_, asked)| asked)
+    };
     let get = |target: &str| Some((target.to_owned(), None));
     for (line, expected) in [
-        ("curl -H \"x-api-key: $(tokendeck key)\" 'http://127.0.0.1:8787/tokens?limit=5' | jq .", get("/tokens?limit=5")),
+        (
+            "curl -H \"x-api-key: $(tokendeck key)\" 'http://127.0.0.1:8787/tokens?limit=5' | jq .",
+            get("/tokens?limit=5"),
+        ),
         (
             "curl -G http://127.0.0.1:8787/tokens --data-urlencode 'where=cap>10m age<1d' -d limit=5",
             get("/tokens?where=cap%3E10m%20age%3C1d&limit=5"),
         ),
-        ("curl http://127.0.0.1:8787/alerts -d '{\"a\": 1}'", Some(("/alerts".to_owned(), Some("{\"a\": 1}".to_owned())))),
-        ("tokendeck get '/tokens?query=usd' --format csv > t.csv", get("/tokens?query=usd")),
+        (
+            "curl http://127.0.0.1:8787/alerts -d '{\"a\": 1}'",
+            Some(("/alerts".to_owned(), Some("{\"a\": 1}".to_owned()))),
+        ),
+        (
+            "tokendeck get '/tokens?query=usd' --format csv > t.csv",
+            get("/tokens?query=usd"),
+        ),
         ("tokendeck get /tokens --data mydata", None),
         ("curl -N http://127.0.0.1:8787/events", None),
         ("curl https://example.org/x", None),

@@ -11,7 +11,10 @@ use super::server::{Running, TOKEN};
 
 const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 /// Two tokens with one symbol, on two chains; a symbol that is hexadecimal; the address that burns.
-const LINKS: [&str; 2] = ["0x514910771af9ca656af840dff83e8264ecf986ca", "0x5149000000000000000000000000000000000b5e"];
+const LINKS: [&str; 2] = [
+    "0x514910771af9ca656af840dff83e8264ecf986ca",
+    "0x5149000000000000000000000000000000000b5e",
+];
 const ADA: &str = "0x3ee2200efb3400fabb9aacf31297cbdd1d435d47";
 const BURN: &str = "0x000000000000000000000000000000000000dead";
 
@@ -34,7 +37,9 @@ fn write(folder: &Path) {
         ),
         (
             "holders.csv",
-            format!("token_address,holder_address,balance\n{TOKEN},{BURN},5\n{TOKEN},{USDT},7\n{USDT},{TOKEN},1\n{ADA},{ADA},2\n"),
+            format!(
+                "token_address,holder_address,balance\n{TOKEN},{BURN},5\n{TOKEN},{USDT},7\n{USDT},{TOKEN},1\n{ADA},{ADA},2\n"
+            ),
         ),
         (
             "pools.csv",
@@ -43,8 +48,19 @@ fn write(folder: &Path) {
                 0xa1, 0xa2
             ),
         ),
-        ("scams.csv", format!("address,name,chain,scam_type\n{USDT},A,eth,phishing\n0x{:040x},B,eth,phishing\n", 0xdead_0001_u64)),
-        ("labels.csv", format!("address,label,category,source\n{BURN},burn,burn,me\n{USDT},treasury,exchange,me\n")),
+        (
+            "scams.csv",
+            format!(
+                "address,name,chain,scam_type\n{USDT},A,eth,phishing\n0x{:040x},B,eth,phishing\n",
+                0xdead_0001_u64
+            ),
+        ),
+        (
+            "labels.csv",
+            format!(
+                "address,label,category,source\n{BURN},burn,burn,me\n{USDT},treasury,exchange,me\n"
+            ),
+        ),
     ] {
         fs::write(folder.join(name), text).expect("a dataset is written");
     }
@@ -74,36 +90,58 @@ fn spellings() -> Vec<String> {
         "0x1f98…f984",
         "0x1f98...f984",
     ];
-    [TOKEN, &upper, checksummed].into_iter().chain(names).map(str::to_owned).collect()
+    [TOKEN, &upper, checksummed]
+        .into_iter()
+        .chain(names)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn rows(server: &Running, path: &str) -> u64 {
     let answer = server.get(path);
     assert_eq!(answer.status, 200, "{path}: {}", answer.json());
     let answer = answer.json();
-    answer["total"].as_u64().unwrap_or_else(|| answer["rows"].as_array().expect(path).len() as u64)
+    answer["total"]
+        .as_u64()
+        .unwrap_or_else(|| answer["rows"].as_array().expect(path).len() as u64)
 }
 
 #[test]
 fn every_spelling_names_the_token_in_every_place() {
     let server = server();
     for name in spellings() {
-        let [path, quoted] = [encode(&name).into_owned(), encode(&format!("\"{name}\"")).into_owned()];
+        let [path, quoted] = [
+            encode(&name).into_owned(),
+            encode(&format!("\"{name}\"")).into_owned(),
+        ];
         for (place, expected) in [
             (format!("/tokens/{path}"), format!("/tokens/{TOKEN}")),
             (format!("/{path}/dexes"), format!("/{TOKEN}/dexes")),
-            (format!("/tokens?addresses={path},{USDT}"), format!("/tokens?addresses={TOKEN},{USDT}")),
+            (
+                format!("/tokens?addresses={path},{USDT}"),
+                format!("/tokens?addresses={TOKEN},{USDT}"),
+            ),
         ] {
             let (found, expected) = (server.get(&place), server.get(&expected));
-            assert_eq!((found.status, found.json()), (expected.status, expected.json()), "{place}");
+            assert_eq!(
+                (found.status, found.json()),
+                (expected.status, expected.json()),
+                "{place}"
+            );
         }
         for (place, count) in [
             (format!("/tokens?query={path}"), 1),
             (format!("/tables/holders?where=token_address:{quoted}"), 2),
             (format!("/tables/holders?where=token_address={quoted}"), 2),
             (format!("/tables/holders?where=token_address!={quoted}"), 2),
-            (format!("/tables/holders?where=token_address%20in%20({quoted},USDT)"), 3),
-            (format!("/tables/holders?where=token_address%20not%20in%20({quoted},USDT)"), 1),
+            (
+                format!("/tables/holders?where=token_address%20in%20({quoted},USDT)"),
+                3,
+            ),
+            (
+                format!("/tables/holders?where=token_address%20not%20in%20({quoted},USDT)"),
+                1,
+            ),
             (format!("/tables/posts?where=token_address:{quoted}"), 1),
             (format!("/tables/pools?where=token0:{quoted}"), 1),
             (format!("/posts?where=token_address:{quoted}"), 1),
@@ -117,13 +155,24 @@ fn every_spelling_names_the_token_in_every_place() {
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
             server.post("/mcp", &call.to_string()).json()["result"]["structuredContent"].clone()
         };
-        assert_eq!(ask("token", json!({ "token_address": name }))["token_address"], json!(TOKEN), "{name}");
-        let table = ask("table", json!({ "table": "holders", "where": format!("token_address:\"{name}\"") }));
+        assert_eq!(
+            ask("token", json!({ "token_address": name }))["token_address"],
+            json!(TOKEN),
+            "{name}"
+        );
+        let table = ask(
+            "table",
+            json!({ "table": "holders", "where": format!("token_address:\"{name}\"") }),
+        );
         assert_eq!(table["total"], json!(2), "{name}: {table}");
     }
     // In a search the mark is needed: a title may hold the symbol alone.
     for query in ["$UNI", "UNI@eth", TOKEN, "0x1f98…f984"] {
-        assert_eq!(rows(&server, &format!("/posts?query={}", encode(query))), 1, "{query}");
+        assert_eq!(
+            rows(&server, &format!("/posts?query={}", encode(query))),
+            1,
+            "{query}"
+        );
     }
 }
 
@@ -145,7 +194,12 @@ fn where_other_addresses_are_compared_they_are_as_before_and_a_tokens_name_is_it
         ("/tables/pools?where=address:a2".to_owned(), 1),
         ("/tables/pools?where=token1:usdt".to_owned(), 1),
         ("/tables/scams?where=address:dead0001".to_owned(), 1),
-        ("/tables/scams?where=address:Tether%20USD".to_owned().replace("Tether%20USD", "%22Tether%20USD%22"), 1),
+        (
+            "/tables/scams?where=address:Tether%20USD"
+                .to_owned()
+                .replace("Tether%20USD", "%22Tether%20USD%22"),
+            1,
+        ),
         ("/tables/labels?where=address:dead".to_owned(), 1),
         ("/tables/labels?where=address:$usdt".to_owned(), 1),
     ] {
@@ -165,30 +219,67 @@ fn a_name_of_several_tokens_or_of_none_is_refused_with_what_to_write_instead() {
         "/tokens?where=address%20in%20({},UNI)",
     ] {
         // After `:` a part of an address is looked for as it is.
-        let names = if place.contains(":{") { &["LINK", "$link"][..] } else { &["LINK", "$link", "0x5149"] };
+        let names = if place.contains(":{") {
+            &["LINK", "$link"][..]
+        } else {
+            &["LINK", "$link", "0x5149"]
+        };
         for name in names {
             let path = place.replace("{}", name);
             let answer = server.get(&path);
             answer.is_problem(409, "ambiguous_token", &path);
-            let detail = answer.json()["detail"].as_str().unwrap_or_default().to_owned();
+            let detail = answer.json()["detail"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
             assert!(
-                ["`LINK@eth`", "`LINK@base`", LINKS[0], LINKS[1]].iter().all(|candidate| detail.contains(candidate)),
+                ["`LINK@eth`", "`LINK@base`", LINKS[0], LINKS[1]]
+                    .iter()
+                    .all(|candidate| detail.contains(candidate)),
                 "{path}: {detail}"
             );
         }
-        let code = if place.contains("where") { "invalid_parameter" } else { "invalid_address" };
-        for (name, near) in [("UNII", "Did you mean `UNI`?"), ("$USDTT", "Did you mean `USDT`?"), ("Unisvap", "Did you mean `Uniswap`?")] {
+        let code = if place.contains("where") {
+            "invalid_parameter"
+        } else {
+            "invalid_address"
+        };
+        for (name, near) in [
+            ("UNII", "Did you mean `UNI`?"),
+            ("$USDTT", "Did you mean `USDT`?"),
+            ("Unisvap", "Did you mean `Uniswap`?"),
+        ] {
             let path = place.replace("{}", name);
             let answer = server.get(&path);
             answer.is_problem(400, code, &path);
-            assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.ends_with(near)), "{path}: {}", answer.json());
+            assert!(
+                answer.json()["detail"]
+                    .as_str()
+                    .is_some_and(|detail| detail.ends_with(near)),
+                "{path}: {}",
+                answer.json()
+            );
         }
     }
     for (name, count) in [("LINK@eth", 0), ("LINK@base", 0), ("UNI", 2)] {
-        assert_eq!(rows(&server, &format!("/tables/holders?where=token_address:{}", encode(name))), count, "{name}");
+        assert_eq!(
+            rows(
+                &server,
+                &format!("/tables/holders?where=token_address:{}", encode(name))
+            ),
+            count,
+            "{name}"
+        );
     }
     // What looks like a whole address and is none stays malformed, as documented.
-    for wrong in ["0x12", "0x1f9", &TOKEN[2..], &format!("{TOKEN}0"), "0xuni", "1f98"] {
+    for wrong in [
+        "0x12",
+        "0x1f9",
+        &TOKEN[2..],
+        &format!("{TOKEN}0"),
+        "0xuni",
+        "1f98",
+    ] {
         let path = format!("/tokens/{wrong}");
         server.get(&path).is_problem(400, "invalid_address", &path);
     }

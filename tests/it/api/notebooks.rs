@@ -19,7 +19,9 @@ print(sum(bool(cell.get('outputs')) for cell in book.cells))
 #[test]
 fn every_notebook_runs_against_the_server_that_it_starts() {
     let python = env::var("TOKENDECK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python).args(["-c", "import nbclient, ipykernel, polars, pandas, pyarrow"]).output();
+    let has = Command::new(&python)
+        .args(["-c", "import nbclient, ipykernel, polars, pandas, pyarrow"])
+        .output();
     if !has.is_ok_and(|run| run.status.success()) {
         return skipped(&format!(
             "`{python}` lacks nbclient, ipykernel, polars, pandas or pyarrow; TOKENDECK_PYTHON names one that has them"
@@ -33,13 +35,22 @@ fn every_notebook_runs_against_the_server_that_it_starts() {
         }
         let home = tempfile::tempdir().unwrap();
         let mut command = Command::new(&python);
-        command.arg("-c").arg(SCRIPT).arg(&book).current_dir(home.path());
+        command
+            .arg("-c")
+            .arg(SCRIPT)
+            .arg(&book)
+            .current_dir(home.path());
         command
             .env("HOME", home.path())
             .env("TOKENDECK", env!("CARGO_BIN_EXE_tokendeck"))
             .env("TOKENDECK_DATA", format!("{ROOT}/datasets"));
         let run = command.output().unwrap();
-        assert!(run.status.success(), "{}: {}", book.display(), String::from_utf8_lossy(&run.stderr));
+        assert!(
+            run.status.success(),
+            "{}: {}",
+            book.display(),
+            String::from_utf8_lossy(&run.stderr)
+        );
         let answered: usize = String::from_utf8_lossy(&run.stdout).trim().parse().unwrap();
         assert!(answered >= 3, "{}: {answered} cells answer", book.display());
         count += 1;

@@ -29,10 +29,15 @@ for path in sys.argv[1:]:
 fn every_list_and_table_is_read_by_pandas_pyarrow_duckdb_and_polars() {
     let python = env::var("TOKENDECK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let has = |python: &str| {
-        Command::new(python).args(["-c", "import pandas, pyarrow, duckdb, polars"]).output().is_ok_and(|run| run.status.success())
+        Command::new(python)
+            .args(["-c", "import pandas, pyarrow, duckdb, polars"])
+            .output()
+            .is_ok_and(|run| run.status.success())
     };
     if !has(&python) {
-        return skipped(&format!("`{python}` lacks pandas, pyarrow, duckdb or polars; TOKENDECK_PYTHON names one that has them"));
+        return skipped(&format!(
+            "`{python}` lacks pandas, pyarrow, duckdb or polars; TOKENDECK_PYTHON names one that has them"
+        ));
     }
     let server = Running::over(
         |folder| {
@@ -53,13 +58,22 @@ fn every_list_and_table_is_read_by_pandas_pyarrow_duckdb_and_polars() {
         format!("/tokens/{token}/holders"),
         format!("/tokens/{token}/candles"),
     ];
-    let tables = TABLES.iter().filter(|table| snapshot.dataset.has(table.name)).map(|table| format!("/tables/{}", table.name));
+    let tables = TABLES
+        .iter()
+        .filter(|table| snapshot.dataset.has(table.name))
+        .map(|table| format!("/tables/{}", table.name));
     let folder = tempfile::tempdir().expect("a folder");
     let mut files = Vec::new();
     for (nth, path) in lists.into_iter().chain(tables).enumerate() {
         for format in ["parquet", "arrow"] {
-            let mut reply = answer_offline(&server.api, "GET", &format!("{path}?format={format}"), b"");
-            assert_eq!(reply.status, 200, "{path}: {}", String::from_utf8_lossy(&reply.body));
+            let mut reply =
+                answer_offline(&server.api, "GET", &format!("{path}?format={format}"), b"");
+            assert_eq!(
+                reply.status,
+                200,
+                "{path}: {}",
+                String::from_utf8_lossy(&reply.body)
+            );
             let mut bytes = reply.body.to_vec();
             if let Some(rows) = &mut reply.rows {
                 while let Some(piece) = rows.next_piece().expect("rows") {
@@ -71,8 +85,20 @@ fn every_list_and_table_is_read_by_pandas_pyarrow_duckdb_and_polars() {
             files.push(file);
         }
     }
-    let run = Command::new(&python).arg("-c").arg(SCRIPT).args(&files).output().expect("Python runs");
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let rows = String::from_utf8_lossy(&run.stdout).lines().filter(|line| *line != "0").count();
+    let run = Command::new(&python)
+        .arg("-c")
+        .arg(SCRIPT)
+        .args(&files)
+        .output()
+        .expect("Python runs");
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let rows = String::from_utf8_lossy(&run.stdout)
+        .lines()
+        .filter(|line| *line != "0")
+        .count();
     assert!(rows > files.len() / 2, "most are not empty");
 }

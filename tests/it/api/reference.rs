@@ -17,11 +17,19 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 
 /// What a value must be: `integer 1 to 100, default 20`.
 fn expected(schema: &Value) -> String {
-    let words = schema["enum"].as_array().or_else(|| schema["items"]["enum"].as_array());
+    let words = schema["enum"]
+        .as_array()
+        .or_else(|| schema["items"]["enum"].as_array());
     let mut says = match words {
         Some(words) if words.len() <= WORDS_MAX => words
             .iter()
-            .map(|word| format!("`{}`", word.as_str().map_or_else(|| word.to_string(), str::to_owned)))
+            .map(|word| {
+                format!(
+                    "`{}`",
+                    word.as_str()
+                        .map_or_else(|| word.to_string(), str::to_owned)
+                )
+            })
             .collect::<Vec<_>>()
             .join(", "),
         _ => schema["type"].as_str().unwrap_or("string").to_owned(),
@@ -31,8 +39,18 @@ fn expected(schema: &Value) -> String {
         (Some(least), _) => write!(says, " from {least}").unwrap(),
         _ => {}
     }
-    if let Some(default) = schema.get("default").filter(|default| default.as_i64().is_none_or(|number| number < (1 << 53) - 1)) {
-        write!(says, ", default `{}`", default.as_str().map_or_else(|| default.to_string(), str::to_owned)).unwrap();
+    if let Some(default) = schema
+        .get("default")
+        .filter(|default| default.as_i64().is_none_or(|number| number < (1 << 53) - 1))
+    {
+        write!(
+            says,
+            ", default `{}`",
+            default
+                .as_str()
+                .map_or_else(|| default.to_string(), str::to_owned)
+        )
+        .unwrap();
     }
     says
 }
@@ -44,9 +62,15 @@ fn cell(says: &str) -> String {
 
 /// The media types of the response.
 fn formats(operation: &Value) -> Vec<&str> {
-    let good = operation["responses"].as_object().unwrap().iter().find(|(status, _)| status.starts_with('2'));
+    let good = operation["responses"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .find(|(status, _)| status.starts_with('2'));
     let content = good.and_then(|(_, answer)| answer["content"].as_object());
-    content.map_or_else(Vec::new, |content| content.keys().map(String::as_str).collect())
+    content.map_or_else(Vec::new, |content| {
+        content.keys().map(String::as_str).collect()
+    })
 }
 
 fn page(document: &Value) -> String {
@@ -57,24 +81,53 @@ fn page(document: &Value) -> String {
          Shared parameters:\n\n| parameter | expected | meaning |\n|---|---|---|\n",
     );
     let row = |page: &mut String, parameter: &Value| {
-        let required = if parameter["required"] == true { "" } else { "optional " };
+        let required = if parameter["required"] == true {
+            ""
+        } else {
+            "optional "
+        };
         let (name, place) = (text(parameter, "name"), text(parameter, "in"));
         let says = cell(text(parameter, "description"));
-        writeln!(page, "| `{name}` | {required}in the {place}: {} | {says} |", cell(&expected(&parameter["schema"]))).unwrap();
+        writeln!(
+            page,
+            "| `{name}` | {required}in the {place}: {} | {says} |",
+            cell(&expected(&parameter["schema"]))
+        )
+        .unwrap();
     };
-    for parameter in document["components"]["parameters"].as_object().unwrap().values() {
+    for parameter in document["components"]["parameters"]
+        .as_object()
+        .unwrap()
+        .values()
+    {
         row(&mut page, parameter);
     }
     for tag in document["tags"].as_array().unwrap() {
-        writeln!(page, "\n## {}\n\n{}", text(tag, "name"), text(tag, "description")).unwrap();
+        writeln!(
+            page,
+            "\n## {}\n\n{}",
+            text(tag, "name"),
+            text(tag, "description")
+        )
+        .unwrap();
         for (path, methods) in document["paths"].as_object().unwrap() {
             for (method, operation) in methods.as_object().unwrap() {
                 if operation["tags"][0] != tag["name"] {
                     continue;
                 }
-                writeln!(page, "\n### `{} {path}`\n\n{}", method.to_uppercase(), text(operation, "summary")).unwrap();
-                let own: Vec<&Value> =
-                    operation["parameters"].as_array().unwrap().iter().filter(|parameter| parameter["name"].is_string()).collect();
+                writeln!(
+                    page,
+                    "\n### `{} {path}`\n\n{}",
+                    method.to_uppercase(),
+                    text(operation, "summary")
+                )
+                .unwrap();
+                let own: Vec<&Value> = operation["parameters"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter(|parameter| parameter["name"].is_string())
+                    .collect();
                 if !own.is_empty() {
                     page.push_str("\n| parameter | expected | meaning |\n|---|---|---|\n");
                     for parameter in own {
@@ -85,7 +138,10 @@ fn page(document: &Value) -> String {
                 if let Some(body) = body {
                     writeln!(page, "\nThe body is JSON, for example:\n\n    {body}").unwrap();
                 }
-                let formats: Vec<String> = formats(operation).iter().map(|format| format!("`{format}`")).collect();
+                let formats: Vec<String> = formats(operation)
+                    .iter()
+                    .map(|format| format!("`{format}`"))
+                    .collect();
                 if !formats.is_empty() {
                     writeln!(page, "\nResponse: {}.", formats.join(", ")).unwrap();
                 }

@@ -38,7 +38,12 @@ pub(super) struct Running {
 fn write_dataset(folder: &Path) {
     let other = "0xdac17f958d2ee523a2206206994597c13d831ec7";
     for (name, text) in [
-        ("tokens.csv", format!("token_address,symbol,name,chain,price\n{TOKEN},UNI,Uniswap,eth,5\n{other},USDT,Tether,eth,1\n")),
+        (
+            "tokens.csv",
+            format!(
+                "token_address,symbol,name,chain,price\n{TOKEN},UNI,Uniswap,eth,5\n{other},USDT,Tether,eth,1\n"
+            ),
+        ),
         (
             "posts.csv",
             format!(
@@ -71,16 +76,38 @@ impl Running {
     }
 
     /// A server over the files that `write` creates, before they are loaded.
-    pub(super) fn over(write: impl Fn(&Path), mut cache: CacheOptions, options: ApiOptions) -> Self {
-        let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
+    pub(super) fn over(
+        write: impl Fn(&Path),
+        mut cache: CacheOptions,
+        options: ApiOptions,
+    ) -> Self {
+        let folders = [
+            tempfile::tempdir().expect("a folder"),
+            tempfile::tempdir().expect("a folder"),
+        ];
         write(folders[0].path());
         cache.folder = cache.folder.map(|_| folders[1].path().join("cache"));
-        let deck = QueryService::new(folders[0].path(), DeckOptions { workers: 1, cache, ..DeckOptions::default() }).expect("a deck");
-        let jobs = Jobs::open(folders[1].path(), Arc::clone(&deck), JobOptions::default()).expect("jobs");
+        let deck = QueryService::new(
+            folders[0].path(),
+            DeckOptions {
+                workers: 1,
+                cache,
+                ..DeckOptions::default()
+            },
+        )
+        .expect("a deck");
+        let jobs =
+            Jobs::open(folders[1].path(), Arc::clone(&deck), JobOptions::default()).expect("jobs");
         let keys = Keys::open_with(Some(KEY), None, folders[1].path()).expect("keys");
         let api = Api::new(deck, Some(jobs), Arc::new(keys), options);
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let listener = runtime
+            .block_on(TcpListener::bind("127.0.0.1:0"))
+            .expect("a port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let served = Arc::clone(&api);
@@ -89,7 +116,13 @@ impl Running {
                 stopped.await.ok();
             }));
         });
-        Self { api, address, stop: Some(stop), thread: Some(thread), folders }
+        Self {
+            api,
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+            folders,
+        }
     }
 
     /// Folders of its dataset and of its state.
@@ -108,7 +141,12 @@ impl Running {
     }
 
     pub(super) fn post(&self, path: &str, body: &str) -> Answer {
-        self.ask(&request("POST", path, &format!("{JSON}Content-Length: {}\r\n", body.len()), body))
+        self.ask(&request(
+            "POST",
+            path,
+            &format!("{JSON}Content-Length: {}\r\n", body.len()),
+            body,
+        ))
     }
 
     /// Sends the bytes, which should ask the server to close the connection, and reads until it does.
@@ -177,13 +215,25 @@ impl Answer {
         let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(bytes)));
         let head = String::from_utf8_lossy(&bytes[..end]);
         let mut lines = head.lines();
-        let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).expect("a status");
-        let headers = lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned()));
-        Self { status, headers: headers.collect(), body: bytes[end + 4..].to_vec() }
+        let status = lines
+            .next()
+            .and_then(|line| line.split(' ').nth(1)?.parse().ok())
+            .expect("a status");
+        let headers = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+        Self {
+            status,
+            headers: headers.collect(),
+            body: bytes[end + 4..].to_vec(),
+        }
     }
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// Decodes a chunked body; `None` if it ended early.
@@ -203,14 +253,33 @@ impl Answer {
     }
 
     pub(super) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {:?}", String::from_utf8_lossy(&self.body)))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|_| panic!("no JSON: {:?}", String::from_utf8_lossy(&self.body)))
     }
 
     pub(super) fn is_problem(&self, status: u16, code: &str, what: &str) {
         let body = self.json();
-        assert_eq!((self.status, &body["code"], &body["status"]), (status, &code.into(), &status.into()), "{what}: {body}");
-        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{what}");
-        assert!(self.header("x-request-id").is_some() && self.header("x-content-type-options") == Some("nosniff"), "{what}");
-        assert!(body["detail"].as_str().is_some_and(|detail| !detail.is_empty()) && body["title"].is_string(), "{what}");
+        assert_eq!(
+            (self.status, &body["code"], &body["status"]),
+            (status, &code.into(), &status.into()),
+            "{what}: {body}"
+        );
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/problem+json"),
+            "{what}"
+        );
+        assert!(
+            self.header("x-request-id").is_some()
+                && self.header("x-content-type-options") == Some("nosniff"),
+            "{what}"
+        );
+        assert!(
+            body["detail"]
+                .as_str()
+                .is_some_and(|detail| !detail.is_empty())
+                && body["title"].is_string(),
+            "{what}"
+        );
     }
 }

@@ -25,7 +25,10 @@ pub(super) struct Word<'a> {
 /// Lists every file below a folder, sorted.
 pub(super) fn walk(path: &Path, files: &mut Vec<PathBuf>) {
     if path.is_dir() {
-        let mut inside: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut inside: Vec<PathBuf> = fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         inside.sort();
         for path in inside {
             walk(&path, files);
@@ -48,7 +51,11 @@ pub(crate) fn sources(folder: &str) -> Vec<Source> {
     let mut all: Vec<Source> = files
         .iter()
         .map(|file| {
-            let path = file.strip_prefix(ROOT).unwrap().to_string_lossy().replace('\\', "/");
+            let path = file
+                .strip_prefix(ROOT)
+                .unwrap()
+                .to_string_lossy()
+                .replace('\\', "/");
             let text = fs::read_to_string(file).unwrap();
             Source::of(&path, &text)
         })
@@ -56,7 +63,10 @@ pub(crate) fn sources(folder: &str) -> Vec<Source> {
     let tests: BTreeSet<String> = all.iter().flat_map(Source::test_files).collect();
     for source in &mut all {
         let stem = source.path.trim_end_matches(".rs");
-        if tests.iter().any(|test| stem == test || stem.starts_with(&format!("{test}/"))) {
+        if tests
+            .iter()
+            .any(|test| stem == test || stem.starts_with(&format!("{test}/")))
+        {
             source.code = 0;
         }
     }
@@ -69,15 +79,26 @@ fn opens_tests(text: &str) -> impl FnMut(&str) -> bool {
     let mut at = 0;
     move |line| {
         at += 1;
-        let next = lines.iter().skip(at).find(|line| !line.trim_start().starts_with("#["));
-        line == "#[cfg(test)]" && next.is_some_and(|next| next.contains("mod ") && next.ends_with('{'))
+        let next = lines
+            .iter()
+            .skip(at)
+            .find(|line| !line.trim_start().starts_with("#["));
+        line == "#[cfg(test)]"
+            && next.is_some_and(|next| next.contains("mod ") && next.ends_with('{'))
     }
 }
 
 impl Source {
     pub(crate) fn of(path: &str, text: &str) -> Self {
-        let code = text.lines().position(opens_tests(text)).unwrap_or(usize::MAX);
-        Self { path: path.to_owned(), text: text.to_owned(), code }
+        let code = text
+            .lines()
+            .position(opens_tests(text))
+            .unwrap_or(usize::MAX);
+        Self {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            code,
+        }
     }
 
     /// Number of lines before the test module at the end.
@@ -88,7 +109,9 @@ impl Source {
     /// Numbered lines, without comments and tests.
     pub(super) fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().take(self.code).enumerate();
-        lines.map(|(i, line)| (i + 1, line.split(" //").next().unwrap())).filter(|(_, line)| !line.trim_start().starts_with("//"))
+        lines
+            .map(|(i, line)| (i + 1, line.split(" //").next().unwrap()))
+            .filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 
     /// Files, without extension, of modules declared under `#[cfg(test)]`.
@@ -97,8 +120,19 @@ impl Source {
         let folder = self.path.trim_end_matches(".rs");
         let folder = folder.strip_suffix("/lib").unwrap_or(folder);
         let marked = (0..lines.len()).filter(|&i| lines[i].trim() == "#[cfg(test)]");
-        let declared = marked.filter_map(|i| lines[i + 1..].iter().find(|line| !line.trim_start().starts_with("#[")));
-        declared.filter_map(|line| line.split_once("mod ")?.1.strip_suffix(';').map(|name| format!("{folder}/{name}"))).collect()
+        let declared = marked.filter_map(|i| {
+            lines[i + 1..]
+                .iter()
+                .find(|line| !line.trim_start().starts_with("#["))
+        });
+        declared
+            .filter_map(|line| {
+                line.split_once("mod ")?
+                    .1
+                    .strip_suffix(';')
+                    .map(|name| format!("{folder}/{name}"))
+            })
+            .collect()
     }
 }
 
@@ -110,7 +144,10 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     while let Some(start) = rest.find(letter) {
         let word = &rest[start..];
         let end = word.find(|c| !letter(c)).unwrap_or(word.len());
-        found.push(Word { text: &word[..end], next: &word[end..] });
+        found.push(Word {
+            text: &word[..end],
+            next: &word[end..],
+        });
         rest = &word[end..];
     }
     found

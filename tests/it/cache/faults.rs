@@ -20,7 +20,9 @@ const CHILD: &str = "TOKENDECK_TEST_CACHE_CHILD";
 /// Child process to be killed: imports the dataset into the cache.
 #[test]
 fn child_that_is_killed() {
-    let Some(paths) = std::env::var_os(CHILD) else { return };
+    let Some(paths) = std::env::var_os(CHILD) else {
+        return;
+    };
     let paths = paths.into_string().unwrap();
     let (data, cache) = paths.split_once('|').unwrap();
     load_with(Path::new(data), &options(Path::new(cache)), &NoProgress).unwrap();
@@ -28,8 +30,19 @@ fn child_that_is_killed() {
 
 fn child(bench: &Bench) -> std::process::Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "cache::faults::child_that_is_killed", "--nocapture"])
-        .env(CHILD, format!("{}|{}", bench.data.path().display(), bench.cache.path().display()))
+        .args([
+            "--exact",
+            "cache::faults::child_that_is_killed",
+            "--nocapture",
+        ])
+        .env(
+            CHILD,
+            format!(
+                "{}|{}",
+                bench.data.path().display(),
+                bench.cache.path().display()
+            ),
+        )
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -57,7 +70,10 @@ fn a_kill_at_any_moment_costs_no_row() {
             continue;
         }
         killed += 1;
-        resumed += list(bench.cache.path()).iter().filter(|entry| entry.part).count();
+        resumed += list(bench.cache.path())
+            .iter()
+            .filter(|entry| entry.part)
+            .count();
         if killed % 5 == 4 {
             assert_same(&bench.plain, &bench.load(), &format!("after kill {turn}"));
         }
@@ -66,7 +82,10 @@ fn a_kill_at_any_moment_costs_no_row() {
         }
     }
     // Timing decides how many kills hit an import; with none, nothing would have been tested.
-    assert!(killed == 50 && resumed > 0, "{killed} were killed, {resumed} imports were left half made");
+    assert!(
+        killed == 50 && resumed > 0,
+        "{killed} were killed, {resumed} imports were left half made"
+    );
 }
 
 #[test]
@@ -74,7 +93,11 @@ fn two_programs_at_once_make_one_table() {
     let bench = bench(4_000);
     let mut children: Vec<_> = (0..3).map(|_| child(&bench)).collect();
     assert_same(&bench.plain, &bench.load(), "beside three others");
-    assert!(children.iter_mut().all(|child| child.wait().unwrap().success()));
+    assert!(
+        children
+            .iter_mut()
+            .all(|child| child.wait().unwrap().success())
+    );
     assert_eq!(list(bench.cache.path()).len(), TABLES.len());
     assert_same(&bench.plain, &bench.load(), "after all of them");
 }
@@ -83,10 +106,24 @@ fn two_programs_at_once_make_one_table() {
 fn damage_anywhere_is_noticed_and_mended() {
     let bench = bench(400);
     drop(bench.load());
-    for (table, file) in [("candles", "rows.arrow"), ("candles", "index"), ("transfers", "rows.arrow"), ("posts", "index")] {
+    for (table, file) in [
+        ("candles", "rows.arrow"),
+        ("candles", "index"),
+        ("transfers", "rows.arrow"),
+        ("posts", "index"),
+    ] {
         let path = bench.entry(table).join(file);
         let length = fs::metadata(&path).unwrap().len();
-        let places = [0, 9, length / 7, length / 3, length / 2, length * 5 / 6, length - 30, length - 1];
+        let places = [
+            0,
+            9,
+            length / 7,
+            length / 3,
+            length / 2,
+            length * 5 / 6,
+            length - 30,
+            length - 1,
+        ];
         for place in places {
             let path = bench.entry(table).join(file);
             // Replaced, not changed in place, since it may be memory-mapped.
@@ -123,18 +160,29 @@ fn mended(bench: &Bench, when: &str) {
         if let Some(large) = table.large() {
             let frame = large.slice(0..large.height(), None);
             if !large.is_damaged() {
-                assert!(frame.equals_missing(bench.plain.table(table.schema.name).unwrap().frame()), "{when}");
+                assert!(
+                    frame.equals_missing(bench.plain.table(table.schema.name).unwrap().frame()),
+                    "{when}"
+                );
             }
         }
     }
-    let dataset = if dataset.is_damaged() { bench.load() } else { dataset };
+    let dataset = if dataset.is_damaged() {
+        bench.load()
+    } else {
+        dataset
+    };
     assert_same(&bench.plain, &dataset, when);
 }
 
 #[test]
 fn a_full_disk_leaves_the_table_out_and_nothing_behind() {
     let mount = tempfile::tempdir().unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"]).arg(mount.path()).stderr(Stdio::null()).status();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"])
+        .arg(mount.path())
+        .stderr(Stdio::null())
+        .status();
     if !mounted.is_ok_and(|status| status.success()) {
         skipped("only root can make a small disk");
         return;
@@ -142,13 +190,21 @@ fn a_full_disk_leaves_the_table_out_and_nothing_behind() {
     let bench = bench(6_000);
     let dataset = load_with(bench.data.path(), &options(mount.path()), &NoProgress);
     let left = list(mount.path());
-    let free = fs::File::create(mount.path().join("probe")).and_then(|file| file.write_all_at(&[1; 4096], 0));
+    let free = fs::File::create(mount.path().join("probe"))
+        .and_then(|file| file.write_all_at(&[1; 4096], 0));
     Command::new("umount").arg(mount.path()).status().unwrap();
     let dataset = dataset.unwrap();
-    let reasons: Vec<String> =
-        dataset.tables.iter().map(|table| format!("{:?}", table.state)).filter(|state| state.contains("cache")).collect();
+    let reasons: Vec<String> = dataset
+        .tables
+        .iter()
+        .map(|table| format!("{:?}", table.state))
+        .filter(|state| state.contains("cache"))
+        .collect();
     assert!(
-        !reasons.is_empty() && reasons.iter().all(|reason| reason.contains("No space left") && reason.contains("[cache] dir")),
+        !reasons.is_empty()
+            && reasons
+                .iter()
+                .all(|reason| reason.contains("No space left") && reason.contains("[cache] dir")),
         "{reasons:?}"
     );
     assert!(!left.iter().any(|entry| entry.part), "{left:?}");

@@ -19,7 +19,11 @@ fn lines(out: &str, what: &str) -> Vec<(String, String)> {
     let told: Value = serde_json::from_str(out).unwrap_or_else(|error| panic!("{error}: {out}"));
     let text = |check: &Value, name: &str| check[name].as_str().unwrap().to_owned();
     let checks = told["checks"].as_array().unwrap();
-    checks.iter().filter(|check| check["what"] == what).map(|check| (text(check, "verdict"), text(check, "found"))).collect()
+    checks
+        .iter()
+        .filter(|check| check["what"] == what)
+        .map(|check| (text(check, "verdict"), text(check, "found")))
+        .collect()
 }
 
 #[test]
@@ -29,7 +33,10 @@ fn a_sound_machine_is_exit_code_0_and_nothing_is_written() {
     let (code, out, err) = desk.run(&["doctor", "--data", DEMO]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("\n0 things to fix, "), "{out}");
-    let left: Vec<_> = std::fs::read_dir(desk.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(desk.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left, ["config.toml"]);
 }
 
@@ -40,7 +47,11 @@ fn what_must_be_mended_is_exit_code_1() {
     for (config, what, found) in [
         (listen.as_str(), "port", "address already in use"),
         ("[api]\nlistn = 'x'\n", "configuration", "listn"),
-        ("[cache]\ndir = '/dev/null/cache'\n[api]\nenabled = false\n", "cache", "cannot write to `/dev/null/cache`: not a directory"),
+        (
+            "[cache]\ndir = '/dev/null/cache'\n[api]\nenabled = false\n",
+            "cache",
+            "cannot write to `/dev/null/cache`: not a directory",
+        ),
         (
             "api.enabled = false\n[sources.posts]\nkind = 'https'\nurl = 'https://posts.invalid'\ntoken_env = 'NO_SUCH_TOKEN'\n",
             "source posts",
@@ -49,10 +60,15 @@ fn what_must_be_mended_is_exit_code_1() {
     ] {
         let desk = Desk::new();
         desk.write("deck.toml", config);
-        let (code, out, err) = desk.run(&["doctor", "--config", "deck.toml", "--json", "--data", DEMO]);
+        let (code, out, err) =
+            desk.run(&["doctor", "--config", "deck.toml", "--json", "--data", DEMO]);
         assert_eq!((code, err.as_str()), (1, ""), "{out}");
         let line = lines(&out, what);
-        assert!(line.iter().any(|(verdict, says)| verdict == "mend" && says.contains(found)), "{what}: {line:?}");
+        assert!(
+            line.iter()
+                .any(|(verdict, says)| verdict == "mend" && says.contains(found)),
+            "{what}: {line:?}"
+        );
     }
 }
 
@@ -68,7 +84,11 @@ fn a_source_is_asked_with_online_alone() {
             count.fetch_add(1, Ordering::SeqCst);
             assert!(connection.read(&mut [0; 1024]).unwrap() > 0);
             // Any status is an answer.
-            connection.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+            connection
+                .write_all(
+                    b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+                )
+                .unwrap();
         }
     });
     let desk = Desk::new();
@@ -82,6 +102,15 @@ fn a_source_is_asked_with_online_alone() {
     let (code, out, _) = desk.run(&["doctor", "--json", "--online", "--data", DEMO]);
     assert_eq!((code, asked.load(Ordering::SeqCst)), (1, 1), "{out}");
     let reached = lines(&out, "reached");
-    let verdict = |place: &str| reached.iter().find(|(_, found)| found.contains(place)).map(|(verdict, _)| verdict.as_str());
-    assert_eq!((verdict(&address.to_string()), verdict("127.0.0.1:1 ")), (Some("good"), Some("mend")), "{reached:?}");
+    let verdict = |place: &str| {
+        reached
+            .iter()
+            .find(|(_, found)| found.contains(place))
+            .map(|(verdict, _)| verdict.as_str())
+    };
+    assert_eq!(
+        (verdict(&address.to_string()), verdict("127.0.0.1:1 ")),
+        (Some("good"), Some("mend")),
+        "{reached:?}"
+    );
 }

@@ -19,7 +19,11 @@ fn market(request: &ServiceRequest) -> ServiceReply {
     if let Some(query) = target.strip_prefix("/dex/latest/dex/search?q=") {
         let query = query.split('&').next().unwrap_or_default();
         return ServiceReply::ok(if query == "TWO" {
-            format!(r#"{{"pairs":[{},{}]}}"#, pair(1, "TWO", 5.0), pair(2, "TWO", 9.0))
+            format!(
+                r#"{{"pairs":[{},{}]}}"#,
+                pair(1, "TWO", 5.0),
+                pair(2, "TWO", 9.0)
+            )
         } else {
             one(query)
         });
@@ -28,15 +32,28 @@ fn market(request: &ServiceRequest) -> ServiceReply {
         return ServiceReply::ok(one(token));
     }
     if target.contains("/ohlcv/") {
-        let token = target.split("token=").nth(1).map_or("", |rest| &rest[..42.min(rest.len())]);
+        let token = target
+            .split("token=")
+            .nth(1)
+            .map_or("", |rest| &rest[..42.min(rest.len())]);
         let number = u32::from_str_radix(&token[34..], 16).unwrap_or(1);
         let rows: Vec<String> = (0..400)
             .rev()
-            .map(|day| format!("[{},1.0,2.5,0.5,{},100.0]", (20_000 + day) * 86_400, 1.0 + f64::from(number) / 100.0))
+            .map(|day| {
+                format!(
+                    "[{},1.0,2.5,0.5,{},100.0]",
+                    (20_000 + day) * 86_400,
+                    1.0 + f64::from(number) / 100.0
+                )
+            })
             .collect();
         return ServiceReply::ok(format!(
             r#"{{"data":{{"attributes":{{"ohlcv_list":[{}]}}}}}}"#,
-            if target.contains("before_timestamp") { String::new() } else { rows.join(",") }
+            if target.contains("before_timestamp") {
+                String::new()
+            } else {
+                rows.join(",")
+            }
         ));
     }
     if target.contains("/search/pools") {
@@ -46,8 +63,18 @@ fn market(request: &ServiceRequest) -> ServiceReply {
 }
 
 fn one(token: &str) -> String {
-    let number = token.strip_prefix("0x").and_then(|digits| u32::from_str_radix(&digits[32..], 16).ok());
-    number.map_or_else(|| r#"{"pairs":null}"#.to_owned(), |number| format!(r#"{{"pairs":[{}]}}"#, pair(number, &format!("T{number}"), 1e6)))
+    let number = token
+        .strip_prefix("0x")
+        .and_then(|digits| u32::from_str_radix(&digits[32..], 16).ok());
+    number.map_or_else(
+        || r#"{"pairs":null}"#.to_owned(),
+        |number| {
+            format!(
+                r#"{{"pairs":[{}]}}"#,
+                pair(number, &format!("T{number}"), 1e6)
+            )
+        },
+    )
 }
 
 fn pair(number: u32, symbol: &str, liquidity: f64) -> String {
@@ -67,9 +94,16 @@ fn said(output: &Output) -> String {
 /// A folder with the configuration that has the services asked on this machine.
 fn desk(service: &Service) -> Desk {
     let desk = Desk::new();
-    let source =
-        |name: &str, path: &str| format!("[sources.{name}]\nkind = \"provider\"\nurl = \"{}/{path}\"\nper_minute = 10000\n", service.url);
-    desk.write("config.toml", &(source("dexscreener", "dex") + &source("geckoterminal", "gecko")));
+    let source = |name: &str, path: &str| {
+        format!(
+            "[sources.{name}]\nkind = \"provider\"\nurl = \"{}/{path}\"\nper_minute = 10000\n",
+            service.url
+        )
+    };
+    desk.write(
+        "config.toml",
+        &(source("dexscreener", "dex") + &source("geckoterminal", "gecko")),
+    );
     desk
 }
 
@@ -85,7 +119,11 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     let made = run(&["new", "deck", "--providers", "dexscreener,geckoterminal"]);
     assert!(made.status.success(), "{}", said(&made));
     let refused = run(&["add", &address(1), "--data", "deck"]);
-    assert!(!refused.status.success() && said(&refused).contains("did not contact 127.0.0.1"), "{}", said(&refused));
+    assert!(
+        !refused.status.success() && said(&refused).contains("did not contact 127.0.0.1"),
+        "{}",
+        said(&refused)
+    );
     assert_eq!(service.asked(), Vec::<String>::new());
     let tokens: Vec<String> = (1..=50).map(address).collect();
     let mut arguments = vec!["add", "--data", "deck", "--remote"];
@@ -95,13 +133,19 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     let asked = service.asked().len();
     let again = run(&["refresh", "--data", "deck", "--remote"]);
     assert!(again.status.success(), "{}", said(&again));
-    assert!(service.asked().len() < asked, "what is there is not asked for again");
+    assert!(
+        service.asked().len() < asked,
+        "what is there is not asked for again"
+    );
 
     // The network is gone.
     service.now(|_| ServiceReply::status(503));
     let answers = |data: &str| {
-        let asked =
-            ["/tokens?limit=100".to_owned(), format!("/technical/{}/trendline", tokens[6]), format!("/technical/{}/patterns", tokens[6])];
+        let asked = [
+            "/tokens?limit=100".to_owned(),
+            format!("/technical/{}/trendline", tokens[6]),
+            format!("/technical/{}/patterns", tokens[6]),
+        ];
         asked.map(|path| {
             let answer = run(&["get", &path, "--data", data]);
             assert!(answer.status.success(), "{path}: {}", said(&answer));
@@ -111,19 +155,32 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     let live = answers("deck");
     assert!(live[0].contains("\"total\":50"), "{}", live[0]);
     let failing = run(&["refresh", "--data", "deck", "--remote"]);
-    assert!(!failing.status.success() && said(&failing).contains("busy or broken"), "{}", said(&failing));
+    assert!(
+        !failing.status.success() && said(&failing).contains("busy or broken"),
+        "{}",
+        said(&failing)
+    );
     assert_eq!(answers("deck"), live);
 
     // The rows as files: the same folder without its dataset.toml's providers.
     let files = desk.path().join("files");
     fs::create_dir(&files).unwrap();
     for table in ["tokens", "pools"] {
-        fs::copy(desk.path().join(format!("deck/live/{table}.parquet")), files.join(format!("{table}.parquet"))).unwrap();
+        fs::copy(
+            desk.path().join(format!("deck/live/{table}.parquet")),
+            files.join(format!("{table}.parquet")),
+        )
+        .unwrap();
     }
     let candles = files.join("candles");
     fs::create_dir(&candles).unwrap();
     let live_candles = desk.path().join("deck/live/candles");
-    let mut parts: Vec<_> = fs::read_dir(&live_candles).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut parts: Vec<_> = fs::read_dir(&live_candles)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     parts.push(desk.path().join("deck/live/candles.parquet"));
     for (number, part) in parts.iter().filter(|part| part.exists()).enumerate() {
         fs::copy(part, candles.join(format!("{number}.parquet"))).unwrap();
@@ -138,11 +195,30 @@ fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
     let several = run(&desk, &["add", "TWO", "--data", "deck", "--remote"]);
     assert!(!several.status.success(), "{}", said(&several));
     let text = said(&several);
-    assert!(text.contains(&address(1)) && text.contains(&address(2)) && text.contains("`TWO` matches several tokens"), "{text}");
-    let nobody = said(&run(&desk, &["add", "NOBODY", "--data", "deck", "--remote"]));
-    assert!(nobody.contains("no provider has a token that matches `NOBODY`"), "{nobody}");
+    assert!(
+        text.contains(&address(1))
+            && text.contains(&address(2))
+            && text.contains("`TWO` matches several tokens"),
+        "{text}"
+    );
+    let nobody = said(&run(
+        &desk,
+        &["add", "NOBODY", "--data", "deck", "--remote"],
+    ));
+    assert!(
+        nobody.contains("no provider has a token that matches `NOBODY`"),
+        "{nobody}"
+    );
     let misspelt = said(&run(&desk, &["new", "other", "--providers", "dexscrener"]));
-    assert!(misspelt.contains("`dexscrener` is not a provider; did you mean `dexscreener`?"), "{misspelt}");
+    assert!(
+        misspelt.contains("`dexscrener` is not a provider; did you mean `dexscreener`?"),
+        "{misspelt}"
+    );
     let providers = said(&run(&desk, &["providers"]));
-    assert!(["geckoterminal", "defillama", "etherscan", "required"].iter().all(|word| providers.contains(word)), "{providers}");
+    assert!(
+        ["geckoterminal", "defillama", "etherscan", "required"]
+            .iter()
+            .all(|word| providers.contains(word)),
+        "{providers}"
+    );
 }

@@ -23,7 +23,10 @@ struct Server {
 
 impl Server {
     fn start(desk: &Desk) -> Self {
-        Self::of(desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]).stderr(Stdio::piped()))
+        Self::of(
+            desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO])
+                .stderr(Stdio::piped()),
+        )
     }
 
     fn of(command: &mut Command) -> Self {
@@ -31,9 +34,15 @@ impl Server {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let address =
-            line.strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix('\n')).unwrap_or_else(|| panic!("{line:?}"));
-        Self { child, stdout, address: address.to_owned() }
+        let address = line
+            .strip_prefix("listening on http://")
+            .and_then(|rest| rest.strip_suffix('\n'))
+            .unwrap_or_else(|| panic!("{line:?}"));
+        Self {
+            child,
+            stdout,
+            address: address.to_owned(),
+        }
     }
 
     /// A server with a known key.
@@ -44,18 +53,33 @@ impl Server {
 
     fn ask(&self, target: &str) -> (u16, String) {
         let url = format!("http://{}{target}", self.address);
-        let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().http_status_as_error(false).build());
+        let agent = ureq::Agent::new_with_config(
+            ureq::Agent::config_builder()
+                .http_status_as_error(false)
+                .build(),
+        );
         let mut answer = agent.get(url).header("x-api-key", KEY).call().unwrap();
-        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+        (
+            answer.status().as_u16(),
+            answer.body_mut().read_to_string().unwrap(),
+        )
     }
 
     /// Retries until the answer is not 503.
     fn settled(&self, target: &str) -> (u16, String) {
-        wait_for("an answer", || Some(self.ask(target)).filter(|answer| answer.0 != 503))
+        wait_for("an answer", || {
+            Some(self.ask(target)).filter(|answer| answer.0 != 503)
+        })
     }
 
     fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Sends the signal; returns the exit code and the rest of stdout.
@@ -79,7 +103,11 @@ impl Drop for Server {
 fn serve_prints_its_address_first_and_ends_on_a_signal() {
     for (signal, code) in [("-TERM", 0), ("-INT", 0), ("-HUP", 129)] {
         let server = Server::start(&Desk::new());
-        assert!(server.address.starts_with("127.0.0.1:") && !server.address.ends_with(":0"), "{}", server.address);
+        assert!(
+            server.address.starts_with("127.0.0.1:") && !server.address.ends_with(":0"),
+            "{}",
+            server.address
+        );
         TcpStream::connect(&server.address).unwrap();
         assert_eq!(server.end(signal), (code, String::new()), "{signal}");
     }
@@ -94,7 +122,10 @@ fn a_port_in_use_is_exit_code_1_and_names_the_way_out() {
     let expected = format!(
         "tokendeck: cannot listen on `{address}`: address already in use; pass another address with --listen (port 0 picks a free port)"
     );
-    assert_eq!((code, out.as_str(), err.lines().last()), (1, "", Some(expected.as_str())));
+    assert_eq!(
+        (code, out.as_str(), err.lines().last()),
+        (1, "", Some(expected.as_str()))
+    );
 }
 
 #[test]
@@ -102,8 +133,16 @@ fn without_a_writable_state_folder_serve_does_not_start() {
     let desk = Desk::new();
     desk.write("state", "a file, where a folder should be");
     let mut command = desk.command(&["serve", "--listen", "127.0.0.1:0", "--data", DEMO]);
-    let (code, out, err) = told(&command.env("XDG_STATE_HOME", desk.path().join("state")).output().unwrap());
-    assert!(code == 1 && out.is_empty() && err.lines().last().unwrap().starts_with("tokendeck: "), "{err}");
+    let (code, out, err) = told(
+        &command
+            .env("XDG_STATE_HOME", desk.path().join("state"))
+            .output()
+            .unwrap(),
+    );
+    assert!(
+        code == 1 && out.is_empty() && err.lines().last().unwrap().starts_with("tokendeck: "),
+        "{err}"
+    );
 }
 
 #[test]
@@ -111,13 +150,29 @@ fn a_cache_file_truncated_while_mapped_is_made_again() {
     let desk = Desk::new();
     desk.write("config.toml", "[cache]\nrows = 100\ndir = \"kept\"\n");
     let server = Server::with_key(&desk);
-    let (uni, weth) = ("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2");
-    let candles = |token: &str, limit: usize| format!("/tokens/{token}/candles?timeframe=1h&limit={limit}");
+    let (uni, weth) = (
+        "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
+        "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2",
+    );
+    let candles =
+        |token: &str, limit: usize| format!("/tokens/{token}/candles?timeframe=1h&limit={limit}");
     let whole = server.settled(&candles(uni, 700));
     assert_eq!(whole.0, 200, "{}", whole.1);
-    let entry = cache::list(&desk.path().join("kept")).into_iter().find(|entry| entry.table == "candles").unwrap();
-    let rows = desk.path().join("kept/tables").join(&entry.name).join("rows.arrow");
-    fs::File::options().write(true).open(&rows).unwrap().set_len(0).unwrap();
+    let entry = cache::list(&desk.path().join("kept"))
+        .into_iter()
+        .find(|entry| entry.table == "candles")
+        .unwrap();
+    let rows = desk
+        .path()
+        .join("kept/tables")
+        .join(&entry.name)
+        .join("rows.arrow");
+    fs::File::options()
+        .write(true)
+        .open(&rows)
+        .unwrap()
+        .set_len(0)
+        .unwrap();
     // This query is not cached, so it reads the truncated file.
     assert_eq!(server.ask(&candles(uni, 701)).0, 503);
     let again = server.settled(&candles(uni, 700));
@@ -133,12 +188,16 @@ fn sigusr1_reloads_the_data() {
     let generation = || -> u64 {
         let (status, body) = server.settled("/datasets");
         assert_eq!(status, 200, "{body}");
-        serde_json::from_str::<serde_json::Value>(&body).unwrap()["generation"].as_u64().unwrap()
+        serde_json::from_str::<serde_json::Value>(&body).unwrap()["generation"]
+            .as_u64()
+            .unwrap()
     };
     server.settled("/tokens");
     let before = generation();
     server.signal("-USR1");
-    wait_for("the next generation", || (generation() > before).then_some(()));
+    wait_for("the next generation", || {
+        (generation() > before).then_some(())
+    });
     assert_eq!(server.end("-TERM").0, 0);
 }
 
@@ -147,7 +206,11 @@ fn health_asks_a_running_server_and_fails_without_one() {
     let desk = Desk::new();
     let server = Server::with_key(&desk);
     let health = |address: &str| desk.run(&["health", "--listen", address]);
-    assert!(wait_for("data", || Some(health(&server.address)).filter(|told| told.1.contains("\"ok\""))).0 == 0);
+    assert!(
+        wait_for("data", || Some(health(&server.address))
+            .filter(|told| told.1.contains("\"ok\"")))
+        .0 == 0
+    );
     // A server that listens on every address is asked on loopback.
     let port = server.address.rsplit(':').next().unwrap().to_owned();
     assert_eq!(health(&format!("0.0.0.0:{port}")).0, 0);
@@ -166,5 +229,8 @@ fn health_asks_a_running_server_and_fails_without_one() {
     });
     let (code, _, err) = health(&address);
     answering.join().unwrap();
-    assert!(code == 1 && err.contains("`HTTP/1.1 404 Not Found`"), "{err}");
+    assert!(
+        code == 1 && err.contains("`HTTP/1.1 404 Not Found`"),
+        "{err}"
+    );
 }

@@ -53,7 +53,12 @@ pub(super) fn second() -> String {
 }
 
 pub(super) fn tell(url: &str, sql: &str) -> String {
-    let mut answer = ureq::post(url).config().http_status_as_error(false).build().send(sql).unwrap();
+    let mut answer = ureq::post(url)
+        .config()
+        .http_status_as_error(false)
+        .build()
+        .send(sql)
+        .unwrap();
     let (status, text) = (answer.status(), answer.body_mut().read_to_string().unwrap());
     assert_eq!(status, 200, "{sql}: {text}");
     text
@@ -62,11 +67,20 @@ pub(super) fn tell(url: &str, sql: &str) -> String {
 pub(super) fn make(url: &str, name: &str, columns: &str, engine: &str) {
     tell(url, "CREATE DATABASE IF NOT EXISTS deck_test");
     tell(url, &format!("DROP TABLE IF EXISTS deck_test.{name}"));
-    tell(url, &format!("CREATE TABLE deck_test.{name} ({columns}) ENGINE = {engine}"));
+    tell(
+        url,
+        &format!("CREATE TABLE deck_test.{name} ({columns}) ENGINE = {engine}"),
+    );
 }
 
 pub(super) fn wire(url: &str) -> Arc<RemoteClient> {
-    wire_of(vec![Source { timeout_seconds: 60, ..source(url) }], Consent::Always)
+    wire_of(
+        vec![Source {
+            timeout_seconds: 60,
+            ..source(url)
+        }],
+        Consent::Always,
+    )
 }
 
 /// A dataset with this `dataset.toml` and the token UNI only.
@@ -97,7 +111,11 @@ fn transfers() -> Vec<[String; 8]> {
     (0..5_000u64)
         .map(|i| {
             let value = values[i as usize % values.len()].to_owned();
-            let from = if i % 3 == 0 { "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed".to_owned() } else { format!("0x{:040x}", i % 97) };
+            let from = if i % 3 == 0 {
+                "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed".to_owned()
+            } else {
+                format!("0x{:040x}", i % 97)
+            };
             let block = 19_000_000 + i / 3;
             let time = 1_704_067_200 + (i / 3) * 12;
             [
@@ -176,23 +194,44 @@ fn answers_are_those_of_a_file_of_the_same_rows() {
         ),
     ];
     for (columns, spell, times, value) in shapes {
-        make(&url, "transfers", columns, "MergeTree ORDER BY (log_index, transaction_hash)");
+        make(
+            &url,
+            "transfers",
+            columns,
+            "MergeTree ORDER BY (log_index, transaction_hash)",
+        );
         for rows in rows.chunks(500) {
             let rows: Vec<String> = rows
                 .iter()
                 .map(|[token, at, block, log, hash, from, to, amount]| {
-                    let all =
-                        [spell(token), times(at, "UTC"), block.clone(), log.clone(), spell(hash), spell(from), spell(to), value(amount)];
+                    let all = [
+                        spell(token),
+                        times(at, "UTC"),
+                        block.clone(),
+                        log.clone(),
+                        spell(hash),
+                        spell(from),
+                        spell(to),
+                        value(amount),
+                    ];
                     format!("({})", all.join(","))
                 })
                 .collect();
-            tell(&url, &format!("INSERT INTO deck_test.transfers VALUES {}", rows.join(",")));
+            tell(
+                &url,
+                &format!("INSERT INTO deck_test.transfers VALUES {}", rows.join(",")),
+            );
         }
         for rows_min in [1_000, 200_000] {
             let conditions = "where = { token_address = { in = 'tokens' }, timestamp = { min = '2024-01-01T00:00:12Z' } }\n";
-            let engine = with(&format!("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n{conditions}"));
+            let engine = with(&format!(
+                "[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n{conditions}"
+            ));
             let files = here(&rows, conditions);
-            let (here, there) = (files.load(None, rows_min).unwrap(), load(&engine, &url, rows_min));
+            let (here, there) = (
+                files.load(None, rows_min).unwrap(),
+                load(&engine, &url, rows_min),
+            );
             assert_eq!(there.table("transfers").unwrap().height(), 4_997);
             same(&here, &there);
             for question in QUESTIONS {
@@ -211,32 +250,69 @@ fn two_old_nodes_give_the_rows_of_one_file() {
     let columns = "token_address String, block_timestamp DateTime, block_number UInt64, log_index UInt32, transaction_hash String, \
                    from_address String, to_address String, value String";
     for (node, url) in [pair(), second()].iter().enumerate() {
-        make(url, "part", columns, "MergeTree ORDER BY (token_address, block_number)");
+        make(
+            url,
+            "part",
+            columns,
+            "MergeTree ORDER BY (token_address, block_number)",
+        );
         let row = |[token, at, block, log, hash, from, to, amount]: &[String; 8]| {
-            format!("('{token}',toDateTime({at}),{block},{log},'{hash}','{from}','{to}','{amount}')")
+            format!(
+                "('{token}',toDateTime({at}),{block},{log},'{hash}','{from}','{to}','{amount}')"
+            )
         };
         let own: Vec<String> = rows.iter().skip(node).step_by(2).map(row).collect();
         for own in own.chunks(500) {
-            tell(url, &format!("INSERT INTO deck_test.part VALUES {}", own.join(",")));
+            tell(
+                url,
+                &format!("INSERT INTO deck_test.part VALUES {}", own.join(",")),
+            );
         }
     }
-    make(&pair(), "transfers", columns, "Distributed(deck, deck_test, part, rand())");
+    make(
+        &pair(),
+        "transfers",
+        columns,
+        "Distributed(deck, deck_test, part, rand())",
+    );
     for rows_min in [1_000, 200_000] {
         let files = here(&rows, "");
-        let engine = with("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n");
-        same(&files.load(None, rows_min).unwrap(), &load(&engine, &pair(), rows_min));
+        let engine =
+            with("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.transfers'\n");
+        same(
+            &files.load(None, rows_min).unwrap(),
+            &load(&engine, &pair(), rows_min),
+        );
     }
     // A subquery.
     let inside = |word: &str| {
-        let query = format!("SELECT * FROM deck_test.transfers WHERE from_address {word} (SELECT to_address FROM deck_test.transfers)");
-        load(&with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")), &pair(), 1_000)
+        let query = format!(
+            "SELECT * FROM deck_test.transfers WHERE from_address {word} (SELECT to_address FROM deck_test.transfers)"
+        );
+        load(
+            &with(&format!(
+                "[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n"
+            )),
+            &pair(),
+            1_000,
+        )
     };
     assert!(reason(&inside("IN"), "transfers").contains("GLOBAL IN"));
     assert!(inside("GLOBAL IN").table("transfers").unwrap().height() > 100);
     // With an unreachable node, half of the rows must not be returned.
     let query = "SELECT * FROM remote('127.0.0.1:19001,127.0.0.1:9', deck_test.part)";
-    let dead = load(&with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")), &pair(), 1_000);
-    assert!(reason(&dead, "transfers").contains("is unreachable"), "{}", reason(&dead, "transfers"));
+    let dead = load(
+        &with(&format!(
+            "[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n"
+        )),
+        &pair(),
+        1_000,
+    );
+    assert!(
+        reason(&dead, "transfers").contains("is unreachable"),
+        "{}",
+        reason(&dead, "transfers")
+    );
 }
 
 /// A query that generates `rows` candles; tests replace `toFloat64(number)` to make it fail in mid-stream.
@@ -255,11 +331,22 @@ fn a_query_that_fails_on_the_way_gives_no_rows() {
         for rows_min in [1_000, 10_000_000] {
             let manifest = failing(rows);
             let whole = load(&with(&manifest), &url, rows_min);
-            assert_eq!(whole.table("candles").unwrap().height() as u64, rows, "{:?}", whole.table("candles").unwrap().state);
-            let broken = manifest.replace("toFloat64(number)", &format!("toFloat64(number) + throwIf(number = {})", rows - 10));
+            assert_eq!(
+                whole.table("candles").unwrap().height() as u64,
+                rows,
+                "{:?}",
+                whole.table("candles").unwrap().state
+            );
+            let broken = manifest.replace(
+                "toFloat64(number)",
+                &format!("toFloat64(number) + throwIf(number = {})", rows - 10),
+            );
             let dataset = load(&with(&broken), &url, rows_min);
             let reason = reason(&dataset, "candles");
-            assert!(reason.contains("395") || reason.contains("closed the connection early"), "{reason}");
+            assert!(
+                reason.contains("395") || reason.contains("closed the connection early"),
+                "{reason}"
+            );
         }
     }
 }
@@ -270,13 +357,32 @@ fn a_cancelled_load_kills_its_query_on_the_node() {
     let _turn = turn();
     let url = pair();
     let slow = failing(2_000_000).replace("toFloat64(number)", "toFloat64(number) + sleep(0.01)");
-    let slow = slow.replace("AS interval FROM system.numbers", "AS interval FROM system.numbers WHERE number % 1000 = 0 OR number > 0");
+    let slow = slow.replace(
+        "AS interval FROM system.numbers",
+        "AS interval FROM system.numbers WHERE number % 1000 = 0 OR number > 0",
+    );
     let data = with(&slow);
-    let running = || tell(&url, "SELECT count() FROM system.processes WHERE query LIKE '%sleep(0.01)%' AND query NOT LIKE '%processes%'");
+    let running = || {
+        tell(
+            &url,
+            "SELECT count() FROM system.processes WHERE query LIKE '%sleep(0.01)%' AND query NOT LIKE '%processes%'",
+        )
+    };
     let progress = CancelAt(0.into(), 10);
-    let outcome = load_as(data.path(), &data.options(1_000), Some(&wire(&url)), &progress, None, false);
+    let outcome = load_as(
+        data.path(),
+        &data.options(1_000),
+        Some(&wire(&url)),
+        &progress,
+        None,
+        false,
+    );
     // Counting may already exceed the client's timeout; then the count query was cancelled.
-    assert!(matches!(outcome, Err(LoadError::Cancelled)), "{:?}", outcome.map(|dataset| reason(&dataset, "candles")));
+    assert!(
+        matches!(outcome, Err(LoadError::Cancelled)),
+        "{:?}",
+        outcome.map(|dataset| reason(&dataset, "candles"))
+    );
     wait_until("the query ends", || running().trim() == "0");
 }
 
@@ -289,9 +395,18 @@ fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
     for (seed, days) in [(1, 9), (2, 35), (3, 60), (4, 200), (5, 61)] {
         let columns = "token_address String, at DateTime, open Float64, high Nullable(Float64), low Float64, close Float64, volume Float64, \
                        interval LowCardinality(String)";
-        make(&url, "candles", columns, "MergeTree ORDER BY (token_address, interval, at)");
+        make(
+            &url,
+            "candles",
+            columns,
+            "MergeTree ORDER BY (token_address, interval, at)",
+        );
         // Some addresses of another token are spelled with capitals.
-        let written = if seed > 3 { other.replace("aaa39b", "AAa39b") } else { other.to_owned() };
+        let written = if seed > 3 {
+            other.replace("aaa39b", "AAa39b")
+        } else {
+            other.to_owned()
+        };
         for (interval, step) in [("1d", 86_400), ("1h", 3_600), ("7m", 420)] {
             let count = days * 86_400 / step;
             // With gaps, invalid highs and zero prices.
@@ -312,13 +427,24 @@ fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
             let data = with(&format!("{manifest}{more}"));
             data.write("tokens.csv", &two);
             let dataset = load(&data, &url, 1_000);
-            assert!(dataset.table("candles").unwrap().loaded(), "{:?}", dataset.table("candles").unwrap().state);
+            assert!(
+                dataset.table("candles").unwrap().loaded(),
+                "{:?}",
+                dataset.table("candles").unwrap().state
+            );
             (api_over(data.path(), dataset), data)
         };
         let ((brought, _a), (there, _b)) = (api(""), api("read = 'in place'\n"));
-        for question in QUESTIONS.iter().flat_map(|question| [(*question).to_owned(), question.replace(UNI, other)]) {
+        for question in QUESTIONS
+            .iter()
+            .flat_map(|question| [(*question).to_owned(), question.replace(UNI, other)])
+        {
             let expected = ask(&brought, &question);
-            assert_eq!((expected.0, &expected), (200, &ask(&there, &question)), "{seed}: {question}");
+            assert_eq!(
+                (expected.0, &expected),
+                (200, &ask(&there, &question)),
+                "{seed}: {question}"
+            );
         }
     }
 }

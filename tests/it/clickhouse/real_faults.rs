@@ -21,12 +21,21 @@ struct Bench {
 
 impl Bench {
     fn new(url: &str) -> Self {
-        Self { data: Data::new(&[("tokens.csv", TOKENS)]), url: url.to_owned() }
+        Self {
+            data: Data::new(&[("tokens.csv", TOKENS)]),
+            url: url.to_owned(),
+        }
     }
 
     fn load(&self, table: &str, read: &str, more: &str) -> Dataset {
-        let name = if table.contains("holders") { "holders" } else { "candles" };
-        let manifest = format!("[tables.{name}]\nsource = 'warehouse'\ntable = 'deck_test.{table}'\nread = '{read}'\n{more}\n");
+        let name = if table.contains("holders") {
+            "holders"
+        } else {
+            "candles"
+        };
+        let manifest = format!(
+            "[tables.{name}]\nsource = 'warehouse'\ntable = 'deck_test.{table}'\nread = '{read}'\n{more}\n"
+        );
         self.data.write("dataset.toml", &manifest);
         load(&self.data, &self.url, 200_000)
     }
@@ -47,7 +56,10 @@ fn questions(table: &str) -> Vec<String> {
         _ => ["1h", "4h", "1d"]
             .map(|frame| format!("/tokens/{UNI}/candles?timeframe={frame}&limit=500"))
             .into_iter()
-            .chain(["/tokens".to_owned(), format!("/tables/candles?where=token_address={UNI}&limit=10000")])
+            .chain([
+                "/tokens".to_owned(),
+                format!("/tables/candles?where=token_address={UNI}&limit=10000"),
+            ])
             .collect(),
     }
 }
@@ -56,7 +68,13 @@ fn told(dataset: &Dataset, name: &str) -> String {
     let table = dataset.table(name).unwrap();
     match &table.state {
         TableState::Unusable(reason) => reason.clone(),
-        _ => table.findings.kept().iter().map(|finding| finding.reason.clone()).collect::<Vec<_>>().join("; "),
+        _ => table
+            .findings
+            .kept()
+            .iter()
+            .map(|finding| finding.reason.clone())
+            .collect::<Vec<_>>()
+            .join("; "),
     }
 }
 
@@ -64,7 +82,11 @@ fn told(dataset: &Dataset, name: &str) -> String {
 fn fill(url: &str, table: &str, engine: &str, change: &[(&str, &str, &str)]) {
     let mut columns = vec![
         ("token_address", "String", format!("'{UNI}'")),
-        ("timestamp", "DateTime", "toDateTime(1700006400 + number * 3600)".to_owned()),
+        (
+            "timestamp",
+            "DateTime",
+            "toDateTime(1700006400 + number * 3600)".to_owned(),
+        ),
         ("open", "Float64", "1 + number % 7 / 10".to_owned()),
         ("high", "Float64", "9".to_owned()),
         ("low", "Float64", "1".to_owned()),
@@ -78,10 +100,19 @@ fn fill(url: &str, table: &str, engine: &str, change: &[(&str, &str, &str)]) {
             None => columns.push((*name, *kind, (*value).to_owned())),
         }
     }
-    let kinds: Vec<String> = columns.iter().map(|(name, kind, _)| format!("{name} {kind}")).collect();
+    let kinds: Vec<String> = columns
+        .iter()
+        .map(|(name, kind, _)| format!("{name} {kind}"))
+        .collect();
     let values: Vec<String> = columns.iter().map(|(_, _, value)| value.clone()).collect();
     make(url, table, &kinds.join(", "), engine);
-    tell(url, &format!("INSERT INTO deck_test.{table} SELECT {} FROM numbers(2160)", values.join(", ")));
+    tell(
+        url,
+        &format!(
+            "INSERT INTO deck_test.{table} SELECT {} FROM numbers(2160)",
+            values.join(", ")
+        ),
+    );
 }
 
 const PLAIN: &str = "MergeTree ORDER BY tuple()";
@@ -93,17 +124,51 @@ fn unusual_candles_in_place_give_the_answers_of_candles_in_the_cache() {
     for (nth, (change, notes)) in [
         (vec![], ""),
         // Names that also occur in the aggregate queries.
-        (vec![("ts", "DateTime", "toDateTime(7)"), ("raw", "String", "'x'"), ("ms", "Float64", "3"), ("o", "String", "'y'")], ""),
         (
-            vec![("timestamp", "Nullable(DateTime)", "if(number % 9 = 0, NULL, toDateTime(1700006400 + number * 3600))")],
+            vec![
+                ("ts", "DateTime", "toDateTime(7)"),
+                ("raw", "String", "'x'"),
+                ("ms", "Float64", "3"),
+                ("o", "String", "'y'"),
+            ],
+            "",
+        ),
+        (
+            vec![(
+                "timestamp",
+                "Nullable(DateTime)",
+                "if(number % 9 = 0, NULL, toDateTime(1700006400 + number * 3600))",
+            )],
             "240 of the rows are excluded because they have no time",
         ),
-        (vec![("close", "Nullable(Float64)", "if(number % 9 = 0, NULL, 2)")], "240 of the rows are excluded because they lack an open"),
-        (vec![("close", "Float32", "toFloat32(1 + number % 11 / 10)"), ("volume", "Float32", "toFloat32(0.1)")], ""),
-        (vec![("close", "String", "toString(1 + number % 11 / 10)"), ("volume", "String", "toString(number)")], ""),
-        (vec![("interval", "String", "if(number < 1000, '60m', '1h')")], ""),
         (
-            vec![("token_address", "Nullable(String)", "if(number % 9 = 0, NULL, '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984')")],
+            vec![("close", "Nullable(Float64)", "if(number % 9 = 0, NULL, 2)")],
+            "240 of the rows are excluded because they lack an open",
+        ),
+        (
+            vec![
+                ("close", "Float32", "toFloat32(1 + number % 11 / 10)"),
+                ("volume", "Float32", "toFloat32(0.1)"),
+            ],
+            "",
+        ),
+        (
+            vec![
+                ("close", "String", "toString(1 + number % 11 / 10)"),
+                ("volume", "String", "toString(number)"),
+            ],
+            "",
+        ),
+        (
+            vec![("interval", "String", "if(number < 1000, '60m', '1h')")],
+            "",
+        ),
+        (
+            vec![(
+                "token_address",
+                "Nullable(String)",
+                "if(number % 9 = 0, NULL, '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984')",
+            )],
             "240 of the rows are excluded because they have no token address",
         ),
     ]
@@ -113,8 +178,16 @@ fn unusual_candles_in_place_give_the_answers_of_candles_in_the_cache() {
         fill(&url, "fault_candles", PLAIN, &change);
         let (brought, there) = (Bench::new(&url), Bench::new(&url));
         let dataset = there.load("fault_candles", "in place", "");
-        assert!(dataset.table("candles").unwrap().loaded(), "{nth}: {}", told(&dataset, "candles"));
-        assert!(told(&dataset, "candles").contains(notes), "{nth}: {}", told(&dataset, "candles"));
+        assert!(
+            dataset.table("candles").unwrap().loaded(),
+            "{nth}: {}",
+            told(&dataset, "candles")
+        );
+        assert!(
+            told(&dataset, "candles").contains(notes),
+            "{nth}: {}",
+            told(&dataset, "candles")
+        );
         let there_api = api_over(there.data.path(), dataset);
         let brought_api = brought.api("fault_candles", "bring");
         for question in questions("candles") {
@@ -129,19 +202,66 @@ fn unusual_candles_in_place_give_the_answers_of_candles_in_the_cache() {
 fn candles_that_would_be_read_otherwise_do_not_stay_in_place() {
     let (_turn, url) = (turn(), engine());
     for (change, more, says) in [
-        (vec![("interval", "String", "if(number % 9 = 0, '1.5h', '1h')")], "", "240 of its rows have an invalid interval"),
-        (vec![("interval", "Nullable(String)", "if(number % 9 = 0, NULL, '1h')")], "", "240 of its rows have an invalid interval"),
-        (vec![("volume", "String", "if(number % 9 = 0, '1,5', '1')")], "", "240 of its rows have numbers in a notation"),
-        (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` would need conversion"),
-        (vec![("timestamp", "DateTime", "toDateTime(1700006400 + intDiv(number, 2) * 3600)")], "", "are duplicates"),
-        (vec![("token_address", "String", "'what'")], "", "none of its 2,160 rows has a token"),
-        (vec![("volume", "UInt32", "number")], "where = { volume = { min = '10.5' } }", "`where` cannot be fully expressed in SQL"),
-        (vec![("close", "Float32", "1")], "where = { close = { max = '1.1' } }", "`where` cannot be fully expressed in SQL"),
+        (
+            vec![("interval", "String", "if(number % 9 = 0, '1.5h', '1h')")],
+            "",
+            "240 of its rows have an invalid interval",
+        ),
+        (
+            vec![(
+                "interval",
+                "Nullable(String)",
+                "if(number % 9 = 0, NULL, '1h')",
+            )],
+            "",
+            "240 of its rows have an invalid interval",
+        ),
+        (
+            vec![("volume", "String", "if(number % 9 = 0, '1,5', '1')")],
+            "",
+            "240 of its rows have numbers in a notation",
+        ),
+        (
+            vec![("close", "String", "'1.234'")],
+            "decimal = ','",
+            "`close` would need conversion",
+        ),
+        (
+            vec![(
+                "timestamp",
+                "DateTime",
+                "toDateTime(1700006400 + intDiv(number, 2) * 3600)",
+            )],
+            "",
+            "are duplicates",
+        ),
+        (
+            vec![("token_address", "String", "'what'")],
+            "",
+            "none of its 2,160 rows has a token",
+        ),
+        (
+            vec![("volume", "UInt32", "number")],
+            "where = { volume = { min = '10.5' } }",
+            "`where` cannot be fully expressed in SQL",
+        ),
+        (
+            vec![("close", "Float32", "1")],
+            "where = { close = { max = '1.1' } }",
+            "`where` cannot be fully expressed in SQL",
+        ),
     ] {
         fill(&url, "fault_candles", PLAIN, &change);
         let dataset = Bench::new(&url).load("fault_candles", "in place", more);
-        assert!(told(&dataset, "candles").contains(says), "{change:?} {more}: {}", told(&dataset, "candles"));
-        assert!(!dataset.table("candles").unwrap().loaded(), "{change:?} {more}");
+        assert!(
+            told(&dataset, "candles").contains(says),
+            "{change:?} {more}: {}",
+            told(&dataset, "candles")
+        );
+        assert!(
+            !dataset.table("candles").unwrap().loaded(),
+            "{change:?} {more}"
+        );
     }
 }
 
@@ -154,7 +274,10 @@ fn after(api: &Arc<Api>, table: &str, change: impl Fn()) {
     let mut refused = 0;
     for question in &questions(table)[1..] {
         let (status, body) = ask(api, question);
-        assert!(status == 200 || body.contains("has changed since the data was loaded"), "{question}: {body}");
+        assert!(
+            status == 200 || body.contains("has changed since the data was loaded"),
+            "{question}: {body}"
+        );
         refused += usize::from(status != 200);
     }
     assert!(refused > 0, "nobody saw it");
@@ -168,28 +291,67 @@ fn a_changed_table_is_seen_whatever_is_asked() {
     let bench = Bench::new(&url);
     let api = bench.api("fault_candles", "in place");
     after(&api, "candles", || {
-        tell(&url, &format!("INSERT INTO deck_test.fault_candles VALUES ('{UNI}', toDateTime(1690000000), 1, 1, 1, 1, 1, '1h')"));
+        tell(
+            &url,
+            &format!(
+                "INSERT INTO deck_test.fault_candles VALUES ('{UNI}', toDateTime(1690000000), 1, 1, 1, 1, 1, '1h')"
+            ),
+        );
     });
     // Same number of candles, one price changed.
     fill(&url, "fault_candles", PLAIN, &[]);
     let bench = Bench::new(&url);
     let api = bench.api("fault_candles", "in place");
-    after(&api, "candles", || fill(&url, "fault_candles", PLAIN, &[("close", "Float64", "if(number = 7, 3, 1 + number % 11 / 10)")]));
-    make(&url, "fault_holders", "token_address String, holder_address String, balance String", PLAIN);
-    let holders =
-        "SELECT '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984', concat('0x', leftPad(lower(hex(number + 7)), 40, '0')), toString(number)";
-    tell(&url, &format!("INSERT INTO deck_test.fault_holders {holders} FROM numbers(300)"));
+    after(&api, "candles", || {
+        fill(
+            &url,
+            "fault_candles",
+            PLAIN,
+            &[(
+                "close",
+                "Float64",
+                "if(number = 7, 3, 1 + number % 11 / 10)",
+            )],
+        )
+    });
+    make(
+        &url,
+        "fault_holders",
+        "token_address String, holder_address String, balance String",
+        PLAIN,
+    );
+    let holders = "SELECT '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984', concat('0x', leftPad(lower(hex(number + 7)), 40, '0')), toString(number)";
+    tell(
+        &url,
+        &format!("INSERT INTO deck_test.fault_holders {holders} FROM numbers(300)"),
+    );
     let bench = Bench::new(&url);
     let api = bench.api("fault_holders", "in place");
     after(&api, "holders", || {
         // Same number of rows, other content.
         tell(&url, "TRUNCATE TABLE deck_test.fault_holders");
-        tell(&url, &format!("INSERT INTO deck_test.fault_holders {holders} FROM numbers(1, 300)"));
+        tell(
+            &url,
+            &format!("INSERT INTO deck_test.fault_holders {holders} FROM numbers(1, 300)"),
+        );
     });
-    tell(&url, &format!("INSERT INTO deck_test.fault_holders VALUES ('{UNI}', '0x000000000000000000000000000000000000ffff', '1,5')"));
+    tell(
+        &url,
+        &format!(
+            "INSERT INTO deck_test.fault_holders VALUES ('{UNI}', '0x000000000000000000000000000000000000ffff', '1,5')"
+        ),
+    );
     let dataset = Bench::new(&url).load("fault_holders", "in place", "");
-    assert!(told(&dataset, "holders").contains("1 of its rows has numbers in a notation"), "{}", told(&dataset, "holders"));
+    assert!(
+        told(&dataset, "holders").contains("1 of its rows has numbers in a notation"),
+        "{}",
+        told(&dataset, "holders")
+    );
     tell(&url, "TRUNCATE TABLE deck_test.fault_holders");
     let dataset = Bench::new(&url).load("fault_holders", "in place", "");
-    assert!(dataset.table("holders").unwrap().loaded(), "{}", told(&dataset, "holders"));
+    assert!(
+        dataset.table("holders").unwrap().loaded(),
+        "{}",
+        told(&dataset, "holders")
+    );
 }

@@ -39,12 +39,20 @@ fn way_to(there: &str) -> (u16, Mode) {
     let (there, shared) = (there.to_owned(), Arc::clone(&mode));
     thread::spawn(move || {
         for near in listener.incoming().flatten() {
-            let Ok(far) = TcpStream::connect(&there).map_err(|_| drop(near.shutdown(Shutdown::Both))) else { continue };
+            let Ok(far) =
+                TcpStream::connect(&there).map_err(|_| drop(near.shutdown(Shutdown::Both)))
+            else {
+                continue;
+            };
             if shared.load(Ordering::Acquire) == DOWN {
                 near.shutdown(Shutdown::Both).ok();
                 continue;
             }
-            let (near_too, far_too, mode) = (near.try_clone().unwrap(), far.try_clone().unwrap(), Arc::clone(&shared));
+            let (near_too, far_too, mode) = (
+                near.try_clone().unwrap(),
+                far.try_clone().unwrap(),
+                Arc::clone(&shared),
+            );
             thread::spawn(move || pass(near_too, far_too, &Mode::default()));
             thread::spawn(move || pass(far, near, &mode));
         }
@@ -73,7 +81,10 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mode: &Mode) {
 /// Of a table that both nodes have, each keeps its half, by these columns; on the first `split_KIND` is both. The way to the second is at the port.
 fn split([near, far]: [&str; 2], port: u16, (whole, kind): (&str, &str), columns: &str) {
     for (node, name, part) in [(near, "near", 0), (far, "far", 1)] {
-        tell(node, &format!("DROP TABLE IF EXISTS deck_test.{name}_{kind}"));
+        tell(
+            node,
+            &format!("DROP TABLE IF EXISTS deck_test.{name}_{kind}"),
+        );
         tell(
             node,
             &format!(
@@ -90,8 +101,13 @@ fn split([near, far]: [&str; 2], port: u16, (whole, kind): (&str, &str), columns
         ),
     );
     let types = types.trim().replace("\\'", "'").replace('\'', "\\'");
-    let there = format!("http://127.0.0.1:{port}/?query=SELECT%20*%20FROM%20deck_test.far_{kind}&default_format=Native");
-    tell(near, &format!("DROP TABLE IF EXISTS deck_test.split_{kind}"));
+    let there = format!(
+        "http://127.0.0.1:{port}/?query=SELECT%20*%20FROM%20deck_test.far_{kind}&default_format=Native"
+    );
+    tell(
+        near,
+        &format!("DROP TABLE IF EXISTS deck_test.split_{kind}"),
+    );
     tell(
         near,
         &format!(
@@ -119,9 +135,11 @@ fn a_table_over_two_nodes_gives_the_answers_of_one_or_none() {
     for node in [&url, &far] {
         fill(node);
     }
-    for (kind, of) in
-        [("candles", "token_address, toUnixTimestamp(timestamp)"), ("holders", "holder_address"), ("transfers", "transaction_hash")]
-    {
+    for (kind, of) in [
+        ("candles", "token_address, toUnixTimestamp(timestamp)"),
+        ("holders", "holder_address"),
+        ("transfers", "transaction_hash"),
+    ] {
         split([&url, &far], port, ("asked", kind), of);
     }
     // Both there, one of them slow.
@@ -152,7 +170,11 @@ fn a_table_over_two_nodes_gives_the_answers_of_one_or_none() {
     // Last, as the engine tries for a minute to reach a node that is away.
     mode.store(DOWN, Ordering::Release);
     let (status, body) = answer(&apis[1].0, QUESTIONS[6]);
-    assert!(status == 503 && body.contains("from `warehouse`: "), "{status} {}", &body[..body.len().min(300)]);
+    assert!(
+        status == 503 && body.contains("from `warehouse`: "),
+        "{status} {}",
+        &body[..body.len().min(300)]
+    );
 }
 
 #[test]
@@ -166,21 +188,33 @@ fn transfers_over_two_nodes_are_summed_as_those_of_one_or_not_at_all() {
         real_transfers::fill(node, "summed_transfers", &files);
         tell(node, "OPTIMIZE TABLE deck_test.summed_transfers FINAL");
     }
-    split([&url, &far], port, ("summed", "transfers"), "transaction_hash");
+    split(
+        [&url, &far],
+        port,
+        ("summed", "transfers"),
+        "transaction_hash",
+    );
     let manifest = "[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.split_transfers'\nread = 'in place'\n";
     let here = real_transfers::data(&files, None);
     let brought = api_over(here.path(), here.load(None, 200_000).unwrap());
     let stand = || {
         let there = real_transfers::data(&files, Some(manifest));
-        let api = api_over(there.path(), there.load(Some(&wire(&url)), 200_000).unwrap());
+        let api = api_over(
+            there.path(),
+            there.load(Some(&wire(&url)), 200_000).unwrap(),
+        );
         (there, api)
     };
     let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     for (way, some) in [(PASS, &tokens[..]), (SLOW, &tokens[..1])] {
         mode.store(way, Ordering::Release);
         let (_there, stays) = stand();
-        for question in some.iter().flat_map(|token| real_transfers::questions(token)) {
-            let ((status, expected), (status_there, answer)) = (ask(&brought, &question), ask(&stays, &question));
+        for question in some
+            .iter()
+            .flat_map(|token| real_transfers::questions(token))
+        {
+            let ((status, expected), (status_there, answer)) =
+                (ask(&brought, &question), ask(&stays, &question));
             assert_eq!(status, status_there, "{question}: {answer}");
             near::same(&parsed(&expected), &parsed(&answer), &question);
         }
@@ -198,19 +232,36 @@ fn transfers_over_two_nodes_are_summed_as_those_of_one_or_not_at_all() {
         "ALTER TABLE deck_test.far_transfers DELETE WHERE transaction_hash = (SELECT max(transaction_hash) FROM deck_test.far_transfers WHERE \
          token_address = (SELECT max(token_address) FROM deck_test.far_transfers)) SETTINGS mutations_sync = 2",
     );
-    let last = tokens.iter().enumerate().max_by_key(|(_, token)| token.as_str()).map(|(nth, _)| nth).unwrap();
+    let last = tokens
+        .iter()
+        .enumerate()
+        .max_by_key(|(_, token)| token.as_str())
+        .map(|(nth, _)| nth)
+        .unwrap();
     let (status, body) = ask(&stays, &security(last));
-    assert!(status == 503 && body.contains("has changed since the data was loaded"), "{status} {}", &body[..body.len().min(300)]);
+    assert!(
+        status == 503 && body.contains("has changed since the data was loaded"),
+        "{status} {}",
+        &body[..body.len().min(300)]
+    );
     mode.store(DOWN, Ordering::Release);
     let other = (0..tokens.len()).find(|nth| *nth != last).unwrap();
     let (status, body) = ask(&stays, &security(other));
-    assert!(status == 503 && body.contains("from `warehouse`: "), "{status} {}", &body[..body.len().min(300)]);
+    assert!(
+        status == 503 && body.contains("from `warehouse`: "),
+        "{status} {}",
+        &body[..body.len().min(300)]
+    );
 }
 
 /// The number of candles, or why there are none.
 fn candles(dataset: &Dataset) -> Result<usize, String> {
     let table = dataset.table("candles").unwrap();
-    if let TableState::Unusable(reason) = &table.state { Err(reason.clone()) } else { Ok(table.height()) }
+    if let TableState::Unusable(reason) = &table.state {
+        Err(reason.clone())
+    } else {
+        Ok(table.height())
+    }
 }
 
 #[test]
@@ -219,8 +270,7 @@ fn two_old_nodes_give_all_their_rows_or_none() {
     const ROWS: usize = 30_000;
     let (_turn, urls) = (turn(), [pair(), second()]);
     // Old nodes send each other the name `interval` as it is, and take it for the word of the language.
-    let columns =
-        "token_address String, timestamp DateTime, span String, open Float64, high Float64, low Float64, close Float64, volume Float64";
+    let columns = "token_address String, timestamp DateTime, span String, open Float64, high Float64, low Float64, close Float64, volume Float64";
     let some = |from: usize, rows: usize| {
         format!(
             "SELECT '{UNI}', toDateTime(1600000000 + (number + {from}) * 3600), '1h', 2, 3, 1, 2, toFloat64(number) FROM (SELECT number FROM \
@@ -228,17 +278,38 @@ fn two_old_nodes_give_all_their_rows_or_none() {
         )
     };
     for (nth, url) in urls.iter().enumerate() {
-        make(url, "shard", columns, "MergeTree ORDER BY (token_address, timestamp)");
-        tell(url, &format!("INSERT INTO deck_test.shard {}", some(nth * ROWS / 2, ROWS / 2)));
+        make(
+            url,
+            "shard",
+            columns,
+            "MergeTree ORDER BY (token_address, timestamp)",
+        );
+        tell(
+            url,
+            &format!(
+                "INSERT INTO deck_test.shard {}",
+                some(nth * ROWS / 2, ROWS / 2)
+            ),
+        );
         // The second replica has not got the newest rows yet.
-        make(url, "replica", columns, "MergeTree ORDER BY (token_address, timestamp)");
-        tell(url, &format!("INSERT INTO deck_test.replica {}", some(0, ROWS - nth * 10)));
+        make(
+            url,
+            "replica",
+            columns,
+            "MergeTree ORDER BY (token_address, timestamp)",
+        );
+        tell(
+            url,
+            &format!("INSERT INTO deck_test.replica {}", some(0, ROWS - nth * 10)),
+        );
     }
     let (port, mode) = way_to("127.0.0.1:19002");
     let ask = |hosts: &str, table: &str| {
         let query = format!("query = \"SELECT * FROM remote('{hosts}', deck_test.{table})\"");
         candles(&load(
-            &with(&format!("[tables.candles]\nsource = 'warehouse'\n{query}\ncolumns = {{ interval = 'span' }}\n")),
+            &with(&format!(
+                "[tables.candles]\nsource = 'warehouse'\n{query}\ncolumns = {{ interval = 'span' }}\n"
+            )),
             &urls[0],
             1_000,
         ))
@@ -261,7 +332,10 @@ fn two_old_nodes_give_all_their_rows_or_none() {
                 assert!([ROWS, ROWS - 10].contains(&rows), "{rows}");
                 seen.push(rows);
             }
-            Err(why) => assert!(why.contains("rows where") || why.contains("were counted"), "{why}"),
+            Err(why) => assert!(
+                why.contains("rows where") || why.contains("were counted"),
+                "{why}"
+            ),
         }
     }
 }

@@ -27,9 +27,17 @@ const HOLDERS: &str = "token_address String, holder_address String, balance Null
 /// Deterministic candles per token in some intervals, with gaps, implausible prices and missing volumes; few or many holders. With `half`,
 /// only some rows of every token.
 fn fill(url: &str, name: &str, tokens: u64, half: Option<u64>) {
-    make(url, &format!("{name}_candles"), CANDLES, "MergeTree ORDER BY (token_address, interval, timestamp)");
+    make(
+        url,
+        &format!("{name}_candles"),
+        CANDLES,
+        "MergeTree ORDER BY (token_address, interval, timestamp)",
+    );
     let address = |number: &str| format!("concat('0x', lower(leftPad(hex({number}), 40, '0')))");
-    let half = half.map_or_else(|| "1".to_owned(), |half| format!("cityHash64(t, i, 2) % 2 = {half}"));
+    let half = half.map_or_else(
+        || "1".to_owned(),
+        |half| format!("cityHash64(t, i, 2) % 2 = {half}"),
+    );
     for (interval, seconds, rows) in [
         ("1m", 60, 3_000),
         ("5m", 300, 3_000),
@@ -52,7 +60,12 @@ fn fill(url: &str, name: &str, tokens: u64, half: Option<u64>) {
             ),
         );
     }
-    make(url, &format!("{name}_holders"), HOLDERS, "MergeTree ORDER BY (token_address, holder_address)");
+    make(
+        url,
+        &format!("{name}_holders"),
+        HOLDERS,
+        "MergeTree ORDER BY (token_address, holder_address)",
+    );
     // Ten of them have more holders than are listed individually.
     let large = format!("t % {} = 0", tokens / 10);
     tell(
@@ -76,15 +89,40 @@ fn files(manifest: &str, tokens_there: u64) -> Data {
     let mut contracts = "token_address,chain,creator,owner\n".to_owned();
     for nth in 0..tokens_there {
         let supply = ["", "1000000000000", "5000"][nth as usize % 3];
-        writeln!(tokens, "{},T{nth},Token {nth},eth,{},{supply}", token(nth), if nth % 2 == 0 { "3" } else { "" }).unwrap();
-        writeln!(contracts, "{},eth,{},{}", token(nth), holder(nth, 3), holder(nth, nth % 5 * 400)).unwrap();
+        writeln!(
+            tokens,
+            "{},T{nth},Token {nth},eth,{},{supply}",
+            token(nth),
+            if nth % 2 == 0 { "3" } else { "" }
+        )
+        .unwrap();
+        writeln!(
+            contracts,
+            "{},eth,{},{}",
+            token(nth),
+            holder(nth, 3),
+            holder(nth, nth % 5 * 400)
+        )
+        .unwrap();
         for i in 0..8 {
-            let label = ["burn", "exchange", "pool", "locker", "whale", "bridge"][(nth + i) as usize % 6];
+            let label =
+                ["burn", "exchange", "pool", "locker", "whale", "bridge"][(nth + i) as usize % 6];
             writeln!(labels, "{},{label}", holder(nth, i * (1 + nth % 40))).unwrap();
-            writeln!(kols, "{},{},h{i},1000,0.1", token(nth), holder(nth, i * (2 + nth % 150))).unwrap();
+            writeln!(
+                kols,
+                "{},{},h{i},1000,0.1",
+                token(nth),
+                holder(nth, i * (2 + nth % 150))
+            )
+            .unwrap();
         }
     }
-    let others = [("tokens.csv", &*tokens), ("labels.csv", &labels), ("kols.csv", &kols), ("contracts.csv", &contracts)];
+    let others = [
+        ("tokens.csv", &*tokens),
+        ("labels.csv", &labels),
+        ("kols.csv", &kols),
+        ("contracts.csv", &contracts),
+    ];
     Data::new(&[&others[..], &[("dataset.toml", manifest)]].concat())
 }
 
@@ -98,19 +136,30 @@ fn stand(url: &str, manifest: &str, tokens: u64) -> Standing {
     let dataset = load(&data, url, 200_000);
     for name in ["candles", "holders"] {
         let table = dataset.table(name).unwrap();
-        assert!(table.loaded() && table.height() as u64 > 100 * tokens, "{:?} {}", table.state, table.height());
+        assert!(
+            table.loaded() && table.height() as u64 > 100 * tokens,
+            "{:?} {}",
+            table.state,
+            table.height()
+        );
     }
-    Standing { api: api_over(data.path(), dataset), _data: data }
+    Standing {
+        api: api_over(data.path(), dataset),
+        _data: data,
+    }
 }
 
 fn manifest(candles: &str, holders: &str, read: &str) -> String {
-    let table = |name: &str, from: &str| format!("[tables.{name}]\nsource = 'warehouse'\n{from}\nread = '{read}'\n");
+    let table = |name: &str, from: &str| {
+        format!("[tables.{name}]\nsource = 'warehouse'\n{from}\nread = '{read}'\n")
+    };
     table("candles", candles) + &table("holders", holders)
 }
 
 fn questions(nth: u64) -> Vec<String> {
     let token = token(nth);
-    let candles = ["1h", "4h", "1d", "1w"].map(|frame| format!("/tokens/{token}/candles?timeframe={frame}&limit=5000"));
+    let candles = ["1h", "4h", "1d", "1w"]
+        .map(|frame| format!("/tokens/{token}/candles?timeframe={frame}&limit=5000"));
     let mut all = vec![
         format!("/tokens/{token}"),
         format!("/{token}/security/inference?explain=true"),
@@ -123,7 +172,9 @@ fn questions(nth: u64) -> Vec<String> {
     ];
     if nth.is_multiple_of(10) {
         all.push(format!("/tokens/{token}/holders?limit=20&sort=balance"));
-        all.push(format!("/tokens/{token}/holders?limit=20&where=balance%3E100"));
+        all.push(format!(
+            "/tokens/{token}/holders?limit=20&where=balance%3E100"
+        ));
         all.push(format!("/tables/holders?where=token_address={token}%20balance%3E10&limit=30&sort=holder_address"));
     }
     all.extend(candles);
@@ -150,7 +201,12 @@ fn plain(name: &str, read: &str) -> String {
 }
 
 /// Asserts that both give the same answers about the market and these tokens; returns the number of questions answered.
-fn compare(brought: &Standing, there: &Standing, name: &str, tokens: impl Iterator<Item = u64>) -> usize {
+fn compare(
+    brought: &Standing,
+    there: &Standing,
+    name: &str,
+    tokens: impl Iterator<Item = u64>,
+) -> usize {
     // The figures of the last four need the candles of every token.
     for list in [
         "/tokens?limit=250",
@@ -161,13 +217,26 @@ fn compare(brought: &Standing, there: &Standing, name: &str, tokens: impl Iterat
         "/tokens?limit=250&sort=-best_pattern&fields=trend",
     ] {
         let (expected, found) = (answer(&brought.api, list), answer(&there.api, list));
-        assert_eq!((expected.0, found.0), (200, 200), "{name}: {list} {} {}", expected.1, found.1);
+        assert_eq!(
+            (expected.0, found.0),
+            (200, 200),
+            "{name}: {list} {} {}",
+            expected.1,
+            found.1
+        );
         same(&expected.1, &found.1, &format!("{name}: {list}"));
     }
     let mut answered = 0;
     for question in tokens.flat_map(questions) {
-        let (expected, found) = (answer(&brought.api, &question), answer(&there.api, &question));
-        assert_eq!(expected.0, found.0, "{name}: {question} {} {}", expected.1, found.1);
+        let (expected, found) = (
+            answer(&brought.api, &question),
+            answer(&there.api, &question),
+        );
+        assert_eq!(
+            expected.0, found.0,
+            "{name}: {question} {} {}",
+            expected.1, found.1
+        );
         if expected.0 == 200 {
             answered += 1;
             same(&expected.1, &found.1, &format!("{name}: {question}"));
@@ -194,13 +263,20 @@ fn two_nodes_together_give_the_answers_of_one() {
     const TOKENS: u64 = 40;
     let (_turn, url, second) = (turn(), engine(), other());
     fill(&url, "whole", TOKENS, None);
-    let count = |url: &str, table: &str| tell(url, &format!("SELECT count() FROM deck_test.{table}")).trim().parse::<u64>().unwrap();
+    let count = |url: &str, table: &str| {
+        tell(url, &format!("SELECT count() FROM deck_test.{table}"))
+            .trim()
+            .parse::<u64>()
+            .unwrap()
+    };
     for (half, node) in [(0, &url), (1, &second)] {
         fill(node, "half", TOKENS, Some(half));
     }
     for (kind, columns) in [("candles", CANDLES), ("holders", HOLDERS)] {
         // The second half is read over HTTP from the other node.
-        let there = format!("{second}/?query=SELECT%20*%20FROM%20deck_test.half_{kind}&default_format=Native");
+        let there = format!(
+            "{second}/?query=SELECT%20*%20FROM%20deck_test.half_{kind}&default_format=Native"
+        );
         tell(&url, &format!("DROP TABLE IF EXISTS deck_test.both_{kind}"));
         tell(
             &url,
@@ -209,9 +285,17 @@ fn two_nodes_together_give_the_answers_of_one() {
                  SELECT * FROM url('{there}', 'Native', '{columns}')"
             ),
         );
-        let [whole, both, own, others] =
-            [(&url, "whole"), (&url, "both"), (&url, "half"), (&second, "half")].map(|(node, name)| count(node, &format!("{name}_{kind}")));
-        assert!(both == whole && own + others == whole && own > whole / 3 && others > whole / 3, "{whole} {both} {own} {others}");
+        let [whole, both, own, others] = [
+            (&url, "whole"),
+            (&url, "both"),
+            (&url, "half"),
+            (&second, "half"),
+        ]
+        .map(|(node, name)| count(node, &format!("{name}_{kind}")));
+        assert!(
+            both == whole && own + others == whole && own > whole / 3 && others > whole / 3,
+            "{whole} {both} {own} {others}"
+        );
     }
     let one = stand(&url, &plain("whole", "in place"), TOKENS);
     let two = stand(&url, &plain("both", "in place"), TOKENS);
@@ -223,7 +307,11 @@ fn two_nodes_together_give_the_answers_of_one() {
             "query = \"SELECT * FROM remote('127.0.0.1,127.0.0.1', deck_test.whole_{name}) WHERE cityHash64({key}) % 2 = shardNum() - 1\""
         )
     };
-    let shards = manifest(&shards("candles", "token_address, timestamp"), &shards("holders", "holder_address"), "in place");
+    let shards = manifest(
+        &shards("candles", "token_address, timestamp"),
+        &shards("holders", "holder_address"),
+        "in place",
+    );
     let answered = compare(&one, &stand(&url, &shards, TOKENS), "two shards", 0..TOKENS);
     assert!(answered > 400, "{answered}");
 }

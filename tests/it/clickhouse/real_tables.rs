@@ -21,9 +21,20 @@ fn token(nth: u64) -> String {
 pub(super) fn fill(url: &str) {
     let columns = "token_address String, timestamp DateTime, open Float64, high Float64, low Float64, close Float64, volume Nullable(Float64), \
                    interval LowCardinality(String), volume_usd Nullable(Float64), source Nullable(String)";
-    make(url, "asked_candles", columns, "MergeTree ORDER BY (token_address, interval, timestamp)");
+    make(
+        url,
+        "asked_candles",
+        columns,
+        "MergeTree ORDER BY (token_address, interval, timestamp)",
+    );
     let address = |number: &str| format!("concat('0x', lower(leftPad(hex({number}), 40, '0')))");
-    for (interval, seconds, rows) in [("15m", 900, 300), ("1h", 3_600, 200), ("4h", 14_400, 60), ("1d", 86_400, 90), ("1w", 604_800, 12)] {
+    for (interval, seconds, rows) in [
+        ("15m", 900, 300),
+        ("1h", 3_600, 200),
+        ("4h", 14_400, 60),
+        ("1d", 86_400, 90),
+        ("1w", 604_800, 12),
+    ] {
         tell(
             url,
             &format!(
@@ -60,7 +71,12 @@ pub(super) fn fill(url: &str) {
 fn fill_transfers(url: &str) {
     let columns = "token_address String, timestamp Nullable(DateTime), block_number Nullable(UInt64), transaction_hash String, from_address Nullable(String), \
                    to_address Nullable(String), value Nullable(UInt256), log_index UInt32, status Nullable(UInt8)";
-    make(url, "asked_transfers", columns, "MergeTree ORDER BY (token_address, transaction_hash)");
+    make(
+        url,
+        "asked_transfers",
+        columns,
+        "MergeTree ORDER BY (token_address, transaction_hash)",
+    );
     let address = |number: &str| format!("concat('0x', lower(leftPad(hex({number}), 40, '0')))");
     tell(
         url,
@@ -79,34 +95,66 @@ fn fill_transfers(url: &str) {
 
 fn tokens_csv() -> String {
     let row = |nth: u64| format!("{},T{nth},Token {nth},eth\n", token(nth));
-    format!("token_address,symbol,name,chain\n{}", (0..TOKENS).map(row).collect::<String>())
+    format!(
+        "token_address,symbol,name,chain\n{}",
+        (0..TOKENS).map(row).collect::<String>()
+    )
 }
 
 /// The tables in local files, and in place as the tables or views `of_…`.
 pub(super) fn stand(url: &str, of: &str) -> [(Arc<Api>, Data); 2] {
-    let section = |name: &str| format!("[tables.{name}]\nsource = 'warehouse'\ntable = 'deck_test.{of}_{name}'\nread = 'in place'\n");
-    let there = Data::new(&[("tokens.csv", &tokens_csv()), ("dataset.toml", &["candles", "holders", "transfers"].map(section).concat())]);
+    let section = |name: &str| {
+        format!(
+            "[tables.{name}]\nsource = 'warehouse'\ntable = 'deck_test.{of}_{name}'\nread = 'in place'\n"
+        )
+    };
+    let there = Data::new(&[
+        ("tokens.csv", &tokens_csv()),
+        (
+            "dataset.toml",
+            &["candles", "holders", "transfers"].map(section).concat(),
+        ),
+    ]);
     let here = Data::new(&[("tokens.csv", &tokens_csv())]);
     for name in ["candles", "holders", "transfers"] {
         here.write(
             &format!("{name}.csv"),
-            &tell(url, &format!("SELECT * FROM deck_test.asked_{name} ORDER BY ALL FORMAT CSVWithNames")).replace("\\N", ""),
+            &tell(
+                url,
+                &format!("SELECT * FROM deck_test.asked_{name} ORDER BY ALL FORMAT CSVWithNames"),
+            )
+            .replace("\\N", ""),
         );
     }
-    let datasets = [here.load(None, 10_000_000).unwrap(), load(&there, url, 10_000_000)];
+    let datasets = [
+        here.load(None, 10_000_000).unwrap(),
+        load(&there, url, 10_000_000),
+    ];
     for name in ["candles", "holders", "transfers"] {
-        let heights = datasets.each_ref().map(|dataset| dataset.table(name).unwrap().height());
-        assert!(heights[0] == heights[1] && heights[0] > 1_500, "{name}: {heights:?} {:?}", datasets[1].table(name).unwrap().state);
+        let heights = datasets
+            .each_ref()
+            .map(|dataset| dataset.table(name).unwrap().height());
+        assert!(
+            heights[0] == heights[1] && heights[0] > 1_500,
+            "{name}: {heights:?} {:?}",
+            datasets[1].table(name).unwrap().state
+        );
     }
     let [first, second] = datasets;
-    [(api_over(here.path(), first), here), (api_over(there.path(), second), there)]
+    [
+        (api_over(here.path(), first), here),
+        (api_over(there.path(), second), there),
+    ]
 }
 
 /// Status and body; the cursor of the next page depends on the identity of the data.
 pub(super) fn answer(api: &Arc<Api>, question: &str) -> (u16, String) {
     let (status, body) = ask(api, question);
     let cursor = next(&body);
-    (status, cursor.map_or_else(|| body.clone(), |cursor| body.replace(&cursor, "…")))
+    (
+        status,
+        cursor.map_or_else(|| body.clone(), |cursor| body.replace(&cursor, "…")),
+    )
 }
 
 /// Asserts that both give the same answer, also on the next pages; whether it is one.
@@ -114,9 +162,17 @@ pub(super) fn same(apis: &[(Arc<Api>, Data); 2], question: &str, pages: usize) -
     let mut targets = [question.to_owned(), question.to_owned()];
     for _ in 0..pages {
         let [here, there] = [0, 1].map(|nth| answer(&apis[nth].0, &targets[nth]));
-        assert!(here == there, "{}\n{}\n{}", targets[1], around(&here, &there), around(&there, &here));
+        assert!(
+            here == there,
+            "{}\n{}\n{}",
+            targets[1],
+            around(&here, &there),
+            around(&there, &here)
+        );
         let cursors = [0, 1].map(|nth| next(&ask(&apis[nth].0, &targets[nth]).1));
-        let [Some(a), Some(b)] = cursors else { return here.0 == 200 };
+        let [Some(a), Some(b)] = cursors else {
+            return here.0 == 200;
+        };
         targets = [a, b].map(|cursor| format!("{question}&cursor={}", encoded(&cursor)));
     }
     true
@@ -124,12 +180,33 @@ pub(super) fn same(apis: &[(Arc<Api>, Data); 2], question: &str, pages: usize) -
 
 /// What stands where the answers differ.
 fn around(one: &(u16, String), other: &(u16, String)) -> String {
-    let at = one.1.bytes().zip(other.1.bytes()).position(|(a, b)| a != b).unwrap_or_default();
-    format!("{} …{}…", one.0, one.1.chars().skip(at.saturating_sub(120)).take(300).collect::<String>())
+    let at = one
+        .1
+        .bytes()
+        .zip(other.1.bytes())
+        .position(|(a, b)| a != b)
+        .unwrap_or_default();
+    format!(
+        "{} …{}…",
+        one.0,
+        one.1
+            .chars()
+            .skip(at.saturating_sub(120))
+            .take(300)
+            .collect::<String>()
+    )
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(|byte| {
+            if byte.is_ascii_alphanumeric() {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
 }
 
 /// Random choices, the same in each run.
@@ -137,7 +214,10 @@ struct Choices(u64);
 
 impl Choices {
     fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % most
     }
 
@@ -160,8 +240,14 @@ impl Choices {
         let number = self.number();
         let (columns, kinds): (&[&str], &[usize]) = match table {
             "holders" => (&["balance"], &[0, 1]),
-            "transfers" => (&["value", "block_number", "log_index", "status"], &[0, 1, 4, 5]),
-            _ => (&["open", "close", "high", "volume", "volume_usd"], &[0, 1, 2, 3, 4]),
+            "transfers" => (
+                &["value", "block_number", "log_index", "status"],
+                &[0, 1, 4, 5],
+            ),
+            _ => (
+                &["open", "close", "high", "volume", "volume_usd"],
+                &[0, 1, 2, 3, 4],
+            ),
         };
         let sign = self.of(&[">", "<", ">=", "<=", "=", "!=", ":"]);
         match kinds[self.below(kinds.len())] {
@@ -171,17 +257,36 @@ impl Choices {
                 match self.below(4) {
                     0 => format!("token_address={}", token(nth)),
                     1 => format!("token_address!={}", token(nth)),
-                    2 if table == "holders" => format!("holder_address:{:x}", 0xab_0000_0000_u64 / 256 + nth),
+                    2 if table == "holders" => {
+                        format!("holder_address:{:x}", 0xab_0000_0000_u64 / 256 + nth)
+                    }
                     _ => format!("token_address:{:x}", nth * 7_919 + 1),
                 }
             }
-            2 => format!("interval{}{}", self.of(&["=", "!=", ":"]), self.of(&["1h", "1H", "h", "4h", "1w", "60m"])),
+            2 => format!(
+                "interval{}{}",
+                self.of(&["=", "!=", ":"]),
+                self.of(&["1h", "1H", "h", "4h", "1w", "60m"])
+            ),
             3 => {
-                format!("source{}{}", self.of(&["=", "!=", ":", "!:"]), self.of(&["binance-spot:uni", "SPOT", "bybit~3!", "\"\"", "x'\\"]))
+                format!(
+                    "source{}{}",
+                    self.of(&["=", "!=", ":", "!:"]),
+                    self.of(&["binance-spot:uni", "SPOT", "bybit~3!", "\"\"", "x'\\"])
+                )
             }
             _ => {
-                let time = self.of(&["2023-11", "2023-11-20", "2024-01-02T03", "2023-12-24T18:15", "2024"]);
-                format!("timestamp{}{time}", self.of(&[">", "<", ">=", "<=", "=", "!=", ":", "!:"]))
+                let time = self.of(&[
+                    "2023-11",
+                    "2023-11-20",
+                    "2024-01-02T03",
+                    "2023-12-24T18:15",
+                    "2024",
+                ]);
+                format!(
+                    "timestamp{}{time}",
+                    self.of(&[">", "<", ">=", "<=", "=", "!=", ":", "!:"])
+                )
             }
         }
     }
@@ -201,13 +306,36 @@ impl Choices {
 
     fn sort(&mut self, columns: &[&str]) -> String {
         let one = |choices: &mut Self| format!("{}{}", choices.of(&["", "-"]), choices.of(columns));
-        (0..self.below(4)).map(|_| one(self)).collect::<Vec<_>>().join(",")
+        (0..self.below(4))
+            .map(|_| one(self))
+            .collect::<Vec<_>>()
+            .join(",")
     }
 }
 
-const CANDLES: &[&str] = &["token_address", "timestamp", "open", "high", "low", "close", "volume", "interval", "volume_usd", "source"];
-const TRANSFERS: &[&str] =
-    &["token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "log_index", "status"];
+const CANDLES: &[&str] = &[
+    "token_address",
+    "timestamp",
+    "open",
+    "high",
+    "low",
+    "close",
+    "volume",
+    "interval",
+    "volume_usd",
+    "source",
+];
+const TRANSFERS: &[&str] = &[
+    "token_address",
+    "timestamp",
+    "block_number",
+    "transaction_hash",
+    "from_address",
+    "to_address",
+    "value",
+    "log_index",
+    "status",
+];
 const HOLDERS: &[&str] = &["token_address", "holder_address", "balance"];
 
 #[test]
@@ -223,13 +351,34 @@ fn rows_of_a_table_in_place_are_those_of_local_files() {
         }
     }
     let mut choices = Choices(7);
-    let (mut answered, count) = (0, std::env::var("TOKENDECK_ASKED").ok().and_then(|count| count.parse().ok()).unwrap_or(1_500));
+    let (mut answered, count) = (
+        0,
+        std::env::var("TOKENDECK_ASKED")
+            .ok()
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(1_500),
+    );
     for _ in 0..count {
-        let (table, columns) =
-            [("holders", HOLDERS), ("candles", CANDLES), ("candles", CANDLES), ("transfers", TRANSFERS)][choices.below(4)];
-        let (filter, sort, limit) = (choices.conditions(table), choices.sort(columns), [1, 7, 50, 1_000][choices.below(4)]);
-        let chosen = if choices.below(3) == 0 { format!("&columns={}", choices.of(columns)) } else { String::new() };
-        let question = format!("/tables/{table}?limit={limit}&where={}&sort={sort}{chosen}", encoded(&filter));
+        let (table, columns) = [
+            ("holders", HOLDERS),
+            ("candles", CANDLES),
+            ("candles", CANDLES),
+            ("transfers", TRANSFERS),
+        ][choices.below(4)];
+        let (filter, sort, limit) = (
+            choices.conditions(table),
+            choices.sort(columns),
+            [1, 7, 50, 1_000][choices.below(4)],
+        );
+        let chosen = if choices.below(3) == 0 {
+            format!("&columns={}", choices.of(columns))
+        } else {
+            String::new()
+        };
+        let question = format!(
+            "/tables/{table}?limit={limit}&where={}&sort={sort}{chosen}",
+            encoded(&filter)
+        );
         let pages = 1 + choices.below(3);
         answered += usize::from(same(&apis, &question, pages));
     }
@@ -251,7 +400,11 @@ fn merges_and_new_rows_change_no_answer_and_a_changed_row_ends_them() {
             format!("/tables/candles?by=interval&agg=sum:volume,count&limit={limit}"),
         ]
     };
-    let mut all_same = |when: &str| questions().iter().for_each(|question| assert!(same(&apis, question, 2), "{when}: {question}"));
+    let mut all_same = |when: &str| {
+        questions()
+            .iter()
+            .for_each(|question| assert!(same(&apis, question, 2), "{when}: {question}"))
+    };
     all_same("first");
     all_same("as nothing changed");
     tell(&url, "OPTIMIZE TABLE deck_test.asked_candles FINAL");
@@ -270,7 +423,11 @@ fn merges_and_new_rows_change_no_answer_and_a_changed_row_ends_them() {
     );
     for question in questions() {
         let (status, body) = answer(&apis[1].0, &question);
-        assert!(status == 503 && body.contains("has changed since the data was loaded"), "{status} {}", &body[..body.len().min(300)]);
+        assert!(
+            status == 503 && body.contains("has changed since the data was loaded"),
+            "{status} {}",
+            &body[..body.len().min(300)]
+        );
     }
 }
 
@@ -306,28 +463,55 @@ fn groups_and_columns_of_a_table_in_place_are_those_of_local_files() {
     fill(&url);
     let apis = stand(&url, "asked");
     let mut choices = Choices(11);
-    let count = std::env::var("TOKENDECK_ASKED").ok().and_then(|count| count.parse().ok()).unwrap_or(600);
+    let count = std::env::var("TOKENDECK_ASKED")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(600);
     let mut answered = 0;
     for _ in 0..count {
-        let (table, columns) =
-            [("holders", HOLDERS), ("candles", CANDLES), ("candles", CANDLES), ("transfers", TRANSFERS)][choices.below(4)];
+        let (table, columns) = [
+            ("holders", HOLDERS),
+            ("candles", CANDLES),
+            ("candles", CANDLES),
+            ("transfers", TRANSFERS),
+        ][choices.below(4)];
         let (filter, column) = (encoded(&choices.conditions(table)), choices.of(columns));
         let figure = |choices: &mut Choices| {
             let column = choices.of(match table {
                 "holders" => &["balance"],
                 "transfers" => &["value", "block_number", "timestamp", "to_address", "status"],
-                _ => &["open", "close", "volume", "volume_usd", "timestamp", "source"],
+                _ => &[
+                    "open",
+                    "close",
+                    "volume",
+                    "volume_usd",
+                    "timestamp",
+                    "source",
+                ],
             });
-            format!("{}:{column}", choices.of(&["count", "sum", "mean", "min", "max"]))
+            format!(
+                "{}:{column}",
+                choices.of(&["count", "sum", "mean", "min", "max"])
+            )
         };
         // Amounts beyond an integer are looked at only in rows that are here.
-        let question = match if column == "value" { 2 } else { choices.below(4) } {
-            0 => format!("/tables/{table}/counts?column={column}&where={filter}&limit={}", [1, 5, 1_000][choices.below(3)]),
+        let question = match if column == "value" {
+            2
+        } else {
+            choices.below(4)
+        } {
+            0 => format!(
+                "/tables/{table}/counts?column={column}&where={filter}&limit={}",
+                [1, 5, 1_000][choices.below(3)]
+            ),
             1 => format!("/tables/{table}/describe?column={column}&where={filter}"),
             _ => {
                 let agg = format!("count,{},{}", figure(&mut choices), figure(&mut choices));
                 let sort = choices.of(&["", "count", "-count"]);
-                format!("/tables/{table}?by={column}&agg={agg}&where={filter}&sort={sort}&limit={}", [3, 10_000][choices.below(2)])
+                format!(
+                    "/tables/{table}?by={column}&agg={agg}&where={filter}&sort={sort}&limit={}",
+                    [3, 10_000][choices.below(2)]
+                )
             }
         };
         answered += usize::from(same(&apis, &question, 1));

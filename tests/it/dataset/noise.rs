@@ -9,8 +9,8 @@ use std::{
 
 use model::progress::NoProgress;
 use polars::prelude::{
-    Categories, DataFrame, DataType, IntoColumn, IpcCompression, IpcWriter, NamedFrom, ParquetCompression, ParquetWriter, SerWriter,
-    Series, df,
+    Categories, DataFrame, DataType, IntoColumn, IpcCompression, IpcWriter, NamedFrom,
+    ParquetCompression, ParquetWriter, SerWriter, Series, df,
 };
 use store::load::load;
 
@@ -31,17 +31,25 @@ fn frame() -> DataFrame {
 fn odd_frame() -> DataFrame {
     let mut frame = frame();
     let categories = DataType::from_categories(Categories::global());
-    let tokens = frame.column("token_address").and_then(|column| column.cast(&categories)).expect("cast");
+    let tokens = frame
+        .column("token_address")
+        .and_then(|column| column.cast(&categories))
+        .expect("cast");
     let list = |n: i64| Series::new("".into(), [n, n + 1]);
     let holders = Series::new("holders".into(), (0..20).map(list).collect::<Vec<_>>());
     frame.with_column(tokens).expect("one length");
-    frame.with_column(holders.into_column()).expect("one length");
+    frame
+        .with_column(holders.into_column())
+        .expect("one length");
     frame
 }
 
 fn packed_ipc(frame: &DataFrame, compression: IpcCompression) -> Vec<u8> {
     let mut bytes = Vec::new();
-    IpcWriter::new(&mut bytes).with_compression(Some(compression)).finish(&mut frame.clone()).expect("written");
+    IpcWriter::new(&mut bytes)
+        .with_compression(Some(compression))
+        .finish(&mut frame.clone())
+        .expect("written");
     bytes
 }
 
@@ -51,13 +59,18 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let mut lines = String::new();
     for day in 1..=20 {
         let _ = writeln!(csv, "{UNI},2024-01-{day:02},\"{day}\",{day}.5");
-        let _ =
-            writeln!(lines, "{{\"token_address\":\"{UNI}\",\"date\":\"2024-01-{day:02}\",\"holders\":{day},\"whale_balance\":{day}.5}}");
+        let _ = writeln!(
+            lines,
+            "{{\"token_address\":\"{UNI}\",\"date\":\"2024-01-{day:02}\",\"holders\":{day},\"whale_balance\":{day}.5}}"
+        );
     }
     let array = format!("[{}]", lines.trim_end().replace('\n', ","));
     vec![
         ("holder_counts.csv.gz", gzip(csv.as_bytes())),
-        ("holder_counts.csv.zst", zstd::encode_all(csv.as_bytes(), 1).expect("packed")),
+        (
+            "holder_counts.csv.zst",
+            zstd::encode_all(csv.as_bytes(), 1).expect("packed"),
+        ),
         ("holder_counts.csv", csv.into_bytes()),
         ("holder_counts.ndjson", lines.into_bytes()),
         ("holder_counts.json", array.into_bytes()),
@@ -68,8 +81,14 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("holder_counts.parquet", plain_parquet(&odd_frame())),
         ("holder_counts.arrow", ipc(&odd_frame())),
         ("holder_counts.ipc", ipc_stream(&odd_frame())),
-        ("holder_counts.arrow", packed_ipc(&odd_frame(), IpcCompression::LZ4)),
-        ("holder_counts.feather", packed_ipc(&frame(), IpcCompression::default())),
+        (
+            "holder_counts.arrow",
+            packed_ipc(&odd_frame(), IpcCompression::LZ4),
+        ),
+        (
+            "holder_counts.feather",
+            packed_ipc(&frame(), IpcCompression::default()),
+        ),
         // Uncompressed, so that noise reaches the values and not only the compression's checks.
         ("holder_counts.parquet", plain_parquet(&frame())),
     ]
@@ -106,7 +125,10 @@ const ROUNDS: usize = 100;
 #[test]
 fn no_noise_makes_loading_panic_or_hang() {
     hush_decoders();
-    let rounds = std::env::var("TOKENDECK_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let rounds = std::env::var("TOKENDECK_TEST_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(ROUNDS);
     let folder = folder(&[("tokens.csv", TOKENS.as_bytes())]);
     let start = Instant::now();
     for (at, (name, seed)) in seeds().into_iter().enumerate() {
@@ -116,23 +138,40 @@ fn no_noise_makes_loading_panic_or_hang() {
             let bytes = spoil(&mut random, &seed, round);
             fs::write(&path, &bytes).expect("written");
             let loaded = catch_unwind(AssertUnwindSafe(|| load(folder.path(), &NoProgress)));
-            let dataset = loaded.unwrap_or_else(|_| panic!("{name}, round {round}: a panic")).expect("the tokens are fine");
+            let dataset = loaded
+                .unwrap_or_else(|_| panic!("{name}, round {round}: a panic"))
+                .expect("the tokens are fine");
             assert_eq!(dataset.tokens().len(), 2);
         }
         fs::remove_file(&path).expect("removed");
     }
     // Generous enough for a busy machine, yet exposes a hang.
-    assert!(start.elapsed() < Duration::from_mins(5) || rounds > ROUNDS, "took {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_mins(5) || rounds > ROUNDS,
+        "took {:?}",
+        start.elapsed()
+    );
 }
 
 #[test]
 fn quotes_that_go_astray_do_not_make_reading_slow() {
     let mut text = "token_address,date,holders\n".to_owned();
     for i in 0..60_000 {
-        text += if i % 3 == 0 { "\"\"\"a,b\n" } else { "x\"\",\"y\"\"\n" };
+        text += if i % 3 == 0 {
+            "\"\"\"a,b\n"
+        } else {
+            "x\"\",\"y\"\"\n"
+        };
     }
     let start = Instant::now();
-    let folder = folder(&[("tokens.csv", TOKENS.as_bytes()), ("holder_counts.csv", text.as_bytes())]);
+    let folder = folder(&[
+        ("tokens.csv", TOKENS.as_bytes()),
+        ("holder_counts.csv", text.as_bytes()),
+    ]);
     load(folder.path(), &NoProgress).expect("the tokens are fine");
-    assert!(start.elapsed() < Duration::from_secs(30), "took {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(30),
+        "took {:?}",
+        start.elapsed()
+    );
 }

@@ -10,8 +10,13 @@ use super::{UNI, folder};
 use crate::shared::shared;
 
 fn real() -> Option<Dataset> {
-    shared("data/real")
-        .map(|_| load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real")), &NoProgress).expect("the real data load"))
+    shared("data/real").map(|_| {
+        load(
+            Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real")),
+            &NoProgress,
+        )
+        .expect("the real data load")
+    })
 }
 
 /// Table, rows, rejected rows, warnings.
@@ -64,7 +69,10 @@ const SAMPLE: &[(&str, &str)] = &[
          ethereum,0xdac17f958d2ee523a2206206994597c13d831ec7,USDT,0xad4b20874c75ae37764103886c679025cf6ba85d,2500000,,2020-08-05\n\
          ethereum,0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,0xad4b20874c75ae37764103886c679025cf6ba85d,,1.5,2020-08-05\n",
     ),
-    ("holder_counts.csv", "chain,token,symbol,date,holders\nethereum,0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,2020-09-14,5\n"),
+    (
+        "holder_counts.csv",
+        "chain,token,symbol,date,holders\nethereum,0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,2020-09-14,5\n",
+    ),
     (
         "transfers.csv",
         "chain,token,symbol,block,ts,tx_hash,tx_index,from,to,amount_raw,amount,method\n\
@@ -113,8 +121,15 @@ const EXPECTED_OF_SAMPLE: &[(&str, usize, u64, u64)] = &[
 ];
 
 fn sample() -> (tempfile::TempDir, Dataset) {
-    let toml = include_str!("../../real/dataset.toml").replace("../../../shared/data/real/", "").replace(".parquet", ".csv");
-    let place = folder(&SAMPLE.iter().map(|(name, text)| (*name, text.as_bytes())).collect::<Vec<_>>());
+    let toml = include_str!("../../real/dataset.toml")
+        .replace("../../../shared/data/real/", "")
+        .replace(".parquet", ".csv");
+    let place = folder(
+        &SAMPLE
+            .iter()
+            .map(|(name, text)| (*name, text.as_bytes()))
+            .collect::<Vec<_>>(),
+    );
     fs::write(place.path().join("dataset.toml"), toml).expect("written");
     let dataset = load(place.path(), &NoProgress).expect("the sample loads");
     (place, dataset)
@@ -124,11 +139,25 @@ fn assert_rows(dataset: &Dataset, expected: &[(&str, usize, u64, u64)]) {
     for (name, rows, bad, warnings) in expected {
         let table = dataset.table(name).expect("in the schema");
         assert!(table.loaded(), "{name}: {:?}", table.state);
-        let found = (table.height(), table.rows_bad, table.findings.count(Severity::Warning));
-        assert_eq!(found, (*rows, *bad, *warnings), "{name}: {:#?}", table.findings.kept());
+        let found = (
+            table.height(),
+            table.rows_bad,
+            table.findings.count(Severity::Warning),
+        );
+        assert_eq!(
+            found,
+            (*rows, *bad, *warnings),
+            "{name}: {:#?}",
+            table.findings.kept()
+        );
         assert_eq!(table.findings.count(Severity::Error), *bad, "{name}");
     }
-    let loaded: Vec<_> = dataset.tables.iter().filter(|table| table.loaded()).map(|table| table.schema.name).collect();
+    let loaded: Vec<_> = dataset
+        .tables
+        .iter()
+        .filter(|table| table.loaded())
+        .map(|table| table.schema.name)
+        .collect();
     assert_eq!(loaded.len(), expected.len(), "{loaded:?}");
 }
 
@@ -136,17 +165,53 @@ fn assert_rows(dataset: &Dataset, expected: &[(&str, usize, u64, u64)]) {
 fn a_sample_of_the_real_data_has_the_rows_and_figures_it_should() {
     let (place, dataset) = sample();
     assert_rows(&dataset, EXPECTED_OF_SAMPLE);
-    let [uni, usdt, other] = [UNI, "0xdac17f958d2ee523a2206206994597c13d831ec7", "0x1651c2cbeaef244eb302be1d17caa87abccccddd"]
-        .map(|text| Address::parse(text).expect("an address"));
+    let [uni, usdt, other] = [
+        UNI,
+        "0xdac17f958d2ee523a2206206994597c13d831ec7",
+        "0x1651c2cbeaef244eb302be1d17caa87abccccddd",
+    ]
+    .map(|text| Address::parse(text).expect("an address"));
     let candles = dataset.candles().of(&uni);
-    let sizes: Vec<_> =
-        candles.series().iter().map(|(interval, candles)| (*interval, candles.len(), candles.close.last().copied())).collect();
-    assert_eq!(sizes, [(Interval::HOUR, 1, Some(7.473)), (Interval::DAY, 2, Some(7.7))]);
+    let sizes: Vec<_> = candles
+        .series()
+        .iter()
+        .map(|(interval, candles)| (*interval, candles.len(), candles.close.last().copied()))
+        .collect();
+    assert_eq!(
+        sizes,
+        [
+            (Interval::HOUR, 1, Some(7.473)),
+            (Interval::DAY, 2, Some(7.7))
+        ]
+    );
     let balance = |token: &Address| dataset.holders_of(token).get(0).and_then(|row| row.balance);
-    assert_eq!((balance(&uni), balance(&usdt), balance(&other)), (Some(1.5), Some(2.5), None), "whole, in smallest units, of no decimals");
-    assert_eq!(dataset.fee_tiers().iter().map(|tier| tier.fee).collect::<Vec<_>>(), [Some(0.0001), Some(0.0025)]);
-    assert_eq!(dataset.pools_of(&usdt).map(|pool| pool.tokens.len()).collect::<Vec<_>>(), [3], "the third token of the pool");
-    assert_eq!(load(place.path(), &NoProgress).expect("it loads again").identity, dataset.identity);
+    assert_eq!(
+        (balance(&uni), balance(&usdt), balance(&other)),
+        (Some(1.5), Some(2.5), None),
+        "whole, in smallest units, of no decimals"
+    );
+    assert_eq!(
+        dataset
+            .fee_tiers()
+            .iter()
+            .map(|tier| tier.fee)
+            .collect::<Vec<_>>(),
+        [Some(0.0001), Some(0.0025)]
+    );
+    assert_eq!(
+        dataset
+            .pools_of(&usdt)
+            .map(|pool| pool.tokens.len())
+            .collect::<Vec<_>>(),
+        [3],
+        "the third token of the pool"
+    );
+    assert_eq!(
+        load(place.path(), &NoProgress)
+            .expect("it loads again")
+            .identity,
+        dataset.identity
+    );
     assert_ne!(dataset.identity, [0; 32]);
 }
 
@@ -162,22 +227,71 @@ fn the_real_figures_arrive_unchanged() {
     let uni = Address::parse(UNI).expect("an address");
     let candles = dataset.candles().of(&uni);
     let candles = candles.series();
-    let sizes: Vec<_> = candles.iter().map(|(interval, candles)| (*interval, candles.len(), candles.close.last().copied())).collect();
-    assert_eq!(sizes, [(Interval::HOUR, 23_988, Some(7.473)), (Interval::DAY, 1_445, Some(7.7))]);
+    let sizes: Vec<_> = candles
+        .iter()
+        .map(|(interval, candles)| (*interval, candles.len(), candles.close.last().copied()))
+        .collect();
+    assert_eq!(
+        sizes,
+        [
+            (Interval::HOUR, 23_988, Some(7.473)),
+            (Interval::DAY, 1_445, Some(7.7))
+        ]
+    );
     assert_eq!(candles[1].1.timestamp.last(), Some(&1_762_992_000_000));
-    assert_eq!(dataset.holder_counts_of(&uni).iter().next().and_then(|count| count.holders), Some(5));
+    assert_eq!(
+        dataset
+            .holder_counts_of(&uni)
+            .iter()
+            .next()
+            .and_then(|count| count.holders),
+        Some(5)
+    );
     let tiers: Vec<_> = dataset
         .fee_tiers()
         .iter()
-        .filter(|tier| tier.dex_id == "pancakeswap-v3" && tier.chain.as_ref().is_some_and(|chain| chain.as_str() == "eth"))
+        .filter(|tier| {
+            tier.dex_id == "pancakeswap-v3"
+                && tier
+                    .chain
+                    .as_ref()
+                    .is_some_and(|chain| chain.as_str() == "eth")
+        })
         .map(|tier| (tier.tier.as_deref().unwrap_or_default(), tier.fee))
         .collect();
-    assert_eq!(tiers, [("0.01%", Some(0.0001)), ("0.05%", Some(0.0005)), ("0.25%", Some(0.0025)), ("1%", Some(0.01))]);
+    assert_eq!(
+        tiers,
+        [
+            ("0.01%", Some(0.0001)),
+            ("0.05%", Some(0.0005)),
+            ("0.25%", Some(0.0025)),
+            ("1%", Some(0.01))
+        ]
+    );
     let cdai = Address::parse("0x5d3a536e4d6dbd6114cc1ead35777bab948e3643").expect("an address");
-    let pairs: Vec<_> = dataset.pools_of(&cdai).filter_map(|pool| pool.pair.as_deref()).collect();
-    assert_eq!(pairs, ["cDAI/cUSDC/USDT", "cDAI/cUSDC"], "the pools 0x52ea… and 0xa2b4…");
+    let pairs: Vec<_> = dataset
+        .pools_of(&cdai)
+        .filter_map(|pool| pool.pair.as_deref())
+        .collect();
+    assert_eq!(
+        pairs,
+        ["cDAI/cUSDC/USDT", "cDAI/cUSDC"],
+        "the pools 0x52ea… and 0xa2b4…"
+    );
     let usdt = Address::parse("0xdac17f958d2ee523a2206206994597c13d831ec7").expect("an address");
-    let third = dataset.pools_of(&usdt).filter(|pool| pool.pair.as_deref() == Some("cDAI/cUSDC/USDT"));
-    assert_eq!(third.map(|pool| pool.tokens.len()).collect::<Vec<_>>(), [3], "the third token of 0x52ea…");
-    assert_eq!(dataset.posts_newest(|_, _| Ok::<_, std::io::Error>(())).unwrap().len(), 43);
+    let third = dataset
+        .pools_of(&usdt)
+        .filter(|pool| pool.pair.as_deref() == Some("cDAI/cUSDC/USDT"));
+    assert_eq!(
+        third.map(|pool| pool.tokens.len()).collect::<Vec<_>>(),
+        [3],
+        "the third token of 0x52ea…"
+    );
+    assert_eq!(
+        dataset
+            .posts_newest(|_, _| Ok::<_, std::io::Error>(()))
+            .unwrap()
+            .len(),
+        43
+    );
 }

@@ -35,7 +35,12 @@ fn csv_of(rows: &[Row]) -> String {
     for (time, block, hash, from, value, log) in rows {
         let from = from.map(|from| hex(&from)).unwrap_or_default();
         let log = log.map(|log| log.to_string()).unwrap_or_default();
-        let _ = writeln!(text, "{UNI},{time},{block},{},{from},{UNI},{},{log}", hex(hash), hex(value));
+        let _ = writeln!(
+            text,
+            "{UNI},{time},{block},{},{from},{UNI},{},{log}",
+            hex(hash),
+            hex(value)
+        );
     }
     text
 }
@@ -44,21 +49,54 @@ fn text_of(value: &AnyValue<'_>) -> Option<String> {
     match value {
         AnyValue::Null => None,
         AnyValue::Datetime(time, ..) => Some(time.to_string()),
-        other => Some(other.get_str().map_or_else(|| other.to_string(), str::to_owned)),
+        other => Some(
+            other
+                .get_str()
+                .map_or_else(|| other.to_string(), str::to_owned),
+        ),
     }
 }
 
 /// The canonical frame as CSV and as NDJSON.
 fn texts(frame: &DataFrame) -> (String, String) {
-    let names: Vec<&str> = frame.columns().iter().map(|column| column.name().as_str()).collect();
+    let names: Vec<&str> = frame
+        .columns()
+        .iter()
+        .map(|column| column.name().as_str())
+        .collect();
     let (mut csv, mut json) = (names.join(",") + "\n", String::new());
     for row in 0..frame.height() {
-        let cells: Vec<_> = frame.columns().iter().map(|column| text_of(&column.get(row).expect("in the frame"))).collect();
-        let _ = writeln!(csv, "{}", cells.iter().map(|cell| cell.clone().unwrap_or_default()).collect::<Vec<_>>().join(","));
+        let cells: Vec<_> = frame
+            .columns()
+            .iter()
+            .map(|column| text_of(&column.get(row).expect("in the frame")))
+            .collect();
+        let _ = writeln!(
+            csv,
+            "{}",
+            cells
+                .iter()
+                .map(|cell| cell.clone().unwrap_or_default())
+                .collect::<Vec<_>>()
+                .join(",")
+        );
         let member = |(name, cell): (&&str, &Option<String>)| {
-            format!("\"{name}\": {}", cell.as_ref().map_or("null".to_owned(), |cell| format!("\"{cell}\"")))
+            format!(
+                "\"{name}\": {}",
+                cell.as_ref()
+                    .map_or("null".to_owned(), |cell| format!("\"{cell}\""))
+            )
         };
-        let _ = writeln!(json, "{{{}}}", names.iter().zip(&cells).map(member).collect::<Vec<_>>().join(", "));
+        let _ = writeln!(
+            json,
+            "{{{}}}",
+            names
+                .iter()
+                .zip(&cells)
+                .map(member)
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
     }
     (csv, json)
 }

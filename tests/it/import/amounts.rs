@@ -18,13 +18,27 @@ const SAID: &str = "amounts are approximate";
 fn lake(path: &Path) {
     let demo = load(Path::new(DEMO), &NoProgress).unwrap();
     let mut frame: DataFrame = demo.table("transfers").unwrap().frame().clone();
-    let value = frame.column("value").unwrap().cast(&DataType::Float64).unwrap();
+    let value = frame
+        .column("value")
+        .unwrap()
+        .cast(&DataType::Float64)
+        .unwrap();
     frame.with_column(value).unwrap();
     frame.rename("timestamp", "block_timestamp".into()).unwrap();
-    let columns =
-        ["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_timestamp", "block_number"];
+    let columns = [
+        "token_address",
+        "from_address",
+        "to_address",
+        "value",
+        "transaction_hash",
+        "log_index",
+        "block_timestamp",
+        "block_number",
+    ];
     let mut frame = frame.select(columns).unwrap();
-    ParquetWriter::new(fs::File::create(path).unwrap()).finish(&mut frame).unwrap();
+    ParquetWriter::new(fs::File::create(path).unwrap())
+        .finish(&mut frame)
+        .unwrap();
 }
 
 /// Sentences of the transfer analysis of the dataset's tokens.
@@ -32,18 +46,54 @@ fn sentences(folder: &Path) -> Vec<String> {
     let deck = QueryService::new(folder, DeckOptions::default()).unwrap();
     deck.load().unwrap();
     let dataset = &deck.snapshot().unwrap().dataset;
-    let tokens: Vec<String> = dataset.transfers().addresses().iter().map(ToString::to_string).collect();
+    let tokens: Vec<String> = dataset
+        .transfers()
+        .addresses()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert!(dataset.is_approximate("transfers", "value"));
-    let notes: Vec<&str> = dataset.table("transfers").unwrap().findings.kept().iter().map(|finding| finding.reason.as_str()).collect();
-    assert!(notes.iter().any(|note| note.starts_with("`value` is approximate")), "the Data view says so: {notes:?}");
-    assert!(notes.iter().all(|note| !note.contains("left empty")), "no amount is lost: {notes:?}");
-    let api = Api::new(Arc::clone(&deck), None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default());
+    let notes: Vec<&str> = dataset
+        .table("transfers")
+        .unwrap()
+        .findings
+        .kept()
+        .iter()
+        .map(|finding| finding.reason.as_str())
+        .collect();
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.starts_with("`value` is approximate")),
+        "the Data view says so: {notes:?}"
+    );
+    assert!(
+        notes.iter().all(|note| !note.contains("left empty")),
+        "no amount is lost: {notes:?}"
+    );
+    let api = Api::new(
+        Arc::clone(&deck),
+        None,
+        Arc::new(Keys::in_memory().unwrap()),
+        ApiOptions::default(),
+    );
     let mut found = Vec::new();
     for token in tokens {
-        let answer = api::answer_offline(&api, "GET", &format!("/{token}/security/inference?explain=true"), &[]);
+        let answer = api::answer_offline(
+            &api,
+            "GET",
+            &format!("/{token}/security/inference?explain=true"),
+            &[],
+        );
         let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
         let patterns = &body["anomalyDetection"]["transactionPatterns"];
-        found.extend(patterns["anomalies"].as_array().into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned())));
+        found.extend(
+            patterns["anomalies"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|text| Some(text.as_str()?.to_owned())),
+        );
     }
     found
 }
@@ -60,11 +110,27 @@ fn amounts_of_floating_point_are_said_to_be_approximate_from_the_file_to_the_sen
     }
     let (code, report, err) = desk.run(&["part-0.snappy.parquet"]);
     assert_eq!(code, 0, "{err}");
-    assert!(report["files"][0]["says"].to_string().contains("they are approximate"), "{report:#}");
-    assert!(fs::read_to_string(desk.path("data/dataset.toml")).unwrap().contains("columns.value.approximate = true"));
+    assert!(
+        report["files"][0]["says"]
+            .to_string()
+            .contains("they are approximate"),
+        "{report:#}"
+    );
+    assert!(
+        fs::read_to_string(desk.path("data/dataset.toml"))
+            .unwrap()
+            .contains("columns.value.approximate = true")
+    );
     // Used directly, without dataset.toml: column names and types identify it.
-    fs::copy(desk.path("part-0.snappy.parquet"), desk.path("lying/transfers.parquet")).unwrap();
+    fs::copy(
+        desk.path("part-0.snappy.parquet"),
+        desk.path("lying/transfers.parquet"),
+    )
+    .unwrap();
     let imported = sentences(&desk.data());
-    assert!(imported.len() > 1 && imported.iter().any(|sentence| sentence.contains(SAID)), "{imported:#?}");
+    assert!(
+        imported.len() > 1 && imported.iter().any(|sentence| sentence.contains(SAID)),
+        "{imported:#?}"
+    );
     assert_eq!(imported, sentences(&desk.path("lying")));
 }

@@ -97,21 +97,46 @@ struct Sample {
 fn samples() -> impl Iterator<Item = Sample> {
     FILES.iter().map(|(what, text)| {
         let what = words(what);
-        let [format, name, table, rows, said @ ..] = &what[..] else { panic!("{what:?}") };
-        Sample { format, name, table, rows: rows.parse().unwrap(), args: [&[*name], said].concat(), text }
+        let [format, name, table, rows, said @ ..] = &what[..] else {
+            panic!("{what:?}")
+        };
+        Sample {
+            format,
+            name,
+            table,
+            rows: rows.parse().unwrap(),
+            args: [&[*name], said].concat(),
+            text,
+        }
     })
 }
 
 #[test]
 fn every_format_is_known_by_what_it_holds() {
-    for Sample { format, name, table, rows, args, text } in samples() {
+    for Sample {
+        format,
+        name,
+        table,
+        rows,
+        args,
+        text,
+    } in samples()
+    {
         let desk = Desk::new();
         desk.write(name, text);
         let report = desk.imports(&args);
         assert_eq!(report["files"][0]["format"], format, "{name}: {report:#}");
-        assert_eq!(taken(&report, 0, table), [rows, 0, 0, 0, 0, 0], "{name}: {report:#}");
+        assert_eq!(
+            taken(&report, 0, table),
+            [rows, 0, 0, 0, 0, 0],
+            "{name}: {report:#}"
+        );
         let dataset = desk.clean();
-        assert_eq!(dataset.table(table).unwrap().frame().height() as u64, rows, "{name}");
+        assert_eq!(
+            dataset.table(table).unwrap().frame().height() as u64,
+            rows,
+            "{name}"
+        );
         if table == "candles" {
             candles_are_as_they_were(&dataset, format);
         }
@@ -127,14 +152,26 @@ fn every_format_is_known_by_what_it_holds() {
 fn candles_are_as_they_were(dataset: &Dataset, format: &str) {
     let candles = dataset.candles().of(&address(UNI));
     let candles = candles.series();
-    assert_eq!((candles.len(), candles[0].0), (1, Interval::DAY), "{format}");
+    assert_eq!(
+        (candles.len(), candles[0].0),
+        (1, Interval::DAY),
+        "{format}"
+    );
     let candles = candles[0].1;
-    assert_eq!(candles.timestamp[..3], [1_690_675_200_000, 1_690_761_600_000, 1_690_848_000_000], "{format}");
+    assert_eq!(
+        candles.timestamp[..3],
+        [1_690_675_200_000, 1_690_761_600_000, 1_690_848_000_000],
+        "{format}"
+    );
     assert_eq!(candles.close[..3], [5.5, 6.0, 6.5], "{format}");
     if format != "coingecko-market-chart" {
         assert_eq!(
             (&candles.open[..3], &candles.high[..3], &candles.low[..3]),
-            (&[5.0, 5.5, 6.0][..], &[6.0, 6.5, 7.0][..], &[4.0, 5.0, 5.0][..]),
+            (
+                &[5.0, 5.5, 6.0][..],
+                &[6.0, 6.5, 7.0][..],
+                &[4.0, 5.0, 5.0][..]
+            ),
             "{format}"
         );
     }
@@ -151,17 +188,51 @@ fn figures_arrive_unchanged() {
         desk.imports(&sample.args);
     }
     let dataset = desk.clean();
-    let holders: Vec<Option<f64>> = dataset.holders_of(&address(UNI)).iter().map(|holder| holder.balance).collect();
+    let holders: Vec<Option<f64>> = dataset
+        .holders_of(&address(UNI))
+        .iter()
+        .map(|holder| holder.balance)
+        .collect();
     assert_eq!(holders, [Some(1.44e7), Some(1234.5)]);
     let yields = dataset.table("yields").unwrap().frame();
-    assert_eq!(yields.column("chain").unwrap().str().unwrap().iter().flatten().collect::<Vec<_>>(), ["eth", "solana"]);
-    let value = dataset.table("transfers").unwrap().frame().column("value").unwrap().str().unwrap().get(0).map(str::to_owned);
-    assert_eq!(value.as_deref(), Some("115792089237316195423570985008687907853269984665640564039457584007913129639935"));
-    let graph = dataset.token(&address("0xc944e90c64b2c07662a292be6244bdf05cda44a7")).unwrap();
-    assert_eq!((graph.row.symbol.as_deref(), graph.row.decimals), (Some("GRT"), Some(18)));
+    assert_eq!(
+        yields
+            .column("chain")
+            .unwrap()
+            .str()
+            .unwrap()
+            .iter()
+            .flatten()
+            .collect::<Vec<_>>(),
+        ["eth", "solana"]
+    );
+    let value = dataset
+        .table("transfers")
+        .unwrap()
+        .frame()
+        .column("value")
+        .unwrap()
+        .str()
+        .unwrap()
+        .get(0)
+        .map(str::to_owned);
+    assert_eq!(
+        value.as_deref(),
+        Some("115792089237316195423570985008687907853269984665640564039457584007913129639935")
+    );
+    let graph = dataset
+        .token(&address("0xc944e90c64b2c07662a292be6244bdf05cda44a7"))
+        .unwrap();
+    assert_eq!(
+        (graph.row.symbol.as_deref(), graph.row.decimals),
+        (Some("GRT"), Some(18))
+    );
     // One of the two contracts is a token.
     let token = |text: &str| dataset.token(&address(text)).is_some();
-    assert!(token("0x86fa049857e0209aa7d9e616f7eb3b3b78ecfdb0") && !token("0x96fa049857e0209aa7d9e616f7eb3b3b78ecfdb0"));
+    assert!(
+        token("0x86fa049857e0209aa7d9e616f7eb3b3b78ecfdb0")
+            && !token("0x96fa049857e0209aa7d9e616f7eb3b3b78ecfdb0")
+    );
 }
 
 #[test]
@@ -172,9 +243,21 @@ fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
         "date,open,high,low,close,volume,ticker\n2023-07-30,5,6,4,5,1,UNIUSDT\n2023-07-31,5,6,4,5,1,UNIUSDT\n2023-07-30,1,2,1,2,1,PEPEUSDT\n2023-07-30,1,2,1,2,1,XRPUSDT\n",
     );
     let report = desk.imports(&["both.csv"]);
-    assert_eq!(taken(&report, 0, "candles"), [3, 0, 0, 0, 0, 1], "{report:#}");
-    assert!(report["files"][0]["says"].to_string().contains("the series `XRPUSDT` is about `XRP`"), "{report:#}");
-    assert!(desk.refuses(&["both.csv", "--token", UNI]).contains("contains 3 series of candles"));
+    assert_eq!(
+        taken(&report, 0, "candles"),
+        [3, 0, 0, 0, 0, 1],
+        "{report:#}"
+    );
+    assert!(
+        report["files"][0]["says"]
+            .to_string()
+            .contains("the series `XRPUSDT` is about `XRP`"),
+        "{report:#}"
+    );
+    assert!(
+        desk.refuses(&["both.csv", "--token", UNI])
+            .contains("contains 3 series of candles")
+    );
     let desk = Desk::new();
     desk.write("1000PEPEUSDT.csv", "timestamp,open,high,low,close,volume,turnover\n1690675200000,0.005,0.006,0.004,0.005,7,1\n");
     desk.imports(&["1000PEPEUSDT.csv"]);
@@ -188,32 +271,63 @@ fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
 fn each_token_may_be_of_an_exchange_of_its_own_but_of_one() {
     let desk = Desk::new();
     let file = |rows: &str| format!("date,name,open,high,low,close,volume,exchange\n{rows}");
-    desk.write("two.csv", file("2023-07-30,UNI,5,6,4,5,1,kraken\n2023-07-30,PEPE,1,2,1,2,1,binance\n"));
+    desk.write(
+        "two.csv",
+        file("2023-07-30,UNI,5,6,4,5,1,kraken\n2023-07-30,PEPE,1,2,1,2,1,binance\n"),
+    );
     assert_eq!(taken(&desk.imports(&["two.csv"]), 0, "candles")[0], 2);
-    let by_address = |rows: &str| file(rows).replace("name", "token_address").replace("UNI", UNI).replace("PEPE", PEPE);
-    desk.write("own.csv", by_address("2023-07-31,UNI,5,6,4,5,1,kraken\n2023-07-31,PEPE,1,2,1,2,1,binance\n"));
+    let by_address = |rows: &str| {
+        file(rows)
+            .replace("name", "token_address")
+            .replace("UNI", UNI)
+            .replace("PEPE", PEPE)
+    };
+    desk.write(
+        "own.csv",
+        by_address("2023-07-31,UNI,5,6,4,5,1,kraken\n2023-07-31,PEPE,1,2,1,2,1,binance\n"),
+    );
     assert_eq!(taken(&desk.imports(&["own.csv"]), 0, "candles")[0], 2);
     let mixed = "2023-07-31,UNI,5,6,4,5,1,kraken\n2023-07-31,UNI,5,6,4,5,1,binance\n2023-07-31,PEPE,1,2,1,2,1,binance\n";
-    for (name, text) in [("mixed.csv", file(mixed)), ("mixed_own.csv", by_address(mixed))] {
+    for (name, text) in [
+        ("mixed.csv", file(mixed)),
+        ("mixed_own.csv", by_address(mixed)),
+    ] {
         desk.write(name, text);
         let refusal = desk.refuses(&[name]);
-        assert!(refusal.contains("`exchange` has `binance`, `kraken`"), "{refusal}");
+        assert!(
+            refusal.contains("`exchange` has `binance`, `kraken`"),
+            "{refusal}"
+        );
     }
 }
 
 /// The example of docs/importing.md.
 fn own_format() -> String {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/importing.md")).unwrap();
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/importing.md")).unwrap();
     let (_, rest) = page.split_once("<!-- own format -->\n").unwrap();
-    rest.split_once("<!-- end").unwrap().0.lines().map(str::trim_start).collect::<Vec<_>>().join("\n")
+    rest.split_once("<!-- end")
+        .unwrap()
+        .0
+        .lines()
+        .map(str::trim_start)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 const BROKER: &str = "Session;Initial;Peak;Trough;Settled;Turnover\n01.02.2024;5,5;6;4;5;1.000,5\n02.02.2024;5;6,5;5;6;0\n";
 
 #[test]
 fn a_format_of_a_persons_own_is_read_wherever_it_is_described() {
-    assert_eq!(own_format().lines().filter(|line| !line.is_empty()).count(), 9);
-    for place in ["formats.toml", "data/formats.toml", ".config/tokendeck/formats.toml"] {
+    assert_eq!(
+        own_format().lines().filter(|line| !line.is_empty()).count(),
+        9
+    );
+    for place in [
+        "formats.toml",
+        "data/formats.toml",
+        ".config/tokendeck/formats.toml",
+    ] {
         let desk = Desk::new();
         desk.write("UNI.csv", BROKER);
         assert!(desk.refuses(&["UNI.csv"]).contains("has an unknown format"));
@@ -222,31 +336,62 @@ fn a_format_of_a_persons_own_is_read_wherever_it_is_described() {
             desk.write("config.toml", "");
         }
         let report = desk.imports(&["UNI.csv"]);
-        assert_eq!((&report["files"][0]["format"], taken(&report, 0, "candles")), (&"my-broker".into(), [2, 0, 0, 0, 0, 0]), "{report:#}");
+        assert_eq!(
+            (&report["files"][0]["format"], taken(&report, 0, "candles")),
+            (&"my-broker".into(), [2, 0, 0, 0, 0, 0]),
+            "{report:#}"
+        );
         let dataset = desk.clean();
         let held = dataset.candles().of(&address(UNI));
         let candles = held.series()[0].1;
-        assert_eq!((candles.timestamp[0], candles.open[0], candles.high[1], candles.volume[0]), (1_706_745_600_000, 5.5, 6.5, 200.1));
-        let listed = String::from_utf8(desk.command(&["--formats"]).output().unwrap().stdout).unwrap();
+        assert_eq!(
+            (
+                candles.timestamp[0],
+                candles.open[0],
+                candles.high[1],
+                candles.volume[0]
+            ),
+            (1_706_745_600_000, 5.5, 6.5, 200.1)
+        );
+        let listed =
+            String::from_utf8(desk.command(&["--formats"]).output().unwrap().stdout).unwrap();
         let first = listed.lines().nth(1).unwrap();
-        assert!(first.contains("my-broker") && first.contains("(user-defined, ") && first.contains("formats.toml)"), "{listed}");
+        assert!(
+            first.contains("my-broker")
+                && first.contains("(user-defined, ")
+                && first.contains("formats.toml)"),
+            "{listed}"
+        );
     }
 }
 
 #[test]
 fn one_of_the_same_name_takes_a_formats_place_and_a_mistake_is_named() {
     let desk = Desk::new();
-    desk.write("dump.csv", "date,open,high,low,close,volume,ticker\n2023-07-30,5,6,4,5.5,800,UNIUSDT\n");
-    let of = |desk: &Desk| desk.imports(&["dump.csv", "--dry-run", "--token", UNI])["files"][0]["title"].clone();
+    desk.write(
+        "dump.csv",
+        "date,open,high,low,close,volume,ticker\n2023-07-30,5,6,4,5.5,800,UNIUSDT\n",
+    );
+    let of = |desk: &Desk| {
+        desk.imports(&["dump.csv", "--dry-run", "--token", UNI])["files"][0]["title"].clone()
+    };
     assert_eq!(of(&desk), "python-binance dump");
-    let own = |rest: &str| format!("[python-binance]\ntitle = 'mine'\nknown = [{{ header = ['ticker'] }}]\n{rest}");
+    let own = |rest: &str| {
+        format!("[python-binance]\ntitle = 'mine'\nknown = [{{ header = ['ticker'] }}]\n{rest}")
+    };
     desk.write("data/formats.toml", own("reader = 'candles'"));
     assert_eq!(of(&desk), "mine");
     desk.write("data/formats.toml", own("raeder = 'candles'"));
     let err = desk.command(&["dump.csv"]).output().unwrap().stderr;
     let err = String::from_utf8(err).unwrap();
-    assert!(err.contains("data/formats.toml`, line 4: unknown field `raeder`"), "{err}");
-    for (text, says) in [("[own]\nreader = 'own'", "choose another"), ("[a", "line 1: ")] {
+    assert!(
+        err.contains("data/formats.toml`, line 4: unknown field `raeder`"),
+        "{err}"
+    );
+    for (text, says) in [
+        ("[own]\nreader = 'own'", "choose another"),
+        ("[a", "line 1: "),
+    ] {
         desk.write("data/formats.toml", text);
         let err = String::from_utf8(desk.command(&["dump.csv"]).output().unwrap().stderr).unwrap();
         assert!(err.contains("formats.toml`") && err.contains(says), "{err}");
@@ -259,21 +404,51 @@ fn a_saved_answer_is_known_by_the_description_of_its_service() {
     let provider = "name = 'My API'\nhome = 'https://api.example.org'\n[[request]]\nname = 'holders'\nfills = 'holders'\neach = 'token'\n\
                     path = '/{token}'\nrows = 'data.*.list'\ncolumns = { holder_address = 'wallet.address', balance = 'amount' }\n";
     desk.write("saved.json", format!(r#"{{"data":{{"a":{{"list":[{{"wallet":{{"address":"{PEPE}"}},"amount":"1.5"}}]}}}},"v":7}}"#));
-    for (known, says) in
-        [("", "has an unknown format"), ("known = [{ lists = 'x' }]", "`known` of the request `holders` of my-api: unknown field")]
-    {
+    for (known, says) in [
+        ("", "has an unknown format"),
+        (
+            "known = [{ lists = 'x' }]",
+            "`known` of the request `holders` of my-api: unknown field",
+        ),
+    ] {
         desk.write("data/providers/my-api.toml", format!("{provider}{known}"));
-        let err = String::from_utf8(desk.command(&["saved.json", "--token", UNI]).output().unwrap().stderr).unwrap();
+        let err = String::from_utf8(
+            desk.command(&["saved.json", "--token", UNI])
+                .output()
+                .unwrap()
+                .stderr,
+        )
+        .unwrap();
         assert!(err.contains(says), "{err}");
     }
-    desk.write("data/providers/my-api.toml", format!("{provider}known = [{{ members = ['data', 'v'] }}]"));
+    desk.write(
+        "data/providers/my-api.toml",
+        format!("{provider}known = [{{ members = ['data', 'v'] }}]"),
+    );
     let report = desk.imports(&["saved.json", "--token", UNI]);
     let file = &report["files"][0];
-    assert_eq!((file["format"].as_str(), file["title"].as_str()), (Some("my-api-holders"), Some("My API holders")), "{report:#}");
-    let listed = String::from_utf8(desk.command(&["--formats"]).output().unwrap().stdout).unwrap();
-    assert!(listed.lines().nth(1).unwrap().contains("JSON: data, v (user-defined, providers/my-api.toml)"), "{listed}");
     assert_eq!(
-        (taken(&report, 0, "holders"), desk.clean().holders_of(&address(UNI)).get(0).and_then(|row| row.balance)),
+        (file["format"].as_str(), file["title"].as_str()),
+        (Some("my-api-holders"), Some("My API holders")),
+        "{report:#}"
+    );
+    let listed = String::from_utf8(desk.command(&["--formats"]).output().unwrap().stdout).unwrap();
+    assert!(
+        listed
+            .lines()
+            .nth(1)
+            .unwrap()
+            .contains("JSON: data, v (user-defined, providers/my-api.toml)"),
+        "{listed}"
+    );
+    assert_eq!(
+        (
+            taken(&report, 0, "holders"),
+            desk.clean()
+                .holders_of(&address(UNI))
+                .get(0)
+                .and_then(|row| row.balance)
+        ),
         ([1, 0, 0, 0, 0, 0], Some(1.5))
     );
 }

@@ -27,10 +27,18 @@ fn two_programs_share_a_store_and_one_runs_it() {
     let id = second.create(&one(0)).expect("created").job_id;
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
     assert_eq!(first.job(&id), second.job(&id));
-    wait_until("both programs tell of it", || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id));
-    let long = first.create(&several(everything(TOKENS_MAX))).expect("created").job_id;
+    wait_until(
+        "both programs tell of it",
+        || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id),
+    );
+    let long = first
+        .create(&several(everything(TOKENS_MAX)))
+        .expect("created")
+        .job_id;
     // Terminated by the other process, or already done.
-    second.terminate(&long).map_or_else(|problem| assert_eq!(problem.code, Code::JobEnded), drop);
+    second
+        .terminate(&long)
+        .map_or_else(|problem| assert_eq!(problem.code, Code::JobEnded), drop);
     assert!(first.job(&long).expect("the job").status.ended());
     drop(first);
     wait_until("the second takes over", || second.runs_here());
@@ -44,17 +52,36 @@ fn a_job_belongs_to_the_dataset_it_was_made_in() {
     let bench = bench();
     let other = tempfile::tempdir().expect("a folder");
     drop(deck(other.path()));
-    let dearer = std::fs::read_to_string(other.path().join("tokens.csv")).expect("tokens").replace(",eth,1\n", ",eth,700\n");
+    let dearer = std::fs::read_to_string(other.path().join("tokens.csv"))
+        .expect("tokens")
+        .replace(",eth,1\n", ",eth,700\n");
     let more = format!("{dearer}0x{:040x},ONLY,Only here,eth,5\n", 0xffff);
     std::fs::write(other.path().join("tokens.csv"), more).expect("written");
-    let there = QueryService::new(other.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+    let there = QueryService::new(
+        other.path(),
+        DeckOptions {
+            workers: 1,
+            ..DeckOptions::default()
+        },
+    )
+    .expect("a deck");
     there.load().expect("the dataset loads");
     let jobs_of = |deck: &Arc<QueryService>| {
-        Jobs::open(bench.state.path(), Arc::clone(deck), JobOptions { workers: 2, ..JobOptions::default() }).expect("the jobs open")
+        Jobs::open(
+            bench.state.path(),
+            Arc::clone(deck),
+            JobOptions {
+                workers: 2,
+                ..JobOptions::default()
+            },
+        )
+        .expect("the jobs open")
     };
     let price = |jobs: &Jobs, id: &str| -> f64 {
         let report = serde_json::to_value(jobs.report(id).expect("a report")).expect("JSON");
-        report["tokens"][0]["token"]["price"].as_f64().unwrap_or_else(|| panic!("{report}"))
+        report["tokens"][0]["token"]["price"]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{report}"))
     };
     let (mut here, mut beside) = (jobs_of(&bench.deck), jobs_of(&there));
     let mut made = Vec::new();
@@ -68,17 +95,38 @@ fn a_job_belongs_to_the_dataset_it_was_made_in() {
             drop(beside);
             beside = jobs_of(&there);
         }
-        made.push((here.create(&one(0)).expect("created").job_id, beside.create(&one(0)).expect("created").job_id));
+        made.push((
+            here.create(&one(0)).expect("created").job_id,
+            beside.create(&one(0)).expect("created").job_id,
+        ));
     }
-    let only = beside.create(&one(0xffff - 0xa000)).expect("created").job_id;
+    let only = beside
+        .create(&one(0xffff - 0xa000))
+        .expect("created")
+        .job_id;
     for (own, others) in &made {
-        assert_eq!((ended(&here, own).status, ended(&beside, others).status), (JobStatus::Completed, JobStatus::Completed));
+        assert_eq!(
+            (ended(&here, own).status, ended(&beside, others).status),
+            (JobStatus::Completed, JobStatus::Completed)
+        );
         assert_eq!((price(&here, own), price(&beside, others)), (1.0, 700.0));
-        assert_eq!(here.job(others).map_err(|problem| problem.code), Err(Code::JobNotFound));
-        assert_eq!(here.terminate(others).map_err(|problem| problem.code), Err(Code::JobNotFound));
+        assert_eq!(
+            here.job(others).map_err(|problem| problem.code),
+            Err(Code::JobNotFound)
+        );
+        assert_eq!(
+            here.terminate(others).map_err(|problem| problem.code),
+            Err(Code::JobNotFound)
+        );
     }
     assert_eq!(ended(&beside, &only).status, JobStatus::Completed);
-    assert_eq!((here.list(1, 50).expect("a list").0, beside.list(1, 50).expect("a list").0), (10, 11));
+    assert_eq!(
+        (
+            here.list(1, 50).expect("a list").0,
+            beside.list(1, 50).expect("a list").0
+        ),
+        (10, 11)
+    );
     assert!(here.runs_here() && beside.runs_here(), "each runs its own");
 }
 
@@ -116,7 +164,8 @@ fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
     }
     let state = tempfile::tempdir().expect("a folder");
     std::fs::write(state.path().join("jobs.sqlite"), b"").expect("an empty store");
-    let jobs = Jobs::open(state.path(), Arc::clone(&bench.deck), JobOptions::default()).expect("an empty file is a new store");
+    let jobs = Jobs::open(state.path(), Arc::clone(&bench.deck), JobOptions::default())
+        .expect("an empty file is a new store");
     assert_eq!(jobs.notice(), None);
 }
 
@@ -125,10 +174,20 @@ fn a_state_folder_that_cannot_be_written_is_reported_in_words() {
     let bench = bench();
     let file = bench.state.path().join("file");
     std::fs::write(&file, b"").expect("a file");
-    let reason = Jobs::open(&file.join("state"), Arc::clone(&bench.deck), JobOptions::default()).expect_err("no folder can be made there");
+    let reason = Jobs::open(
+        &file.join("state"),
+        Arc::clone(&bench.deck),
+        JobOptions::default(),
+    )
+    .expect_err("no folder can be made there");
     assert!(reason.contains("cannot create the folder"), "{reason}");
     std::fs::create_dir(bench.store()).expect("a folder in the way");
-    let reason = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), JobOptions::default()).expect_err("a folder is no store");
+    let reason = Jobs::open(
+        bench.state.path(),
+        Arc::clone(&bench.deck),
+        JobOptions::default(),
+    )
+    .expect_err("a folder is no store");
     assert!(reason.contains("cannot open the job store"), "{reason}");
 }
 
@@ -138,14 +197,28 @@ const CHILD_STATE: &str = "TOKENDECK_TEST_JOBS_STATE";
 #[test]
 #[ignore = "started by the test below as a program of its own"]
 fn child_that_creates_jobs() {
-    let Some(state) = std::env::var_os(CHILD_STATE) else { return };
+    let Some(state) = std::env::var_os(CHILD_STATE) else {
+        return;
+    };
     let data = Path::new(&state).join("data");
     std::fs::create_dir_all(&data).expect("a folder");
-    let jobs = Jobs::open(Path::new(&state), deck(&data), JobOptions { queue: 9_000, ..JobOptions::default() }).expect("jobs");
+    let jobs = Jobs::open(
+        Path::new(&state),
+        deck(&data),
+        JobOptions {
+            queue: 9_000,
+            ..JobOptions::default()
+        },
+    )
+    .expect("jobs");
     let mut out = std::io::stdout().lock();
     for i in 0.. {
-        let job = jobs.create(&several(everything(1 + i % 5))).expect("created");
-        writeln!(out, "\nacknowledged {}", job.job_id).and_then(|()| out.flush()).expect("the parent reads");
+        let job = jobs
+            .create(&several(everything(1 + i % 5)))
+            .expect("created");
+        writeln!(out, "\nacknowledged {}", job.job_id)
+            .and_then(|()| out.flush())
+            .expect("the parent reads");
     }
 }
 
@@ -160,7 +233,12 @@ fn no_acknowledged_job_is_lost_when_the_program_is_killed() {
     let mut random = 88_172_645_463_325_252_u64;
     for round in 0..15 {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "jobs::storage::child_that_creates_jobs", "--ignored", "--nocapture"])
+            .args([
+                "--exact",
+                "jobs::storage::child_that_creates_jobs",
+                "--ignored",
+                "--nocapture",
+            ])
             .env(CHILD_STATE, bench.state.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -172,14 +250,19 @@ fn no_acknowledged_job_is_lost_when_the_program_is_killed() {
             let mut ids = Vec::new();
             for line in out.lines().map_while(Result::ok) {
                 // A line truncated by the kill does not count.
-                if let Some(id) = line.strip_prefix("acknowledged ").filter(|id| id.len() == 28) {
+                if let Some(id) = line
+                    .strip_prefix("acknowledged ")
+                    .filter(|id| id.len() == 28)
+                {
                     ids.push(id.to_owned());
                     sender.send(()).ok();
                 }
             }
             ids
         });
-        first.recv_timeout(Duration::from_secs(30)).expect("the child acknowledges a job");
+        first
+            .recv_timeout(Duration::from_secs(30))
+            .expect("the child acknowledges a job");
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -191,8 +274,14 @@ fn no_acknowledged_job_is_lost_when_the_program_is_killed() {
         let jobs = bench.open(0);
         assert_eq!(jobs.notice(), None, "round {round}");
         for id in &acknowledged {
-            let job = jobs.job(id).unwrap_or_else(|problem| panic!("round {round}: {problem}"));
-            assert_ne!(job.status, JobStatus::Running, "round {round}: it is queued again");
+            let job = jobs
+                .job(id)
+                .unwrap_or_else(|problem| panic!("round {round}: {problem}"));
+            assert_ne!(
+                job.status,
+                JobStatus::Running,
+                "round {round}: it is queued again"
+            );
         }
         drop(jobs);
     }

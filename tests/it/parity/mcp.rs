@@ -19,7 +19,8 @@ use rmcp::{
     transport::{
         StreamableHttpClientTransport,
         streamable_http_client::{
-            SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
+            SseError, StreamableHttpClient, StreamableHttpClientTransportConfig,
+            StreamableHttpError, StreamableHttpPostResponse,
         },
     },
 };
@@ -53,8 +54,11 @@ impl StreamableHttpClient for Posts {
         assert_eq!(session_id, None, "there are no sessions");
         let this = self.clone();
         let asked = tokio::task::spawn_blocking(move || {
-            let mut request =
-                this.agent.post(&*uri).content_type("application/json").header("accept", "application/json, text/event-stream");
+            let mut request = this
+                .agent
+                .post(&*uri)
+                .content_type("application/json")
+                .header("accept", "application/json, text/event-stream");
             for (name, value) in headers {
                 request = request.header(name, value);
             }
@@ -63,8 +67,15 @@ impl StreamableHttpClient for Posts {
                     request = request.header(name, value);
                 }
             }
-            let mut response = request.send(serde_json::to_vec(&message).unwrap()).map_err(HttpError::Client)?;
-            let body = response.body_mut().with_config().limit(64 << 20).read_to_vec().map_err(HttpError::Client)?;
+            let mut response = request
+                .send(serde_json::to_vec(&message).unwrap())
+                .map_err(HttpError::Client)?;
+            let body = response
+                .body_mut()
+                .with_config()
+                .limit(64 << 20)
+                .read_to_vec()
+                .map_err(HttpError::Client)?;
             Ok::<_, HttpError>((response.status().as_u16(), body))
         });
         match asked.await?? {
@@ -72,8 +83,13 @@ impl StreamableHttpClient for Posts {
                 assert!(body.is_empty());
                 Ok(StreamableHttpPostResponse::Accepted)
             }
-            (200, body) => Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(&body)?, None)),
-            (status, body) => Err(HttpError::UnexpectedServerResponse(format!("{status} {}", String::from_utf8_lossy(&body)).into())),
+            (200, body) => Ok(StreamableHttpPostResponse::Json(
+                serde_json::from_slice(&body)?,
+                None,
+            )),
+            (status, body) => Err(HttpError::UnexpectedServerResponse(
+                format!("{status} {}", String::from_utf8_lossy(&body)).into(),
+            )),
         }
     }
 
@@ -107,41 +123,92 @@ pub(super) struct Client {
 }
 
 fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 impl Client {
     pub(super) fn over_http(front_ends: &FrontEnds) -> Self {
-        Self::posting(front_ends, Some(front_ends.key.clone()), None).map_err(|error| error.to_string()).unwrap()
+        Self::posting(front_ends, Some(front_ends.key.clone()), None)
+            .map_err(|error| error.to_string())
+            .unwrap()
     }
 
-    fn posting(front_ends: &FrontEnds, key: Option<String>, origin: Option<&'static str>) -> Result<Self, Box<dyn std::error::Error>> {
+    fn posting(
+        front_ends: &FrontEnds,
+        key: Option<String>,
+        origin: Option<&'static str>,
+    ) -> Result<Self, Box<dyn std::error::Error>> {
         let runtime = runtime();
-        let posts = Posts { agent: front_ends.agent.clone(), key, origin };
-        let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", front_ends.base));
-        let service = runtime.block_on(async { ().serve(StreamableHttpClientTransport::with_client(posts, config)).await })?;
-        Ok(Self { runtime, service, program: None })
+        let posts = Posts {
+            agent: front_ends.agent.clone(),
+            key,
+            origin,
+        };
+        let config =
+            StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", front_ends.base));
+        let service = runtime.block_on(async {
+            ().serve(StreamableHttpClientTransport::with_client(posts, config))
+                .await
+        })?;
+        Ok(Self {
+            runtime,
+            service,
+            program: None,
+        })
     }
 
     fn over_stdio(front_ends: &FrontEnds) -> Self {
         let runtime = runtime();
         let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-        command.arg("mcp").arg("--data").arg(&front_ends.data).arg("--config").arg(&front_ends.config);
-        command.env_clear().env("HOME", front_ends.home.path()).current_dir(front_ends.home.path());
-        let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (sent, answered) = (program.stdin.take().unwrap(), program.stdout.take().unwrap());
+        command
+            .arg("mcp")
+            .arg("--data")
+            .arg(&front_ends.data)
+            .arg("--config")
+            .arg(&front_ends.config);
+        command
+            .env_clear()
+            .env("HOME", front_ends.home.path())
+            .current_dir(front_ends.home.path());
+        let mut program = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (sent, answered) = (
+            program.stdin.take().unwrap(),
+            program.stdout.take().unwrap(),
+        );
         let service = runtime.block_on(async {
-            let pipes = (pipe::Receiver::from_owned_fd(answered.into()).unwrap(), pipe::Sender::from_owned_fd(sent.into()).unwrap());
+            let pipes = (
+                pipe::Receiver::from_owned_fd(answered.into()).unwrap(),
+                pipe::Sender::from_owned_fd(sent.into()).unwrap(),
+            );
             ().serve(pipes).await.unwrap()
         });
-        Self { runtime, service, program: Some(program) }
+        Self {
+            runtime,
+            service,
+            program: Some(program),
+        }
     }
 
     pub(super) fn tools(&self) -> Vec<Tool> {
-        self.runtime.block_on(self.service.list_all_tools()).unwrap()
+        self.runtime
+            .block_on(self.service.list_all_tools())
+            .unwrap()
     }
 
-    pub(super) fn call(&self, tool: &str, arguments: JsonObject) -> Result<CallToolResult, ServiceError> {
+    pub(super) fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+    ) -> Result<CallToolResult, ServiceError> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         self.runtime.block_on(self.service.call_tool(params))
     }
@@ -151,7 +218,12 @@ impl Client {
         self.runtime.block_on(self.service.cancel()).unwrap();
         let mut said = String::new();
         if let Some(mut program) = self.program {
-            program.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            program
+                .stderr
+                .take()
+                .unwrap()
+                .read_to_string(&mut said)
+                .unwrap();
             assert!(program.wait().unwrap().success(), "{said}");
         }
         said
@@ -162,7 +234,10 @@ impl Client {
 fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
     let (path, query) = arguments(endpoint.path, target);
     let mut given = JsonObject::new();
-    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let pairs = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     for (name, value) in path.into_iter().chain(pairs) {
         let value = query::question::parameter::decode(value)?.into_owned();
         match name {
@@ -193,10 +268,21 @@ pub(super) fn text(result: &CallToolResult) -> &str {
 fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &(u16, Vec<u8>)) {
     given.insert("budget_kb".into(), 4_096.into());
     // A tool asks for less than its endpoint answers where nothing is said.
-    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == tool).unwrap();
-    if ["tokens", "candles", "indicators", "posts", "table"].contains(&tool) && !given.contains_key("addresses") {
-        let limit = endpoint.parameters.iter().find(|parameter| parameter.name == "limit").unwrap();
-        let ParameterKind::Integer { default, .. } = limit.kind else { panic!("{tool} has no limit") };
+    let endpoint = ENDPOINTS
+        .iter()
+        .find(|endpoint| endpoint.name == tool)
+        .unwrap();
+    if ["tokens", "candles", "indicators", "posts", "table"].contains(&tool)
+        && !given.contains_key("addresses")
+    {
+        let limit = endpoint
+            .parameters
+            .iter()
+            .find(|parameter| parameter.name == "limit")
+            .unwrap();
+        let ParameterKind::Integer { default, .. } = limit.kind else {
+            panic!("{tool} has no limit")
+        };
         given.entry("limit").or_insert(default.into());
     }
     if tool == "patterns" {
@@ -209,30 +295,58 @@ fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &
     let result = client.call(tool, given).unwrap();
     assert_eq!(result.is_error, Some(*status >= 400), "{what}");
     if *status >= 400 {
-        let (said, problem): (Value, Value) = (serde_json::from_str(text(&result)).unwrap(), serde_json::from_slice(sent).unwrap());
-        assert_eq!((said.as_object().unwrap().len(), &said["code"]), (2, &problem["code"]), "{what}");
-        assert!(!said["detail"].as_str().unwrap().contains("GET /"), "{said}");
+        let (said, problem): (Value, Value) = (
+            serde_json::from_str(text(&result)).unwrap(),
+            serde_json::from_slice(sent).unwrap(),
+        );
+        assert_eq!(
+            (said.as_object().unwrap().len(), &said["code"]),
+            (2, &problem["code"]),
+            "{what}"
+        );
+        assert!(
+            !said["detail"].as_str().unwrap().contains("GET /"),
+            "{said}"
+        );
         assert_eq!(result.structured_content, Some(said), "{what}");
         return;
     }
     assert_eq!(text(&result).as_bytes(), sent.as_slice(), "{what}");
-    assert_eq!(result.structured_content, serde_json::from_slice(sent).ok(), "{what}");
+    assert_eq!(
+        result.structured_content,
+        serde_json::from_slice(sent).ok(),
+        "{what}"
+    );
 }
 
 #[test]
 fn every_tool_says_what_its_endpoint_says() {
     let front_ends = FrontEnds::new();
-    let clients = [Client::over_http(&front_ends), Client::over_stdio(&front_ends)];
-    let wallet = json!({ "tokens": { WETH: "1000000000000000000" }, "settings": { "riskLevel": "low" } });
+    let clients = [
+        Client::over_http(&front_ends),
+        Client::over_stdio(&front_ends),
+    ];
+    let wallet =
+        json!({ "tokens": { WETH: "1000000000000000000" }, "settings": { "riskLevel": "low" } });
     for client in clients {
         let mut answered = BTreeSet::new();
-        for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.tool && endpoint.body.is_none()) {
-            let (_, _, targets) = CASES.iter().find(|(name, ..)| *name == endpoint.name).unwrap();
+        for endpoint in ENDPOINTS
+            .iter()
+            .filter(|endpoint| endpoint.tool && endpoint.body.is_none())
+        {
+            let (_, _, targets) = CASES
+                .iter()
+                .find(|(name, ..)| *name == endpoint.name)
+                .unwrap();
             for target in *targets {
                 let target = front_ends.filled(target);
-                let Some(given) = arguments_of(endpoint, &target) else { continue };
+                let Some(given) = arguments_of(endpoint, &target) else {
+                    continue;
+                };
                 // A program that is started loads by itself, and keeps jobs and alerts of its own.
-                if client.program.is_some() && ["datasets", "jobs", "job_report", "alerts"].contains(&endpoint.name) {
+                if client.program.is_some()
+                    && ["datasets", "jobs", "job_report", "alerts"].contains(&endpoint.name)
+                {
                     client.call(endpoint.name, given).unwrap();
                     answered.insert(endpoint.name);
                     continue;
@@ -242,7 +356,10 @@ fn every_tool_says_what_its_endpoint_says() {
                 while sent.0 == 503 {
                     sent = front_ends.over_http(&target, None);
                 }
-                let ask_on = || text(&client.call(endpoint.name, given.clone()).unwrap()).contains("\"code\":\"loading\"");
+                let ask_on = || {
+                    text(&client.call(endpoint.name, given.clone()).unwrap())
+                        .contains("\"code\":\"loading\"")
+                };
                 while sent.0 == 200 && ask_on() {}
                 compare(&client, endpoint.name, given.clone(), &sent);
                 if sent.0 == 200 {
@@ -250,17 +367,44 @@ fn every_tool_says_what_its_endpoint_says() {
                 }
             }
         }
-        compare(&client, "yield", wallet.as_object().unwrap().clone(), &front_ends.over_http("/yield/optimize", Some(&wallet.to_string())));
+        compare(
+            &client,
+            "yield",
+            wallet.as_object().unwrap().clone(),
+            &front_ends.over_http("/yield/optimize", Some(&wallet.to_string())),
+        );
         let named = json!({ "tokens": { "WETH": "1000000000000000000" }, "settings": { "riskLevel": "low" } });
-        compare(&client, "yield", named.as_object().unwrap().clone(), &front_ends.over_http("/yield/optimize", Some(&wallet.to_string())));
-        compare(&client, "yield", JsonObject::new(), &front_ends.over_http("/yield/optimize", Some("{}")));
+        compare(
+            &client,
+            "yield",
+            named.as_object().unwrap().clone(),
+            &front_ends.over_http("/yield/optimize", Some(&wallet.to_string())),
+        );
+        compare(
+            &client,
+            "yield",
+            JsonObject::new(),
+            &front_ends.over_http("/yield/optimize", Some("{}")),
+        );
         let alert = json!({ "condition": "24h<-2" });
         let rehearsed = front_ends.over_http("/alerts/rehearse", Some(&alert.to_string()));
-        compare(&client, "rehearse_alert", alert.as_object().unwrap().clone(), &rehearsed);
+        compare(
+            &client,
+            "rehearse_alert",
+            alert.as_object().unwrap().clone(),
+            &rehearsed,
+        );
         answered.extend(["yield", "rehearse_alert"]);
         let tools = client.tools();
         let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
-        assert_eq!(names, ENDPOINTS.iter().filter(|endpoint| endpoint.tool).map(|endpoint| endpoint.name).collect());
+        assert_eq!(
+            names,
+            ENDPOINTS
+                .iter()
+                .filter(|endpoint| endpoint.tool)
+                .map(|endpoint| endpoint.name)
+                .collect()
+        );
         assert_eq!(names, answered, "every tool gave an answer");
         client.leave();
     }
@@ -271,16 +415,43 @@ fn a_long_answer_is_cut_and_says_what_was_left_out() {
     let front_ends = FrontEnds::new();
     let client = Client::over_http(&front_ends);
     for (tool, given, left_out, says) in [
-        ("table", json!({ "table": "candles", "limit": 10_000 }), "the last ", "Request less with `columns`, `where`, `limit`."),
-        ("tokens", json!({ "budget_kb": 3, "only": "" }), "`price_history` of each row in `tokens`", "`budget_kb` returns more"),
+        (
+            "table",
+            json!({ "table": "candles", "limit": 10_000 }),
+            "the last ",
+            "Request less with `columns`, `where`, `limit`.",
+        ),
+        (
+            "tokens",
+            json!({ "budget_kb": 3, "only": "" }),
+            "`price_history` of each row in `tokens`",
+            "`budget_kb` returns more",
+        ),
     ] {
         let kilobytes = given["budget_kb"].as_u64().unwrap_or(32) as usize;
-        let result = client.call(tool, given.as_object().unwrap().clone()).unwrap();
+        let result = client
+            .call(tool, given.as_object().unwrap().clone())
+            .unwrap();
         let [answer, note] = [0, 1].map(|nth| result.content[nth].as_text().unwrap().text.clone());
-        assert!(answer.len() <= kilobytes * 1_024 && answer.len() > kilobytes * 512, "{tool}: {}", answer.len());
-        assert!(note.starts_with("The result was cut; ") && note.contains(says), "{note}");
-        assert!(serde_json::from_str::<Value>(&answer).unwrap()["cut"].to_string().contains(left_out), "{tool}");
-        assert_eq!(result.structured_content, Some(serde_json::from_str(&answer).unwrap()));
+        assert!(
+            answer.len() <= kilobytes * 1_024 && answer.len() > kilobytes * 512,
+            "{tool}: {}",
+            answer.len()
+        );
+        assert!(
+            note.starts_with("The result was cut; ") && note.contains(says),
+            "{note}"
+        );
+        assert!(
+            serde_json::from_str::<Value>(&answer).unwrap()["cut"]
+                .to_string()
+                .contains(left_out),
+            "{tool}"
+        );
+        assert_eq!(
+            result.structured_content,
+            Some(serde_json::from_str(&answer).unwrap())
+        );
     }
 }
 
@@ -289,37 +460,81 @@ fn a_tool_tells_what_it_takes() {
     let front_ends = FrontEnds::new();
     let client = Client::over_http(&front_ends);
     for tool in client.tools() {
-        let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == tool.name).unwrap();
+        let endpoint = ENDPOINTS
+            .iter()
+            .find(|endpoint| endpoint.name == tool.name)
+            .unwrap();
         assert_eq!(tool.annotations.unwrap().read_only_hint, Some(true));
         let schema = Value::Object((*tool.input_schema).clone());
         assert_eq!(schema["type"], "object");
         let properties = schema["properties"].as_object().unwrap();
-        for parameter in endpoint.parameters.iter().filter(|parameter| parameter.name != "format") {
+        for parameter in endpoint
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.name != "format")
+        {
             let property = &properties[parameter.name];
             assert!(property["type"].is_string(), "{property}");
-            let known = properties.values().map(|property| property["description"].to_string()).collect::<String>();
+            let known = properties
+                .values()
+                .map(|property| property["description"].to_string())
+                .collect::<String>();
             match parameter.kind {
                 ParameterKind::Where(columns) => {
-                    assert!(columns.iter().all(|column| known.contains(column.name)), "{}", tool.name);
+                    assert!(
+                        columns.iter().all(|column| known.contains(column.name)),
+                        "{}",
+                        tool.name
+                    );
                 }
                 ParameterKind::Sort { columns, .. } => {
-                    assert!(columns.iter().all(|column| known.contains(column.name)), "{}", tool.name);
+                    assert!(
+                        columns.iter().all(|column| known.contains(column.name)),
+                        "{}",
+                        tool.name
+                    );
                 }
-                ParameterKind::Words(words) => assert!(words.iter().all(|word| known.contains(word)), "{}", tool.name),
-                ParameterKind::Word { words, .. } => assert_eq!(property["enum"], json!(words), "{}", tool.name),
+                ParameterKind::Words(words) => assert!(
+                    words.iter().all(|word| known.contains(word)),
+                    "{}",
+                    tool.name
+                ),
+                ParameterKind::Word { words, .. } => {
+                    assert_eq!(property["enum"], json!(words), "{}", tool.name)
+                }
                 _ => {}
             }
-            let required = schema["required"].as_array().is_some_and(|required| required.contains(&parameter.name.into()));
-            assert_eq!(required, parameter.kind.is_required(), "{} {}", tool.name, parameter.name);
+            let required = schema["required"]
+                .as_array()
+                .is_some_and(|required| required.contains(&parameter.name.into()));
+            assert_eq!(
+                required,
+                parameter.kind.is_required(),
+                "{} {}",
+                tool.name,
+                parameter.name
+            );
         }
         assert!(
-            !properties.contains_key("format") && properties.contains_key("budget_kb") && schema.to_string().len() < 2_500,
+            !properties.contains_key("format")
+                && properties.contains_key("budget_kb")
+                && schema.to_string().len() < 2_500,
             "{} {}",
             tool.name,
             schema.to_string().len()
         );
-        assert!(!schema.to_string().contains("$ref"), "what it refers to is not sent");
+        assert!(
+            !schema.to_string().contains("$ref"),
+            "what it refers to is not sent"
+        );
     }
-    let wallet = client.tools().into_iter().find(|tool| tool.name == "yield").unwrap();
-    assert!(wallet.input_schema["properties"]["tokens"].is_object() && wallet.input_schema["required"] == json!(["tokens"]));
+    let wallet = client
+        .tools()
+        .into_iter()
+        .find(|tool| tool.name == "yield")
+        .unwrap();
+    assert!(
+        wallet.input_schema["properties"]["tokens"].is_object()
+            && wallet.input_schema["required"] == json!(["tokens"])
+    );
 }

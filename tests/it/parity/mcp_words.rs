@@ -33,7 +33,18 @@ const ALIKE: &[(&str, &str)] = &[
 ];
 
 /// Words that mean nothing to who asks a tool.
-const OF_HTTP: &[&str] = &["GET ", "POST ", "HTTP", "header", "endpoint", "NDJSON", "Accept", "query string", "URL", "/tokens"];
+const OF_HTTP: &[&str] = &[
+    "GET ",
+    "POST ",
+    "HTTP",
+    "header",
+    "endpoint",
+    "NDJSON",
+    "Accept",
+    "query string",
+    "URL",
+    "/tokens",
+];
 
 fn words(value: &Value, found: &mut Vec<String>) {
     match value {
@@ -49,27 +60,49 @@ fn a_tool_says_when_to_choose_it() {
     let front_ends = FrontEnds::new();
     let tools = Client::over_http(&front_ends).tools();
     let told = |name: &str| {
-        let tool = tools.iter().find(|tool| tool.name == name).unwrap_or_else(|| panic!("no tool {name}"));
+        let tool = tools
+            .iter()
+            .find(|tool| tool.name == name)
+            .unwrap_or_else(|| panic!("no tool {name}"));
         tool.description.as_deref().unwrap().to_owned()
     };
     for line in QUESTIONS.lines() {
         let [question, tool, word] = line.split('\t').collect::<Vec<_>>().try_into().expect(line);
-        assert!(told(tool).contains(word), "{question}: {tool} says nothing of `{word}`: {}", told(tool));
+        assert!(
+            told(tool).contains(word),
+            "{question}: {tool} says nothing of `{word}`: {}",
+            told(tool)
+        );
     }
-    let asked: BTreeSet<&str> = QUESTIONS.lines().filter_map(|line| line.split('\t').next()).collect();
+    let asked: BTreeSet<&str> = QUESTIONS
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
     assert_eq!(asked.len(), 40);
     for (one, other) in ALIKE {
         for (from, to) in [(one, other), (other, one)] {
-            assert!(told(from).contains(&format!("`{to}`")), "{from} does not tell itself from {to}");
+            assert!(
+                told(from).contains(&format!("`{to}`")),
+                "{from} does not tell itself from {to}"
+            );
         }
     }
     for tool in &tools {
         let described = told(&tool.name);
-        assert!((60..700).contains(&described.len()), "{}: {described}", tool.name);
+        assert!(
+            (60..700).contains(&described.len()),
+            "{}: {described}",
+            tool.name
+        );
         let mut all = vec![described];
         words(&Value::Object((*tool.input_schema).clone()), &mut all);
         for text in &all {
-            assert_eq!(OF_HTTP.iter().find(|word| text.contains(**word)), None, "{}: {text}", tool.name);
+            assert_eq!(
+                OF_HTTP.iter().find(|word| text.contains(**word)),
+                None,
+                "{}: {text}",
+                tool.name
+            );
         }
     }
     let size = serde_json::to_vec(&tools).unwrap().len();
@@ -80,42 +113,92 @@ fn a_tool_says_when_to_choose_it() {
 fn an_answer_says_how_old_it_is_and_how_to_go_on() {
     let front_ends = FrontEnds::new();
     let client = Client::over_http(&front_ends);
-    let call = |tool: &str, given: Value| client.call(tool, given.as_object().unwrap().clone()).unwrap();
+    let call = |tool: &str, given: Value| {
+        client
+            .call(tool, given.as_object().unwrap().clone())
+            .unwrap()
+    };
     let listed = call("tokens", json!({ "limit": 2 }));
     let row = listed.structured_content.clone().unwrap()["tokens"][0].clone();
-    assert!(row.get("price_history").is_none() && row.get("market_cap").is_some(), "{row}");
-    let notes: Vec<&str> = listed.content[1..].iter().map(|block| block.as_text().unwrap().text.as_str()).collect();
+    assert!(
+        row.get("price_history").is_none() && row.get("market_cap").is_some(),
+        "{row}"
+    );
+    let notes: Vec<&str> = listed.content[1..]
+        .iter()
+        .map(|block| block.as_text().unwrap().text.as_str())
+        .collect();
     let generation = front_ends.served.snapshot().unwrap().reading;
-    assert_eq!(notes[0], format!("More results: repeat the call with `page` 2, `generation` {generation}."));
-    assert!(notes[1].starts_with(&format!("Data snapshot {generation}; ")) && notes[1].ends_with(" ago."), "{}", notes[1]);
-    let next = call("tokens", json!({ "limit": 2, "page": 2, "generation": generation }));
+    assert_eq!(
+        notes[0],
+        format!("More results: repeat the call with `page` 2, `generation` {generation}.")
+    );
+    assert!(
+        notes[1].starts_with(&format!("Data snapshot {generation}; "))
+            && notes[1].ends_with(" ago."),
+        "{}",
+        notes[1]
+    );
+    let next = call(
+        "tokens",
+        json!({ "limit": 2, "page": 2, "generation": generation }),
+    );
     assert!(next.is_error == Some(false) && text(&next) != text(&listed));
-    let whole = call("tokens", json!({ "limit": 2, "only": "" })).structured_content.unwrap();
-    assert!(whole["tokens"][0]["price_history"].is_array(), "an empty `only` leaves nothing out");
+    let whole = call("tokens", json!({ "limit": 2, "only": "" }))
+        .structured_content
+        .unwrap();
+    assert!(
+        whole["tokens"][0]["price_history"].is_array(),
+        "an empty `only` leaves nothing out"
+    );
     let past = call("tokens", json!({ "limit": 1, "as_of": "2026-06-01" }));
     let note = past.content.last().unwrap().as_text().unwrap().text.clone();
     assert!(note.contains(", as of 2026-06-01 23:59; "), "{note}");
     let gone = call("tokens", json!({ "generation": 99 }));
-    assert_eq!((gone.is_error, &gone.structured_content.unwrap()["code"]), (Some(true), &json!("generation_gone")));
+    assert_eq!(
+        (gone.is_error, &gone.structured_content.unwrap()["code"]),
+        (Some(true), &json!("generation_gone"))
+    );
 }
 
 #[test]
 fn a_warning_of_security_stands_before_an_answer_about_prices() {
-    let front_ends = FrontEnds::over(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")), "");
+    let front_ends = FrontEnds::over(
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")),
+        "",
+    );
     let client = Client::over_http(&front_ends);
     let wallet = json!({ "tokens": { "MOONPUP": "1000000000000000000" } });
     for (tool, given, warns) in [
-        ("candles", json!({ "token_address": "MOONPUP", "limit": 1 }), true),
+        (
+            "candles",
+            json!({ "token_address": "MOONPUP", "limit": 1 }),
+            true,
+        ),
         ("patterns", json!({ "contractAddress": "MOONPUP" }), true),
-        ("patterns", json!({ "contractAddress": "MOONPUP", "as_of": "2026-11-01" }), true),
+        (
+            "patterns",
+            json!({ "contractAddress": "MOONPUP", "as_of": "2026-11-01" }),
+            true,
+        ),
         ("compare", json!({ "addresses": "UNI,MOONPUP" }), true),
         ("yield", wallet, true),
-        ("candles", json!({ "token_address": "UNI", "limit": 1 }), false),
+        (
+            "candles",
+            json!({ "token_address": "UNI", "limit": 1 }),
+            false,
+        ),
         ("security", json!({ "contractAddress": "MOONPUP" }), false),
     ] {
-        let result = client.call(tool, given.as_object().unwrap().clone()).unwrap();
+        let result = client
+            .call(tool, given.as_object().unwrap().clone())
+            .unwrap();
         let first = &result.content[0].as_text().unwrap().text;
-        assert_eq!(first.starts_with("Warning about MOONPUP. Security: AVOID, score "), warns, "{tool} {given}: {first}");
+        assert_eq!(
+            first.starts_with("Warning about MOONPUP. Security: AVOID, score "),
+            warns,
+            "{tool} {given}: {first}"
+        );
         assert!(!warns || result.structured_content.is_some(), "{tool}");
     }
 }

@@ -42,7 +42,8 @@ fn child_that_breaks() {
         return;
     }
     defect::install();
-    let arguments = CommandLine::parse_from(["tokendeck", "--data", DEMO]).with_memory(|_| Box::new(Breaking));
+    let arguments =
+        CommandLine::parse_from(["tokendeck", "--data", DEMO]).with_memory(|_| Box::new(Breaking));
     assert!(cli::run(arguments).is_ok());
 }
 
@@ -55,15 +56,34 @@ fn a_defect_gives_the_terminal_back_and_names_its_report() {
     assert_eq!(terminal.exit(), 101);
     terminal.restored();
     terminal.see("tokendeck: internal error");
-    let said = terminal.text().lines().filter(|line| !line.trim().is_empty()).collect::<String>();
-    let reports: Vec<_> = home.files("state/tokendeck").into_iter().filter(|file| file.to_string_lossy().contains("defect-")).collect();
+    let said = terminal
+        .text()
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect::<String>();
+    let reports: Vec<_> = home
+        .files("state/tokendeck")
+        .into_iter()
+        .filter(|file| file.to_string_lossy().contains("defect-"))
+        .collect();
     // Of the thread that broke, and of the program that ended for it.
     assert_eq!(reports.len(), 2);
     // The terminal wraps a long path.
-    assert!(reports.iter().any(|report| said.contains(&*report.to_string_lossy())), "{said}");
-    let texts: Vec<String> = reports.iter().map(|report| fs::read_to_string(report).unwrap()).collect();
     assert!(
-        texts.iter().any(|text| text.contains(REASON)) && texts.iter().any(|text| text.contains("can no longer be saved")),
+        reports
+            .iter()
+            .any(|report| said.contains(&*report.to_string_lossy())),
+        "{said}"
+    );
+    let texts: Vec<String> = reports
+        .iter()
+        .map(|report| fs::read_to_string(report).unwrap())
+        .collect();
+    assert!(
+        texts.iter().any(|text| text.contains(REASON))
+            && texts
+                .iter()
+                .any(|text| text.contains("can no longer be saved")),
         "{texts:?}"
     );
 }

@@ -23,7 +23,11 @@ struct Decoded {
 fn pictures(terminal: &Terminal, shows: Shows, from: usize) -> Vec<Decoded> {
     let stream = terminal.stream().split_off(from);
     let between = |begin: &str, end: &str| -> Vec<String> {
-        stream.split(begin).skip(1).map(|rest| rest.split(end).next().unwrap().to_owned()).collect()
+        stream
+            .split(begin)
+            .skip(1)
+            .map(|rest| rest.split(end).next().unwrap().to_owned())
+            .collect()
     };
     match shows {
         Shows::Text => Vec::new(),
@@ -32,7 +36,10 @@ fn pictures(terminal: &Terminal, shows: Shows, from: usize) -> Vec<Decoded> {
             for command in between("\x1b_G", "\x1b\\") {
                 let (keys, data) = command.split_once(';').unwrap_or((&command, ""));
                 if keys.contains("a=T") {
-                    assert!(keys.contains("q=2") && keys.contains("C=1") && keys.contains("z=-1"), "{keys}");
+                    assert!(
+                        keys.contains("q=2") && keys.contains("C=1") && keys.contains("z=-1"),
+                        "{keys}"
+                    );
                     texts.push(String::new());
                 }
                 if keys.contains("m=") {
@@ -42,10 +49,14 @@ fn pictures(terminal: &Terminal, shows: Shows, from: usize) -> Vec<Decoded> {
             }
             texts.iter().map(|text| png(&base64(text))).collect()
         }
-        Shows::Iterm => {
-            between("\x1b]1337;File=inline=1", "\x07").iter().map(|image| png(&base64(image.split_once(':').unwrap().1))).collect()
-        }
-        Shows::Sixel => between("\x1bP0;1q\"1;1;", "\x1b\\").iter().map(|image| sixel(image)).collect(),
+        Shows::Iterm => between("\x1b]1337;File=inline=1", "\x07")
+            .iter()
+            .map(|image| png(&base64(image.split_once(':').unwrap().1)))
+            .collect(),
+        Shows::Sixel => between("\x1bP0;1q\"1;1;", "\x1b\\")
+            .iter()
+            .map(|image| sixel(image))
+            .collect(),
     }
 }
 
@@ -57,9 +68,20 @@ fn base64(text: &str) -> Vec<u8> {
         b'+' => 62,
         _ => 63,
     };
-    let letters: Vec<u8> = text.bytes().filter(|letter| *letter != b'=').map(value).collect();
-    let bits = |four: &[u8]| four.iter().fold(0_u32, |bits, six| bits << 6 | u32::from(*six)) << (6 * (4 - four.len()));
-    letters.chunks(4).flat_map(|four| bits(four).to_be_bytes()[1..four.len()].to_vec()).collect()
+    let letters: Vec<u8> = text
+        .bytes()
+        .filter(|letter| *letter != b'=')
+        .map(value)
+        .collect();
+    let bits = |four: &[u8]| {
+        four.iter()
+            .fold(0_u32, |bits, six| bits << 6 | u32::from(*six))
+            << (6 * (4 - four.len()))
+    };
+    letters
+        .chunks(4)
+        .flat_map(|four| bits(four).to_be_bytes()[1..four.len()].to_vec())
+        .collect()
 }
 
 fn png(file: &[u8]) -> Decoded {
@@ -69,7 +91,12 @@ fn png(file: &[u8]) -> Decoded {
     while at < file.len() {
         let body = &file[at + 8..at + 8 + number(at)];
         match &file[at + 4..at + 8] {
-            b"PLTE" => palette = body.chunks(3).map(|color| [color[0], color[1], color[2]]).collect(),
+            b"PLTE" => {
+                palette = body
+                    .chunks(3)
+                    .map(|color| [color[0], color[1], color[2]])
+                    .collect()
+            }
             b"IDAT" => data.extend_from_slice(body),
             _ => {}
         }
@@ -78,14 +105,29 @@ fn png(file: &[u8]) -> Decoded {
     let mut rows = Vec::new();
     ZlibDecoder::new(&data[..]).read_to_end(&mut rows).unwrap();
     assert_eq!(rows.len(), (width + 1) * height);
-    let used = |index: usize| rows.chunks(width + 1).any(|row| row[1..].contains(&(index as u8)));
-    Decoded { width, height, colors: (0..palette.len()).filter(|index| used(*index)).map(|index| palette[index]).collect() }
+    let used = |index: usize| {
+        rows.chunks(width + 1)
+            .any(|row| row[1..].contains(&(index as u8)))
+    };
+    Decoded {
+        width,
+        height,
+        colors: (0..palette.len())
+            .filter(|index| used(*index))
+            .map(|index| palette[index])
+            .collect(),
+    }
 }
 
 /// The size of a sixel image, and the colours of its passes. The codings themselves are read back in the widgets' own tests.
 fn sixel(image: &str) -> Decoded {
     let mut parts = image.split('#');
-    let size: Vec<usize> = parts.next().unwrap().split(';').map(|part| part.parse().unwrap()).collect();
+    let size: Vec<usize> = parts
+        .next()
+        .unwrap()
+        .split(';')
+        .map(|part| part.parse().unwrap())
+        .collect();
     let (mut defined, mut used) = (Vec::new(), Vec::new());
     for part in parts {
         let digits = part.chars().take_while(char::is_ascii_digit).count();
@@ -93,7 +135,12 @@ fn sixel(image: &str) -> Decoded {
         match part[digits..].strip_prefix(";2;") {
             Some(color) => {
                 let color = color.split(['!', '-']).next().unwrap();
-                defined.push(color.split(';').map(|percent| percent.parse::<u32>().unwrap()).collect::<Vec<_>>());
+                defined.push(
+                    color
+                        .split(';')
+                        .map(|percent| percent.parse::<u32>().unwrap())
+                        .collect::<Vec<_>>(),
+                );
             }
             None => used.push(index),
         }
@@ -102,12 +149,19 @@ fn sixel(image: &str) -> Decoded {
     let color = |index: usize| [0, 1, 2].map(|channel| (defined[index][channel] * 255 / 100) as u8);
     used.sort_unstable();
     used.dedup();
-    Decoded { width: size[0], height: size[1], colors: used.into_iter().map(color).collect() }
+    Decoded {
+        width: size[0],
+        height: size[1],
+        colors: used.into_iter().map(color).collect(),
+    }
 }
 
 fn has(picture: &Decoded, color: [u8; 3]) -> bool {
     // Sixel colours are in percent.
-    picture.colors.iter().any(|other| other.iter().zip(color).all(|(a, b)| a.abs_diff(b) <= 3))
+    picture
+        .colors
+        .iter()
+        .any(|other| other.iter().zip(color).all(|(a, b)| a.abs_diff(b) <= 3))
 }
 
 #[test]
@@ -117,18 +171,46 @@ fn each_protocol_gets_the_chart_and_nothing_without_need() {
         let mut terminal = home.run_in(shows, Duration::ZERO, &[]);
         terminal.ready();
         terminal.settle();
-        assert_eq!(pictures(&terminal, shows, 0), [], "{shows:?}: no view but the chart has one");
+        assert_eq!(
+            pictures(&terminal, shows, 0),
+            [],
+            "{shows:?}: no view but the chart has one"
+        );
         terminal.keys("3");
         terminal.see("patterns ─");
         terminal.settle();
-        let first = pictures(&terminal, shows, 0).pop().unwrap_or_else(|| panic!("{shows:?}: no picture"));
-        assert_eq!((first.width % usize::from(CELL.0), first.height % usize::from(CELL.1)), (0, 0));
-        assert!(first.width > 500 && first.width < usize::from(SIZE.0 * CELL.0), "{shows:?}: {}", first.width);
-        assert!(first.height > 400 && first.height < usize::from(SIZE.1 * CELL.1), "{shows:?}: {}", first.height);
+        let first = pictures(&terminal, shows, 0)
+            .pop()
+            .unwrap_or_else(|| panic!("{shows:?}: no picture"));
+        assert_eq!(
+            (
+                first.width % usize::from(CELL.0),
+                first.height % usize::from(CELL.1)
+            ),
+            (0, 0)
+        );
+        assert!(
+            first.width > 500 && first.width < usize::from(SIZE.0 * CELL.0),
+            "{shows:?}: {}",
+            first.width
+        );
+        assert!(
+            first.height > 400 && first.height < usize::from(SIZE.1 * CELL.1),
+            "{shows:?}: {}",
+            first.height
+        );
         for color in COLORS {
-            assert!(has(&first, color), "{shows:?}: {color:?} in {:?}", first.colors);
+            assert!(
+                has(&first, color),
+                "{shows:?}: {color:?} in {:?}",
+                first.colors
+            );
         }
-        assert!(!terminal.text().contains(['▌', '█', '⠉']), "{shows:?}: the candles are in the picture\n{}", terminal.text());
+        assert!(
+            !terminal.text().contains(['▌', '█', '⠉']),
+            "{shows:?}: the candles are in the picture\n{}",
+            terminal.text()
+        );
         // At rest nothing is sent, nor for a key that changes no picture.
         let before = terminal.written();
         terminal.settle();
@@ -138,9 +220,17 @@ fn each_protocol_gets_the_chart_and_nothing_without_need() {
         terminal.settle();
         // Under a dialog the chart is in cells.
         assert_eq!(pictures(&terminal, shows, before), [], "{shows:?}");
-        assert!(terminal.text().contains(['▌', '█']), "{shows:?}\n{}", terminal.text());
+        assert!(
+            terminal.text().contains(['▌', '█']),
+            "{shows:?}\n{}",
+            terminal.text()
+        );
         let deletes = |terminal: &Terminal| terminal.stream().matches(DELETE).count();
-        assert_eq!(deletes(&terminal), usize::from(shows == Shows::Kitty), "{shows:?}");
+        assert_eq!(
+            deletes(&terminal),
+            usize::from(shows == Shows::Kitty),
+            "{shows:?}"
+        );
         let before = terminal.written();
         terminal.keys(ESC);
         terminal.see_no("keys · Chart");
@@ -150,26 +240,43 @@ fn each_protocol_gets_the_chart_and_nothing_without_need() {
         terminal.keys("1");
         terminal.see("SYMBOL");
         terminal.settle();
-        assert_eq!((pictures(&terminal, shows, before), deletes(&terminal)), (Vec::new(), 2 * usize::from(shows == Shows::Kitty)));
+        assert_eq!(
+            (pictures(&terminal, shows, before), deletes(&terminal)),
+            (Vec::new(), 2 * usize::from(shows == Shows::Kitty))
+        );
         terminal.keys("3");
         terminal.see("patterns ─");
         terminal.settle();
         let before = terminal.written();
         terminal.resize(100, 30);
         terminal.settle();
-        let smaller = pictures(&terminal, shows, before).pop().unwrap_or_else(|| panic!("{shows:?}: no picture after a resize"));
-        assert!(smaller.width < 1_000 && smaller.height < 600, "{shows:?}: {} {}", smaller.width, smaller.height);
+        let smaller = pictures(&terminal, shows, before)
+            .pop()
+            .unwrap_or_else(|| panic!("{shows:?}: no picture after a resize"));
+        assert!(
+            smaller.width < 1_000 && smaller.height < 600,
+            "{shows:?}: {} {}",
+            smaller.width,
+            smaller.height
+        );
         let before = terminal.written();
         terminal.keys("q");
         assert_eq!(terminal.exit(), 0);
         terminal.restored();
-        assert_eq!(terminal.stream().split_off(before).contains(DELETE), shows == Shows::Kitty, "{shows:?}");
+        assert_eq!(
+            terminal.stream().split_off(before).contains(DELETE),
+            shows == Shows::Kitty,
+            "{shows:?}"
+        );
     }
 }
 
 #[test]
 fn a_terminal_that_does_not_answer_gets_no_picture_and_one_that_is_not_asked_no_question() {
-    for (shows, args, asked) in [(Shows::Text, &[][..], true), (Shows::Kitty, &["--graphics", "off"], false)] {
+    for (shows, args, asked) in [
+        (Shows::Text, &[][..], true),
+        (Shows::Kitty, &["--graphics", "off"], false),
+    ] {
         let home = Home::new();
         let terminal = home.run_in(shows, Duration::ZERO, args);
         terminal.ready();
@@ -208,6 +315,10 @@ fn keys_pressed_while_the_terminal_is_asked_arrive() {
         terminal.keys(ESC);
         terminal.see_no("keys · Chart");
         terminal.settle();
-        assert!(!terminal.text().contains("palette ─") && !terminal.text().contains("keys ·"), "{late} ms late\n{}", terminal.text());
+        assert!(
+            !terminal.text().contains("palette ─") && !terminal.text().contains("keys ·"),
+            "{late} ms late\n{}",
+            terminal.text()
+        );
     }
 }

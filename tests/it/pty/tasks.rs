@@ -17,17 +17,39 @@ struct Task {
 }
 
 const fn task(what: &'static str, keys: usize, parts: &'static [Part]) -> Task {
-    Task { what, parts, keys, file: None }
+    Task {
+        what,
+        parts,
+        keys,
+        file: None,
+    }
 }
 
 const TASKS: &[Task] = &[
-    task("the five tokens whose holders grow fastest", 1, &[("6", "GROWTH %")]),
+    task(
+        "the five tokens whose holders grow fastest",
+        1,
+        &[("6", "GROWTH %")],
+    ),
     task(
         "the 4h chart of a token, its patterns, their targets and why",
         13,
-        &[(":uniswap\r", "UNI  0x1f98"), ("3T", "UNI · 4h"), ("n", "target"), ("\r", "raised or lowered the fit")],
+        &[
+            (":uniswap\r", "UNI  0x1f98"),
+            ("3T", "UNI · 4h"),
+            ("n", "target"),
+            ("\r", "raised or lowered the fit"),
+        ],
     ),
-    task("why a token has a low score", 12, &[(":frogking\r", "FROGKING  0x"), ("4", "AVOID"), ("x", "weight ")]),
+    task(
+        "why a token has a low score",
+        12,
+        &[
+            (":frogking\r", "FROGKING  0x"),
+            ("4", "AVOID"),
+            ("x", "weight "),
+        ],
+    ),
     Task {
         file: Some("tokendeck-yield-plan.csv"),
         ..task(
@@ -45,16 +67,39 @@ const TASKS: &[Task] = &[
     task(
         "posts with a word over every token, by their engagement",
         24,
-        &[("2a", "of all tokens"), ("/audit engagement>5k\r\r", "platform")],
+        &[
+            ("2a", "of all tokens"),
+            ("/audit engagement>5k\r\r", "platform"),
+        ],
     ),
     Task {
         file: Some("tokendeck-tokens.csv"),
-        ..task("the tokens of a chain in a file", 15, &[("1/chain:base\r", "/ chain:base"), ("e\r", "exported ")])
+        ..task(
+            "the tokens of a chain in a file",
+            15,
+            &[("1/chain:base\r", "/ chain:base"), ("e\r", "exported ")],
+        )
     },
-    task("a deep analysis and its report", 3, &[("8a", "6 of 6"), ("\r", "verdict")]),
-    task("a watchlist", 3, &[("1w", "added to the watchlist"), ("W", "watchlist")]),
-    task("every cell of a row of a table", 3, &[("9\r", "token_address"), ("\r", "total_supply")]),
-    task("a verb by an everyday word, from the help", 8, &[("?/favour", "Add the token to the watchlist")]),
+    task(
+        "a deep analysis and its report",
+        3,
+        &[("8a", "6 of 6"), ("\r", "verdict")],
+    ),
+    task(
+        "a watchlist",
+        3,
+        &[("1w", "added to the watchlist"), ("W", "watchlist")],
+    ),
+    task(
+        "every cell of a row of a table",
+        3,
+        &[("9\r", "token_address"), ("\r", "total_supply")],
+    ),
+    task(
+        "a verb by an everyday word, from the help",
+        8,
+        &[("?/favour", "Add the token to the watchlist")],
+    ),
 ];
 
 #[test]
@@ -69,8 +114,14 @@ fn each_task_takes_the_keys_that_the_table_says() {
             terminal.see(seen);
         }
         if let Some(file) = task.file {
-            let rows = fs::read_to_string(home.path().join(file)).map_or(0, |text| text.lines().count());
-            assert!(rows > 1, "{}: no rows in {file}\n{}", task.what, terminal.text());
+            let rows =
+                fs::read_to_string(home.path().join(file)).map_or(0, |text| text.lines().count());
+            assert!(
+                rows > 1,
+                "{}: no rows in {file}\n{}",
+                task.what,
+                terminal.text()
+            );
         }
     }
 }
@@ -90,7 +141,11 @@ fn a_value_is_copied_through_the_terminal_so_that_it_works_over_ssh() {
     // It is written after the frame.
     terminal.settle();
     // OSC 52 (clipboard) with the address in base64.
-    assert!(terminal.stream().contains("\x1b]52;c;MHhkYWMxN2Y5NThkMmVlNTIzYTIyMDYyMDY5OTQ1OTdjMTNkODMxZWM3"));
+    assert!(
+        terminal
+            .stream()
+            .contains("\x1b]52;c;MHhkYWMxN2Y5NThkMmVlNTIzYTIyMDYyMDY5OTQ1OTdjMTNkODMxZWM3")
+    );
 }
 
 #[test]
@@ -99,7 +154,9 @@ fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
     let terminal = home.open();
     let click = |button: u8, text: &str| {
         let (column, row) = at(&terminal, text);
-        terminal.keys(&format!("\x1b[<{button};{column};{row}M\x1b[<{button};{column};{row}m"));
+        terminal.keys(&format!(
+            "\x1b[<{button};{column};{row}M\x1b[<{button};{column};{row}m"
+        ));
     };
     click(0, "? help");
     terminal.see("keys · Tokens");
@@ -123,19 +180,37 @@ fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
 fn at(terminal: &Terminal, text: &str) -> (usize, usize) {
     terminal.see(text);
     let shown = terminal.text();
-    let found = shown.lines().enumerate().skip(1).find_map(|(row, line)| Some((line[..line.find(text)?].chars().count() + 1, row + 1)));
+    let found = shown
+        .lines()
+        .enumerate()
+        .skip(1)
+        .find_map(|(row, line)| Some((line[..line.find(text)?].chars().count() + 1, row + 1)));
     found.expect("it was seen")
 }
 
 #[test]
 fn the_smallest_screen_names_the_token_offers_help_and_says_what_keys_do_in_whole_sentences() {
     let home = Home::new();
-    home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[deck]\nrecords = false\n[terminal]\nascii = true\n");
+    home.write(
+        "config/tokendeck/config.toml",
+        "[api]\nlisten = '127.0.0.1:0'\n[deck]\nrecords = false\n[terminal]\nascii = true\n",
+    );
     let terminal = home.open();
     terminal.resize(60, 16);
-    let line = |screen: &vt100::Screen, nth: usize| screen.contents().lines().nth(nth).unwrap_or_default().to_owned();
-    terminal.until("the token and the API in the header", |screen| line(screen, 0).contains("SHIB   * api"));
-    terminal.until("help in the footer", |screen| line(screen, 15).contains("Enter open") && line(screen, 15).contains("? help"));
+    let line = |screen: &vt100::Screen, nth: usize| {
+        screen
+            .contents()
+            .lines()
+            .nth(nth)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    terminal.until("the token and the API in the header", |screen| {
+        line(screen, 0).contains("SHIB   * api")
+    });
+    terminal.until("help in the footer", |screen| {
+        line(screen, 15).contains("Enter open") && line(screen, 15).contains("? help")
+    });
     terminal.keys("?/filter_like\x1b[B");
     terminal.see("select the cell.");
 }
@@ -149,6 +224,8 @@ fn conflicts_of_keys_are_said_whole_in_the_help() {
     );
     let terminal = home.open();
     terminal.keys("?");
-    terminal.see("`y` is bound to both `export` and `copy_value`; `export` keeps it; bind `copy_value`");
+    terminal.see(
+        "`y` is bound to both `export` and `copy_value`; `export` keeps it; bind `copy_value`",
+    );
     terminal.see("`r` is bound to both `star` and `reload`; `star` keeps it; bind `reload`");
 }

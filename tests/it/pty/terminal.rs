@@ -33,7 +33,11 @@ const BLINK: Duration = Duration::from_millis(300);
 
 /// Number of key presses in a text; an escape sequence, alone, is one.
 pub(super) fn key_presses(keys: &str) -> usize {
-    if keys.starts_with('\x1b') { 1 } else { keys.chars().count() }
+    if keys.starts_with('\x1b') {
+        1
+    } else {
+        keys.chars().count()
+    }
 }
 
 /// A home folder for the program, shared by several runs.
@@ -43,9 +47,14 @@ pub(super) struct Home {
 
 impl Home {
     pub(super) fn new() -> Self {
-        let home = Self { folder: tempfile::tempdir().unwrap() };
+        let home = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
         // A free port, independent of other tests.
-        home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[deck]\nrecords = false\n");
+        home.write(
+            "config/tokendeck/config.toml",
+            "[api]\nlisten = '127.0.0.1:0'\n[deck]\nrecords = false\n",
+        );
         home
     }
 
@@ -61,7 +70,9 @@ impl Home {
 
     /// Files below a folder of the home.
     pub(super) fn files(&self, name: &str) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(self.path().join(name)) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(self.path().join(name)) else {
+            return Vec::new();
+        };
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
@@ -78,29 +89,52 @@ impl Home {
 
     /// Runs the program in a terminal that is not its session's: the terminal's other side, and the program.
     pub(super) fn run_without_session(&self, args: &[&str]) -> (OwnedFd, process::Child) {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
-        let open = || rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+        let open =
+            || rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
         let (ws_col, ws_row) = SIZE;
-        tcsetwinsize(&master, Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(
+            &master,
+            Winsize {
+                ws_row,
+                ws_col,
+                ws_xpixel: 0,
+                ws_ypixel: 0,
+            },
+        )
+        .unwrap();
         let line = self.command(args, &[]);
         let mut command = Command::new(&line.get_argv()[0]);
         command.args(&line.get_argv()[1..]).env_clear();
-        command.envs(line.iter_extra_env_as_str()).stdin(open()).stdout(open()).stderr(open());
+        command
+            .envs(line.iter_extra_env_as_str())
+            .stdin(open())
+            .stdout(open())
+            .stderr(open());
         (master, command.spawn().unwrap())
     }
 
     /// Runs the dashboard on the demo data in a terminal that shows pictures, and answers after so long.
     pub(super) fn run_in(&self, shows: Shows, late: Duration, args: &[&str]) -> Terminal {
-        Terminal::start(self.command(&[&["--data", DEMO], args].concat(), &[]), late, shows)
+        Terminal::start(
+            self.command(&[&["--data", DEMO], args].concat(), &[]),
+            late,
+            shows,
+        )
     }
 
     /// Runs a test of this binary as the program, with `variable` set.
     pub(super) fn run_this(&self, test: &str, variable: &str) -> Terminal {
         let this = std::env::current_exe().unwrap();
-        let command = self.command_of(&this.to_string_lossy(), &["--exact", test, "--nocapture"], &[(variable, "1")]);
+        let command = self.command_of(
+            &this.to_string_lossy(),
+            &["--exact", test, "--nocapture"],
+            &[(variable, "1")],
+        );
         Terminal::start(command, Duration::ZERO, Shows::Text)
     }
 
@@ -108,14 +142,24 @@ impl Home {
         self.command_of(env!("CARGO_BIN_EXE_tokendeck"), args, variables)
     }
 
-    fn command_of(&self, program: &str, args: &[&str], variables: &[(&str, &str)]) -> CommandBuilder {
+    fn command_of(
+        &self,
+        program: &str,
+        args: &[&str],
+        variables: &[(&str, &str)],
+    ) -> CommandBuilder {
         let mut command = CommandBuilder::new(program);
         command.args(args);
         command.env_clear();
         command.cwd(self.path());
         let folder = |name: &str| self.path().join(name);
-        for (variable, name) in
-            [("STATE", "state"), ("CONFIG", "config"), ("DATA", "data"), ("CACHE", "cache")].map(|(v, n)| (format!("XDG_{v}_HOME"), n))
+        for (variable, name) in [
+            ("STATE", "state"),
+            ("CONFIG", "config"),
+            ("DATA", "data"),
+            ("CACHE", "cache"),
+        ]
+        .map(|(v, n)| (format!("XDG_{v}_HOME"), n))
         {
             command.env(variable, folder(name));
         }
@@ -158,11 +202,19 @@ struct Answers {
 }
 
 impl Callbacks for Answers {
-    fn unhandled_csi(&mut self, screen: &mut Screen, first: Option<u8>, _: Option<u8>, params: &[&[u16]], last: char) {
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut Screen,
+        first: Option<u8>,
+        _: Option<u8>,
+        params: &[&[u16]],
+        last: char,
+    ) {
         match (first, params, last) {
             (None, [[6]], 'n') => {
                 let (row, column) = screen.cursor_position();
-                self.bytes.extend(format!("\x1b[{};{}R", row + 1, column + 1).bytes());
+                self.bytes
+                    .extend(format!("\x1b[{};{}R", row + 1, column + 1).bytes());
             }
             (Some(b'>'), _, 'q') => {
                 self.named = true;
@@ -170,12 +222,18 @@ impl Callbacks for Answers {
                     self.bytes.extend(b"\x1bP>|iTerm2 3.5.4\x1b\\");
                 }
             }
-            (None, [[16]], 't') if self.shows != Shows::Text => self.bytes.extend(format!("\x1b[6;{};{}t", CELL.1, CELL.0).bytes()),
+            (None, [[16]], 't') if self.shows != Shows::Text => self
+                .bytes
+                .extend(format!("\x1b[6;{};{}t", CELL.1, CELL.0).bytes()),
             (None, _, 'c') => {
                 if self.named && self.shows == Shows::Kitty {
                     self.bytes.extend(b"\x1b_Gi=31;OK\x1b\\");
                 }
-                self.bytes.extend_from_slice(if self.shows == Shows::Sixel { b"\x1b[?62;4;22c" } else { b"\x1b[?62;c" });
+                self.bytes.extend_from_slice(if self.shows == Shows::Sixel {
+                    b"\x1b[?62;4;22c"
+                } else {
+                    b"\x1b[?62;c"
+                });
             }
             _ => {}
         }
@@ -208,22 +266,45 @@ pub(super) struct Terminal {
 impl Terminal {
     fn start(command: CommandBuilder, late: Duration, shows: Shows) -> Self {
         let (cols, rows) = SIZE;
-        let pair = native_pty_system().openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
+        let pair = native_pty_system()
+            .openpty(PtySize {
+                rows,
+                cols,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .unwrap();
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = Parser::new_with_callbacks(
             NonZeroU16::new(rows).unwrap(),
             NonZeroU16::new(cols).unwrap(),
             0,
-            Answers { shows, ..Answers::default() },
+            Answers {
+                shows,
+                ..Answers::default()
+            },
         );
-        let seen: Shared = Arc::new((Mutex::new(Seen { parser, bytes: Vec::new(), owes: false }), Condvar::new()));
+        let seen: Shared = Arc::new((
+            Mutex::new(Seen {
+                parser,
+                bytes: Vec::new(),
+                owes: false,
+            }),
+            Condvar::new(),
+        ));
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let reader = pair.master.try_clone_reader().unwrap();
         let (theirs, answering) = (Arc::clone(&seen), Arc::clone(&writer));
         thread::spawn(move || read(reader, &theirs, &answering, late));
         let pid = child.process_id().unwrap();
-        Self { child, master: Some(pair.master), writer, seen, pid }
+        Self {
+            child,
+            master: Some(pair.master),
+            writer,
+            seen,
+            pid,
+        }
     }
 
     /// Sends keys as a terminal encodes them.
@@ -235,17 +316,35 @@ impl Terminal {
 
     pub(super) fn resize(&self, cols: u16, rows: u16) {
         let (seen, _) = &*self.seen;
-        seen.lock().unwrap().parser.set_size(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(cols).unwrap());
+        seen.lock().unwrap().parser.set_size(
+            NonZeroU16::new(rows).unwrap(),
+            NonZeroU16::new(cols).unwrap(),
+        );
         self.claim(cols, rows);
     }
 
     /// Tells the program a size that the screen here does not have.
     pub(super) fn claim(&self, cols: u16, rows: u16) {
-        self.master.as_ref().unwrap().resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
+        self.master
+            .as_ref()
+            .unwrap()
+            .resize(PtySize {
+                rows,
+                cols,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .unwrap();
     }
 
     pub(super) fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.pid.to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.pid.to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Closes the window (hang-up).
@@ -274,7 +373,11 @@ impl Terminal {
         let mut guard = seen.lock().unwrap();
         while !test(guard.parser.screen()) {
             let left = end.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "never saw {what}; the screen:\n{}", guard.parser.screen().contents());
+            assert!(
+                !left.is_zero(),
+                "never saw {what}; the screen:\n{}",
+                guard.parser.screen().contents()
+            );
             guard = arrived.wait_timeout(guard, left).unwrap().0;
         }
     }
@@ -284,14 +387,24 @@ impl Terminal {
     }
 
     pub(super) fn see_no(&self, text: &str) {
-        self.until(&format!("the end of `{text}`"), |screen| !screen.contents().contains(text));
+        self.until(&format!("the end of `{text}`"), |screen| {
+            !screen.contents().contains(text)
+        });
     }
 
     /// Waits for the first screen: data loaded, token selected, API listening.
     pub(super) fn ready(&self) {
         self.until("the first screen", |screen| {
-            let header = screen.contents().lines().next().unwrap_or_default().to_owned();
-            header.contains("tokendeck") && header.contains("0x") && header.contains("api") && !header.contains("loading")
+            let header = screen
+                .contents()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            header.contains("tokendeck")
+                && header.contains("0x")
+                && header.contains("api")
+                && !header.contains("loading")
         });
     }
 
@@ -309,15 +422,27 @@ impl Terminal {
 
     /// Whether all threads of the program are sleeping.
     fn sleeps(&self) -> bool {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten().flatten();
-        tasks.map(|task| stat(&task.path())).all(|stat| stat.first().is_none_or(|state| state == "S"))
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid))
+            .into_iter()
+            .flatten()
+            .flatten();
+        tasks
+            .map(|task| stat(&task.path()))
+            .all(|stat| stat.first().is_none_or(|state| state == "S"))
     }
 
     /// Whether the terminal is back in cooked mode.
     pub(super) fn cooked(&self) -> bool {
         const ICANON: u32 = 0o2;
         const ECHO: u32 = 0o10;
-        let flags = self.master.as_ref().unwrap().get_termios().unwrap().local_flags.bits();
+        let flags = self
+            .master
+            .as_ref()
+            .unwrap()
+            .get_termios()
+            .unwrap()
+            .local_flags
+            .bits();
         flags & (ICANON | ECHO) == ICANON | ECHO
     }
 
@@ -332,15 +457,26 @@ impl Terminal {
         assert!(self.cooked(), "the terminal is still raw");
         // Modes that the screen above does not track.
         let stream = self.stream();
-        for mode in ["1000", "1002", "1003", "1006", "1015", "1049", "2004", "2026"] {
-            let (on, off) = (stream.rfind(&format!("\x1b[?{mode}h")), stream.rfind(&format!("\x1b[?{mode}l")));
-            assert!(on.is_none_or(|on| off.is_some_and(|off| on < off)), "mode {mode} is still on");
+        for mode in [
+            "1000", "1002", "1003", "1006", "1015", "1049", "2004", "2026",
+        ] {
+            let (on, off) = (
+                stream.rfind(&format!("\x1b[?{mode}h")),
+                stream.rfind(&format!("\x1b[?{mode}l")),
+            );
+            assert!(
+                on.is_none_or(|on| off.is_some_and(|off| on < off)),
+                "mode {mode} is still on"
+            );
         }
     }
 
     /// State letter of the process, such as `T` for stopped.
     pub(super) fn state(&self) -> char {
-        self.stat().first().and_then(|state| state.chars().next()).unwrap_or('-')
+        self.stat()
+            .first()
+            .and_then(|state| state.chars().next())
+            .unwrap_or('-')
     }
 
     /// CPU time so far, in clock ticks.
@@ -354,7 +490,10 @@ impl Terminal {
     }
 
     pub(super) fn until_state(&self, states: &[char]) {
-        wait_until(&format!("the process in one of the states {states:?}"), || states.contains(&self.state()));
+        wait_until(
+            &format!("the process in one of the states {states:?}"),
+            || states.contains(&self.state()),
+        );
     }
 
     /// Waits for the process to end; returns its exit code.
@@ -380,7 +519,12 @@ impl Drop for Terminal {
 }
 
 /// Reads output until the program ends, and answers the terminal queries in it.
-fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn Write + Send>>, late: Duration) {
+fn read(
+    mut reader: Box<dyn Read + Send>,
+    seen: &Shared,
+    writer: &Mutex<Box<dyn Write + Send>>,
+    late: Duration,
+) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
         let (lock, arrived) = &**seen;

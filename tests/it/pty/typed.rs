@@ -7,7 +7,9 @@ use crate::wait::wait_until;
 
 fn saved(home: &Home, file: &str, text: &str) {
     let path = home.path().join("state/tokendeck").join(file);
-    wait_until(&format!("`{text}` in {file}"), || fs::read_to_string(&path).is_ok_and(|kept| kept.contains(text)));
+    wait_until(&format!("`{text}` in {file}"), || {
+        fs::read_to_string(&path).is_ok_and(|kept| kept.contains(text))
+    });
 }
 
 fn kill(terminal: Terminal) {

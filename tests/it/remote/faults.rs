@@ -16,7 +16,9 @@ use model::{
     table_state::TableState,
 };
 use store::load::LoadError;
-use wire::{ByteSink, Fault, Object, PartFetch, RemoteClient, TimeoutsAndRetries, UrlPattern, WireOptions};
+use wire::{
+    ByteSink, Fault, Object, PartFetch, RemoteClient, TimeoutsAndRetries, UrlPattern, WireOptions,
+};
 
 use super::{
     Bench, TOKENS, candles, hasty, options, patient,
@@ -66,15 +68,28 @@ impl ByteSink for Buffer {
 /// Fetches the object in parts; returns its bytes, or the first failure.
 fn fetch(wire: &Arc<RemoteClient>, object: &Object, part: u64) -> Result<Vec<u8>, Fault> {
     let (sender, ends) = channel();
-    let sink = Arc::new(Buffer { bytes: Mutex::new(vec![None; object.bytes as usize]), ended: Mutex::new(sender) });
+    let sink = Arc::new(Buffer {
+        bytes: Mutex::new(vec![None; object.bytes as usize]),
+        ended: Mutex::new(sender),
+    });
     let starts = (0..object.bytes).step_by(part as usize);
-    let fetches: Result<Vec<PartFetch>, Fault> =
-        starts.map(|at| wire.fetch(object, at..(at + part).min(object.bytes), Arc::clone(&sink) as _)).collect();
+    let fetches: Result<Vec<PartFetch>, Fault> = starts
+        .map(|at| {
+            wire.fetch(
+                object,
+                at..(at + part).min(object.bytes),
+                Arc::clone(&sink) as _,
+            )
+        })
+        .collect();
     for _ in &fetches? {
         ends.recv_timeout(PATIENCE).expect("every part ends")?;
     }
     let bytes = sink.bytes.lock().unwrap();
-    Ok(bytes.iter().map(|byte| byte.expect("every byte of a fetched part came")).collect())
+    Ok(bytes
+        .iter()
+        .map(|byte| byte.expect("every byte of a fetched part came"))
+        .collect())
 }
 
 const SEQUENCES: u64 = 1_000;
@@ -97,14 +112,20 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                     let size = 1 + below(&mut random, 4_000);
                     let bytes: Vec<u8> = (0..size).map(|_| below(&mut random, 256) as u8).collect();
                     server.put("x.bin", bytes.clone());
-                    let url = if nth.is_multiple_of(2) { "s3://bucket/x.bin".to_owned() } else { format!("{}/bucket/x.bin", server.url()) };
+                    let url = if nth.is_multiple_of(2) {
+                        "s3://bucket/x.bin".to_owned()
+                    } else {
+                        format!("{}/bucket/x.bin", server.url())
+                    };
                     server.shared.whole.store(nth % 10 == 9, Ordering::Release);
                     let count = below(&mut random, 9);
                     server.trouble((0..count).map(|_| trouble(&mut random, size)));
                     let place = UrlPattern::parse(&url).unwrap();
                     let found = wire.find(&place, 10, &|| false);
-                    let outcome =
-                        found.and_then(|found| fetch(&wire, &found[0], 1 + below(&mut random, size)).map(|got| (found[0].clone(), got)));
+                    let outcome = found.and_then(|found| {
+                        fetch(&wire, &found[0], 1 + below(&mut random, size))
+                            .map(|got| (found[0].clone(), got))
+                    });
                     match outcome {
                         Ok((object, got)) => {
                             // The bytes of the listed version: its entity tag names it.
@@ -117,7 +138,11 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                                 .parse::<u64>()
                                 .unwrap();
                             let now = server.shared.objects.lock().unwrap()["x.bin"].clone();
-                            let expected: Vec<u8> = now.bytes.iter().map(|byte| byte.wrapping_sub((now.state - mark) as u8)).collect();
+                            let expected: Vec<u8> = now
+                                .bytes
+                                .iter()
+                                .map(|byte| byte.wrapping_sub((now.state - mark) as u8))
+                                .collect();
                             assert!(
                                 got == expected,
                                 "sequence {nth}: {} wrong bytes",
@@ -127,8 +152,16 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                         }
                         Err(fault) => {
                             let says = fault.to_string();
-                            assert!(!says.is_empty() && !says.contains("http") && !says.contains("Sent"), "sequence {nth}: {says}");
-                            assert!(matches!(fault, Fault::Unavailable(_) | Fault::Changed), "sequence {nth}: {fault:?}");
+                            assert!(
+                                !says.is_empty()
+                                    && !says.contains("http")
+                                    && !says.contains("Sent"),
+                                "sequence {nth}: {says}"
+                            );
+                            assert!(
+                                matches!(fault, Fault::Unavailable(_) | Fault::Changed),
+                                "sequence {nth}: {fault:?}"
+                            );
                             named.fetch_add(1, Ordering::Relaxed);
                         }
                     }
@@ -138,17 +171,23 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
     });
     // Both outcomes are frequent, or nothing was tested.
     let (right, named) = (right.into_inner(), named.into_inner());
-    assert!(right > 300 && named > 50 && right + named == SEQUENCES as usize, "{right} right, {named} named");
+    assert!(
+        right > 300 && named > 50 && right + named == SEQUENCES as usize,
+        "{right} right, {named} named"
+    );
 }
 
-const TABLES: &str = "[tables.tokens]\npath = 's3://bucket/t.csv'\n[tables.candles]\npath = 's3://bucket/c/*.csv'\n";
+const TABLES: &str =
+    "[tables.tokens]\npath = 's3://bucket/t.csv'\n[tables.candles]\npath = 's3://bucket/c/*.csv'\n";
 
 #[test]
 fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     let bench = Bench::with(TABLES);
     bench.server.put("t.csv", TOKENS);
     for part in 0..3 {
-        bench.server.put(&format!("c/{part}.csv"), candles(part * 100, 100));
+        bench
+            .server
+            .put(&format!("c/{part}.csv"), candles(part * 100, 100));
     }
     let right = bench.load(&wire(&bench.server)).unwrap();
     let wire = hasty(&bench.server);
@@ -157,25 +196,38 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
         let mut random = Random(nth + 77);
         // Cleared, so that everything is fetched again.
         bench.clear_cache();
-        let troubles: Vec<Trouble> =
-            (0..below(&mut random, 8)).map(|_| trouble(&mut random, 3_000)).filter(|trouble| *trouble != Trouble::Change).collect();
+        let troubles: Vec<Trouble> = (0..below(&mut random, 8))
+            .map(|_| trouble(&mut random, 3_000))
+            .filter(|trouble| *trouble != Trouble::Change)
+            .collect();
         bench.server.trouble(troubles);
         match bench.load_with(&wire, if nth % 2 == 0 { 1 } else { 200_000 }, &NoProgress) {
             Ok(dataset) => {
                 let table = dataset.table("candles").unwrap();
                 match &table.state {
                     TableState::Loaded => {
-                        assert_eq!((table.height(), dataset.identity), (right.table("candles").unwrap().height(), right.identity), "{nth}");
+                        assert_eq!(
+                            (table.height(), dataset.identity),
+                            (right.table("candles").unwrap().height(), right.identity),
+                            "{nth}"
+                        );
                         loaded += 1;
                     }
                     state => {
-                        assert!(matches!(state, TableState::Unusable(reason) if reason.contains("s3://bucket/c/")), "{nth}: {state:?}");
+                        assert!(
+                            matches!(state, TableState::Unusable(reason) if reason.contains("s3://bucket/c/")),
+                            "{nth}: {state:?}"
+                        );
                         named += 1;
                     }
                 }
             }
             Err(LoadError::Unusable(why)) => {
-                assert!(why.reason.contains("s3://bucket/t.csv"), "{nth}: {}", why.reason);
+                assert!(
+                    why.reason.contains("s3://bucket/t.csv"),
+                    "{nth}: {}",
+                    why.reason
+                );
                 named += 1;
             }
             Err(error) => {
@@ -192,7 +244,11 @@ struct CancelAfter(AtomicUsize);
 
 impl LoadProgress for CancelAfter {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
-        let left = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+        let left = self
+            .0
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| {
+                left.checked_sub(1)
+            });
         left.map(drop).map_err(|_| Cancelled)
     }
 }
@@ -202,7 +258,11 @@ struct CancelLate(Instant);
 
 impl LoadProgress for CancelLate {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
-        if self.0.elapsed() > Duration::from_millis(400) { Err(Cancelled) } else { Ok(()) }
+        if self.0.elapsed() > Duration::from_millis(400) {
+            Err(Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -211,15 +271,27 @@ fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
     let bench = Bench::with(TABLES);
     bench.server.put("t.csv", TOKENS);
     bench.server.put("c/0.csv", candles(0, 100));
-    let timeouts = TimeoutsAndRetries { read_timeout: 10 * PATIENCE, ..patient() };
-    let wire = wire_with(WireOptions { timeouts, ..options(&bench.server) });
+    let timeouts = TimeoutsAndRetries {
+        read_timeout: 10 * PATIENCE,
+        ..patient()
+    };
+    let wire = wire_with(WireOptions {
+        timeouts,
+        ..options(&bench.server)
+    });
     bench.load(&wire).unwrap();
     bench.clear_cache();
     // The listings arrive; the first file never does.
     for silent in [1, 2] {
-        bench.server.trouble((0..silent).map(|_| Trouble::None).chain(std::iter::repeat_n(Trouble::Stall(0), 20)));
+        bench.server.trouble(
+            (0..silent)
+                .map(|_| Trouble::None)
+                .chain(std::iter::repeat_n(Trouble::Stall(0), 20)),
+        );
         let begun = Instant::now();
-        let outcome = bench.load_with(&wire, 200_000, &CancelLate(begun)).map(drop);
+        let outcome = bench
+            .load_with(&wire, 200_000, &CancelLate(begun))
+            .map(drop);
         let took = begun.elapsed();
         assert_eq!(outcome, Err(LoadError::Cancelled), "{silent}");
         assert!(took < PATIENCE, "it waited on: {took:?}");
@@ -232,10 +304,20 @@ fn a_cancelled_load_resumes_where_it_was_cut_off() {
         let bench = Bench::with(TABLES);
         bench.server.put("t.csv", TOKENS);
         for part in 0..4 {
-            bench.server.put(&format!("c/{part}.csv"), candles(part * 2_000, 2_000));
+            bench
+                .server
+                .put(&format!("c/{part}.csv"), candles(part * 2_000, 2_000));
         }
         let wire = wire(&bench.server);
-        let whole: usize = bench.server.shared.objects.lock().unwrap().values().map(|held| held.bytes.len()).sum();
+        let whole: usize = bench
+            .server
+            .shared
+            .objects
+            .lock()
+            .unwrap()
+            .values()
+            .map(|held| held.bytes.len())
+            .sum();
         *bench.server.shared.latency.lock().unwrap() = Duration::from_millis(5);
         let mut cut = 0;
         let dataset = loop {
@@ -246,10 +328,17 @@ fn a_cancelled_load_resumes_where_it_was_cut_off() {
             cut += 1;
             assert!(cut < 500, "it never ends");
         };
-        assert_eq!(dataset.table("candles").unwrap().height(), 8_000 - 160, "{rows_min}");
+        assert_eq!(
+            dataset.table("candles").unwrap().height(),
+            8_000 - 160,
+            "{rows_min}"
+        );
         assert!(cut > 2, "it was never cut off");
         // Fetched parts are not fetched again, except those in flight at the interruption.
         let fetched = bench.server.shared.sent.load(Ordering::Relaxed);
-        assert!(fetched < 2 * whole as u64 + 40_000 * cut as u64, "{fetched} of {whole} in {cut}");
+        assert!(
+            fetched < 2 * whole as u64 + 40_000 * cut as u64,
+            "{fetched} of {whole} in {cut}"
+        );
     }
 }

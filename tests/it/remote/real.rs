@@ -19,7 +19,10 @@ fn a_dataset_on_a_real_server_is_the_dataset_of_the_same_files_here() {
     let mut manifest = fs::read_to_string(Path::new(DEMO).join("dataset.toml")).unwrap_or_default();
     for (table, path) in files(Path::new(DEMO)) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        manifest.push_str(&format!("\n[tables.{table}]\npath = \"s3://{bucket}/d/{}*\"\n", &name[..=name.find('.').unwrap()]));
+        manifest.push_str(&format!(
+            "\n[tables.{table}]\npath = \"s3://{bucket}/d/{}*\"\n",
+            &name[..=name.find('.').unwrap()]
+        ));
     }
     remote.write("dataset.toml", &manifest);
     let source = Source {
@@ -30,7 +33,11 @@ fn a_dataset_on_a_real_server_is_the_dataset_of_the_same_files_here() {
         region: "us-east-1".into(),
         ..Source::default()
     };
-    let wire = wire_with(WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() });
+    let wire = wire_with(WireOptions {
+        consent: Consent::Always,
+        sources: vec![source],
+        ..WireOptions::default()
+    });
     let there = remote.load(Some(&wire), 1_000).unwrap();
     let here = load_with(Path::new(DEMO), &local.options(1_000), &NoProgress).unwrap();
     assert_same(&here, &there);

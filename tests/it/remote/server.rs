@@ -60,9 +60,15 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn start() -> Self {
-        let shared = Arc::new(Shared { page: AtomicU64::new(1_000), ..Shared::default() });
+        let shared = Arc::new(Shared {
+            page: AtomicU64::new(1_000),
+            ..Shared::default()
+        });
         let served = Arc::clone(&shared);
-        Self { shared, address: listen(move |stream| attend(&served, stream)) }
+        Self {
+            shared,
+            address: listen(move |stream| attend(&served, stream)),
+        }
     }
 
     pub(super) fn url(&self) -> String {
@@ -73,7 +79,13 @@ impl Server {
     pub(super) fn put(&self, key: &str, bytes: impl Into<Vec<u8>>) {
         let mut objects = self.shared.objects.lock().unwrap();
         let state = objects.get(key).map_or(1, |held| held.state + 1);
-        objects.insert(key.to_owned(), Held { bytes: bytes.into(), state });
+        objects.insert(
+            key.to_owned(),
+            Held {
+                bytes: bytes.into(),
+                state,
+            },
+        );
     }
 
     pub(super) fn trouble(&self, troubles: impl IntoIterator<Item = Trouble>) {
@@ -122,7 +134,12 @@ fn attend(shared: &Shared, stream: TcpStream) {
 }
 
 pub(crate) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
-    head.lines().find_map(|line| line.split_once(':').filter(|(own, _)| own.eq_ignore_ascii_case(name))).map(|(_, value)| value.trim())
+    head.lines()
+        .find_map(|line| {
+            line.split_once(':')
+                .filter(|(own, _)| own.eq_ignore_ascii_case(name))
+        })
+        .map(|(_, value)| value.trim())
 }
 
 fn decoded(text: &str) -> String {
@@ -144,62 +161,117 @@ fn decoded(text: &str) -> String {
 fn answer(shared: &Shared, head: &str, stream: &mut TcpStream) -> std::io::Result<()> {
     shared.requests.lock().unwrap().push(head.to_owned());
     std::thread::sleep(*shared.latency.lock().unwrap());
-    let trouble = shared.troubles.lock().unwrap().pop_front().unwrap_or(Trouble::None);
+    let trouble = shared
+        .troubles
+        .lock()
+        .unwrap()
+        .pop_front()
+        .unwrap_or(Trouble::None);
     let mut words = head.split_whitespace();
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (method, target) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let closed = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
     match trouble {
         Trouble::Reset => return Err(closed()),
         Trouble::Status(status) => {
             let body = format!("<Error><Code>SlowDown</Code><Sent>{head}</Sent></Error>");
-            return write!(stream, "HTTP/1.1 {status} Trouble\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            return write!(
+                stream,
+                "HTTP/1.1 {status} Trouble\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
         }
         _ => {}
     }
     let path = decoded(path.trim_start_matches('/'));
-    let key = path.strip_prefix("bucket").map(|rest| rest.trim_start_matches('/'));
-    let Some(key) = key else { return write!(stream, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n") };
+    let key = path
+        .strip_prefix("bucket")
+        .map(|rest| rest.trim_start_matches('/'));
+    let Some(key) = key else {
+        return write!(
+            stream,
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
+        );
+    };
     if query.contains("list-type=2") {
         let body = list(shared, query);
-        write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: application/xml\r\ncontent-length: {}\r\n\r\n", body.len())?;
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: application/xml\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        )?;
         return send(shared, stream, body.as_bytes(), trouble);
     }
     if trouble == Trouble::Change
         && let Some(held) = shared.objects.lock().unwrap().get_mut(key)
     {
         held.state += 1;
-        held.bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+        held.bytes
+            .iter_mut()
+            .for_each(|byte| *byte = byte.wrapping_add(1));
     }
     let Some(held) = shared.objects.lock().unwrap().get(key).cloned() else {
-        return write!(stream, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
+        return write!(
+            stream,
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
+        );
     };
     let etag = format!("\"state-{}\"", held.state);
     if header(head, "if-match").is_some_and(|wanted| wanted != etag) {
-        return write!(stream, "HTTP/1.1 412 Precondition Failed\r\ncontent-length: 0\r\n\r\n");
+        return write!(
+            stream,
+            "HTTP/1.1 412 Precondition Failed\r\ncontent-length: 0\r\n\r\n"
+        );
     }
     let total = held.bytes.len();
-    let range = header(head, "range").and_then(|range| range.strip_prefix("bytes=")).filter(|_| !shared.whole.load(Ordering::Acquire));
+    let range = header(head, "range")
+        .and_then(|range| range.strip_prefix("bytes="))
+        .filter(|_| !shared.whole.load(Ordering::Acquire));
     let date = "last-modified: Wed, 21 Oct 2026 07:28:00 GMT";
     let (body, line) = match range.and_then(|range| range.split_once('-')) {
         Some((start, end)) => {
             let shift = usize::from(trouble == Trouble::Shift);
             let start = start.parse::<usize>().unwrap();
-            let end = end.parse::<usize>().map_or(total, |end| (end + 1).min(total));
+            let end = end
+                .parse::<usize>()
+                .map_or(total, |end| (end + 1).min(total));
             if start >= total {
-                return write!(stream, "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-length: 0\r\n\r\n");
+                return write!(
+                    stream,
+                    "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-length: 0\r\n\r\n"
+                );
             }
             let body = held.bytes[(start + shift).min(end)..end].to_vec();
-            let line = format!("206 Partial Content\r\ncontent-range: bytes {}-{}/{total}", (start + shift).min(end), end - 1);
+            let line = format!(
+                "206 Partial Content\r\ncontent-range: bytes {}-{}/{total}",
+                (start + shift).min(end),
+                end - 1
+            );
             (body, line)
         }
         None => (held.bytes, "200 OK".to_owned()),
     };
-    write!(stream, "HTTP/1.1 {line}\r\netag: {etag}\r\n{date}\r\ncontent-length: {}\r\n\r\n", body.len())?;
-    if method == "HEAD" { Ok(()) } else { send(shared, stream, &body, trouble) }
+    write!(
+        stream,
+        "HTTP/1.1 {line}\r\netag: {etag}\r\n{date}\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    )?;
+    if method == "HEAD" {
+        Ok(())
+    } else {
+        send(shared, stream, &body, trouble)
+    }
 }
 
-fn send(shared: &Shared, stream: &mut TcpStream, body: &[u8], trouble: Trouble) -> std::io::Result<()> {
+fn send(
+    shared: &Shared,
+    stream: &mut TcpStream,
+    body: &[u8],
+    trouble: Trouble,
+) -> std::io::Result<()> {
     let upto = match trouble {
         Trouble::Cut(bytes) | Trouble::Stall(bytes) => bytes.min(body.len()),
         _ => body.len(),
@@ -220,12 +292,23 @@ fn send(shared: &Shared, stream: &mut TcpStream, body: &[u8], trouble: Trouble) 
 
 fn list(shared: &Shared, query: &str) -> String {
     let given = |name: &str| {
-        query.split('&').find_map(|pair| pair.split_once('=').filter(|(own, _)| *own == name)).map(|(_, value)| decoded(value))
+        query
+            .split('&')
+            .find_map(|pair| pair.split_once('=').filter(|(own, _)| *own == name))
+            .map(|(_, value)| decoded(value))
     };
-    let (prefix, after) = (given("prefix").unwrap_or_default(), given("continuation-token").unwrap_or_default());
+    let (prefix, after) = (
+        given("prefix").unwrap_or_default(),
+        given("continuation-token").unwrap_or_default(),
+    );
     let objects = shared.objects.lock().unwrap();
-    let mut matching = objects.iter().filter(|(key, _)| key.starts_with(&prefix) && **key > after);
-    let page: Vec<_> = matching.by_ref().take(shared.page.load(Ordering::Relaxed) as usize).collect();
+    let mut matching = objects
+        .iter()
+        .filter(|(key, _)| key.starts_with(&prefix) && **key > after);
+    let page: Vec<_> = matching
+        .by_ref()
+        .take(shared.page.load(Ordering::Relaxed) as usize)
+        .collect();
     let mut body = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult>");
     for (key, held) in &page {
         write!(
@@ -237,7 +320,11 @@ fn list(shared: &Shared, query: &str) -> String {
         .unwrap();
     }
     if let (Some((last, _)), true) = (page.last(), matching.next().is_some()) {
-        write!(body, "<IsTruncated>true</IsTruncated><NextContinuationToken>{last}</NextContinuationToken>").unwrap();
+        write!(
+            body,
+            "<IsTruncated>true</IsTruncated><NextContinuationToken>{last}</NextContinuationToken>"
+        )
+        .unwrap();
     } else {
         body.push_str("<IsTruncated>false</IsTruncated>");
     }

@@ -26,7 +26,11 @@ fn bench() -> Bench {
 
 /// A configured source of the bench.
 fn source<'a>(options: &'a mut WireOptions, name: &str) -> &'a mut Source {
-    options.sources.iter_mut().find(|source| source.name == name).expect("a source of the bench")
+    options
+        .sources
+        .iter_mut()
+        .find(|source| source.name == name)
+        .expect("a source of the bench")
 }
 
 fn always(server: &Server, trouble: Trouble) {
@@ -45,14 +49,26 @@ fn broken(bench: &Bench, breaks: Break) -> Arc<RemoteClient> {
 
 /// Failures, and parts of the message to the user.
 const TROUBLES: &[(&str, Break, &[&str])] = &[
-    ("is unreachable", |server, _| server.shared.down.store(true, Ordering::Release), &["`s3://bucket/c/*.csv`"]),
-    ("no right without keys", |server, _| always(server, Trouble::Status(403)), &["requires keys", "`anonymous`", "[sources.lake]"]),
+    (
+        "is unreachable",
+        |server, _| server.shared.down.store(true, Ordering::Release),
+        &["`s3://bucket/c/*.csv`"],
+    ),
+    (
+        "no right without keys",
+        |server, _| always(server, Trouble::Status(403)),
+        &["requires keys", "`anonymous`", "[sources.lake]"],
+    ),
     (
         "a bucket that is not there",
         |server, _| always(server, Trouble::Status(404)),
         &["`lake` has no `bucket`", "`endpoint`", "[sources.lake]"],
     ),
-    ("another region", |server, _| always(server, Trouble::Status(301)), &["`s3://bucket/c/*.csv`", "`region`", "[sources.lake]"]),
+    (
+        "another region",
+        |server, _| always(server, Trouble::Status(301)),
+        &["`s3://bucket/c/*.csv`", "`region`", "[sources.lake]"],
+    ),
     (
         "nothing that is called so",
         |server, _| drop(server.shared.objects.lock().unwrap().remove("c/a.csv")),
@@ -63,7 +79,11 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
         |server, _| drop(server.shared.objects.lock().unwrap().remove("more.csv")),
         &["/bucket/more.csv` does not exist"],
     ),
-    ("a file that is none any more", |server, _| server.put("more.csv", "<html>moved</html>"), &["more.csv"]),
+    (
+        "a file that is none any more",
+        |server, _| server.put("more.csv", "<html>moved</html>"),
+        &["more.csv"],
+    ),
     (
         "a server that is in no source any more",
         |_, options| "https://example.org".clone_into(&mut source(options, "web").url),
@@ -91,7 +111,11 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
         "a file that changes while it is read",
         |server, _| {
             server.put("more.csv", candles(100, 300));
-            server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Change, 40)));
+            server.trouble(
+                [Trouble::None, Trouble::None]
+                    .into_iter()
+                    .chain(std::iter::repeat_n(Trouble::Change, 40)),
+            );
         },
         &["changed while"],
     ),
@@ -99,7 +123,13 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
 
 fn reasons(dataset: &Dataset) -> Vec<String> {
     let table = dataset.table("candles").unwrap();
-    table.findings.kept().iter().filter(|finding| finding.severity == Severity::Warning).map(|finding| finding.reason.clone()).collect()
+    table
+        .findings
+        .kept()
+        .iter()
+        .filter(|finding| finding.severity == Severity::Warning)
+        .map(|finding| finding.reason.clone())
+        .collect()
 }
 
 #[test]
@@ -107,17 +137,32 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
     for rows_min in [1, 200_000] {
         for (name, breaks, says) in TROUBLES {
             let bench = bench();
-            let first = bench.load_with(&wire(&bench.server), rows_min, &NoProgress).unwrap();
+            let first = bench
+                .load_with(&wire(&bench.server), rows_min, &NoProgress)
+                .unwrap();
             let answer = bench.ask(first, "/tokens");
             let broken = broken(&bench, *breaks);
             for _ in 0..2 {
                 let later = bench.load_with(&broken, rows_min, &NoProgress).unwrap();
                 let table = later.table("candles").unwrap();
-                assert_eq!((table.height(), &table.state), (196, &TableState::Loaded), "{name}: {:?}", table.state);
-                assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{name}");
+                assert_eq!(
+                    (table.height(), &table.state),
+                    (196, &TableState::Loaded),
+                    "{name}: {:?}",
+                    table.state
+                );
+                assert!(
+                    table
+                        .remote
+                        .as_ref()
+                        .is_some_and(|remote| remote.as_of.is_some()),
+                    "{name}"
+                );
                 let told = reasons(&later);
-                let old =
-                    told.iter().find(|reason| reason.starts_with("the rows are from 2")).unwrap_or_else(|| panic!("{name}: {told:?}"));
+                let old = told
+                    .iter()
+                    .find(|reason| reason.starts_with("the rows are from 2"))
+                    .unwrap_or_else(|| panic!("{name}: {told:?}"));
                 for says in *says {
                     assert!(old.contains(says), "{name}: {old}");
                 }
@@ -126,7 +171,11 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
             // Only the user removes them.
             bench.write("dataset.toml", "");
             let without = bench.load_with(&broken, rows_min, &NoProgress).unwrap();
-            assert_eq!(without.table("candles").unwrap().state, TableState::Absent, "{name}");
+            assert_eq!(
+                without.table("candles").unwrap().state,
+                TableState::Absent,
+                "{name}"
+            );
         }
     }
 }
@@ -143,7 +192,12 @@ fn a_table_never_loaded_says_why_and_no_answer_is_given_from_a_part() {
             assert!(reason.contains(says), "{name}: {reason}");
         }
         // A file known to be no table means that the dataset has no candles; else their existence is unknown.
-        let known = dataset.table("candles").unwrap().remote.as_ref().is_none_or(|remote| !remote.unreached);
+        let known = dataset
+            .table("candles")
+            .unwrap()
+            .remote
+            .as_ref()
+            .is_none_or(|remote| !remote.unreached);
         let statuses: Vec<(u16, bool)> = ["/tokens", "/tokens/UNI", "/tokens/UNI/candles"]
             .iter()
             .map(|path| {
@@ -153,7 +207,11 @@ fn a_table_never_loaded_says_why_and_no_answer_is_given_from_a_part() {
                 (status, body.contains(Code::SourceUnavailable.word()))
             })
             .collect();
-        let expected = if known { [(200, false), (200, false), (404, false)] } else { [(503, true); 3] };
+        let expected = if known {
+            [(200, false), (200, false), (404, false)]
+        } else {
+            [(503, true); 3]
+        };
         assert_eq!(statuses, expected, "{name}: {reason}");
     }
 }
@@ -163,7 +221,10 @@ fn a_changed_mapping_is_not_answered_with_rows_read_by_the_old_one() {
     // A mapping that does not fit the fetched data is reported, instead of answering with rows read by the old mapping.
     let bench = bench();
     for (more, height) in [("", Some(98)), ("columns = { close = 'cloze' }\n", None)] {
-        bench.write("dataset.toml", &format!("[tables.candles]\npath = 's3://bucket/c/*.csv'\n{more}"));
+        bench.write(
+            "dataset.toml",
+            &format!("[tables.candles]\npath = 's3://bucket/c/*.csv'\n{more}"),
+        );
         let dataset = bench.load(&wire(&bench.server)).unwrap();
         let table = dataset.table("candles").unwrap();
         match (&table.state, height) {
@@ -182,16 +243,26 @@ fn rows_of_a_file_the_pattern_no_longer_matches_go_and_that_is_said() {
     let said = |dataset: &Dataset| -> Vec<(String, String)> {
         let findings = dataset.table("candles").unwrap().findings.kept().iter();
         let gone = findings.filter(|finding| finding.reason.contains("is no longer listed"));
-        gone.map(|finding| (finding.file.clone(), finding.reason.clone())).collect()
+        gone.map(|finding| (finding.file.clone(), finding.reason.clone()))
+            .collect()
     };
     let whole = bench.load(&wire(&bench.server)).unwrap();
     assert_eq!((rows(&whole), said(&whole)), (294, vec![]));
-    bench.server.shared.objects.lock().unwrap().remove("c/b.csv");
+    bench
+        .server
+        .shared
+        .objects
+        .lock()
+        .unwrap()
+        .remove("c/b.csv");
     // Reported as long as it persists, not only by the first load that notices.
     for _ in 0..2 {
         let part = bench.load(&wire(&bench.server)).unwrap();
         let said = said(&part);
-        assert_eq!((rows(&part), said.len(), said[0].0.as_str()), (196, 1, "s3://bucket/c/b.csv"));
+        assert_eq!(
+            (rows(&part), said.len(), said[0].0.as_str()),
+            (196, 1, "s3://bucket/c/b.csv")
+        );
         assert!(said[0].1.ends_with("its rows are excluded"), "{said:?}");
     }
     bench.server.put("c/b.csv", candles(200, 100));

@@ -18,7 +18,9 @@ use crate::random::Random;
 
 fn amount(random: &mut Random) -> Value {
     let digits = |random: &mut Random, most: usize| -> String {
-        (0..=random.below(most)).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
+        (0..=random.below(most))
+            .map(|_| char::from(b'0' + random.below(10) as u8))
+            .collect()
     };
     match random.below(24) {
         0 => json!(random.word()),
@@ -26,7 +28,9 @@ fn amount(random: &mut Random) -> Value {
         2 => json!(""),
         3 => json!("1e18"),
         4 => json!(null),
-        5 => json!("115792089237316195423570985008687907853269984665640564039457584007913129639935"),
+        5 => {
+            json!("115792089237316195423570985008687907853269984665640564039457584007913129639935")
+        }
         6 => json!(digits(random, 90)),
         7 => json!("0"),
         _ => json!(digits(random, 30)),
@@ -37,11 +41,18 @@ fn body(dataset: &Dataset, random: &mut Random) -> Value {
     let mut tokens = serde_json::Map::new();
     for _ in 0..random.below(6) + usize::from(random.chance(0.95)) {
         let address = if random.chance(0.9) {
-            dataset.tokens()[random.below(dataset.tokens().len())].row.token_address.to_string()
+            dataset.tokens()[random.below(dataset.tokens().len())]
+                .row
+                .token_address
+                .to_string()
         } else {
             format!("0x{:040x}", random.word())
         };
-        let address = if random.chance(0.1) { address.to_uppercase().replace("0X", "0x") } else { address };
+        let address = if random.chance(0.1) {
+            address.to_uppercase().replace("0X", "0x")
+        } else {
+            address
+        };
         tokens.insert(address, amount(random));
     }
     let settings = match random.below(10) {
@@ -52,7 +63,10 @@ fn body(dataset: &Dataset, random: &mut Random) -> Value {
         4 => json!({ "chains": [[], {}] }),
         5 => json!({ "riskLevel": "low", "chains": ["base", "arb"], "minApy": 1e308 }),
         _ => {
-            let (level, floor) = (["low", "medium", "HIGH"][random.below(3)], random.below(5) as f64);
+            let (level, floor) = (
+                ["low", "medium", "HIGH"][random.below(3)],
+                random.below(5) as f64,
+            );
             json!({ "riskLevel": level, "chains": [], "minApy": floor })
         }
     };
@@ -61,7 +75,11 @@ fn body(dataset: &Dataset, random: &mut Random) -> Value {
 
 #[test]
 fn ten_thousand_bodies_are_answered_or_refused() {
-    let dataset = load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")), &NoProgress).unwrap();
+    let dataset = load(
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")),
+        &NoProgress,
+    )
+    .unwrap();
     assert!(dataset.tokens().len() > 50);
     let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
     let mut random = Random(99);
@@ -75,7 +93,10 @@ fn ten_thousand_bodies_are_answered_or_refused() {
             bytes[at] = random.word() as u8;
         }
         let asked = catch_unwind(AssertUnwindSafe(|| {
-            let question = YieldQuestion { explain: true, ..YieldQuestion::parse_body(&bytes, TokenReader::default())? };
+            let question = YieldQuestion {
+                explain: true,
+                ..YieldQuestion::parse_body(&bytes, TokenReader::default())?
+            };
             question.answer(&snapshot, &Progress::default())
         }));
         match asked.unwrap_or_else(|_| panic!("{round}: {}", String::from_utf8_lossy(&bytes))) {
@@ -87,7 +108,10 @@ fn ten_thousand_bodies_are_answered_or_refused() {
             }
             Err(problem) => {
                 refused += 1;
-                assert!(matches!(problem.code.status(), 400 | 422), "{round}: {problem:?}");
+                assert!(
+                    matches!(problem.code.status(), 400 | 422),
+                    "{round}: {problem:?}"
+                );
             }
         }
     }

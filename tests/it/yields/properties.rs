@@ -20,11 +20,19 @@ fn planned<'p>(pools: &'p Pools, instance: &Instance) -> Plan<'p> {
 fn keeps_its_limits(pools: &Pools, instance: &Instance, name: &str) {
     let plan = planned(pools, instance);
     let limits = instance.wish.risk.limits();
-    let wallet: f64 = instance.holdings.iter().map(|holding| holding.value(holding.amount)).sum();
+    let wallet: f64 = instance
+        .holdings
+        .iter()
+        .map(|holding| holding.value(holding.amount))
+        .sum();
     let case = Case::new(pools, &instance.holdings, instance.wish);
     let eligible = case.candidates.len().max(1) as f64;
     let distinct = |key: &dyn Fn(&str, &str) -> String| {
-        let mut names: Vec<String> = case.candidates.iter().map(|c| key(&c.pool.protocol, c.pool.chain.as_str())).collect();
+        let mut names: Vec<String> = case
+            .candidates
+            .iter()
+            .map(|c| key(&c.pool.protocol, c.pool.chain.as_str()))
+            .collect();
         names.sort_unstable();
         names.dedup();
         names.len().max(1) as f64
@@ -32,28 +40,68 @@ fn keeps_its_limits(pools: &Pools, instance: &Instance, name: &str) {
     let protocols = distinct(&|protocol, _| protocol.to_owned());
     let chains = distinct(&|_, chain| chain.to_owned());
     let most = |of: &dyn Fn(&str, &str) -> bool| -> f64 {
-        plan.placements.iter().filter(|p| of(&p.pool.protocol, p.pool.chain.as_str())).map(|p| p.value).sum()
+        plan.placements
+            .iter()
+            .filter(|p| of(&p.pool.protocol, p.pool.chain.as_str()))
+            .map(|p| p.value)
+            .sum()
     };
     let over = 1.0 + 1e-9;
     let mut risk = 0.0;
     for placement in &plan.placements {
         let pool = placement.pool;
         let cap = (limits.of_tvl * pool.tvl).min(limits.pool.max(1.0 / eligible) * wallet);
-        assert!(placement.value <= cap * over, "{name}: {} of {cap}", placement.value);
-        assert!(placement.apy >= instance.wish.min_apy && pool.score <= limits.score_max && pool.tvl >= limits.least_tvl, "{name}");
-        assert!(most(&|protocol, _| protocol == pool.protocol) <= limits.protocol.max(1.0 / protocols) * wallet * over, "{name}");
-        assert!(most(&|_, chain| chain == pool.chain.as_str()) <= limits.chain.max(1.0 / chains) * wallet * over, "{name}");
+        assert!(
+            placement.value <= cap * over,
+            "{name}: {} of {cap}",
+            placement.value
+        );
+        assert!(
+            placement.apy >= instance.wish.min_apy
+                && pool.score <= limits.score_max
+                && pool.tvl >= limits.least_tvl,
+            "{name}"
+        );
+        assert!(
+            most(&|protocol, _| protocol == pool.protocol)
+                <= limits.protocol.max(1.0 / protocols) * wallet * over,
+            "{name}"
+        );
+        assert!(
+            most(&|_, chain| chain == pool.chain.as_str())
+                <= limits.chain.max(1.0 / chains) * wallet * over,
+            "{name}"
+        );
         risk += placement.value * pool.score;
     }
-    assert!(limits.score_mean.is_none_or(|mean| risk <= mean * wallet * over), "{name}: risk");
+    assert!(
+        limits
+            .score_mean
+            .is_none_or(|mean| risk <= mean * wallet * over),
+        "{name}: risk"
+    );
     for (at, holding) in instance.holdings.iter().enumerate() {
-        let placed = amounts::sum(plan.placements.iter().filter(|p| p.holding == at).map(|p| p.amount));
-        let idle = amounts::sum(plan.idle.iter().filter(|idle| idle.holding == at).map(|idle| idle.amount));
+        let placed = amounts::sum(
+            plan.placements
+                .iter()
+                .filter(|p| p.holding == at)
+                .map(|p| p.amount),
+        );
+        let idle = amounts::sum(
+            plan.idle
+                .iter()
+                .filter(|idle| idle.holding == at)
+                .map(|idle| idle.amount),
+        );
         assert_eq!(placed + idle, holding.amount, "{name}");
     }
     assert!(plan.totals.net() <= plan.upper_bound, "{name}");
     for naive in [plan.highest.net(), plan.quoted.net()] {
-        assert!(naive <= plan.upper_bound + 1e-9 * naive.abs(), "{name}: {naive} without a plan, at most {}", plan.upper_bound);
+        assert!(
+            naive <= plan.upper_bound + 1e-9 * naive.abs(),
+            "{name}: {naive} without a plan, at most {}",
+            plan.upper_bound
+        );
     }
 }
 
@@ -64,7 +112,11 @@ fn the_benchmark_is_closed_and_within_its_limits() {
         keeps_its_limits(&pools, &instance, &format!("{size:?}"));
         let plan = planned(&pools, &instance);
         let open = plan.upper_bound - plan.totals.net();
-        assert!(open <= (1e-6 * plan.totals.net()).max(0.01), "{size:?}: {open} of {} is open", plan.totals.net());
+        assert!(
+            open <= (1e-6 * plan.totals.net()).max(0.01),
+            "{size:?}: {open} of {} is open",
+            plan.totals.net()
+        );
         assert!(!plan.cut);
     }
 }
@@ -98,11 +150,17 @@ fn a_further_pool_never_lowers_the_optimum() {
     // With high risk no limit depends on the number of pools.
     for seed in 0..150 {
         let mut instance = instance(seed, 40, 3, [5e3, 1e6, 1e8][seed as usize % 3]);
-        instance.wish = PlanPreferences { risk: RiskLevel::High, min_apy: 0.0 };
+        instance.wish = PlanPreferences {
+            risk: RiskLevel::High,
+            min_apy: 0.0,
+        };
         let (_, all) = bounds(&instance);
         instance.rows.truncate(30);
         let (fewer, _) = bounds(&instance);
-        assert!(fewer <= all, "{seed}: {fewer} of 30 pools, at most {all} of 40");
+        assert!(
+            fewer <= all,
+            "{seed}: {fewer} of 30 pools, at most {all} of 40"
+        );
     }
 }
 
@@ -110,14 +168,23 @@ fn a_further_pool_never_lowers_the_optimum() {
 fn looser_limits_never_lower_the_optimum() {
     for seed in 0..150 {
         let mut instance = instance(seed, 60, 3, [5e3, 1e6, 1e8][seed as usize % 3]);
-        instance.wish = PlanPreferences { risk: RiskLevel::High, min_apy: 5.0 };
+        instance.wish = PlanPreferences {
+            risk: RiskLevel::High,
+            min_apy: 5.0,
+        };
         let (strict, _) = bounds(&instance);
         instance.wish.min_apy = 2.0;
         let (looser, bound) = bounds(&instance);
-        assert!(strict <= bound && looser >= strict * (1.0 - 1e-6), "{seed}: {strict} {looser}");
+        assert!(
+            strict <= bound && looser >= strict * (1.0 - 1e-6),
+            "{seed}: {strict} {looser}"
+        );
         instance.wish.risk = RiskLevel::Medium;
         let (medium, _) = bounds(&instance);
-        assert!(medium <= bound, "{seed}: {medium} at medium risk, at most {bound} at high");
+        assert!(
+            medium <= bound,
+            "{seed}: {medium} at medium risk, at most {bound} at high"
+        );
     }
 }
 
@@ -126,13 +193,19 @@ fn more_money_never_lowers_the_optimum() {
     for seed in 0..150 {
         // The minimum position is a fraction of the wallet: under $500 it is a dollar whatever the wallet is.
         let mut instance = instance(seed, 40, 2, 200.0);
-        instance.wish = PlanPreferences { risk: RiskLevel::High, min_apy: 0.0 };
+        instance.wish = PlanPreferences {
+            risk: RiskLevel::High,
+            min_apy: 0.0,
+        };
         let (less, _) = bounds(&instance);
         for holding in &mut instance.holdings {
             holding.amount *= U256::from(2u8);
         }
         let (_, more) = bounds(&instance);
-        assert!(less <= more, "{seed}: {less} of $200, at most {more} of $400");
+        assert!(
+            less <= more,
+            "{seed}: {less} of $200, at most {more} of $400"
+        );
     }
 }
 
@@ -145,7 +218,9 @@ fn the_same_request_gives_the_same_plan_on_any_thread() {
     };
     let here: Vec<String> = instances.iter().map(told).collect();
     std::thread::scope(|scope| {
-        let there: Vec<_> = (0..3).map(|_| scope.spawn(|| instances.iter().map(told).collect::<Vec<_>>())).collect();
+        let there: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| instances.iter().map(told).collect::<Vec<_>>()))
+            .collect();
         for there in there {
             assert_eq!(there.join().unwrap(), here);
         }
@@ -163,7 +238,10 @@ fn a_search_that_is_cut_short_still_proves_what_it_has() {
             calls += 1;
             calls < 2
         });
-        assert!(cut.upper_bound >= whole.totals.net() * (1.0 - 1e-12), "{seed}: the bound is still one");
+        assert!(
+            cut.upper_bound >= whole.totals.net() * (1.0 - 1e-12),
+            "{seed}: the bound is still one"
+        );
         assert!(cut.totals.net() <= whole.upper_bound);
     }
 }

@@ -70,29 +70,58 @@ pub struct Sale {
 pub fn sell(amount: f64, side: f64, fee: f64) -> Option<Sale> {
     let kept = amount * (1.0 - fee);
     let (price_impact, proceeds) = (kept / (side + kept), side * (kept / (side + kept)));
-    let sale = Sale { price_impact, proceeds, loss: 1.0 - proceeds / amount };
-    let fits = (side + kept).is_finite() && amount > 0.0 && side > 0.0 && (0.0..=1.0).contains(&fee);
-    (fits && [sale.price_impact, sale.proceeds, sale.loss].iter().all(|figure| figure.is_finite())).then_some(sale)
+    let sale = Sale {
+        price_impact,
+        proceeds,
+        loss: 1.0 - proceeds / amount,
+    };
+    let fits =
+        (side + kept).is_finite() && amount > 0.0 && side > 0.0 && (0.0..=1.0).contains(&fee);
+    (fits
+        && [sale.price_impact, sale.proceeds, sale.loss]
+            .iter()
+            .all(|figure| figure.is_finite()))
+    .then_some(sale)
 }
 
 /// The token's pools, with a sell of `amount` USD in each.
-pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f64) -> Vec<TokenPool> {
+pub fn pools(
+    dataset: &dyn Data,
+    token: &Address,
+    price: Option<f64>,
+    amount: f64,
+) -> Vec<TokenPool> {
     let venues = venues(dataset, token);
     let decimals = dataset.token(token).and_then(|token| token.row.decimals);
     let mut pools = Vec::new();
     for venue in &venues {
         let tiers = fees(dataset, venue);
-        let only_tier = if let [only] = tiers.as_slice() { only.fee } else { None };
+        let only_tier = if let [only] = tiers.as_slice() {
+            only.fee
+        } else {
+            None
+        };
         let is_product = dex_row(dataset, venue).is_some_and(is_product);
         let (id, dex) = (dex_id(&venues, venue), venue_name(dataset, venue));
         for pool in &venue.pools {
             let events = Events::of(dataset, pool);
             let reserve = events.reserve_of(pool, token).zip(decimals).zip(price);
-            let reserve = reserve.map(|((raw, decimals), price)| raw / 10_f64.powi(decimals as i32) * price);
+            let reserve =
+                reserve.map(|((raw, decimals), price)| raw / 10_f64.powi(decimals as i32) * price);
             let sides = pool.every_token().len().max(2) as f64;
-            let of_reserves = reserve.filter(|side| *side > 0.0 && is_product).map(|side| (side, "reserves"));
-            let side = of_reserves.or_else(|| Some((pool.liquidity.filter(|liquidity| *liquidity > 0.0)? / sides, LIQUIDITY)));
-            let fee = pool.fee.or(only_tier).filter(|fee| (0.0..=1.0).contains(fee));
+            let of_reserves = reserve
+                .filter(|side| *side > 0.0 && is_product)
+                .map(|side| (side, "reserves"));
+            let side = of_reserves.or_else(|| {
+                Some((
+                    pool.liquidity.filter(|liquidity| *liquidity > 0.0)? / sides,
+                    LIQUIDITY,
+                ))
+            });
+            let fee = pool
+                .fee
+                .or(only_tier)
+                .filter(|fee| (0.0..=1.0).contains(fee));
             // Without a fee the impact is that of all of the amount.
             let sale = side.and_then(|(side, _)| sell(amount, side, fee.unwrap_or(0.0)));
             let whole = sale.filter(|_| fee.is_some());
@@ -109,7 +138,10 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
                 proceeds: whole.map(|sale| sale.proceeds),
                 loss: whole.map(|sale| sale.loss),
                 basis: sale.and(side).map(|(_, basis)| basis),
-                created_at: pool.created_at.or_else(|| dataset.created_at(&pool.address)).or(events.first.filter(|_| events.first_is_mint)),
+                created_at: pool
+                    .created_at
+                    .or_else(|| dataset.created_at(&pool.address))
+                    .or(events.first.filter(|_| events.first_is_mint)),
                 trades_per_day: events.trades_per_day(),
             });
         }
@@ -119,14 +151,36 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
 
 /// DEXes whose version 2 is Uniswap V2 with other fees, so that all of its pools have a constant product. Version 2 of other DEXes has weighted
 /// pools, or stable pools with another curve.
-const PRODUCT_FAMILIES: &[&str] =
-    &["uniswap", "sushi", "sushiswap", "pancakeswap", "quickswap", "apeswap", "biswap", "baseswap", "shibaswap", "spookyswap"];
+const PRODUCT_FAMILIES: &[&str] = &[
+    "uniswap",
+    "sushi",
+    "sushiswap",
+    "pancakeswap",
+    "quickswap",
+    "apeswap",
+    "biswap",
+    "baseswap",
+    "shibaswap",
+    "spookyswap",
+];
 
 fn is_product(dex: &DexRow) -> bool {
-    let version = dex.version.as_deref().unwrap_or_default().trim().to_lowercase();
-    let name: String = dex.name.as_deref().unwrap_or(&dex.dex_id).chars().filter(char::is_ascii_alphanumeric).collect();
+    let version = dex
+        .version
+        .as_deref()
+        .unwrap_or_default()
+        .trim()
+        .to_lowercase();
+    let name: String = dex
+        .name
+        .as_deref()
+        .unwrap_or(&dex.dex_id)
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
     let name = name.to_lowercase();
-    version.trim_start_matches('v').parse() == Ok(2.0) && PRODUCT_FAMILIES.contains(&name.strip_suffix("v2").unwrap_or(&name))
+    version.trim_start_matches('v').parse() == Ok(2.0)
+        && PRODUCT_FAMILIES.contains(&name.strip_suffix("v2").unwrap_or(&name))
 }
 
 /// Facts from a pool's events.
@@ -145,7 +199,8 @@ impl Events {
         let mut events = Self::default();
         for event in dataset.pool_events().chunks(&pool.address).flatten() {
             if events.first.is_none() {
-                (events.first, events.first_is_mint) = (Some(event.timestamp), event.kind.as_deref() == Some("mint"));
+                (events.first, events.first_is_mint) =
+                    (Some(event.timestamp), event.kind.as_deref() == Some("mint"));
             }
             if event.kind.as_deref() == Some("swap") {
                 events.swaps.push(event.timestamp);
@@ -160,7 +215,11 @@ impl Events {
 
     fn reserve_of(&self, pool: &PoolRow, token: &Address) -> Option<f64> {
         let last = self.reserves.as_ref()?;
-        let reserve = if pool.token0 == *token { last.reserve0 } else { last.reserve1.filter(|_| pool.token1 == *token) };
+        let reserve = if pool.token0 == *token {
+            last.reserve0
+        } else {
+            last.reserve1.filter(|_| pool.token1 == *token)
+        };
         reserve.map(|reserve| reserve.0)
     }
 
@@ -168,7 +227,8 @@ impl Events {
         let (first, last) = (self.first?, self.last.filter(|_| !self.swaps.is_empty())?);
         let days = ((last.0 - first.0) / DAY_MS).min(TRADES_DAYS);
         let from = last.0 - days * DAY_MS;
-        (days > 0).then(|| self.swaps.iter().filter(|time| time.0 > from).count() as f64 / days as f64)
+        (days > 0)
+            .then(|| self.swaps.iter().filter(|time| time.0 > from).count() as f64 / days as f64)
     }
 }
 
@@ -181,11 +241,24 @@ mod tests {
     fn a_sale_is_that_of_constant_product() {
         // By hand: 100 without a fee into 900 | 900: k = 810,000, 900 − 810,000 / 1,000 = 90.
         let sale = sell(100.0, 900.0, 0.0).expect("a sale");
-        assert!((sale.proceeds - 90.0).abs() < 1e-9 && (sale.price_impact - 0.1).abs() < 1e-12 && (sale.loss - 0.1).abs() < 1e-12);
+        assert!(
+            (sale.proceeds - 90.0).abs() < 1e-9
+                && (sale.price_impact - 0.1).abs() < 1e-12
+                && (sale.loss - 0.1).abs() < 1e-12
+        );
         // A fee of a tenth: 90 come in, 900 − 810,000 / 990 = 81.81…
         let sale = sell(100.0, 900.0, 0.1).expect("a sale");
-        assert!((sale.proceeds - 900.0 * 90.0 / 990.0).abs() < 1e-9 && (sale.loss - (1.0 - 9.0 * 9.0 / 99.0)).abs() < 1e-9);
-        for (amount, side, fee) in [(0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (1.0, 1.0, 1.1), (1.0, 1.0, -0.1), (f64::MAX, f64::MAX, 0.0)] {
+        assert!(
+            (sale.proceeds - 900.0 * 90.0 / 990.0).abs() < 1e-9
+                && (sale.loss - (1.0 - 9.0 * 9.0 / 99.0)).abs() < 1e-9
+        );
+        for (amount, side, fee) in [
+            (0.0, 1.0, 0.0),
+            (1.0, 0.0, 0.0),
+            (1.0, 1.0, 1.1),
+            (1.0, 1.0, -0.1),
+            (f64::MAX, f64::MAX, 0.0),
+        ] {
             assert_eq!(sell(amount, side, fee), None, "{amount} {side} {fee}");
         }
     }
@@ -193,18 +266,36 @@ mod tests {
     #[test]
     fn more_sold_loses_more_and_a_deeper_pool_or_a_lower_fee_loses_less() {
         let sizes = [1.0, 10.0, 1e3, 1e5, 1e7, 1e9];
-        for (side, fee) in sizes.iter().flat_map(|side| [0.0, 0.0001, 0.003, 0.01].map(|fee| (*side, fee))) {
-            let sales: Vec<Sale> = sizes.iter().map(|amount| sell(*amount, side, fee).expect("a sale")).collect();
+        for (side, fee) in sizes
+            .iter()
+            .flat_map(|side| [0.0, 0.0001, 0.003, 0.01].map(|fee| (*side, fee)))
+        {
+            let sales: Vec<Sale> = sizes
+                .iter()
+                .map(|amount| sell(*amount, side, fee).expect("a sale"))
+                .collect();
             for (amount, sale) in sizes.iter().zip(&sales) {
-                assert!(sale.proceeds <= side && sale.proceeds <= *amount && (0.0..=1.0).contains(&sale.loss) && sale.loss >= fee - 1e-12);
+                assert!(
+                    sale.proceeds <= side
+                        && sale.proceeds <= *amount
+                        && (0.0..=1.0).contains(&sale.loss)
+                        && sale.loss >= fee - 1e-12
+                );
             }
             for pair in sales.windows(2) {
-                assert!(pair[0].price_impact < pair[1].price_impact && pair[0].loss < pair[1].loss && pair[0].proceeds < pair[1].proceeds);
+                assert!(
+                    pair[0].price_impact < pair[1].price_impact
+                        && pair[0].loss < pair[1].loss
+                        && pair[0].proceeds < pair[1].proceeds
+                );
             }
             for (amount, sale) in sizes.iter().zip(&sales) {
                 let deeper = sell(*amount, side * 2.0, fee).expect("a sale");
                 let dearer = sell(*amount, side, fee + 0.01).expect("a sale");
-                assert!(deeper.loss <= sale.loss && dearer.loss >= sale.loss, "{amount} {side} {fee}");
+                assert!(
+                    deeper.loss <= sale.loss && dearer.loss >= sale.loss,
+                    "{amount} {side} {fee}"
+                );
             }
         }
     }
@@ -242,28 +333,71 @@ mod tests {
         ]);
         let token = dataset.tokens()[0].row.token_address;
         let sold = pools(&dataset, &token, Some(3.0), 100.0);
-        let of = |number: u8| sold.iter().find(|pool| pool.address.0[19] == number).expect("the pool");
+        let of = |number: u8| {
+            sold.iter()
+                .find(|pool| pool.address.0[19] == number)
+                .expect("the pool")
+        };
         // 300 whole tokens at 3 USD.
-        let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
-        assert!(near(of(0xb1).proceeds, 900.0 * 99.7 / 999.7) && of(0xb1).basis == Some("reserves"));
+        let near = |found: Option<f64>, wanted: f64| {
+            found.is_some_and(|found| (found - wanted).abs() < 1e-9)
+        };
+        assert!(
+            near(of(0xb1).proceeds, 900.0 * 99.7 / 999.7) && of(0xb1).basis == Some("reserves")
+        );
         assert_eq!(
-            (of(0xb1).created_at.map(|time| time.to_string()[..10].to_owned()).as_deref(), of(0xb1).trades_per_day),
+            (
+                of(0xb1)
+                    .created_at
+                    .map(|time| time.to_string()[..10].to_owned())
+                    .as_deref(),
+                of(0xb1).trades_per_day
+            ),
             (Some("2026-01-01"), Some(1.0))
         );
-        let made = |number: u8| of(number).created_at.map(|time| time.to_string()[..10].to_owned());
-        assert_eq!((made(0xb3).as_deref(), made(0xb4), of(0xb3).trades_per_day), (Some("2026-01-03"), None, None));
+        let made = |number: u8| {
+            of(number)
+                .created_at
+                .map(|time| time.to_string()[..10].to_owned())
+        };
+        assert_eq!(
+            (made(0xb3).as_deref(), made(0xb4), of(0xb3).trades_per_day),
+            (Some("2026-01-03"), None, None)
+        );
         // Weighted or stable pools of a version 2 are not of constant product: an estimate. Its swaps are older than the last 30 days.
-        assert_eq!((of(0xb6).basis, of(0xb6).trades_per_day), (Some("liquidity"), Some(0.0)));
+        assert_eq!(
+            (of(0xb6).basis, of(0xb6).trades_per_day),
+            (Some("liquidity"), Some(0.0))
+        );
         // One of two tiers: no fee, so no proceeds; the impact is that of the whole amount on half of the liquidity.
-        assert_eq!((of(0xb2).fee, of(0xb2).proceeds, of(0xb2).loss, of(0xb2).basis), (None, None, None, Some("liquidity")));
+        assert_eq!(
+            (
+                of(0xb2).fee,
+                of(0xb2).proceeds,
+                of(0xb2).loss,
+                of(0xb2).basis
+            ),
+            (None, None, None, Some("liquidity"))
+        );
         assert!(near(of(0xb2).price_impact, 0.1));
         assert!(near(of(0xb3).proceeds, 900.0 * 99.0 / 999.0) && of(0xb3).fee == Some(0.01));
         // A third of the liquidity is the token's.
         assert!(near(of(0xb4).price_impact, 99.7 / 699.7));
-        assert_eq!((of(0xb5).price_impact, of(0xb5).basis, of(0xb5).fee, of(0xb5).created_at), (None, None, Some(0.003), None));
+        assert_eq!(
+            (
+                of(0xb5).price_impact,
+                of(0xb5).basis,
+                of(0xb5).fee,
+                of(0xb5).created_at
+            ),
+            (None, None, Some(0.003), None)
+        );
         // Without a price the reserves are worth nothing known.
         assert_eq!(
-            pools(&dataset, &token, None, 100.0).iter().find(|pool| pool.address == of(0xb1).address).and_then(|pool| pool.basis),
+            pools(&dataset, &token, None, 100.0)
+                .iter()
+                .find(|pool| pool.address == of(0xb1).address)
+                .and_then(|pool| pool.basis),
             Some("liquidity")
         );
     }

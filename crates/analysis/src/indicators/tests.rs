@@ -25,14 +25,24 @@ fn walk(steps: &[(f64, f64, f64)]) -> CandleVec {
 
 fn of(candles: &CandleVec, name: &str) -> Vec<Vec<Option<f64>>> {
     let candles = candles.as_candles();
-    Indicator::parse(name).expect(name).values(&candles, 0..candles.len())
+    Indicator::parse(name)
+        .expect(name)
+        .values(&candles, 0..candles.len())
 }
 
 /// The columns according to the second implementation.
 fn others(candles: &CandleVec, name: &str) -> Vec<Vec<f64>> {
-    let CandleVec { high, low, close, volume, .. } = candles;
+    let CandleVec {
+        high,
+        low,
+        close,
+        volume,
+        ..
+    } = candles;
     let mut all = vec![vec![f64::NAN; close.len()]; 9];
-    let [a, b, c, d, e, f, g, ..] = &mut all[..] else { unreachable!() };
+    let [a, b, c, d, e, f, g, ..] = &mut all[..] else {
+        unreachable!()
+    };
     let columns = match name {
         "sma_20" => ohlcv::sma::sma(close, 20, a).map(|()| 1),
         "ema_50" => ohlcv::ema::ema(close, 50, None, a).map(|()| 1),
@@ -40,7 +50,9 @@ fn others(candles: &CandleVec, name: &str) -> Vec<Vec<f64>> {
         "atr_14" => ohlcv::atr::atr(high, low, close, 14, a).map(|()| 1),
         "obv" => ohlcv::obv::obv(close, volume, a).map(|()| 1),
         "macd_12_26_9" => ohlcv::macd::macd(close, 12, 26, 9, a, b, c, d, e).map(|()| 3),
-        "bollinger_20_2" => ohlcv::bbands::bbands(close, 20, 2.0, 2.0, c, b, a, d, e, f, g).map(|()| 3),
+        "bollinger_20_2" => {
+            ohlcv::bbands::bbands(close, 20, 2.0, 2.0, c, b, a, d, e, f, g).map(|()| 3)
+        }
         _ => unreachable!("{name}"),
     };
     all.truncate(columns.expect(name));
@@ -95,7 +107,12 @@ proptest! {
 
 #[test]
 fn indicators_are_those_worked_out_by_hand() {
-    let candles = walk(&[(0.0, 0.0, 1.0), (0.1, 0.0, 2.0), (-0.1, 0.0, 4.0), (0.0, 0.0, 8.0)]);
+    let candles = walk(&[
+        (0.0, 0.0, 1.0),
+        (0.1, 0.0, 2.0),
+        (-0.1, 0.0, 4.0),
+        (0.0, 0.0, 8.0),
+    ]);
     // Closes 100, 110, 99, 99; opens 100, 100, 110, 99.
     let near = |name: &str, column: usize, expected: &[Option<f64>]| {
         let column = &of(&candles, name)[column];
@@ -110,15 +127,28 @@ fn indicators_are_those_worked_out_by_hand() {
     };
     near("sma_2", 0, &[None, Some(105.0), Some(104.5), Some(99.0)]);
     near("ema_3", 0, &[None, None, Some(103.0), Some(101.0)]);
-    near("rsi_2", 0, &[None, None, Some(1_000.0 / 21.0), Some(1_000.0 / 21.0)]);
+    near(
+        "rsi_2",
+        0,
+        &[None, None, Some(1_000.0 / 21.0), Some(1_000.0 / 21.0)],
+    );
     near("atr_2", 0, &[None, None, Some(10.5), Some(5.25)]);
     near("obv", 0, &[Some(1.0), Some(3.0), Some(-1.0), Some(-1.0)]);
-    near("bollinger_2_2", 2, &[None, Some(115.0), Some(115.5), Some(99.0)]);
+    near(
+        "bollinger_2_2",
+        2,
+        &[None, Some(115.0), Some(115.5), Some(99.0)],
+    );
     let (second, third) = ((110.0 + 100.0 + 110.0) / 3.0, (110.0 + 99.0 + 99.0) / 3.0);
     near(
         "vwap_2",
         0,
-        &[None, Some((100.0 + 2.0 * second) / 3.0), Some((2.0 * second + 4.0 * third) / 6.0), Some((4.0 * third + 8.0 * 99.0) / 12.0)],
+        &[
+            None,
+            Some((100.0 + 2.0 * second) / 3.0),
+            Some((2.0 * second + 4.0 * third) / 6.0),
+            Some((4.0 * third + 8.0 * 99.0) / 12.0),
+        ],
     );
 }
 
@@ -126,41 +156,74 @@ fn indicators_are_those_worked_out_by_hand() {
 #[test]
 fn a_wild_price_is_forgotten_once_it_has_left_the_window() {
     let mut candles = walk(&[(0.0, 0.0, 1.0); 100]);
-    for prices in [&mut candles.open, &mut candles.high, &mut candles.low, &mut candles.close] {
+    for prices in [
+        &mut candles.open,
+        &mut candles.high,
+        &mut candles.low,
+        &mut candles.close,
+    ] {
         prices.fill(3e-9);
         prices[30] = 5e8;
     }
     for name in ["sma_20", "bollinger_20_2"] {
         let (ours, theirs) = (of(&candles, name), others(&candles, name));
-        assert!((ours[0][99].expect(name) / 3e-9 - 1.0).abs() < 1e-12, "{name}");
+        assert!(
+            (ours[0][99].expect(name) / 3e-9 - 1.0).abs() < 1e-12,
+            "{name}"
+        );
         let right = (theirs[0][99] / 3e-9 - 1.0).abs() < 1e-3;
-        assert!(!right, "{name}: the libraries' sums are right now, {}", theirs[0][99]);
+        assert!(
+            !right,
+            "{name}: the libraries' sums are right now, {}",
+            theirs[0][99]
+        );
     }
 }
 
 #[test]
 fn an_indicator_that_cannot_be_worked_out_has_no_value() {
     let mut candles = walk(&[(0.0, 0.0, 1.0); 40]);
-    assert!(of(&candles, "rsi_14")[0].iter().all(Option::is_none), "nothing moved");
+    assert!(
+        of(&candles, "rsi_14")[0].iter().all(Option::is_none),
+        "nothing moved"
+    );
     candles.volume[20] = f64::NAN;
     let (vwap, obv) = (of(&candles, "vwap_5"), of(&candles, "obv"));
-    let known = |column: &[Option<f64>]| (0..40).filter(|&i| column[i].is_some()).collect::<Vec<_>>();
+    let known =
+        |column: &[Option<f64>]| (0..40).filter(|&i| column[i].is_some()).collect::<Vec<_>>();
     assert_eq!(known(&vwap[0]), (4..20).chain(25..40).collect::<Vec<_>>());
     assert_eq!(known(&obv[0]), (0..20).collect::<Vec<_>>());
     candles.volume.fill(0.0);
-    assert!(of(&candles, "vwap_5")[0].iter().all(Option::is_none), "nothing was traded");
+    assert!(
+        of(&candles, "vwap_5")[0].iter().all(Option::is_none),
+        "nothing was traded"
+    );
     let none = CandleVec::default();
-    assert!(KINDS.iter().all(|kind| of(&none, kind.usual).iter().all(Vec::is_empty)));
+    assert!(
+        KINDS
+            .iter()
+            .all(|kind| of(&none, kind.usual).iter().all(Vec::is_empty))
+    );
 }
 
 #[test]
 fn a_wrong_indicator_name_is_refused_with_the_reason() {
     for kind in KINDS {
         let indicator = Indicator::parse(kind.usual).expect(kind.usual);
-        assert_eq!((indicator.to_string().as_str(), indicator.kind().word), (kind.usual, kind.word));
-        assert!(indicator.columns().all(|column| column.starts_with(kind.usual)));
+        assert_eq!(
+            (indicator.to_string().as_str(), indicator.kind().word),
+            (kind.usual, kind.word)
+        );
+        assert!(
+            indicator
+                .columns()
+                .all(|column| column.starts_with(kind.usual))
+        );
     }
-    assert_eq!(Indicator::parse("bollinger_20_2.5").map(|one| one.to_string()), Ok("bollinger_20_2.5".to_owned()));
+    assert_eq!(
+        Indicator::parse("bollinger_20_2.5").map(|one| one.to_string()),
+        Ok("bollinger_20_2.5".to_owned())
+    );
     for (name, expected) in [
         ("", "expected an indicator such as sma_20, ema_50"),
         ("sma", "the same number of parameters as in sma_20"),

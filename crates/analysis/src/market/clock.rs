@@ -58,11 +58,21 @@ impl Clocks {
     pub(super) fn new<'a>(ends: impl Iterator<Item = SeriesEnd<'a>>) -> Self {
         let (mut alike, mut all): (HashMap<_, Vec<Time>>, _) = (HashMap::new(), Vec::new());
         for (start, interval, source) in ends {
-            alike.entry((exchange(source), interval)).or_default().push(start);
+            alike
+                .entry((exchange(source), interval))
+                .or_default()
+                .push(start);
             all.push(start);
         }
-        let alike = alike.into_iter().filter_map(|(key, starts)| Some((key, reached(starts)?))).collect();
-        Self { alike, newest: all.iter().max().copied(), all: reached(all) }
+        let alike = alike
+            .into_iter()
+            .filter_map(|(key, starts)| Some((key, reached(starts)?)))
+            .collect();
+        Self {
+            alike,
+            newest: all.iter().max().copied(),
+            all: reached(all),
+        }
     }
 
     /// Latest time that at least 10% of the tokens, and at least two, have reached; a few rows of one token don't move it.
@@ -73,17 +83,35 @@ impl Clocks {
     /// The lag of a series, if it is stale.
     pub(super) fn lag(&self, (start, interval, source): SeriesEnd<'_>) -> Option<Lag> {
         let candles = interval.0.saturating_mul(STALE_CANDLES);
-        let behind = |clock: Option<Time>, most: i64| clock.map(|clock| clock.0.saturating_sub(start.0)).filter(|by| *by > most);
+        let behind = |clock: Option<Time>, most: i64| {
+            clock
+                .map(|clock| clock.0.saturating_sub(start.0))
+                .filter(|by| *by > most)
+        };
         let alike = self.alike.get(&(exchange(source), interval)).copied();
-        let alike = behind(alike, candles).map(|by| Lag { by, clock: Clock::Alike });
-        let all = || behind(self.all, candles.max(STALE_MS)).or_else(|| behind(self.newest, candles.max(OLD_MS)));
-        alike.or_else(|| all().map(|by| Lag { by, clock: Clock::All }))
+        let alike = behind(alike, candles).map(|by| Lag {
+            by,
+            clock: Clock::Alike,
+        });
+        let all = || {
+            behind(self.all, candles.max(STALE_MS))
+                .or_else(|| behind(self.newest, candles.max(OLD_MS)))
+        };
+        alike.or_else(|| {
+            all().map(|by| Lag {
+                by,
+                clock: Clock::All,
+            })
+        })
     }
 }
 
 /// The exchange of a source that also names the pair: `bybit-perp` of `bybit-perp:UNIUSDT`.
 fn exchange(source: Option<&str>) -> String {
-    source.and_then(|source| source.split(':').next()).unwrap_or_default().to_owned()
+    source
+        .and_then(|source| source.split(':').next())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// How far most reach: the time that one of ten is at or behind.
@@ -106,11 +134,36 @@ mod tests {
 
     #[test]
     fn a_few_new_candles_of_one_token_make_no_other_stale() {
-        let clocks = |others: i64, ahead: i64| Clocks::new((0..others).map(|_| hours(100)).chain([hours(ahead)]));
-        let all = |by: i64| Some(Lag { by: by * HOUR_MS, clock: Clock::All });
-        assert_eq!((clocks(9, 268).lag(hours(100)), clocks(2, 268).lag(hours(100))), (None, None), "a week ahead");
-        assert_eq!(clocks(9, 269).lag(hours(100)), all(169), "what is older than a week is old");
-        assert_eq!(clocks(1, 104).lag(hours(100)), Some(Lag { by: 4 * HOUR_MS, clock: Clock::Alike }), "of two tokens one is enough");
+        let clocks = |others: i64, ahead: i64| {
+            Clocks::new((0..others).map(|_| hours(100)).chain([hours(ahead)]))
+        };
+        let all = |by: i64| {
+            Some(Lag {
+                by: by * HOUR_MS,
+                clock: Clock::All,
+            })
+        };
+        assert_eq!(
+            (
+                clocks(9, 268).lag(hours(100)),
+                clocks(2, 268).lag(hours(100))
+            ),
+            (None, None),
+            "a week ahead"
+        );
+        assert_eq!(
+            clocks(9, 269).lag(hours(100)),
+            all(169),
+            "what is older than a week is old"
+        );
+        assert_eq!(
+            clocks(1, 104).lag(hours(100)),
+            Some(Lag {
+                by: 4 * HOUR_MS,
+                clock: Clock::Alike
+            }),
+            "of two tokens one is enough"
+        );
         assert_eq!(
             (clocks(9, 268).all(), clocks(2, 268).all()),
             (Some(Time(100 * HOUR_MS)), Some(Time(100 * HOUR_MS))),
@@ -124,11 +177,36 @@ mod tests {
     #[test]
     fn candles_are_judged_by_their_own_interval_and_source() {
         let daily = |hour: i64, source| (Time(hour * HOUR_MS), Interval::DAY, Some(source));
-        let ends = [hours(100), hours(100), hours(97), hours(96), daily(150, "a:X"), daily(150, "a:W"), daily(78, "a:Y"), daily(77, "a:Z")];
+        let ends = [
+            hours(100),
+            hours(100),
+            hours(97),
+            hours(96),
+            daily(150, "a:X"),
+            daily(150, "a:W"),
+            daily(78, "a:Y"),
+            daily(77, "a:Z"),
+        ];
         let ends = [ends.as_slice(), &[daily(77, "b:X")]].concat();
         let clocks = Clocks::new(ends.iter().copied());
-        let found: Vec<_> = ends.iter().map(|end| clocks.lag(*end).map(|lag| (lag.by / HOUR_MS, lag.clock))).collect();
+        let found: Vec<_> = ends
+            .iter()
+            .map(|end| clocks.lag(*end).map(|lag| (lag.by / HOUR_MS, lag.clock)))
+            .collect();
         let (alike, all) = (|by| Some((by, Clock::Alike)), |by| Some((by, Clock::All)));
-        assert_eq!(found, [None, None, None, alike(4), None, None, None, alike(73), all(73)]);
+        assert_eq!(
+            found,
+            [
+                None,
+                None,
+                None,
+                alike(4),
+                None,
+                None,
+                None,
+                alike(73),
+                all(73)
+            ]
+        );
     }
 }

@@ -48,31 +48,57 @@ struct PastToken<'a> {
 
 impl<'a> AllCandles<'a> {
     pub fn new(dataset: &'a dyn Data) -> Self {
-        Self { dataset, held: dataset.tokens().iter().map(|token| dataset.candles_of(&token.row.token_address)).collect() }
+        Self {
+            dataset,
+            held: dataset
+                .tokens()
+                .iter()
+                .map(|token| dataset.candles_of(&token.row.token_address))
+                .collect(),
+        }
     }
 }
 
 impl<'a> PastMarket<'a> {
     /// The last `days` whole days that candles reach, fewer where they begin later. `go_on` is called with (done, total) and cancels by
     /// returning false.
-    pub fn new(all: &'a AllCandles<'_>, days: usize, go_on: &mut dyn FnMut(usize, usize) -> bool) -> Option<Self> {
+    pub fn new(
+        all: &'a AllCandles<'_>,
+        days: usize,
+        go_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Option<Self> {
         let dataset = all.dataset;
-        let tokens: Vec<PastToken<'a>> =
-            dataset.tokens().iter().zip(&all.held).map(|(token, candles)| PastToken::new(dataset, token, candles)).collect();
+        let tokens: Vec<PastToken<'a>> = dataset
+            .tokens()
+            .iter()
+            .zip(&all.held)
+            .map(|(token, candles)| PastToken::new(dataset, token, candles))
+            .collect();
         let days = whole_days(tokens.iter().filter_map(|token| span(&token.series)), days);
-        let (mut clocks, mut newest) = (Vec::with_capacity(days.len()), Vec::with_capacity(days.len()));
+        let (mut clocks, mut newest) = (
+            Vec::with_capacity(days.len()),
+            Vec::with_capacity(days.len()),
+        );
         for (i, day) in days.iter().enumerate() {
             if !go_on(i, days.len()) {
                 return None;
             }
             let end = end_of(*day);
             let ends: Vec<_> = tokens.iter().map(|token| token.series_end(end)).collect();
-            let created = tokens.iter().filter_map(|token| token.rows.created_at.filter(|at| *at < end));
+            let created = tokens
+                .iter()
+                .filter_map(|token| token.rows.created_at.filter(|at| *at < end));
             let reached = Clocks::new(ends.into_iter().flatten());
             newest.push(created.max().max(reached.all()));
             clocks.push(reached);
         }
-        Some(Self { dataset, tokens, days, clocks, newest })
+        Some(Self {
+            dataset,
+            tokens,
+            days,
+            clocks,
+            newest,
+        })
     }
 
     /// The days, oldest first.
@@ -82,11 +108,18 @@ impl<'a> PastMarket<'a> {
 
     /// The candles that had ended with day `i` of the token at index `place` of the dataset's tokens.
     pub fn series(&self, place: usize, i: usize) -> Series<'_> {
-        self.tokens.get(place).map_or_else(Vec::new, |token| token.known(end_of(self.days[i])).collect())
+        self.tokens.get(place).map_or_else(Vec::new, |token| {
+            token.known(end_of(self.days[i])).collect()
+        })
     }
 
     /// Its key figures at the end of day `i`, from these candles of it.
-    pub fn summary(&self, place: usize, i: usize, series: &[(Interval, Candles<'_>)]) -> Option<TokenSummary> {
+    pub fn summary(
+        &self,
+        place: usize,
+        i: usize,
+        series: &[(Interval, Candles<'_>)],
+    ) -> Option<TokenSummary> {
         let (token, past) = (self.dataset.tokens().get(place)?, self.tokens.get(place)?);
         let (day, end) = (self.days[i], end_of(self.days[i]));
         let rows = TokenRows {
@@ -97,8 +130,13 @@ impl<'a> PastMarket<'a> {
             created_at: past.rows.created_at.filter(|at| *at < end),
             ..past.rows
         };
-        let mut summary = TokenSummary { own: self.dataset.own_cells(place), ..rows.summary(token) };
-        let source = summary.last_candle.and_then(|last| past.source(last.interval));
+        let mut summary = TokenSummary {
+            own: self.dataset.own_cells(place),
+            ..rows.summary(token)
+        };
+        let source = summary
+            .last_candle
+            .and_then(|last| past.source(last.interval));
         let lag = series_end(&summary, source).and_then(|end| self.clocks[i].lag(end));
         mark_stale(&mut summary, lag);
         mark_age(&mut summary, self.newest[i]);
@@ -109,10 +147,19 @@ impl<'a> PastMarket<'a> {
     pub fn closes(&self, place: usize) -> Vec<Option<f64>> {
         let of = |day: &Day| {
             let end = end_of(*day).0;
-            let ended = self.tokens.get(place)?.series.iter().map(|(interval, candles)| {
-                let until = |end: i64| candles.timestamp.partition_point(|start| start.saturating_add(interval.0) <= end);
-                (*interval, candles.part(until(end - DAY_MS)..until(end)))
-            });
+            let ended = self
+                .tokens
+                .get(place)?
+                .series
+                .iter()
+                .map(|(interval, candles)| {
+                    let until = |end: i64| {
+                        candles
+                            .timestamp
+                            .partition_point(|start| start.saturating_add(interval.0) <= end)
+                    };
+                    (*interval, candles.part(until(end - DAY_MS)..until(end)))
+                });
             latest_close(&ended.collect::<Vec<_>>()).map(|(_, close)| close)
         };
         self.days.iter().map(of).collect()
@@ -122,12 +169,21 @@ impl<'a> PastMarket<'a> {
 impl<'a> PastToken<'a> {
     fn new(dataset: &'a dyn Data, token: &Token, candles: &'a ChartCandles<'_>) -> Self {
         let series = candles.series();
-        let source = |interval: &Interval| dataset.candle_source(&token.row.token_address, *interval);
+        let source =
+            |interval: &Interval| dataset.candle_source(&token.row.token_address, *interval);
         Self {
             // Pools and holders have no time.
-            rows: TokenRows { volume: None, liquidity: None, held: 0, ..TokenRows::without_candles(dataset, token) },
+            rows: TokenRows {
+                volume: None,
+                liquidity: None,
+                held: 0,
+                ..TokenRows::without_candles(dataset, token)
+            },
             given: GivenFigures::of(token),
-            sources: series.iter().map(|(interval, _)| source(interval)).collect(),
+            sources: series
+                .iter()
+                .map(|(interval, _)| source(interval))
+                .collect(),
             series,
         }
     }
@@ -135,7 +191,9 @@ impl<'a> PastToken<'a> {
     /// The candles that had ended by then.
     fn known(&self, end: Time) -> impl Iterator<Item = (Interval, Candles<'a>)> {
         self.series.iter().filter_map(move |(interval, candles)| {
-            let count = candles.timestamp.partition_point(|start| start.saturating_add(interval.0) <= end.0);
+            let count = candles
+                .timestamp
+                .partition_point(|start| start.saturating_add(interval.0) <= end.0);
             (count > 0).then(|| (*interval, candles.part(0..count)))
         })
     }
@@ -143,7 +201,11 @@ impl<'a> PastToken<'a> {
     fn series_end(&self, end: Time) -> Option<SeriesEnd<'_>> {
         let known: Vec<_> = self.known(end).collect();
         let (interval, candles) = latest_series(&known)?;
-        Some((Time(*candles.timestamp.last()?), interval, self.source(interval)))
+        Some((
+            Time(*candles.timestamp.last()?),
+            interval,
+            self.source(interval),
+        ))
     }
 
     fn source(&self, interval: Interval) -> Option<&str> {
@@ -161,7 +223,10 @@ fn end_of(day: Day) -> Time {
 fn span(series: &[(Interval, Candles<'_>)]) -> Option<(Time, Time)> {
     let spans = series.iter().filter_map(|(interval, candles)| {
         let end = |start: &i64| Time(start.saturating_add(interval.0));
-        Some((end(candles.timestamp.first()?), end(candles.timestamp.last()?)))
+        Some((
+            end(candles.timestamp.first()?),
+            end(candles.timestamp.last()?),
+        ))
     });
     spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
@@ -169,11 +234,15 @@ fn span(series: &[(Interval, Candles<'_>)]) -> Option<(Time, Time)> {
 /// The last `most` days that are over where the candles of the tokens end, as staleness has it, none before the end of the first.
 fn whole_days(spans: impl Iterator<Item = (Time, Time)>, most: usize) -> Vec<Day> {
     let (firsts, lasts): (Vec<Time>, Vec<Time>) = spans.unzip();
-    let (Some(first), Some(last)) = (firsts.into_iter().min(), reached(lasts)) else { return Vec::new() };
+    let (Some(first), Some(last)) = (firsts.into_iter().min(), reached(lasts)) else {
+        return Vec::new();
+    };
     // A day is over at its end: what ends at midnight is of the day before.
     let (first, last) = (Time(first.0 - 1).day().0, last.day().0 - 1);
     let most = i32::try_from(most).unwrap_or(i32::MAX);
-    (first.max(last.saturating_sub(most).saturating_add(1))..=last).map(Day).collect()
+    (first.max(last.saturating_sub(most).saturating_add(1))..=last)
+        .map(Day)
+        .collect()
 }
 
 #[cfg(test)]
@@ -194,12 +263,22 @@ mod tests {
             (&[], 9, &[]),
         ] {
             let candles = hour(hours);
-            let days = whole_days(span(&[(Interval::HOUR, candles.as_candles())]).into_iter(), most);
-            assert_eq!(days.iter().map(|day| day.0).collect::<Vec<_>>(), expected, "{hours:?}");
+            let days = whole_days(
+                span(&[(Interval::HOUR, candles.as_candles())]).into_iter(),
+                most,
+            );
+            assert_eq!(
+                days.iter().map(|day| day.0).collect::<Vec<_>>(),
+                expected,
+                "{hours:?}"
+            );
         }
         // One token of many that is ahead does not move the days of all.
         let day = |day: i64| Time(day * DAY_MS);
-        let days = whole_days((0..9).map(|_| (day(1), day(4))).chain([(day(1), day(400))]), 9);
+        let days = whole_days(
+            (0..9).map(|_| (day(1), day(4))).chain([(day(1), day(400))]),
+            9,
+        );
         assert_eq!(days, [Day(0), Day(1), Day(2), Day(3)]);
     }
 
@@ -220,7 +299,8 @@ mod tests {
 
     #[test]
     fn a_day_of_the_past_is_what_a_dataset_cut_there_says() {
-        let mut candles = "token_address,timestamp,open,high,low,close,volume,interval\n".to_owned();
+        let mut candles =
+            "token_address,timestamp,open,high,low,close,volume,interval\n".to_owned();
         for day in 1..=10 {
             for token in 1..=3_i64 {
                 // The second token's candles stop, the third has none on one day.
@@ -228,32 +308,55 @@ mod tests {
                     continue;
                 }
                 let close = (day * 7 + token * 3) % 11 + 1;
-                candles.push_str(&format!("0x0{token},2026-01-{day:02},{close},{close},{close},{close},{day},1d\n"));
+                candles.push_str(&format!(
+                    "0x0{token},2026-01-{day:02},{close},{close},{close},{close},{day},1d\n"
+                ));
             }
             for hour in [0, 7, 22, 23] {
-                candles.push_str(&format!("0x01,2026-01-{day:02}T{hour:02}:00:00Z,{hour}.5,30,0.1,{hour}.25,2,1h\n"));
+                candles.push_str(&format!(
+                    "0x01,2026-01-{day:02}T{hour:02}:00:00Z,{hour}.5,30,0.1,{hour}.25,2,1h\n"
+                ));
             }
         }
-        let tables: Vec<(&str, &str)> = TABLES.iter().copied().chain([("candles", candles.as_str())]).collect();
+        let tables: Vec<(&str, &str)> = TABLES
+            .iter()
+            .copied()
+            .chain([("candles", candles.as_str())])
+            .collect();
         let dataset = sample::dataset(&tables);
         let all = AllCandles::new(&dataset);
         let past = PastMarket::new(&all, 30, &mut |_, _| true).expect("not canceled");
         assert_eq!(past.days().len(), 10);
         for (i, day) in past.days().iter().enumerate() {
-            let cut = dataset.known_at(Time(day.start().0 + DAY_MS - 1)).expect("a cut");
+            let cut = dataset
+                .known_at(Time(day.start().0 + DAY_MS - 1))
+                .expect("a cut");
             let mut market = Market::new(&cut);
             for (place, expected) in market.tokens.iter_mut().enumerate() {
                 let series = past.series(place, i);
                 let mut found = past.summary(place, i, &series).expect("a token");
                 // How old a count is beside others is told on the dataset of then alone.
-                for count in [&mut found.last_count, &mut expected.last_count].into_iter().flatten() {
+                for count in [&mut found.last_count, &mut expected.last_count]
+                    .into_iter()
+                    .flatten()
+                {
                     count.old = false;
                 }
                 assert_eq!(&found, expected, "{day} {place}");
             }
         }
-        assert_eq!(past.closes(0)[0], Some(23.25), "of two that end together, the one that starts later");
-        assert_eq!(past.closes(1)[3..6].iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(
+            past.closes(0)[0],
+            Some(23.25),
+            "of two that end together, the one that starts later"
+        );
+        assert_eq!(
+            past.closes(1)[3..6]
+                .iter()
+                .map(Option::is_some)
+                .collect::<Vec<_>>(),
+            [true, false, false]
+        );
         assert!(PastMarket::new(&all, 30, &mut |done, _| done < 3).is_none());
     }
 }

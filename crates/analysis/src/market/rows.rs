@@ -42,8 +42,14 @@ impl GivenFigures {
 
     /// The price, unless a candle is known to be newer; otherwise the close of the latest.
     pub(super) fn price(&self, latest_close: Option<(Time, f64)>) -> Option<Dated<f64>> {
-        let is_newer = |given: Option<Time>| given.zip(latest_close).is_some_and(|(given, (close, _))| close > given);
-        self.price.filter(|(_, given)| !is_newer(*given)).or_else(|| latest_close.map(|(time, close)| (close, Some(time))))
+        let is_newer = |given: Option<Time>| {
+            given
+                .zip(latest_close)
+                .is_some_and(|(given, (close, _))| close > given)
+        };
+        self.price
+            .filter(|(_, given)| !is_newer(*given))
+            .or_else(|| latest_close.map(|(time, close)| (close, Some(time))))
     }
 
     /// The values from before this time: a value without a date is current.
@@ -83,7 +89,11 @@ impl<'a> TokenRows<'a> {
     pub(super) fn without_candles(dataset: &'a dyn Data, token: &Token) -> Self {
         let address = &token.row.token_address;
         let in_pools = |column: fn(&PoolRow) -> Option<f64>| {
-            if dataset.lacks_history("pools") { None } else { known_sum(dataset.pools_of(address).map(column)) }
+            if dataset.lacks_history("pools") {
+                None
+            } else {
+                known_sum(dataset.pools_of(address).map(column))
+            }
         };
         Self {
             given: GivenFigures::default(),
@@ -93,7 +103,11 @@ impl<'a> TokenRows<'a> {
             created_at: dataset.created_at(address),
             volume: in_pools(|pool| pool.volume24h),
             liquidity: in_pools(|pool| pool.liquidity),
-            held: if dataset.lacks_history("holders") { 0 } else { dataset.holders_held(address) },
+            held: if dataset.lacks_history("holders") {
+                0
+            } else {
+                dataset.holders_held(address)
+            },
         }
     }
 
@@ -105,7 +119,11 @@ impl<'a> TokenRows<'a> {
         let (market_cap, market_cap_as_of) = self.market_cap(price, price_as_of).unzip();
         let (holders, holders_as_of) = self.holders().unzip();
         let start = |(interval, candles): (Interval, Candles<'_>)| {
-            Some(LastCandle { start: Time(*candles.timestamp.last()?), interval, behind: None })
+            Some(LastCandle {
+                start: Time(*candles.timestamp.last()?),
+                interval,
+                behind: None,
+            })
         };
         TokenSummary {
             token_address: token.row.token_address,
@@ -125,7 +143,8 @@ impl<'a> TokenRows<'a> {
             close_apart: self.close_apart(),
             market_cap_as_of: market_cap_as_of.flatten(),
             holders_as_of: holders_as_of.flatten(),
-            holders_growth: growth::growth(self.counts, WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
+            holders_growth: growth::growth(self.counts, WINDOW_DAYS_DEFAULT)
+                .map(|growth| growth.percent),
             price_history: daily_closes(series, false),
             last_candle: latest_series(series).and_then(start),
             last_count: self.last_count(),
@@ -142,15 +161,20 @@ impl<'a> TokenRows<'a> {
     /// The last close where the given price has no date and is not that close.
     fn close_apart(&self) -> Option<(Time, f64)> {
         let (price, _) = self.given.price.filter(|(_, at)| at.is_none())?;
-        self.latest_close.filter(|(_, close)| (price - close).abs() > close * PRICE_APART)
+        self.latest_close
+            .filter(|(_, close)| (price - close).abs() > close * PRICE_APART)
     }
 
     /// The market cap given in the data, else price times supply, unless these are of different times.
     fn market_cap(&self, price: Option<f64>, price_as_of: Option<Time>) -> Option<Dated<f64>> {
         let product = || {
             let (supply, supply_as_of) = self.given.total_supply?;
-            let product = finite(price? * supply).filter(|_| !are_apart(price_as_of, supply_as_of))?;
-            Some((product, [price_as_of, supply_as_of].into_iter().flatten().min()))
+            let product =
+                finite(price? * supply).filter(|_| !are_apart(price_as_of, supply_as_of))?;
+            Some((
+                product,
+                [price_as_of, supply_as_of].into_iter().flatten().min(),
+            ))
         };
         self.given.market_cap.or_else(product)
     }
@@ -158,16 +182,36 @@ impl<'a> TokenRows<'a> {
     /// The holder count given in the data, unless the latest daily count is known to be newer; then that count; then the number of `holders`
     /// rows with a balance.
     fn holders(&self) -> Option<Dated<i64>> {
-        let counted = self.counts.iter().rev().find_map(|row| Some((row.holders?, Some(row.date.start()))));
-        let is_newer = |(_, given): &Dated<i64>| given.is_some_and(|given| counted.is_some_and(|(_, counted)| counted > Some(given)));
-        self.given.holders.filter(|given| !is_newer(given)).or(counted).or_else(|| {
-            let count = i64::try_from(self.held);
-            count.ok().filter(|count| *count > 0).map(|count| (count, None))
-        })
+        let counted = self
+            .counts
+            .iter()
+            .rev()
+            .find_map(|row| Some((row.holders?, Some(row.date.start()))));
+        let is_newer = |(_, given): &Dated<i64>| {
+            given.is_some_and(|given| counted.is_some_and(|(_, counted)| counted > Some(given)))
+        };
+        self.given
+            .holders
+            .filter(|given| !is_newer(given))
+            .or(counted)
+            .or_else(|| {
+                let count = i64::try_from(self.held);
+                count
+                    .ok()
+                    .filter(|count| *count > 0)
+                    .map(|count| (count, None))
+            })
     }
 
     fn last_count(&self) -> Option<LastCount> {
-        let last = self.counts.iter().rev().find(|count| count.holders.is_some());
-        last.map(|count| LastCount { day: count.date, old: false })
+        let last = self
+            .counts
+            .iter()
+            .rev()
+            .find(|count| count.holders.is_some());
+        last.map(|count| LastCount {
+            day: count.date,
+            old: false,
+        })
     }
 }

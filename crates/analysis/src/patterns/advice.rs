@@ -1,6 +1,8 @@
 //! What each pattern adds to the signal of all, which decide it, and the status of each after its breakout.
 
-use super::{Pattern, PatternDetail, Status, TradeAction, find::FoundPattern, series::CandleSeries};
+use super::{
+    Pattern, PatternDetail, Status, TradeAction, find::FoundPattern, series::CandleSeries,
+};
 
 /// Number of candles after a breakout within which its target and stop apply, here and in the track record. TradingView searches for patterns
 /// over this range, too.
@@ -17,7 +19,9 @@ pub(super) fn stop(series: &CandleSeries, find: &FoundPattern) -> f64 {
         return find.level - side * find.height / 2.0;
     }
     let line = if find.up { find.lower } else { find.upper }.line();
-    line.at(f64::from(series.slot[series.len() - 1] - find.turns.first().slot))
+    line.at(f64::from(
+        series.slot[series.len() - 1] - find.turns.first().slot,
+    ))
 }
 
 /// Status of the pattern: a high or low reaches the target; a close back across the boundary by half the height is a failure.
@@ -27,9 +31,18 @@ pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
     };
     let side = if find.up { 1.0 } else { -1.0 };
     let (target, back) = (find.target(), stop(series, find));
-    let reach = if find.up { &series.upright.high } else { &series.upright.low };
+    let reach = if find.up {
+        &series.upright.high
+    } else {
+        &series.upright.low
+    };
     let from = breakout as usize;
-    for (reached, close) in reach.iter().zip(&series.upright.close).skip(from).take(1 + HORIZON) {
+    for (reached, close) in reach
+        .iter()
+        .zip(&series.upright.close)
+        .skip(from)
+        .take(1 + HORIZON)
+    {
         if side * (reached - target) >= 0.0 {
             return Status::Reached;
         }
@@ -45,7 +58,8 @@ const ACTIVE_CANDLES: f64 = 3.0 * DECAY_CANDLES;
 
 /// Whether the pattern is one of now.
 pub(super) fn is_active(series: &CandleSeries, find: &FoundPattern, status: Status) -> bool {
-    status == Status::Forming || (status == Status::Confirmed && age(series, find) <= ACTIVE_CANDLES)
+    status == Status::Forming
+        || (status == Status::Confirmed && age(series, find) <= ACTIVE_CANDLES)
 }
 
 /// Candle slots since its end.
@@ -56,15 +70,33 @@ fn age(series: &CandleSeries, find: &FoundPattern) -> f64 {
 /// Index of the leading pattern: the highest confidence, decayed by the age of its end.
 pub(super) fn leading(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -> Option<usize> {
     let latest = patterns.iter().map(|pattern| pattern.end_index).max()?;
-    let weight = |&place: &usize| patterns[place].confidence * (-((latest - patterns[place].end_index) as f64) / DECAY_CANDLES).exp();
-    (0..patterns.len()).filter(|place| counts(&patterns[*place])).max_by(|a, b| weight(a).total_cmp(&weight(b)))
+    let weight = |&place: &usize| {
+        patterns[place].confidence
+            * (-((latest - patterns[place].end_index) as f64) / DECAY_CANDLES).exp()
+    };
+    (0..patterns.len())
+        .filter(|place| counts(&patterns[*place]))
+        .max_by(|a, b| weight(a).total_cmp(&weight(b)))
 }
 
 /// Indexes of the explained patterns that decide the action, by descending contribution: the fewest that yield it against all opposing
 /// ones. For hold, the largest of each side.
 pub(super) fn deciding(patterns: &[Pattern], action: TradeAction) -> Vec<usize> {
-    let adds = |pattern: &Pattern| pattern.detail.as_ref().map_or(0.0, |PatternDetail { action_contribution, .. }| *action_contribution);
-    let mut of: Vec<(usize, f64)> = patterns.iter().map(adds).enumerate().filter(|(_, adds)| adds.abs() >= COUNTS_FROM).collect();
+    let adds = |pattern: &Pattern| {
+        pattern.detail.as_ref().map_or(
+            0.0,
+            |PatternDetail {
+                 action_contribution,
+                 ..
+             }| *action_contribution,
+        )
+    };
+    let mut of: Vec<(usize, f64)> = patterns
+        .iter()
+        .map(adds)
+        .enumerate()
+        .filter(|(_, adds)| adds.abs() >= COUNTS_FROM)
+        .collect();
     of.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     let side = match action {
         TradeAction::StrongBuy | TradeAction::Buy => 1.0,
@@ -76,7 +108,11 @@ pub(super) fn deciding(patterns: &[Pattern], action: TradeAction) -> Vec<usize> 
             return both.into_iter().map(|place| of[place].0).collect();
         }
     };
-    let mut sum: f64 = patterns.iter().map(adds).filter(|adds| adds * side < 0.0).sum();
+    let mut sum: f64 = patterns
+        .iter()
+        .map(adds)
+        .filter(|adds| adds * side < 0.0)
+        .sum();
     let mut places = Vec::new();
     for (place, adds) in of.into_iter().filter(|(_, adds)| adds * side > 0.0) {
         if TradeAction::of_sum(sum) == action {
@@ -141,22 +177,42 @@ mod tests {
             (false, &[1.0, 0.98, 1.10], Status::Confirmed),
             (false, &[1.0, 0.98, 1.11], Status::Failed),
         ] {
-            assert_eq!(status(&series(closes), &find(up, Some(1))), expected, "{up} {closes:?}");
-            assert_eq!(status(&series(closes), &find(up, None)), Status::Forming, "{up} {closes:?}");
+            assert_eq!(
+                status(&series(closes), &find(up, Some(1))),
+                expected,
+                "{up} {closes:?}"
+            );
+            assert_eq!(
+                status(&series(closes), &find(up, None)),
+                Status::Forming,
+                "{up} {closes:?}"
+            );
         }
         // Candles after the horizon change nothing.
         let mut late = vec![1.0; HORIZON + 2];
         late[0] = 1.01;
         late.push(1.3);
-        assert_eq!(status(&series(&late), &find(true, Some(1))), Status::Confirmed);
-        assert_eq!(status(&series(&late), &find(true, Some(2))), Status::Reached);
+        assert_eq!(
+            status(&series(&late), &find(true, Some(1))),
+            Status::Confirmed
+        );
+        assert_eq!(
+            status(&series(&late), &find(true, Some(2))),
+            Status::Reached
+        );
     }
 
     #[test]
     fn the_stop_is_half_the_height_back_or_the_line_that_voids() {
         let series = series(&[1.0, 1.02, 1.05]);
-        assert_eq!([true, false].map(|up| stop(&series, &find(up, Some(1)))), [-0.1, 0.1]);
-        assert_eq!([true, false].map(|up| stop(&series, &find(up, None))), [-0.2, 0.2]);
+        assert_eq!(
+            [true, false].map(|up| stop(&series, &find(up, Some(1)))),
+            [-0.1, 0.1]
+        );
+        assert_eq!(
+            [true, false].map(|up| stop(&series, &find(up, None))),
+            [-0.2, 0.2]
+        );
     }
 
     #[test]
@@ -164,11 +220,22 @@ mod tests {
         let closes = [1.0, 1.02, 1.05];
         let ratio = |breakout| {
             let (series, candles) = (series(&closes), candles(&closes));
-            let answer = super::super::AnswerBuilder { series: &series, candles: &candles.as_candles() };
-            answer.pattern(&find(true, breakout)).detail.and_then(|detail| detail.reward_risk).expect("both are ahead")
+            let answer = super::super::AnswerBuilder {
+                series: &series,
+                candles: &candles.as_candles(),
+            };
+            answer
+                .pattern(&find(true, breakout))
+                .detail
+                .and_then(|detail| detail.reward_risk)
+                .expect("both are ahead")
         };
         // From 1.05 to 1.181 and 0.905; from the boundary at 1 to 1.181 and 0.819.
-        assert!((ratio(Some(1)) - (1.181_27 / 1.05 - 1.0) / (1.0 - 0.904_84 / 1.05)).abs() < 1e-4, "{}", ratio(Some(1)));
+        assert!(
+            (ratio(Some(1)) - (1.181_27 / 1.05 - 1.0) / (1.0 - 0.904_84 / 1.05)).abs() < 1e-4,
+            "{}",
+            ratio(Some(1))
+        );
         assert!((ratio(None) - 1.0).abs() < 1e-9, "{}", ratio(None));
     }
 
@@ -177,9 +244,20 @@ mod tests {
         // Half of the height of 0.2 lies between e^0 and e^0.1 = 1.105.
         for (last, confirmed) in [(1.10, false), (1.11, true)] {
             let series = series(&[1.0, 1.02, last]);
-            assert_eq!(super::super::is_confirmed_by_closes(&series, &find(true, Some(2))), confirmed, "{last}");
-            assert_eq!(super::super::is_confirmed_by_closes(&series, &find(true, None)), confirmed, "{last}");
-            assert!(!super::super::is_confirmed_by_closes(&series, &find(true, Some(1))), "candles after the breakout confirm nothing");
+            assert_eq!(
+                super::super::is_confirmed_by_closes(&series, &find(true, Some(2))),
+                confirmed,
+                "{last}"
+            );
+            assert_eq!(
+                super::super::is_confirmed_by_closes(&series, &find(true, None)),
+                confirmed,
+                "{last}"
+            );
+            assert!(
+                !super::super::is_confirmed_by_closes(&series, &find(true, Some(1))),
+                "candles after the breakout confirm nothing"
+            );
         }
     }
 
@@ -192,9 +270,17 @@ mod tests {
             (&now, vec![up.clone()], TradeAction::StrongBuy),
             (&now, vec![find(true, None)], TradeAction::Buy),
             (&now, vec![down.clone()], TradeAction::Sell),
-            (&now, vec![down.clone(), down.clone()], TradeAction::StrongSell),
+            (
+                &now,
+                vec![down.clone(), down.clone()],
+                TradeAction::StrongSell,
+            ),
             (&now, vec![up.clone(), down], TradeAction::Buy),
-            (&now, vec![find(true, None), find(false, None)], TradeAction::Hold),
+            (
+                &now,
+                vec![find(true, None), find(false, None)],
+                TradeAction::Hold,
+            ),
             (&failed, vec![up.clone()], TradeAction::Hold),
             (&old, vec![up], TradeAction::Hold),
             (&now, Vec::new(), TradeAction::Hold),
@@ -222,20 +308,42 @@ mod tests {
             let action = TradeAction::of_sum(adds.iter().sum());
             assert_eq!(deciding(&patterns, action), expected, "{adds:?} {action:?}");
             if action != TradeAction::Hold {
-                let against = adds.iter().filter(|one| **one * adds[expected[0]] < 0.0).sum::<f64>();
-                assert_eq!(TradeAction::of_sum(against + expected.iter().map(|place| adds[*place]).sum::<f64>()), action, "{adds:?}");
+                let against = adds
+                    .iter()
+                    .filter(|one| **one * adds[expected[0]] < 0.0)
+                    .sum::<f64>();
+                assert_eq!(
+                    TradeAction::of_sum(
+                        against + expected.iter().map(|place| adds[*place]).sum::<f64>()
+                    ),
+                    action,
+                    "{adds:?}"
+                );
             }
         }
-        let unexplained = Pattern { detail: None, ..explained(0.9) };
-        assert_eq!(deciding(&[unexplained], TradeAction::StrongBuy), Vec::<usize>::new());
+        let unexplained = Pattern {
+            detail: None,
+            ..explained(0.9)
+        };
+        assert_eq!(
+            deciding(&[unexplained], TradeAction::StrongBuy),
+            Vec::<usize>::new()
+        );
     }
 
     fn explained(action_contribution: f64) -> Pattern {
         let closes: Vec<f64> = (0..40).map(|at| 1.0 + f64::from(at % 7) / 10.0).collect();
         let (series, candles) = (series(&closes), candles(&closes));
-        let answer = super::super::AnswerBuilder { series: &series, candles: &candles.as_candles() };
+        let answer = super::super::AnswerBuilder {
+            series: &series,
+            candles: &candles.as_candles(),
+        };
         let mut pattern = answer.pattern(&find(true, Some(1)));
-        pattern.detail.as_mut().expect("an explained pattern").action_contribution = action_contribution;
+        pattern
+            .detail
+            .as_mut()
+            .expect("an explained pattern")
+            .action_contribution = action_contribution;
         pattern
     }
 }

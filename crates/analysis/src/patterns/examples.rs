@@ -1,6 +1,8 @@
 //! Tests: each of the 24 patterns drawn by hand, and next to it a drawing that breaks one rule of its definition.
 
-use super::{PatternName as P, PatternsAnswer, Status, overlap, patterns, series::CandleSeries, textbook};
+use super::{
+    PatternName as P, PatternsAnswer, Status, overlap, patterns, series::CandleSeries, textbook,
+};
 use crate::frames::{CandleVec, tests::level};
 
 /// Turns as (candle, log price in units of 0.03).
@@ -107,7 +109,10 @@ fn names(answer: &PatternsAnswer) -> Vec<P> {
 /// Patterns by the textbook rules. The full response, like chartists, is less strict: a near miss may still get the name.
 fn textbook_names(candles: &CandleVec) -> Vec<P> {
     let series = CandleSeries::of(&candles.as_candles(), 20).expect("candles that move");
-    overlap::better(textbook::all(&series, false), series.len()).iter().map(|find| find.name).collect()
+    overlap::better(textbook::all(&series, false), series.len())
+        .iter()
+        .map(|find| find.name)
+        .collect()
 }
 
 #[test]
@@ -115,11 +120,25 @@ fn each_pattern_is_found_where_it_is_drawn_and_not_where_one_rule_is_broken() {
     let mut seen = Vec::new();
     for example in &EXAMPLES {
         for upside_down in [false, true] {
-            let name = if upside_down { example.name.mirrored() } else { example.name };
-            let found = names(&patterns(&drawn(example.path, bowl(example.name), upside_down).as_candles(), false));
-            assert!(found.contains(&name), "{name:?} is drawn, but {found:?} was found");
+            let name = if upside_down {
+                example.name.mirrored()
+            } else {
+                example.name
+            };
+            let found = names(&patterns(
+                &drawn(example.path, bowl(example.name), upside_down).as_candles(),
+                false,
+            ));
+            assert!(
+                found.contains(&name),
+                "{name:?} is drawn, but {found:?} was found"
+            );
             let found = textbook_names(&drawn(example.miss, bowl(example.name), upside_down));
-            assert!(!found.contains(&name), "{name:?} must have: {}; found {found:?}", example.rule);
+            assert!(
+                !found.contains(&name),
+                "{name:?} must have: {}; found {found:?}",
+                example.rule
+            );
             seen.push(name);
         }
     }
@@ -139,21 +158,56 @@ struct Rejected {
 const REJECTED: [Rejected; 5] = [
     Rejected {
         name: P::HeadAndShoulders,
-        path: &[(0, 24.0), (8, 1.5), (14, 5.0), (22, 0.0), (32, 10.0), (42, 0.0), (50, 5.0), (64, -6.0)],
+        path: &[
+            (0, 24.0),
+            (8, 1.5),
+            (14, 5.0),
+            (22, 0.0),
+            (32, 10.0),
+            (42, 0.0),
+            (50, 5.0),
+            (64, -6.0),
+        ],
         wick: Some((7, -6.0)),
         rule: "the rise is only a wick",
     },
-    Rejected { name: P::SymmetricalTriangle, path: EXAMPLES[4].path, wick: Some((30, -12.0)), rule: "a wick right through the lower line" },
+    Rejected {
+        name: P::SymmetricalTriangle,
+        path: EXAMPLES[4].path,
+        wick: Some((30, -12.0)),
+        rule: "a wick right through the lower line",
+    },
     Rejected {
         name: P::BroadeningTop,
-        path: &[(0, -5.0), (12, 5.0), (20, 0.0), (29, 7.0), (39, -2.5), (50, 9.5), (62, 1.0), (84, 23.0)],
+        path: &[
+            (0, -5.0),
+            (12, 5.0),
+            (20, 0.0),
+            (29, 7.0),
+            (39, -2.5),
+            (50, 9.5),
+            (62, 1.0),
+            (84, 23.0),
+        ],
         wick: None,
         rule: "the next turn falls short of the line",
     },
-    Rejected { name: P::BullFlag, path: EXAMPLES[9].miss, wick: Some((20, 4.0)), rule: "the pole is only a wick" },
+    Rejected {
+        name: P::BullFlag,
+        path: EXAMPLES[9].miss,
+        wick: Some((20, 4.0)),
+        rule: "the pole is only a wick",
+    },
     Rejected {
         name: P::CupAndHandle,
-        path: &[(0, -4.0), (12, 10.0), (42, 0.0), (72, 10.0), (74, 7.5), (80, 16.0)],
+        path: &[
+            (0, -4.0),
+            (12, 10.0),
+            (42, 0.0),
+            (72, 10.0),
+            (74, 7.5),
+            (80, 16.0),
+        ],
         wick: None,
         rule: "a handle of two candles",
     },
@@ -161,7 +215,13 @@ const REJECTED: [Rejected; 5] = [
 
 #[test]
 fn shapes_that_break_a_textbook_rule_are_not_found() {
-    for Rejected { name, path, wick, rule } in &REJECTED {
+    for Rejected {
+        name,
+        path,
+        wick,
+        rule,
+    } in &REJECTED
+    {
         for upside_down in [false, true] {
             let mut candles = drawn(path, bowl(*name), upside_down);
             let name = if upside_down { name.mirrored() } else { *name };
@@ -178,13 +238,25 @@ fn shapes_that_break_a_textbook_rule_are_not_found() {
 
 #[test]
 fn the_target_of_a_fall_by_more_than_the_price_is_laid_off_on_the_logarithmic_scale() {
-    let tall: Vec<(usize, f64)> = EXAMPLES[1].path.iter().map(|&(at, level)| (at, 4.0 * level)).collect();
+    let tall: Vec<(usize, f64)> = EXAMPLES[1]
+        .path
+        .iter()
+        .map(|&(at, level)| (at, 4.0 * level))
+        .collect();
     let full = drawn(&tall, None, false);
     let answer = patterns(&full.as_candles(), true);
-    let top = answer.patterns.iter().find(|pattern| pattern.name == P::DoubleTop).expect("it is drawn");
+    let top = answer
+        .patterns
+        .iter()
+        .find(|pattern| pattern.name == P::DoubleTop)
+        .expect("it is drawn");
     let (high, low) = (full.high[14].max(full.high[34]), full.low[24]);
     let expected = 100.0 * (low / high - 1.0);
-    assert!((top.projected_movement - expected).abs() < 1e-9, "{} for {expected}", top.projected_movement);
+    assert!(
+        (top.projected_movement - expected).abs() < 1e-9,
+        "{} for {expected}",
+        top.projected_movement
+    );
     let target = top.detail.as_ref().expect("explained").target_price;
     assert!((target / (low * low / high) - 1.0).abs() < 1e-9, "{target}");
 }
@@ -194,7 +266,11 @@ fn a_sharp_v_is_no_rounding_bottom() {
     for k in [11, 12] {
         for upside_down in [false, true] {
             let example = &EXAMPLES[k];
-            let name = if upside_down { example.name.mirrored() } else { example.name };
+            let name = if upside_down {
+                example.name.mirrored()
+            } else {
+                example.name
+            };
             let found = textbook_names(&drawn(example.path, None, upside_down));
             assert!(!found.contains(&name), "{name:?}, found {found:?}");
         }
@@ -206,33 +282,73 @@ fn a_double_top_is_told_with_its_boundary_its_target_and_what_came_of_it() {
     let path = EXAMPLES[1].path;
     let full = drawn(path, None, false);
     let answer = patterns(&full.as_candles(), true);
-    let top = answer.patterns.iter().find(|pattern| pattern.name == P::DoubleTop).expect("it is drawn");
+    let top = answer
+        .patterns
+        .iter()
+        .find(|pattern| pattern.name == P::DoubleTop)
+        .expect("it is drawn");
     let detail = top.detail.as_ref().expect("explained");
     assert_eq!((top.start_index, top.completion_percent), (14, 100.0));
-    assert_eq!(detail.anchors.iter().map(|anchor| anchor.index).collect::<Vec<_>>(), [14, 24, 34]);
+    assert_eq!(
+        detail
+            .anchors
+            .iter()
+            .map(|anchor| anchor.index)
+            .collect::<Vec<_>>(),
+        [14, 24, 34]
+    );
     // Down by the height of the tops above the low: the low's price, times their ratio minus one.
     let (high, low) = (full.high[14].max(full.high[34]), full.low[24]);
     let projected = -100.0 * (high / low - 1.0);
-    assert!((top.projected_movement - projected).abs() < 1e-6, "{} {projected}", top.projected_movement);
-    assert!((detail.target_price - low * (1.0 + projected / 100.0)).abs() < 1e-6 * low, "{detail:?}");
+    assert!(
+        (top.projected_movement - projected).abs() < 1e-6,
+        "{} {projected}",
+        top.projected_movement
+    );
+    assert!(
+        (detail.target_price - low * (1.0 + projected / 100.0)).abs() < 1e-6 * low,
+        "{detail:?}"
+    );
     assert_eq!(detail.breakout_index, Some(top.end_index));
     assert!(full.close[top.end_index] < low && full.close[top.end_index - 1] >= low);
 
     // Cut before the breakout, the pattern is forming and ends at the last candle.
     let bars = top.end_index - 2;
-    let cut = drawn(&[(0, -5.0), (15, 10.0), (25, 0.0), (35, 10.0), (bars, 2.0)], None, false);
+    let cut = drawn(
+        &[(0, -5.0), (15, 10.0), (25, 0.0), (35, 10.0), (bars, 2.0)],
+        None,
+        false,
+    );
     let answer = patterns(&cut.as_candles(), true);
-    let top = answer.patterns.iter().find(|pattern| pattern.name == P::DoubleTop).expect("it is forming");
+    let top = answer
+        .patterns
+        .iter()
+        .find(|pattern| pattern.name == P::DoubleTop)
+        .expect("it is forming");
     let detail = top.detail.as_ref().expect("explained");
-    assert_eq!((detail.status, detail.breakout_index, top.end_index), (Status::Forming, None, bars - 2));
-    assert!((75.0..100.0).contains(&top.completion_percent), "{}", top.completion_percent);
+    assert_eq!(
+        (detail.status, detail.breakout_index, top.end_index),
+        (Status::Forming, None, bars - 2)
+    );
+    assert!(
+        (75.0..100.0).contains(&top.completion_percent),
+        "{}",
+        top.completion_percent
+    );
 }
 
 #[test]
 fn fewer_than_twenty_candles_and_flat_prices_show_nothing() {
-    let drawn = drawn(&[(0, 0.0), (5, 3.0), (10, 0.0), (15, 3.0), (20, -1.0)], None, false);
+    let drawn = drawn(
+        &[(0, 0.0), (5, 3.0), (10, 0.0), (15, 3.0), (20, -1.0)],
+        None,
+        false,
+    );
     assert_eq!(drawn.close.len(), 19);
-    assert_eq!(patterns(&drawn.as_candles(), false), PatternsAnswer::empty());
+    assert_eq!(
+        patterns(&drawn.as_candles(), false),
+        PatternsAnswer::empty()
+    );
     let flat = level((0..100).map(|at| (at, 2.0)), 0.0);
     assert_eq!(patterns(&flat.as_candles(), true), PatternsAnswer::empty());
 }

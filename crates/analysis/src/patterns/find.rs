@@ -6,7 +6,11 @@ use crate::numeric::Line;
 /// Fraction of the way from one price to another that is covered, below 1; 0 without a way.
 pub(super) fn covered(from: f64, to: f64, now: f64) -> f64 {
     let way = to - from;
-    if way == 0.0 { 0.0 } else { ((now - from) / way).clamp(0.0, 0.999) }
+    if way == 0.0 {
+        0.0
+    } else {
+        ((now - from) / way).clamp(0.0, 0.999)
+    }
 }
 
 /// Fraction of a tolerance used up: 0 at `ease`, 1 at `limit`, whichever of the two is larger; clamped to 0..=3.
@@ -64,7 +68,11 @@ impl FoundPattern {
 
     /// Height as a price difference, relative to the level.
     pub(super) fn steepness(&self) -> f64 {
-        if self.up { -(-self.height).exp_m1() } else { self.height.exp_m1() }
+        if self.up {
+            -(-self.height).exp_m1()
+        } else {
+            self.height.exp_m1()
+        }
     }
 
     /// Projected move in signed percent of the breakout level, by the measure rule: the height as a price difference. A fall by more than half
@@ -108,7 +116,11 @@ impl FoundPattern {
 #[cfg(test)]
 pub(super) fn sample(up: bool, breakout: Option<u32>) -> FoundPattern {
     FoundPattern {
-        name: if up { PatternName::DoubleBottom } else { PatternName::DoubleTop },
+        name: if up {
+            PatternName::DoubleBottom
+        } else {
+            PatternName::DoubleTop
+        },
         turns: Turns::of(&[super::zigzag::Pivot::default()]),
         start: 0,
         breakout,
@@ -117,8 +129,16 @@ pub(super) fn sample(up: bool, breakout: Option<u32>) -> FoundPattern {
         height: 0.2,
         completion: if breakout.is_some() { 100.0 } else { 60.0 },
         confidence: 0.7,
-        upper: if up { BoundaryLine::Breaks(Line::level(0.0)) } else { BoundaryLine::Voids(Line::level(0.2)) },
-        lower: if up { BoundaryLine::Voids(Line::level(-0.2)) } else { BoundaryLine::Breaks(Line::level(0.0)) },
+        upper: if up {
+            BoundaryLine::Breaks(Line::level(0.0))
+        } else {
+            BoundaryLine::Voids(Line::level(0.2))
+        },
+        lower: if up {
+            BoundaryLine::Voids(Line::level(-0.2))
+        } else {
+            BoundaryLine::Breaks(Line::level(0.0))
+        },
         why: Vec::new(),
     }
 }

@@ -23,7 +23,10 @@ pub use self::{
     candidate::CandidateKind,
     context::overlap,
     measures::{ALL as MEASURES, is_quick},
-    model::{AdditiveModel, Calibration, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
+    model::{
+        AdditiveModel, Calibration, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT,
+        knot_interval,
+    },
     scorer::LEAVES_MOST,
     trees::{JUDGED, TreeNode, TreeSplit, Trees},
 };
@@ -57,7 +60,11 @@ pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
         claim: candidate.claim(),
         measures: measures::all(series.oriented(candidate.flipped), candidate),
     };
-    search::all(&series, None).kept.iter().map(proposal).collect()
+    search::all(&series, None)
+        .kept
+        .iter()
+        .map(proposal)
+        .collect()
 }
 
 /// A pattern kind claimed for a range of candles. Ordered by start.
@@ -73,8 +80,14 @@ pub struct Claim {
 
 /// Indices of the proposals above the sieve's threshold by their quick measures, deduplicated by claim: the likeliest of each.
 pub fn sieve(model: &Model, proposals: &[Proposal]) -> Vec<usize> {
-    let logit = |proposal: &Proposal| model.sieve[proposal.claim.kind as usize].at_least(&proposal.measures, model::SIEVE_MIN_LOGIT);
-    let kept = proposals.iter().enumerate().filter_map(|(place, proposal)| Some((proposal.claim, logit(proposal)?, place)));
+    let logit = |proposal: &Proposal| {
+        model.sieve[proposal.claim.kind as usize]
+            .at_least(&proposal.measures, model::SIEVE_MIN_LOGIT)
+    };
+    let kept = proposals
+        .iter()
+        .enumerate()
+        .filter_map(|(place, proposal)| Some((proposal.claim, logit(proposal)?, place)));
     likeliest(kept.collect())
 }
 
@@ -102,14 +115,21 @@ impl ScoredCandidate {
     fn new(place: usize, claim: Claim, logit: f64, own: &[f64; MEASURES]) -> Self {
         let mut measures = [0.0; JUDGED];
         measures[JUDGED - MEASURES..].copy_from_slice(own);
-        Self { place, claim, logit, measures }
+        Self {
+            place,
+            claim,
+            logit,
+            measures,
+        }
     }
 }
 
 /// The proposals above the threshold by all their own measures, with those of the others around them. In order of the claims.
 pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<ScoredCandidate> {
     let likely = |place: &usize| {
-        let Proposal { claim, measures, .. } = &proposals[*place];
+        let Proposal {
+            claim, measures, ..
+        } = &proposals[*place];
         let logit = model.own[claim.kind as usize].at_least(measures, model::OWN_MIN_LOGIT)?;
         Some(ScoredCandidate::new(*place, *claim, logit, measures))
     };
@@ -120,7 +140,11 @@ pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Sc
 fn with_context(mut likely: Vec<ScoredCandidate>) -> Vec<ScoredCandidate> {
     let mut unique = not_near_duplicates(&likely).into_iter();
     likely.retain(|_| unique.next() == Some(true));
-    let scored = |one: &ScoredCandidate| context::Scored { claim: one.claim, logit: one.logit, probability: sigmoid(one.logit) };
+    let scored = |one: &ScoredCandidate| context::Scored {
+        claim: one.claim,
+        logit: one.logit,
+        probability: sigmoid(one.logit),
+    };
     let contexts = context::contexts(&likely.iter().map(scored).collect::<Vec<_>>());
     for (one, context) in likely.iter_mut().zip(contexts) {
         one.measures[..context.len()].copy_from_slice(&context);
@@ -137,7 +161,10 @@ fn not_near_duplicates(of: &[ScoredCandidate]) -> Vec<bool> {
             if theirs.start > mine.start + 1 {
                 break;
             }
-            if theirs.kind == mine.kind && theirs.flipped == mine.flipped && theirs.end.abs_diff(mine.end) <= 1 {
+            if theirs.kind == mine.kind
+                && theirs.flipped == mine.flipped
+                && theirs.end.abs_diff(mine.end) <= 1
+            {
                 unique[if other.logit > one.logit { k } else { j }] = false;
             }
         }
@@ -146,23 +173,43 @@ fn not_near_duplicates(of: &[ScoredCandidate]) -> Vec<bool> {
 }
 
 /// Detected patterns in the ranges not `taken` by textbook patterns.
-pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], explain: bool) -> Vec<FoundPattern> {
+pub(super) fn finds(
+    series: &CandleSeries,
+    model: &Model,
+    taken: &[(u32, u32)],
+    explain: bool,
+) -> Vec<FoundPattern> {
     let found = search::all(series, Some(&model.sieve));
     let mut measured = [0.0; MEASURES];
     let mut judged = |place: usize| {
         let candidate = &found.kept[place];
-        let (prices, own) = (series.oriented(candidate.flipped), &model.own[candidate.kind as usize]);
+        let (prices, own) = (
+            series.oriented(candidate.flipped),
+            &model.own[candidate.kind as usize],
+        );
         measures::all_but_thorough(prices, candidate, &mut measured);
         let first = own.without_thorough(&measured, model::OWN_MIN_LOGIT)?;
         measures::thorough(prices, candidate, &mut measured);
         let logit = own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)?;
-        Some(ScoredCandidate::new(place, candidate.claim(), logit, &measured))
+        Some(ScoredCandidate::new(
+            place,
+            candidate.claim(),
+            logit,
+            &measured,
+        ))
     };
-    let likely = with_context(found.in_order().into_iter().filter_map(&mut judged).collect());
+    let likely = with_context(
+        found
+            .in_order()
+            .into_iter()
+            .filter_map(&mut judged)
+            .collect(),
+    );
     let logits = model.trees.logits(likely.iter().map(|one| &one.measures));
     let of_likely = likely.iter().zip(logits);
-    let ended: Vec<(&ScoredCandidate, f64, PatternEnd)> =
-        of_likely.filter_map(|(one, logit)| Some((one, logit, broken_out(series, &found.kept[one.place])?))).collect();
+    let ended: Vec<(&ScoredCandidate, f64, PatternEnd)> = of_likely
+        .filter_map(|(one, logit)| Some((one, logit, broken_out(series, &found.kept[one.place])?)))
+        .collect();
     let contender = |(one, logit, end): &(&ScoredCandidate, f64, PatternEnd)| overlap::Contender {
         start: one.claim.start,
         end: end.at as u32,
@@ -171,14 +218,21 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
     let contenders: Vec<overlap::Contender> = ended.iter().map(contender).collect();
     let pattern = |k: usize| {
         let (one, logit, end) = ended[k];
-        let candidate = PatternCandidate { end: end.at as u32, broken: end.broken, ..found.kept[one.place] };
+        let candidate = PatternCandidate {
+            end: end.at as u32,
+            broken: end.broken,
+            ..found.kept[one.place]
+        };
         let mut find = pattern_of(series, &candidate, sigmoid(model.calibration.logit(logit)));
         if explain {
             find.why = why(model, one);
         }
         find
     };
-    overlap::choose(&contenders, taken, &model.selection).into_iter().map(pattern).collect()
+    overlap::choose(&contenders, taken, &model.selection)
+        .into_iter()
+        .map(pattern)
+        .collect()
 }
 
 /// Closes that came back this far behind the other boundary, in heights, end a pattern that was not confirmed.
@@ -188,38 +242,75 @@ const BACK_MOST: f64 = 0.1;
 /// boundary, where chartists mark it; until then it forms. `None` where it came back first, or took as long again as it had lasted.
 fn broken_out(series: &CandleSeries, candidate: &PatternCandidate) -> Option<PatternEnd> {
     if !candidate.broken {
-        return Some(PatternEnd { at: candidate.end as usize, broken: false });
+        return Some(PatternEnd {
+            at: candidate.end as usize,
+            broken: false,
+        });
     }
     let closes = &series.oriented(candidate.flipped).close;
     let (side, last) = (if candidate.up { 1.0 } else { -1.0 }, closes.len() - 1);
-    let opposite = PatternCandidate { up: !candidate.up, ..*candidate };
+    let opposite = PatternCandidate {
+        up: !candidate.up,
+        ..*candidate
+    };
     let patience = (2 * candidate.end - candidate.start) as usize;
     for at in candidate.end..=last.min(patience) as u32 {
         let close = closes[at as usize];
         if side * (close - candidate.level(at)) > 0.0 {
-            return Some(PatternEnd { at: at as usize, broken: true });
+            return Some(PatternEnd {
+                at: at as usize,
+                broken: true,
+            });
         }
         if side * (close - opposite.level(at)) < -BACK_MOST * candidate.height {
             return None;
         }
     }
-    (patience > last).then_some(PatternEnd { at: last, broken: false })
+    (patience > last).then_some(PatternEnd {
+        at: last,
+        broken: false,
+    })
 }
 
 /// Converts a candidate to a pattern: upright, with lines over the slots of the timeframe.
-fn pattern_of(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) -> FoundPattern {
-    let upright = if candidate.flipped { candidate.mirrored() } else { *candidate };
+fn pattern_of(
+    series: &CandleSeries,
+    candidate: &PatternCandidate,
+    confidence: f64,
+) -> FoundPattern {
+    let upright = if candidate.flipped {
+        candidate.mirrored()
+    } else {
+        *candidate
+    };
     let (first, end) = (upright.turns.first().at, upright.end);
     let slot = |at: u32| series.slot[at as usize];
     let line = |line: Line| {
         let x = f64::from(end - first);
-        Line::through((0.0, line.at(0.0)), (f64::from(slot(end) - slot(first)), line.at(x)))
+        Line::through(
+            (0.0, line.at(0.0)),
+            (f64::from(slot(end) - slot(first)), line.at(x)),
+        )
     };
     let turn = |pivot: &Pivot| {
-        let extreme = if pivot.high { series.upright.high[pivot.at as usize] } else { series.upright.low[pivot.at as usize] };
-        Pivot { slot: slot(pivot.at), price: extreme, ..*pivot }
+        let extreme = if pivot.high {
+            series.upright.high[pivot.at as usize]
+        } else {
+            series.upright.low[pivot.at as usize]
+        };
+        Pivot {
+            slot: slot(pivot.at),
+            price: extreme,
+            ..*pivot
+        }
     };
-    let edge = |breaks: bool, of: Line| if breaks { BoundaryLine::Breaks(line(of)) } else { BoundaryLine::Voids(line(of)) };
+    let edge = |breaks: bool, of: Line| {
+        if breaks {
+            BoundaryLine::Breaks(line(of))
+        } else {
+            BoundaryLine::Voids(line(of))
+        }
+    };
     let both = candidate.kind.breaks_both_ways();
     FoundPattern {
         name: candidate.name(),
@@ -229,7 +320,11 @@ fn pattern_of(series: &CandleSeries, candidate: &PatternCandidate, confidence: f
         up: upright.up,
         level: upright.level(end),
         height: candidate.reach(),
-        completion: if upright.broken { 100.0 } else { completion(series, &upright) },
+        completion: if upright.broken {
+            100.0
+        } else {
+            completion(series, &upright)
+        },
         confidence,
         upper: edge(both || upright.up, upright.upper),
         lower: edge(both || !upright.up, upright.lower),
@@ -241,7 +336,12 @@ fn pattern_of(series: &CandleSeries, candidate: &PatternCandidate, confidence: f
 /// breakout).
 fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
     let last = upright.turns.last();
-    let side = if last.high { upright.lower } else { upright.upper }.at(f64::from(upright.end - upright.turns.first().at));
+    let side = if last.high {
+        upright.lower
+    } else {
+        upright.upper
+    }
+    .at(f64::from(upright.end - upright.turns.first().at));
     let share = covered(last.price, side, series.upright.close[upright.end as usize]);
     let turns = upright.turns.as_slice().len() as f64;
     100.0 * (turns + share) / (turns + 1.0)
@@ -260,12 +360,26 @@ fn why(model: &Model, one: &ScoredCandidate) -> Vec<Reason> {
         of_own[measure] += adds;
     }
     let slope = model.calibration.slope;
-    let first = (0..MEASURES).map(|measure| (measure_table::label(one.claim.kind, measure), own[measure], of_own[measure]));
+    let first = (0..MEASURES).map(|measure| {
+        (
+            measure_table::label(one.claim.kind, measure),
+            own[measure],
+            of_own[measure],
+        )
+    });
     let others = (0..around.len()).filter(|measure| *measure != context::OWN_LOGIT);
     let second = others.map(|measure| (context::LABELS[measure], around[measure], adds[measure]));
     let told = first.chain(second).filter(|(.., adds)| *adds != 0.0);
-    let parts = told.map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(slope * adds) });
-    Reason::adding_up(parts.collect(), REASONS_MAX, model.calibration.logit(model.trees.logit(&one.measures)))
+    let parts = told.map(|(measure, value, adds)| Reason {
+        measure,
+        value: finite(value),
+        contribution: finite(slope * adds),
+    });
+    Reason::adding_up(
+        parts.collect(),
+        REASONS_MAX,
+        model.calibration.logit(model.trees.logit(&one.measures)),
+    )
 }
 
 #[cfg(test)]
@@ -289,8 +403,12 @@ mod tests {
             close *= (0.08 * step()).exp();
             candles.timestamp.push(day * DAY_MS);
             candles.open.push(open);
-            candles.high.push(open.max(close) * (1.0 + 0.01 * step().abs()));
-            candles.low.push(open.min(close) * (1.0 - 0.01 * step().abs()));
+            candles
+                .high
+                .push(open.max(close) * (1.0 + 0.01 * step().abs()));
+            candles
+                .low
+                .push(open.min(close) * (1.0 - 0.01 * step().abs()));
             candles.close.push(close);
             candles.volume.push(1.0);
         }
@@ -303,11 +421,24 @@ mod tests {
         for seed in 1..=40 {
             let candles = wandering(seed);
             for pattern in patterns(&candles.as_candles(), true).patterns {
-                let Some(detail) = pattern.detail.filter(|detail| detail.status != Status::Forming) else { continue };
+                let Some(detail) = pattern
+                    .detail
+                    .filter(|detail| detail.status != Status::Forming)
+                else {
+                    continue;
+                };
                 let at = detail.breakout_index.expect("it broke out");
                 let beyond = candles.close[at] / detail.breakout_price - 1.0;
-                let side = if detail.direction == Direction::Up { 1.0 } else { -1.0 };
-                assert!(side * beyond > -1e-12, "seed {seed}: {:?} at {at}, {beyond}", pattern.name);
+                let side = if detail.direction == Direction::Up {
+                    1.0
+                } else {
+                    -1.0
+                };
+                assert!(
+                    side * beyond > -1e-12,
+                    "seed {seed}: {:?} at {at}, {beyond}",
+                    pattern.name
+                );
                 confirmed += 1;
             }
         }

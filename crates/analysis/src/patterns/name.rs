@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name of a pattern. Its declaration order breaks ties and orders the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PatternName {
     HeadAndShoulders,
@@ -37,30 +39,125 @@ use PatternName as P;
 
 /// Each name, its spelling, the name of its mirror image (prices upside down), and its family.
 const TABLE: [(P, &str, P, Family); 24] = [
-    (P::HeadAndShoulders, "head_and_shoulders", P::InverseHeadAndShoulders, Family::Reversal),
-    (P::InverseHeadAndShoulders, "inverse_head_and_shoulders", P::HeadAndShoulders, Family::Reversal),
-    (P::DoubleTop, "double_top", P::DoubleBottom, Family::Reversal),
-    (P::DoubleBottom, "double_bottom", P::DoubleTop, Family::Reversal),
-    (P::TripleTop, "triple_top", P::TripleBottom, Family::Reversal),
-    (P::TripleBottom, "triple_bottom", P::TripleTop, Family::Reversal),
-    (P::AscendingTriangle, "ascending_triangle", P::DescendingTriangle, Family::Triangle),
-    (P::DescendingTriangle, "descending_triangle", P::AscendingTriangle, Family::Triangle),
-    (P::SymmetricalTriangle, "symmetrical_triangle", P::SymmetricalTriangle, Family::Triangle),
-    (P::RisingWedge, "rising_wedge", P::FallingWedge, Family::Triangle),
-    (P::FallingWedge, "falling_wedge", P::RisingWedge, Family::Triangle),
-    (P::BroadeningTop, "broadening_top", P::BroadeningBottom, Family::Triangle),
-    (P::BroadeningBottom, "broadening_bottom", P::BroadeningTop, Family::Triangle),
+    (
+        P::HeadAndShoulders,
+        "head_and_shoulders",
+        P::InverseHeadAndShoulders,
+        Family::Reversal,
+    ),
+    (
+        P::InverseHeadAndShoulders,
+        "inverse_head_and_shoulders",
+        P::HeadAndShoulders,
+        Family::Reversal,
+    ),
+    (
+        P::DoubleTop,
+        "double_top",
+        P::DoubleBottom,
+        Family::Reversal,
+    ),
+    (
+        P::DoubleBottom,
+        "double_bottom",
+        P::DoubleTop,
+        Family::Reversal,
+    ),
+    (
+        P::TripleTop,
+        "triple_top",
+        P::TripleBottom,
+        Family::Reversal,
+    ),
+    (
+        P::TripleBottom,
+        "triple_bottom",
+        P::TripleTop,
+        Family::Reversal,
+    ),
+    (
+        P::AscendingTriangle,
+        "ascending_triangle",
+        P::DescendingTriangle,
+        Family::Triangle,
+    ),
+    (
+        P::DescendingTriangle,
+        "descending_triangle",
+        P::AscendingTriangle,
+        Family::Triangle,
+    ),
+    (
+        P::SymmetricalTriangle,
+        "symmetrical_triangle",
+        P::SymmetricalTriangle,
+        Family::Triangle,
+    ),
+    (
+        P::RisingWedge,
+        "rising_wedge",
+        P::FallingWedge,
+        Family::Triangle,
+    ),
+    (
+        P::FallingWedge,
+        "falling_wedge",
+        P::RisingWedge,
+        Family::Triangle,
+    ),
+    (
+        P::BroadeningTop,
+        "broadening_top",
+        P::BroadeningBottom,
+        Family::Triangle,
+    ),
+    (
+        P::BroadeningBottom,
+        "broadening_bottom",
+        P::BroadeningTop,
+        Family::Triangle,
+    ),
     (P::Rectangle, "rectangle", P::Rectangle, Family::Channel),
-    (P::AscendingChannel, "ascending_channel", P::DescendingChannel, Family::Channel),
-    (P::DescendingChannel, "descending_channel", P::AscendingChannel, Family::Channel),
+    (
+        P::AscendingChannel,
+        "ascending_channel",
+        P::DescendingChannel,
+        Family::Channel,
+    ),
+    (
+        P::DescendingChannel,
+        "descending_channel",
+        P::AscendingChannel,
+        Family::Channel,
+    ),
     (P::BullFlag, "bull_flag", P::BearFlag, Family::Flag),
     (P::BearFlag, "bear_flag", P::BullFlag, Family::Flag),
     (P::BullPennant, "bull_pennant", P::BearPennant, Family::Flag),
     (P::BearPennant, "bear_pennant", P::BullPennant, Family::Flag),
-    (P::CupAndHandle, "cup_and_handle", P::InverseCupAndHandle, Family::Rounded),
-    (P::InverseCupAndHandle, "inverse_cup_and_handle", P::CupAndHandle, Family::Rounded),
-    (P::RoundingBottom, "rounding_bottom", P::RoundingTop, Family::Rounded),
-    (P::RoundingTop, "rounding_top", P::RoundingBottom, Family::Rounded),
+    (
+        P::CupAndHandle,
+        "cup_and_handle",
+        P::InverseCupAndHandle,
+        Family::Rounded,
+    ),
+    (
+        P::InverseCupAndHandle,
+        "inverse_cup_and_handle",
+        P::CupAndHandle,
+        Family::Rounded,
+    ),
+    (
+        P::RoundingBottom,
+        "rounding_bottom",
+        P::RoundingTop,
+        Family::Rounded,
+    ),
+    (
+        P::RoundingTop,
+        "rounding_top",
+        P::RoundingBottom,
+        Family::Rounded,
+    ),
 ];
 
 impl PatternName {
@@ -93,7 +190,12 @@ impl PatternName {
     pub fn points_one_way(self) -> bool {
         !matches!(
             self,
-            P::Rectangle | P::AscendingChannel | P::DescendingChannel | P::SymmetricalTriangle | P::BroadeningTop | P::BroadeningBottom
+            P::Rectangle
+                | P::AscendingChannel
+                | P::DescendingChannel
+                | P::SymmetricalTriangle
+                | P::BroadeningTop
+                | P::BroadeningBottom
         )
     }
 }
@@ -114,7 +216,13 @@ pub enum Family {
 }
 
 impl Family {
-    pub const ALL: [Self; 5] = [Self::Reversal, Self::Triangle, Self::Channel, Self::Flag, Self::Rounded];
+    pub const ALL: [Self; 5] = [
+        Self::Reversal,
+        Self::Triangle,
+        Self::Channel,
+        Self::Flag,
+        Self::Rounded,
+    ];
 }
 
 #[cfg(test)]

@@ -53,9 +53,18 @@ struct Interval {
 }
 
 /// Indices of the selected contenders. `textbook` are the ranges of textbook patterns, ordered by start.
-pub(super) fn choose(contenders: &[Contender], textbook: &[(u32, u32)], params: &SelectionParams) -> Vec<usize> {
+pub(super) fn choose(
+    contenders: &[Contender],
+    textbook: &[(u32, u32)],
+    params: &SelectionParams,
+) -> Vec<usize> {
     let mut intervals = intervals(contenders, textbook, params);
-    intervals.sort_by(|a, b| a.end.total_cmp(&b.end).then(a.start.total_cmp(&b.start)).then(a.place.cmp(&b.place)));
+    intervals.sort_by(|a, b| {
+        a.end
+            .total_cmp(&b.end)
+            .then(a.start.total_cmp(&b.start))
+            .then(a.place.cmp(&b.place))
+    });
     // best[k]: the largest total weight among the first k.
     let mut best = vec![0.0; intervals.len() + 1];
     let mut before = vec![0; intervals.len()];
@@ -78,43 +87,90 @@ pub(super) fn choose(contenders: &[Contender], textbook: &[(u32, u32)], params: 
 }
 
 /// The contenders that are likely enough, and not too close to a textbook pattern.
-fn intervals(contenders: &[Contender], textbook: &[(u32, u32)], params: &SelectionParams) -> Vec<Interval> {
-    let longest = textbook.iter().map(|(start, end)| end - start).max().unwrap_or(0);
+fn intervals(
+    contenders: &[Contender],
+    textbook: &[(u32, u32)],
+    params: &SelectionParams,
+) -> Vec<Interval> {
+    let longest = textbook
+        .iter()
+        .map(|(start, end)| end - start)
+        .max()
+        .unwrap_or(0);
     let near = params.textbook_distance;
     let allowed = |contender: &Contender| {
         // Skips those that start too early to be close.
         let first = textbook.partition_point(|(start, _)| start + longest + near < contender.start);
-        textbook[first..].iter().take_while(|(start, _)| *start <= contender.end + near).all(|(start, end)| {
-            if contender.start > end + near {
-                return true;
-            }
-            let conflict = share_of_shorter((contender.start, contender.end), (*start, *end), 0.3);
-            contender.probability >= params.textbook_min_probability && !conflict
-        })
+        textbook[first..]
+            .iter()
+            .take_while(|(start, _)| *start <= contender.end + near)
+            .all(|(start, end)| {
+                if contender.start > end + near {
+                    return true;
+                }
+                let conflict =
+                    share_of_shorter((contender.start, contender.end), (*start, *end), 0.3);
+                contender.probability >= params.textbook_min_probability && !conflict
+            })
     };
     let interval = |(place, contender): (usize, &Contender)| {
         let length = f64::from(contender.end - contender.start + 1);
         let cut = params.neighbour_overlap * length;
-        let weight = (contender.probability - params.min_probability) * (length / 30.0).powf(params.length_exponent);
-        Interval { end: f64::from(contender.end + 1) - cut, start: f64::from(contender.start) + cut, weight, place }
+        let weight = (contender.probability - params.min_probability)
+            * (length / 30.0).powf(params.length_exponent);
+        Interval {
+            end: f64::from(contender.end + 1) - cut,
+            start: f64::from(contender.start) + cut,
+            weight,
+            place,
+        }
     };
-    let likely = |(_, contender): &(usize, &Contender)| contender.probability > params.min_probability && allowed(contender);
-    contenders.iter().enumerate().filter(likely).map(interval).collect()
+    let likely = |(_, contender): &(usize, &Contender)| {
+        contender.probability > params.min_probability && allowed(contender)
+    };
+    contenders
+        .iter()
+        .enumerate()
+        .filter(likely)
+        .map(interval)
+        .collect()
 }
 
 /// Adds likely contenders that partly overlap the selected ones: a flag within a channel is drawn with it.
-fn add_extra(contenders: &[Contender], intervals: &[Interval], kept: &mut Vec<usize>, params: &SelectionParams) {
+fn add_extra(
+    contenders: &[Contender],
+    intervals: &[Interval],
+    kept: &mut Vec<usize>,
+    params: &SelectionParams,
+) {
     let likely = |place: &usize| contenders[*place].probability >= params.extra_min_probability;
-    let mut extra: Vec<usize> = intervals.iter().map(|interval| interval.place).filter(likely).collect();
-    extra.sort_by(|a, b| contenders[*b].probability.total_cmp(&contenders[*a].probability).then(a.cmp(b)));
+    let mut extra: Vec<usize> = intervals
+        .iter()
+        .map(|interval| interval.place)
+        .filter(likely)
+        .collect();
+    extra.sort_by(|a, b| {
+        contenders[*b]
+            .probability
+            .total_cmp(&contenders[*a].probability)
+            .then(a.cmp(b))
+    });
     let span = |place: usize| (contenders[place].start, contenders[place].end);
-    let mut held = Spans::new(contenders.iter().map(|contender| contender.end).max().unwrap_or(0));
+    let mut held = Spans::new(
+        contenders
+            .iter()
+            .map(|contender| contender.end)
+            .max()
+            .unwrap_or(0),
+    );
     for place in kept.iter() {
         held.add(span(*place));
     }
-    kept.extend(
-        extra.into_iter().filter(|place| held.add_if(span(*place), |held| overlap(held, span(*place)) <= params.extra_max_overlap)),
-    );
+    kept.extend(extra.into_iter().filter(|place| {
+        held.add_if(span(*place), |held| {
+            overlap(held, span(*place)) <= params.extra_max_overlap
+        })
+    }));
 }
 
 /// Overlap of two textbook patterns, as a fraction of the shorter one, at which only the better one stays.
@@ -124,7 +180,11 @@ const CONFLICT: f64 = 0.4;
 pub(super) fn better(mut finds: Vec<FoundPattern>, count: usize) -> Vec<FoundPattern> {
     let rank = |find: &FoundPattern| find.confidence + 0.07 * find.turns.as_slice().len() as f64;
     let place = |find: &FoundPattern| (find.end(count), find.start, find.name);
-    finds.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| place(a).cmp(&place(b))));
+    finds.sort_by(|a, b| {
+        rank(b)
+            .total_cmp(&rank(a))
+            .then_with(|| place(a).cmp(&place(b)))
+    });
     let mut held = Spans::new(count as u32);
     finds.retain(|find| {
         let span = (find.start, find.end(count));
@@ -144,7 +204,9 @@ fn share_of_shorter(a: (u32, u32), b: (u32, u32), fraction: f64) -> bool {
 pub(super) fn order(finds: &mut [FoundPattern], count: usize) {
     finds.sort_by(|a, b| {
         let later = b.end(count).cmp(&a.end(count));
-        later.then(b.confidence.total_cmp(&a.confidence)).then((a.start, a.name).cmp(&(b.start, b.name)))
+        later
+            .then(b.confidence.total_cmp(&a.confidence))
+            .then((a.start, a.name).cmp(&(b.start, b.name)))
     });
 }
 
@@ -164,7 +226,9 @@ impl Spans {
     }
 
     fn add(&mut self, span: (u32, u32)) {
-        self.near(span).iter_mut().for_each(|bucket| bucket.push(span));
+        self.near(span)
+            .iter_mut()
+            .for_each(|bucket| bucket.push(span));
     }
 
     /// Adds the span if every one near it allows that.

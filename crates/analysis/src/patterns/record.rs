@@ -34,6 +34,16 @@ impl PatternRecord {
     /// The empty record of a name without patterns.
     pub fn none(name: PatternName) -> Self {
         let (target, stop, neither, median_days, random_target, random_stop) = Default::default();
-        Self { name, count: 0, open: 0, target, stop, neither, median_days, random_target, random_stop }
+        Self {
+            name,
+            count: 0,
+            open: 0,
+            target,
+            stop,
+            neither,
+            median_days,
+            random_target,
+            random_stop,
+        }
     }
 }

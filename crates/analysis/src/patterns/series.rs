@@ -49,11 +49,24 @@ impl CandleSeries {
             return None;
         }
         let unit = power_of_two(candles.close[slots[0]]);
-        let column = |prices: &[f64]| -> Vec<f64> { slots.iter().map(|&i| logarithm(prices[i], unit)).collect() };
-        let upright = LogPrices::of(column(candles.open), column(candles.high), column(candles.low), column(candles.close))?;
+        let column = |prices: &[f64]| -> Vec<f64> {
+            slots.iter().map(|&i| logarithm(prices[i], unit)).collect()
+        };
+        let upright = LogPrices::of(
+            column(candles.open),
+            column(candles.high),
+            column(candles.low),
+            column(candles.close),
+        )?;
         let mirror = upright.mirrored();
         let middle = upright.median_range()?;
-        Some(Self { slot: slots.iter().map(|&i| i as u32).collect(), upright, mirror, middle, shift: unit.ln() })
+        Some(Self {
+            slot: slots.iter().map(|&i| i as u32).collect(),
+            upright,
+            mirror,
+            middle,
+            shift: unit.ln(),
+        })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -73,7 +86,13 @@ impl CandleSeries {
 impl LogPrices {
     fn of(open: Vec<f64>, high: Vec<f64>, low: Vec<f64>, close: Vec<f64>) -> Option<Self> {
         let count = close.len();
-        let true_range = |i: usize| if i == 0 { high[0] - low[0] } else { high[i].max(close[i - 1]) - low[i].min(close[i - 1]) };
+        let true_range = |i: usize| {
+            if i == 0 {
+                high[0] - low[0]
+            } else {
+                high[i].max(close[i - 1]) - low[i].min(close[i - 1])
+            }
+        };
         let ranges = Sums::of((0..count).map(true_range));
         let all = ranges.over(0, count - 1);
         if all <= 0.0 {
@@ -81,7 +100,8 @@ impl LogPrices {
         }
         // Lower bound of the true range for periods without trades.
         let floor = 0.1 * all / count as f64;
-        let first = ranges.over(0, AVERAGED_CANDLES.min(count) - 1) / AVERAGED_CANDLES.min(count) as f64;
+        let first =
+            ranges.over(0, AVERAGED_CANDLES.min(count) - 1) / AVERAGED_CANDLES.min(count) as f64;
         let range = (0..count)
             .map(|i| {
                 let from = (i + 1).saturating_sub(AVERAGED_CANDLES);
@@ -94,7 +114,13 @@ impl LogPrices {
         let lows: Vec<f64> = negated(&low);
         Some(Self {
             closes: Sums::of(close.iter().copied()),
-            steps: Rc::new(Sums::of((0..count).map(|i| if i == 0 { 0.0 } else { (close[i] - close[i - 1]).abs() }))),
+            steps: Rc::new(Sums::of((0..count).map(|i| {
+                if i == 0 {
+                    0.0
+                } else {
+                    (close[i] - close[i - 1]).abs()
+                }
+            }))),
             ranges: Rc::new(ranges),
             tops: Rc::new(Extremes::of(&high)),
             bottoms: Rc::new(Extremes::of(&lows)),
@@ -128,8 +154,12 @@ impl LogPrices {
 
     /// Candles without movement are ignored: a thinly traded token stands still most hours, which says nothing about its moves.
     fn median_range(&self) -> Option<f64> {
-        let range = |i: usize| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1]);
-        let mut ranges: Vec<f64> = (1..self.close.len()).map(range).filter(|range| *range > 0.0).collect();
+        let range =
+            |i: usize| self.high[i].max(self.close[i - 1]) - self.low[i].min(self.close[i - 1]);
+        let mut ranges: Vec<f64> = (1..self.close.len())
+            .map(range)
+            .filter(|range| *range > 0.0)
+            .collect();
         let middle = ranges.len() / 2;
         (!ranges.is_empty()).then(|| *ranges.select_nth_unstable_by(middle, f64::total_cmp).1)
     }
@@ -150,7 +180,11 @@ impl LogPrices {
 
     /// Number of candles since the price was as extreme; `u32::MAX` if it never was.
     pub(super) fn since(&self, at: usize, high: bool) -> u32 {
-        if high { self.since_high[at] } else { self.since_low[at] }
+        if high {
+            self.since_high[at]
+        } else {
+            self.since_low[at]
+        }
     }
 
     pub(super) fn mean_close(&self, a: usize, b: usize) -> f64 {
@@ -182,7 +216,11 @@ impl Sums {
     }
 
     fn over(&self, a: usize, b: usize) -> f64 {
-        if b < a { 0.0 } else { self.0[b + 1] - self.0[a] }
+        if b < a {
+            0.0
+        } else {
+            self.0[b + 1] - self.0[a]
+        }
     }
 }
 
@@ -202,7 +240,11 @@ impl Extremes {
             if below.len() <= far {
                 break;
             }
-            let next = below.iter().zip(&below[far..]).map(|(a, b)| larger(*a, *b)).collect();
+            let next = below
+                .iter()
+                .zip(&below[far..])
+                .map(|(a, b)| larger(*a, *b))
+                .collect();
             levels.push(next);
         }
         Self { levels }
@@ -232,10 +274,15 @@ fn since(numbers: &[f64]) -> Rc<[u32]> {
     // Monotonic stack: indices whose numbers exceed all later ones so far.
     let mut standing: Vec<usize> = Vec::new();
     let mut far = |(at, number): (usize, &f64)| {
-        while standing.last().is_some_and(|place| numbers[*place] < *number) {
+        while standing
+            .last()
+            .is_some_and(|place| numbers[*place] < *number)
+        {
             standing.pop();
         }
-        let far = standing.last().map_or(u32::MAX, |place| (at - place) as u32);
+        let far = standing
+            .last()
+            .map_or(u32::MAX, |place| (at - place) as u32);
         standing.push(at);
         far
     };
@@ -249,5 +296,9 @@ fn negated(column: &[f64]) -> Vec<f64> {
 fn logarithm(price: f64, unit: f64) -> f64 {
     // The division is exact unless it leaves the range of a double; then the difference of the logarithms is used.
     let ratio = price / unit;
-    if ratio.is_normal() { ratio.ln() } else { price.ln() - unit.ln() }
+    if ratio.is_normal() {
+        ratio.ln()
+    } else {
+        price.ln() - unit.ln()
+    }
 }

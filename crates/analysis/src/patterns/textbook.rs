@@ -24,7 +24,10 @@ const COARSE: i32 = 7;
 
 /// All shapes that keep the rules, including overlapping ones: every scale and every family in turn.
 pub(super) fn all(series: &CandleSeries, explain: bool) -> Vec<FoundPattern> {
-    let (upright, mirrored) = (View::of(series, false, explain), View::of(series, true, explain));
+    let (upright, mirrored) = (
+        View::of(series, false, explain),
+        View::of(series, true, explain),
+    );
     let mut finds = Vec::new();
     let mut shapes = Vec::new();
     let mut turned = Vec::new();
@@ -42,11 +45,19 @@ pub(super) fn all(series: &CandleSeries, explain: bool) -> Vec<FoundPattern> {
             pair::search(upright, &level_pivots, &mut shapes);
         }
         search_oriented(upright, &level_pivots, level, &mut shapes);
-        finds.extend(shapes.drain(..).filter_map(|shape| outcome::follow(upright, &shape, false)));
+        finds.extend(
+            shapes
+                .drain(..)
+                .filter_map(|shape| outcome::follow(upright, &shape, false)),
+        );
         turned.clear();
         turned.extend(level_pivots.iter().map(|pivot| pivot.mirrored()));
         search_oriented(mirrored, &turned, level, &mut shapes);
-        finds.extend(shapes.drain(..).filter_map(|shape| outcome::follow(mirrored, &shape, true)));
+        finds.extend(
+            shapes
+                .drain(..)
+                .filter_map(|shape| outcome::follow(mirrored, &shape, true)),
+        );
     }
     finds.retain(|find| find.confidence >= confidence::LEAST);
     finds
@@ -77,7 +88,14 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn of(series: &'a CandleSeries, flipped: bool, explain: bool) -> Self {
         let prices = series.oriented(flipped);
-        Self { slot: &series.slot, high: &prices.high, low: &prices.low, close: &prices.close, range: series.middle, explain }
+        Self {
+            slot: &series.slot,
+            high: &prices.high,
+            low: &prices.low,
+            close: &prices.close,
+            range: series.middle,
+            explain,
+        }
     }
 
     fn len(&self) -> usize {

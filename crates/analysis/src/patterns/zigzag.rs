@@ -19,12 +19,22 @@ pub(super) struct Pivot {
 impl Pivot {
     /// A pivot whose x coordinate is its index among the valid candles.
     pub(super) fn new(at: usize, price: f64, high: bool) -> Self {
-        Self { at: at as u32, slot: at as u32, price, high, fresh: false }
+        Self {
+            at: at as u32,
+            slot: at as u32,
+            price,
+            high,
+            fresh: false,
+        }
     }
 
     /// The same turning point upside down.
     pub(super) fn mirrored(self) -> Self {
-        Self { price: -self.price, high: !self.high, ..self }
+        Self {
+            price: -self.price,
+            high: !self.high,
+            ..self
+        }
     }
 
     /// Number of bars from `origin`.
@@ -45,7 +55,10 @@ pub(super) struct Turns {
 
 impl Turns {
     pub(super) fn of(pivots: &[Pivot]) -> Self {
-        let mut turns = Self { pivots: [Pivot::default(); TURNS_MOST], count: pivots.len().min(TURNS_MOST) };
+        let mut turns = Self {
+            pivots: [Pivot::default(); TURNS_MOST],
+            count: pivots.len().min(TURNS_MOST),
+        };
         turns.pivots[..turns.count].copy_from_slice(&pivots[..turns.count]);
         turns
     }
@@ -72,14 +85,19 @@ impl Turns {
 
     pub(super) fn mirrored(&self) -> Self {
         let mut turns = *self;
-        turns.pivots[..self.count].iter_mut().for_each(|turn| *turn = turn.mirrored());
+        turns.pivots[..self.count]
+            .iter_mut()
+            .for_each(|turn| *turn = turn.mirrored());
         turns
     }
 }
 
 impl FromIterator<Pivot> for Turns {
     fn from_iter<I: IntoIterator<Item = Pivot>>(pivots: I) -> Self {
-        let mut turns = Self { pivots: [Pivot::default(); TURNS_MOST], count: 0 };
+        let mut turns = Self {
+            pivots: [Pivot::default(); TURNS_MOST],
+            count: 0,
+        };
         pivots.into_iter().for_each(|pivot| turns.push(pivot));
         turns
     }
@@ -102,7 +120,11 @@ enum NextPivot {
 
 impl ZigzagBuilder {
     pub(super) fn new(room: usize) -> Self {
-        Self { pivots: Vec::with_capacity(room), extremes: None, next: NextPivot::Either }
+        Self {
+            pivots: Vec::with_capacity(room),
+            extremes: None,
+            next: NextPivot::Either,
+        }
     }
 
     /// Adds the next candle's high and low, or a finer zigzag's turn as both.
@@ -136,7 +158,11 @@ impl ZigzagBuilder {
                 }
                 let rose = lowest.at < highest.at;
                 self.pivots.push(if rose { *lowest } else { *highest });
-                self.next = if rose { NextPivot::High } else { NextPivot::Low };
+                self.next = if rose {
+                    NextPivot::High
+                } else {
+                    NextPivot::Low
+                };
             }
         }
     }

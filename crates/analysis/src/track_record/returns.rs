@@ -82,15 +82,28 @@ pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
     let first = candles.len().saturating_sub(REPLAYED);
     let percent = |at: usize| change(candles.close[at], candles.close[at + TREND_CANDLES]);
     let end = candles.len().saturating_sub(TREND_CANDLES);
-    let entries: Vec<(usize, f64)> = (first..end).filter_map(|at| Some((at, percent(at)?))).collect();
+    let entries: Vec<(usize, f64)> = (first..end)
+        .filter_map(|at| Some((at, percent(at)?)))
+        .collect();
     let baseline = ReturnBaseline::of(entries.iter().map(|(_, percent)| *percent));
     let signal = |(at, percent): (usize, f64)| {
         let seen = candles.part((at + 1).saturating_sub(TREND_CANDLES)..at + 1);
-        let word = measures(&seen, TREND_CANDLES).map_or(Trend::Sideways, |measures| WEIGHTS.chances(&measures).word().0);
-        SignalReturn { word: word.word(), timestamp: Time(candles.timestamp[at]), percent, baseline }
+        let word = measures(&seen, TREND_CANDLES).map_or(Trend::Sideways, |measures| {
+            WEIGHTS.chances(&measures).word().0
+        });
+        SignalReturn {
+            word: word.word(),
+            timestamp: Time(candles.timestamp[at]),
+            percent,
+            baseline,
+        }
     };
     // With fewer candles there is no trend word to judge.
-    entries.into_iter().filter(|(at, _)| *at + 1 >= TREND_CANDLES).map(signal).collect()
+    entries
+        .into_iter()
+        .filter(|(at, _)| *at + 1 >= TREND_CANDLES)
+        .map(signal)
+        .collect()
 }
 
 /// A token with holder counts and its valid daily candles, oldest first.
@@ -103,11 +116,21 @@ pub struct RankedToken<'a> {
 /// uses the counts up to its day, of tokens counted within the preceding `GROWTH_DAYS`, and needs at least as many tokens as it has parts.
 pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
     let step = GROWTH_DAYS as i32;
-    let Some(last) = tokens.iter().filter_map(|token| token.counts.last()).map(|count| count.date.0).max() else { return Vec::new() };
+    let Some(last) = tokens
+        .iter()
+        .filter_map(|token| token.counts.last())
+        .map(|count| count.date.0)
+        .max()
+    else {
+        return Vec::new();
+    };
     let mut signals = Vec::new();
     // Ranking days are aligned to a fixed origin, so that later data do not shift them.
     let last = last - last.rem_euclid(step);
-    for day in (0..REPLAYED as i32 / step).rev().map(|nth| last - nth * step) {
+    for day in (0..REPLAYED as i32 / step)
+        .rev()
+        .map(|nth| last - nth * step)
+    {
         let mut ranked: Vec<(f64, f64)> = tokens.iter().filter_map(|token| token.on(day)).collect();
         if ranked.len() < THIRDS.len() {
             continue;
@@ -116,12 +139,17 @@ pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
         let baseline = ReturnBaseline::of(ranked.iter().map(|(_, percent)| *percent));
         let word = |rank: usize| THIRDS[rank * THIRDS.len() / ranked.len()];
         let timestamp = Time(i64::from(day) * DAY_MS);
-        signals.extend(ranked.iter().enumerate().map(|(rank, &(_, percent))| SignalReturn {
-            word: word(rank),
-            timestamp,
-            percent,
-            baseline,
-        }));
+        signals.extend(
+            ranked
+                .iter()
+                .enumerate()
+                .map(|(rank, &(_, percent))| SignalReturn {
+                    word: word(rank),
+                    timestamp,
+                    percent,
+                    baseline,
+                }),
+        );
     }
     signals
 }
@@ -131,7 +159,11 @@ impl RankedToken<'_> {
     fn on(&self, day: i32) -> Option<(f64, f64)> {
         let growth = growth::growth(self.counts.until(Day(day)), GROWTH_DAYS)?;
         let close = |day: i32| {
-            let at = self.days.timestamp.binary_search(&(i64::from(day) * DAY_MS)).ok()?;
+            let at = self
+                .days
+                .timestamp
+                .binary_search(&(i64::from(day) * DAY_MS))
+                .ok()?;
             self.days.close.get(at).copied()
         };
         let percent = change(close(day)?, close(day + GROWTH_DAYS as i32)?)?;
@@ -142,9 +174,14 @@ impl RankedToken<'_> {
 /// Records of the labels with signals, in the order of `words`.
 fn records(words: &[&'static str], signals: &[SignalReturn]) -> Vec<ReturnRecord> {
     let record = |&word: &&'static str| {
-        let of_word: Vec<&SignalReturn> = signals.iter().filter(|signal| signal.word == word).collect();
+        let of_word: Vec<&SignalReturn> = signals
+            .iter()
+            .filter(|signal| signal.word == word)
+            .collect();
         let mut percents: Vec<f64> = of_word.iter().map(|signal| signal.percent).collect();
-        let mean = |of: fn(&SignalReturn) -> f64| share(of_word.iter().map(|signal| of(signal)).sum(), of_word.len());
+        let mean = |of: fn(&SignalReturn) -> f64| {
+            share(of_word.iter().map(|signal| of(signal)).sum(), of_word.len())
+        };
         (!of_word.is_empty()).then(|| ReturnRecord {
             word,
             count: of_word.len() as u64,
@@ -159,7 +196,10 @@ fn records(words: &[&'static str], signals: &[SignalReturn]) -> Vec<ReturnRecord
 }
 
 pub fn trend_records(signals: &[SignalReturn]) -> Vec<ReturnRecord> {
-    records(&[Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word), signals)
+    records(
+        &[Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word),
+        signals,
+    )
 }
 
 pub fn growth_records(signals: &[SignalReturn]) -> Vec<ReturnRecord> {
@@ -171,7 +211,10 @@ impl ReturnBaseline {
         let count = percents.clone().count();
         let rose = percents.clone().filter(|percent| *percent > 0.0).count();
         let mean = |sum: f64| share(sum, count).unwrap_or_default();
-        Self { mean: mean(percents.sum()), rose: mean(rose as f64) }
+        Self {
+            mean: mean(percents.sum()),
+            rose: mean(rose as f64),
+        }
     }
 }
 
@@ -190,7 +233,10 @@ mod tests {
     };
 
     fn daily(closes: &[f64]) -> CandleVec {
-        level((0..).map(|day| day * DAY_MS).zip(closes.iter().copied()), 1.0)
+        level(
+            (0..).map(|day| day * DAY_MS).zip(closes.iter().copied()),
+            1.0,
+        )
     }
 
     fn counts(holders: &[i64]) -> CountVec {
@@ -200,14 +246,30 @@ mod tests {
 
     #[test]
     fn a_price_that_only_rises_is_an_uptrend_that_says_no_more_than_any_entry() {
-        let rising = daily(&(0..60).map(|i| 100.0 * 1.01_f64.powi(i)).collect::<Vec<_>>());
+        let rising = daily(
+            &(0..60)
+                .map(|i| 100.0 * 1.01_f64.powi(i))
+                .collect::<Vec<_>>(),
+        );
         let records = trend_records(&after_trends(&rising.as_candles()));
-        let [record] = &records[..] else { panic!("{records:?}") };
+        let [record] = &records[..] else {
+            panic!("{records:?}")
+        };
         let over = (1.01_f64.powi(14) - 1.0) * 100.0;
         // Of 60 candles, the first 13 have no trend and the last 14 no return.
-        assert_eq!((record.word, record.count, record.rose, record.random_rose), ("uptrend", 33, Some(1.0), Some(1.0)));
-        for value in [record.mean_return, record.median_return, record.random_mean_return] {
-            assert!(value.is_some_and(|value| (value - over).abs() < 1e-9), "{record:?}");
+        assert_eq!(
+            (record.word, record.count, record.rose, record.random_rose),
+            ("uptrend", 33, Some(1.0), Some(1.0))
+        );
+        for value in [
+            record.mean_return,
+            record.median_return,
+            record.random_mean_return,
+        ] {
+            assert!(
+                value.is_some_and(|value| (value - over).abs() < 1e-9),
+                "{record:?}"
+            );
         }
         assert_eq!(trend_records(&[]), []);
     }
@@ -220,21 +282,40 @@ mod tests {
                 let length = if speed == 4 { 15 } else { 36 };
                 let holders = |day: i32| 1_000 + i64::from(speed) * 10 * i64::from(day);
                 let price = |day: i32| (1.0 + f64::from(speed) / 1_000.0).powi(day);
-                (counts(&(0..length).map(holders).collect::<Vec<_>>()), daily(&(0..50).map(price).collect::<Vec<_>>()))
+                (
+                    counts(&(0..length).map(holders).collect::<Vec<_>>()),
+                    daily(&(0..50).map(price).collect::<Vec<_>>()),
+                )
             })
             .unzip();
         let tokens: Vec<RankedToken> = growing
             .iter()
             .zip(&prices)
-            .map(|(counts, prices)| RankedToken { counts: counts.as_counts(), days: prices.as_candles() })
+            .map(|(counts, prices)| RankedToken {
+                counts: counts.as_counts(),
+                days: prices.as_candles(),
+            })
             .collect();
         let records = growth_records(&after_growth(&tokens));
-        let words: Vec<(&str, u64)> = records.iter().map(|record| (record.word, record.count)).collect();
+        let words: Vec<(&str, u64)> = records
+            .iter()
+            .map(|record| (record.word, record.count))
+            .collect();
         // Days 7 and 14 (four tokens), 21, 28 and 35 (three).
-        assert_eq!(words, [("fastest_third", 7), ("middle_third", 5), ("slowest_third", 5)]);
+        assert_eq!(
+            words,
+            [
+                ("fastest_third", 7),
+                ("middle_third", 5),
+                ("slowest_third", 5)
+            ]
+        );
         let mean = |nth: usize| records[nth].mean_return.expect("a record");
         let baseline = |nth: usize| records[nth].random_mean_return.expect("a record");
-        assert!(mean(0) > baseline(0) && mean(2) < baseline(2), "{records:?}");
+        assert!(
+            mean(0) > baseline(0) && mean(2) < baseline(2),
+            "{records:?}"
+        );
         assert_eq!(after_growth(&tokens[..2]), [], "two tokens have no thirds");
     }
 

@@ -24,37 +24,85 @@ fn closes(closes: &[f64]) -> CandleVec {
 
 #[test]
 fn target_or_stop_is_what_is_met_first_after_the_entry() {
-    let up = TradeSetup { up: true, target: 1.1, stop: 0.9 };
-    let down = TradeSetup { up: false, target: 0.9, stop: 1.1 };
+    let up = TradeSetup {
+        up: true,
+        target: 1.1,
+        stop: 0.9,
+    };
+    let down = TradeSetup {
+        up: false,
+        target: 0.9,
+        stop: 1.1,
+    };
     let day = 1.0 / 24.0;
     let cases: [(&[f64], Option<TradeOutcome>, Option<TradeOutcome>); 6] = [
-        (&[100.0, 105.0, 111.0, 80.0], Some(TradeOutcome::Target(2.0 * day)), Some(TradeOutcome::Stop(2.0 * day))),
-        (&[100.0, 89.9, 120.0], Some(TradeOutcome::Stop(day)), Some(TradeOutcome::Target(day))),
-        (&[100.0, 90.0, 111.0], Some(TradeOutcome::Target(2.0 * day)), Some(TradeOutcome::Target(day))),
-        (&[100.0, 110.1, 90.0], Some(TradeOutcome::Target(day)), Some(TradeOutcome::Stop(day))),
+        (
+            &[100.0, 105.0, 111.0, 80.0],
+            Some(TradeOutcome::Target(2.0 * day)),
+            Some(TradeOutcome::Stop(2.0 * day)),
+        ),
+        (
+            &[100.0, 89.9, 120.0],
+            Some(TradeOutcome::Stop(day)),
+            Some(TradeOutcome::Target(day)),
+        ),
+        (
+            &[100.0, 90.0, 111.0],
+            Some(TradeOutcome::Target(2.0 * day)),
+            Some(TradeOutcome::Target(day)),
+        ),
+        (
+            &[100.0, 110.1, 90.0],
+            Some(TradeOutcome::Target(day)),
+            Some(TradeOutcome::Stop(day)),
+        ),
         (&[100.0, 101.0, 99.0], None, None),
         (&[100.0], None, None),
     ];
     for (prices, rising, falling) in cases {
         let candles = closes(prices);
-        assert_eq!((up.outcome(&candles.as_candles(), 0), down.outcome(&candles.as_candles(), 0)), (rising, falling), "{prices:?}");
+        assert_eq!(
+            (
+                up.outcome(&candles.as_candles(), 0),
+                down.outcome(&candles.as_candles(), 0)
+            ),
+            (rising, falling),
+            "{prices:?}"
+        );
     }
     let still = |count: usize| up.outcome(&closes(&vec![100.0; count]).as_candles(), 0);
-    assert_eq!((still(HORIZON), still(HORIZON + 1)), (None, Some(TradeOutcome::Neither)));
+    assert_eq!(
+        (still(HORIZON), still(HORIZON + 1)),
+        (None, Some(TradeOutcome::Neither))
+    );
     // Touching the target within the candle counts; the stop needs a close.
     let mut both = closes(&[100.0, 89.0]);
     both.high[1] = 111.0;
-    assert_eq!(up.outcome(&both.as_candles(), 0), Some(TradeOutcome::Target(day)));
+    assert_eq!(
+        up.outcome(&both.as_candles(), 0),
+        Some(TradeOutcome::Target(day))
+    );
     let mut wick = closes(&[100.0, 100.0, 111.0]);
     wick.low[1] = 50.0;
-    assert_eq!(up.outcome(&wick.as_candles(), 0), Some(TradeOutcome::Target(2.0 * day)));
+    assert_eq!(
+        up.outcome(&wick.as_candles(), 0),
+        Some(TradeOutcome::Target(2.0 * day))
+    );
 }
 
 #[test]
 fn an_edge_is_told_in_points_and_in_standard_errors() {
     let told = edge(Some(0.6), Some(0.5), 100).expect("an edge");
-    assert!((told.points - 10.0).abs() < 1e-9 && (told.errors - 2.0).abs() < 1e-9, "{told:?}");
-    for (fraction, baseline, count) in [(None, Some(0.5), 9), (Some(0.5), None, 9), (Some(1.0), Some(1.0), 9), (Some(0.5), Some(0.0), 9)] {
+    assert!(
+        (told.points - 10.0).abs() < 1e-9 && (told.errors - 2.0).abs() < 1e-9,
+        "{told:?}"
+    );
+    for (fraction, baseline, count) in [
+        (None, Some(0.5), 9),
+        (Some(0.5), None, 9),
+        (Some(1.0), Some(1.0), 9),
+        (Some(0.5), Some(0.0), 9),
+    ] {
         assert_eq!(edge(fraction, baseline, count), None);
     }
 }
@@ -63,10 +111,26 @@ fn an_edge_is_told_in_points_and_in_standard_errors() {
 fn a_market_that_only_rises_makes_any_entry_as_good_as_a_pattern() {
     let prices: Vec<f64> = (0..50).map(|i| 100.0 * 1.01_f64.powi(i)).collect();
     let candles = closes(&prices);
-    let setup = TradeSetup { up: true, target: 1.05, stop: 0.95 };
+    let setup = TradeSetup {
+        up: true,
+        target: 1.05,
+        stop: 0.95,
+    };
     assert_eq!(setup.anywhere(&candles.as_candles(), 0), (1.0, 0.0));
-    assert_eq!(TradeSetup { up: false, target: 0.95, stop: 1.05 }.anywhere(&candles.as_candles(), 0), (0.0, 1.0));
-    assert_eq!(setup.anywhere(&closes(&[100.0; 10]).as_candles(), 0), (0.0, 0.0), "none is decided");
+    assert_eq!(
+        TradeSetup {
+            up: false,
+            target: 0.95,
+            stop: 1.05
+        }
+        .anywhere(&candles.as_candles(), 0),
+        (0.0, 1.0)
+    );
+    assert_eq!(
+        setup.anywhere(&closes(&[100.0; 10]).as_candles(), 0),
+        (0.0, 0.0),
+        "none is decided"
+    );
 }
 
 #[test]
@@ -99,7 +163,10 @@ fn records_count_what_is_decided_and_name_what_is_open() {
         random_target: Some(0.4),
         random_stop: Some(0.25),
     };
-    let nothing = PatternRecord { open: 1, ..PatternRecord::none(cup) };
+    let nothing = PatternRecord {
+        open: 1,
+        ..PatternRecord::none(cup)
+    };
     assert_eq!(records(&signals), [record, nothing]);
 }
 
@@ -122,7 +189,10 @@ fn walk() -> impl Strategy<Value = Vec<f64>> {
 
 /// The parts of a signal that were known on its day.
 fn on_the_day(signals: &[Signal]) -> Vec<(PatternName, Direction, Time)> {
-    signals.iter().map(|signal| (signal.name, signal.direction, signal.timestamp)).collect()
+    signals
+        .iter()
+        .map(|signal| (signal.name, signal.direction, signal.timestamp))
+        .collect()
 }
 
 proptest! {
@@ -163,6 +233,18 @@ proptest! {
 #[test]
 fn a_replay_ends_when_its_asker_says_so() {
     let candles = closes(&[100.0; 200]);
-    assert_eq!(replay(&candles.as_candles(), Model::built_in(), &mut |done, total| done < 10 && total == 200), None);
-    assert_eq!(replay(&closes(&[]).as_candles(), Model::built_in(), &mut |_, _| false), Some(Vec::new()));
+    assert_eq!(
+        replay(
+            &candles.as_candles(),
+            Model::built_in(),
+            &mut |done, total| done < 10 && total == 200
+        ),
+        None
+    );
+    assert_eq!(
+        replay(&closes(&[]).as_candles(), Model::built_in(), &mut |_, _| {
+            false
+        }),
+        Some(Vec::new())
+    );
 }

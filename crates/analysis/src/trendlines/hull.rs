@@ -26,7 +26,8 @@ impl Hull {
     pub(super) fn clearance(&self, line: Line) -> f64 {
         // Binary search for the first edge that rises at least as fast as the line; its left corner is the closest.
         let edges = self.corners.windows(2);
-        let steeper = |edge: &[(f64, f64)]| edge[1].1 - edge[0].1 >= line.slope * (edge[1].0 - edge[0].0);
+        let steeper =
+            |edge: &[(f64, f64)]| edge[1].1 - edge[0].1 >= line.slope * (edge[1].0 - edge[0].0);
         let (mut low, mut high) = (0, edges.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -36,12 +37,17 @@ impl Hull {
                 low = middle + 1;
             }
         }
-        self.corners.get(low).map_or(f64::INFINITY, |&(x, y)| y - line.at(x))
+        self.corners
+            .get(low)
+            .map_or(f64::INFINITY, |&(x, y)| y - line.at(x))
     }
 
     /// The hull edge at this x: of all lines below the points, the one highest there. Needs two corners.
     pub(super) fn edge_over(&self, x: f64) -> Option<[(f64, f64); 2]> {
-        let right = self.corners.partition_point(|corner| corner.0 <= x).clamp(1, self.corners.len().saturating_sub(1).max(1));
+        let right = self
+            .corners
+            .partition_point(|corner| corner.0 <= x)
+            .clamp(1, self.corners.len().saturating_sub(1).max(1));
         Some([*self.corners.get(right - 1)?, *self.corners.get(right)?])
     }
 }

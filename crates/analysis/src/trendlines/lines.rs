@@ -12,10 +12,16 @@ pub(super) const TOUCHES_MODERATE: usize = 3;
 pub(super) const TOUCHES_STRONG: usize = 4;
 
 /// Maximum number of wicks beyond a line: a percentage of the candles, with a minimum.
-const WICKS_FIRST: WickAllowance = WickAllowance { percent: 3, least: 1 };
+const WICKS_FIRST: WickAllowance = WickAllowance {
+    percent: 3,
+    least: 1,
+};
 /// Second attempt, if the first finds no line with three full touches. On synthetic channels of 60 to 250 candles with three false wicks on
 /// each side, it raises the fraction of lines found from 0.80 to 0.97.
-const WICKS_SECOND: WickAllowance = WickAllowance { percent: 6, least: 3 };
+const WICKS_SECOND: WickAllowance = WickAllowance {
+    percent: 6,
+    least: 3,
+};
 /// A wick longer than this fraction of the median true range is an outlier: its low is not the market's.
 const OUTLIER_WICK: f64 = 0.8;
 /// Weight of a touch at the window's edge, beyond which the extremes may continue; `OUTLIER_WEIGHT`: of an outlier.
@@ -47,14 +53,36 @@ pub(super) struct PriceSide<'a> {
 
 impl<'a> PriceSide<'a> {
     pub(super) fn support(window: &'a Window) -> Self {
-        let body = window.open.iter().zip(&window.close).map(|(open, close)| open.min(*close)).collect();
-        Self { x: &window.x, tip: window.low.clone(), body, close: window.close.clone(), sign: 1.0 }
+        let body = window
+            .open
+            .iter()
+            .zip(&window.close)
+            .map(|(open, close)| open.min(*close))
+            .collect();
+        Self {
+            x: &window.x,
+            tip: window.low.clone(),
+            body,
+            close: window.close.clone(),
+            sign: 1.0,
+        }
     }
 
     pub(super) fn resistance(window: &'a Window) -> Self {
         let negated = |prices: &[f64]| prices.iter().map(|price| -price).collect();
-        let body = window.open.iter().zip(&window.close).map(|(open, close)| -open.max(*close)).collect();
-        Self { x: &window.x, tip: negated(&window.high), body, close: negated(&window.close), sign: -1.0 }
+        let body = window
+            .open
+            .iter()
+            .zip(&window.close)
+            .map(|(open, close)| -open.max(*close))
+            .collect();
+        Self {
+            x: &window.x,
+            tip: negated(&window.high),
+            body,
+            close: negated(&window.close),
+            sign: -1.0,
+        }
     }
 
     fn points<'b>(&'b self, values: &'b [f64]) -> impl Iterator<Item = (f64, f64)> + Clone + 'b {
@@ -73,12 +101,18 @@ pub(super) struct TouchedLine {
 pub(super) fn find(side: &PriceSide, measure: Measure) -> TouchedLine {
     let mut search = Search::new(side, measure);
     for allowance in [WICKS_FIRST, WICKS_SECOND] {
-        if let Some(best) = search.best_pair(allowance).filter(|best| best.full_touches >= TOUCHES_MODERATE) {
+        if let Some(best) = search
+            .best_pair(allowance)
+            .filter(|best| best.full_touches >= TOUCHES_MODERATE)
+        {
             return search.refined(best.line, allowance);
         }
     }
     search.add_outlier_pivots();
-    search.best_pair(WICKS_FIRST).map_or_else(|| search.hull_edge(), |best| search.refined(best.line, WICKS_FIRST))
+    search.best_pair(WICKS_FIRST).map_or_else(
+        || search.hull_edge(),
+        |best| search.refined(best.line, WICKS_FIRST),
+    )
 }
 
 /// A local extreme of the lows (or negated highs).
@@ -106,7 +140,10 @@ struct Candidate {
 
 impl Candidate {
     fn beats(&self, other: &Self) -> bool {
-        self.score.total_cmp(&other.score).then(self.span.total_cmp(&other.span)).is_gt()
+        self.score
+            .total_cmp(&other.score)
+            .then(self.span.total_cmp(&other.span))
+            .is_gt()
     }
 }
 
@@ -143,11 +180,23 @@ impl<'a> Search<'a> {
     /// Pivots are searched for with outliers cut off, which would otherwise hide the turns next to them.
     fn new(side: &'a PriceSide<'a>, measure: Measure) -> Self {
         let longest_wick = OUTLIER_WICK * measure.true_range;
-        let trimmed = |(&body, &tip): (&f64, &f64)| if body - tip > longest_wick { body } else { tip };
+        let trimmed =
+            |(&body, &tip): (&f64, &f64)| if body - tip > longest_wick { body } else { tip };
         let trimmed: Vec<f64> = side.body.iter().zip(&side.tip).map(trimmed).collect();
-        let wicks = side.points(&side.tip).step_by(side.x.len().div_ceil(pivots::LONG)).collect();
+        let wicks = side
+            .points(&side.tip)
+            .step_by(side.x.len().div_ceil(pivots::LONG))
+            .collect();
         let closes = Hull::below(side.points(&side.close));
-        let mut search = Self { side, tolerance: measure.tolerance, longest_wick, pivots: Vec::new(), lanes: Vec::new(), wicks, closes };
+        let mut search = Self {
+            side,
+            tolerance: measure.tolerance,
+            longest_wick,
+            pivots: Vec::new(),
+            lanes: Vec::new(),
+            wicks,
+            closes,
+        };
         search.add_pivots(&pivots::pivots(&trimmed));
         search
     }
@@ -161,7 +210,11 @@ impl<'a> Search<'a> {
         let pivot = |&Turn { at, clipped }: &Turn| {
             let (x, tip) = (self.side.x[at], self.side.tip[at]);
             let is_outlier = self.side.body[at] - tip > self.longest_wick;
-            let weight = if is_outlier { OUTLIER_WEIGHT } else { [1.0, CLIPPED_WEIGHT][usize::from(clipped)] };
+            let weight = if is_outlier {
+                OUTLIER_WEIGHT
+            } else {
+                [1.0, CLIPPED_WEIGHT][usize::from(clipped)]
+            };
             Pivot { at, x, tip, weight }
         };
         let mut pivots: Vec<Pivot> = turns.iter().map(pivot).collect();
@@ -178,7 +231,10 @@ impl<'a> Search<'a> {
         let apart = (self.side.x.len() as f64 / 5.0).max(3.0);
         let mut best: Option<Candidate> = None;
         for (k, first) in self.pivots.iter().enumerate() {
-            for second in self.pivots[k + 1..].iter().filter(|second| second.x - first.x >= apart) {
+            for second in self.pivots[k + 1..]
+                .iter()
+                .filter(|second| second.x - first.x >= apart)
+            {
                 let line = Line::through((first.x, first.tip), (second.x, second.tip));
                 if !self.holds_closes(line) {
                     continue;
@@ -188,7 +244,9 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 let candidate = self.candidate(line, score);
-                if best.is_none_or(|best| candidate.beats(&best)) && self.few_wicks_beyond(line, allowance) {
+                if best.is_none_or(|best| candidate.beats(&best))
+                    && self.few_wicks_beyond(line, allowance)
+                {
                     best = Some(candidate);
                 }
             }
@@ -210,7 +268,12 @@ impl<'a> Search<'a> {
 
     fn candidate(&self, line: Line, score: f64) -> Candidate {
         let mut first = None;
-        let mut candidate = Candidate { line, score, span: 0.0, full_touches: 0 };
+        let mut candidate = Candidate {
+            line,
+            score,
+            span: 0.0,
+            full_touches: 0,
+        };
         for pivot in self.touched(line) {
             candidate.full_touches += usize::from(pivot.weight == 1.0);
             candidate.span = pivot.x - *first.get_or_insert(pivot.x);
@@ -220,11 +283,15 @@ impl<'a> Search<'a> {
 
     /// The pivots within the tolerance of the line.
     fn touched(&self, line: Line) -> impl Iterator<Item = &Pivot> {
-        self.pivots.iter().filter(move |pivot| (pivot.tip - line.at(pivot.x)).abs() <= self.tolerance)
+        self.pivots
+            .iter()
+            .filter(move |pivot| (pivot.tip - line.at(pivot.x)).abs() <= self.tolerance)
     }
 
     fn touches(&self, line: Line) -> Vec<(usize, f64)> {
-        self.touched(line).map(|pivot| (pivot.at, pivot.tip)).collect()
+        self.touched(line)
+            .map(|pivot| (pivot.at, pivot.tip))
+            .collect()
     }
 
     fn holds_closes(&self, line: Line) -> bool {
@@ -233,22 +300,34 @@ impl<'a> Search<'a> {
 
     fn few_wicks_beyond(&self, line: Line, allowance: WickAllowance) -> bool {
         let beyond = |&&(x, tip): &&(f64, f64)| tip < line.at(x) - self.tolerance;
-        self.wicks.iter().filter(beyond).nth(allowance.of(self.wicks.len())).is_none()
+        self.wicks
+            .iter()
+            .filter(beyond)
+            .nth(allowance.of(self.wicks.len()))
+            .is_none()
     }
 
     /// Least-squares line through the touches, if it obeys the same rules.
     fn refined(&self, line: Line, allowance: WickAllowance) -> TouchedLine {
         let touches = self.touches(line);
         let fit = Line::least_squares(touches.iter().map(|&(at, tip)| (self.side.x[at], tip)));
-        let better = touches.len() >= TOUCHES_MODERATE && self.holds_closes(fit) && self.few_wicks_beyond(fit, allowance);
-        TouchedLine { line: if better { fit } else { line }, touches }
+        let better = touches.len() >= TOUCHES_MODERATE
+            && self.holds_closes(fit)
+            && self.few_wicks_beyond(fit, allowance);
+        TouchedLine {
+            line: if better { fit } else { line },
+            touches,
+        }
     }
 
     fn hull_edge(&self) -> TouchedLine {
         let x = self.side.x;
         let mean = x.iter().sum::<f64>() / x.len() as f64;
         let Some([a, b]) = Hull::below(self.side.points(&self.side.tip)).edge_over(mean) else {
-            return TouchedLine { line: Line::default(), touches: Vec::new() };
+            return TouchedLine {
+                line: Line::default(),
+                touches: Vec::new(),
+            };
         };
         let line = Line::through(a, b);
         let mut touches = self.touches(line);

@@ -23,11 +23,22 @@ pub(super) fn pivots(tips: &[f64]) -> Vec<Turn> {
     let tip = |bar: usize| tips[bars[bar]];
     let is_pivot = |&bar: &usize| {
         let right_end = bars.len().min(bar + w + 1);
-        (bar.saturating_sub(w)..bar).all(|left| tip(left) > tip(bar)) && (bar + 1..right_end).all(|right| tip(right) >= tip(bar))
+        (bar.saturating_sub(w)..bar).all(|left| tip(left) > tip(bar))
+            && (bar + 1..right_end).all(|right| tip(right) >= tip(bar))
     };
     let clipped = |bar: usize| bar < w || bar + w >= bars.len();
-    let turns: Vec<Turn> = (0..bars.len()).filter(is_pivot).map(|bar| Turn { at: bars[bar], clipped: clipped(bar) }).collect();
-    if turns.len() <= MOST { turns } else { most_prominent(tips, turns) }
+    let turns: Vec<Turn> = (0..bars.len())
+        .filter(is_pivot)
+        .map(|bar| Turn {
+            at: bars[bar],
+            clipped: clipped(bar),
+        })
+        .collect();
+    if turns.len() <= MOST {
+        turns
+    } else {
+        most_prominent(tips, turns)
+    }
 }
 
 /// Representative candles of the window: all, or the lowest of each of 1,000 runs.
@@ -36,19 +47,34 @@ fn bars(tips: &[f64]) -> Vec<usize> {
     if n <= LONG {
         return (0..n).collect();
     }
-    let lowest = |bar: usize| (bar * n / BARS..(bar + 1) * n / BARS).min_by(|&a, &b| tips[a].total_cmp(&tips[b]));
+    let lowest = |bar: usize| {
+        (bar * n / BARS..(bar + 1) * n / BARS).min_by(|&a, &b| tips[a].total_cmp(&tips[b]))
+    };
     (0..BARS).filter_map(lowest).collect()
 }
 
 /// The turns with the highest prominence: the smaller rise to the peaks before the next turn on either side.
 fn most_prominent(tips: &[f64], turns: Vec<Turn>) -> Vec<Turn> {
-    let peak = |pair: &[Turn]| tips[pair[0].at..=pair[1].at].iter().copied().fold(f64::MIN, f64::max);
+    let peak = |pair: &[Turn]| {
+        tips[pair[0].at..=pair[1].at]
+            .iter()
+            .copied()
+            .fold(f64::MIN, f64::max)
+    };
     let peaks: Vec<f64> = turns.windows(2).map(peak).collect();
-    let side = |k: Option<usize>| k.and_then(|k| peaks.get(k)).copied().unwrap_or(f64::INFINITY);
+    let side = |k: Option<usize>| {
+        k.and_then(|k| peaks.get(k))
+            .copied()
+            .unwrap_or(f64::INFINITY)
+    };
     let rise = |k: usize| side(k.checked_sub(1)).min(side(Some(k))) - tips[turns[k].at];
     let mut order: Vec<usize> = (0..turns.len()).collect();
     order.sort_by(|&a, &b| rise(b).total_cmp(&rise(a)).then(a.cmp(&b)));
     let mut keep = vec![false; turns.len()];
     order.iter().take(MOST).for_each(|&k| keep[k] = true);
-    turns.into_iter().zip(keep).filter_map(|(turn, kept)| kept.then_some(turn)).collect()
+    turns
+        .into_iter()
+        .zip(keep)
+        .filter_map(|(turn, kept)| kept.then_some(turn))
+        .collect()
 }

@@ -28,7 +28,12 @@ pub struct Significance {
 
 impl Significance {
     /// Result for too few closes.
-    pub(super) const NONE: Self = Self { trend: Trend::Sideways, p: 1.0, p_rank: 1.0, p_drift: 1.0 };
+    pub(super) const NONE: Self = Self {
+        trend: Trend::Sideways,
+        p: 1.0,
+        p_rank: 1.0,
+        p_drift: 1.0,
+    };
 
     /// Runs both tests on the log closes.
     pub(super) fn of(window: &Window, logs: &[f64]) -> Self {
@@ -48,7 +53,12 @@ impl Significance {
             0.0.. => Trend::Uptrend,
             _ => Trend::Downtrend,
         };
-        Self { trend, p, p_rank, p_drift }
+        Self {
+            trend,
+            p,
+            p_rank,
+            p_drift,
+        }
     }
 }
 
@@ -56,7 +66,11 @@ impl Significance {
 /// autocorrelation about the trend, corrected for its bias in short series (Marriott & Pope 1954) and limited to 0.97.
 fn rank_test(values: &[f64], r1: f64) -> f64 {
     let n = values.len() as f64;
-    let rho = if n > 4.0 { ((n * r1 + 2.0) / (n - 4.0)).clamp(0.0, 0.97) } else { 0.0 };
+    let rho = if n > 4.0 {
+        ((n * r1 + 2.0) / (n - 4.0)).clamp(0.0, 0.97)
+    } else {
+        0.0
+    };
     let found = mann_kendall(values);
     if found.variance <= 0.0 || found.s == 0.0 {
         return 1.0;

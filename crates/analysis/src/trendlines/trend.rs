@@ -123,7 +123,11 @@ pub(super) fn less_sure(chance: f64, closes: usize) -> f64 {
 
 /// Determines the trend word of a window from its log closes.
 pub(super) fn judge(window: &Window, logs: &[f64]) -> TrendVerdict {
-    let sideways = |confidence| TrendVerdict { trend: Trend::Sideways, confidence, why: None };
+    let sideways = |confidence| TrendVerdict {
+        trend: Trend::Sideways,
+        confidence,
+        why: None,
+    };
     if logs.len() < 3 {
         return sideways(0.0);
     }
@@ -132,14 +136,20 @@ pub(super) fn judge(window: &Window, logs: &[f64]) -> TrendVerdict {
     };
     let why = WEIGHTS.reasons(&measures);
     let (trend, confidence) = why.chances.word();
-    TrendVerdict { trend, confidence, why: Some(why) }
+    TrendVerdict {
+        trend,
+        confidence,
+        why: Some(why),
+    }
 }
 
 impl Measures {
     /// Measures of the log closes at x (increasing by at least 1); `None` with fewer than three closes or a constant price.
     pub(super) fn of(x: &[f64], logs: &[f64]) -> Option<Self> {
         let (first, last) = (*logs.first()?, *logs.last()?);
-        let (low, high) = logs.iter().fold((first, first), |(low, high), &y| (low.min(y), high.max(y)));
+        let (low, high) = logs
+            .iter()
+            .fold((first, first), |(low, high), &y| (low.min(y), high.max(y)));
         if logs.len() < 3 || high - low <= CONSTANT {
             return None;
         }
@@ -154,8 +164,16 @@ impl Measures {
         Some(Self {
             closes: logs.len(),
             // Equal steps have zero deviation: maximum certainty.
-            net: if net.is_nan() { 0.0 } else { net.clamp(-NET_MOST, NET_MOST) },
-            fit: if line.slope == 0.0 { 0.0 } else { adjusted.max(0.0) * line.slope.signum() },
+            net: if net.is_nan() {
+                0.0
+            } else {
+                net.clamp(-NET_MOST, NET_MOST)
+            },
+            fit: if line.slope == 0.0 {
+                0.0
+            } else {
+                adjusted.max(0.0) * line.slope.signum()
+            },
             place: 2.0 * (last - low) / (high - low) - 1.0,
         })
     }
@@ -167,7 +185,11 @@ impl Measures {
 
 impl Weights {
     fn parts(&self, measures: &Measures) -> [TrendPart; 3] {
-        let part = |measure, value, weight| TrendPart { measure, value, contribution: weight * value };
+        let part = |measure, value, weight| TrendPart {
+            measure,
+            value,
+            contribution: weight * value,
+        };
         [
             part(TrendMeasure::NetMove, measures.net, self.net),
             part(TrendMeasure::StraightLine, measures.fit, self.fit),
@@ -176,7 +198,10 @@ impl Weights {
     }
 
     fn score(&self, measures: &Measures) -> f64 {
-        self.parts(measures).iter().map(|part| part.contribution).sum()
+        self.parts(measures)
+            .iter()
+            .map(|part| part.contribution)
+            .sum()
     }
 
     /// P(uptrend) = σ(score − threshold), P(downtrend) = σ(−score − threshold); sideways is the rest. Each is limited by the number of closes.
@@ -184,7 +209,11 @@ impl Weights {
         let (score, threshold) = (self.score(measures), measures.threshold(self));
         let (uptrend, downtrend) = (sigmoid(score - threshold), sigmoid(-score - threshold));
         let sure = |chance| less_sure(chance, measures.closes);
-        Chances { uptrend: sure(uptrend), sideways: sure((1.0 - uptrend - downtrend).max(0.0)), downtrend: sure(downtrend) }
+        Chances {
+            uptrend: sure(uptrend),
+            sideways: sure((1.0 - uptrend - downtrend).max(0.0)),
+            downtrend: sure(downtrend),
+        }
     }
 
     fn reasons(&self, measures: &Measures) -> TrendReasons {

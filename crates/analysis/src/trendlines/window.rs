@@ -33,7 +33,11 @@ pub(super) struct Measure {
 impl Window {
     /// The shortest run of last slots with `period` valid candles, or with all of them; `None` with fewer than two.
     pub(super) fn last(candles: &Candles, period: usize) -> Option<Self> {
-        let mut slots: Vec<usize> = (0..candles.len()).rev().filter(|&i| candles.valid(i)).take(period).collect();
+        let mut slots: Vec<usize> = (0..candles.len())
+            .rev()
+            .filter(|&i| candles.valid(i))
+            .take(period)
+            .collect();
         slots.reverse();
         let (&start, _) = slots.split_first().filter(|(_, more)| !more.is_empty())?;
         let scale = power_of_two(slots.iter().map(|&i| candles.high[i]).fold(0.0, f64::max));
@@ -61,7 +65,10 @@ impl Window {
 
     /// Log closes. Next to a price 1e300 times larger, a close can round to 0, which has no logarithm.
     pub(super) fn logs(&self) -> Vec<f64> {
-        self.close.iter().map(|close| close.max(f64::MIN_POSITIVE).ln()).collect()
+        self.close
+            .iter()
+            .map(|close| close.max(f64::MIN_POSITIVE).ln())
+            .collect()
     }
 
     /// Slot of the latest valid candle.
@@ -79,11 +86,18 @@ impl Window {
         let mut ranges: Vec<f64> = (0..self.len())
             .map(|i| {
                 let before = self.close[i.saturating_sub(1)];
-                if i == 0 { self.high[0] - self.low[0] } else { self.high[i].max(before) - self.low[i].min(before) }
+                if i == 0 {
+                    self.high[0] - self.low[0]
+                } else {
+                    self.high[i].max(before) - self.low[i].min(before)
+                }
             })
             .collect();
         let range = quantile(&mut self.high.clone(), 0.98) - quantile(&mut self.low.clone(), 0.02);
         let true_range = median(&mut ranges);
-        Measure { true_range, tolerance: (0.35 * true_range).max(0.01 * range).min(0.04 * range) }
+        Measure {
+            true_range,
+            tolerance: (0.35 * true_range).max(0.01 * range).min(0.04 * range),
+        }
     }
 }

@@ -47,7 +47,11 @@ pub fn in_tokens(amount: U256, decimals: u32) -> String {
     let padded = format!("{digits:0>width$}", width = decimals + 1);
     let (whole, part) = padded.split_at(padded.len() - decimals);
     let part = part.trim_end_matches('0');
-    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
+    if part.is_empty() {
+        whole.to_owned()
+    } else {
+        format!("{whole}.{part}")
+    }
 }
 
 /// Parses an amount in whole tokens, exactly; `None` if the text is no such number, has more decimal places than the token, or exceeds
@@ -57,12 +61,20 @@ pub fn from_tokens(text: &str, decimals: u32) -> Option<U256> {
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
     let part = part.trim_end_matches('0');
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() && part.is_empty() || !digits(whole) || !digits(part) || part.len() > decimals as usize {
+    if whole.is_empty() && part.is_empty()
+        || !digits(whole)
+        || !digits(part)
+        || part.len() > decimals as usize
+    {
         return None;
     }
     let all = format!("{whole}{part:0<width$}", width = decimals as usize);
     let all = all.trim_start_matches('0');
-    if all.is_empty() { Some(U256::ZERO) } else { U256::from_str_radix(all, 10).ok() }
+    if all.is_empty() {
+        Some(U256::ZERO)
+    } else {
+        U256::from_str_radix(all, 10).ok()
+    }
 }
 
 /// Saturating sum; the amounts of one wallet cannot overflow.
@@ -106,9 +118,13 @@ mod tests {
 
     #[test]
     fn whole_tokens_are_written_and_read_exactly() {
-        for (text, decimals, units) in
-            [("1.5", 6, "1500000"), ("0.000001", 6, "1"), ("12", 0, "12"), ("0", 18, "0"), ("123456789.123", 3, "123456789123")]
-        {
+        for (text, decimals, units) in [
+            ("1.5", 6, "1500000"),
+            ("0.000001", 6, "1"),
+            ("12", 0, "12"),
+            ("0", 18, "0"),
+            ("123456789.123", 3, "123456789123"),
+        ] {
             let amount = U256::from_str_radix(units, 10).unwrap();
             assert_eq!(in_tokens(amount, decimals), text);
             assert_eq!(from_tokens(text, decimals), Some(amount));

@@ -52,8 +52,14 @@ const LEAST_PART: f64 = 0.002;
 /// assigned to the first holding of them.
 pub(super) fn reachable(pools: &Pools, holdings: &[WalletToken]) -> Vec<(usize, Range<usize>)> {
     let mut reachable: Vec<(usize, Range<usize>)> = Vec::new();
-    for (at, holding) in holdings.iter().enumerate().filter(|(_, holding)| holding.held.is_none()) {
-        let Some(chain) = &holding.chain else { continue };
+    for (at, holding) in holdings
+        .iter()
+        .enumerate()
+        .filter(|(_, holding)| holding.held.is_none())
+    {
+        let Some(chain) = &holding.chain else {
+            continue;
+        };
         let range = pools.on(holding.address, chain);
         if !range.is_empty() && reachable.iter().all(|(_, claimed)| *claimed != range) {
             reachable.push((at, range));
@@ -64,11 +70,25 @@ pub(super) fn reachable(pools: &Pools, holdings: &[WalletToken]) -> Vec<(usize, 
 
 impl<'p> Case<'p> {
     pub fn new(pools: &'p Pools, holdings: &[WalletToken], wish: PlanPreferences) -> Self {
-        let values: Vec<f64> =
-            holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
+        let values: Vec<f64> = holdings
+            .iter()
+            .map(|holding| {
+                if holding.held.is_some() {
+                    0.0
+                } else {
+                    holding.value(holding.amount)
+                }
+            })
+            .collect();
         let unit: f64 = values.iter().sum();
-        let mut case =
-            Self { candidates: Vec::new(), stuck: Vec::new(), values, unit, problem: AllocationProblem::default(), origins: Vec::new() };
+        let mut case = Self {
+            candidates: Vec::new(),
+            stuck: Vec::new(),
+            values,
+            unit,
+            problem: AllocationProblem::default(),
+            origins: Vec::new(),
+        };
         case.choose(pools, holdings, wish);
         case.bound(wish);
         case.couple(pools, wish);
@@ -86,10 +106,19 @@ impl<'p> Case<'p> {
                     && (limits.outliers || !pool.outlier)
                     && pool.expected >= wish.min_apy
             };
-            let (paying, stuck): (Vec<_>, Vec<_>) = pools.pools[range].iter().filter(eligible).partition(|pool| pool.expected > 0.0);
+            let (paying, stuck): (Vec<_>, Vec<_>) = pools.pools[range]
+                .iter()
+                .filter(eligible)
+                .partition(|pool| pool.expected > 0.0);
             self.stuck.extend(stuck);
             let chosen = paying.into_iter();
-            self.candidates.extend(chosen.map(|pool| Candidate { pool, holding: at, low: 0.0, high: 0.0, rows: [None; 3] }));
+            self.candidates.extend(chosen.map(|pool| Candidate {
+                pool,
+                holding: at,
+                low: 0.0,
+                high: 0.0,
+                rows: [None; 3],
+            }));
         }
     }
 
@@ -100,7 +129,10 @@ impl<'p> Case<'p> {
             let value = self.values[candidate.holding];
             candidate.low = LEAST_USD.max(LEAST_PART * self.unit).min(value);
             let ceiling = candidate.pool.curve.ceiling(wish.min_apy / 100.0);
-            candidate.high = (limits.of_tvl * candidate.pool.tvl).min(per_pool).min(value).min(ceiling);
+            candidate.high = (limits.of_tvl * candidate.pool.tvl)
+                .min(per_pool)
+                .min(value)
+                .min(ceiling);
         }
     }
 
@@ -109,7 +141,8 @@ impl<'p> Case<'p> {
         let limits = wish.risk.limits();
         let mut protocols = vec![0.0; pools.protocols];
         let mut chains = vec![0.0; pools.chain_count];
-        let (mut seen_protocols, mut seen_chains) = (vec![false; pools.protocols], vec![false; pools.chain_count]);
+        let (mut seen_protocols, mut seen_chains) =
+            (vec![false; pools.protocols], vec![false; pools.chain_count]);
         let mut risk = 0.0;
         for candidate in &self.candidates {
             seen_protocols[candidate.pool.protocol_number as usize] = true;
@@ -135,10 +168,13 @@ impl<'p> Case<'p> {
         };
         let protocol_rows = numbers(&protocols, protocol_cap);
         let chain_rows = numbers(&chains, chain_cap);
-        let risk_row = limits.score_mean.filter(|mean| risk > mean * self.unit).map(|mean| {
-            self.problem.caps.push(mean / 100.0);
-            self.problem.caps.len() as u32 - 1
-        });
+        let risk_row = limits
+            .score_mean
+            .filter(|mean| risk > mean * self.unit)
+            .map(|mean| {
+                self.problem.caps.push(mean / 100.0);
+                self.problem.caps.len() as u32 - 1
+            });
         for candidate in &mut self.candidates {
             candidate.rows = [
                 protocol_rows[candidate.pool.protocol_number as usize].map(|row| (row, 1.0)),
@@ -150,12 +186,23 @@ impl<'p> Case<'p> {
 
     fn build(&mut self) {
         let unit = self.unit;
-        self.problem.budgets = self.values.iter().map(|value| if unit > 0.0 { value / unit } else { 0.0 }).collect();
+        self.problem.budgets = self
+            .values
+            .iter()
+            .map(|value| if unit > 0.0 { value / unit } else { 0.0 })
+            .collect();
         for (at, candidate) in self.candidates.iter().enumerate() {
             let mut curve = candidate.pool.curve;
             curve.size /= unit;
             let fee = candidate.pool.fee() / unit;
-            let item = Item::new(curve, fee, candidate.low / unit, candidate.high / unit, candidate.holding as u32, candidate.rows);
+            let item = Item::new(
+                curve,
+                fee,
+                candidate.low / unit,
+                candidate.high / unit,
+                candidate.holding as u32,
+                candidate.rows,
+            );
             if let Some(item) = item {
                 self.problem.items.push(item);
                 self.origins.push(at as u32);

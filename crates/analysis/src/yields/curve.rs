@@ -100,7 +100,9 @@ impl YieldCurve {
             ((price - c0) / c2).sqrt()
         } else {
             // Increasing and convex in q from the share at `high` on.
-            newton_from_above(self.share(low), |q| (q * q * (c2 + c3 * q) - price) / (q * (2.0 * c2 + 3.0 * c3 * q)))
+            newton_from_above(self.share(low), |q| {
+                (q * q * (c2 + c3 * q) - price) / (q * (2.0 * c2 + 3.0 * c3 * q))
+            })
         };
         (self.size * (1.0 / q - 1.0)).clamp(low, high)
     }
@@ -116,7 +118,11 @@ impl YieldCurve {
             Dilution::Shared => self.base + self.reward,
             Dilution::Squared => self.reward + 2.0 * self.base,
         };
-        let bent = if self.dilution == Dilution::Squared { 2.0 * self.base } else { 0.0 };
+        let bent = if self.dilution == Dilution::Squared {
+            2.0 * self.base
+        } else {
+            0.0
+        };
         let (goal, end) = (fee / self.size, 1.0 - self.share(high));
         if end * end * (weight - bent * end) <= goal {
             return high;
@@ -124,7 +130,9 @@ impl YieldCurve {
         let t = if bent == 0.0 {
             (goal / weight).sqrt()
         } else {
-            newton_from_above(end, |t| (t * t * (weight - bent * t) - goal) / (t * (2.0 * weight - 3.0 * bent * t)))
+            newton_from_above(end, |t| {
+                (t * t * (weight - bent * t) - goal) / (t * (2.0 * weight - 3.0 * bent * t))
+            })
         };
         (self.size * t / (1.0 - t)).clamp(low, high)
     }
@@ -138,7 +146,8 @@ impl YieldCurve {
             Dilution::Shared => floor / (self.base + self.reward),
             Dilution::Squared if self.base > 0.0 => {
                 // Root of base·q² + reward·q = floor, in the form without cancellation.
-                2.0 * floor / (self.reward + (self.reward * self.reward + 4.0 * self.base * floor).sqrt())
+                2.0 * floor
+                    / (self.reward + (self.reward * self.reward + 4.0 * self.base * floor).sqrt())
             }
             Dilution::Squared => floor / self.reward,
         };
@@ -158,13 +167,48 @@ mod tests {
     use super::*;
 
     const CURVES: [YieldCurve; 7] = [
-        YieldCurve { base: 0.04, reward: 0.0, size: 100.0, dilution: Dilution::None },
-        YieldCurve { base: 0.04, reward: 0.02, size: 100.0, dilution: Dilution::None },
-        YieldCurve { base: 0.0, reward: 0.05, size: 100.0, dilution: Dilution::Shared },
-        YieldCurve { base: 0.08, reward: 0.01, size: 100.0, dilution: Dilution::Shared },
-        YieldCurve { base: 0.03, reward: 0.0, size: 100.0, dilution: Dilution::Squared },
-        YieldCurve { base: 0.03, reward: 0.05, size: 100.0, dilution: Dilution::Squared },
-        YieldCurve { base: 0.0, reward: 0.05, size: 100.0, dilution: Dilution::Squared },
+        YieldCurve {
+            base: 0.04,
+            reward: 0.0,
+            size: 100.0,
+            dilution: Dilution::None,
+        },
+        YieldCurve {
+            base: 0.04,
+            reward: 0.02,
+            size: 100.0,
+            dilution: Dilution::None,
+        },
+        YieldCurve {
+            base: 0.0,
+            reward: 0.05,
+            size: 100.0,
+            dilution: Dilution::Shared,
+        },
+        YieldCurve {
+            base: 0.08,
+            reward: 0.01,
+            size: 100.0,
+            dilution: Dilution::Shared,
+        },
+        YieldCurve {
+            base: 0.03,
+            reward: 0.0,
+            size: 100.0,
+            dilution: Dilution::Squared,
+        },
+        YieldCurve {
+            base: 0.03,
+            reward: 0.05,
+            size: 100.0,
+            dilution: Dilution::Squared,
+        },
+        YieldCurve {
+            base: 0.0,
+            reward: 0.05,
+            size: 100.0,
+            dilution: Dilution::Squared,
+        },
     ];
 
     #[test]
@@ -175,7 +219,10 @@ mod tests {
                 let slope = (curve.value(y + h) - curve.value(y - h)) / (2.0 * h);
                 let curvature = (curve.slope(y + h) - curve.slope(y - h)) / (2.0 * h);
                 assert!((slope - curve.slope(y)).abs() < 1e-9, "{curve:?} {y}");
-                assert!((curvature - curve.curvature(y)).abs() < 1e-9 && curvature <= 1e-12, "{curve:?} {y}");
+                assert!(
+                    (curvature - curve.curvature(y)).abs() < 1e-9 && curvature <= 1e-12,
+                    "{curve:?} {y}"
+                );
             }
         }
     }
@@ -187,7 +234,10 @@ mod tests {
                 let worth = |y: f64| curve.value(y) - price * y;
                 let best = curve.best(price, 1.0, 50.0);
                 for i in 0..=490 {
-                    assert!(worth(best) >= worth(1.0 + f64::from(i) / 10.0) - 1e-12, "{curve:?} {price}");
+                    assert!(
+                        worth(best) >= worth(1.0 + f64::from(i) / 10.0) - 1e-12,
+                        "{curve:?} {price}"
+                    );
                 }
             }
         }
@@ -200,7 +250,10 @@ mod tests {
                 let chord = |y: f64| (curve.value(y) - fee) / y;
                 let chord_end = curve.chord_end(fee, 1.0, 50.0);
                 for i in 0..=490 {
-                    assert!(chord(chord_end) >= chord(1.0 + f64::from(i) / 10.0) - 1e-12, "{curve:?} {fee} {chord_end}");
+                    assert!(
+                        chord(chord_end) >= chord(1.0 + f64::from(i) / 10.0) - 1e-12,
+                        "{curve:?} {fee} {chord_end}"
+                    );
                 }
             }
         }
@@ -214,7 +267,11 @@ mod tests {
             assert_eq!(curve.ceiling(quoted * 1.01), 0.0, "{curve:?}");
             let ceiling = curve.ceiling(quoted * 0.7);
             if ceiling.is_finite() {
-                assert!(curve.rate(ceiling) >= quoted * 0.7 && curve.rate(ceiling * 1.001) < quoted * 0.7, "{curve:?}");
+                assert!(
+                    curve.rate(ceiling) >= quoted * 0.7
+                        && curve.rate(ceiling * 1.001) < quoted * 0.7,
+                    "{curve:?}"
+                );
             } else {
                 assert!(curve.rate(1e12) >= quoted * 0.7, "{curve:?}");
             }

@@ -25,7 +25,14 @@ pub struct WorkBudget<'a> {
 
 impl<'a> WorkBudget<'a> {
     pub fn new(limit: u64, unit: f64, keep_on: &'a mut dyn FnMut(u64, u64) -> bool) -> Self {
-        Self { spent: 0, limit, keep_on, told: 0, cancelled: false, unit }
+        Self {
+            spent: 0,
+            limit,
+            keep_on,
+            told: 0,
+            cancelled: false,
+            unit,
+        }
     }
 
     pub fn spend(&mut self, steps: usize) {
@@ -42,6 +49,10 @@ impl<'a> WorkBudget<'a> {
 
     /// Allowed gap below the bound for a plan worth `best`.
     pub fn tolerance(&self, best: f64) -> f64 {
-        if self.spent < TIGHT_STEPS { TIGHT * best.abs() } else { (LOOSE * best.abs()).max(LOOSE_USD / self.unit) }
+        if self.spent < TIGHT_STEPS {
+            TIGHT * best.abs()
+        } else {
+            (LOOSE * best.abs()).max(LOOSE_USD / self.unit)
+        }
     }
 }

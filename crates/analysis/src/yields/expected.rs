@@ -66,8 +66,12 @@ pub struct YieldRecord<'a> {
 impl YieldRecord<'_> {
     /// The days that count; none if they are too few for a history.
     fn recent(&self) -> &[YieldDay] {
-        let Some(newest) = self.days.last() else { return &[] };
-        let from = self.days.partition_point(|day| day.day.0 <= newest.day.0 - DAYS as i32);
+        let Some(newest) = self.days.last() else {
+            return &[];
+        };
+        let from = self
+            .days
+            .partition_point(|day| day.day.0 <= newest.day.0 - DAYS as i32);
         let recent = &self.days[from..];
         if recent.len() < DAYS_MIN { &[] } else { recent }
     }
@@ -86,7 +90,10 @@ impl YieldRecord<'_> {
     /// √365. For 41 pools with their history, the median ratio to DefiLlama's values is 1.0002.
     pub fn sigma(&self) -> Option<f64> {
         let recent = self.recent();
-        let returns: Vec<f64> = recent.iter().map(|day| (1.0 + (day.apy / 100.0).max(0.0)).powf(1.0 / 365.0) - 1.0).collect();
+        let returns: Vec<f64> = recent
+            .iter()
+            .map(|day| (1.0 + (day.apy / 100.0).max(0.0)).powf(1.0 / 365.0) - 1.0)
+            .collect();
         let count = returns.len() as f64;
         let mean = returns.iter().sum::<f64>() / count;
         let squares: f64 = returns.iter().map(|one| (one - mean) * (one - mean)).sum();
@@ -98,18 +105,34 @@ impl YieldRecord<'_> {
         let recent = self.recent();
         let mean = self.mean_30d.filter(|_| recent.is_empty());
         // The newest day is the quote itself.
-        let highest = recent.split_last().and_then(|(_, before)| before.iter().map(|day| day.apy).reduce(f64::max));
+        let highest = recent
+            .split_last()
+            .and_then(|(_, before)| before.iter().map(|day| day.apy).reduce(f64::max));
         let usual = mean.unwrap_or_else(|| self.expected().0);
         let of = |code, usual_apy| YieldRemark { code, usual_apy };
         let doubt = if usual < NOTHING {
             Some(of(YieldDoubt::StuckAtZero, None))
-        } else if let Some(highest) = highest.filter(|highest| self.quoted > highest * ABOVE_HIGHEST) {
+        } else if let Some(highest) =
+            highest.filter(|highest| self.quoted > highest * ABOVE_HIGHEST)
+        {
             Some(of(YieldDoubt::AboveHistory, Some(highest)))
         } else {
-            mean.filter(|mean| self.quoted > mean * ABOVE_MEAN).map(|mean| of(YieldDoubt::AboveMean, Some(mean)))
+            mean.filter(|mean| self.quoted > mean * ABOVE_MEAN)
+                .map(|mean| of(YieldDoubt::AboveMean, Some(mean)))
         };
-        let flags = [(self.two_sided, YieldDoubt::TwoSided), (self.outlier, YieldDoubt::Outlier)];
-        doubt.into_iter().chain(flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, code)| of(code, None))).collect()
+        let flags = [
+            (self.two_sided, YieldDoubt::TwoSided),
+            (self.outlier, YieldDoubt::Outlier),
+        ];
+        doubt
+            .into_iter()
+            .chain(
+                flags
+                    .into_iter()
+                    .filter(|(is_so, _)| *is_so)
+                    .map(|(_, code)| of(code, None)),
+            )
+            .collect()
     }
 }
 
@@ -119,7 +142,10 @@ mod tests {
     use model::time::Day;
 
     fn days(apy: &[f64]) -> Vec<YieldDay> {
-        apy.iter().zip(100..).map(|(&apy, day)| YieldDay { day: Day(day), apy }).collect()
+        apy.iter()
+            .zip(100..)
+            .map(|(&apy, day)| YieldDay { day: Day(day), apy })
+            .collect()
     }
 
     #[test]
@@ -129,12 +155,27 @@ mod tests {
         for (apy, expected) in [
             (&[][..], (9.0, YieldBasis::Quoted)),
             (&[1.0; 6], (9.0, YieldBasis::Quoted)),
-            (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0], (4.0, YieldBasis::History(7))),
-            (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0], (4.5, YieldBasis::History(8))),
+            (
+                &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0],
+                (4.0, YieldBasis::History(7)),
+            ),
+            (
+                &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0],
+                (4.5, YieldBasis::History(8)),
+            ),
             (&long, (3.0, YieldBasis::History(30))),
         ] {
             let days = days(apy);
-            assert_eq!(YieldRecord { quoted: 9.0, days: &days, ..YieldRecord::default() }.expected(), expected, "{apy:?}");
+            assert_eq!(
+                YieldRecord {
+                    quoted: 9.0,
+                    days: &days,
+                    ..YieldRecord::default()
+                }
+                .expected(),
+                expected,
+                "{apy:?}"
+            );
         }
     }
 
@@ -145,7 +186,13 @@ mod tests {
         let high = 1.02f64.ln() / 365.0;
         // Four of one and three of the other differ from their mean by 3/7 and 4/7 of the distance.
         let by_hand = 100.0 * (high - low) * (12.0 / 7.0 / 6.0f64).sqrt() * 365f64.sqrt();
-        let sigma = YieldRecord { quoted: 1.0, days: &days, ..YieldRecord::default() }.sigma().expect("a spread");
+        let sigma = YieldRecord {
+            quoted: 1.0,
+            days: &days,
+            ..YieldRecord::default()
+        }
+        .sigma()
+        .expect("a spread");
         assert!((sigma / by_hand - 1.0).abs() < 1e-4, "{sigma} {by_hand}");
         assert_eq!(YieldRecord::default().sigma(), None);
     }
@@ -154,10 +201,15 @@ mod tests {
     fn what_speaks_against_a_quote_is_told() {
         use YieldDoubt::{AboveHistory, AboveMean, Outlier, StuckAtZero, TwoSided};
         let of = |quoted, apy: &[f64], mean_30d| {
-            YieldRecord { quoted, days: &days(apy), mean_30d, ..YieldRecord::default() }
-                .remarks()
-                .first()
-                .map(|remark| (remark.code, remark.usual_apy))
+            YieldRecord {
+                quoted,
+                days: &days(apy),
+                mean_30d,
+                ..YieldRecord::default()
+            }
+            .remarks()
+            .first()
+            .map(|remark| (remark.code, remark.usual_apy))
         };
         assert_eq!(of(4.0, &[], None), None);
         assert_eq!(of(4.0, &[], Some(2.7)), None);
@@ -166,8 +218,22 @@ mod tests {
         let seen = [3.0, 3.0, 3.0, 3.0, 3.0, 3.6, 4.0];
         assert_eq!(of(4.0, &seen, Some(0.0)), Some((AboveHistory, Some(3.6))));
         assert_eq!(of(3.9, &seen, None), None);
-        assert_eq!(of(4.0, &[0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0], None), Some((StuckAtZero, None)));
-        let both = YieldRecord { quoted: 4.0, two_sided: true, outlier: true, ..YieldRecord::default() };
-        assert_eq!(both.remarks().iter().map(|remark| remark.code).collect::<Vec<_>>(), [TwoSided, Outlier]);
+        assert_eq!(
+            of(4.0, &[0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0], None),
+            Some((StuckAtZero, None))
+        );
+        let both = YieldRecord {
+            quoted: 4.0,
+            two_sided: true,
+            outlier: true,
+            ..YieldRecord::default()
+        };
+        assert_eq!(
+            both.remarks()
+                .iter()
+                .map(|remark| remark.code)
+                .collect::<Vec<_>>(),
+            [TwoSided, Outlier]
+        );
     }
 }

@@ -50,7 +50,12 @@ struct Iterate<'a> {
 
 /// Solves the relaxation over the hulls with each item free or required, and only the `active` coupling rows; `items` excludes those ruled
 /// out. Returns `None` if the required minimum deposits do not fit.
-pub fn solve(problem: &AllocationProblem, items: &[(u32, Choice)], active: &[bool], effort: &mut WorkBudget<'_>) -> Option<Interior> {
+pub fn solve(
+    problem: &AllocationProblem,
+    items: &[(u32, Choice)],
+    active: &[bool],
+    effort: &mut WorkBudget<'_>,
+) -> Option<Interior> {
     let mut places = vec![None; problem.caps.len()];
     let mut room = problem.budgets.clone();
     for (row, _) in active.iter().enumerate().filter(|(_, active)| **active) {
@@ -67,11 +72,19 @@ pub fn solve(problem: &AllocationProblem, items: &[(u32, Choice)], active: &[boo
             }
         }
     }
-    if room.iter().zip(&whole).any(|(room, whole)| *room < -1e-12 * whole) {
+    if room
+        .iter()
+        .zip(&whole)
+        .any(|(room, whole)| *room < -1e-12 * whole)
+    {
         return None;
     }
     // A row without capacity bars all items that would load it: they get no columns, and the row a sufficient shadow price.
-    let full: Vec<bool> = room.iter().zip(&whole).map(|(room, whole)| *room <= 1e-12 * whole).collect();
+    let full: Vec<bool> = room
+        .iter()
+        .zip(&whole)
+        .map(|(room, whole)| *room <= 1e-12 * whole)
+        .collect();
     for (room, _) in room.iter_mut().zip(&full).filter(|(_, full)| **full) {
         *room = 1.0;
     }
@@ -80,21 +93,41 @@ pub fn solve(problem: &AllocationProblem, items: &[(u32, Choice)], active: &[boo
     for &(item, choice) in items {
         let pool = &problem.items[item as usize];
         let mut barred = full[pool.token as usize];
-        for &(row, weight) in pool.rows.iter().flatten().filter(|(_, weight)| *weight > 0.0) {
+        for &(row, weight) in pool
+            .rows
+            .iter()
+            .flatten()
+            .filter(|(_, weight)| *weight > 0.0)
+        {
             if places[row as usize].is_some_and(|place| full[place]) {
                 barred = true;
-                kept_out[row as usize] = kept_out[row as usize].max(pool.chord.max(pool.curve.slope(pool.low)) / weight);
+                kept_out[row as usize] =
+                    kept_out[row as usize].max(pool.chord.max(pool.curve.slope(pool.low)) / weight);
             }
         }
         if barred {
             continue;
         }
-        let from = if choice == Choice::Free { pool.chord_end } else { pool.low };
+        let from = if choice == Choice::Free {
+            pool.chord_end
+        } else {
+            pool.low
+        };
         if choice == Choice::Free {
-            columns.push(Column { item, from: 0.0, width: pool.chord_end, chord: true });
+            columns.push(Column {
+                item,
+                from: 0.0,
+                width: pool.chord_end,
+                chord: true,
+            });
         }
         if pool.high - from > 1e-13 * pool.high {
-            columns.push(Column { item, from, width: pool.high - from, chord: false });
+            columns.push(Column {
+                item,
+                from,
+                width: pool.high - from,
+                chord: false,
+            });
         }
     }
     let mut iterate = Iterate::new(problem, columns, places, room);
@@ -107,7 +140,12 @@ pub fn solve(problem: &AllocationProblem, items: &[(u32, Choice)], active: &[boo
 }
 
 impl<'a> Iterate<'a> {
-    fn new(problem: &'a AllocationProblem, columns: Vec<Column>, places: Vec<Option<usize>>, room: Vec<f64>) -> Self {
+    fn new(
+        problem: &'a AllocationProblem,
+        columns: Vec<Column>,
+        places: Vec<Option<usize>>,
+        room: Vec<f64>,
+    ) -> Self {
         let count = columns.len();
         let mut iterate = Self {
             problem,
@@ -127,9 +165,18 @@ impl<'a> Iterate<'a> {
     /// Strictly feasible starting point, with prices that make all dual residuals 0. A tiny centred start would stall, so no value is tiny.
     fn start(&mut self) {
         self.start_deposits();
-        let slopes: Vec<f64> = (0..self.columns.len()).map(|k| self.derivatives(k).0).collect();
+        let slopes: Vec<f64> = (0..self.columns.len())
+            .map(|k| self.derivatives(k).0)
+            .collect();
         let middle = slopes.len() / 2;
-        let median = if slopes.is_empty() { 1.0 } else { *slopes.clone().select_nth_unstable_by(middle, f64::total_cmp).1 };
+        let median = if slopes.is_empty() {
+            1.0
+        } else {
+            *slopes
+                .clone()
+                .select_nth_unstable_by(middle, f64::total_cmp)
+                .1
+        };
         let scale = median.abs().max(1e-9);
         self.price.fill(0.5 * scale);
         for (k, slope) in slopes.into_iter().enumerate() {
@@ -147,7 +194,9 @@ impl<'a> Iterate<'a> {
         }
         for k in 0..self.columns.len() {
             let mut part = 0.5f64;
-            self.each(k, |row, _| part = part.min(0.5 * self.room[row] / load[row]));
+            self.each(k, |row, _| {
+                part = part.min(0.5 * self.room[row] / load[row])
+            });
             self.x[k] = self.columns[k].width * part;
         }
         let mut slack = std::mem::take(&mut self.slack);
@@ -189,9 +238,19 @@ impl<'a> Iterate<'a> {
     }
 
     fn gap(&self) -> f64 {
-        let columns: f64 =
-            (0..self.columns.len()).map(|k| self.x[k] * self.low_dual[k] + (self.columns[k].width - self.x[k]) * self.high_dual[k]).sum();
-        columns + self.slack.iter().zip(&self.price).map(|(slack, price)| slack * price).sum::<f64>()
+        let columns: f64 = (0..self.columns.len())
+            .map(|k| {
+                self.x[k] * self.low_dual[k]
+                    + (self.columns[k].width - self.x[k]) * self.high_dual[k]
+            })
+            .sum();
+        columns
+            + self
+                .slack
+                .iter()
+                .zip(&self.price)
+                .map(|(slack, price)| slack * price)
+                .sum::<f64>()
     }
 
     fn walk(&mut self, effort: &mut WorkBudget<'_>) {
@@ -211,7 +270,10 @@ impl<'a> Iterate<'a> {
             }
             let gap = self.gap();
             let astray: f64 = (0..columns)
-                .map(|k| (derivatives[k].0 - self.cost(k) + self.low_dual[k] - self.high_dual[k]).abs() * self.columns[k].width)
+                .map(|k| {
+                    (derivatives[k].0 - self.cost(k) + self.low_dual[k] - self.high_dual[k]).abs()
+                        * self.columns[k].width
+                })
                 .sum();
             if gap + astray <= CLOSE * worth || effort.cancelled {
                 break;
@@ -250,7 +312,11 @@ impl<'a> Iterate<'a> {
         let mut columns = self.columns.iter().zip(&self.x).peekable();
         for &(item, choice) in items {
             let pool = &self.problem.items[item as usize];
-            let (mut y, mut part) = if choice == Choice::In { (pool.low, 1.0) } else { (0.0, 0.0) };
+            let (mut y, mut part) = if choice == Choice::In {
+                (pool.low, 1.0)
+            } else {
+                (0.0, 0.0)
+            };
             while let Some((column, x)) = columns.next_if(|(column, _)| column.item == item) {
                 y += x;
                 if column.chord {
@@ -260,8 +326,17 @@ impl<'a> Iterate<'a> {
             deposits.push((item, y.min(pool.high)));
             used.push(part);
         }
-        let rows = self.places.iter().map(|place| place.map_or(0.0, |place| self.price[place])).collect();
-        Interior { deposits, used, budgets: self.price[..budgets].to_vec(), rows }
+        let rows = self
+            .places
+            .iter()
+            .map(|place| place.map_or(0.0, |place| self.price[place]))
+            .collect();
+        Interior {
+            deposits,
+            used,
+            budgets: self.price[..budgets].to_vec(),
+            rows,
+        }
     }
 }
 
@@ -285,7 +360,11 @@ impl Step {
         };
         for k in 0..iterate.columns.len() {
             meet(&mut primal, iterate.x[k], self.x[k]);
-            meet(&mut primal, iterate.columns[k].width - iterate.x[k], -self.x[k]);
+            meet(
+                &mut primal,
+                iterate.columns[k].width - iterate.x[k],
+                -self.x[k],
+            );
             meet(&mut dual, iterate.low_dual[k], self.low_dual[k]);
             meet(&mut dual, iterate.high_dual[k], self.high_dual[k]);
         }
@@ -301,10 +380,12 @@ impl Step {
         for k in 0..iterate.columns.len() {
             let x = iterate.x[k] + length * self.x[k];
             gap += x * (iterate.low_dual[k] + length * self.low_dual[k]);
-            gap += (iterate.columns[k].width - x) * (iterate.high_dual[k] + length * self.high_dual[k]);
+            gap += (iterate.columns[k].width - x)
+                * (iterate.high_dual[k] + length * self.high_dual[k]);
         }
         for row in 0..iterate.room.len() {
-            gap += (iterate.slack[row] + length * self.slack[row]) * (iterate.price[row] + length * self.price[row]);
+            gap += (iterate.slack[row] + length * self.slack[row])
+                * (iterate.price[row] + length * self.price[row]);
         }
         gap
     }
@@ -326,15 +407,20 @@ impl<'d> System<'d> {
     fn new(iterate: &Iterate<'_>, derivatives: &'d [(f64, f64)]) -> Self {
         let budgets = iterate.problem.budgets.len();
         let size = iterate.room.len() - budgets;
-        let mut diagonal: Vec<f64> = (0..budgets).map(|row| iterate.slack[row] / iterate.price[row]).collect();
+        let mut diagonal: Vec<f64> = (0..budgets)
+            .map(|row| iterate.slack[row] / iterate.price[row])
+            .collect();
         let mut mixed = vec![0.0; budgets * size];
         let mut factor = vec![0.0; size * size];
         for place in 0..size {
-            factor[place * size + place] = iterate.slack[budgets + place] / iterate.price[budgets + place];
+            factor[place * size + place] =
+                iterate.slack[budgets + place] / iterate.price[budgets + place];
         }
         let mut weights = Vec::with_capacity(iterate.columns.len());
         for (k, column) in iterate.columns.iter().enumerate() {
-            let stiffness = iterate.low_dual[k] / iterate.x[k] + iterate.high_dual[k] / (column.width - iterate.x[k]) - derivatives[k].1;
+            let stiffness = iterate.low_dual[k] / iterate.x[k]
+                + iterate.high_dual[k] / (column.width - iterate.x[k])
+                - derivatives[k].1;
             let weight = 1.0 / stiffness;
             weights.push(weight);
             let pool = &iterate.problem.items[column.item as usize];
@@ -356,7 +442,12 @@ impl<'d> System<'d> {
             }
         }
         let mixed: Vec<Vec<(u32, f64)>> = (0..budgets)
-            .map(|token| (0..size).filter(|a| mixed[token * size + a] != 0.0).map(|a| (a as u32, mixed[token * size + a])).collect())
+            .map(|token| {
+                (0..size)
+                    .filter(|a| mixed[token * size + a] != 0.0)
+                    .map(|a| (a as u32, mixed[token * size + a]))
+                    .collect()
+            })
             .collect();
         for (row, diagonal) in mixed.iter().zip(&diagonal) {
             for &(a, left) in row {
@@ -366,13 +457,26 @@ impl<'d> System<'d> {
             }
         }
         cholesky(&mut factor, size);
-        Self { derivatives, weight: weights, diagonal, mixed, factor, size }
+        Self {
+            derivatives,
+            weight: weights,
+            diagonal,
+            mixed,
+            factor,
+            size,
+        }
     }
 
     /// Direction towards complementarity `target`, with Mehrotra's second-order correction for the predictor step `before`.
     fn step(&self, iterate: &Iterate<'_>, target: f64, before: Option<&Step>) -> Step {
-        let (columns, rows, budgets) = (iterate.columns.len(), iterate.room.len(), self.diagonal.len());
-        let push: Vec<f64> = (0..columns).map(|k| self.push(iterate, target, before, k)).collect();
+        let (columns, rows, budgets) = (
+            iterate.columns.len(),
+            iterate.room.len(),
+            self.diagonal.len(),
+        );
+        let push: Vec<f64> = (0..columns)
+            .map(|k| self.push(iterate, target, before, k))
+            .collect();
         let mut right: Vec<f64> = (0..rows)
             .map(|row| {
                 let correction = before.map_or(0.0, |step| step.slack[row] * step.price[row]);
@@ -385,18 +489,27 @@ impl<'d> System<'d> {
         }
         // The primal residual is omitted: the start is feasible and every step preserves that.
         let price = self.solve(right, budgets);
-        let mut step =
-            Step { x: vec![0.0; columns], low_dual: vec![0.0; columns], high_dual: vec![0.0; columns], slack: vec![0.0; rows], price };
+        let mut step = Step {
+            x: vec![0.0; columns],
+            low_dual: vec![0.0; columns],
+            high_dual: vec![0.0; columns],
+            slack: vec![0.0; rows],
+            price,
+        };
         for (k, push) in push.iter().enumerate() {
             let mut cost = 0.0;
             iterate.each(k, |row, part| cost += part * step.price[row]);
             let move_x = self.weight[k] * (push - cost);
             iterate.each(k, |row, part| step.slack[row] -= part * move_x);
             let (x, rest) = (iterate.x[k], iterate.columns[k].width - iterate.x[k]);
-            let (low, high) = before.map_or((0.0, 0.0), |step| (step.x[k] * step.low_dual[k], -step.x[k] * step.high_dual[k]));
+            let (low, high) = before.map_or((0.0, 0.0), |step| {
+                (step.x[k] * step.low_dual[k], -step.x[k] * step.high_dual[k])
+            });
             step.x[k] = move_x;
-            step.low_dual[k] = (target - low - iterate.low_dual[k] * move_x) / x - iterate.low_dual[k];
-            step.high_dual[k] = (target - high + iterate.high_dual[k] * move_x) / rest - iterate.high_dual[k];
+            step.low_dual[k] =
+                (target - low - iterate.low_dual[k] * move_x) / x - iterate.low_dual[k];
+            step.high_dual[k] =
+                (target - high + iterate.high_dual[k] * move_x) / rest - iterate.high_dual[k];
         }
         step
     }
@@ -420,7 +533,10 @@ impl<'d> System<'d> {
         }
         substitute(&self.factor, self.size, &mut right[budgets..]);
         for (token, row) in self.mixed.iter().enumerate() {
-            let taken: f64 = row.iter().map(|&(a, value)| value * right[budgets + a as usize]).sum();
+            let taken: f64 = row
+                .iter()
+                .map(|&(a, value)| value * right[budgets + a as usize])
+                .sum();
             right[token] = (right[token] - taken) / self.diagonal[token];
         }
         right
@@ -435,7 +551,11 @@ fn cholesky(matrix: &mut [f64], size: usize) {
         for k in 0..j {
             pivot -= matrix[j * size + k] * matrix[j * size + k];
         }
-        let pivot = if pivot > 1e-15 * whole { pivot.sqrt() } else { 1e100 };
+        let pivot = if pivot > 1e-15 * whole {
+            pivot.sqrt()
+        } else {
+            1e100
+        };
         matrix[j * size + j] = pivot;
         for i in j + 1..size {
             let mut sum = matrix[i * size + j];

@@ -38,7 +38,11 @@ pub fn optimum(problem: &AllocationProblem, effort: &mut WorkBudget<'_>) -> Opti
     let mut best = Optimum::default();
     let mut lambdas = Vec::with_capacity(members.len());
     for (members, &budget) in members.iter().zip(&problem.budgets) {
-        let token = TokenProblem { items: &problem.items, shadow_costs: &shadow_costs, budget };
+        let token = TokenProblem {
+            items: &problem.items,
+            shadow_costs: &shadow_costs,
+            budget,
+        };
         let solved = single_token::solve(token, &[], members, effort);
         lambdas.push(solved.as_ref().map_or(0.0, |solved| solved.lambda));
         if let Some(solved) = solved {
@@ -51,7 +55,11 @@ pub fn optimum(problem: &AllocationProblem, effort: &mut WorkBudget<'_>) -> Opti
     if !broken.contains(&true) {
         return best;
     }
-    let nothing = Optimum { bound: best.bound, joint: true, ..Optimum::default() };
+    let nothing = Optimum {
+        bound: best.bound,
+        joint: true,
+        ..Optimum::default()
+    };
     let joint = Joint {
         problem,
         active: broken,
@@ -67,7 +75,11 @@ pub fn optimum(problem: &AllocationProblem, effort: &mut WorkBudget<'_>) -> Opti
 
 /// Whether each coupling row is violated.
 fn broken_rows(problem: &AllocationProblem, deposits: &[(u32, f64)]) -> impl Iterator<Item = bool> {
-    problem.loads(deposits).into_iter().zip(problem.caps.clone()).map(|(load, cap)| load > cap * (1.0 + CAP_TOLERANCE))
+    problem
+        .loads(deposits)
+        .into_iter()
+        .zip(problem.caps.clone())
+        .map(|(load, cap)| load > cap * (1.0 + CAP_TOLERANCE))
 }
 
 /// A node of the search tree: items with their states, and the item to branch on.
@@ -98,7 +110,9 @@ struct Priced {
 
 impl Joint<'_, '_> {
     fn search(mut self, alone: &[(u32, f64)]) -> Optimum {
-        let all: Vec<(u32, Choice)> = (0..self.problem.items.len() as u32).map(|item| (item, Choice::Free)).collect();
+        let all: Vec<(u32, Choice)> = (0..self.problem.items.len() as u32)
+            .map(|item| (item, Choice::Free))
+            .collect();
         let ceiling = self.best.bound;
         let favourites: Vec<u32> = alone.iter().map(|(item, _)| *item).collect();
         self.attempt(favourites);
@@ -106,31 +120,66 @@ impl Joint<'_, '_> {
         loop {
             let floor = self.best.value + self.effort.tolerance(self.best.value);
             let over = self.effort.is_over();
-            let Some(node) = self.open.pop_if(|bound| bound > floor && !over) else { break };
+            let Some(node) = self.open.pop_if(|bound| bound > floor && !over) else {
+                break;
+            };
             for choice in [Choice::Out, Choice::In] {
                 let mut items = node.items.clone();
                 match choice {
                     Choice::Out => items.retain(|(item, _)| *item != node.branch),
-                    _ => items.iter_mut().filter(|(item, _)| *item == node.branch).for_each(|(_, choice)| *choice = Choice::In),
+                    _ => items
+                        .iter_mut()
+                        .filter(|(item, _)| *item == node.branch)
+                        .for_each(|(_, choice)| *choice = Choice::In),
                 }
                 self.visit(items, false);
             }
         }
-        self.best.bound = self.open.bound().max(self.closed).min(ceiling).max(self.best.value);
+        self.best.bound = self
+            .open
+            .bound()
+            .max(self.closed)
+            .min(ceiling)
+            .max(self.best.value);
         self.best
     }
 
     fn visit(&mut self, items: Vec<(u32, Choice)>, root: bool) {
-        let Some(relaxed) = self.relax(&items) else { return };
-        let Some(priced) = self.price(&items, &relaxed.rows) else { return };
-        let union: Vec<u32> = priced.tokens.iter().flatten().flat_map(|token| token.deposits.iter().map(|(item, _)| *item)).collect();
+        let Some(relaxed) = self.relax(&items) else {
+            return;
+        };
+        let Some(priced) = self.price(&items, &relaxed.rows) else {
+            return;
+        };
+        let union: Vec<u32> = priced
+            .tokens
+            .iter()
+            .flatten()
+            .flat_map(|token| token.deposits.iter().map(|(item, _)| *item))
+            .collect();
         self.attempt(union);
-        let parts = || relaxed.deposits.iter().zip(&relaxed.used).map(|((item, _), used)| (*item, *used));
+        let parts = || {
+            relaxed
+                .deposits
+                .iter()
+                .zip(&relaxed.used)
+                .map(|((item, _), used)| (*item, *used))
+        };
         for least in [0.5, 1e-5, 0.999] {
-            self.attempt(parts().filter(|(_, used)| *used >= least).map(|(item, _)| item).collect());
+            self.attempt(
+                parts()
+                    .filter(|(_, used)| *used >= least)
+                    .map(|(item, _)| item)
+                    .collect(),
+            );
         }
         if root && !self.is_enough(priced.bound) {
-            self.flip(parts().filter(|(_, used)| (1e-3..=0.999).contains(used)).map(|(item, _)| item).collect());
+            self.flip(
+                parts()
+                    .filter(|(_, used)| (1e-3..=0.999).contains(used))
+                    .map(|(item, _)| item)
+                    .collect(),
+            );
         }
         if self.is_enough(priced.bound) {
             self.closed = self.closed.max(priced.bound);
@@ -142,8 +191,15 @@ impl Joint<'_, '_> {
             let pool = &self.problem.items[item as usize];
             (used.min(1.0 - used) * pool.chord * pool.chord_end, item)
         };
-        let free: HashSet<u32> = items.iter().filter(|(_, choice)| *choice == Choice::Free).map(|(item, _)| *item).collect();
-        let worst = parts().filter(|(item, _)| free.contains(item)).map(unsure).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let free: HashSet<u32> = items
+            .iter()
+            .filter(|(_, choice)| *choice == Choice::Free)
+            .map(|(item, _)| *item)
+            .collect();
+        let worst = parts()
+            .filter(|(item, _)| free.contains(item))
+            .map(unsure)
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         let Some((_, branch)) = worst else {
             self.closed = self.closed.max(priced.bound);
             return;
@@ -163,9 +219,17 @@ impl Joint<'_, '_> {
             choice == Choice::In || pool.chord >= part * self.lambdas[pool.token as usize]
         };
         let part = if items.len() > WHOLE { 0.8 } else { 0.0 };
-        let mut live: Vec<bool> = items.iter().map(|&(item, choice)| wanted(item, choice, part)).collect();
+        let mut live: Vec<bool> = items
+            .iter()
+            .map(|&(item, choice)| wanted(item, choice, part))
+            .collect();
         for round in 1.. {
-            let chosen: Vec<(u32, Choice)> = items.iter().zip(&live).filter(|(_, live)| **live).map(|(item, _)| *item).collect();
+            let chosen: Vec<(u32, Choice)> = items
+                .iter()
+                .zip(&live)
+                .filter(|(_, live)| **live)
+                .map(|(item, _)| *item)
+                .collect();
             let solved = interior::solve(self.problem, &chosen, &self.active, self.effort)?;
             let mut settled = true;
             let broken: Vec<bool> = broken_rows(self.problem, &solved.deposits).collect();
@@ -175,7 +239,10 @@ impl Joint<'_, '_> {
             }
             for (&(item, _), live) in items.iter().zip(&mut live).filter(|(_, live)| !**live) {
                 let pool = &pools[item as usize];
-                if pool.chord > pool.shadow_cost(&solved.rows) + solved.budgets[pool.token as usize] * (1.0 + 1e-9) {
+                if pool.chord
+                    > pool.shadow_cost(&solved.rows)
+                        + solved.budgets[pool.token as usize] * (1.0 + 1e-9)
+                {
                     *live = true;
                     settled = false;
                 }
@@ -195,21 +262,37 @@ impl Joint<'_, '_> {
             let pool = &self.problem.items[item as usize];
             shadow_costs[item as usize] = pool.shadow_cost(rows);
             let (required, free) = &mut members[pool.token as usize];
-            if choice == Choice::In { required.push(item) } else { free.push(item) }
+            if choice == Choice::In {
+                required.push(item)
+            } else {
+                free.push(item)
+            }
         }
-        let mut bound: f64 = rows.iter().zip(&self.problem.caps).map(|(price, cap)| price * cap).sum();
+        let mut bound: f64 = rows
+            .iter()
+            .zip(&self.problem.caps)
+            .map(|(price, cap)| price * cap)
+            .sum();
         let mut tokens = Vec::with_capacity(members.len());
         for ((required, free), &budget) in members.iter().zip(&self.problem.budgets) {
             if required.is_empty() && free.is_empty() {
                 tokens.push(None);
                 continue;
             }
-            let token = TokenProblem { items: &self.problem.items, shadow_costs: &shadow_costs, budget };
+            let token = TokenProblem {
+                items: &self.problem.items,
+                shadow_costs: &shadow_costs,
+                budget,
+            };
             let solved = single_token::solve(token, required, free, self.effort)?;
             bound += solved.bound;
             tokens.push(Some(solved));
         }
-        Some(Priced { bound, shadow_costs, tokens })
+        Some(Priced {
+            bound,
+            shadow_costs,
+            tokens,
+        })
     }
 
     /// Reduced-cost fixing: pools that no better plan can use are ruled out, those that it must use are required.
@@ -224,9 +307,17 @@ impl Joint<'_, '_> {
             let hull_bound = priced.bound - token.bound + token.hull_bound;
             let price = token.lambda + priced.shadow_costs[item as usize];
             if pool.chord < price {
-                return (hull_bound + (pool.chord - price) * pool.low >= floor).then_some((item, choice));
+                return (hull_bound + (pool.chord - price) * pool.low >= floor)
+                    .then_some((item, choice));
             }
-            Some((item, if hull_bound - pool.surplus_bound(price).max(0.0) < floor { Choice::In } else { choice }))
+            Some((
+                item,
+                if hull_bound - pool.surplus_bound(price).max(0.0) < floor {
+                    Choice::In
+                } else {
+                    choice
+                },
+            ))
         };
         items.into_iter().filter_map(judge).collect()
     }
@@ -251,18 +342,29 @@ impl Joint<'_, '_> {
             if support.is_empty() || self.effort.is_over() || !self.seen.insert(support.clone()) {
                 return;
             }
-            let items: Vec<(u32, Choice)> = support.iter().map(|item| (*item, Choice::In)).collect();
-            let Some(solved) = self.relax(&items) else { return };
+            let items: Vec<(u32, Choice)> =
+                support.iter().map(|item| (*item, Choice::In)).collect();
+            let Some(solved) = self.relax(&items) else {
+                return;
+            };
             let value = self.problem.net(&solved.deposits);
-            if value > self.best.value && !broken_rows(self.problem, &solved.deposits).any(|broken| broken) {
+            if value > self.best.value
+                && !broken_rows(self.problem, &solved.deposits).any(|broken| broken)
+            {
                 self.best.deposits.clone_from(&solved.deposits);
                 self.best.value = value;
             }
             let pays = |&(item, y): &(u32, f64)| {
                 let pool = &self.problem.items[item as usize];
-                pool.net(y) >= (pool.shadow_cost(&solved.rows) + solved.budgets[pool.token as usize]) * y
+                pool.net(y)
+                    >= (pool.shadow_cost(&solved.rows) + solved.budgets[pool.token as usize]) * y
             };
-            let kept: Vec<u32> = solved.deposits.iter().filter(|deposit| pays(deposit)).map(|(item, _)| *item).collect();
+            let kept: Vec<u32> = solved
+                .deposits
+                .iter()
+                .filter(|deposit| pays(deposit))
+                .map(|(item, _)| *item)
+                .collect();
             if kept.len() == support.len() {
                 return;
             }
@@ -273,13 +375,22 @@ impl Joint<'_, '_> {
     /// The support in order; drops pools, least profitable first, whose minimum deposits do not fit the rows.
     fn fitted(&self, mut support: Vec<u32>) -> Vec<u32> {
         let pools = &self.problem.items;
-        support.sort_unstable_by(|a, b| pools[*b as usize].chord.total_cmp(&pools[*a as usize].chord).then(a.cmp(b)));
+        support.sort_unstable_by(|a, b| {
+            pools[*b as usize]
+                .chord
+                .total_cmp(&pools[*a as usize].chord)
+                .then(a.cmp(b))
+        });
         support.dedup();
         let (mut budgets, mut caps) = (self.problem.budgets.clone(), self.problem.caps.clone());
         support.retain(|&item| {
             let pool = &pools[item as usize];
             let fits = pool.low <= budgets[pool.token as usize] * (1.0 + 1e-13)
-                && pool.rows.iter().flatten().all(|&(row, weight)| weight * pool.low <= caps[row as usize]);
+                && pool
+                    .rows
+                    .iter()
+                    .flatten()
+                    .all(|&(row, weight)| weight * pool.low <= caps[row as usize]);
             if fits {
                 budgets[pool.token as usize] -= pool.low;
                 for &(row, weight) in pool.rows.iter().flatten() {

@@ -41,12 +41,25 @@ impl Totals {
 
 /// All of each token into the pool with the highest quoted yield, whatever its size and risk: only the requested chains and minimum yield
 /// count. Dilution by the deposit is included.
-pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[WalletToken], wish: PlanPreferences) -> Totals {
+pub fn unlimited(
+    case: &Case<'_>,
+    pools: &Pools,
+    holdings: &[WalletToken],
+    wish: PlanPreferences,
+) -> Totals {
     let mut totals = Totals::default();
     for (at, range) in reachable(pools, holdings) {
-        let quoting = pools.pools[range].iter().filter(|pool| pool.quoted >= wish.min_apy);
+        let quoting = pools.pools[range]
+            .iter()
+            .filter(|pool| pool.quoted >= wish.min_apy);
         // Ties go to the first by id, as pools are sorted.
-        let best = quoting.reduce(|best, pool| if pool.quoted > best.quoted { pool } else { best });
+        let best = quoting.reduce(|best, pool| {
+            if pool.quoted > best.quoted {
+                pool
+            } else {
+                best
+            }
+        });
         if let Some(pool) = best.filter(|_| case.values[at] > 0.0) {
             totals.add(pool, case.values[at], pool.curve.value(case.values[at]));
         }
@@ -57,7 +70,11 @@ pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[WalletToken], wish:
 /// All of each token into the pool with the highest quoted yield, up to the limits; and each token into its pools in descending order of
 /// quoted yield, each up to its limit.
 pub fn plans(case: &Case<'_>) -> [Totals; 2] {
-    let mut order: Vec<&Candidate<'_>> = case.candidates.iter().filter(|candidate| candidate.high >= candidate.low).collect();
+    let mut order: Vec<&Candidate<'_>> = case
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.high >= candidate.low)
+        .collect();
     // The sort is stable, so ties stay in order of id.
     order.sort_by(|a, b| b.pool.quoted.total_cmp(&a.pool.quoted));
     [fill(case, &order, true), fill(case, &order, false)]
@@ -66,14 +83,25 @@ pub fn plans(case: &Case<'_>) -> [Totals; 2] {
 fn fill(case: &Case<'_>, order: &[&Candidate<'_>], one: bool) -> Totals {
     let mut left = case.values.clone();
     let mut done = vec![false; left.len()];
-    let mut room: Vec<f64> = case.problem.caps.iter().map(|cap| cap * case.unit).collect();
+    let mut room: Vec<f64> = case
+        .problem
+        .caps
+        .iter()
+        .map(|cap| cap * case.unit)
+        .collect();
     let mut totals = Totals::default();
     for &candidate in order {
         if done[candidate.holding] {
             continue;
         }
-        let rows = candidate.rows.iter().flatten().filter(|(_, weight)| *weight > 0.0);
-        let most = rows.map(|&(row, weight)| room[row as usize] / weight).fold(candidate.high, f64::min);
+        let rows = candidate
+            .rows
+            .iter()
+            .flatten()
+            .filter(|(_, weight)| *weight > 0.0);
+        let most = rows
+            .map(|&(row, weight)| room[row as usize] / weight)
+            .fold(candidate.high, f64::min);
         let amount = most.min(left[candidate.holding]);
         if amount < candidate.low || amount <= 0.0 {
             continue;

@@ -18,28 +18,43 @@ struct Node<T> {
 
 impl<T> OpenNodes<T> {
     pub(super) fn new() -> Self {
-        Self { nodes: BinaryHeap::new(), pushed: 0 }
+        Self {
+            nodes: BinaryHeap::new(),
+            pushed: 0,
+        }
     }
 
     pub(super) fn push(&mut self, bound: f64, part: T) {
         self.pushed += 1;
-        self.nodes.push(Node { bound, sequence: self.pushed, part });
+        self.nodes.push(Node {
+            bound,
+            sequence: self.pushed,
+            part,
+        });
     }
 
     /// Pops the node with the largest bound if `worth` accepts that bound.
     pub(super) fn pop_if(&mut self, worth: impl FnOnce(f64) -> bool) -> Option<T> {
-        self.nodes.peek().is_some_and(|node| worth(node.bound)).then(|| self.nodes.pop().map(|node| node.part)).flatten()
+        self.nodes
+            .peek()
+            .is_some_and(|node| worth(node.bound))
+            .then(|| self.nodes.pop().map(|node| node.part))
+            .flatten()
     }
 
     /// Upper bound over all open nodes.
     pub(super) fn bound(&self) -> f64 {
-        self.nodes.peek().map_or(f64::NEG_INFINITY, |node| node.bound)
+        self.nodes
+            .peek()
+            .map_or(f64::NEG_INFINITY, |node| node.bound)
     }
 }
 
 impl<T> Ord for Node<T> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.bound.total_cmp(&other.bound).then(other.sequence.cmp(&self.sequence))
+        self.bound
+            .total_cmp(&other.bound)
+            .then(other.sequence.cmp(&self.sequence))
     }
 }
 
@@ -70,6 +85,9 @@ mod tests {
         assert_eq!(open.bound(), 3.0);
         let taken: String = std::iter::from_fn(|| open.pop_if(|bound| bound > 1.0)).collect();
         assert_eq!((taken.as_str(), open.bound()), ("bcd", 1.0));
-        assert_eq!((open.pop_if(|_| true), open.pop_if(|_| true), open.bound()), (Some('a'), None, f64::NEG_INFINITY));
+        assert_eq!(
+            (open.pop_if(|_| true), open.pop_if(|_| true), open.bound()),
+            (Some('a'), None, f64::NEG_INFINITY)
+        );
     }
 }

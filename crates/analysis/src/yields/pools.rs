@@ -48,7 +48,8 @@ pub struct YieldPool {
 impl YieldPool {
     /// Gas cost of a deposit in USD; 0 if unknown.
     pub fn fee(&self) -> f64 {
-        self.gas.map_or(0.0, |[approval, deposit]| approval + deposit)
+        self.gas
+            .map_or(0.0, |[approval, deposit]| approval + deposit)
     }
 }
 
@@ -81,9 +82,16 @@ impl Pools {
     }
 
     /// Builds the pools from the usable rows; `gas` returns the USD price of 100,000 gas on a chain, `days` a pool's known past.
-    pub fn from_rows<'a>(rows: &[YieldRow], gas: impl Fn(&Chain) -> Option<f64>, days: impl Fn(&str) -> &'a [YieldDay]) -> Self {
+    pub fn from_rows<'a>(
+        rows: &[YieldRow],
+        gas: impl Fn(&Chain) -> Option<f64>,
+        days: impl Fn(&str) -> &'a [YieldDay],
+    ) -> Self {
         let chains: HashSet<Chain> = rows.iter().filter_map(|row| row.chain.clone()).collect();
-        let gas: HashMap<&Chain, f64> = chains.iter().filter_map(|chain| Some((chain, gas(chain)?))).collect();
+        let gas: HashMap<&Chain, f64> = chains
+            .iter()
+            .filter_map(|chain| Some((chain, gas(chain)?)))
+            .collect();
         let pools = rows.iter().filter_map(|row| {
             let chain = row.chain.as_ref()?;
             pool(row, chain, days(&row.pool), gas.get(chain).copied())
@@ -96,7 +104,12 @@ impl Pools {
     /// Builds the index. No two pools may share an id.
     pub fn of(pools: impl Iterator<Item = YieldPool>) -> Self {
         let mut pools: Vec<YieldPool> = pools.collect();
-        pools.sort_by(|a, b| a.token.cmp(&b.token).then_with(|| a.chain.cmp(&b.chain)).then_with(|| a.id.cmp(&b.id)));
+        pools.sort_by(|a, b| {
+            a.token
+                .cmp(&b.token)
+                .then_with(|| a.chain.cmp(&b.chain))
+                .then_with(|| a.id.cmp(&b.id))
+        });
         let (mut protocols, mut chain_numbers) = (HashMap::new(), HashMap::new());
         for pool in &mut pools {
             pool.protocol_number = numbered(&mut protocols, &pool.protocol);
@@ -105,21 +118,35 @@ impl Pools {
         let mut index = HashMap::new();
         let mut start = 0;
         for end in 1..=pools.len() {
-            let same = pools.get(end).is_some_and(|pool| pool.token == pools[start].token && pool.chain == pools[start].chain);
+            let same = pools.get(end).is_some_and(|pool| {
+                pool.token == pools[start].token && pool.chain == pools[start].chain
+            });
             if !same {
                 index.insert((pools[start].token, pools[start].chain.clone()), start..end);
                 start = end;
             }
         }
         let chains = pools.iter().map(|pool| pool.chain.clone()).collect();
-        Self { pools, index, chains, protocols: protocols.len(), chain_count: chain_numbers.len() }
+        Self {
+            pools,
+            index,
+            chains,
+            protocols: protocols.len(),
+            chain_count: chain_numbers.len(),
+        }
     }
 
     /// Index range of the token's pools on the chain. A chain's native coin has two addresses; if one has no pools, the other's are
     /// returned.
     pub fn on(&self, token: Address, chain: &Chain) -> Range<usize> {
         let of = |token: Address| self.index.get(&(token, chain.clone())).cloned();
-        let twin = || NATIVE.contains(&token).then(|| NATIVE.into_iter().find(|other| *other != token)).flatten().and_then(of);
+        let twin = || {
+            NATIVE
+                .contains(&token)
+                .then(|| NATIVE.into_iter().find(|other| *other != token))
+                .flatten()
+                .and_then(of)
+        };
         of(token).or_else(twin).unwrap_or(0..0)
     }
 
@@ -137,7 +164,8 @@ fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> O
     if base + reward <= 0.0 {
         return None;
     }
-    let is = |cell: Option<&str>, word: &str| cell.is_some_and(|cell| cell.eq_ignore_ascii_case(word));
+    let is =
+        |cell: Option<&str>, word: &str| cell.is_some_and(|cell| cell.eq_ignore_ascii_case(word));
     let record = YieldRecord {
         quoted: base + reward,
         days,
@@ -147,7 +175,13 @@ fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> O
     };
     let (expected, basis) = record.expected();
     // Both parts are expected to fall short alike; as quoted they stay to the last bit.
-    let part = |quoted: f64| if basis == YieldBasis::Quoted { quoted } else { quoted * expected / record.quoted };
+    let part = |quoted: f64| {
+        if basis == YieldBasis::Quoted {
+            quoted
+        } else {
+            quoted * expected / record.quoted
+        }
+    };
     let category = Category::of(row.category.as_deref());
     let dilution = match category {
         Category::Lending => Dilution::Squared,
@@ -179,12 +213,19 @@ fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> O
         expected,
         basis,
         remarks: record.remarks(),
-        curve: YieldCurve { base: part(base) / 100.0, reward: part(reward) / 100.0, size, dilution },
+        curve: YieldCurve {
+            base: part(base) / 100.0,
+            reward: part(reward) / 100.0,
+            size,
+            dilution,
+        },
         score: traits.score(),
         traits,
         outlier: traits.outlier,
         protocol_number: 0,
         chain_number: 0,
-        gas: usd(APPROVAL_GAS).zip(usd(category.gas() - APPROVAL_GAS)).map(|(approval, deposit)| [approval, deposit]),
+        gas: usd(APPROVAL_GAS)
+            .zip(usd(category.gas() - APPROVAL_GAS))
+            .map(|(approval, deposit)| [approval, deposit]),
     })
 }

@@ -23,13 +23,29 @@ pub struct Item {
 
 impl Item {
     /// Returns `None` for a pool that never earns its fee, or whose bounds leave no room.
-    pub fn new(curve: YieldCurve, fee: f64, low: f64, high: f64, token: u32, rows: [Option<(u32, f64)>; 3]) -> Option<Self> {
+    pub fn new(
+        curve: YieldCurve,
+        fee: f64,
+        low: f64,
+        high: f64,
+        token: u32,
+        rows: [Option<(u32, f64)>; 3],
+    ) -> Option<Self> {
         if low.is_nan() || low <= 0.0 || !high.is_finite() || high < low {
             return None;
         }
         let chord_end = curve.chord_end(fee, low, high);
         let chord = (curve.value(chord_end) - fee) / chord_end;
-        (chord > 0.0 && chord.is_finite()).then_some(Self { curve, fee, low, high, token, rows, chord_end, chord })
+        (chord > 0.0 && chord.is_finite()).then_some(Self {
+            curve,
+            fee,
+            low,
+            high,
+            token,
+            rows,
+            chord_end,
+            chord,
+        })
     }
 
     /// Net earnings of a deposit of `y`, after the fee.
@@ -39,7 +55,11 @@ impl Item {
 
     /// Cost of a unit deposit at these prices of the coupling rows.
     pub fn shadow_cost(&self, prices: &[f64]) -> f64 {
-        self.rows.iter().flatten().map(|&(row, weight)| weight * prices[row as usize]).sum()
+        self.rows
+            .iter()
+            .flatten()
+            .map(|&(row, weight)| weight * prices[row as usize])
+            .sum()
     }
 
     /// Upper bound on max f(y) − fee − price·y within the item's bounds: the value at the computed optimum plus an allowance for its
@@ -87,6 +107,9 @@ impl AllocationProblem {
 
     /// Net earnings of the deposits, after fees.
     pub fn net(&self, deposits: &[(u32, f64)]) -> f64 {
-        deposits.iter().map(|&(item, y)| self.items[item as usize].net(y)).sum()
+        deposits
+            .iter()
+            .map(|&(item, y)| self.items[item as usize].net(y))
+            .sum()
     }
 }

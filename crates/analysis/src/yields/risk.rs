@@ -92,7 +92,10 @@ pub const APPROVAL_GAS: f64 = 50_000.0;
 impl Category {
     pub fn of(text: Option<&str>) -> Self {
         let word = text.unwrap_or_default().trim().to_lowercase();
-        WORDS.iter().find(|(known, _)| *known == word).map_or(Self::Vault, |(_, category)| *category)
+        WORDS
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map_or(Self::Vault, |(_, category)| *category)
     }
 
     /// Gas of the approval and the deposit.
@@ -147,9 +150,17 @@ impl RiskTraits {
         let clip = |part: f64| part.clamp(0.0, 1.0);
         let part = |name, points, most| RiskPart { name, points, most };
         [
-            part("size", 30.0 * clip(1.0 - (self.tvl / 1e5).log10() / 4.0), 30),
+            part(
+                "size",
+                30.0 * clip(1.0 - (self.tvl / 1e5).log10() / 4.0),
+                30,
+            ),
             part("age", 15.0 * (1.0 - clip(self.count / 365.0)), 15),
-            part("swings", 20.0 * clip(self.sigma.map_or(1.0, |sigma| sigma / 2.0)), 20),
+            part(
+                "swings",
+                20.0 * clip(self.sigma.map_or(1.0, |sigma| sigma / 2.0)),
+                20,
+            ),
             part("rewards", 15.0 * self.rewards, 15),
             part("category", self.category.score(), 10),
             part("outlier", if self.outlier { 10.0 } else { 0.0 }, 10),
@@ -168,18 +179,49 @@ mod tests {
 
     #[test]
     fn the_score_runs_from_the_safest_to_the_riskiest() {
-        let safe = RiskTraits { category: Category::Staking, tvl: 1e9, count: 400.0, sigma: Some(0.0), rewards: 0.0, outlier: false };
-        let wild = RiskTraits { category: Category::Dex, tvl: 1e5, count: 0.0, sigma: None, rewards: 1.0, outlier: true };
+        let safe = RiskTraits {
+            category: Category::Staking,
+            tvl: 1e9,
+            count: 400.0,
+            sigma: Some(0.0),
+            rewards: 0.0,
+            outlier: false,
+        };
+        let wild = RiskTraits {
+            category: Category::Dex,
+            tvl: 1e5,
+            count: 0.0,
+            sigma: None,
+            rewards: 1.0,
+            outlier: true,
+        };
         assert_eq!((safe.score(), wild.score()), (0.0, 100.0));
-        assert!(wild.parts().iter().all(|part| part.points == f64::from(part.most)), "{:?}", wild.parts());
+        assert!(
+            wild.parts()
+                .iter()
+                .all(|part| part.points == f64::from(part.most)),
+            "{:?}",
+            wild.parts()
+        );
         // 30·(1 − 2/4) + 15·(1 − 73/365) + 20·0.25 + 15·0.2 + 3
-        let middle = RiskTraits { category: Category::Lending, tvl: 1e7, count: 73.0, sigma: Some(0.5), rewards: 0.2, outlier: false };
+        let middle = RiskTraits {
+            category: Category::Lending,
+            tvl: 1e7,
+            count: 73.0,
+            sigma: Some(0.5),
+            rewards: 0.2,
+            outlier: false,
+        };
         assert!((middle.score() - (15.0 + 12.0 + 5.0 + 3.0 + 3.0)).abs() < 1e-12);
     }
 
     #[test]
     fn a_category_that_is_not_known_counts_as_a_vault() {
-        for (word, category) in [(Some("Lending"), Category::Lending), (Some("Perpetuals"), Category::Vault), (None, Category::Vault)] {
+        for (word, category) in [
+            (Some("Lending"), Category::Lending),
+            (Some("Perpetuals"), Category::Vault),
+            (None, Category::Vault),
+        ] {
             assert_eq!(Category::of(word), category);
         }
     }

@@ -79,30 +79,59 @@ impl TokenProblem<'_> {
 
     fn entries(&self, required: &[u32], free: &[u32]) -> Vec<Entry> {
         let mut entries = Vec::with_capacity(required.len() + free.len());
-        for (&item, open) in required.iter().map(|item| (item, true)).chain(free.iter().map(|item| (item, false))) {
+        for (&item, open) in required
+            .iter()
+            .map(|item| (item, true))
+            .chain(free.iter().map(|item| (item, false)))
+        {
             let (pool, shadow_cost) = self.item(item);
             if !open {
-                entries.push(Entry { slope: pool.chord - shadow_cost, item, tail: false, amount: pool.chord_end });
+                entries.push(Entry {
+                    slope: pool.chord - shadow_cost,
+                    item,
+                    tail: false,
+                    amount: pool.chord_end,
+                });
             }
             let rest = pool.high - if open { pool.low } else { pool.chord_end };
             if pool.curve.has_constant_rate() && rest > 0.0 {
-                entries.push(Entry { slope: pool.curve.base - shadow_cost, item, tail: true, amount: rest });
+                entries.push(Entry {
+                    slope: pool.curve.base - shadow_cost,
+                    item,
+                    tail: true,
+                    amount: rest,
+                });
             }
         }
         entries.retain(|entry| entry.slope > 0.0);
-        entries.sort_unstable_by(|a, b| b.slope.total_cmp(&a.slope).then(a.tail.cmp(&b.tail)).then(a.item.cmp(&b.item)));
+        entries.sort_unstable_by(|a, b| {
+            b.slope
+                .total_cmp(&a.slope)
+                .then(a.tail.cmp(&b.tail))
+                .then(a.item.cmp(&b.item))
+        });
         entries
     }
 
     /// Deposits at the level `lambda` once these entries are open; calls `take` with item, deposit and its derivative by the level.
-    fn fill(&self, required: &[u32], passed: &[Entry], lambda: f64, mut take: impl FnMut(u32, f64, f64)) {
+    fn fill(
+        &self,
+        required: &[u32],
+        passed: &[Entry],
+        lambda: f64,
+        mut take: impl FnMut(u32, f64, f64),
+    ) {
         let mut curved = |item: u32, low: f64| {
             let (pool, shadow_cost) = self.item(item);
             if pool.curve.has_constant_rate() {
                 return take(item, low, 0.0);
             }
             let y = pool.curve.best(lambda + shadow_cost, low, pool.high);
-            let moves = if y > low && y < pool.high { 1.0 / pool.curve.curvature(y) } else { 0.0 };
+            let moves = if y > low && y < pool.high {
+                1.0 / pool.curve.curvature(y)
+            } else {
+                0.0
+            };
             take(item, y, if moves.is_finite() { moves } else { 0.0 });
         };
         for &item in required {
@@ -140,7 +169,11 @@ impl TokenProblem<'_> {
                 high = level;
             }
             let newton = level - over / moves;
-            let next = if newton > low && newton < high { newton } else { f64::midpoint(low, high) };
+            let next = if newton > low && newton < high {
+                newton
+            } else {
+                f64::midpoint(low, high)
+            };
             if next <= low || next >= high {
                 return high;
             }
@@ -151,7 +184,10 @@ impl TokenProblem<'_> {
 
     /// Optimum over the hulls with `required` used, `free` optional and all others unused; `None` if the minimum deposits do not fit.
     pub fn relax(&self, required: &[u32], free: &[u32]) -> Option<Relaxed> {
-        let least: f64 = required.iter().map(|&item| self.items[item as usize].low).sum();
+        let least: f64 = required
+            .iter()
+            .map(|&item| self.items[item as usize].low)
+            .sum();
         if least > self.budget * (1.0 + 1e-13) {
             return None;
         }
@@ -162,7 +198,11 @@ impl TokenProblem<'_> {
 
     /// Index of the first entry at whose level the pools up to it spend the budget, or the number of entries.
     fn last_entry(&self, required: &[u32], entries: &[Entry]) -> usize {
-        let spends = |count: usize| self.total(required, &entries[..=count], entries[count].slope).0 >= self.budget;
+        let spends = |count: usize| {
+            self.total(required, &entries[..=count], entries[count].slope)
+                .0
+                >= self.budget
+        };
         // Galloping search: most pools pay less than the level and need not be examined.
         let mut end = 1;
         while end < entries.len() && !spends(end - 1) {
@@ -183,25 +223,57 @@ impl TokenProblem<'_> {
     /// The level at which the budget is spent, or 0 if there is more than all pools take.
     fn water_level<'e>(&self, required: &[u32], entries: &'e [Entry]) -> Flow<'e> {
         let last = self.last_entry(required, entries);
-        let top = || required.iter().map(|&item| self.items[item as usize]).map(|pool| pool.curve.slope(pool.low)).fold(0.0, f64::max);
-        let above = if last == 0 { top() } else { entries[last - 1].slope };
+        let top = || {
+            required
+                .iter()
+                .map(|&item| self.items[item as usize])
+                .map(|pool| pool.curve.slope(pool.low))
+                .fold(0.0, f64::max)
+        };
+        let above = if last == 0 {
+            top()
+        } else {
+            entries[last - 1].slope
+        };
         let passed = &entries[..last];
         let Some(entry) = entries.get(last) else {
             let has_rest = self.total(required, passed, 0.0).0 <= self.budget;
-            return Flow { lambda: if has_rest { 0.0 } else { self.level(required, passed, 0.0, above) }, passed, part: None };
+            return Flow {
+                lambda: if has_rest {
+                    0.0
+                } else {
+                    self.level(required, passed, 0.0, above)
+                },
+                passed,
+                part: None,
+            };
         };
         let before = self.total(required, passed, entry.slope).0;
         if before >= self.budget {
-            return Flow { lambda: self.level(required, passed, entry.slope, above.max(entry.slope)), passed, part: None };
+            return Flow {
+                lambda: self.level(required, passed, entry.slope, above.max(entry.slope)),
+                passed,
+                part: None,
+            };
         }
-        Flow { lambda: entry.slope, passed, part: Some((*entry, self.budget - before)) }
+        Flow {
+            lambda: entry.slope,
+            passed,
+            part: Some((*entry, self.budget - before)),
+        }
     }
 
     /// The deposits at the level, and their bound.
     fn gather(&self, required: &[u32], flow: &Flow<'_>) -> Relaxed {
-        let Flow { lambda, passed, part } = *flow;
+        let Flow {
+            lambda,
+            passed,
+            part,
+        } = *flow;
         let mut deposits: Deposits = Vec::with_capacity(required.len() + passed.len() + 1);
-        self.fill(required, passed, lambda, |item, y, _| deposits.push((item, y)));
+        self.fill(required, passed, lambda, |item, y, _| {
+            deposits.push((item, y))
+        });
         let mut partial = None;
         if let Some((entry, amount)) = part {
             let amount = amount.min(entry.amount);
@@ -224,11 +296,20 @@ impl TokenProblem<'_> {
             let (pool, shadow_cost) = self.item(item);
             bound += pool.surplus_bound(lambda + shadow_cost);
         }
-        for entry in passed.iter().chain(part.iter().map(|(entry, _)| entry)).filter(|entry| !entry.tail) {
+        for entry in passed
+            .iter()
+            .chain(part.iter().map(|(entry, _)| entry))
+            .filter(|entry| !entry.tail)
+        {
             let (pool, shadow_cost) = self.item(entry.item);
             bound += pool.surplus_bound(lambda + shadow_cost).max(0.0);
         }
-        Relaxed { lambda, deposits, partial, bound }
+        Relaxed {
+            lambda,
+            deposits,
+            partial,
+            bound,
+        }
     }
 
     /// Removes any excess over the budget due to rounding.
@@ -272,17 +353,36 @@ struct Search<'a, 'b> {
 }
 
 /// The best plan with `required` used and `free` optional; `None` if `required` do not fit the budget.
-pub fn solve(problem: TokenProblem<'_>, required: &[u32], free: &[u32], effort: &mut WorkBudget<'_>) -> Option<Solved> {
+pub fn solve(
+    problem: TokenProblem<'_>,
+    required: &[u32],
+    free: &[u32],
+    effort: &mut WorkBudget<'_>,
+) -> Option<Solved> {
     let root = problem.relax(required, free)?;
     effort.spend((required.len() + free.len()) / 4 + root.deposits.len() * 8);
     let (lambda, bound) = (root.lambda, root.bound);
-    let none = Solved { deposits: Vec::new(), value: f64::NEG_INFINITY, bound, lambda, hull_bound: bound };
-    let mut search = Search { problem, best: none, open: OpenNodes::new(), closed: f64::NEG_INFINITY, effort };
+    let none = Solved {
+        deposits: Vec::new(),
+        value: f64::NEG_INFINITY,
+        bound,
+        lambda,
+        hull_bound: bound,
+    };
+    let mut search = Search {
+        problem,
+        best: none,
+        open: OpenNodes::new(),
+        closed: f64::NEG_INFINITY,
+        effort,
+    };
     search.visit(required.to_vec(), free.to_vec(), root);
     loop {
         let floor = search.best.value + search.effort.tolerance(search.best.value);
         let over = search.effort.is_over();
-        let Some(node) = search.open.pop_if(|bound| bound > floor && !over) else { break };
+        let Some(node) = search.open.pop_if(|bound| bound > floor && !over) else {
+            break;
+        };
         search.branch(&node);
     }
     let bound = search.open.bound().max(search.closed).min(bound);
@@ -293,14 +393,20 @@ pub fn solve(problem: TokenProblem<'_>, required: &[u32], free: &[u32], effort: 
 
 impl Search<'_, '_> {
     fn branch(&mut self, node: &Node) {
-        let free: Vec<u32> = node.free.iter().copied().filter(|item| *item != node.partial).collect();
+        let free: Vec<u32> = node
+            .free
+            .iter()
+            .copied()
+            .filter(|item| *item != node.partial)
+            .collect();
         let mut required = node.required.clone();
         for with in [false, true] {
             if with {
                 required.push(node.partial);
             }
             if let Some(relaxed) = self.problem.relax(&required, &free) {
-                self.effort.spend(free.len() / 4 + relaxed.deposits.len() * 8);
+                self.effort
+                    .spend(free.len() / 4 + relaxed.deposits.len() * 8);
                 self.visit(required.clone(), free.clone(), relaxed);
             }
         }
@@ -332,9 +438,17 @@ impl Search<'_, '_> {
         let lambda = relaxed.lambda;
         free.retain(|&item| {
             let (pool, shadow_cost) = self.problem.item(item);
-            item == partial || relaxed.bound + ((pool.chord - shadow_cost - lambda) * pool.low).min(0.0) > floor
+            item == partial
+                || relaxed.bound + ((pool.chord - shadow_cost - lambda) * pool.low).min(0.0) > floor
         });
-        self.open.push(relaxed.bound, Node { required, free, partial });
+        self.open.push(
+            relaxed.bound,
+            Node {
+                required,
+                free,
+                partial,
+            },
+        );
     }
 
     fn offer(&mut self, deposits: Deposits, value: f64) {

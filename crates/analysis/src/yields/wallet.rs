@@ -70,23 +70,50 @@ impl WalletToken {
 
     /// An amount of it in whole tokens.
     pub fn in_tokens(&self, amount: U256) -> Option<String> {
-        self.decimals.map(|decimals| amounts::in_tokens(amount, decimals))
+        self.decimals
+            .map(|decimals| amounts::in_tokens(amount, decimals))
     }
 }
 
 /// The requested tokens, sorted by address. Empty `chains` means all.
-pub fn holdings(dataset: &dyn Data, tokens: &BTreeMap<Address, U256>, chains: &[Chain]) -> Vec<WalletToken> {
-    tokens.iter().map(|(address, amount)| holding(dataset, *address, *amount, chains)).collect()
+pub fn holdings(
+    dataset: &dyn Data,
+    tokens: &BTreeMap<Address, U256>,
+    chains: &[Chain],
+) -> Vec<WalletToken> {
+    tokens
+        .iter()
+        .map(|(address, amount)| holding(dataset, *address, *amount, chains))
+        .collect()
 }
 
 fn holding(dataset: &dyn Data, address: Address, amount: U256, chains: &[Chain]) -> WalletToken {
-    let mut holding =
-        WalletToken { address, symbol: None, amount, chain: None, decimals: None, price: None, held: Some(UnplacedReason::UnknownToken) };
-    let Some(token) = dataset.token(&address) else { return holding };
+    let mut holding = WalletToken {
+        address,
+        symbol: None,
+        amount,
+        chain: None,
+        decimals: None,
+        price: None,
+        held: Some(UnplacedReason::UnknownToken),
+    };
+    let Some(token) = dataset.token(&address) else {
+        return holding;
+    };
     holding.symbol.clone_from(&token.row.symbol);
-    holding.decimals = token.row.decimals.filter(|decimals| (0..=DECIMALS_MAX).contains(decimals)).map(|decimals| decimals as u32);
-    holding.chain =
-        if chains.is_empty() { token.chains.first().cloned() } else { chains.iter().find(|chain| token.chains.contains(chain)).cloned() };
+    holding.decimals = token
+        .row
+        .decimals
+        .filter(|decimals| (0..=DECIMALS_MAX).contains(decimals))
+        .map(|decimals| decimals as u32);
+    holding.chain = if chains.is_empty() {
+        token.chains.first().cloned()
+    } else {
+        chains
+            .iter()
+            .find(|chain| token.chains.contains(chain))
+            .cloned()
+    };
     holding.price = price(dataset, token).filter(|price| *price > 0.0);
     let value = holding.value(amount);
     holding.held = if amount.is_zero() {

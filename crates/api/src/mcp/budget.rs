@@ -9,7 +9,11 @@ use query::question::parameter::{Parameter, ParameterKind, parameter};
 /// What a tool's answer may be long.
 pub(super) const BUDGET: Parameter = parameter(
     "budget_kb",
-    ParameterKind::Integer { min: 1, max: 4_096, default: 32 },
+    ParameterKind::Integer {
+        min: 1,
+        max: 4_096,
+        default: 32,
+    },
     "Maximum size of the result in kilobytes; a larger one is cut and lists what was omitted.",
 );
 
@@ -32,7 +36,8 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
     let mut left_out = Vec::new();
     let mut size = body.len();
     while size > bytes
-        && let Some((rows, member, _)) = largest_nested(&answer).filter(|(.., nested)| *nested as f64 >= NESTED_SHARE * size as f64)
+        && let Some((rows, member, _)) = largest_nested(&answer)
+            .filter(|(.., nested)| *nested as f64 >= NESTED_SHARE * size as f64)
     {
         for row in rows_of(&mut answer, &rows) {
             row.as_object_mut().and_then(|row| row.remove(&member));
@@ -43,33 +48,54 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
     // Of each list how many rows it has, and whether they are oldest first, before it is cut.
     let mut lists_cut: BTreeMap<String, (usize, bool)> = BTreeMap::new();
     while size > bytes {
-        let Some((list, rows)) = longest_list(&answer) else { break };
-        let (_, is_oldest_first) = *lists_cut.entry(list.clone()).or_insert_with(|| (rows.len(), is_oldest_first(rows)));
+        let Some((list, rows)) = longest_list(&answer) else {
+            break;
+        };
+        let (_, is_oldest_first) = *lists_cut
+            .entry(list.clone())
+            .or_insert_with(|| (rows.len(), is_oldest_first(rows)));
         // By what is too much, in few steps.
         let (own, over) = (rows.iter().map(length).sum::<usize>(), size - bytes);
         let kept = rows.len() * own.saturating_sub(over) / own.max(1);
         let kept = kept.clamp(rows.len() / 4, rows.len() - 1);
-        let gone = if is_oldest_first { 0..rows.len() - kept } else { kept..rows.len() };
+        let gone = if is_oldest_first {
+            0..rows.len() - kept
+        } else {
+            kept..rows.len()
+        };
         if let Some(rows) = answer.get_mut(&list).and_then(Value::as_array_mut) {
             rows.drain(gone);
         }
         size = length(&answer);
     }
     for (list, (all, is_oldest_first)) in lists_cut {
-        let kept = answer.get(&list).and_then(Value::as_array).map_or(0, Vec::len);
-        let which = if is_oldest_first { "the oldest" } else { "the last" };
+        let kept = answer
+            .get(&list)
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+        let which = if is_oldest_first {
+            "the oldest"
+        } else {
+            "the last"
+        };
         left_out.push(format!("{which} {} of {all} in `{list}`", all - kept));
     }
     if left_out.is_empty() {
         return None;
     }
-    answer.as_object_mut()?.insert("cut".to_owned(), json!(left_out));
+    answer
+        .as_object_mut()?
+        .insert("cut".to_owned(), json!(left_out));
     serde_json::to_vec(&answer).ok()
 }
 
 /// Whether the rows' times rise: of such a list the newest rows are wanted.
 fn is_oldest_first(rows: &[Value]) -> bool {
-    let time = |row: &Value| TIMES.iter().find_map(|name| row.get(*name)?.as_str().map(str::to_owned));
+    let time = |row: &Value| {
+        TIMES
+            .iter()
+            .find_map(|name| row.get(*name)?.as_str().map(str::to_owned))
+    };
     let times: Vec<Option<String>> = rows.iter().map(time).collect();
     // Those of a table of many tokens rise for each of them alone.
     times.iter().all(Option::is_some) && times.is_sorted() && times.first() < times.last()
@@ -80,18 +106,30 @@ fn length(value: &Value) -> usize {
 }
 
 fn lists(answer: &Value) -> impl Iterator<Item = (&String, &Vec<Value>)> {
-    answer.as_object().into_iter().flatten().filter_map(|(name, value)| Some((name, value.as_array()?)))
+    answer
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| Some((name, value.as_array()?)))
 }
 
 fn rows_of<'a>(answer: &'a mut Value, list: &str) -> &'a mut [Value] {
-    answer.get_mut(list).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+    answer
+        .get_mut(list)
+        .and_then(Value::as_array_mut)
+        .map_or(&mut [], Vec::as_mut_slice)
 }
 
 /// The member of a list's rows that is a list itself and takes most: list, member, bytes.
 fn largest_nested(answer: &Value) -> Option<(String, String, usize)> {
     let mut sizes: BTreeMap<(&String, &String), usize> = BTreeMap::new();
     for (list, rows) in lists(answer) {
-        for (member, value) in rows.iter().filter_map(Value::as_object).flatten().filter(|(_, value)| value.is_array()) {
+        for (member, value) in rows
+            .iter()
+            .filter_map(Value::as_object)
+            .flatten()
+            .filter(|(_, value)| value.is_array())
+        {
             *sizes.entry((list, member)).or_default() += length(value);
         }
     }
@@ -102,7 +140,9 @@ fn largest_nested(answer: &Value) -> Option<(String, String, usize)> {
 /// The list of the answer that takes most.
 fn longest_list(answer: &Value) -> Option<(String, &Vec<Value>)> {
     let lists = lists(answer).filter(|(_, rows)| !rows.is_empty());
-    lists.max_by_key(|(_, rows)| rows.iter().map(length).sum::<usize>()).map(|(name, rows)| (name.clone(), rows))
+    lists
+        .max_by_key(|(_, rows)| rows.iter().map(length).sum::<usize>())
+        .map(|(name, rows)| (name.clone(), rows))
 }
 
 #[cfg(test)]
@@ -111,7 +151,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn tokens(count: usize, history: usize) -> Value {
-        let row = |i: usize| json!({ "symbol": format!("T{i}"), "price_history": vec![1.5; history] });
+        let row =
+            |i: usize| json!({ "symbol": format!("T{i}"), "price_history": vec![1.5; history] });
         json!({ "total": count, "tokens": (0..count).map(row).collect::<Vec<_>>() })
     }
 
@@ -127,18 +168,39 @@ mod tests {
         let (answer, left_out) = cut_to(&tokens(20, 30), 1_000).expect("cut");
         assert_eq!(
             (answer["tokens"].as_array().map(Vec::len), left_out),
-            (Some(20), vec!["`price_history` of each row in `tokens`".to_owned()])
+            (
+                Some(20),
+                vec!["`price_history` of each row in `tokens`".to_owned()]
+            )
         );
         let (answer, left_out) = cut_to(&tokens(200, 30), 1_000).expect("cut");
         let kept = answer["tokens"].as_array().map_or(0, Vec::len);
-        assert!((30..200).contains(&kept) && answer["tokens"][0]["symbol"] == "T0", "{kept}");
-        assert_eq!(left_out[1], format!("the last {} of 200 in `tokens`", 200 - kept));
-        let days: Vec<Value> = (10..99).map(|day| json!({ "date": format!("20{day}"), "holders": day })).collect();
+        assert!(
+            (30..200).contains(&kept) && answer["tokens"][0]["symbol"] == "T0",
+            "{kept}"
+        );
+        assert_eq!(
+            left_out[1],
+            format!("the last {} of 200 in `tokens`", 200 - kept)
+        );
+        let days: Vec<Value> = (10..99)
+            .map(|day| json!({ "date": format!("20{day}"), "holders": day }))
+            .collect();
         let (answer, left_out) = cut_to(&json!({ "rows": days }), 1_000).expect("cut");
-        assert!(answer["rows"].as_array().and_then(|rows| rows.last()).is_some_and(|row| row["holders"] == 98), "{answer}");
+        assert!(
+            answer["rows"]
+                .as_array()
+                .and_then(|rows| rows.last())
+                .is_some_and(|row| row["holders"] == 98),
+            "{answer}"
+        );
         assert!(left_out[0].starts_with("the oldest "), "{left_out:?}");
         assert_eq!(cut_to(&tokens(2, 3), 10_000), None, "it is short enough");
-        assert_eq!(cut_to(&json!({ "text": "x".repeat(500) }), 100), None, "nothing can be left out");
+        assert_eq!(
+            cut_to(&json!({ "text": "x".repeat(500) }), 100),
+            None,
+            "nothing can be left out"
+        );
         assert_eq!(cut(b"no json at all", 3), None);
     }
 

@@ -3,12 +3,19 @@
 
 /// A tool's description.
 pub(super) fn description(tool: &str) -> Option<&'static str> {
-    DESCRIPTIONS.iter().find(|(name, _)| *name == tool).map(|(_, text)| *text)
+    DESCRIPTIONS
+        .iter()
+        .find(|(name, _)| *name == tool)
+        .map(|(_, text)| *text)
 }
 
 /// Defaults of a tool if the client sets nothing: enough to choose by. The last value omits nothing.
 pub(super) const LEAN: &[(&str, &str, &str)] = &[
-    ("tokens", "only", "token_address,symbol,name,chains,price,market_cap,price_change_24h,holders,holders_growth"),
+    (
+        "tokens",
+        "only",
+        "token_address,symbol,name,chains,price,market_cap,price_change_24h,holders,holders_growth",
+    ),
     ("tokens", "limit", "20"),
     ("candles", "limit", "100"),
     ("indicators", "limit", "100"),
@@ -24,21 +31,49 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("compare", "base", "Benchmark token. Default: the first."),
     ("holders", "flows", "Add amounts received and sent."),
     ("posts", "query", "Words in the title, or a token address."),
-    ("tokens", "query", "Symbol, name or address, or part of one."),
-    ("patterns", "explain", "Add evidence; `record`: also outcomes of earlier patterns."),
+    (
+        "tokens",
+        "query",
+        "Symbol, name or address, or part of one.",
+    ),
+    (
+        "patterns",
+        "explain",
+        "Add evidence; `record`: also outcomes of earlier patterns.",
+    ),
     ("patterns", "include", "`all`: also past patterns."),
     ("rehearse_alert", "days", "Number of latest days to test."),
     ("rehearse_alert", "token_address", "Default: every token."),
-    ("rehearse_alert", "condition", "Like `where` of `tokens`: `price>20`, `pattern:bull_flag`."),
-    ("table", "agg", "Per group, comma-separated: count, sum:COLUMN, mean:COLUMN, min:COLUMN, max:COLUMN."),
+    (
+        "rehearse_alert",
+        "condition",
+        "Like `where` of `tokens`: `price>20`, `pattern:bull_flag`.",
+    ),
+    (
+        "table",
+        "agg",
+        "Per group, comma-separated: count, sum:COLUMN, mean:COLUMN, min:COLUMN, max:COLUMN.",
+    ),
     ("table", "by", "Group by this column."),
     ("table", "columns", "Comma-separated. Default: all."),
-    ("table", "sort", "Comma-separated columns; `-` for descending."),
+    (
+        "table",
+        "sort",
+        "Comma-separated columns; `-` for descending.",
+    ),
     ("track_record", "scope", "This token, or all tokens."),
     ("trendline", "period", "Candles to analyze."),
     ("yield", "settings", ""),
-    ("yield", "tokens", "Amounts in base units, by symbol or address."),
-    ("", "addresses", "Comma-separated tokens, such as `UNI,LINK`."),
+    (
+        "yield",
+        "tokens",
+        "Amounts in base units, by symbol or address.",
+    ),
+    (
+        "",
+        "addresses",
+        "Comma-separated tokens, such as `UNI,LINK`.",
+    ),
     ("", "as_of", "A past day."),
     ("", "before", "A `fired_id`, for the next page."),
     ("", "budget_kb", ""),
@@ -57,7 +92,11 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("", "table", ""),
     ("", "timeframe", ""),
     ("", "to", ""),
-    ("", "where", "Such as `close>100 timestamp>=2026-01`, with `or` and brackets."),
+    (
+        "",
+        "where",
+        "Such as `close>100 timestamp>=2026-01`, with `or` and brackets.",
+    ),
 ];
 /// Of a token.
 pub(super) const NAMED: &str = "`UNI`, `UNI@base` or address.";
@@ -207,7 +246,10 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         "Deep analyses and their status. Use for \"is my analysis done?\". Results of one: `job_report`. This tool cannot start \
         jobs.",
     ),
-    ("job_report", "Results of ONE deep analysis, by id from `jobs`; partial while it runs."),
+    (
+        "job_report",
+        "Results of ONE deep analysis, by id from `jobs`; partial while it runs.",
+    ),
     (
         "alerts",
         "The alerts the user has SET and when they fired. Use for \"which of my alerts fired?\". How often a condition would have fired: \

@@ -5,7 +5,10 @@ use rmcp::model::ErrorCode;
 use serde::de::IgnoredAny;
 use serde_json::json;
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream, duplex},
+    io::{
+        AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
+        BufReader, DuplexStream, duplex,
+    },
     sync::mpsc,
     task::JoinHandle,
 };
@@ -31,30 +34,57 @@ pub(super) fn connect(
     let (to_server, read) = duplex(PIPE_BYTES);
     let (write, from_server) = duplex(PIPE_BYTES);
     let (refuse, refusals) = mpsc::channel(REFUSALS_MAX);
-    tokio::spawn(forward(BufReader::new(client_sends), to_server, refuse, bytes_max));
+    tokio::spawn(forward(
+        BufReader::new(client_sends),
+        to_server,
+        refuse,
+        bytes_max,
+    ));
     let written = tokio::spawn(answer(BufReader::new(from_server), refusals, client_reads));
-    Lines { read, write, written }
+    Lines {
+        read,
+        write,
+        written,
+    }
 }
 
 /// Hands the client's lines to the server until either ends.
-async fn forward(mut client: BufReader<impl AsyncRead + Unpin>, mut server: DuplexStream, refuse: mpsc::Sender<Vec<u8>>, bytes_max: usize) {
+async fn forward(
+    mut client: BufReader<impl AsyncRead + Unpin>,
+    mut server: DuplexStream,
+    refuse: mpsc::Sender<Vec<u8>>,
+    bytes_max: usize,
+) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut client).take(bytes_max as u64 + 1).read_until(b'\n', &mut line).await {
+        match (&mut client)
+            .take(bytes_max as u64 + 1)
+            .read_until(b'\n', &mut line)
+            .await
+        {
             Ok(1..) => {}
             Ok(0) | Err(_) => return,
         }
         let too_long = line.len() > bytes_max && line.last() != Some(&b'\n');
         let sent = if too_long {
             skip_line(&mut client).await;
-            refuse.send(refusal(&format!("The line has more than {bytes_max} bytes."))).await.is_ok()
+            refuse
+                .send(refusal(&format!(
+                    "The line has more than {bytes_max} bytes."
+                )))
+                .await
+                .is_ok()
         } else if line.trim_ascii().is_empty() {
             true
         } else if let Err(error) = serde_json::from_slice::<IgnoredAny>(&line) {
-            refuse.send(refusal(&format!("The line is not JSON: {error}."))).await.is_ok()
+            refuse
+                .send(refusal(&format!("The line is not JSON: {error}.")))
+                .await
+                .is_ok()
         } else {
-            server.write_all(&line).await.is_ok() && (line.last() == Some(&b'\n') || server.write_all(b"\n").await.is_ok())
+            server.write_all(&line).await.is_ok()
+                && (line.last() == Some(&b'\n') || server.write_all(b"\n").await.is_ok())
         };
         if !sent {
             return;
@@ -64,7 +94,11 @@ async fn forward(mut client: BufReader<impl AsyncRead + Unpin>, mut server: Dupl
 
 async fn skip_line(client: &mut BufReader<impl AsyncRead + Unpin>) {
     let mut piece = Vec::new();
-    while let Ok(1..) = (&mut *client).take(PIPE_BYTES as u64).read_until(b'\n', &mut piece).await {
+    while let Ok(1..) = (&mut *client)
+        .take(PIPE_BYTES as u64)
+        .read_until(b'\n', &mut piece)
+        .await
+    {
         if piece.last() == Some(&b'\n') {
             return;
         }
@@ -79,7 +113,11 @@ fn refusal(why: &str) -> Vec<u8> {
 }
 
 /// Writes the server's lines and the refusals, each whole, until both have ended.
-async fn answer(mut server: BufReader<DuplexStream>, mut refusals: mpsc::Receiver<Vec<u8>>, mut client: impl AsyncWrite + Unpin) {
+async fn answer(
+    mut server: BufReader<DuplexStream>,
+    mut refusals: mpsc::Receiver<Vec<u8>>,
+    mut client: impl AsyncWrite + Unpin,
+) {
     let (mut line, mut server_ended) = (Vec::new(), false);
     loop {
         let piece = tokio::select! {
@@ -101,7 +139,11 @@ async fn answer(mut server: BufReader<DuplexStream>, mut refusals: mpsc::Receive
 }
 
 /// Writes what the server still says after the client's last line.
-async fn rest(mut server: BufReader<DuplexStream>, mut line: Vec<u8>, mut client: impl AsyncWrite + Unpin) {
+async fn rest(
+    mut server: BufReader<DuplexStream>,
+    mut line: Vec<u8>,
+    mut client: impl AsyncWrite + Unpin,
+) {
     while let Ok(1..) = server.read_until(b'\n', &mut line).await {
         if client.write_all(&line).await.is_err() || client.flush().await.is_err() {
             return;

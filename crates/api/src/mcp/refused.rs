@@ -31,11 +31,17 @@ fn in_words_of_tools(text: &str, router: &Router) -> String {
     let mut parts = text.split("GET /");
     let mut told = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let target = part.split([' ', ',']).next().unwrap_or_default().trim_end_matches('.');
+        let target = part
+            .split([' ', ','])
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches('.');
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match router.find(&Method::GET, &format!("/{path}")) {
             Ok(route) if route.endpoint.tool => {
-                let with = query.split_once('=').map_or_else(String::new, |(parameter, _)| format!(" with `{parameter}`"));
+                let with = query
+                    .split_once('=')
+                    .map_or_else(String::new, |(parameter, _)| format!(" with `{parameter}`"));
                 told += &format!("`{}`{with}{}", route.endpoint.name, &part[target.len()..]);
             }
             _ => told += &format!("GET /{part}"),
@@ -52,10 +58,19 @@ mod tests {
     #[test]
     fn requests_are_told_as_tools() {
         for (text, expected) in [
-            ("No table `x`. GET /tables lists them.", "No table `x`. `tables` lists them."),
-            ("GET /tokens?query=… finds the tokens.", "`tokens` with `query` finds the tokens."),
+            (
+                "No table `x`. GET /tables lists them.",
+                "No table `x`. `tables` lists them.",
+            ),
+            (
+                "GET /tokens?query=… finds the tokens.",
+                "`tokens` with `query` finds the tokens.",
+            ),
             ("See GET /tokens/{token_address}/holders", "See `holders`"),
-            ("GET /0x12/dexes lists them, GET /deep-analysis/jobs.", "`dexes` lists them, `jobs`."),
+            (
+                "GET /0x12/dexes lists them, GET /deep-analysis/jobs.",
+                "`dexes` lists them, `jobs`.",
+            ),
             ("GET /metrics is no tool", "GET /metrics is no tool"),
             ("no request", "no request"),
         ] {

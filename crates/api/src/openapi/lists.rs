@@ -58,7 +58,8 @@ pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> V
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
     let column = format!("[+-]?({})", names.join("|"));
     let pattern = format!("^({column}(,{column}){{0,{}}})?$", SORTS_MAX - 1);
-    let mut schema = json!({ "type": "string", "pattern": pattern, "examples": [format!("-{}", names[0])] });
+    let mut schema =
+        json!({ "type": "string", "pattern": pattern, "examples": [format!("-{}", names[0])] });
     if let Some(default) = default {
         schema["default"] = default.into();
     }
@@ -69,13 +70,21 @@ pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> V
 /// one.
 pub(super) fn indicators(default: &'static str) -> Value {
     let period = "([2-9]|[1-9][0-9]|[1-4][0-9]{2}|500)";
-    const { assert!(PERIOD_MAX == 500, "the pattern of a period contains the longest period") };
+    const {
+        assert!(
+            PERIOD_MAX == 500,
+            "the pattern of a period contains the longest period"
+        )
+    };
     let width = r"(0\.[1-9][0-9]{0,2}|[1-9](\.[0-9]{1,3})?|10)";
     let spelled = |word: &str, usual: &str| match word {
         "bollinger" => format!("{word}_{period}_{width}"),
         _ => format!("{word}(_{period}){{{}}}", usual.matches('_').count()),
     };
-    let names: Vec<String> = KINDS.iter().map(|kind| spelled(kind.word, kind.usual)).collect();
+    let names: Vec<String> = KINDS
+        .iter()
+        .map(|kind| spelled(kind.word, kind.usual))
+        .collect();
     let name = format!("({})", names.join("|"));
     json!({ "type": "string", "pattern": format!("^({name}(,{name}){{0,{}}})?$", INDICATORS_MAX - 1), "default": default })
 }
@@ -88,15 +97,29 @@ fn pattern(columns: &[FilterColumn]) -> String {
     const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of = |takes: &dyn Fn(&FilterColumn) -> bool, signs: &str, value: &str| {
-        let named = columns.iter().filter(|column| takes(column) && matches!(column.values, ColumnValues::Open));
-        let names: Vec<&str> = named.flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
+        let named = columns
+            .iter()
+            .filter(|column| takes(column) && matches!(column.values, ColumnValues::Open));
+        let names: Vec<&str> = named
+            .flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied()))
+            .collect();
         (!names.is_empty()).then(|| format!("({}) *({signs}) *({value})", names.join("|")))
     };
-    let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| of(&|column| kinds.contains(&column.kind), signs, value);
+    let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
+        of(&|column| kinds.contains(&column.kind), signs, value)
+    };
     let kinds = [
         of_kind(&[ColumnKind::Number], ANY, NUMBER),
-        of(&|column| column.kind == ColumnKind::Number && column.takes_percentages(), ANY, &format!("{NUMBER}%")),
-        of_kind(&[ColumnKind::Text, ColumnKind::List, ColumnKind::Chain], ":|=|!=", WORD),
+        of(
+            &|column| column.kind == ColumnKind::Number && column.takes_percentages(),
+            ANY,
+            &format!("{NUMBER}%"),
+        ),
+        of_kind(
+            &[ColumnKind::Text, ColumnKind::List, ColumnKind::Chain],
+            ":|=|!=",
+            WORD,
+        ),
         of_kind(&[ColumnKind::Flag], ":|=|!=", "yes|no|true|false|1|0"),
         of_kind(&[ColumnKind::Time], "=|!=|>=|<=|>|<", &time),
         of_kind(&[ColumnKind::Duration], ANY, "[0-9]{1,5}(s|min|h|d|w|mo|y)"),
@@ -106,20 +129,41 @@ fn pattern(columns: &[FilterColumn]) -> String {
         let rest = match &column.values {
             ColumnValues::Open => return None,
             ColumnValues::Words(words) => of_one(&words().join("|")),
-            ColumnValues::Chains(_) => of_one(&CHAINS.iter().map(|chain| chain.short_name).collect::<Vec<_>>().join("|")),
+            ColumnValues::Chains(_) => of_one(
+                &CHAINS
+                    .iter()
+                    .map(|chain| chain.short_name)
+                    .collect::<Vec<_>>()
+                    .join("|"),
+            ),
             ColumnValues::Addresses(_) => of_one(WORD),
         };
-        let names: Vec<&str> = std::iter::once(column.name).chain(column.aliases.iter().copied()).collect();
+        let names: Vec<&str> = std::iter::once(column.name)
+            .chain(column.aliases.iter().copied())
+            .collect();
         Some(format!("({}) *{rest}", names.join("|")))
     });
-    let condition = kinds.into_iter().flatten().chain(closed).collect::<Vec<_>>().join("|");
+    let condition = kinds
+        .into_iter()
+        .flatten()
+        .chain(closed)
+        .collect::<Vec<_>>()
+        .join("|");
     format!("^ *(({condition})( +({condition})){{0,31}})? *$")
 }
 
 fn example(columns: &[FilterColumn]) -> String {
-    let of_kind =
-        |kind: ColumnKind, rest: &str| columns.iter().find(|column| column.kind == kind).map(|column| format!("{}{rest}", column.name));
-    let examples = [of_kind(ColumnKind::Chain, ":base"), of_kind(ColumnKind::Number, ">1m"), of_kind(ColumnKind::Time, ">=2026-08")];
+    let of_kind = |kind: ColumnKind, rest: &str| {
+        columns
+            .iter()
+            .find(|column| column.kind == kind)
+            .map(|column| format!("{}{rest}", column.name))
+    };
+    let examples = [
+        of_kind(ColumnKind::Chain, ":base"),
+        of_kind(ColumnKind::Number, ">1m"),
+        of_kind(ColumnKind::Time, ">=2026-08"),
+    ];
     examples.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
@@ -139,27 +183,44 @@ mod tests {
     fn a_parameter_accepts_its_own_examples() {
         let mut checked = 0;
         for endpoint in ENDPOINTS {
-            for parameter in endpoint.parameters.iter().filter(|parameter| !parameter.kind.in_path()) {
+            for parameter in endpoint
+                .parameters
+                .iter()
+                .filter(|parameter| !parameter.kind.in_path())
+            {
                 let schema = described(parameter)["schema"].clone();
-                for example in
-                    schema["examples"].as_array().into_iter().flatten().chain(schema.get("default")).filter_map(|value| value.as_str())
+                for example in schema["examples"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .chain(schema.get("default"))
+                    .filter_map(|value| value.as_str())
                 {
                     let query = format!("{}={}", parameter.name, encode(example));
                     let given = Arguments::new(endpoint.parameters, &[], &query).expect("a query");
                     let taken = match parameter.kind {
                         ParameterKind::Time => given.time(parameter.name).map(drop),
                         ParameterKind::Words(_) => given.words(parameter.name).map(drop),
-                        ParameterKind::Addresses { min, .. } => {
-                            given.addresses(parameter.name).map(|addresses| assert!(addresses.len() >= min, "{query}"))
-                        }
+                        ParameterKind::Addresses { min, .. } => given
+                            .addresses(parameter.name)
+                            .map(|addresses| assert!(addresses.len() >= min, "{query}")),
                         ParameterKind::Where(_) => given.conditions(parameter.name).map(drop),
                         ParameterKind::Sort { .. } => given.orders(parameter.name).map(drop),
-                        ParameterKind::Indicators { .. } => given.indicators(parameter.name).map(drop),
+                        ParameterKind::Indicators { .. } => {
+                            given.indicators(parameter.name).map(drop)
+                        }
                         ParameterKind::Word { .. } => given.word(parameter.name).map(drop),
-                        ParameterKind::Chain => given.chain(parameter.name).map(|chain| assert!(chain.is_some(), "{query}")),
+                        ParameterKind::Chain => given
+                            .chain(parameter.name)
+                            .map(|chain| assert!(chain.is_some(), "{query}")),
                         other => panic!("{other:?} has an example that nothing reads"),
                     };
-                    assert_eq!(taken.map_err(|problem| problem.detail), Ok(()), "{} {query}", endpoint.path);
+                    assert_eq!(
+                        taken.map_err(|problem| problem.detail),
+                        Ok(()),
+                        "{} {query}",
+                        endpoint.path
+                    );
                     checked += 1;
                 }
             }
@@ -173,11 +234,17 @@ mod tests {
         for endpoint in ENDPOINTS {
             for parameter in endpoint.parameters {
                 let schema = &described(parameter)["schema"];
-                let (Some(pattern), false) = (schema["pattern"].as_str(), parameter.kind.in_path()) else { continue };
+                let (Some(pattern), false) = (schema["pattern"].as_str(), parameter.kind.in_path())
+                else {
+                    continue;
+                };
                 let within = pattern.trim_start_matches('^').trim_end_matches('$');
                 let texts = string_regex(within).expect(pattern);
                 let taken = |text: String| {
-                    if schema["maxLength"].as_u64().is_some_and(|chars| text.chars().count() as u64 > chars) {
+                    if schema["maxLength"]
+                        .as_u64()
+                        .is_some_and(|chars| text.chars().count() as u64 > chars)
+                    {
                         return Ok(());
                     }
                     let query = format!("{}={}", parameter.name, encode(&text));
@@ -185,25 +252,50 @@ mod tests {
                     let taken = match parameter.kind {
                         ParameterKind::Time => given.time(parameter.name).map(drop),
                         ParameterKind::Words(_) => given.words(parameter.name).map(drop),
-                        ParameterKind::Addresses { .. } => given.addresses(parameter.name).map(drop),
+                        ParameterKind::Addresses { .. } => {
+                            given.addresses(parameter.name).map(drop)
+                        }
                         ParameterKind::Where(_) => given.conditions(parameter.name).map(drop),
                         ParameterKind::Sort { .. } => given.orders(parameter.name).map(drop),
-                        ParameterKind::Indicators { .. } => given.indicators(parameter.name).map(drop),
+                        ParameterKind::Indicators { .. } => {
+                            given.indicators(parameter.name).map(drop)
+                        }
                         other => panic!("{other:?} has a pattern that nothing reads"),
                     };
                     match taken {
-                        Err(problem) if problem.detail.contains("expected a fast period below the slow one") => {}
+                        Err(problem)
+                            if problem
+                                .detail
+                                .contains("expected a fast period below the slow one") => {}
                         // Whether a token has the symbol is told by the data.
                         Err(problem) if problem.code == Code::InvalidAddress => {}
                         Err(problem)
-                            if ["is neither an address nor", "is not an address"].iter().any(|says| problem.detail.contains(says)) => {}
-                        taken => assert_eq!(taken.map_err(|problem| problem.detail), Ok(()), "{} {}", endpoint.path, parameter.name),
+                            if ["is neither an address nor", "is not an address"]
+                                .iter()
+                                .any(|says| problem.detail.contains(says)) => {}
+                        taken => assert_eq!(
+                            taken.map_err(|problem| problem.detail),
+                            Ok(()),
+                            "{} {}",
+                            endpoint.path,
+                            parameter.name
+                        ),
                     }
                     Ok(())
                 };
-                let config = Config { cases: 48, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
+                let config = Config {
+                    cases: 48,
+                    max_shrink_iters: 0,
+                    failure_persistence: None,
+                    ..Config::default()
+                };
                 if let Err(error) = TestRunner::new(config).run(&texts, taken) {
-                    panic!("{} {}: {}", endpoint.path, parameter.name, clip(&error.to_string()));
+                    panic!(
+                        "{} {}: {}",
+                        endpoint.path,
+                        parameter.name,
+                        clip(&error.to_string())
+                    );
                 }
                 checked += 1;
             }

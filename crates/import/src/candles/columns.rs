@@ -36,7 +36,8 @@ const TIMES: &str = "\
 const DAYS: &str = "date day datum fecha data 日期 дата 日付 날짜";
 const OPEN: &str = "open o opening erster first eröffn eröffnung apertura apert ouv ouverture abertura 开盘 开盘价 откр открытие 始値 시가";
 const HIGH: &str = "high h max hoch máximo maximo máx haut plushaut máxima massimo 最高 最高价 макс максимум 高値 고가";
-const LOW: &str = "low l min tief mínimo minimo mín bas plusbas mínima 最低 最低价 мин минимум 安値 저가";
+const LOW: &str =
+    "low l min tief mínimo minimo mín bas plusbas mínima 最低 最低价 мин минимум 安値 저가";
 pub(crate) const CLOSE: &str = "\
     close c closing trade last price zuletzt schluss schlusskurs último ultimo dernier clôture cierre 收盘 收盘价 цена закр закрытие \
     終値 종가 closelast adjclose";
@@ -84,7 +85,13 @@ pub(crate) fn refusal(sheet: &RawTable, why: &str, what: &str) -> Refusal {
             .map_or("NAME", |at| sheet.names[at].as_str())
             .to_owned()
     };
-    let (time, open, high, low, close) = (name(TIMES, 0), name(OPEN, 1), name(HIGH, 2), name(LOW, 3), name(CLOSE, 4));
+    let (time, open, high, low, close) = (
+        name(TIMES, 0),
+        name(OPEN, 1),
+        name(HIGH, 2),
+        name(LOW, 3),
+        name(CLOSE, 4),
+    );
     Refusal::new(format!("looks like candles, but {why}; {what}")).lines(format!(
         "[tables.candles] columns = {{ timestamp = \"{time}\", open = \"{open}\", high = \"{high}\", low = \"{low}\", close = \"{close}\" }}"
     ))
@@ -93,8 +100,16 @@ pub(crate) fn refusal(sheet: &RawTable, why: &str, what: &str) -> Refusal {
 /// The columns of time, open, high, low and close, by name.
 pub(crate) fn named(sheet: &RawTable) -> Option<(usize, OhlcPlaces)> {
     let names = Names::of(&sheet.names);
-    let prices = [price(&names, OPEN)?, price(&names, HIGH)?, price(&names, LOW)?, price(&names, CLOSE)?];
-    let apart = prices.iter().enumerate().all(|(i, at)| !prices[..i].contains(at));
+    let prices = [
+        price(&names, OPEN)?,
+        price(&names, HIGH)?,
+        price(&names, LOW)?,
+        price(&names, CLOSE)?,
+    ];
+    let apart = prices
+        .iter()
+        .enumerate()
+        .all(|(i, at)| !prices[..i].contains(at));
     let time = time(sheet, &names)?;
     (apart && !prices.contains(&time)).then_some((time, prices))
 }
@@ -102,18 +117,31 @@ pub(crate) fn named(sheet: &RawTable) -> Option<(usize, OhlcPlaces)> {
 /// Whether another column has the same name and other cells, as those of two series side by side.
 fn stands_twice(sheet: &RawTable, at: usize) -> bool {
     let twin = format!("{} (2)", sheet.names[at]);
-    sheet.names.iter().position(|name| *name == twin).is_some_and(|other| sheet.column(at).ne(sheet.column(other)))
+    sheet
+        .names
+        .iter()
+        .position(|name| *name == twin)
+        .is_some_and(|other| sheet.column(at).ne(sheet.column(other)))
 }
 
 fn price(names: &Names, words: &str) -> Option<usize> {
     let marked = |name: &str| {
         // `trade_value` is a turnover.
-        words.split_whitespace().filter(|_| name != "tradevalue").any(|word| {
-            name.strip_prefix(word).is_some_and(|rest| is_one_of(rest, MARKS) || pair::is_currency(rest)) && word.len() > 1
-                || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && is_one_of(rest, MARKS))
-        })
+        words
+            .split_whitespace()
+            .filter(|_| name != "tradevalue")
+            .any(|word| {
+                name.strip_prefix(word)
+                    .is_some_and(|rest| is_one_of(rest, MARKS) || pair::is_currency(rest))
+                    && word.len() > 1
+                    || name
+                        .strip_suffix(word)
+                        .is_some_and(|rest| word.len() > 1 && is_one_of(rest, MARKS))
+            })
     };
-    names.find(words).or_else(|| (0..names.len()).find(|&at| marked(names.whole(at)) || marked(names.last(at))))
+    names
+        .find(words)
+        .or_else(|| (0..names.len()).find(|&at| marked(names.whole(at)) || marked(names.last(at))))
 }
 
 /// The time column: by name, else a column that holds only times.
@@ -130,33 +158,55 @@ fn time(sheet: &RawTable, names: &Names) -> Option<usize> {
     // Excel serial dates look like prices, so a column counts as times only by its name, or as the first unnamed one that reads as times.
     let apart = || {
         (0..names.len()).find(|&at| {
-            (sheet.names[at].starts_with("column ") || names.whole(at).starts_with("unnamed") || sheet.names[at] == KEY) && reads(at)
+            (sheet.names[at].starts_with("column ")
+                || names.whole(at).starts_with("unnamed")
+                || sheet.names[at] == KEY)
+                && reads(at)
         })
     };
     let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == CellKind::Time);
     // Monotonic numbers in the range of present-day epochs can only be times.
     let epochs = || {
-        (0..names.len()).find(|&at| TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch)) && rises(sheet, at))
+        (0..names.len()).find(|&at| {
+            TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch))
+                && rises(sheet, at)
+        })
     };
     // Of several, the first that is on full minutes: candles open there, whereas last trades and close times are off.
     let to_the_minute = |at: &usize| {
         let cells: Vec<&str> = sheet.column(*at).filter(|cell| !cell.is_empty()).collect();
-        TimeStyle::of(&cells)
-            .ok()
-            .flatten()
-            .is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
+        TimeStyle::of(&cells).ok().flatten().is_some_and(|when| {
+            cells
+                .iter()
+                .all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0))
+        })
     };
-    let known = known.iter().copied().find(to_the_minute).or_else(|| known.first().copied());
+    let known = known
+        .iter()
+        .copied()
+        .find(to_the_minute)
+        .or_else(|| known.first().copied());
     let found = known.or_else(apart).or_else(written).or_else(epochs)?;
-    let universal = || (0..names.len()).find(|&at| is_universal(sheet, at) && differ_by_zone(sheet, found, at));
-    if is_universal(sheet, found) { Some(found) } else { universal().or(Some(found)) }
+    let universal =
+        || (0..names.len()).find(|&at| is_universal(sheet, at) && differ_by_zone(sheet, found, at));
+    if is_universal(sheet, found) {
+        Some(found)
+    } else {
+        universal().or(Some(found))
+    }
 }
 
 /// Whether the times are certainly in UTC: seconds since 1970, or times with an offset or under a name with `UTC`.
 fn is_universal(sheet: &RawTable, at: usize) -> bool {
-    let is_zoned = |cell: &str| without_zone(cell).is_some_and(|(rest, _)| rest.len() < cell.trim().len());
-    let mut filled = sheet.column(at).filter(|cell| !cell.trim().is_empty()).take(200).peekable();
-    let is_stated = plain(&sheet.names[at]).ends_with("utc") || filled.peek().is_some() && filled.all(is_zoned);
+    let is_zoned =
+        |cell: &str| without_zone(cell).is_some_and(|(rest, _)| rest.len() < cell.trim().len());
+    let mut filled = sheet
+        .column(at)
+        .filter(|cell| !cell.trim().is_empty())
+        .take(200)
+        .peekable();
+    let is_stated =
+        plain(&sheet.names[at]).ends_with("utc") || filled.peek().is_some() && filled.all(is_zoned);
     is_stated && kind(sheet.column(at).take(200)) == CellKind::Time || is_epoch(sheet, at)
 }
 
@@ -172,16 +222,28 @@ fn differ_by_zone(sheet: &RawTable, one: usize, other: usize) -> bool {
         let style = TimeStyle::of(&cells).ok().flatten()?;
         cells.iter().map(|cell| style.ms(cell)).collect()
     };
-    let (Some(one), Some(other)) = (read(one), read(other)) else { return false };
-    let apart: BTreeSet<i64> = one.iter().zip(&other).map(|(one, other)| one - other).collect();
+    let (Some(one), Some(other)) = (read(one), read(other)) else {
+        return false;
+    };
+    let apart: BTreeSet<i64> = one
+        .iter()
+        .zip(&other)
+        .map(|(one, other)| one - other)
+        .collect();
     let step = Interval::between(one).0;
-    let is_zone = |apart: &i64| *apart != 0 && apart.abs() != step && apart.abs() <= 14 * HOUR_MS && apart % (HOUR_MS / 2) == 0;
+    let is_zone = |apart: &i64| {
+        *apart != 0
+            && apart.abs() != step
+            && apart.abs() <= 14 * HOUR_MS
+            && apart % (HOUR_MS / 2) == 0
+    };
     matches!(apart.len(), 1 | 2) && apart.iter().all(is_zone)
 }
 
 /// The note about a column with the same times in a time zone that the file does not name.
 fn local_times(sheet: &RawTable, time: usize) -> Option<String> {
-    let mut others = (0..sheet.names.len()).filter(|&at| at != time && is_universal(sheet, time) && !is_universal(sheet, at));
+    let mut others = (0..sheet.names.len())
+        .filter(|&at| at != time && is_universal(sheet, time) && !is_universal(sheet, at));
     let local = others.find(|&at| differ_by_zone(sheet, at, time))?;
     Some(format!(
         "assumed: times from `{}`, which are in UTC; `{}` has the same times in another time zone",
@@ -190,13 +252,27 @@ fn local_times(sheet: &RawTable, time: usize) -> Option<String> {
 }
 
 /// Finds the candle columns. Errors: what the user has to specify. `None` if these are no candles.
-pub(crate) fn columns(sheet: &RawTable, map: &[(String, String)], ends: bool) -> Result<Option<CandleColumns>, Refusal> {
-    let said =
-        |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
-    let wanted = [("open", OPEN), ("high", HIGH), ("low", LOW), ("close", CLOSE)];
+pub(crate) fn columns(
+    sheet: &RawTable,
+    map: &[(String, String)],
+    ends: bool,
+) -> Result<Option<CandleColumns>, Refusal> {
+    let said = |ours: &str| {
+        map.iter()
+            .find(|(known, _)| known == ours)
+            .and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs))
+    };
+    let wanted = [
+        ("open", OPEN),
+        ("high", HIGH),
+        ("low", LOW),
+        ("close", CLOSE),
+    ];
     if said("timestamp").is_some() || wanted.iter().any(|(ours, _)| said(ours).is_some()) {
         let names = Names::of(&sheet.names);
-        let of = |(ours, words): (&str, &str)| said(ours).or_else(|| price(&names, words).filter(|_| sheet.named));
+        let of = |(ours, words): (&str, &str)| {
+            said(ours).or_else(|| price(&names, words).filter(|_| sheet.named))
+        };
         let prices = wanted.map(of);
         let time = said("timestamp").or_else(|| time(sheet, &names).filter(|_| sheet.named));
         if let ([Some(open), Some(high), Some(low), Some(close)], Some(time)) = (prices, time) {
@@ -212,28 +288,54 @@ pub(crate) fn columns(sheet: &RawTable, map: &[(String, String)], ends: bool) ->
     {
         if let Some(&twice) = prices.iter().find(|&&at| stands_twice(sheet, at)) {
             let what = "map the columns with --map, or save each series as a separate file";
-            let refused = refusal(sheet, &format!("`{}` appears twice in its header, over different prices", sheet.names[twice]), what);
-            return Err(Refusal { lines: None, ..refused }.saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))));
+            let refused = refusal(
+                sheet,
+                &format!(
+                    "`{}` appears twice in its header, over different prices",
+                    sheet.names[twice]
+                ),
+                what,
+            );
+            return Err(Refusal {
+                lines: None,
+                ..refused
+            }
+            .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))));
         }
         return candle_columns(sheet, time, prices, false, ends).map(Some);
     }
-    if sheet.named { early_times(sheet).map_or(Ok(None), Err) } else { unnamed(sheet) }
+    if sheet.named {
+        early_times(sheet).map_or(Ok(None), Err)
+    } else {
+        unnamed(sheet)
+    }
 }
 
 /// Refuses candles whose times are from before any token traded.
 fn early_times(sheet: &RawTable) -> Option<Refusal> {
     let names = Names::of(&sheet.names);
-    if ![OPEN, HIGH, LOW, CLOSE].iter().all(|words| price(&names, words).is_some()) {
+    if ![OPEN, HIGH, LOW, CLOSE]
+        .iter()
+        .all(|words| price(&names, words).is_some())
+    {
         return None;
     }
-    let early = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).and_then(|cell| Some((at, cell, early_year(cell)?)));
+    let early = |at: usize| {
+        sheet
+            .column(at)
+            .find(|cell| !cell.is_empty())
+            .and_then(|cell| Some((at, cell, early_year(cell)?)))
+    };
     let (at, cell, year) = names.in_order(TIMES).find_map(early)?;
     let what = if year < 1972 {
         "seconds since 1970 were probably read as milliseconds; multiply them by 1000, or use the file with the original numbers"
     } else {
         "remove the rows from before 2008"
     };
-    Some(Refusal::new(format!("looks like candles, but `{cell}` in `{}` is in {year}, before any token traded; {what}", sheet.names[at])))
+    Some(Refusal::new(format!(
+        "looks like candles, but `{cell}` in `{}` is in {year}, before any token traded; {what}",
+        sheet.names[at]
+    )))
 }
 
 /// Refuses one column used for two prices; if it is used for all four, returns the note for such candles.
@@ -247,7 +349,12 @@ fn four_columns_or_one(sheet: &RawTable, prices: OhlcPlaces) -> Result<Option<St
                 candles are meaningless"
         )));
     }
-    let shown: Vec<&str> = PRICES.iter().zip(prices).filter(|(_, at)| *at == prices[twice]).map(|(ours, _)| *ours).collect();
+    let shown: Vec<&str> = PRICES
+        .iter()
+        .zip(prices)
+        .filter(|(_, at)| *at == prices[twice])
+        .map(|(ours, _)| *ours)
+        .collect();
     Err(format!(
         "has only one column, `{name}`, for {}; a candle needs four price columns, or one column for all four",
         shown.join(" and ")
@@ -262,16 +369,28 @@ fn unnamed(sheet: &RawTable) -> Result<Option<CandleColumns>, Refusal> {
         return Ok(None);
     }
     let when = |at: usize| TimeStyle::of(&sheet.column(at).take(200).collect::<Vec<_>>());
-    let Some(time) = (0..width.min(3)).find(|&at| !matches!(when(at), Ok(None | Some(TimeStyle::Days)))) else { return Ok(None) };
-    let spaced = kind(sheet.column(time).take(50)) == CellKind::Time || rises(sheet, time) || has_close_times(sheet);
-    let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == CellKind::Number).collect();
+    let Some(time) =
+        (0..width.min(3)).find(|&at| !matches!(when(at), Ok(None | Some(TimeStyle::Days))))
+    else {
+        return Ok(None);
+    };
+    let spaced = kind(sheet.column(time).take(50)) == CellKind::Time
+        || rises(sheet, time)
+        || has_close_times(sheet);
+    let rest: Vec<usize> = (time + 1..width)
+        .filter(|&at| kind(sheet.column(at).take(50)) == CellKind::Number)
+        .collect();
     if rest.len() < 4 || !spaced {
         return Ok(None);
     }
-    let style =
-        notation::style(sheet, &rest).ok_or("has numbers with a decimal comma and others with a decimal point; use one notation")?;
+    let style = notation::style(sheet, &rest).ok_or(
+        "has numbers with a decimal comma and others with a decimal point; use one notation",
+    )?;
     let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
-    let times = times(&time_cells(sheet, time, clock(sheet, time)), when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst));
+    let times = times(
+        &time_cells(sheet, time, clock(sheet, time)),
+        when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst),
+    );
     let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
     match told {
         FoundOrder::Nothing => Ok(None),
@@ -293,14 +412,29 @@ fn unnamed(sheet: &RawTable) -> Result<Option<CandleColumns>, Refusal> {
         }
         FoundOrder::Several(orders) => {
             let named = |order: &OhlcPlaces| -> Vec<String> {
-                let named = PRICES.iter().zip(order).map(|(price, at)| format!("{price}={}", sheet.names[rest[*at]]));
-                std::iter::once(format!("timestamp={}", sheet.names[time])).chain(named).collect()
+                let named = PRICES
+                    .iter()
+                    .zip(order)
+                    .map(|(price, at)| format!("{price}={}", sheet.names[rest[*at]]));
+                std::iter::once(format!("timestamp={}", sheet.names[time]))
+                    .chain(named)
+                    .collect()
             };
-            let shown = |order: &OhlcPlaces| named(order).iter().map(|map| format!("--map {map}")).collect::<Vec<_>>().join(" ");
+            let shown = |order: &OhlcPlaces| {
+                named(order)
+                    .iter()
+                    .map(|map| format!("--map {map}"))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            };
             Err(refusal(
                 sheet,
                 "its columns have no names, and its rows fit more than one order of the prices",
-                &format!("map them, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
+                &format!(
+                    "map them, as in `{}` or `{}`",
+                    shown(&orders[0]),
+                    shown(orders.get(1).unwrap_or(&orders[0]))
+                ),
             )
             .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))))
         }
@@ -311,14 +445,19 @@ fn unnamed(sheet: &RawTable) -> Result<Option<CandleColumns>, Refusal> {
 pub(crate) fn has_close_times(sheet: &RawTable) -> bool {
     let spans = |row: &Vec<String>| {
         let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
-        number(0).zip(number(6)).is_some_and(|(open, close)| open > 1e11 && close > open && close < open * 1.01)
+        number(0)
+            .zip(number(6))
+            .is_some_and(|(open, close)| open > 1e11 && close > open && close < open * 1.01)
     };
     !sheet.named && !sheet.first.is_empty() && sheet.first.iter().take(50).all(spans)
 }
 
 /// Whether the column is nearly monotonic, as times are.
 fn rises(sheet: &RawTable, at: usize) -> bool {
-    let numbers: Vec<f64> = sheet.column(at).filter_map(|cell| cell.trim().parse().ok()).collect();
+    let numbers: Vec<f64> = sheet
+        .column(at)
+        .filter_map(|cell| cell.trim().parse().ok())
+        .collect();
     let up = numbers.windows(2).filter(|two| two[1] > two[0]).count();
     let down = numbers.windows(2).filter(|two| two[1] < two[0]).count();
     numbers.len() > 1 && (up.max(down)) * 100 >= (numbers.len() - 1) * 90
@@ -350,7 +489,9 @@ impl CandleColumns {
 
     /// Whether a sample row has no prices.
     pub(crate) fn is_empty_row(&self, row: usize) -> bool {
-        self.figures.iter().all(|figures| figures[row].is_nan() || figures[row] == 0.0)
+        self.figures
+            .iter()
+            .all(|figures| figures[row].is_nan() || figures[row] == 0.0)
     }
 
     /// The most frequent step between the sample's times, in milliseconds.
@@ -361,19 +502,46 @@ impl CandleColumns {
     /// The sample rows that are picked, oldest first.
     pub(crate) fn picked_rows(&self, sheet: &RawTable, picked: &[(String, String)]) -> Vec<usize> {
         let places: Vec<(usize, &str)> = (picked.iter())
-            .filter_map(|(name, value)| Some((sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?, value.as_str())))
+            .filter_map(|(name, value)| {
+                Some((
+                    sheet
+                        .names
+                        .iter()
+                        .position(|known| known.eq_ignore_ascii_case(name))?,
+                    value.as_str(),
+                ))
+            })
             .collect();
-        let is_picked = |row: usize| places.iter().all(|(at, value)| sheet.first[row][*at].trim() == *value);
-        self.by_time.iter().copied().filter(|row| is_picked(*row)).collect()
+        let is_picked = |row: usize| {
+            places
+                .iter()
+                .all(|(at, value)| sheet.first[row][*at].trim() == *value)
+        };
+        self.by_time
+            .iter()
+            .copied()
+            .filter(|row| is_picked(*row))
+            .collect()
     }
 
     /// The share of sample rows that have the time of another row but different prices.
     pub(crate) fn repeated_times(&self, sheet: &RawTable, picked: &[(String, String)]) -> f64 {
         let rows = self.picked_rows(sheet, picked);
         let same = |a: usize, b: usize| self.times[a] == self.times[b];
-        let differs = |a: usize, b: usize| self.prices.iter().any(|&at| sheet.first[a][at] != sheet.first[b][at]);
-        let repeated = rows.windows(2).filter(|two| same(two[0], two[1]) && differs(two[0], two[1])).count();
+        let differs = |a: usize, b: usize| {
+            self.prices
+                .iter()
+                .any(|&at| sheet.first[a][at] != sheet.first[b][at])
+        };
+        let repeated = rows
+            .windows(2)
+            .filter(|two| same(two[0], two[1]) && differs(two[0], two[1]))
+            .count();
         // A single duplicate is an error in one row, not a second series.
-        if repeated < 2 { 0.0 } else { repeated as f64 / rows.len() as f64 }
+        if repeated < 2 {
+            0.0
+        } else {
+            repeated as f64 / rows.len() as f64
+        }
     }
 }

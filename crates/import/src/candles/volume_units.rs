@@ -23,37 +23,62 @@ const SCALES: &[(&str, f64)] = &[
 
 /// The factor that the name applies to its figures: `Volume (M USD)`, `Volume (k BTC)`, `Volume in millions`; 1 if it has none.
 pub(super) fn scale_of(name: &str) -> f64 {
-    let name = name.to_lowercase().replace("us$", " usd ").replace('$', " usd ");
+    let name = name
+        .to_lowercase()
+        .replace("us$", " usd ")
+        .replace('$', " usd ");
     let (bracketed, part) = match name.split_once(['(', '[']) {
-        Some((_, rest)) => (true, rest.split([')', ']']).next().unwrap_or_default().to_owned()),
+        Some((_, rest)) => (
+            true,
+            rest.split([')', ']']).next().unwrap_or_default().to_owned(),
+        ),
         None => (false, name),
     };
-    let words: Vec<&str> = part.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = part
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     let is_currency = |word: &str| pair::is_quote(&word.to_uppercase());
     let one = |(i, word): (usize, &&str)| {
-        let beside =
-            i.checked_sub(1).and_then(|before| words.get(before)).into_iter().chain(words.get(i + 1)).any(|word| is_currency(word));
+        let beside = i
+            .checked_sub(1)
+            .and_then(|before| words.get(before))
+            .into_iter()
+            .chain(words.get(i + 1))
+            .any(|word| is_currency(word));
         // One letter is ambiguous, and a name such as `BUSD` is a currency, not a billion.
-        let sure = word.len() > 2 || *word == "mn" || *word == "bn" || beside || bracketed && *word != "b" && *word != "mm";
-        known(word).filter(|_| sure && (bracketed || i > 0)).or_else(|| joined(word).filter(|_| bracketed))
+        let sure = word.len() > 2
+            || *word == "mn"
+            || *word == "bn"
+            || beside
+            || bracketed && *word != "b" && *word != "mm";
+        known(word)
+            .filter(|_| sure && (bracketed || i > 0))
+            .or_else(|| joined(word).filter(|_| bracketed))
     };
     words.iter().enumerate().find_map(one).unwrap_or(1.0)
 }
 
 fn known(word: &str) -> Option<f64> {
-    SCALES.iter().find(|(words, _)| is_one_of(word, words)).map(|(_, by)| *by)
+    SCALES
+        .iter()
+        .find(|(words, _)| is_one_of(word, words))
+        .map(|(_, by)| *by)
 }
 
 /// The scale in a lower-case word that joins scale and currency: `kusd`. `mbtc`, a thousandth of a bitcoin, is no such word.
 fn joined(word: &str) -> Option<f64> {
-    let rest = ["usdt", "usd", "eur", "btc"].iter().find_map(|code| word.strip_suffix(code).or_else(|| word.strip_prefix(code)))?;
+    let rest = ["usdt", "usd", "eur", "btc"]
+        .iter()
+        .find_map(|code| word.strip_suffix(code).or_else(|| word.strip_prefix(code)))?;
     known(rest).filter(|_| !pair::is_quote(&word.to_uppercase()) && word != "mbtc")
 }
 
 /// The bracketed word of a name that joins scale and currency, such as `mUSD`: it could also be the name of a token.
 pub(super) fn may_be_token(name: &str) -> Option<&str> {
     let (_, part) = name.split_once(['(', '['])?;
-    part.split(|c: char| !c.is_alphanumeric()).find(|word| joined(&word.to_lowercase()).is_some())
+    part.split(|c: char| !c.is_alphanumeric())
+        .find(|word| joined(&word.to_lowercase()).is_some())
 }
 
 /// The currency that most of the column's cells carry.
@@ -67,7 +92,10 @@ pub(super) fn currency(sheet: &RawTable, at: usize) -> Option<&'static str> {
 pub(super) fn without_ticker(cell: &str) -> Option<String> {
     let cell = cell.trim();
     let (number, word) = cell.rsplit_once([' ', '\u{a0}'])?;
-    let ticker = (2..=10).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let ticker = (2..=10).contains(&word.len())
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     let letters = word.bytes().any(|byte| byte.is_ascii_uppercase());
     let other = is_number(cell) || scale(cell).is_some();
     (ticker && letters && !other && is_number(number)).then(|| number.trim_end().to_owned())
@@ -81,7 +109,11 @@ pub(super) fn figure(cell: &str) -> std::borrow::Cow<'_, str> {
 /// Non-numeric cells of a column: their number, the number of filled cells, and the first of them.
 pub(super) fn unread(sheet: &RawTable, at: usize) -> (usize, usize, Option<&str>) {
     let filled = sheet.column(at).filter(|cell| !is_null_word(cell));
-    let bad = || sheet.column(at).filter(|cell| !is_null_word(cell) && !is_number(&figure(cell)));
+    let bad = || {
+        sheet
+            .column(at)
+            .filter(|cell| !is_null_word(cell) && !is_number(&figure(cell)))
+    };
     (bad().count(), filled.count(), bad().next())
 }
 
@@ -121,10 +153,22 @@ mod tests {
         ] {
             assert_eq!(scale_of(name), expected, "{name}");
         }
-        for (name, expected) in [("Volume (mUSD)", Some("mUSD")), ("Volume (M USD)", None), ("Volume (mBTC)", None), ("mUSD", None)] {
+        for (name, expected) in [
+            ("Volume (mUSD)", Some("mUSD")),
+            ("Volume (M USD)", None),
+            ("Volume (mBTC)", None),
+            ("mUSD", None),
+        ] {
             assert_eq!(may_be_token(name), expected, "{name}");
         }
         assert_eq!(without_ticker("29863 BTC").as_deref(), Some("29863"));
-        assert_eq!((without_ticker("29863"), without_ticker("1.2 MIO"), without_ticker("5 USD")), (None, None, None));
+        assert_eq!(
+            (
+                without_ticker("29863"),
+                without_ticker("1.2 MIO"),
+                without_ticker("5 USD")
+            ),
+            (None, None, None)
+        );
     }
 }

@@ -9,7 +9,19 @@ const SIGNS: &str = "\
 const CODES: &str = "\
     USDT USDC USD EUR GBP CHF JPY KRW TRY BRL AUD CAD INR RUB CNY PLN SEK NOK DKK CZK HUF UAH SGD HKD MXN NZD ZAR THB VND IDR PHP NGN ARS KZT";
 /// Words before a currency code that state the unit of figures.
-const IN: &[&str] = &["in", "en", "em", "currency", "currencies", "währung", "devise", "moneda", "moeda", "valuta", "ccy"];
+const IN: &[&str] = &[
+    "in",
+    "en",
+    "em",
+    "currency",
+    "currencies",
+    "währung",
+    "devise",
+    "moneda",
+    "moeda",
+    "valuta",
+    "ccy",
+];
 
 /// Splits off the currency before or after a number.
 pub(crate) fn apart(text: &str) -> (&str, Option<&'static str>) {
@@ -17,10 +29,20 @@ pub(crate) fn apart(text: &str) -> (&str, Option<&'static str>) {
     if text.starts_with(is_figure) && text.ends_with(is_figure) {
         return (text, None);
     }
-    let all = || SIGNS.split(' ').filter_map(|word| word.split_once('=')).chain(CODES.split(' ').map(|code| (code, code)));
-    let before = || all().find_map(|(sign, currency)| Some((text.strip_prefix(sign)?.trim_start(), currency)));
-    let after = || all().find_map(|(sign, currency)| Some((text.strip_suffix(sign)?.trim_end(), currency)));
-    before().or_else(after).map_or((text, None), |(rest, currency)| (rest, Some(currency)))
+    let all = || {
+        SIGNS
+            .split(' ')
+            .filter_map(|word| word.split_once('='))
+            .chain(CODES.split(' ').map(|code| (code, code)))
+    };
+    let before = || {
+        all().find_map(|(sign, currency)| Some((text.strip_prefix(sign)?.trim_start(), currency)))
+    };
+    let after =
+        || all().find_map(|(sign, currency)| Some((text.strip_suffix(sign)?.trim_end(), currency)));
+    before()
+        .or_else(after)
+        .map_or((text, None), |(rest, currency)| (rest, Some(currency)))
 }
 
 fn is_figure(c: char) -> bool {
@@ -30,18 +52,34 @@ fn is_figure(c: char) -> bool {
 /// The currency beside a number; `None` for a text without digits.
 pub(crate) fn of_cell(cell: &str) -> Option<&'static str> {
     let (rest, currency) = apart(cell.trim().trim_start_matches(['-', '−', '+']));
-    let digits = rest.trim_start_matches(['-', '−', '+']).starts_with(is_figure);
+    let digits = rest
+        .trim_start_matches(['-', '−', '+'])
+        .starts_with(is_figure);
     currency.filter(|_| digits)
 }
 
 /// The currencies that a text states figures to be in: `all prices in EUR`, `Currency: EUR`. `is_code` tells currency codes from other
 /// words.
 pub(crate) fn of_text(text: &str, is_code: impl Fn(&str) -> bool) -> Vec<String> {
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let says = |two: &&[&str]| IN.contains(&two[0].to_lowercase().as_str()) && two[1].len() >= 3 && is_code(&two[1].to_uppercase());
+    let words: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let says = |two: &&[&str]| {
+        IN.contains(&two[0].to_lowercase().as_str())
+            && two[1].len() >= 3
+            && is_code(&two[1].to_uppercase())
+    };
     // A word such as `try` is a currency only in capitals.
-    let code = |two: &&[&str]| two[1].chars().all(|c| c.is_ascii_uppercase()) || two[0].to_lowercase().starts_with("curr");
-    words.windows(2).filter(says).filter(code).map(|two| two[1].to_uppercase()).collect()
+    let code = |two: &&[&str]| {
+        two[1].chars().all(|c| c.is_ascii_uppercase()) || two[0].to_lowercase().starts_with("curr")
+    };
+    words
+        .windows(2)
+        .filter(says)
+        .filter(code)
+        .map(|two| two[1].to_uppercase())
+        .collect()
 }
 
 #[cfg(test)]

@@ -34,16 +34,26 @@ impl NumberStyle {
         let (mut shown, mut unsure, mut needs_rewrite) = (DecimalSigns::default(), false, false);
         for cell in cells {
             let digits = cell.trim();
-            needs_rewrite |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
+            needs_rewrite |=
+                digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
             let number = bare(digits);
             unsure |= number.contains(',');
             shown = shown.and(DecimalSigns::of(std::iter::once(number)));
         }
         match (shown.comma, shown.point) {
             (true, true) => None,
-            (true, false) => Some(Self { comma: true, needs_rewrite: true }),
-            (false, true) => Some(Self { comma: false, needs_rewrite }),
-            (false, false) => Some(Self { comma: unsure && semicolons, needs_rewrite }),
+            (true, false) => Some(Self {
+                comma: true,
+                needs_rewrite: true,
+            }),
+            (false, true) => Some(Self {
+                comma: false,
+                needs_rewrite,
+            }),
+            (false, false) => Some(Self {
+                comma: unsure && semicolons,
+                needs_rewrite,
+            }),
         }
     }
 
@@ -60,12 +70,21 @@ impl NumberStyle {
 
 /// The plain decimal text of a number, without its currency; `None` if it is no number.
 pub(crate) fn plain(text: &str, comma: bool) -> Option<String> {
-    let (minus, text) = text.trim().strip_prefix(['-', '−']).map_or(("", text.trim()), |rest| ("-", rest.trim_start()));
+    let (minus, text) = text
+        .trim()
+        .strip_prefix(['-', '−'])
+        .map_or(("", text.trim()), |rest| ("-", rest.trim_start()));
     let text = currency::apart(text).0;
-    if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',' || c == '+' && minus.is_empty()) {
+    if !text.starts_with(|c: char| {
+        c.is_ascii_digit() || c == '.' || c == ',' || c == '+' && minus.is_empty()
+    }) {
         return None;
     }
-    let decimal = if comma { Decimal::Comma } else { Decimal::Point };
+    let decimal = if comma {
+        Decimal::Comma
+    } else {
+        Decimal::Point
+    };
     let read = match scale(text) {
         Some((number, power)) => notation::plain(&format!("{number}e{power}"), decimal),
         None => notation::plain(text, decimal),
@@ -79,16 +98,25 @@ pub(crate) fn scale(text: &str) -> Option<(&str, i32)> {
         return None;
     }
     let lower = text.to_lowercase();
-    let ending = |(words, power): &(&str, i32)| words.split(' ').find(|word| lower.ends_with(word)).map(|word| (word.len(), *power));
+    let ending = |(words, power): &(&str, i32)| {
+        words
+            .split(' ')
+            .find(|word| lower.ends_with(word))
+            .map(|word| (word.len(), *power))
+    };
     let (length, power) = SCALES.iter().find_map(ending)?;
     let number = text.get(..text.len().checked_sub(length)?)?.trim_end();
-    number.ends_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',').then_some((number, power))
+    number
+        .ends_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',')
+        .then_some((number, power))
 }
 
 /// The digits and signs of a number, without currency and scale word.
 fn bare(text: &str) -> &str {
     let number = currency::apart(text.trim_start_matches(['-', '−', '+']).trim_start()).0;
-    scale(number).map_or(number, |(number, _)| number).trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ')
+    scale(number)
+        .map_or(number, |(number, _)| number)
+        .trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%' || c == ' ')
 }
 
 #[cfg(test)]
@@ -143,7 +171,11 @@ mod tests {
             (&["629.18K"], false, Some((false, true))),
         ] {
             let found = NumberStyle::of(cells.iter().copied(), semicolons);
-            assert_eq!(found.map(|style| (style.comma, style.needs_rewrite)), expected, "{cells:?}");
+            assert_eq!(
+                found.map(|style| (style.comma, style.needs_rewrite)),
+                expected,
+                "{cells:?}"
+            );
         }
     }
 }

@@ -35,7 +35,10 @@ impl PriceRange {
 pub(crate) fn pair(ranges: &[PriceRange], tokens: &[f64], money: &[f64]) -> Option<f64> {
     let spoken = |row: &usize| tokens[*row] > 0.0 && money[*row] > 0.0 && ranges[*row].low > 0.0;
     let rows: Vec<usize> = (0..ranges.len()).filter(spoken).collect();
-    let good = rows.iter().filter(|&&row| ranges[row].pays(tokens[row], money[row])).count();
+    let good = rows
+        .iter()
+        .filter(|&&row| ranges[row].pays(tokens[row], money[row]))
+        .count();
     (!rows.is_empty()).then(|| good as f64 / rows.len() as f64)
 }
 
@@ -60,12 +63,24 @@ mod tests {
 
     #[test]
     fn two_volumes_are_told_apart_by_the_price_and_one_by_its_size() {
-        let ranges = vec![PriceRange { low: 95.0, high: 105.0 }; 10];
+        let ranges = vec![
+            PriceRange {
+                low: 95.0,
+                high: 105.0
+            };
+            10
+        ];
         let (tokens, money) = (vec![3.0; 10], vec![300.0; 10]);
         assert_eq!(pair(&ranges, &tokens, &money), Some(1.0));
         assert_eq!(pair(&ranges, &money, &tokens), Some(0.0));
         assert_eq!(pair(&ranges, &[0.0; 10], &money), None);
-        let bitcoin = vec![PriceRange { low: 90_000.0, high: 91_000.0 }; 10];
+        let bitcoin = vec![
+            PriceRange {
+                low: 90_000.0,
+                high: 91_000.0
+            };
+            10
+        ];
         assert!(too_large(&bitcoin, &[2.5e9; 10], 3_600_000));
         assert!(!too_large(&bitcoin, &[12_000.0; 10], 86_400_000));
         assert!(!too_large(&bitcoin, &[0.0; 10], 86_400_000));

@@ -13,9 +13,19 @@ use super::{
 use model::address::Address;
 
 /// Paths of the runtime and creation bytecode in build files.
-const RUNTIME: &[&str] =
-    &["deployedBytecode.object", "deployedBytecode", "evm.deployedBytecode.object", "runtimeBytecode", "data.deployedBytecode.object"];
-const CREATION: &[&str] = &["bytecode.object", "bytecode", "evm.bytecode.object", "data.bytecode.object"];
+const RUNTIME: &[&str] = &[
+    "deployedBytecode.object",
+    "deployedBytecode",
+    "evm.deployedBytecode.object",
+    "runtimeBytecode",
+    "data.deployedBytecode.object",
+];
+const CREATION: &[&str] = &[
+    "bytecode.object",
+    "bytecode",
+    "evm.bytecode.object",
+    "data.bytecode.object",
+];
 
 fn text<'l>(sniffed: &'l Sniffed, places: &[&str]) -> Option<&'l str> {
     let outline = sniffed.outline()?;
@@ -23,9 +33,13 @@ fn text<'l>(sniffed: &'l Sniffed, places: &[&str]) -> Option<&'l str> {
 }
 
 pub(super) fn is(sniffed: &Sniffed) -> bool {
-    let Some(outline) = sniffed.outline() else { return false };
-    let abi =
-        matches!(outline.node("abi"), Some(OutlineNode::List(_) | OutlineNode::Text(_))) || outline.node("compilerOutput.abi").is_some();
+    let Some(outline) = sniffed.outline() else {
+        return false;
+    };
+    let abi = matches!(
+        outline.node("abi"),
+        Some(OutlineNode::List(_) | OutlineNode::Text(_))
+    ) || outline.node("compilerOutput.abi").is_some();
     abi && (text(sniffed, RUNTIME).is_some() || text(sniffed, CREATION).is_some())
 }
 
@@ -36,10 +50,20 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let filled = |code: Option<&str>| code.map(hex).filter(|code| code.len() > 2);
     let (runtime, creation) = (filled(runtime), filled(creation));
     if runtime.is_none() && creation.is_none() {
-        return Err("is the build file of an interface or an abstract contract, which has no code".into());
+        return Err(
+            "is the build file of an interface or an abstract contract, which has no code".into(),
+        );
     }
-    if let Some(code) = [&runtime, &creation].into_iter().flatten().find(|code| !code[2..].bytes().all(|digit| digit.is_ascii_hexdigit())) {
-        let at = code[2..].bytes().position(|digit| !digit.is_ascii_hexdigit()).unwrap_or_default() + 2;
+    if let Some(code) = [&runtime, &creation]
+        .into_iter()
+        .flatten()
+        .find(|code| !code[2..].bytes().all(|digit| digit.is_ascii_hexdigit()))
+    {
+        let at = code[2..]
+            .bytes()
+            .position(|digit| !digit.is_ascii_hexdigit())
+            .unwrap_or_default()
+            + 2;
         let place: String = code.chars().skip(at).take(40).collect();
         return Err(format!(
             "is the build file of a contract that is not linked yet: its code has the placeholder `{place}` for a library; link it \
@@ -71,22 +95,33 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             .say("token", ADDRESS));
         }
     };
-    if runtime.as_deref().is_some_and(|code| code.contains(&"0".repeat(64))) {
+    if runtime
+        .as_deref()
+        .is_some_and(|code| code.contains(&"0".repeat(64)))
+    {
         plan = plan.saying("immutables are zeros in a build file's runtime code, so it doesn't equal any on-chain code");
     }
     let row = vec![Some(token.to_string()), runtime, creation];
-    let rows = GeneratedRows::of(&["token_address", "bytecode", "creation_bytecode"], sniffed.bytes, vec![row]);
+    let rows = GeneratedRows::of(
+        &["token_address", "bytecode", "creation_bytecode"],
+        sniffed.bytes,
+        vec![row],
+    );
     plan.takes.push(ImportedTable::into("contracts", rows));
     Ok(plan)
 }
 
 /// The contract's deployment addresses stated in the file.
 fn deployed(sniffed: &Sniffed) -> Vec<Address> {
-    let Some(outline) = sniffed.outline() else { return Vec::new() };
+    let Some(outline) = sniffed.outline() else {
+        return Vec::new();
+    };
     let mut found: Vec<Address> = outline
         .places()
         .filter(|place| {
-            *place == "address" || *place == "deployment.address" || place.starts_with("networks.") && place.ends_with(".address")
+            *place == "address"
+                || *place == "deployment.address"
+                || place.starts_with("networks.") && place.ends_with(".address")
         })
         .filter_map(|place| outline.text(place).and_then(Address::parse))
         .collect();

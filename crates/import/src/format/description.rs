@@ -63,9 +63,14 @@ impl Formats {
     /// `providers` define. If two share a name, only the first counts. Errors name the file and the line.
     pub fn of(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Self, String> {
         let (mut formats, built_in) = (Self(Vec::new()), Self::described());
-        for file in [dataset, beside_config].into_iter().flatten().map(|folder| folder.join(FORMATS_FILE)) {
+        for file in [dataset, beside_config]
+            .into_iter()
+            .flatten()
+            .map(|folder| folder.join(FORMATS_FILE))
+        {
             let text = read_own(&file)?;
-            let mut own = parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
+            let mut own =
+                parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
             if own.iter().any(|format| format.word == MAPPED) {
                 return Err(format!(
                     "`{}` describes `{MAPPED}`, which is the name of tables in tokendeck columns; choose another",
@@ -75,7 +80,10 @@ impl Formats {
             for format in &mut own {
                 format.inherit(&built_in);
             }
-            formats.add(own.into_iter().map(|format| FormatRow { file: Some(file.clone()), ..format }));
+            formats.add(own.into_iter().map(|format| FormatRow {
+                file: Some(file.clone()),
+                ..format
+            }));
         }
         formats.add(built_in.0);
         formats.add_answers(&provider::all(beside_config, dataset)?)?;
@@ -97,23 +105,39 @@ impl Formats {
     /// The first format that recognizes the file.
     pub(crate) fn recognised(&self, sniffed: &Sniffed) -> Option<&FormatRow> {
         let header = sniffed.header();
-        self.0.iter().find(|format| format.recognises(sniffed, &header))
+        self.0
+            .iter()
+            .find(|format| format.recognises(sniffed, &header))
     }
 
     /// The format of files mapped by the user.
     pub(crate) fn mapped(&self) -> &FormatRow {
-        self.0.iter().find(|format| format.word == MAPPED).unwrap_or(&self.0[0])
+        self.0
+            .iter()
+            .find(|format| format.word == MAPPED)
+            .unwrap_or(&self.0[0])
     }
 
     /// The formats as a Markdown table.
     pub fn table(&self) -> String {
-        let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
-        format!("| format | recognized by | table |\n|---|---|---|\n{}", self.0.iter().map(row).collect::<String>())
+        let row = |format: &FormatRow| {
+            format!(
+                "| {} | {} | {} |\n",
+                format.title,
+                format.looks,
+                format.tables()
+            )
+        };
+        format!(
+            "| format | recognized by | table |\n|---|---|---|\n{}",
+            self.0.iter().map(row).collect::<String>()
+        )
     }
 }
 
 fn compiled_in() -> Vec<FormatRow> {
-    parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them")
+    parse(include_str!("../../formats.toml"))
+        .expect("the formats are compiled in, and a test reads them")
 }
 
 /// The text of user-defined descriptions; empty if there is no such file.
@@ -235,15 +259,23 @@ const WEI_LEAST: u128 = 10_000_000;
 impl CellSign {
     fn holds(self, sheet: &RawTable, at: usize) -> bool {
         let cells = || sheet.column(at).take(50);
-        let epochs = |digits: usize| kind(cells()) == CellKind::Number && cells().all(|cell| cell.len() == digits);
+        let epochs = |digits: usize| {
+            kind(cells()) == CellKind::Number && cells().all(|cell| cell.len() == digits)
+        };
         match self {
             Self::Seconds => epochs(10),
             Self::Milliseconds => epochs(13),
             Self::Whole => cells().all(|cell| cell.parse::<u64>().is_ok()),
-            Self::Decimals => kind(cells()) == CellKind::Number && cells().any(|cell| cell.contains('.')),
+            Self::Decimals => {
+                kind(cells()) == CellKind::Number && cells().any(|cell| cell.contains('.'))
+            }
             Self::Wei => {
                 let whole = |cell: &str| cell.parse::<u128>().ok();
-                cells().all(|cell| whole(cell).is_some()) && sheet.column(at).filter_map(whole).any(|amount| amount >= WEI_LEAST)
+                cells().all(|cell| whole(cell).is_some())
+                    && sheet
+                        .column(at)
+                        .filter_map(whole)
+                        .any(|amount| amount >= WEI_LEAST)
             }
             Self::Hashes => kind(cells()) == CellKind::Hash,
             Self::Objects => cells().any(|cell| cell.starts_with("[{")),
@@ -257,23 +289,64 @@ impl Signs {
     /// The signs in words, for the list of formats.
     fn in_words(&self) -> String {
         let mut parts = Vec::new();
-        let names: Vec<&str> = [&self.header, &self.any, &self.exactly, &self.columns].into_iter().flatten().map(String::as_str).collect();
+        let names: Vec<&str> = [&self.header, &self.any, &self.exactly, &self.columns]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
         if !names.is_empty() {
-            parts.push(format!("{} {}", if names.len() == 1 { "column" } else { "columns" }, names.join(", ")));
+            parts.push(format!(
+                "{} {}",
+                if names.len() == 1 {
+                    "column"
+                } else {
+                    "columns"
+                },
+                names.join(", ")
+            ));
         }
         if let Some(list) = &self.list {
-            let place = if list.is_empty() { "a list".to_owned() } else { format!("{list}, a list") };
-            let of = self.of.map_or_else(String::new, |length| format!(" of lists with {length} elements"));
-            let objects = if self.objects.is_empty() { String::new() } else { format!(" of objects with {}", self.objects.join(", ")) };
+            let place = if list.is_empty() {
+                "a list".to_owned()
+            } else {
+                format!("{list}, a list")
+            };
+            let of = self.of.map_or_else(String::new, |length| {
+                format!(" of lists with {length} elements")
+            });
+            let objects = if self.objects.is_empty() {
+                String::new()
+            } else {
+                format!(" of objects with {}", self.objects.join(", "))
+            };
             parts.push(format!("JSON: {place}{of}{objects}"));
         }
         if let Some((least, most)) = self.width {
-            let width = if least == most { least.to_string() } else { format!("{least}–{most}") };
-            parts.push(format!("{width} columns{}", if self.named == Some(false) { " without names" } else { "" }));
+            let width = if least == most {
+                least.to_string()
+            } else {
+                format!("{least}–{most}")
+            };
+            parts.push(format!(
+                "{width} columns{}",
+                if self.named == Some(false) {
+                    " without names"
+                } else {
+                    ""
+                }
+            ));
         }
-        parts.extend(self.mentions.as_ref().filter(|_| self.list.is_none()).map(|word| format!("`{word}` above its rows")));
+        parts.extend(
+            self.mentions
+                .as_ref()
+                .filter(|_| self.list.is_none())
+                .map(|word| format!("`{word}` above its rows")),
+        );
         if parts.is_empty() {
-            parts.push(format!("JSON: {}", [self.members.as_slice(), &self.texts].concat().join(", ")));
+            parts.push(format!(
+                "JSON: {}",
+                [self.members.as_slice(), &self.texts].concat().join(", ")
+            ));
         }
         parts.join(", ")
     }
@@ -283,44 +356,80 @@ impl Signs {
         let names = sheet.map_or(&[][..], |sheet| &sheet.names);
         let in_header = |name: &String| header.contains(&name.to_lowercase());
         let cells = |(column, sign): (&String, &CellSign)| {
-            let numbered = || column.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-            let at = names.iter().position(|name| name.eq_ignore_ascii_case(column)).or_else(numbered);
-            sheet.zip(at).is_some_and(|(sheet, at)| sign.holds(sheet, at))
+            let numbered = || {
+                column
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|number| number.checked_sub(1))
+            };
+            let at = names
+                .iter()
+                .position(|name| name.eq_ignore_ascii_case(column))
+                .or_else(numbered);
+            sheet
+                .zip(at)
+                .is_some_and(|(sheet, at)| sign.holds(sheet, at))
         };
         let list = |place: &String| {
             let first = outline.and_then(|outline| outline.list(place));
             first.is_some_and(|first| self.of.is_none_or(|length| *first == First::List(length)))
-                && (self.objects.is_empty() || outline.is_some_and(|outline| outline.objects(place, &self.objects)))
+                && (self.objects.is_empty()
+                    || outline.is_some_and(|outline| outline.objects(place, &self.objects)))
         };
         self.header.iter().all(in_header)
             && (self.any.is_empty() || self.any.iter().any(in_header))
             && !self.without.iter().any(in_header)
-            && (self.exactly.is_empty() || matches!(sniffed.shape, FileShape::Columns(_)) && header == self.exactly)
+            && (self.exactly.is_empty()
+                || matches!(sniffed.shape, FileShape::Columns(_)) && header == self.exactly)
             && self.columns.iter().all(|name| names.contains(name))
             && (!self.text || matches!(sniffed.shape, FileShape::Rows(_)))
-            && self.named.is_none_or(|named| sheet.is_some_and(|sheet| sheet.named == named))
-            && self.width.is_none_or(|(least, most)| (least..=most).contains(&names.len()))
-            && self.mentions.as_ref().is_none_or(|word| sheet.is_some_and(|sheet| sheet.mentions(word)))
+            && self
+                .named
+                .is_none_or(|named| sheet.is_some_and(|sheet| sheet.named == named))
+            && self
+                .width
+                .is_none_or(|(least, most)| (least..=most).contains(&names.len()))
+            && self
+                .mentions
+                .as_ref()
+                .is_none_or(|word| sheet.is_some_and(|sheet| sheet.mentions(word)))
             && self.list.as_ref().is_none_or(list)
-            && self.members.iter().all(|place| outline.is_some_and(|outline| outline.node(place).is_some()))
-            && self.texts.iter().all(|place| outline.is_some_and(|outline| outline.text(place).is_some()))
+            && self
+                .members
+                .iter()
+                .all(|place| outline.is_some_and(|outline| outline.node(place).is_some()))
+            && self
+                .texts
+                .iter()
+                .all(|place| outline.is_some_and(|outline| outline.text(place).is_some()))
             && self.cells.iter().all(cells)
     }
 }
 
 /// Whether the mapping has keys that only fit `dataset.toml`.
 fn says_where(manifest: &TableManifest) -> bool {
-    !manifest.path.is_empty() || manifest.engine.is_some() || manifest.node.is_some() || manifest.headless || manifest.skip > 0
+    !manifest.path.is_empty()
+        || manifest.engine.is_some()
+        || manifest.node.is_some()
+        || manifest.headless
+        || manifest.skip > 0
 }
 
 /// Reads descriptions. Errors name the line.
 fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
     let document = TomlDocument::parse(text).map_err(|error| error.to_string())?;
     let one = |entry: model::toml_reader::TomlEntry<'_>| -> Result<FormatRow, TomlError> {
-        let mut format = FormatRow { word: entry.key.to_owned(), ..entry.read()? };
+        let mut format = FormatRow {
+            word: entry.key.to_owned(),
+            ..entry.read()?
+        };
         if let Some(tables) = entry.table()?.iter().find(|member| member.key == "tables") {
             format.mappings = read_tables(tables)?;
-            if let Some((table, _)) = format.mappings.iter().find(|(_, manifest)| says_where(manifest)) {
+            if let Some((table, _)) = format
+                .mappings
+                .iter()
+                .find(|(_, manifest)| says_where(manifest))
+            {
                 let must = "sets where its rows are (`path`, `source`, `header`, `skip`), which a format cannot do";
                 return Err(tables.error(format!("`{table}` {must}")));
             }
@@ -331,17 +440,28 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         if let Some(reader) = &format.reader {
             let names: Vec<&str> = READERS.iter().map(|reader| reader.word).collect();
             let known = READERS.iter().find(|known| known.word == reader);
-            format.read_by = Some(known.ok_or_else(|| entry.unknown_name("reader", reader, &names))?);
+            format.read_by =
+                Some(known.ok_or_else(|| entry.unknown_name("reader", reader, &names))?);
         }
         if format.into.is_empty() {
-            let described = || format.tables_described().into_iter().map(str::to_owned).collect();
-            format.into = format.read_by.map_or_else(described, |reader| reader.into.split(' ').map(str::to_owned).collect());
+            let described = || {
+                format
+                    .tables_described()
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect()
+            };
+            format.into = format.read_by.map_or_else(described, |reader| {
+                reader.into.split(' ').map(str::to_owned).collect()
+            });
         }
         if format.known.is_empty() && format.names.is_empty() && format.read_by.is_none() {
             return Err(entry.wrong("has neither `known` nor a `reader`, so it matches no file"));
         }
         if format.into.is_empty() {
-            return Err(entry.wrong("has neither `tables` nor a `reader`, so nothing is read from it"));
+            return Err(
+                entry.wrong("has neither `tables` nor a `reader`, so nothing is read from it")
+            );
         }
         if format.title.is_empty() {
             format.title.clone_from(&format.word);
@@ -349,29 +469,50 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         format.look();
         Ok(format)
     };
-    document.entries().into_iter().map(one).collect::<Result<_, _>>().map_err(|error| error.to_string())
+    document
+        .entries()
+        .into_iter()
+        .map(one)
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())
 }
 
 impl FormatRow {
     /// Says how a file of it looks by its signs, where its description does not.
     fn look(&mut self) {
         if self.looks.is_empty() {
-            self.looks = self.known.iter().map(Signs::in_words).collect::<Vec<_>>().join("; ");
+            self.looks = self
+                .known
+                .iter()
+                .map(Signs::in_words)
+                .collect::<Vec<_>>()
+                .join("; ");
         }
     }
 
     /// Takes the names of columns from the format that describes them for its reader.
     fn inherit(&mut self, from: &Formats) {
         let reader = self.reader.as_ref().filter(|_| self.names.is_empty());
-        if let Some(known) = from.0.iter().find(|known| reader.is_some() && known.reader.as_ref() == reader && !known.names.is_empty()) {
+        if let Some(known) = from.0.iter().find(|known| {
+            reader.is_some() && known.reader.as_ref() == reader && !known.names.is_empty()
+        }) {
             self.names.clone_from(&known.names);
         }
     }
 
     pub(super) fn recognises(&self, sniffed: &Sniffed, header: &[String]) -> bool {
         let signed = self.known.is_empty() || self.signs(sniffed, header).is_some();
-        let found = |names: &ColumnNames| sniffed.sheet.as_ref().is_some_and(|sheet| names.find(sheet).is_some());
-        signed && self.names.iter().all(found) && self.read_by.is_none_or(|reader| (reader.knows)(self, sniffed))
+        let found = |names: &ColumnNames| {
+            sniffed
+                .sheet
+                .as_ref()
+                .is_some_and(|sheet| names.find(sheet).is_some())
+        };
+        signed
+            && self.names.iter().all(found)
+            && self
+                .read_by
+                .is_none_or(|reader| (reader.knows)(self, sniffed))
     }
 
     /// Whether it is the reader's format for files without signs of their own.
@@ -381,30 +522,63 @@ impl FormatRow {
 
     /// The file's columns for a table by their names; `None` if it lacks one.
     pub(super) fn find(&self, table: &str, sheet: &RawTable) -> Option<Found> {
-        self.names.iter().find(|names| names.table.name == table)?.find(sheet)
+        self.names
+            .iter()
+            .find(|names| names.table.name == table)?
+            .find(sheet)
     }
 
     /// The tables that it describes, in its order.
     pub(super) fn tables_described(&self) -> Vec<&'static str> {
-        let named = self.names.iter().map(|names| names.table.name).filter(|name| !self.mappings.iter().any(|(table, _)| table == name));
-        self.mappings.iter().map(|(table, _)| *table).chain(named).collect()
+        let named = self
+            .names
+            .iter()
+            .map(|names| names.table.name)
+            .filter(|name| !self.mappings.iter().any(|(table, _)| table == name));
+        self.mappings
+            .iter()
+            .map(|(table, _)| *table)
+            .chain(named)
+            .collect()
     }
 
     /// How it says to read a table.
     pub(super) fn manifest(&self, table: &str) -> TableManifest {
-        self.mappings.iter().find(|(known, _)| *known == table).map_or_else(TableManifest::default, |(_, manifest)| manifest.clone())
+        self.mappings
+            .iter()
+            .find(|(known, _)| *known == table)
+            .map_or_else(TableManifest::default, |(_, manifest)| manifest.clone())
     }
 
     /// How to read a schema column, if the file has the column that the description names.
-    pub(crate) fn said(&self, table: &str, ours: &str, sheet: &RawTable) -> Option<&ColumnManifest> {
+    pub(crate) fn said(
+        &self,
+        table: &str,
+        ours: &str,
+        sheet: &RawTable,
+    ) -> Option<&ColumnManifest> {
         let (_, manifest) = self.mappings.iter().find(|(known, _)| *known == table)?;
         let rule = manifest.columns.get(ours)?;
-        rule.from.as_ref().is_some_and(|from| sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from))).then_some(rule)
+        rule.from
+            .as_ref()
+            .is_some_and(|from| {
+                sheet
+                    .names
+                    .iter()
+                    .any(|name| name.eq_ignore_ascii_case(from))
+            })
+            .then_some(rule)
     }
 
     /// Whether the description names the column for a schema column.
     pub(super) fn states(&self, table: &str, ours: &str) -> bool {
-        self.mappings.iter().any(|(known, manifest)| *known == table && manifest.columns.get(ours).is_some_and(|rule| rule.from.is_some()))
+        self.mappings.iter().any(|(known, manifest)| {
+            *known == table
+                && manifest
+                    .columns
+                    .get(ours)
+                    .is_some_and(|rule| rule.from.is_some())
+        })
     }
 
     pub(super) fn reader(&self) -> Option<&'static Reader> {
@@ -423,7 +597,11 @@ impl FormatRow {
 
     /// Its tables, for people: "any table" if they are many.
     pub fn tables(&self) -> String {
-        if self.into.len() > 3 { "any table".to_owned() } else { self.into.join(", ") }
+        if self.into.len() > 3 {
+            "any table".to_owned()
+        } else {
+            self.into.join(", ")
+        }
     }
 }
 
@@ -435,14 +613,38 @@ mod tests {
     #[test]
     fn every_format_goes_to_tables_there_are_and_a_mistake_is_named() {
         for format in Formats::built_in().rows() {
-            assert!(!format.into.is_empty() && format.into.iter().all(|table| schema::table(table).is_some()), "{}", format.word);
-            assert!(!format.title.is_empty() && !format.looks.is_empty(), "{}", format.word);
+            assert!(
+                !format.into.is_empty()
+                    && format
+                        .into
+                        .iter()
+                        .all(|table| schema::table(table).is_some()),
+                "{}",
+                format.word
+            );
+            assert!(
+                !format.title.is_empty() && !format.looks.is_empty(),
+                "{}",
+                format.word
+            );
         }
         for (text, expected) in [
-            ("[a]\nreader = 'candels'", "line 1: unknown reader `candels`; did you mean `candles`?"),
-            ("[a]\ntitle = 'x'", "line 1: `a` has neither `known` nor a `reader`, so it matches no file"),
-            ("[a]\nknown = [{ header = ['x'] }]", "line 1: `a` has neither `tables` nor a `reader`, so nothing is read from it"),
-            ("[a]\nreader = 'holders'\n[a.tables.candels]", "line 3: unknown table `candels`; did you mean `candles`?"),
+            (
+                "[a]\nreader = 'candels'",
+                "line 1: unknown reader `candels`; did you mean `candles`?",
+            ),
+            (
+                "[a]\ntitle = 'x'",
+                "line 1: `a` has neither `known` nor a `reader`, so it matches no file",
+            ),
+            (
+                "[a]\nknown = [{ header = ['x'] }]",
+                "line 1: `a` has neither `tables` nor a `reader`, so nothing is read from it",
+            ),
+            (
+                "[a]\nreader = 'holders'\n[a.tables.candels]",
+                "line 3: unknown table `candels`; did you mean `candles`?",
+            ),
             (
                 "[a]\nreader = 'holders'\n[a.tables.holders]\nskip = 1",
                 "line 3: `holders` sets where its rows are (`path`, `source`, `header`, `skip`), which a format cannot do",
@@ -451,6 +653,9 @@ mod tests {
             assert_eq!(parse(text).unwrap_err(), expected);
         }
         let misspelt = parse("[a]\n\nknwon = []").unwrap_err();
-        assert!(misspelt.contains("line 3") && misspelt.contains("knwon"), "{misspelt}");
+        assert!(
+            misspelt.contains("line 3") && misspelt.contains("knwon"),
+            "{misspelt}"
+        );
     }
 }

@@ -38,13 +38,25 @@ impl ColumnNames {
     pub(super) fn read(member: &TomlEntry<'_>) -> Result<Vec<Self>, TomlError> {
         let read = |entry: TomlEntry<'_>| {
             let tables: Vec<&str> = TABLES.iter().map(|schema| schema.name).collect();
-            let table = TABLES.iter().find(|schema| schema.name == entry.key).ok_or_else(|| entry.unknown("table", &tables))?;
+            let table = TABLES
+                .iter()
+                .find(|schema| schema.name == entry.key)
+                .ok_or_else(|| entry.unknown("table", &tables))?;
             let column = |entry: TomlEntry<'_>| {
                 let known: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-                let column = table.column(entry.key).ok_or_else(|| entry.unknown("column", &known))?;
+                let column = table
+                    .column(entry.key)
+                    .ok_or_else(|| entry.unknown("column", &known))?;
                 Ok((column, entry.texts()?.join(" ")))
             };
-            Ok(Self { table, columns: entry.table()?.into_iter().map(column).collect::<Result<_, _>>()? })
+            Ok(Self {
+                table,
+                columns: entry
+                    .table()?
+                    .into_iter()
+                    .map(column)
+                    .collect::<Result<_, _>>()?,
+            })
         };
         member.table()?.into_iter().map(read).collect()
     }
@@ -58,11 +70,20 @@ impl ColumnNames {
         let mut found: Vec<(&'static Column, Option<usize>)> = Vec::new();
         for (column, words) in &self.columns {
             let taken = |at: &usize| found.iter().any(|(_, known)| known.as_ref() == Some(at));
-            let all = || words.split_whitespace().flat_map(|word| names.all(word)).filter(|at| !taken(at));
+            let all = || {
+                words
+                    .split_whitespace()
+                    .flat_map(|word| names.all(word))
+                    .filter(|at| !taken(at))
+            };
             // Of times, one whose day and month can be told apart is better than one named better.
-            let sure = |at: &usize| !matches!(column.kind, Kind::Time | Kind::Date) || sheet.when(&filled(sheet, *at)).is_ok();
-            let at =
-                all().find(|at| holds(column.kind, sheet, *at) && sure(at)).or_else(|| all().find(|at| holds(column.kind, sheet, *at)));
+            let sure = |at: &usize| {
+                !matches!(column.kind, Kind::Time | Kind::Date)
+                    || sheet.when(&filled(sheet, *at)).is_ok()
+            };
+            let at = all()
+                .find(|at| holds(column.kind, sheet, *at) && sure(at))
+                .or_else(|| all().find(|at| holds(column.kind, sheet, *at)));
             if at.is_none() && column.need != Need::Optional && !self.can_be_said(column) {
                 return None;
             }
@@ -90,48 +111,79 @@ fn holds(wanted: Kind, sheet: &RawTable, at: usize) -> bool {
     let found = || kind(sheet.column(at).take(CELLS));
     match wanted {
         Kind::Address | Kind::Addresses => {
-            let undressed: Vec<String> = sheet.column(at).map(|cell| undressed(cell).unwrap_or_else(|| cell.to_owned())).collect();
+            let undressed: Vec<String> = sheet
+                .column(at)
+                .map(|cell| undressed(cell).unwrap_or_else(|| cell.to_owned()))
+                .collect();
             addresses(undressed.iter().map(String::as_str)) > 0.5
         }
-        Kind::Hex => matches!(found(), CellKind::Hash | CellKind::Hex) || hex(sheet, at) >= HEX_MOST,
+        Kind::Hex => {
+            matches!(found(), CellKind::Hash | CellKind::Hex) || hex(sheet, at) >= HEX_MOST
+        }
         Kind::Integer => matches!(found(), CellKind::Number | CellKind::Hex),
         Kind::Float => found() == CellKind::Number,
         Kind::Uint256 => matches!(found(), CellKind::Number | CellKind::Hex | CellKind::Hash),
         Kind::Time | Kind::Date => !matches!(TimeStyle::of(&filled(sheet, at)), Ok(None)),
-        Kind::Text | Kind::Chain | Kind::Chains | Kind::Boolean => sheet.column(at).any(|cell| !cell.is_empty()),
+        Kind::Text | Kind::Chain | Kind::Chains | Kind::Boolean => {
+            sheet.column(at).any(|cell| !cell.is_empty())
+        }
     }
 }
 
 /// The share of cells that are long hex, with or without `0x`.
 fn hex(sheet: &RawTable, at: usize) -> f64 {
-    let filled: Vec<&str> = sheet.column(at).filter(|cell| !cell.is_empty() && *cell != "0x").collect();
-    let is_hex = |cell: &&&str| cell.len() > 20 && cell.trim_start_matches("0x").bytes().all(|digit| digit.is_ascii_hexdigit());
+    let filled: Vec<&str> = sheet
+        .column(at)
+        .filter(|cell| !cell.is_empty() && *cell != "0x")
+        .collect();
+    let is_hex = |cell: &&&str| {
+        cell.len() > 20
+            && cell
+                .trim_start_matches("0x")
+                .bytes()
+                .all(|digit| digit.is_ascii_hexdigit())
+    };
     filled.iter().filter(is_hex).count() as f64 / filled.len().max(1) as f64
 }
 
 /// The address in a cell that has more than it.
 fn undressed(cell: &str) -> Option<String> {
     let address = address(cell)?;
-    Address::parse(cell.trim()).is_none().then(|| address.to_string())
+    Address::parse(cell.trim())
+        .is_none()
+        .then(|| address.to_string())
 }
 
 impl Found {
     /// The position of a schema column.
     pub(super) fn at(&self, ours: &str) -> Option<usize> {
-        self.0.iter().find(|(column, _)| column.name == ours).and_then(|(_, at)| *at)
+        self.0
+            .iter()
+            .find(|(column, _)| column.name == ours)
+            .and_then(|(_, at)| *at)
     }
 
     /// The places of columns that each row must have.
     pub(super) fn all<const N: usize>(&self, ours: [&str; N]) -> Option<[usize; N]> {
-        let found: Vec<usize> = ours.iter().map(|ours| self.at(ours)).collect::<Option<_>>()?;
+        let found: Vec<usize> = ours
+            .iter()
+            .map(|ours| self.at(ours))
+            .collect::<Option<_>>()?;
         found.try_into().ok()
     }
 
     /// Rewrites for addresses that are written as links or with their network.
     pub(super) fn fixes(&self, sheet: &RawTable) -> Vec<Fix> {
         let dressed = |at: &usize| sheet.column(*at).any(|cell| undressed(cell).is_some());
-        let addresses = self.0.iter().filter(|(column, _)| column.kind == Kind::Address).filter_map(|(_, at)| *at);
-        addresses.filter(dressed).map(|at| Fix::text(sheet, at, undressed)).collect()
+        let addresses = self
+            .0
+            .iter()
+            .filter(|(column, _)| column.kind == Kind::Address)
+            .filter_map(|(_, at)| *at);
+        addresses
+            .filter(dressed)
+            .map(|at| Fix::text(sheet, at, undressed))
+            .collect()
     }
 
     /// Maps them. An optional one that is not there stays empty, even if another column has its name.

@@ -25,43 +25,71 @@ pub(super) type Mapped = (&'static Column, usize);
 
 pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
-    let schema: &'static TableSchema =
-        TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("cannot be imported: no table is named `{table}`"))?;
+    let schema: &'static TableSchema = TABLES
+        .iter()
+        .find(|schema| schema.name == table)
+        .ok_or_else(|| format!("cannot be imported: no table is named `{table}`"))?;
     let columns = mapped(file, sheet, schema)?;
-    if let Some((ours, _)) = file.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
+    if let Some((ours, _)) = file
+        .options
+        .set
+        .iter()
+        .find(|(ours, _)| schema.column(ours).is_none())
+    {
         return Err(format!("cannot be imported with --set {ours}, as {table} has no such column; `tokendeck schema` lists them").into());
     }
     if schema.name == "candles" {
         // Candle prices and volumes are checked against the rows, whoever names them.
         return match candles::open(file) {
             Ok(plan) => plan.with_options(file),
-            Err(refusal) => Err(missing_of_candles(file, sheet, schema, &columns).unwrap_or(refusal)),
+            Err(refusal) => {
+                Err(missing_of_candles(file, sheet, schema, &columns).unwrap_or(refusal))
+            }
         };
     }
-    let mut take = ImportedTable::into(schema.name, fixed(sheet.rows(file.sniffed)?, fixes(sheet, &columns)));
+    let mut take = ImportedTable::into(
+        schema.name,
+        fixed(sheet.rows(file.sniffed)?, fixes(sheet, &columns)),
+    );
     let mut plan = ImportPlan::default();
     for (ours, at) in &columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
-    for (ours, value) in file.options.set.iter().filter_map(|(ours, value)| Some((schema.column(ours)?, value))) {
+    for (ours, value) in file
+        .options
+        .set
+        .iter()
+        .filter_map(|(ours, value)| Some((schema.column(ours)?, value)))
+    {
         take = take.set(ours.name, value);
     }
     let mut unit = file.options.unit;
-    let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || file.set(name).is_some();
+    let said =
+        |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || file.set(name).is_some();
     if let (Some(label), "labels", false) = (&file.options.label, table, said("label")) {
         take = take.set("label", label);
     }
     if schema.column("token_address").is_some() && !said("token_address") && table != "tokens" {
-        let is_account = |column: &Column| column.kind == Kind::Address && column.name != "token_address";
-        let accounts: Vec<usize> = columns.iter().filter(|(ours, _)| is_account(ours)).map(|(_, at)| *at).collect();
+        let is_account =
+            |column: &Column| column.kind == Kind::Address && column.name != "token_address";
+        let accounts: Vec<usize> = columns
+            .iter()
+            .filter(|(ours, _)| is_account(ours))
+            .map(|(_, at)| *at)
+            .collect();
         let token = file.token(&accounts)?;
         take = take.of(&token);
         plan = plan.about(token);
     }
-    if let (Some(chain), Some(column), false) = (&file.options.chain, schema.column("chain"), said("chain")) {
+    if let (Some(chain), Some(column), false) =
+        (&file.options.chain, schema.column("chain"), said("chain"))
+    {
         take = take.set(column.name, chain);
     }
-    if let Some((_, balance)) = columns.iter().find(|(ours, _)| schema.name == "holders" && ours.name == "balance") {
+    if let Some((_, balance)) = columns
+        .iter()
+        .find(|(ours, _)| schema.name == "holders" && ours.name == "balance")
+    {
         holders::plausible(file, sheet, *balance)?;
         if file.options.unit.is_none() && holders::is_named_raw(sheet, *balance) {
             unit = Some(AmountUnit::Raw);
@@ -69,19 +97,39 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
         }
     }
     in_unit(file, unit, schema, &columns, &mut take, &plan)?;
-    let value = columns.iter().find(|(ours, _)| schema.name == "transfers" && ours.name == "value").map(|(_, at)| &sheet.names[*at]);
+    let value = columns
+        .iter()
+        .find(|(ours, _)| schema.name == "transfers" && ours.name == "value")
+        .map(|(_, at)| &sheet.names[*at]);
     if let Some(value) = value {
         take = transfers::with_amounts(take, value, None);
     }
     if schema.name == "yields" {
-        let (newest, assumed) = yields::newest(file, sheet, schema, without_what_may_lack(take, sheet, schema)?)?;
+        let (newest, assumed) = yields::newest(
+            file,
+            sheet,
+            schema,
+            without_what_may_lack(take, sheet, schema)?,
+        )?;
         (take, plan) = (newest, plan.noting(assumed));
-        plan = yields::in_percent(file, sheet, &mut take, plan, false)?.noting(yields::category_assumed(&take, sheet, schema)?);
+        plan = yields::in_percent(file, sheet, &mut take, plan, false)?
+            .noting(yields::category_assumed(&take, sheet, schema)?);
     }
     plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
-    if schema.name == "posts" && !said("post_id") && !take.served(sheet, schema)?.contains(&"post_id") {
-        let named = |name: &str| columns.iter().find(|(ours, _)| ours.name == name).map(|(_, at)| sheet.names[*at].clone());
-        let others = ["published_at", "author", "title", "token_address"].iter().filter_map(|name| named(name)).collect();
+    if schema.name == "posts"
+        && !said("post_id")
+        && !take.served(sheet, schema)?.contains(&"post_id")
+    {
+        let named = |name: &str| {
+            columns
+                .iter()
+                .find(|(ours, _)| ours.name == name)
+                .map(|(_, at)| sheet.names[*at].clone())
+        };
+        let others = ["published_at", "author", "title", "token_address"]
+            .iter()
+            .filter_map(|name| named(name))
+            .collect();
         take.rows = posts::with_ids(take.rows, named("link"), others);
         take = take.columns(&[("post_id", posts::MADE)]);
         plan = plan.saying("its posts have no id, so one is created from the link or, if there is no link, from the time, author and text");
@@ -94,7 +142,11 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
 }
 
 /// The mapped columns; refuses those whose cells do not fit.
-fn mapped(file: &FileToImport<'_>, sheet: &RawTable, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
+fn mapped(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    schema: &'static TableSchema,
+) -> Result<Vec<Mapped>, Refusal> {
     let mut columns = Vec::new();
     for (ours, theirs) in &file.options.map {
         let column = schema.column(ours).ok_or_else(|| {
@@ -104,10 +156,24 @@ fn mapped(file: &FileToImport<'_>, sheet: &RawTable, schema: &'static TableSchem
             .names
             .iter()
             .position(|name| name.eq_ignore_ascii_case(theirs))
-            .ok_or_else(|| format!("has no column `{theirs}` for `{ours}`; its columns are {}", listed(&sheet.names)))?;
-        let numbers = sheet.different(at).iter().all(|cell| cell.trim().parse::<f64>().is_ok());
-        if matches!(column.kind, Kind::Chain | Kind::Chains) && numbers && !unknown::chains(sheet, at) {
-            let odd = sheet.different(at).into_iter().find(|cell| Chain::known(cell).is_none());
+            .ok_or_else(|| {
+                format!(
+                    "has no column `{theirs}` for `{ours}`; its columns are {}",
+                    listed(&sheet.names)
+                )
+            })?;
+        let numbers = sheet
+            .different(at)
+            .iter()
+            .all(|cell| cell.trim().parse::<f64>().is_ok());
+        if matches!(column.kind, Kind::Chain | Kind::Chains)
+            && numbers
+            && !unknown::chains(sheet, at)
+        {
+            let odd = sheet
+                .different(at)
+                .into_iter()
+                .find(|cell| Chain::known(cell).is_none());
             let odd = odd.or_else(|| sheet.column(at).next()).unwrap_or_default();
             return Err(Refusal::new(format!(
                 "has `{odd}` in `{theirs}`, which is not a chain id or cannot be distinguished from a count; map another column to \
@@ -150,14 +216,23 @@ fn in_unit(
     let unit = match unit {
         Some(AmountUnit::Raw) => Unit::Raw,
         Some(AmountUnit::Whole) => Unit::Whole,
-        Some(AmountUnit::Percent | AmountUnit::Fraction | AmountUnit::Millionths) | None => return Ok(()),
+        Some(AmountUnit::Percent | AmountUnit::Fraction | AmountUnit::Millionths) | None => {
+            return Ok(());
+        }
     };
-    let is_amount = |ours: &Column| is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value");
+    let is_amount = |ours: &Column| {
+        is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value")
+    };
     for (ours, _) in columns.iter().filter(|(ours, _)| is_amount(ours)) {
         take.rule(ours.name).unit = Some(unit);
         // Base units to whole tokens, or vice versa, must be converted.
         let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
-        if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
+        if converted
+            && plan
+                .token
+                .as_ref()
+                .is_some_and(|token| file.decimals_of(&token.address).is_none())
+        {
             let reason = format!(
                 "has amounts to convert, but the decimals of its token are unknown; pass them, as in --decimals 18, or \
                  {WRITE_TOKENS}"
@@ -169,17 +244,30 @@ fn in_unit(
 }
 
 /// Leaves the optional columns of yields empty, if the file has one yield at least.
-fn without_what_may_lack(take: ImportedTable, sheet: &RawTable, schema: &'static TableSchema) -> Result<ImportedTable, Refusal> {
+fn without_what_may_lack(
+    take: ImportedTable,
+    sheet: &RawTable,
+    schema: &'static TableSchema,
+) -> Result<ImportedTable, Refusal> {
     let served = take.served(sheet, schema)?;
     if !["apy", "apy_base"].iter().any(|name| served.contains(name)) {
         return Ok(take);
     }
-    Ok(yields::MAY_LACK.iter().filter(|name| !served.contains(*name)).fold(take, |take, name| take.without(name)))
+    Ok(yields::MAY_LACK
+        .iter()
+        .filter(|name| !served.contains(*name))
+        .fold(take, |take, name| take.without(name)))
 }
 
 /// The missing candle columns, if time and the four prices are not all mapped.
-fn missing_of_candles(file: &FileToImport<'_>, sheet: &RawTable, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
-    let mut take = ImportedTable::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
+fn missing_of_candles(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    schema: &'static TableSchema,
+    columns: &[Mapped],
+) -> Option<Refusal> {
+    let mut take =
+        ImportedTable::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
     for (ours, at) in columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
@@ -188,21 +276,44 @@ fn missing_of_candles(file: &FileToImport<'_>, sheet: &RawTable, schema: &'stati
 
 /// Number of numeric columns that are not mapped.
 fn free_numbers(take: &ImportedTable, sheet: &RawTable) -> usize {
-    let used = |name: &String| take.manifest.columns.values().any(|rule| rule.from.as_ref() == Some(name));
+    let used = |name: &String| {
+        take.manifest
+            .columns
+            .values()
+            .any(|rule| rule.from.as_ref() == Some(name))
+    };
     let is_number = |at: usize| kind(sheet.column(at).take(200)) == CellKind::Number;
-    (0..sheet.names.len()).filter(|&at| !used(&sheet.names[at]) && is_number(at)).count()
+    (0..sheet.names.len())
+        .filter(|&at| !used(&sheet.names[at]) && is_number(at))
+        .count()
 }
 
 /// The refusal that lists all missing required columns.
-fn missing_columns(take: &ImportedTable, sheet: &RawTable, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
+fn missing_columns(
+    take: &ImportedTable,
+    sheet: &RawTable,
+    schema: &'static TableSchema,
+) -> Result<Option<Refusal>, Refusal> {
     let names: Vec<String> = take.rows.columns().to_vec();
     let bound = bind(schema, &take.manifest, &names)?;
     let lacking: Vec<&'static Column> = lacking(schema, &bound).map(|bound| bound.column).collect();
-    let [first, ..] = &lacking[..] else { return Ok(None) };
-    let shown: Vec<String> = lacking.iter().map(|column| format!("`{}` ({})", column.name, column.meaning)).collect();
-    let columns = if lacking.len() == 1 { "the column" } else { "the columns" };
+    let [first, ..] = &lacking[..] else {
+        return Ok(None);
+    };
+    let shown: Vec<String> = lacking
+        .iter()
+        .map(|column| format!("`{}` ({})", column.name, column.meaning))
+        .collect();
+    let columns = if lacking.len() == 1 {
+        "the column"
+    } else {
+        "the columns"
+    };
     let name = first.name;
-    let prices = lacking.iter().filter(|column| candles::PRICES.contains(&column.name)).count();
+    let prices = lacking
+        .iter()
+        .filter(|column| candles::PRICES.contains(&column.name))
+        .count();
     let others = free_numbers(take, sheet);
     if schema.name == "candles" && prices > others {
         // No line of `dataset.toml`: it would make one price all four of a candle.

@@ -18,17 +18,28 @@ fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
     let stem = pair::words(&sniffed.name).join("_").to_lowercase();
     let served = |schema: &'static TableSchema, manifest: &TableManifest| {
         let bound = bind(schema, manifest, names).ok()?;
-        Some(bound.iter().filter(|bound| bound.raw.is_some() || bound.units.is_some()).count())
+        Some(
+            bound
+                .iter()
+                .filter(|bound| bound.raw.is_some() || bound.units.is_some())
+                .count(),
+        )
     };
-    let most = TABLES.iter().filter_map(|schema| served(schema, &TableManifest::default())).max().unwrap_or_default();
+    let most = TABLES
+        .iter()
+        .filter_map(|schema| served(schema, &TableManifest::default()))
+        .max()
+        .unwrap_or_default();
     let fits = |schema: &'static TableSchema| {
         // A tokens table may lack the chain.
         let manifest = chainless(schema, names);
         let served = served(schema, &manifest)?;
         let bound = bind(schema, &manifest, names).ok()?;
         // Few matching columns are weak evidence: requires three, or all of the table's.
-        let enough = (served >= 3 || served == schema.columns.len()) && (served >= most || schema.name == stem);
-        (enough && missing(schema, &manifest, &bound, names).is_none()).then_some(((schema.name == stem, served), schema))
+        let enough = (served >= 3 || served == schema.columns.len())
+            && (served >= most || schema.name == stem);
+        (enough && missing(schema, &manifest, &bound, names).is_none())
+            .then_some(((schema.name == stem, served), schema))
     };
     let best = TABLES.iter().filter_map(fits).max_by_key(|(rank, _)| *rank);
     best.map(|(_, schema)| (schema, chainless(schema, names)))
@@ -37,7 +48,11 @@ fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
 /// A placeholder for the chain of a tokens table without one, filled from `--chain`.
 fn chainless(schema: &TableSchema, names: &[String]) -> TableManifest {
     let mut manifest = TableManifest::default();
-    if schema.name == "tokens" && !names.iter().any(|name| ["chain", "chains"].contains(&name.to_lowercase().as_str())) {
+    if schema.name == "tokens"
+        && !names
+            .iter()
+            .any(|name| ["chain", "chains"].contains(&name.to_lowercase().as_str()))
+    {
         manifest.set.insert("chain", String::new());
     }
     manifest
@@ -48,7 +63,8 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let (schema, mut manifest) = table(file.sniffed).ok_or("lacks the required columns of every tokendeck table")?;
+    let (schema, mut manifest) =
+        table(file.sniffed).ok_or("lacks the required columns of every tokendeck table")?;
     let sheet = file.sheet()?;
     // Names alone show neither that prices fit their rows nor the unit of amounts.
     match (schema.name, file.of_any_source(schema.name)) {
@@ -59,15 +75,22 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     let mut says = Vec::new();
     if let Some(place) = manifest.set.get_mut("chain") {
-        let Some(chain) = &file.options.chain else { return Err(no_chain(sheet, "token_address")) };
+        let Some(chain) = &file.options.chain else {
+            return Err(no_chain(sheet, "token_address"));
+        };
         *place = chain.to_string();
         says.push(format!("chain {chain}, from --chain"));
     }
-    let mut take = ImportedTable { manifest, ..ImportedTable::into(schema.name, sheet.rows(file.sniffed)?) };
+    let mut take = ImportedTable {
+        manifest,
+        ..ImportedTable::into(schema.name, sheet.rows(file.sniffed)?)
+    };
     let mut plan = ImportPlan::default().saying_all(says);
     if schema.name == "tokens" && supply::is_raw_in_ours(file, sheet)? {
         take.rule("total_supply").unit = Some(Unit::Raw);
-        plan = plan.saying("its `total_supply` is in base units, so it is converted with each token's decimals");
+        plan = plan.saying(
+            "its `total_supply` is in base units, so it is converted with each token's decimals",
+        );
     }
     if schema.name == "yields" {
         let (newest, assumed) = yields::newest(file, sheet, schema, take)?;

@@ -20,22 +20,41 @@ use model::{address::Address, chain::Chain, schema};
 const OF_TRADES: &str = "transactionindex amount0 amount1 amount0in sqrtpricex96";
 
 pub(super) fn is(format: &FormatRow, sniffed: &Sniffed) -> bool {
-    let Some(sheet) = &sniffed.sheet else { return false };
-    format.find("pools", sheet).is_some_and(|found| found.at("liquidity").is_some() || !Names::of(&sheet.names).has(OF_TRADES))
+    let Some(sheet) = &sniffed.sheet else {
+        return false;
+    };
+    format.find("pools", sheet).is_some_and(|found| {
+        found.at("liquidity").is_some() || !Names::of(&sheet.names).has(OF_TRADES)
+    })
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let known = file.format.find("pools", sheet).ok_or("has no pools")?;
-    let [pool, first, second] = known.all(["address", "token0", "token1"]).ok_or("has no pools")?;
-    let mut take = known.map(sheet, ImportedTable::into("pools", fixed(sheet.rows(file.sniffed)?, known.fixes(sheet))));
+    let [pool, first, second] = known
+        .all(["address", "token0", "token1"])
+        .ok_or("has no pools")?;
+    let mut take = known.map(
+        sheet,
+        ImportedTable::into(
+            "pools",
+            fixed(sheet.rows(file.sniffed)?, known.fixes(sheet)),
+        ),
+    );
     let mut plan = ImportPlan::default();
     // GeckoTerminal prefixes each id with its network.
-    let prefixes = sheet.column(first).filter_map(|cell| cell.trim().rsplit_once('_'));
-    let network = prefixes.filter(|(_, address)| Address::parse(address).is_some()).find_map(|(network, _)| Chain::known(network));
+    let prefixes = sheet
+        .column(first)
+        .filter_map(|cell| cell.trim().rsplit_once('_'));
+    let network = prefixes
+        .filter(|(_, address)| Address::parse(address).is_some())
+        .find_map(|(network, _)| Chain::known(network));
     let beside = sheet.beside("chainid chain network").and_then(Chain::known);
     let mut missing = Vec::new();
-    match (known.at("chain"), network.or(beside).or_else(|| file.options.chain.clone())) {
+    match (
+        known.at("chain"),
+        network.or(beside).or_else(|| file.options.chain.clone()),
+    ) {
         (Some(_), _) => {}
         (None, Some(chain)) => {
             plan = plan.saying(format!("chain {chain}"));
@@ -52,9 +71,17 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         (None, None) => missing.push(("dex_id", DEX)),
     }
     if !missing.is_empty() {
-        return Err(lacking([pool, first, second].map(|at| sheet.names[at].as_str()), &missing));
+        return Err(lacking(
+            [pool, first, second].map(|at| sheet.names[at].as_str()),
+            &missing,
+        ));
     }
-    if let Some(tokens) = tokens(file, sheet, &known, take.manifest.set.get("chain").map(String::as_str))? {
+    if let Some(tokens) = tokens(
+        file,
+        sheet,
+        &known,
+        take.manifest.set.get("chain").map(String::as_str),
+    )? {
         plan = plan.saying("its tokens are imported too, with their symbols, and with their names and decimals if the file has them");
         plan.takes.push(tokens);
     }
@@ -68,14 +95,21 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 /// The refusal of pools whose chain or DEX neither a column nor an option names.
 fn lacking([pool, first, second]: [&str; 3], missing: &[(&str, &str)]) -> Refusal {
     let what = match missing {
-        [("chain", _)] => "looks like pools, but names no chain; pass --set chain=CHAIN, as in --set chain=eth",
-        [("dex_id", _)] => "looks like pools, but names no DEX; pass --set dex_id=DEX, as in --set dex_id=uniswap-v3",
+        [("chain", _)] => {
+            "looks like pools, but names no chain; pass --set chain=CHAIN, as in --set chain=eth"
+        }
+        [("dex_id", _)] => {
+            "looks like pools, but names no DEX; pass --set dex_id=DEX, as in --set dex_id=uniswap-v3"
+        }
         _ => {
             "looks like pools, but names neither a DEX nor a chain; pass --set dex_id=DEX --set chain=CHAIN, as in --set \
              dex_id=uniswap-v3 --set chain=eth"
         }
     };
-    let sets: Vec<String> = missing.iter().map(|(ours, blank)| format!("{ours} = {blank}")).collect();
+    let sets: Vec<String> = missing
+        .iter()
+        .map(|(ours, blank)| format!("{ours} = {blank}"))
+        .collect();
     Refusal::new(what).saying(missing.iter().map(|(ours, blank)| ("set", format!("{ours}={blank}")))).lines(format!(
         "[tables.pools] columns = {{ address = \"{pool}\", token0 = \"{first}\", token1 = \"{second}\" }}, set = {{ {} }}",
         sets.join(", ")
@@ -96,14 +130,33 @@ const SIDES: &[[&str; 2]] = &[
 ];
 
 /// The pools' tokens, without duplicates, if both sides have symbols; `chain` is the chain of all, if no column has it.
-fn tokens(file: &FileToImport<'_>, sheet: &RawTable, found: &Found, chain: Option<&str>) -> Result<Option<ImportedTable>, String> {
+fn tokens(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    found: &Found,
+    chain: Option<&str>,
+) -> Result<Option<ImportedTable>, String> {
     let names = Names::of(&sheet.names);
-    let of = |side: &str, words: &str| words.split_whitespace().find_map(|word| names.find(&format!("{side}{word}")));
-    let columns =
-        |side: &str| -> Vec<Option<String>> { OF_TOKENS.iter().map(|words| of(side, words).map(|at| sheet.names[at].clone())).collect() };
-    let both = SIDES.iter().find(|sides| sides.iter().all(|side| of(side, "symbol").is_some()));
-    let Some([first, second]) = both else { return Ok(None) };
-    let Some([token0, token1]) = found.all(["token0", "token1"]) else { return Ok(None) };
+    let of = |side: &str, words: &str| {
+        words
+            .split_whitespace()
+            .find_map(|word| names.find(&format!("{side}{word}")))
+    };
+    let columns = |side: &str| -> Vec<Option<String>> {
+        OF_TOKENS
+            .iter()
+            .map(|words| of(side, words).map(|at| sheet.names[at].clone()))
+            .collect()
+    };
+    let both = SIDES
+        .iter()
+        .find(|sides| sides.iter().all(|side| of(side, "symbol").is_some()));
+    let Some([first, second]) = both else {
+        return Ok(None);
+    };
+    let Some([token0, token1]) = found.all(["token0", "token1"]) else {
+        return Ok(None);
+    };
     let sides = [(token0, columns(first)), (token1, columns(second))];
     let chain_column = found.at("chain").map(|at| sheet.names[at].clone());
     let (mut rows, mut made, mut known) = (sheet.rows(file.sniffed)?, Vec::new(), HashSet::new());
@@ -111,20 +164,46 @@ fn tokens(file: &FileToImport<'_>, sheet: &RawTable, found: &Found, chain: Optio
         let chains = chain_column.as_ref().map(|name| rows::cells(&batch, name));
         for (address, columns) in &sides {
             let addresses = rows::cells(&batch, &sheet.names[*address]);
-            let cells: Vec<Option<Vec<Option<String>>>> =
-                columns.iter().map(|name| name.as_ref().map(|name| rows::cells(&batch, name))).collect();
+            let cells: Vec<Option<Vec<Option<String>>>> = columns
+                .iter()
+                .map(|name| name.as_ref().map(|name| rows::cells(&batch, name)))
+                .collect();
             for (row, address) in addresses.into_iter().enumerate() {
-                let Some(address) = address.map(|cell| address_text(&cell).trim().to_owned()) else { continue };
-                let chain = chains.as_ref().map_or(chain.map(str::to_owned), |chains| chains[row].clone());
-                if Address::parse(&address).is_none() || !known.insert((address.to_lowercase(), chain.clone())) {
+                let Some(address) = address.map(|cell| address_text(&cell).trim().to_owned())
+                else {
+                    continue;
+                };
+                let chain = chains
+                    .as_ref()
+                    .map_or(chain.map(str::to_owned), |chains| chains[row].clone());
+                if Address::parse(&address).is_none()
+                    || !known.insert((address.to_lowercase(), chain.clone()))
+                {
                     continue;
                 }
-                let told = cells.iter().map(|cells| cells.as_ref().and_then(|cells| cells[row].clone()));
-                made.push([Some(address), chain].into_iter().chain(told).collect::<Vec<_>>());
+                let told = cells
+                    .iter()
+                    .map(|cells| cells.as_ref().and_then(|cells| cells[row].clone()));
+                made.push(
+                    [Some(address), chain]
+                        .into_iter()
+                        .chain(told)
+                        .collect::<Vec<_>>(),
+                );
             }
         }
     }
-    let rows = GeneratedRows::of(&["token_address", "chain", "symbol", "name", "decimals"], file.sniffed.bytes, made);
-    let worked_out = sides.into_iter().flat_map(|(_, columns)| columns.into_iter().flatten()).collect();
-    Ok(Some(ImportedTable { worked_out, ..ImportedTable::into("tokens", rows) }))
+    let rows = GeneratedRows::of(
+        &["token_address", "chain", "symbol", "name", "decimals"],
+        file.sniffed.bytes,
+        made,
+    );
+    let worked_out = sides
+        .into_iter()
+        .flat_map(|(_, columns)| columns.into_iter().flatten())
+        .collect();
+    Ok(Some(ImportedTable {
+        worked_out,
+        ..ImportedTable::into("tokens", rows)
+    }))
 }

@@ -62,7 +62,10 @@ fn said(file: &FileToImport<'_>) -> Option<bool> {
 
 fn asked(sheet: &RawTable) -> Refusal {
     let at = Names::of(&sheet.names).find(SUPPLY).unwrap_or_default();
-    let shown = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default();
+    let shown = sheet
+        .column(at)
+        .find(|cell| !cell.is_empty())
+        .unwrap_or_default();
     Refusal::new(format!(
         "looks like tokens, but its supplies, such as `{shown}` in `{}`, may be whole tokens or base units; pass --unit whole or \
          --unit raw",
@@ -73,21 +76,35 @@ fn asked(sheet: &RawTable) -> Refusal {
 
 fn shown(sheet: &RawTable) -> Shown {
     let names = Names::of(&sheet.names);
-    let (Some(supply), Some(decimals)) = (names.find(SUPPLY), names.find(DECIMALS)) else { return Shown::Nothing };
+    let (Some(supply), Some(decimals)) = (names.find(SUPPLY), names.find(DECIMALS)) else {
+        return Shown::Nothing;
+    };
     let rows: Vec<(f64, i32)> = sheet
         .first
         .iter()
-        .filter_map(|row| Some((row[supply].trim().parse().ok()?, row[decimals].trim().trim_end_matches(".0").parse().ok()?)))
+        .filter_map(|row| {
+            Some((
+                row[supply].trim().parse().ok()?,
+                row[decimals].trim().trim_end_matches(".0").parse().ok()?,
+            ))
+        })
         .filter(|(supply, _): &(f64, i32)| *supply > 0.0)
         .collect();
     if rows.iter().any(|(supply, _)| supply.fract() != 0.0) {
         return Shown::Whole;
     }
-    let telling: Vec<&(f64, i32)> = rows.iter().filter(|(_, decimals)| (DECIMALS_TELL..=40).contains(decimals)).collect();
+    let telling: Vec<&(f64, i32)> = rows
+        .iter()
+        .filter(|(_, decimals)| (DECIMALS_TELL..=40).contains(decimals))
+        .collect();
     if telling.is_empty() {
         return Shown::Nothing;
     }
-    let raw = telling.iter().filter(|(supply, decimals)| *supply >= 10_f64.powi(*decimals)).count() as f64 / telling.len() as f64;
+    let raw = telling
+        .iter()
+        .filter(|(supply, decimals)| *supply >= 10_f64.powi(*decimals))
+        .count() as f64
+        / telling.len() as f64;
     match raw {
         raw if raw >= MOST => Shown::Raw,
         0.0 => Shown::Whole,

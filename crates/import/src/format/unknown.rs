@@ -120,7 +120,10 @@ const NEAR: &[NearTable] = near! {
 const OF_POSTS: &[(&str, &str)] = &[
     ("post_id", "id idstr tweetid statusid postid"),
     ("link", "url link permalink tweeturl posturl"),
-    ("author", "username screenname author user userscreenname handle"),
+    (
+        "author",
+        "username screenname author user userscreenname handle",
+    ),
 ];
 
 /// Builds the refusal.
@@ -131,19 +134,39 @@ pub(crate) fn unknown(sniffed: &Sniffed, options: &ImportOptions) -> Refusal {
     let near = if is_printed(sniffed) {
         "It looks like a table that a program printed with spaces between its columns; save it as CSV, in pandas with `df.to_csv()`.".into()
     } else {
-        sniffed.sheet.as_ref().and_then(|sheet| nearest(sheet, options)).unwrap_or_default()
+        sniffed
+            .sheet
+            .as_ref()
+            .and_then(|sheet| nearest(sheet, options))
+            .unwrap_or_default()
     };
-    let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
+    let told = if near.reason.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", near.reason)
+    };
     let known = "`tokendeck import --formats` lists the known formats";
-    let reason = format!("has an unknown format: it contains {}.{told} {known}", sniffed.summary());
+    let reason = format!(
+        "has an unknown format: it contains {}.{told} {known}",
+        sniffed.summary()
+    );
     Refusal { reason, ..near }
 }
 
 /// Whether nearly all lines are one cell with three parts or more, between which are several blanks.
 fn is_printed(sniffed: &Sniffed) -> bool {
-    let FileShape::Rows(rows) = &sniffed.shape else { return false };
-    let parts = |cell: &String| cell.split("  ").filter(|part| !part.trim().is_empty()).count();
-    let printed = rows.iter().filter(|row| row.len() == 1 && row.iter().all(|cell| parts(cell) > 2)).count();
+    let FileShape::Rows(rows) = &sniffed.shape else {
+        return false;
+    };
+    let parts = |cell: &String| {
+        cell.split("  ")
+            .filter(|part| !part.trim().is_empty())
+            .count()
+    };
+    let printed = rows
+        .iter()
+        .filter(|row| row.len() == 1 && row.iter().all(|cell| parts(cell) > 2))
+        .count();
     printed > 2 && printed * 10 >= rows.len() * 8
 }
 
@@ -159,8 +182,18 @@ fn nearest(sheet: &RawTable, options: &ImportOptions) -> Option<Refusal> {
     }
     let names = Names::of(&sheet.names);
     // One of these names whose cells are right, else any of them.
-    let one = |words, kind| names.in_order(words).find(|at| holds_kind(sheet, *at, kind)).or_else(|| names.in_order(words).next());
-    let found = |near: &NearTable| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, kind)| one(words, *kind)).collect() };
+    let one = |words, kind| {
+        names
+            .in_order(words)
+            .find(|at| holds_kind(sheet, *at, kind))
+            .or_else(|| names.in_order(words).next())
+    };
+    let found = |near: &NearTable| -> Vec<Option<usize>> {
+        near.columns
+            .iter()
+            .map(|(_, words, kind)| one(words, *kind))
+            .collect()
+    };
     // Scored by the share of columns found; candles first, as their names are distinctive.
     let score = |near: &NearTable| {
         let found = found(near);
@@ -173,14 +206,32 @@ fn nearest(sheet: &RawTable, options: &ImportOptions) -> Option<Refusal> {
             .collect();
         let (least, telling) = near.telling;
         let near_enough = telling.iter().filter(|ours| fit.contains(*ours)).count() >= least;
-        near_enough.then(|| fit.len() * 100 / near.columns.len() + usize::from(near.table == "candles") * 10)
+        near_enough.then(|| {
+            fit.len() * 100 / near.columns.len() + usize::from(near.table == "candles") * 10
+        })
     };
-    match NEAR.iter().filter_map(|near| Some((score(near)?, near))).max_by_key(|(score, _)| *score) {
+    match NEAR
+        .iter()
+        .filter_map(|near| Some((score(near)?, near)))
+        .max_by_key(|(score, _)| *score)
+    {
         Some((_, near)) => {
-            let contracts = || names.all(TOKEN).into_iter().find(|&at| holds_kind(sheet, at, Kind::Address));
-            let own_coin = if near.table == "transfers" { transfers::of_own_coin(sheet, None, contracts()) } else { None };
+            let contracts = || {
+                names
+                    .all(TOKEN)
+                    .into_iter()
+                    .find(|&at| holds_kind(sheet, at, Kind::Address))
+            };
+            let own_coin = if near.table == "transfers" {
+                transfers::of_own_coin(sheet, None, contracts())
+            } else {
+                None
+            };
             own_coin
-                .map(|refusal| Refusal { reason: format!("It {}.", refusal.reason), ..refusal })
+                .map(|refusal| Refusal {
+                    reason: format!("It {}.", refusal.reason),
+                    ..refusal
+                })
                 .or_else(|| Some(refusal(sheet, near, &found(near), options)))
         }
         None => one_price(sheet, &names)
@@ -192,7 +243,12 @@ fn nearest(sheet: &RawTable, options: &ImportOptions) -> Option<Refusal> {
 
 /// Refuses a price series: no option makes candles of it, as the prices in between are unknown.
 fn one_price(sheet: &RawTable, names: &Names) -> Option<Refusal> {
-    let of = |words: &str, kind| names.in_order(words).next().filter(|&at| holds_kind(sheet, at, kind));
+    let of = |words: &str, kind| {
+        names
+            .in_order(words)
+            .next()
+            .filter(|&at| holds_kind(sheet, at, kind))
+    };
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
     let price = &sheet.names[price];
     Some(Refusal::new(format!(
@@ -207,10 +263,18 @@ fn other_networks(sheet: &RawTable) -> Option<Refusal> {
     }
     let at = (0..sheet.names.len()).find(|&at| of_other_networks(sheet, at) > 0.5)?;
     let depth = |at: usize| sheet.names[at].matches('.').count();
-    if (0..sheet.names.len()).any(|own| depth(own) <= depth(at) && addresses(sheet.column(own)) > 0.0) {
+    if (0..sheet.names.len())
+        .any(|own| depth(own) <= depth(at) && addresses(sheet.column(own)) > 0.0)
+    {
         return None;
     }
-    let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(70).collect();
+    let cell: String = sheet
+        .column(at)
+        .find(|cell| !cell.is_empty())
+        .unwrap_or_default()
+        .chars()
+        .take(70)
+        .collect();
     Some(Refusal::new(format!(
         "Its addresses, such as `{cell}` in `{}`, belong to a network that tokendeck does not support; tokendeck stores only addresses \
             that consist of 0x and 40 hexadecimal digits, as on Ethereum.",
@@ -220,13 +284,20 @@ fn other_networks(sheet: &RawTable) -> Option<Refusal> {
 
 /// Refuses candles whose times are the names of columns and whose first column has the names of the prices.
 fn exchanged(sheet: &RawTable) -> Option<Refusal> {
-    let [_, times @ ..] = &sheet.names[..] else { return None };
+    let [_, times @ ..] = &sheet.names[..] else {
+        return None;
+    };
     let firsts: Vec<String> = sheet.column(0).map(plain).collect();
     // Without a header found, the times are a row.
-    let row = sheet.first.first().map_or(&[][..], |row| row.get(1..).unwrap_or_default());
+    let row = sheet
+        .first
+        .first()
+        .map_or(&[][..], |row| row.get(1..).unwrap_or_default());
     let are_times = |cells: &[String]| kind(cells.iter().map(String::as_str)) == CellKind::Time;
     let has = |name: &str| firsts.iter().any(|first| first.starts_with(name));
-    let is_so = times.len() > 1 && (are_times(times) || are_times(row)) && ["open", "high", "low", "close"].into_iter().all(has);
+    let is_so = times.len() > 1
+        && (are_times(times) || are_times(row))
+        && ["open", "high", "low", "close"].into_iter().all(has);
     is_so.then(|| {
         Refusal::new(
             "Its rows and columns are swapped: its times are side by side and its prices below one another; save it with one row per \
@@ -236,21 +307,38 @@ fn exchanged(sheet: &RawTable) -> Option<Refusal> {
 }
 
 /// Lists the table's columns found and missing. The command is offered only if some column could fill each placeholder.
-fn refusal(sheet: &RawTable, near: &NearTable, found: &[Option<usize>], options: &ImportOptions) -> Refusal {
+fn refusal(
+    sheet: &RawTable,
+    near: &NearTable,
+    found: &[Option<usize>],
+    options: &ImportOptions,
+) -> Refusal {
     let table = near.table;
-    let fit: Vec<Option<usize>> =
-        near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| holds_kind(sheet, at, *kind))).collect();
-    let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && holds_kind(sheet, at, kind));
-    let (mut lacking, mut say, mut lines, mut sets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let fit: Vec<Option<usize>> = near
+        .columns
+        .iter()
+        .zip(found)
+        .map(|((.., kind), at)| at.filter(|&at| holds_kind(sheet, at, *kind)))
+        .collect();
+    let free = |kind: Kind| {
+        (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && holds_kind(sheet, at, kind))
+    };
+    let (mut lacking, mut say, mut lines, mut sets) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut can_be, mut has_lists) = (true, false);
-    let has_texts = (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && kind(sheet.column(at).take(200)) == CellKind::Text);
+    let has_texts = (0..sheet.names.len())
+        .any(|at| !fit.contains(&Some(at)) && kind(sheet.column(at).take(200)) == CellKind::Text);
     for (((ours, _, kind), named), at) in near.columns.iter().zip(found).zip(&fit) {
         if let (Some(at), Kind::Addresses) = (at, kind)
-            && let Some(between) = sheet.column(*at).find_map(|cell| cell.chars().find(|c| LIST.contains(c)))
+            && let Some(between) = sheet
+                .column(*at)
+                .find_map(|cell| cell.chars().find(|c| LIST.contains(c)))
         {
             // No option takes an item of a list.
             let (item, name) = (if *ours == "token0" { 1 } else { 2 }, &sheet.names[*at]);
-            lines.push(format!("{ours} = {{ from = \"{name}\", split = \"{between}\", item = {item} }}"));
+            lines.push(format!(
+                "{ours} = {{ from = \"{name}\", split = \"{between}\", item = {item} }}"
+            ));
             lacking.push(format!("its `{ours}` is item {item} of `{name}`, which dataset.toml can split but an import cannot"));
             has_lists = true;
             continue;
@@ -258,7 +346,9 @@ fn refusal(sheet: &RawTable, near: &NearTable, found: &[Option<usize>], options:
         if let Some(at) = at {
             say.push(("map", format!("{ours}={}", sheet.names[*at])));
             lines.push(format!("{ours} = \"{}\"", sheet.names[*at]));
-            if yields::PERCENT.contains(ours) && (yields::unit_shown(sheet, *at).is_none() || yields::may_be_of_a_period(&sheet.names[*at]))
+            if yields::PERCENT.contains(ours)
+                && (yields::unit_shown(sheet, *at).is_none()
+                    || yields::may_be_of_a_period(&sheet.names[*at]))
             {
                 say.push(("unit", UNIT.to_owned()));
                 if yields::may_be_of_a_period(&sheet.names[*at]) {
@@ -299,10 +389,19 @@ fn refusal(sheet: &RawTable, near: &NearTable, found: &[Option<usize>], options:
         sets.extend(same.map(|blank| format!("{ours} = {blank}")));
     }
     if table == "posts" {
-        say.extend(of_posts(sheet, &fit).into_iter().map(|(ours, at)| ("map", format!("{ours}={}", sheet.names[at]))));
+        say.extend(
+            of_posts(sheet, &fit)
+                .into_iter()
+                .map(|(ours, at)| ("map", format!("{ours}={}", sheet.names[at]))),
+        );
     }
-    let why = if lacking.is_empty() { "its column names alone do not show what its values are".to_owned() } else { lacking.join("; ") };
-    let is_balance = |(column, at): (&Column, &Option<usize>)| column.0 == "balance" && at.is_none();
+    let why = if lacking.is_empty() {
+        "its column names alone do not show what its values are".to_owned()
+    } else {
+        lacking.join("; ")
+    };
+    let is_balance =
+        |(column, at): (&Column, &Option<usize>)| column.0 == "balance" && at.is_none();
     let labels = if near.columns.iter().zip(&fit).any(is_balance) {
         " A plain list of addresses, such as an airdrop, can be imported as labels: --as labels --map address=COLUMN --label LABEL."
     } else {
@@ -312,14 +411,27 @@ fn refusal(sheet: &RawTable, near: &NearTable, found: &[Option<usize>], options:
     if !can_be {
         return Refusal::new(format!("{reason}.{labels}"));
     }
-    let refusal = Refusal::new(format!("{reason}. If its rows belong to that table, map its columns.{labels}"));
-    let refusal = if has_lists { refusal } else { refusal.say("as", table).saying(say) };
+    let refusal = Refusal::new(format!(
+        "{reason}. If its rows belong to that table, map its columns.{labels}"
+    ));
+    let refusal = if has_lists {
+        refusal
+    } else {
+        refusal.say("as", table).saying(say)
+    };
     // Only an import generates ids and leaves yield columns empty; a dataset reads files unchanged.
     if ["posts", "yields"].contains(&table) {
         return refusal;
     }
-    let sets = if sets.is_empty() { String::new() } else { format!(", set = {{ {} }}", sets.join(", ")) };
-    refusal.lines(format!("[tables.{table}] columns = {{ {} }}{sets}", lines.join(", ")))
+    let sets = if sets.is_empty() {
+        String::new()
+    } else {
+        format!(", set = {{ {} }}", sets.join(", "))
+    };
+    refusal.lines(format!(
+        "[tables.{table}] columns = {{ {} }}{sets}",
+        lines.join(", ")
+    ))
 }
 
 /// The columns of posts that a row can do without, if their cells fit: ids that differ and are not rounded, links, and names.
@@ -331,15 +443,20 @@ fn of_posts(sheet: &RawTable, taken: &[Option<usize>]) -> Vec<(&'static str, usi
             "post_id" => {
                 let mut ids: Vec<&str> = filled().collect();
                 ids.sort_unstable();
-                ids.windows(2).all(|two| two[0] != two[1]) && are(|cell| !(cell.parse::<f64>().is_ok() && cell.contains(['e', 'E', '.'])))
+                ids.windows(2).all(|two| two[0] != two[1])
+                    && are(|cell| !(cell.parse::<f64>().is_ok() && cell.contains(['e', 'E', '.'])))
             }
             "link" => are(|cell| cell.starts_with("http")),
-            _ => are(|cell| cell.len() < 100 && !cell.starts_with("http") && !cell.starts_with('{')),
+            _ => {
+                are(|cell| cell.len() < 100 && !cell.starts_with("http") && !cell.starts_with('{'))
+            }
         }
     };
     let names = Names::of(&sheet.names);
     let one = |(ours, words): &(&'static str, &str)| {
-        let at = names.in_order(words).find(|&at| !taken.contains(&Some(at)) && fits(ours, at))?;
+        let at = names
+            .in_order(words)
+            .find(|&at| !taken.contains(&Some(at)) && fits(ours, at))?;
         Some((*ours, at))
     };
     OF_POSTS.iter().filter_map(one).collect()
@@ -347,8 +464,16 @@ fn of_posts(sheet: &RawTable, taken: &[Option<usize>]) -> Vec<(&'static str, usi
 
 /// Why a schema column is missing; `named` is a column of its name with unsuitable cells.
 fn why_missing(sheet: &RawTable, ours: &str, kind: Kind, named: Option<usize>) -> String {
-    let Some(at) = named else { return format!("no column is recognized as `{ours}`") };
-    let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
+    let Some(at) = named else {
+        return format!("no column is recognized as `{ours}`");
+    };
+    let cell: String = sheet
+        .column(at)
+        .find(|cell| !cell.is_empty())
+        .unwrap_or_default()
+        .chars()
+        .take(60)
+        .collect();
     let no = match kind {
         Kind::Address | Kind::Addresses => "not an address",
         Kind::Hash => "not a hash",
@@ -357,7 +482,10 @@ fn why_missing(sheet: &RawTable, ours: &str, kind: Kind, named: Option<usize>) -
         Kind::Chain => "not a chain",
         Kind::Text => "not text",
     };
-    format!("`{cell}` in `{}` is {no} and cannot be `{ours}`", sheet.names[at])
+    format!(
+        "`{cell}` in `{}` is {no} and cannot be `{ours}`",
+        sheet.names[at]
+    )
 }
 
 fn holds_kind(sheet: &RawTable, at: usize, wanted: Kind) -> bool {
@@ -376,7 +504,14 @@ fn holds_kind(sheet: &RawTable, at: usize, wanted: Kind) -> bool {
 /// Whether a column holds known chains. Small numbers are counts unless the name says that they are ids.
 pub(super) fn chains(sheet: &RawTable, at: usize) -> bool {
     let different = sheet.different(at);
-    let known = different.iter().filter(|cell| Chain::known(cell).is_some()).count();
-    let small = different.iter().all(|cell| cell.trim().parse::<u64>().is_ok_and(|number| number < 10));
-    !different.is_empty() && known * 10 >= different.len() * 9 && (!small || plain(&sheet.names[at]).ends_with("id"))
+    let known = different
+        .iter()
+        .filter(|cell| Chain::known(cell).is_some())
+        .count();
+    let small = different
+        .iter()
+        .all(|cell| cell.trim().parse::<u64>().is_ok_and(|number| number < 10));
+    !different.is_empty()
+        && known * 10 >= different.len() * 9
+        && (!small || plain(&sheet.names[at]).ends_with("id"))
 }

@@ -46,20 +46,30 @@ pub(super) fn unit_shown(sheet: &RawTable, at: usize) -> Option<AmountUnit> {
         return Some(AmountUnit::Percent);
     }
     let style = NumberStyle::of(sheet.column(at), sheet.semicolons)?;
-    let mut figures: Vec<f64> =
-        sheet.column(at).filter_map(|cell| style.plain(cell)?.parse().ok()).filter(|figure: &f64| *figure > 0.0).collect();
+    let mut figures: Vec<f64> = sheet
+        .column(at)
+        .filter_map(|cell| style.plain(cell)?.parse().ok())
+        .filter(|figure: &f64| *figure > 0.0)
+        .collect();
     figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).filter(|median| **median > PERCENT_MEDIAN).map(|_| AmountUnit::Percent)
+    figures
+        .get(figures.len() / 2)
+        .filter(|median| **median > PERCENT_MEDIAN)
+        .map(|_| AmountUnit::Percent)
 }
 
 /// A cell to quote, not 0 if possible, as 0 shows no unit.
 fn example_cell(sheet: &RawTable, at: usize) -> &str {
     let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
-    filled().find(|cell| cell.parse() != Ok(0.0)).or_else(|| filled().next()).unwrap_or_default()
+    filled()
+        .find(|cell| cell.parse() != Ok(0.0))
+        .or_else(|| filled().next())
+        .unwrap_or_default()
 }
 
 /// Names of columns with the time of a row.
-const TIMES_OF_ROWS: &str = "timestamp time datetime date day unix asof snapshot snapshotdate createdat dt 日期 时间";
+const TIMES_OF_ROWS: &str =
+    "timestamp time datetime date day unix asof snapshot snapshotdate createdat dt 日期 时间";
 /// Added column that marks the newest row of each pool.
 const NEWEST: &str = "newest of its pool";
 /// Columns that tell pools apart where none has their ids.
@@ -76,19 +86,51 @@ pub(super) fn newest(
     take: ImportedTable,
 ) -> Result<(ImportedTable, Option<String>), Refusal> {
     let bound = bind(schema, &take.manifest, &sheet.names)?;
-    let raw = |ours: &str| bound.iter().find(|bound| bound.column.name == ours).and_then(|bound| bound.raw.clone());
-    let times = Names::of(&sheet.names).in_order(TIMES_OF_ROWS).find_map(|at| {
-        let read = sheet.when(&sheet.column(at).collect::<Vec<_>>()).ok().flatten();
-        Some((sheet.names[at].clone(), read.filter(|_| bound.iter().all(|bound| bound.raw.as_ref() != Some(&sheet.names[at])))?))
-    });
-    let Some((time, when)) = times.filter(|_| sheet.named) else { return Ok((take, None)) };
+    let raw = |ours: &str| {
+        bound
+            .iter()
+            .find(|bound| bound.column.name == ours)
+            .and_then(|bound| bound.raw.clone())
+    };
+    let times = Names::of(&sheet.names)
+        .in_order(TIMES_OF_ROWS)
+        .find_map(|at| {
+            let read = sheet
+                .when(&sheet.column(at).collect::<Vec<_>>())
+                .ok()
+                .flatten();
+            Some((
+                sheet.names[at].clone(),
+                read.filter(|_| {
+                    bound
+                        .iter()
+                        .all(|bound| bound.raw.as_ref() != Some(&sheet.names[at]))
+                })?,
+            ))
+        });
+    let Some((time, when)) = times.filter(|_| sheet.named) else {
+        return Ok((take, None));
+    };
     let (id, used) = (raw("pool"), time.clone());
-    let names: Vec<String> = id.clone().map_or_else(|| POOL_NAME.iter().filter_map(|ours| raw(ours)).collect(), |id| vec![id]);
+    let names: Vec<String> = id.clone().map_or_else(
+        || POOL_NAME.iter().filter_map(|ours| raw(ours)).collect(),
+        |id| vec![id],
+    );
     let keyed = move |batch: &SourceBatch| -> Vec<(String, Option<i64>)> {
         let parts: Vec<Vec<Option<String>>> = names.iter().map(|name| cells(batch, name)).collect();
-        let key = |row: usize| parts.iter().map(|part| part[row].as_deref().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+        let key = |row: usize| {
+            parts
+                .iter()
+                .map(|part| part[row].as_deref().unwrap_or_default())
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
         let ms = |cell: Option<String>| cell.and_then(|cell| when.ms(&cell));
-        cells(batch, &time).into_iter().enumerate().map(|(row, cell)| (key(row), ms(cell))).collect()
+        cells(batch, &time)
+            .into_iter()
+            .enumerate()
+            .map(|(row, cell)| (key(row), ms(cell)))
+            .collect()
     };
     let (mut last, mut rows, mut older) = (HashMap::<String, i64>::new(), 0, false);
     let mut again = sheet.rows(file.sniffed)?;
@@ -109,30 +151,56 @@ pub(super) fn newest(
         return Ok((take, None));
     }
     let rows = Edited::over(take.rows, [NEWEST], move |batch| {
-        let is_newest = |(key, ms): (String, Option<i64>)| Some(if last.get(&key).copied() == ms { "yes" } else { "no" }.to_owned());
+        let is_newest = |(key, ms): (String, Option<i64>)| {
+            Some(
+                if last.get(&key).copied() == ms {
+                    "yes"
+                } else {
+                    "no"
+                }
+                .to_owned(),
+            )
+        };
         let marks: Vec<Option<String>> = keyed(batch).into_iter().map(is_newest).collect();
         put(batch, NEWEST, marks);
     });
     let says = "assumed: its rows are the history of pools, as several rows have the same protocol, chain, symbol and pool_meta but different \
                 times; only the newest row of each pool is imported";
-    let mut take = ImportedTable { rows, ..take }.keep(NEWEST, &["yes"], "are earlier rows of the same pool");
+    let mut take =
+        ImportedTable { rows, ..take }.keep(NEWEST, &["yes"], "are earlier rows of the same pool");
     take.worked_out.push(used);
     Ok((take, id.is_none().then(|| says.to_owned())))
 }
 
 /// The note on pools without a category, which the loader counts as vaults.
-pub(super) fn category_assumed(take: &ImportedTable, sheet: &RawTable, schema: &'static TableSchema) -> Result<Option<String>, Refusal> {
+pub(super) fn category_assumed(
+    take: &ImportedTable,
+    sheet: &RawTable,
+    schema: &'static TableSchema,
+) -> Result<Option<String>, Refusal> {
     let says = "assumed: its pools have the category `vault`, as the file names none; to change it, pass --set category=lending";
     Ok((!take.served(sheet, schema)?.contains(&"category")).then(|| says.to_owned()))
 }
 
 /// Whether all pools pay so little that their yields may be fractions, though their source states percent.
 fn are_small(sheet: &RawTable, columns: &[(&'static str, usize)]) -> bool {
-    let most = |row: &Vec<String>| columns.iter().filter_map(|(_, at)| row[*at].trim().parse::<f64>().ok()).reduce(f64::max);
-    let mut paid: Vec<f64> = sheet.first.iter().filter_map(most).filter(|most| *most > 0.0).collect();
+    let most = |row: &Vec<String>| {
+        columns
+            .iter()
+            .filter_map(|(_, at)| row[*at].trim().parse::<f64>().ok())
+            .reduce(f64::max)
+    };
+    let mut paid: Vec<f64> = sheet
+        .first
+        .iter()
+        .filter_map(most)
+        .filter(|most| *most > 0.0)
+        .collect();
     paid.sort_by(f64::total_cmp);
     let (median, largest) = (paid.get(paid.len() / 2), paid.last());
-    paid.len() >= POOLS_TELL && median.is_some_and(|median| *median < 0.5) && largest.is_some_and(|largest| *largest < 1.0)
+    paid.len() >= POOLS_TELL
+        && median.is_some_and(|median| *median < 0.5)
+        && largest.is_some_and(|largest| *largest < 1.0)
 }
 
 /// Completes the plan with yields converted to percent; asks the user if the unit is unclear. `stated`: the format states percent.
@@ -143,16 +211,30 @@ pub(super) fn in_percent(
     plan: ImportPlan,
     stated: bool,
 ) -> Result<ImportPlan, Refusal> {
-    let Some(schema) = schema::table("yields") else { return Ok(plan) };
+    let Some(schema) = schema::table("yields") else {
+        return Ok(plan);
+    };
     let bound = bind(schema, &take.manifest, &sheet.names)?;
     let columns: Vec<(&'static str, usize)> = bound
         .iter()
         .filter(|bound| PERCENT.contains(&bound.column.name) && bound.rule.scale.is_none())
-        .filter_map(|bound| Some((bound.column.name, sheet.names.iter().position(|name| Some(name) == bound.raw.as_ref())?)))
+        .filter_map(|bound| {
+            Some((
+                bound.column.name,
+                sheet
+                    .names
+                    .iter()
+                    .position(|name| Some(name) == bound.raw.as_ref())?,
+            ))
+        })
         .collect();
-    let Some((_, first)) = columns.first() else { return Ok(plan) };
+    let Some((_, first)) = columns.first() else {
+        return Ok(plan);
+    };
     let fractions = match file.options.unit {
-        Some(AmountUnit::Fraction) => !columns.iter().any(|(_, at)| sheet.column(*at).any(is_percent)),
+        Some(AmountUnit::Fraction) => !columns
+            .iter()
+            .any(|(_, at)| sheet.column(*at).any(is_percent)),
         Some(AmountUnit::Percent) => false,
         _ if stated => {
             let says = "assumed: its yields are in percent, as is usual for its source, though all of them are below 1; pass --unit \
@@ -160,7 +242,10 @@ pub(super) fn in_percent(
             let is_assumed = are_small(sheet, &columns);
             return Ok(plan.noting(is_assumed.then(|| says.to_owned())));
         }
-        _ if let Some((_, at)) = columns.iter().find(|(_, at)| may_be_of_a_period(&sheet.names[*at])) => {
+        _ if let Some((_, at)) = columns
+            .iter()
+            .find(|(_, at)| may_be_of_a_period(&sheet.names[*at])) =>
+        {
             return Err(Refusal::new(format!(
                 "looks like yields, but `{}` in `{}` may be an annual rate or the rate of a single period, and tokendeck needs annual \
                     rates; pass --unit percent if it is annual and in percent, or --unit fraction if it is annual and a fraction of 1. \
@@ -171,7 +256,12 @@ pub(super) fn in_percent(
             .say("unit", UNIT));
         }
         // One conclusive column decides for all, as a file has one notation.
-        _ if columns.iter().any(|(_, at)| unit_shown(sheet, *at).is_some()) => false,
+        _ if columns
+            .iter()
+            .any(|(_, at)| unit_shown(sheet, *at).is_some()) =>
+        {
+            false
+        }
         _ => {
             let (name, cell) = (&sheet.names[*first], example_cell(sheet, *first));
             return Err(Refusal::new(format!(

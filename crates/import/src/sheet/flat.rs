@@ -39,13 +39,18 @@ fn flatten(column: Column, name: &str, depth: usize, into: &mut Vec<Column>) -> 
 
 impl RowSource for Flat {
     fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
-        let Some(mut batch) = self.inner.next_batch()? else { return Ok(None) };
+        let Some(mut batch) = self.inner.next_batch()? else {
+            return Ok(None);
+        };
         let mut columns = Vec::with_capacity(batch.columns.len());
         for column in std::mem::take(&mut batch.columns) {
             let name = column.name().to_string();
             flatten(column, &name, 0, &mut columns)?;
         }
-        self.names = columns.iter().map(|column| column.name().to_string()).collect();
+        self.names = columns
+            .iter()
+            .map(|column| column.name().to_string())
+            .collect();
         batch.columns = columns;
         Ok(Some(batch))
     }
@@ -65,22 +70,32 @@ impl RowSource for Flat {
 
 /// The cells of a column as texts; null is "".
 pub(crate) fn texts(column: &Column) -> Vec<String> {
-    optional(column).into_iter().map(Option::unwrap_or_default).collect()
+    optional(column)
+        .into_iter()
+        .map(Option::unwrap_or_default)
+        .collect()
 }
 
 /// The cells of a column as texts: bytes as hex, integers with all digits.
 pub(crate) fn optional(column: &Column) -> Vec<Option<String>> {
     let column = column.rechunk();
-    let read = guarded("column", || Ok(cells(&column).iter().map(text).collect::<Vec<_>>()));
+    let read = guarded("column", || {
+        Ok(cells(&column).iter().map(text).collect::<Vec<_>>())
+    });
     read.unwrap_or_else(|_| vec![None; column.len()])
 }
 
 fn text(cell: &RawCell<'_>) -> Option<String> {
     match cell {
         RawCell::Null | RawCell::Other => None,
-        RawCell::Bytes(bytes) => Some(bytes.iter().fold(String::from("0x"), |text, byte| text + &format!("{byte:02x}"))),
+        RawCell::Bytes(bytes) => Some(bytes.iter().fold(String::from("0x"), |text, byte| {
+            text + &format!("{byte:02x}")
+        })),
         RawCell::Float(number) if number.is_nan() => None,
         RawCell::List(_) => Some(cell.shown()),
-        _ => cell.to_text().map(std::borrow::Cow::into_owned).filter(|text| !text.is_empty()),
+        _ => cell
+            .to_text()
+            .map(std::borrow::Cow::into_owned)
+            .filter(|text| !text.is_empty()),
     }
 }

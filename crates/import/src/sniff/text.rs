@@ -35,10 +35,23 @@ const PACKED: [(&[u8], &str); 6] = [
 
 /// What the bytes are packed as, where that is not read.
 fn packed_as(bytes: &[u8]) -> Option<&'static str> {
-    let tar = bytes.get(257..).is_some_and(|rest| rest.starts_with(b"ustar")).then_some("a tar archive");
+    let tar = bytes
+        .get(257..)
+        .is_some_and(|rest| rest.starts_with(b"ustar"))
+        .then_some("a tar archive");
     // Three letters begin words too: bzip2 goes on with the size of its blocks and the mark of the first.
-    let is = |sign: &[u8]| bytes.starts_with(sign) && (sign != b"BZh" || bytes.get(4..).is_some_and(|rest| rest.starts_with(b"1AY&SY")));
-    PACKED.iter().find(|(sign, _)| is(sign)).map(|(_, name)| *name).or(tar)
+    let is = |sign: &[u8]| {
+        bytes.starts_with(sign)
+            && (sign != b"BZh"
+                || bytes
+                    .get(4..)
+                    .is_some_and(|rest| rest.starts_with(b"1AY&SY")))
+    };
+    PACKED
+        .iter()
+        .find(|(sign, _)| is(sign))
+        .map(|(_, name)| *name)
+        .or(tar)
 }
 
 /// Control bytes that a text may have in damaged cells: the maximum, or one per this number of bytes.
@@ -50,7 +63,12 @@ const START: usize = 16;
 /// Whether bytes that no text has are more than a few damaged cells, or stand at the start or in the first line.
 fn is_no_text(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let control = |bytes: &[u8]| bytes.iter().filter(|byte| matches!(byte, 0..=8 | 14..=31)).count();
+    let control = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .filter(|byte| matches!(byte, 0..=8 | 14..=31))
+            .count()
+    };
     bytes.contains(&BINARY)
         && (control(&bytes[..bytes.len().min(START)]) > 1
             || lines.next().is_some_and(|first| first.contains(&BINARY))
@@ -65,7 +83,9 @@ pub(super) fn text_shape(
 ) -> Result<(FileShape, Option<RawTable>), String> {
     let first = source::first_text(place.open()?, head, LOOKED)?;
     if let Some(packed) = packed_as(&first) {
-        return Err(format!("is {packed}, which is not supported; unpack it first"));
+        return Err(format!(
+            "is {packed}, which is not supported; unpack it first"
+        ));
     }
     if is_no_text(&first) {
         return Err(NO_TEXT.to_owned());
@@ -82,10 +102,15 @@ pub(super) fn text_shape(
         Some((encoding, decoded)) => (Some(encoding), decoded.into_bytes()),
         None => (None, first),
     };
-    let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
+    let start = first
+        .iter()
+        .find(|byte| !byte.is_ascii_whitespace())
+        .copied();
     match start {
         None => return Err("contains only white space: there is nothing to import".to_owned()),
-        Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table; save its table as CSV".to_owned()),
+        Some(b'<') if is_page(&first) => {
+            return Err("is a web page or XML, not a table; save its table as CSV".to_owned());
+        }
         Some(b'{' | b'[') => {
             if let Some(keys) = first_line(&first, name) {
                 return Ok((FileShape::JsonLines(keys), None));
@@ -113,8 +138,19 @@ pub(super) fn text_shape(
     if rows.is_empty() {
         return Err("cannot be read as rows of text".to_owned());
     }
-    let sheet = RawTable::separated(&rows, &Layout { delimiter: Some(delimiter), encoding, blanks, ..Layout::default() });
-    Ok((FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
+    let sheet = RawTable::separated(
+        &rows,
+        &Layout {
+            delimiter: Some(delimiter),
+            encoding,
+            blanks,
+            ..Layout::default()
+        },
+    );
+    Ok((
+        FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()),
+        sheet,
+    ))
 }
 
 /// Whether half of the lines have two vertical lines that separate cells, as terminals draw tables.
@@ -122,7 +158,10 @@ fn is_drawn(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&text[..text.len().min(DRAWN_LOOKED)]);
     let (mut all, mut drawn) = (0, 0);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let bars = line.chars().filter(|c| ('\u{2500}'..='\u{257f}').contains(c)).count();
+        let bars = line
+            .chars()
+            .filter(|c| ('\u{2500}'..='\u{257f}').contains(c))
+            .count();
         (all, drawn) = (all + 1, drawn + usize::from(bars > 1));
     }
     drawn > 2 && drawn * 2 > all
@@ -130,14 +169,29 @@ fn is_drawn(text: &[u8]) -> bool {
 
 /// Whether the text is HTML or XML. MetaTrader's `<DATE>` headers are neither.
 fn is_page(text: &[u8]) -> bool {
-    let start: String = String::from_utf8_lossy(&text.trim_ascii_start()[..text.trim_ascii_start().len().min(64)]).to_lowercase();
-    ["<!doctype", "<html", "<?xml", "<svg", "<head", "<table", "<rss"].iter().any(|tag| start.starts_with(tag))
+    let start: String =
+        String::from_utf8_lossy(&text.trim_ascii_start()[..text.trim_ascii_start().len().min(64)])
+            .to_lowercase();
+    [
+        "<!doctype",
+        "<html",
+        "<?xml",
+        "<svg",
+        "<head",
+        "<table",
+        "<rss",
+    ]
+    .iter()
+    .any(|tag| start.starts_with(tag))
 }
 
 /// If the text is JSON Lines: the members of the first line's object, none where it is a list. The line must be complete and the next one
 /// start another of its kind; an object on a line of its own is enough in a file named as JSON Lines.
 fn first_line(text: &[u8], name: &str) -> Option<Vec<String>> {
-    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let mut lines = text
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty());
     let first = lines.next()?;
     let plain = source::without_nan(first).map_or_else(|| first.to_vec(), |(plain, _)| plain);
     let keys = match serde_json::from_slice(&plain).ok()? {
@@ -145,27 +199,53 @@ fn first_line(text: &[u8], name: &str) -> Option<Vec<String>> {
         serde_json::Value::Array(_) => Vec::new(),
         _ => return None,
     };
-    let is_named = || matches!(source::format_of(name), Some((_, source::SourceFormat::Ndjson))) && first.starts_with(b"{");
-    lines.next().map_or_else(is_named, |next| next.first() == first.first()).then_some(keys)
+    let is_named = || {
+        matches!(
+            source::format_of(name),
+            Some((_, source::SourceFormat::Ndjson))
+        ) && first.starts_with(b"{")
+    };
+    lines
+        .next()
+        .map_or_else(is_named, |next| next.first() == first.first())
+        .then_some(keys)
 }
 
 /// The first rows of delimited text, and its delimiter: the one that gives most rows the same number of cells. Runs of blanks separate cells
 /// where they alone make columns of numbers and times, and the delimiter is then a tab.
 fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8, bool) {
-    let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
-    let whole = if text.len() < LOOKED { text } else { &text[..end] };
+    let end = text
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .unwrap_or(text.len());
+    let whole = if text.len() < LOOKED {
+        text
+    } else {
+        &text[..end]
+    };
     let unspaced = without_blanks_at_quotes(whole);
     let whole = unspaced.as_slice();
     let even = |delimiter: u8| {
         let rows = rows_by(whole, delimiter, 200);
         let mut widths: Vec<usize> = rows.iter().map(|(_, row)| row.len()).collect();
         widths.sort_unstable();
-        let most = widths.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or((0, 0), |same| (same[0], same.len()));
-        if most.0 < 2 { 0 } else { most.1 * 1_000 / rows.len().max(1) * 100 + most.0.min(50) }
+        let most = widths
+            .chunk_by(|a, b| a == b)
+            .max_by_key(|same| same.len())
+            .map_or((0, 0), |same| (same[0], same.len()));
+        if most.0 < 2 {
+            0
+        } else {
+            most.1 * 1_000 / rows.len().max(1) * 100 + most.0.min(50)
+        }
     };
     // Ties go to the most common delimiter.
-    let delimiter =
-        DELIMITERS.into_iter().rev().max_by_key(|delimiter| even(*delimiter)).filter(|delimiter| even(*delimiter) > 0).unwrap_or(b',');
+    let delimiter = DELIMITERS
+        .into_iter()
+        .rev()
+        .max_by_key(|delimiter| even(*delimiter))
+        .filter(|delimiter| even(*delimiter) > 0)
+        .unwrap_or(b',');
     if !are_figures(&rows_by(whole, delimiter, 200)) {
         let tabs = source::tabs_for_blanks(whole);
         if are_figures(&rows_by(&tabs, b'\t', 200)) {
@@ -177,9 +257,15 @@ fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8, bool) {
 
 /// Whether all rows below the first have the same two cells or more, and every column holds numbers, times or addresses.
 fn are_figures(rows: &[NumberedRow]) -> bool {
-    let [_, (_, second), ..] = rows else { return false };
+    let [_, (_, second), ..] = rows else {
+        return false;
+    };
     let below = || rows.iter().skip(1).map(|(_, row)| row);
-    let cells = |at: usize| below().filter_map(move |row| row.get(at)).map(String::as_str);
+    let cells = |at: usize| {
+        below()
+            .filter_map(move |row| row.get(at))
+            .map(String::as_str)
+    };
     second.len() > 1
         && rows.len() > 2
         && below().all(|row| row.len() == second.len())
@@ -208,17 +294,31 @@ fn without_blanks_at_quotes(text: &[u8]) -> Vec<u8> {
 
 fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
     let escape = source::has_backslashed_quotes(text, delimiter).then_some(b'\\');
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).escape(escape).from_reader(text);
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .escape(escape)
+        .from_reader(text);
     let mut rows = Vec::new();
     let (mut line, mut counted) = (0, 0);
     let mut record = csv::ByteRecord::new();
     while rows.len() < most && reader.read_byte_record(&mut record).unwrap_or(false) {
         // The CSV reader counts a CR LF only when it reads the next record, so lines are counted here.
-        let start = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
-        let start = start + text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let start = record
+            .position()
+            .map_or(0, |position| position.byte() as usize)
+            .min(text.len());
+        let start = start
+            + text[start..]
+                .iter()
+                .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+                .count();
         line += text[counted..start].split(|byte| *byte == b'\n').count() - 1;
         counted = start;
-        let cell = |field: &[u8]| source::without_formula(String::from_utf8_lossy(field).trim()).to_owned();
+        let cell = |field: &[u8]| {
+            source::without_formula(String::from_utf8_lossy(field).trim()).to_owned()
+        };
         rows.push((line, record.iter().map(cell).collect()));
     }
     rows
@@ -230,7 +330,9 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_told_from_a_damaged_cell() {
-        let noise: Vec<u8> = (0..10_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let noise: Vec<u8> = (0..10_000_u32)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
         for (bytes, expected) in [
             (&b"a,b\n1,2\0\n"[..], false),
             (b"a,b\n1,2\n", false),
@@ -259,10 +361,18 @@ mod tests {
             ("[1,2]\n", "x.ndjson", None),
             ("[\n[1,2],\n[3,4]]", "x", None),
         ] {
-            let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            let expected = expected.map(|names| {
+                names
+                    .iter()
+                    .map(|name| (*name).to_owned())
+                    .collect::<Vec<_>>()
+            });
             assert_eq!(first_line(text.as_bytes(), name), expected, "{text}");
         }
         let spaced = without_blanks_at_quotes(b"a, \"b\" ,c\n1,  \"x, y\", z \n");
-        assert_eq!(spaced.escape_ascii().to_string(), "a,\\\"b\\\",c\\n1,\\\"x, y\\\", z \\n");
+        assert_eq!(
+            spaced.escape_ascii().to_string(),
+            "a,\\\"b\\\",c\\n1,\\\"x, y\\\", z \\n"
+        );
     }
 }

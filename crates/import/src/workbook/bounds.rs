@@ -33,19 +33,28 @@ pub(super) fn check(path: &Path) -> Result<u64, String> {
     let parts = archive::parts(path)?;
     let mut counts = Counts::default();
     // One that lies downwards is found while it is unpacked.
-    let declared = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(part.declared));
+    let declared = parts
+        .iter()
+        .fold(0_u64, |sum, part| sum.saturating_add(part.declared));
     counts.unpacked(declared)?;
     counts.bytes = 0;
     for part in &parts {
         let mut reader = BufReader::with_capacity(64 << 10, part.open(path)?);
         let is_binary = part.name.to_lowercase().ends_with(".bin");
-        if is_binary { records(&mut reader, &part.name, &mut counts)? } else { tags(&mut reader, &part.name, &mut counts)? }
+        if is_binary {
+            records(&mut reader, &part.name, &mut counts)?
+        } else {
+            tags(&mut reader, &part.name, &mut counts)?
+        }
     }
     Ok(counts.bytes)
 }
 
 fn too_long(name: &str) -> String {
-    format!("has a string of more than {} MiB in `{name}`, longer than any cell can be: it is damaged", ITEM_MAX >> 20)
+    format!(
+        "has a string of more than {} MiB in `{name}`, longer than any cell can be: it is damaged",
+        ITEM_MAX >> 20
+    )
 }
 
 /// What all parts hold.
@@ -60,18 +69,35 @@ struct Counts {
 impl Counts {
     fn unpacked(&mut self, bytes: u64) -> Result<(), String> {
         self.bytes = self.bytes.saturating_add(bytes);
-        let reason = || format!("unpacks to more than {} MiB, the maximum for a workbook; save its sheets as CSV", UNPACKED_MAX >> 20);
-        if self.bytes > UNPACKED_MAX { Err(reason()) } else { Ok(()) }
+        let reason = || {
+            format!(
+                "unpacks to more than {} MiB, the maximum for a workbook; save its sheets as CSV",
+                UNPACKED_MAX >> 20
+            )
+        };
+        if self.bytes > UNPACKED_MAX {
+            Err(reason())
+        } else {
+            Ok(())
+        }
     }
 
     fn cell(&mut self) -> Result<(), String> {
         self.cells += 1;
-        if self.cells > CELLS_MAX { Err(too_many_cells()) } else { Ok(()) }
+        if self.cells > CELLS_MAX {
+            Err(too_many_cells())
+        } else {
+            Ok(())
+        }
     }
 
     fn shared(&mut self) -> Result<(), String> {
         self.shared += 1;
-        if self.shared > SHARED_MAX { Err(too_many_texts(self.shared as u64)) } else { Ok(()) }
+        if self.shared > SHARED_MAX {
+            Err(too_many_texts(self.shared as u64))
+        } else {
+            Ok(())
+        }
     }
 
     /// Counts an element; `local` is its name without the prefix.
@@ -80,11 +106,16 @@ impl Counts {
             b"c" => self.cell(),
             b"si" => self.shared(),
             // The reader reserves room for as many as are declared.
-            b"sst" => declared_texts(tag).filter(|count| *count > SHARED_MAX as u64).map_or(Ok(()), |count| Err(too_many_texts(count))),
-            b"xf" | b"font" | b"fill" | b"border" | b"numFmt" | b"cellStyle" | b"sheet" | b"definedName" => {
+            b"sst" => declared_texts(tag)
+                .filter(|count| *count > SHARED_MAX as u64)
+                .map_or(Ok(()), |count| Err(too_many_texts(count))),
+            b"xf" | b"font" | b"fill" | b"border" | b"numFmt" | b"cellStyle" | b"sheet"
+            | b"definedName" => {
                 self.formats += 1;
                 if self.formats > FORMATS_MAX {
-                    Err(format!("has more than {FORMATS_MAX} formats and names: it is damaged"))
+                    Err(format!(
+                        "has more than {FORMATS_MAX} formats and names: it is damaged"
+                    ))
                 } else {
                     Ok(())
                 }
@@ -95,14 +126,20 @@ impl Counts {
 }
 
 fn too_many_texts(count: u64) -> String {
-    format!("contains or declares {count} text strings, but at most {SHARED_MAX} are supported; save its sheets as CSV")
+    format!(
+        "contains or declares {count} text strings, but at most {SHARED_MAX} are supported; save its sheets as CSV"
+    )
 }
 
 /// The largest number that `uniqueCount` is said to be.
 fn declared_texts(tag: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(tag);
     let number = |rest: &str| {
-        let digits: String = rest.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+        let digits: String = rest
+            .chars()
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
         digits.parse().unwrap_or(u64::MAX)
     };
     text.split("uniqueCount").skip(1).map(number).max()
@@ -123,7 +160,9 @@ fn records(reader: &mut impl Read, name: &str, counts: &mut Counts) -> Result<()
     };
     loop {
         // It ends in the middle of a record if it is no workbook's: the settings of a printer.
-        let (Ok(kind), Ok(length)) = (number(reader, 2), number(reader, 4)) else { return Ok(()) };
+        let (Ok(kind), Ok(length)) = (number(reader, 2), number(reader, 4)) else {
+            return Ok(());
+        };
         let mut data = reader.by_ref().take(length);
         match kind {
             1..=11 => counts.cell()?,
@@ -131,7 +170,9 @@ fn records(reader: &mut impl Read, name: &str, counts: &mut Counts) -> Result<()
             // Links to other workbooks, for which the reader reserves room.
             0x16a if name == "workbook.bin" => {
                 let mut declared = [0; 4];
-                if data.read_exact(&mut declared).is_ok() && u64::from(u32::from_le_bytes(declared)) > length {
+                if data.read_exact(&mut declared).is_ok()
+                    && u64::from(u32::from_le_bytes(declared)) > length
+                {
                     return Err("is a damaged workbook".to_owned());
                 }
             }
@@ -179,7 +220,13 @@ fn tags(reader: &mut impl BufRead, name: &str, counts: &mut Counts) -> Result<()
     let odd = scan.odd || scan.in_tag || !scan.starts.is_empty();
     // Shared texts are where a declared number is, and must be read as the reader reads them.
     let strict = name.eq_ignore_ascii_case("sharedStrings.xml");
-    if odd && (bytes > ODD_MAX || strict) { Err(format!("is a damaged workbook: `{name}` is not complete XML")) } else { Ok(()) }
+    if odd && (bytes > ODD_MAX || strict) {
+        Err(format!(
+            "is a damaged workbook: `{name}` is not complete XML"
+        ))
+    } else {
+        Ok(())
+    }
 }
 
 struct Scan<'a> {
@@ -256,19 +303,25 @@ impl Scan<'_> {
 
     fn mark(&mut self, tag: &[u8]) -> Result<(), String> {
         match tag {
-            [b'?', rest @ ..] => self.odd |= rest.starts_with(b"xml ") && is_encoded_otherwise(rest),
+            [b'?', rest @ ..] => {
+                self.odd |= rest.starts_with(b"xml ") && is_encoded_otherwise(rest)
+            }
             [b'!', b'-' | b'[', ..] => {}
             [b'!', ..] => self.odd = true,
             [b'/', name @ ..] => {
                 let start = self.starts.pop();
-                self.odd |= start.and_then(|start| self.opened.get(start..)) != Some(name.trim_ascii_end());
+                self.odd |=
+                    start.and_then(|start| self.opened.get(start..)) != Some(name.trim_ascii_end());
                 self.opened.truncate(start.unwrap_or_default());
                 if self.item == Some(self.starts.len()) {
                     self.item = None;
                 }
             }
             _ => {
-                let end = tag.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'/').unwrap_or(tag.len());
+                let end = tag
+                    .iter()
+                    .position(|byte| byte.is_ascii_whitespace() || *byte == b'/')
+                    .unwrap_or(tag.len());
                 let name = tag.get(..end).unwrap_or_default();
                 let local = name.rsplit(|byte| *byte == b':').next().unwrap_or_default();
                 self.counts.element(local, tag)?;
@@ -292,7 +345,10 @@ impl Scan<'_> {
 /// Whether the first mark names an encoding in which `<` may be written otherwise.
 fn is_encoded_otherwise(declaration: &[u8]) -> bool {
     let text = String::from_utf8_lossy(declaration).to_lowercase();
-    text.contains("encoding") && !["utf-8", "utf8", "ascii", "iso-8859-1", "windows-1252"].iter().any(|known| text.contains(known))
+    text.contains("encoding")
+        && !["utf-8", "utf8", "ascii", "iso-8859-1", "windows-1252"]
+            .iter()
+            .any(|known| text.contains(known))
 }
 
 /// A stream with a maximum number of bytes per item, and in total for the cells found in it.
@@ -304,7 +360,11 @@ pub(super) struct Limited<R> {
 
 impl<R> Limited<R> {
     pub(super) fn new(inner: R) -> Self {
-        Self { inner, item: ITEM_MAX, all: BESIDE_MAX }
+        Self {
+            inner,
+            item: ITEM_MAX,
+            all: BESIDE_MAX,
+        }
     }
 
     /// The last item is whole; another begins.
@@ -328,10 +388,14 @@ impl<R: BufRead> Read for Limited<R> {
 
 impl<R: BufRead> BufRead for Limited<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        let most = self.item.min(usize::try_from(self.all).unwrap_or(usize::MAX));
+        let most = self
+            .item
+            .min(usize::try_from(self.all).unwrap_or(usize::MAX));
         let bytes = self.inner.fill_buf()?;
         if most == 0 && !bytes.is_empty() {
-            return Err(io::Error::other("it contains far more data than its cells would need"));
+            return Err(io::Error::other(
+                "it contains far more data than its cells would need",
+            ));
         }
         Ok(bytes.get(..most).unwrap_or(bytes))
     }
@@ -349,30 +413,78 @@ mod tests {
 
     #[test]
     fn what_would_not_fit_is_refused_before_it_is_read() {
-        let shared = |inner: &str| format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?><sst uniqueCount=\"3\">{inner}</sst>");
+        let shared = |inner: &str| {
+            format!(
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?><sst uniqueCount=\"3\">{inner}</sst>"
+            )
+        };
         let long = "a".repeat(ITEM_MAX + 1);
         for (text, reason) in [
-            (shared("<si><t>a &lt; b</t></si><!-- > --><si><t x='>'/></si><si/>"), ""),
-            (format!("<sst>{}</sst>", "<si><t>a</t></si>".repeat(200_000)), ""),
-            (shared(&format!("<si><t>{long}</t></si>")), "a string of more than"),
+            (
+                shared("<si><t>a &lt; b</t></si><!-- > --><si><t x='>'/></si><si/>"),
+                "",
+            ),
+            (
+                format!("<sst>{}</sst>", "<si><t>a</t></si>".repeat(200_000)),
+                "",
+            ),
+            (
+                shared(&format!("<si><t>{long}</t></si>")),
+                "a string of more than",
+            ),
             (shared(&format!("<!--{long}-->")), "a string of more than"),
-            (shared(&format!("<si>{}</si>", format!("<r><t>{}</t></r>", &long[..ITEM_MAX / 3]).repeat(4))), "a string of more than"),
-            (shared(&format!("<si><c>{}", format!("</c><t>{}</t><c>", &long[..ITEM_MAX / 3]).repeat(4))), "a string of more than"),
-            ("<x:sst x='9' uniqueCount = '4000000000'/>".to_owned(), "4000000000 text strings"),
+            (
+                shared(&format!(
+                    "<si>{}</si>",
+                    format!("<r><t>{}</t></r>", &long[..ITEM_MAX / 3]).repeat(4)
+                )),
+                "a string of more than",
+            ),
+            (
+                shared(&format!(
+                    "<si><c>{}",
+                    format!("</c><t>{}</t><c>", &long[..ITEM_MAX / 3]).repeat(4)
+                )),
+                "a string of more than",
+            ),
+            (
+                "<x:sst x='9' uniqueCount = '4000000000'/>".to_owned(),
+                "4000000000 text strings",
+            ),
             (shared("<si>"), "not complete XML"),
             ("<sst></si>".to_owned(), "not complete XML"),
             ("\u{feff}x<sst/>".to_owned(), "not complete XML"),
-            ("<!DOCTYPE x [<!ENTITY y 'z'>]><sst/>".to_owned(), "not complete XML"),
+            (
+                "<!DOCTYPE x [<!ENTITY y 'z'>]><sst/>".to_owned(),
+                "not complete XML",
+            ),
             ("<a>".repeat(DEPTH_MAX + 1), "damaged"),
         ] {
-            let outcome = tags(&mut text.as_bytes(), "sharedStrings.xml", &mut Counts::default());
+            let outcome = tags(
+                &mut text.as_bytes(),
+                "sharedStrings.xml",
+                &mut Counts::default(),
+            );
             let said = outcome.err().unwrap_or_default();
-            assert!(said.contains(reason) && said.is_empty() == reason.is_empty(), "{text:.80}: {said}");
+            assert!(
+                said.contains(reason) && said.is_empty() == reason.is_empty(),
+                "{text:.80}: {said}"
+            );
         }
-        let odd = tags(&mut "<br><xml></xml>".as_bytes(), "vmlDrawing1.vml", &mut Counts::default());
+        let odd = tags(
+            &mut "<br><xml></xml>".as_bytes(),
+            "vmlDrawing1.vml",
+            &mut Counts::default(),
+        );
         assert_eq!(odd, Ok(()), "old drawings are no whole XML");
-        let mut counts = Counts { cells: CELLS_MAX - 1, ..Counts::default() };
-        assert_eq!(tags(&mut "<x:c/><cols/>".as_bytes(), "sheet1.xml", &mut counts), Ok(()));
+        let mut counts = Counts {
+            cells: CELLS_MAX - 1,
+            ..Counts::default()
+        };
+        assert_eq!(
+            tags(&mut "<x:c/><cols/>".as_bytes(), "sheet1.xml", &mut counts),
+            Ok(())
+        );
         assert!(tags(&mut "<c r='A1'/>".as_bytes(), "sheet1.xml", &mut counts).is_err());
     }
 
@@ -380,11 +492,24 @@ mod tests {
     fn records_are_counted() {
         let links = |count: u32| [&[0xea, 0x02, 4][..], &count.to_le_bytes()].concat();
         let mut counts = Counts::default();
-        assert_eq!(records(&mut &[[2, 1, 0].as_slice(), &[0x13, 2, 0, 0], &[0x9c, 1, 0]].concat()[..], "sheet1.bin", &mut counts), Ok(()));
+        assert_eq!(
+            records(
+                &mut &[[2, 1, 0].as_slice(), &[0x13, 2, 0, 0], &[0x9c, 1, 0]].concat()[..],
+                "sheet1.bin",
+                &mut counts
+            ),
+            Ok(())
+        );
         assert_eq!((counts.cells, counts.shared), (1, 1));
-        assert_eq!(records(&mut &links(2)[..], "workbook.bin", &mut counts), Ok(()));
+        assert_eq!(
+            records(&mut &links(2)[..], "workbook.bin", &mut counts),
+            Ok(())
+        );
         assert!(records(&mut &links(4_000_000_000)[..], "workbook.bin", &mut counts).is_err());
         let long = [&[0x14, 0xff, 0xff, 0xff, 0x7f][..], &vec![0; ITEM_MAX + 1]].concat();
-        assert!(records(&mut &long[..], "sheet1.bin", &mut counts).is_err_and(|said| said.contains("a string of more than")));
+        assert!(
+            records(&mut &long[..], "sheet1.bin", &mut counts)
+                .is_err_and(|said| said.contains("a string of more than"))
+        );
     }
 }

@@ -17,23 +17,38 @@ const HEADER: usize = 512;
 pub(super) fn check(path: &Path) -> Result<(), String> {
     let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
     if size > FILE_MAX {
-        return Err(format!("is an old workbook of more than {} MiB; save its sheets as CSV", FILE_MAX >> 20));
+        return Err(format!(
+            "is an old workbook of more than {} MiB; save its sheets as CSV",
+            FILE_MAX >> 20
+        ));
     }
     let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let Some(stream) = stream(&bytes).ok_or("is a damaged workbook")? else { return Ok(()) };
+    let Some(stream) = stream(&bytes).ok_or("is a damaged workbook")? else {
+        return Ok(());
+    };
     fields(&stream)
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|bytes| u16::from_le_bytes(*bytes))
+    bytes
+        .get(at..)?
+        .first_chunk()
+        .map(|bytes| u16::from_le_bytes(*bytes))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+    bytes
+        .get(at..)?
+        .first_chunk()
+        .map(|bytes| u32::from_le_bytes(*bytes))
 }
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
-    bytes.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number))
+    bytes
+        .as_chunks()
+        .0
+        .iter()
+        .map(|number| u32::from_le_bytes(*number))
 }
 
 /// The sectors of a chain, at most `most` bytes; `None` if it leaves the file or is a loop.
@@ -53,7 +68,10 @@ fn chain(sectors: &[u8], size: usize, next: &[u32], mut at: u32, most: usize) ->
 }
 
 /// The stream of the workbook. `None` if the file is damaged; `Some(None)` if it holds something else, as its reader reports.
-#[expect(clippy::option_option, reason = "damage and another content are told apart")]
+#[expect(
+    clippy::option_option,
+    reason = "damage and another content are told apart"
+)]
 fn stream(bytes: &[u8]) -> Option<Option<Vec<u8>>> {
     let size = if u16_at(bytes, 30)? == 9 { 512 } else { 4096 };
     let sectors = bytes.get(size..)?;
@@ -83,7 +101,11 @@ fn stream(bytes: &[u8]) -> Option<Option<Vec<u8>>> {
     // Large sectors come with lengths of eight bytes.
     let length_of = |entry: &[u8; 128]| {
         let is_huge = size > 512 && u32_at(entry, 124)? > 0;
-        if is_huge { Some(usize::MAX) } else { u32_at(entry, 120).map(|length| length as usize) }
+        if is_huge {
+            Some(usize::MAX)
+        } else {
+            u32_at(entry, 120).map(|length| length as usize)
+        }
     };
     let (mut small, mut small_next) = (Vec::new(), Vec::new());
     if u32_at(bytes, 64)? > 0 {
@@ -92,13 +114,31 @@ fn stream(bytes: &[u8]) -> Option<Option<Vec<u8>>> {
         small_next = numbers(&chain(sectors, size, &next, u32_at(bytes, 60)?, length)?).collect();
     }
     let is = |entry: &[u8; 128], name: &str| {
-        let letters = entry.as_chunks().0.iter().take(32).map(|letter| u16::from_le_bytes(*letter)).take_while(|letter| *letter != 0);
-        char::decode_utf16(letters).map(Result::unwrap_or_default).collect::<String>().eq_ignore_ascii_case(name)
+        let letters = entry
+            .as_chunks()
+            .0
+            .iter()
+            .take(32)
+            .map(|letter| u16::from_le_bytes(*letter))
+            .take_while(|letter| *letter != 0);
+        char::decode_utf16(letters)
+            .map(Result::unwrap_or_default)
+            .collect::<String>()
+            .eq_ignore_ascii_case(name)
     };
-    let found = ["Workbook", "Book"].iter().find_map(|name| entries.iter().find(|entry| is(entry, name)));
-    let Some(entry) = found else { return Some(None) };
+    let found = ["Workbook", "Book"]
+        .iter()
+        .find_map(|name| entries.iter().find(|entry| is(entry, name)));
+    let Some(entry) = found else {
+        return Some(None);
+    };
     let (start, length) = (u32_at(entry, 116)?, length_of(entry)?);
-    if length < 4096 { chain(&small, 64, &small_next, start, length) } else { chain(sectors, size, &next, start, length) }.map(Some)
+    if length < 4096 {
+        chain(&small, 64, &small_next, start, length)
+    } else {
+        chain(sectors, size, &next, start, length)
+    }
+    .map(Some)
 }
 
 /// The records from a place of the stream on: kind and data.
@@ -123,7 +163,9 @@ const CELLS: [u16; 7] = [0x06, 0xd6, 0xfd, 0x203, 0x204, 0x205, 0x27e];
 fn fields(stream: &[u8]) -> Result<(), String> {
     let damaged = || "is a damaged workbook".to_owned();
     let (mut all, mut walked) = (0, 0);
-    let sheets = records(stream, 0).take_while(|(kind, _)| *kind != END).filter(|(kind, _)| *kind == SHEET);
+    let sheets = records(stream, 0)
+        .take_while(|(kind, _)| *kind != END)
+        .filter(|(kind, _)| *kind == SHEET);
     for start in sheets.filter_map(|(_, data)| u32_at(data, 0)) {
         let (mut depth, mut field): (usize, Option<[u64; 4]>) = (0, None);
         for (kind, data) in records(stream, start as usize) {
@@ -140,24 +182,45 @@ fn fields(stream: &[u8]) -> Result<(), String> {
                 DIMENSIONS => {
                     let wide = data.len() > 10;
                     let number = |at: usize| u16_at(data, at).map_or(0, u64::from);
-                    let rows = if wide { u32_at(data, 4).map_or(0, u64::from) } else { number(2) };
+                    let rows = if wide {
+                        u32_at(data, 4).map_or(0, u64::from)
+                    } else {
+                        number(2)
+                    };
                     if rows.saturating_mul(number(if wide { 10 } else { 6 })) > FIELD_MAX {
                         return Err(damaged());
                     }
                 }
                 kind if kind == MANY_NUMBERS || CELLS.contains(&kind) => {
-                    let (Some(row), Some(column)) = (u16_at(data, 0).map(u64::from), u16_at(data, 2).map(u64::from)) else { continue };
-                    let last =
-                        if kind == MANY_NUMBERS { u16_at(data, data.len().saturating_sub(2)).map_or(column, u64::from) } else { column };
+                    let (Some(row), Some(column)) = (
+                        u16_at(data, 0).map(u64::from),
+                        u16_at(data, 2).map(u64::from),
+                    ) else {
+                        continue;
+                    };
+                    let last = if kind == MANY_NUMBERS {
+                        u16_at(data, data.len().saturating_sub(2)).map_or(column, u64::from)
+                    } else {
+                        column
+                    };
                     let [top, left, bottom, right] = field.unwrap_or([row, column, row, last]);
-                    field = Some([top.min(row), left.min(column), bottom.max(row), right.max(last)]);
+                    field = Some([
+                        top.min(row),
+                        left.min(column),
+                        bottom.max(row),
+                        right.max(last),
+                    ]);
                 }
                 _ => {}
             }
         }
-        all += field.map_or(0, |[top, left, bottom, right]| (bottom - top + 1) * (right.saturating_sub(left) + 1));
+        all += field.map_or(0, |[top, left, bottom, right]| {
+            (bottom - top + 1) * (right.saturating_sub(left) + 1)
+        });
         if all > FIELDS_MAX {
-            return Err(format!("has more than {FIELDS_MAX} cells, including empty ones between filled ones; save its sheets as CSV"));
+            return Err(format!(
+                "has more than {FIELDS_MAX} cells, including empty ones between filled ones; save its sheets as CSV"
+            ));
         }
     }
     Ok(())
@@ -168,11 +231,19 @@ mod tests {
     use super::*;
 
     fn record(kind: u16, data: &[u8]) -> Vec<u8> {
-        [&kind.to_le_bytes()[..], &(data.len() as u16).to_le_bytes(), data].concat()
+        [
+            &kind.to_le_bytes()[..],
+            &(data.len() as u16).to_le_bytes(),
+            data,
+        ]
+        .concat()
     }
 
     fn cell(row: u16, column: u16) -> Vec<u8> {
-        record(0x203, &[&row.to_le_bytes()[..], &column.to_le_bytes(), &[0; 10]].concat())
+        record(
+            0x203,
+            &[&row.to_le_bytes()[..], &column.to_le_bytes(), &[0; 10]].concat(),
+        )
     }
 
     /// A book whose sheets all start behind its own records.
@@ -180,28 +251,59 @@ mod tests {
         let start = (8 + sheets * 8 + 4) as u32;
         let own = record(BEGIN, &[0; 4]);
         let named = record(SHEET, &start.to_le_bytes()).repeat(sheets);
-        [own.clone(), named, record(END, &[]), own, cells.concat(), record(END, &[])].concat()
+        [
+            own.clone(),
+            named,
+            record(END, &[]),
+            own,
+            cells.concat(),
+            record(END, &[]),
+        ]
+        .concat()
     }
 
     #[test]
     fn fields_of_sheets_are_limited() {
-        let wide = |rows: u32| record(DIMENSIONS, &[&[0; 4][..], &rows.to_le_bytes(), &[0, 0, 0, 1, 0, 0]].concat());
+        let wide = |rows: u32| {
+            record(
+                DIMENSIONS,
+                &[&[0; 4][..], &rows.to_le_bytes(), &[0, 0, 0, 1, 0, 0]].concat(),
+            )
+        };
         for (name, stream, reason) in [
             ("a table", book(1, &[wide(3), cell(0, 0), cell(2, 9)]), ""),
             ("a stray cell", book(1, &[cell(0, 0), cell(65_535, 9)]), ""),
-            ("cells far apart", book(1, &[cell(0, 0), cell(65_535, 255)]), "more than 6000000 cells"),
-            ("a field of the wrong size", book(1, &[wide(u32::MAX), cell(0, 0)]), "damaged"),
-            ("sheets over each other", book(50, &vec![cell(0, 0); 60]), "damaged"),
+            (
+                "cells far apart",
+                book(1, &[cell(0, 0), cell(65_535, 255)]),
+                "more than 6000000 cells",
+            ),
+            (
+                "a field of the wrong size",
+                book(1, &[wide(u32::MAX), cell(0, 0)]),
+                "damaged",
+            ),
+            (
+                "sheets over each other",
+                book(50, &vec![cell(0, 0); 60]),
+                "damaged",
+            ),
         ] {
             let said = fields(&stream).err().unwrap_or_default();
-            assert!(said.contains(reason) && said.is_empty() == reason.is_empty(), "{name}: {said}");
+            assert!(
+                said.contains(reason) && said.is_empty() == reason.is_empty(),
+                "{name}: {said}"
+            );
         }
     }
 
     #[test]
     fn a_chain_that_is_a_loop_ends() {
         let sectors = [7; 64];
-        assert_eq!(chain(&sectors, 16, &[2, 0, u32::MAX - 1], 0, 20), Some(vec![7; 20]));
+        assert_eq!(
+            chain(&sectors, 16, &[2, 0, u32::MAX - 1], 0, 20),
+            Some(vec![7; 20])
+        );
         assert_eq!(chain(&sectors, 16, &[1, 0], 0, usize::MAX), None);
         assert_eq!(chain(&sectors, 16, &[9], 0, usize::MAX), None);
         assert_eq!(stream(&[0; 600]), None);

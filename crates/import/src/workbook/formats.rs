@@ -40,7 +40,8 @@ pub(super) fn of(path: &Path) -> Vec<Option<FormatUnit>> {
 
 /// For each cell style, the unit of its number format; `None` for dollars or no unit.
 fn styles(reader: Reader<impl BufRead>) -> Vec<Option<FormatUnit>> {
-    let (mut formats, mut styles, mut of_cells) = (HashMap::<String, String>::new(), Vec::new(), false);
+    let (mut formats, mut styles, mut of_cells) =
+        (HashMap::<String, String>::new(), Vec::new(), false);
     each(reader, |tag| match tag.local_name().into_inner() {
         "numFmt" => {
             if let (Some(id), Some(code)) = (value(tag, "numFmtId"), value(tag, "formatCode")) {
@@ -49,9 +50,13 @@ fn styles(reader: Reader<impl BufRead>) -> Vec<Option<FormatUnit>> {
         }
         "cellXfs" => of_cells = true,
         "cellStyles" | "dxfs" => of_cells = false,
-        "xf" if of_cells => styles.push(value(tag, "numFmtId").and_then(|id| match formats.get(&id) {
-            Some(code) => unit(code),
-            None => PERCENTS.contains(&id.as_str()).then_some(FormatUnit::Percent),
+        "xf" if of_cells => styles.push(value(tag, "numFmtId").and_then(|id| {
+            match formats.get(&id) {
+                Some(code) => unit(code),
+                None => PERCENTS
+                    .contains(&id.as_str())
+                    .then_some(FormatUnit::Percent),
+            }
         })),
         _ => {}
     });
@@ -68,7 +73,11 @@ fn unit(code: &str) -> Option<FormatUnit> {
             // `[$€-407]`; other brackets are colours and conditions.
             '[' => {
                 let inner: String = rest.by_ref().take_while(|c| *c != ']').collect();
-                signs.extend(inner.strip_prefix('$').map(|sign| sign.split('-').next().unwrap_or_default().to_owned()));
+                signs.extend(
+                    inner
+                        .strip_prefix('$')
+                        .map(|sign| sign.split('-').next().unwrap_or_default().to_owned()),
+                );
             }
             '"' => signs.push(rest.by_ref().take_while(|c| *c != '"').collect()),
             // `\` shows the next character literally; `_` and `*` use it only as padding.
@@ -88,7 +97,10 @@ fn unit(code: &str) -> Option<FormatUnit> {
     signs.iter().map(|sign| sign.trim()).find_map(|sign| {
         let of_sign = || currency::of_cell(&format!("{sign}1")).map(str::to_owned);
         let of_code = || Some(sign.to_uppercase()).filter(|code| pair::is_quote(code));
-        of_sign().or_else(of_code).filter(|currency| !pair::is_dollar(currency)).map(FormatUnit::Currency)
+        of_sign()
+            .or_else(of_code)
+            .filter(|currency| !pair::is_dollar(currency))
+            .map(FormatUnit::Currency)
     })
 }
 
@@ -106,8 +118,14 @@ fn each(mut reader: Reader<impl BufRead>, mut tell: impl FnMut(&BytesStart<'_>))
 }
 
 fn value(tag: &BytesStart<'_>, name: &str) -> Option<String> {
-    let attribute = tag.attributes().flatten().find(|attribute| attribute.key.local_name().into_inner() == name)?;
-    attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(std::borrow::Cow::into_owned)
+    let attribute = tag
+        .attributes()
+        .flatten()
+        .find(|attribute| attribute.key.local_name().into_inner() == name)?;
+    attribute
+        .normalized_value(XmlVersion::Implicit1_0)
+        .ok()
+        .map(std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]
@@ -134,7 +152,11 @@ mod tests {
             ("[>=100]0;0.00", None),
             ("#,##0 \"tokens\"", None),
         ] {
-            assert_eq!(unit(code), expected.map(|currency| FormatUnit::Currency(currency.to_owned())), "{code}");
+            assert_eq!(
+                unit(code),
+                expected.map(|currency| FormatUnit::Currency(currency.to_owned())),
+                "{code}"
+            );
         }
         for (code, expected) in [
             ("0.00%", FormatUnit::Percent),

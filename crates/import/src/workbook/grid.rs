@@ -43,7 +43,12 @@ pub(super) struct SheetGrid {
 }
 
 impl SheetGrid {
-    pub(super) fn put(&mut self, (row, column): (usize, usize), text: String, room: &mut Room) -> Result<(), String> {
+    pub(super) fn put(
+        &mut self,
+        (row, column): (usize, usize),
+        text: String,
+        room: &mut Room,
+    ) -> Result<(), String> {
         if text.is_empty() {
             return Ok(());
         }
@@ -70,13 +75,17 @@ impl SheetGrid {
         let known = self.rows.get(row).map_or(0, Vec::len);
         let empty = (row + 1).saturating_sub(self.rows.len()) + column.saturating_sub(known);
         if !room.fits(empty) {
-            return Err("has cells so far apart that it is mostly empty; save its table as CSV".to_owned());
+            return Err(
+                "has cells so far apart that it is mostly empty; save its table as CSV".to_owned(),
+            );
         }
         room.empty += empty;
         if row >= self.rows.len() {
             self.rows.resize_with(row + 1, Vec::new);
         }
-        let Some(cells) = self.rows.get_mut(row) else { return Ok(()) };
+        let Some(cells) = self.rows.get_mut(row) else {
+            return Ok(());
+        };
         if cells.is_empty() {
             cells.reserve_exact(self.width.max(column + 1));
         }
@@ -93,17 +102,37 @@ impl SheetGrid {
     /// The rows from the first filled one on, without the empty columns before them, all of the same width where that takes little room.
     pub(super) fn rows(mut self, room: &mut Room) -> Vec<Vec<String>> {
         let is_filled = |row: &&mut Vec<String>| !row.is_empty();
-        let top = self.rows.iter().position(|row| !row.is_empty()).unwrap_or_default();
+        let top = self
+            .rows
+            .iter()
+            .position(|row| !row.is_empty())
+            .unwrap_or_default();
         self.rows.drain(..top);
-        let left = self.rows.iter().filter_map(|row| row.iter().position(|cell| !cell.is_empty())).min().unwrap_or_default();
+        let left = self
+            .rows
+            .iter()
+            .filter_map(|row| row.iter().position(|cell| !cell.is_empty()))
+            .min()
+            .unwrap_or_default();
         if left > 0 {
-            self.rows.iter_mut().filter(is_filled).for_each(|row| drop(row.drain(..left)));
+            self.rows
+                .iter_mut()
+                .filter(is_filled)
+                .for_each(|row| drop(row.drain(..left)));
         }
         let width = self.rows.iter().map(Vec::len).max().unwrap_or_default();
-        let missing = self.rows.iter().filter(|row| !row.is_empty()).map(|row| width - row.len()).sum();
+        let missing = self
+            .rows
+            .iter()
+            .filter(|row| !row.is_empty())
+            .map(|row| width - row.len())
+            .sum();
         if room.fits(missing) {
             room.empty += missing;
-            self.rows.iter_mut().filter(is_filled).for_each(|row| row.resize(width, String::new()));
+            self.rows
+                .iter_mut()
+                .filter(is_filled)
+                .for_each(|row| row.resize(width, String::new()));
         }
         self.rows
     }
@@ -119,39 +148,77 @@ mod tests {
 
     fn grid(cells: impl IntoIterator<Item = (usize, usize)>) -> Result<Vec<Vec<String>>, String> {
         let (mut grid, mut room) = (SheetGrid::default(), Room::default());
-        cells.into_iter().try_for_each(|at| grid.put(at, "x".to_owned(), &mut room))?;
+        cells
+            .into_iter()
+            .try_for_each(|at| grid.put(at, "x".to_owned(), &mut room))?;
         Ok(grid.rows(&mut room))
     }
 
     #[test]
     fn a_sparse_sheet_costs_what_its_cells_cost() {
-        let sizes = |rows: Vec<Vec<String>>| (rows.len(), rows.iter().map(Vec::len).max().unwrap_or_default());
+        let sizes = |rows: Vec<Vec<String>>| {
+            (
+                rows.len(),
+                rows.iter().map(Vec::len).max().unwrap_or_default(),
+            )
+        };
         for (name, cells, expected) in [
-            ("a table away from the corner", vec![(2, 3), (2, 4), (3, 3)], (2, 2)),
-            ("a stray cell below", vec![(0, 0), (0, 1), (ROWS_MAX - 1, 0)], (ROWS_MAX, 2)),
-            ("a stray cell beside", vec![(0, 0), (1, 0), (1, COLUMNS_MAX - 1)], (2, COLUMNS_MAX)),
+            (
+                "a table away from the corner",
+                vec![(2, 3), (2, 4), (3, 3)],
+                (2, 2),
+            ),
+            (
+                "a stray cell below",
+                vec![(0, 0), (0, 1), (ROWS_MAX - 1, 0)],
+                (ROWS_MAX, 2),
+            ),
+            (
+                "a stray cell beside",
+                vec![(0, 0), (1, 0), (1, COLUMNS_MAX - 1)],
+                (2, COLUMNS_MAX),
+            ),
         ] {
             assert_eq!(grid(cells).map(sizes), Ok(expected), "{name}");
         }
         for (name, cells, reason) in [
-            ("too far right", vec![(0, 0), (0, COLUMNS_MAX)], "column 10001"),
+            (
+                "too far right",
+                vec![(0, 0), (0, COLUMNS_MAX)],
+                "column 10001",
+            ),
             ("too far down", vec![(ROWS_MAX, 0)], "row 1048577"),
-            ("a diagonal", (0..COLUMNS_MAX).map(|at| (at, at)).collect(), "far apart"),
+            (
+                "a diagonal",
+                (0..COLUMNS_MAX).map(|at| (at, at)).collect(),
+                "far apart",
+            ),
         ] {
-            assert!(grid(cells).is_err_and(|said| said.contains(reason)), "{name}");
+            assert!(
+                grid(cells).is_err_and(|said| said.contains(reason)),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn a_text_that_many_cells_share_is_copied_up_to_a_limit() {
         let text = "x".repeat(1 << 20);
-        for (name, cells, stored, fits) in
-            [("repeated", 97, 0, false), ("repeated a little", 96, 0, true), ("stored in the file", 110, 20 << 20, true)]
-        {
+        for (name, cells, stored, fits) in [
+            ("repeated", 97, 0, false),
+            ("repeated a little", 96, 0, true),
+            ("stored in the file", 110, 20 << 20, true),
+        ] {
             let (mut grid, mut room) = (SheetGrid::default(), Room::default());
             room.stores(stored);
             let put = (0..cells).try_for_each(|row| grid.put((row, 0), text.clone(), &mut room));
-            assert!(put.as_ref().map_or_else(|said| !fits && said.contains("repeats long strings"), |()| fits), "{name}: {put:?}");
+            assert!(
+                put.as_ref().map_or_else(
+                    |said| !fits && said.contains("repeats long strings"),
+                    |()| fits
+                ),
+                "{name}: {put:?}"
+            );
         }
     }
 }

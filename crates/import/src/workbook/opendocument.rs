@@ -34,18 +34,25 @@ struct OpenCell {
 
 pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
     let parts = archive::parts(path)?;
-    let content = parts.iter().find(|part| part.path == "content.xml").ok_or_else(|| unreadable("it has no content"))?;
+    let content = parts
+        .iter()
+        .find(|part| part.path == "content.xml")
+        .ok_or_else(|| unreadable("it has no content"))?;
     let mut packed = content.open(path)?;
     let mut start = [0; 1];
     packed.read_exact(&mut start).map_err(unreadable)?;
     if start != *b"<" && start != [0xef] {
-        return Err("is a password-protected or damaged workbook; save it without a password".to_owned());
+        return Err(
+            "is a password-protected or damaged workbook; save it without a password".to_owned(),
+        );
     }
-    let mut reader = Reader::from_reader(Limited::new(BufReader::new(start.as_slice().chain(packed))));
+    let mut reader =
+        Reader::from_reader(Limited::new(BufReader::new(start.as_slice().chain(packed))));
     reader.config_mut().expand_empty_elements = true;
     let (mut hiding, mut style) = (HashSet::<String>::new(), String::new());
     let mut sheet: Option<(String, bool, SheetGrid)> = None;
-    let (mut row, mut rows, mut column, mut depth, mut inner_tables) = (0_usize, 1_usize, 0_usize, 0_usize, 0_usize);
+    let (mut row, mut rows, mut column, mut depth, mut inner_tables) =
+        (0_usize, 1_usize, 0_usize, 0_usize, 0_usize);
     let (mut cell, mut in_note) = (None::<OpenCell>, false);
     let mut buffer = Vec::new();
     loop {
@@ -64,23 +71,42 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
                     ("office:annotation", ..) => in_note = true,
                     ("style:style", ..) => style = value(&tag, "style:name").unwrap_or_default(),
                     ("style:table-properties", ..)
-                        if value(&tag, "table:display").as_deref() == Some("false") && hiding.len() < HIDDEN_MAX =>
+                        if value(&tag, "table:display").as_deref() == Some("false")
+                            && hiding.len() < HIDDEN_MAX =>
                     {
                         hiding.insert(style.clone());
                     }
                     ("table:table", _, Some(_)) => inner_tables += 1,
                     ("table:table", _, sheet) => {
-                        let is_hidden = value(&tag, "table:style-name").is_some_and(|style| hiding.contains(&style));
-                        *sheet = Some((value(&tag, "table:name").unwrap_or_default(), is_hidden, SheetGrid::default()));
+                        let is_hidden = value(&tag, "table:style-name")
+                            .is_some_and(|style| hiding.contains(&style));
+                        *sheet = Some((
+                            value(&tag, "table:name").unwrap_or_default(),
+                            is_hidden,
+                            SheetGrid::default(),
+                        ));
                         row = 0;
                     }
-                    ("table:table-row", ..) if inner_tables == 0 => (rows, column) = (count(&tag, "table:number-rows-repeated"), 0),
-                    ("table:table-cell" | "table:covered-table-cell", open, Some(_)) if inner_tables == 0 => *open = Some(opened(&tag)),
-                    ("text:p", Some(open), _) if open.is_text && !in_note && !open.text.is_empty() => open.text.push('\n'),
-                    ("text:s", Some(open), _) if open.is_text && !in_note => {
-                        open.text.push_str(&" ".repeat(count(&tag, "text:c").min(BLANKS_MAX)));
+                    ("table:table-row", ..) if inner_tables == 0 => {
+                        (rows, column) = (count(&tag, "table:number-rows-repeated"), 0)
                     }
-                    ("text:tab" | "text:line-break", Some(open), _) if open.is_text && !in_note => open.text.push(' '),
+                    ("table:table-cell" | "table:covered-table-cell", open, Some(_))
+                        if inner_tables == 0 =>
+                    {
+                        *open = Some(opened(&tag))
+                    }
+                    ("text:p", Some(open), _)
+                        if open.is_text && !in_note && !open.text.is_empty() =>
+                    {
+                        open.text.push('\n')
+                    }
+                    ("text:s", Some(open), _) if open.is_text && !in_note => {
+                        open.text
+                            .push_str(&" ".repeat(count(&tag, "text:c").min(BLANKS_MAX)));
+                    }
+                    ("text:tab" | "text:line-break", Some(open), _) if open.is_text && !in_note => {
+                        open.text.push(' ')
+                    }
                     _ => {}
                 }
             }
@@ -105,7 +131,9 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
                         }
                     }
                     ("table:table-row", _) if inner_tables == 0 => row = row.saturating_add(rows),
-                    ("table:table-cell" | "table:covered-table-cell", Some((.., grid))) if inner_tables == 0 => {
+                    ("table:table-cell" | "table:covered-table-cell", Some((.., grid)))
+                        if inner_tables == 0 =>
+                    {
                         let Some(open) = cell.take() else { continue };
                         let text = match open.currency {
                             Some(currency) => format!("{} {currency}", open.text),
@@ -115,7 +143,8 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
                         let repeated = if text.is_empty() { 0 } else { rows };
                         for down in 0..repeated {
                             for right in 0..open.repeated {
-                                let place = (row.saturating_add(down), column.saturating_add(right));
+                                let place =
+                                    (row.saturating_add(down), column.saturating_add(right));
                                 grid.put(place, text.clone(), &mut found.room)?;
                                 reader.get_mut().more();
                             }
@@ -135,29 +164,55 @@ fn opened(tag: &BytesStart<'_>) -> OpenCell {
     let kind = value(tag, "office:value-type");
     let is = |name: &str| kind.as_deref() == Some(name);
     let is_error = value(tag, "calcext:value-type").as_deref() == Some("error");
-    let shown = |number: f64| if is("percentage") { percent(number) } else { number.to_string() };
+    let shown = |number: f64| {
+        if is("percentage") {
+            percent(number)
+        } else {
+            number.to_string()
+        }
+    };
     let number = || value(tag, "office:value").map(|text| text.parse::<f64>().map_or(text, shown));
     let said = number().or_else(|| {
         let truth = || value(tag, "office:boolean-value").map(|truth| truth.to_lowercase());
-        ["office:date-value", "office:time-value", "office:string-value"].into_iter().find_map(|name| value(tag, name)).or_else(truth)
+        [
+            "office:date-value",
+            "office:time-value",
+            "office:string-value",
+        ]
+        .into_iter()
+        .find_map(|name| value(tag, name))
+        .or_else(truth)
     });
-    let currency = value(tag, "office:currency").filter(|currency| is("currency") && !pair::is_dollar(currency));
+    let currency = value(tag, "office:currency")
+        .filter(|currency| is("currency") && !pair::is_dollar(currency));
     OpenCell {
         is_text: said.is_none() && is("string") && !is_error,
         currency: currency.filter(|_| said.is_some()),
-        text: if is_error { String::new() } else { said.unwrap_or_default() },
+        text: if is_error {
+            String::new()
+        } else {
+            said.unwrap_or_default()
+        },
         repeated: count(tag, "table:number-columns-repeated"),
     }
 }
 
 fn count(tag: &BytesStart<'_>, name: &str) -> usize {
-    value(tag, name).and_then(|text| text.parse().ok()).unwrap_or(1)
+    value(tag, name)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1)
 }
 
 /// The value of the attribute, by its whole name: `office:value-type` and `calcext:value-type` differ.
 fn value(tag: &BytesStart<'_>, name: &str) -> Option<String> {
-    let attribute = tag.attributes().flatten().find(|attribute| attribute.key.into_inner() == name)?;
-    attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(std::borrow::Cow::into_owned)
+    let attribute = tag
+        .attributes()
+        .flatten()
+        .find(|attribute| attribute.key.into_inner() == name)?;
+    attribute
+        .normalized_value(XmlVersion::Implicit1_0)
+        .ok()
+        .map(std::borrow::Cow::into_owned)
 }
 
 /// The letter that `&amp;` or `&#38;` stands for.

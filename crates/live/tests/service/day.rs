@@ -18,9 +18,17 @@ fn a_day_of_refreshes_with_faults_and_a_dead_network_gives_the_rows_of_the_marke
         }
         number += 1;
         let now = time.load(Ordering::Relaxed);
-        let end = request.target.split("before=").nth(1).map_or(now / 60 * 60 + 60, |before| before.parse().expect("a number"));
-        let rows: Vec<String> =
-            (1..=120).map(|back| end - back * 60).map(|at| format!("[{at},{c},{c},{c},{c},1]", c = minute(at, now))).collect();
+        let end = request
+            .target
+            .split("before=")
+            .nth(1)
+            .map_or(now / 60 * 60 + 60, |before| {
+                before.parse().expect("a number")
+            });
+        let rows: Vec<String> = (1..=120)
+            .map(|back| end - back * 60)
+            .map(|at| format!("[{at},{c},{c},{c},{c},1]", c = minute(at, now)))
+            .collect();
         let reply = ServiceReply::ok(format!(r#"{{"data":{{"list":[{}]}}}}"#, rows.join(",")));
         match number % 13 {
             3 => ServiceReply::status(502),
@@ -30,7 +38,9 @@ fn a_day_of_refreshes_with_faults_and_a_dead_network_gives_the_rows_of_the_marke
             _ => reply,
         }
     });
-    let manifest = CANDLES.replace("250d", "1d").replace("[tables.pools]", "interval = '1m'\n[tables.pools]");
+    let manifest = CANDLES
+        .replace("250d", "1d")
+        .replace("[tables.pools]", "interval = '1m'\n[tables.pools]");
     let mut setup = Setup::new(&service, &manifest);
     let start = NOW.0 / 60_000 * 60_000;
     for step in 0..96 {
@@ -40,15 +50,33 @@ fn a_day_of_refreshes_with_faults_and_a_dead_network_gives_the_rows_of_the_marke
     }
     service.now(market(20_000));
     let dataset = setup.dataset();
-    let ChartCandles::Here(series) = dataset.candles().of(&Address::parse(TOKEN).expect("an address")) else { panic!("they are here") };
+    let ChartCandles::Here(series) = dataset
+        .candles()
+        .of(&Address::parse(TOKEN).expect("an address"))
+    else {
+        panic!("they are here")
+    };
     let (_, candles) = series[0];
     let last = setup.now.0 / 60_000 * 60_000;
     let minutes = (last - (start - DAY_MS)) / 60_000;
     let times = (0..=minutes).map(|back| last - back * 60_000);
-    let expected: Vec<(i64, f64)> = times.map(|at| (at, minute(at / 1_000, setup.now.0 / 1_000))).collect();
-    let got: Vec<(i64, f64)> =
-        candles.timestamp.iter().zip(candles.close).map(|(at, close)| (*at, *close)).rev().take(expected.len()).collect();
-    assert_eq!(got, expected, "every minute of two days is there, and none twice");
-    let files = fs::read_dir(setup.folder.path().join("live/candles")).expect("a folder").count();
+    let expected: Vec<(i64, f64)> = times
+        .map(|at| (at, minute(at / 1_000, setup.now.0 / 1_000)))
+        .collect();
+    let got: Vec<(i64, f64)> = candles
+        .timestamp
+        .iter()
+        .zip(candles.close)
+        .map(|(at, close)| (*at, *close))
+        .rev()
+        .take(expected.len())
+        .collect();
+    assert_eq!(
+        got, expected,
+        "every minute of two days is there, and none twice"
+    );
+    let files = fs::read_dir(setup.folder.path().join("live/candles"))
+        .expect("a folder")
+        .count();
     assert!(files < 20, "{files} parts");
 }

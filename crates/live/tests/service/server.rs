@@ -32,11 +32,19 @@ pub(super) enum Trouble {
 
 impl ServiceReply {
     pub(super) fn ok(body: impl Into<String>) -> Self {
-        Self { status: 200, headers: Vec::new(), body: body.into(), trouble: Trouble::None }
+        Self {
+            status: 200,
+            headers: Vec::new(),
+            body: body.into(),
+            trouble: Trouble::None,
+        }
     }
 
     pub(super) fn status(status: u16) -> Self {
-        Self { status, ..Self::ok("{}") }
+        Self {
+            status,
+            ..Self::ok("{}")
+        }
     }
 
     pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -66,7 +74,9 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn new(handler: impl FnMut(&ServiceRequest) -> ServiceReply + Send + 'static) -> Self {
+    pub(super) fn new(
+        handler: impl FnMut(&ServiceRequest) -> ServiceReply + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let (requests, handler): (Arc<Mutex<Vec<ServiceRequest>>>, Arc<Mutex<Handler>>) =
@@ -78,17 +88,29 @@ impl Service {
                 thread::spawn(move || serve(stream, &seen, &answering));
             }
         });
-        Self { url, requests, handler }
+        Self {
+            url,
+            requests,
+            handler,
+        }
     }
 
     /// Answers otherwise from now on.
-    pub(super) fn now(&self, handler: impl FnMut(&ServiceRequest) -> ServiceReply + Send + 'static) {
+    pub(super) fn now(
+        &self,
+        handler: impl FnMut(&ServiceRequest) -> ServiceReply + Send + 'static,
+    ) {
         *self.handler.lock().expect("no panic") = Box::new(handler);
     }
 
     /// The targets asked for since the last call.
     pub(super) fn asked(&self) -> Vec<String> {
-        self.requests.lock().expect("no panic").drain(..).map(|request| request.target).collect()
+        self.requests
+            .lock()
+            .expect("no panic")
+            .drain(..)
+            .map(|request| request.target)
+            .collect()
     }
 }
 
@@ -103,11 +125,21 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<ServiceRequest>>, answering: &M
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    let request = ServiceRequest { target, head: head.to_lowercase() };
+    let request = ServiceRequest {
+        target,
+        head: head.to_lowercase(),
+    };
     seen.lock().expect("no panic").push(request.clone());
     let reply = (answering.lock().expect("no panic"))(&request);
-    let length = if reply.trouble == Trouble::Huge { 1 << 30 } else { reply.body.len() };
-    let mut text = format!("HTTP/1.1 {} x\r\ncontent-length: {length}\r\nconnection: close\r\n", reply.status);
+    let length = if reply.trouble == Trouble::Huge {
+        1 << 30
+    } else {
+        reply.body.len()
+    };
+    let mut text = format!(
+        "HTTP/1.1 {} x\r\ncontent-length: {length}\r\nconnection: close\r\n",
+        reply.status
+    );
     for (name, value) in &reply.headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }

@@ -13,7 +13,10 @@ pub struct ChainBlocks {
 }
 
 /// Blocks of Ethereum, and of a chain that is not known better: two epochs are final.
-const USUAL: ChainBlocks = ChainBlocks { interval_ms: 12_000, finality: 64 };
+const USUAL: ChainBlocks = ChainBlocks {
+    interval_ms: 12_000,
+    finality: 64,
+};
 
 /// Short name, milliseconds between two blocks, age in blocks of a final one.
 const BLOCKS: &[(&str, u64, u64)] = &[
@@ -63,8 +66,13 @@ const BLOCKS: &[(&str, u64, u64)] = &[
 
 impl Chain {
     pub fn blocks(&self) -> ChainBlocks {
-        let row = BLOCKS.iter().find(|(short_name, ..)| *short_name == self.as_str());
-        row.map_or(USUAL, |(_, interval_ms, finality)| ChainBlocks { interval_ms: *interval_ms, finality: *finality })
+        let row = BLOCKS
+            .iter()
+            .find(|(short_name, ..)| *short_name == self.as_str());
+        row.map_or(USUAL, |(_, interval_ms, finality)| ChainBlocks {
+            interval_ms: *interval_ms,
+            finality: *finality,
+        })
     }
 }
 
@@ -75,11 +83,35 @@ mod tests {
     #[test]
     fn every_row_is_of_a_chain_of_the_list_and_differs_from_the_usual() {
         for (at, (short_name, interval_ms, finality)) in BLOCKS.iter().enumerate() {
-            assert_eq!(Chain::known(short_name).map(|chain| chain.to_string()).as_deref(), Some(*short_name));
-            assert!(BLOCKS[..at].iter().all(|(before, ..)| before != short_name), "{short_name} has two rows");
-            assert!((100..=60_000).contains(interval_ms) && (1..=10_000).contains(finality), "{short_name}");
-            assert_ne!(ChainBlocks { interval_ms: *interval_ms, finality: *finality }, USUAL, "{short_name}");
+            assert_eq!(
+                Chain::known(short_name)
+                    .map(|chain| chain.to_string())
+                    .as_deref(),
+                Some(*short_name)
+            );
+            assert!(
+                BLOCKS[..at].iter().all(|(before, ..)| before != short_name),
+                "{short_name} has two rows"
+            );
+            assert!(
+                (100..=60_000).contains(interval_ms) && (1..=10_000).contains(finality),
+                "{short_name}"
+            );
+            assert_ne!(
+                ChainBlocks {
+                    interval_ms: *interval_ms,
+                    finality: *finality
+                },
+                USUAL,
+                "{short_name}"
+            );
         }
-        assert_eq!((Chain::unknown().blocks(), Chain::known("arb1").map(|chain| chain.blocks().interval_ms)), (USUAL, Some(250)));
+        assert_eq!(
+            (
+                Chain::unknown().blocks(),
+                Chain::known("arb1").map(|chain| chain.blocks().interval_ms)
+            ),
+            (USUAL, Some(250))
+        );
     }
 }

@@ -51,12 +51,23 @@ impl QueryService {
         let time = self.options.as_of.map_or(time, |own| own.min(time));
         // One is made at a time, so that none is made twice.
         let mut decks = self.as_of.locked();
-        let place = decks.kept.iter().position(|of| of.time == time && of.generation == snapshot.generation);
+        let place = decks
+            .kept
+            .iter()
+            .position(|of| of.time == time && of.generation == snapshot.generation);
         let known = place.map(|place| decks.kept.remove(place).deck);
-        let deck = if let Some(deck) = known { deck } else { self.made_as_of(time, snapshot, &mut decks.made)? };
+        let deck = if let Some(deck) = known {
+            deck
+        } else {
+            self.made_as_of(time, snapshot, &mut decks.made)?
+        };
         let over = (decks.kept.len() + 1).saturating_sub(KEPT);
         decks.kept.drain(..over);
-        decks.kept.push(DeckAsOf { generation: snapshot.generation, time, deck: Arc::clone(&deck) });
+        decks.kept.push(DeckAsOf {
+            generation: snapshot.generation,
+            time,
+            deck: Arc::clone(&deck),
+        });
         Ok(deck)
     }
 
@@ -64,20 +75,32 @@ impl QueryService {
     pub fn kept_as_of(&self, snapshot: &Snapshot, time: Time) -> Option<Arc<Self>> {
         // While another is made there is no telling.
         let decks = self.as_of.try_lock().ok()?;
-        let kept = decks.kept.iter().find(|of| of.time == time && of.generation == snapshot.generation)?;
+        let kept = decks
+            .kept
+            .iter()
+            .find(|of| of.time == time && of.generation == snapshot.generation)?;
         Some(Arc::clone(&kept.deck))
     }
 
     /// Drops the services of expired snapshots; returns the generations of the remaining ones.
     pub(super) fn forget_as_of(&self) -> HashSet<u64> {
         // While one is made: the next time.
-        let Ok(mut decks) = self.as_of.try_lock() else { return HashSet::new() };
+        let Ok(mut decks) = self.as_of.try_lock() else {
+            return HashSet::new();
+        };
         decks.kept.retain(|of| self.answers_from(of.generation));
-        decks.kept.iter().filter_map(|of| Some(of.deck.snapshot().ok()?.generation)).collect()
+        decks
+            .kept
+            .iter()
+            .filter_map(|of| Some(of.deck.snapshot().ok()?.generation))
+            .collect()
     }
 
     fn made_as_of(&self, time: Time, snapshot: &Snapshot, made: &mut u64) -> Result<Arc<Self>> {
-        let cut = snapshot.dataset.known_at(time).map_err(|reason| Problem::new(Code::InvalidParameter, reason))?;
+        let cut = snapshot
+            .dataset
+            .known_at(time)
+            .map_err(|reason| Problem::new(Code::InvalidParameter, reason))?;
         let options = DeckOptions {
             settings: self.answer_settings(),
             memo_bytes: MEMO_BYTES,
@@ -86,10 +109,18 @@ impl QueryService {
             as_of: Some(time),
             ..self.options.clone()
         };
-        let deck = Self::with_lanes(&self.folder(), options, Arc::clone(&self.quick), Arc::clone(&self.heavy), Arc::clone(&self.counting));
+        let deck = Self::with_lanes(
+            &self.folder(),
+            options,
+            Arc::clone(&self.quick),
+            Arc::clone(&self.heavy),
+            Arc::clone(&self.counting),
+        );
         *made += 1;
         let generation = *made * GENERATIONS_APART + snapshot.generation;
-        deck.replace(Snapshot::new(generation, cut, deck.answer_settings()).by_number(snapshot.reading));
+        deck.replace(
+            Snapshot::new(generation, cut, deck.answer_settings()).by_number(snapshot.reading),
+        );
         Ok(deck)
     }
 }

@@ -47,11 +47,35 @@ struct DatedAnswer<'a, A> {
 
 impl<A: Serialize> CachedAnswer<A> {
     /// `as_of`: the time of the newest row; `dates`: the time fields of the body.
-    pub(super) fn new(answer: A, as_of: Option<Time>, etag: String, links: Option<String>, dates: BodyDates<'_>) -> Result<Self> {
+    pub(super) fn new(
+        answer: A,
+        as_of: Option<Time>,
+        etag: String,
+        links: Option<String>,
+        dates: BodyDates<'_>,
+    ) -> Result<Self> {
         let plain = dates.as_of.is_none() && dates.as_of_unknown.is_none();
-        let json = if plain { serde_json::to_vec(&answer) } else { serde_json::to_vec(&DatedAnswer { answer: &answer, dates }) }
-            .map_err(|_| Problem::new(Code::Defect, "Internal error: the response cannot be written as JSON."))?;
-        Ok(Self { answer, as_of, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
+        let json = if plain {
+            serde_json::to_vec(&answer)
+        } else {
+            serde_json::to_vec(&DatedAnswer {
+                answer: &answer,
+                dates,
+            })
+        }
+        .map_err(|_| {
+            Problem::new(
+                Code::Defect,
+                "Internal error: the response cannot be written as JSON.",
+            )
+        })?;
+        Ok(Self {
+            answer,
+            as_of,
+            json: json.into(),
+            etag: etag.into_boxed_str(),
+            links: links.map(String::into_boxed_str),
+        })
     }
 }
 

@@ -13,7 +13,8 @@ use std::{
 
 use super::{DeckEvent, QueryService};
 use live::{
-    LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts, hosts_without_consent, live_tables, refresh,
+    LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts,
+    hosts_without_consent, live_tables, refresh,
 };
 use model::{
     address::Address,
@@ -45,7 +46,9 @@ pub struct FeedOptions {
 
 impl fmt::Debug for FeedOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FeedOptions").field("own_providers", &self.own_providers).finish_non_exhaustive()
+        f.debug_struct("FeedOptions")
+            .field("own_providers", &self.own_providers)
+            .finish_non_exhaustive()
     }
 }
 
@@ -94,7 +97,10 @@ struct FeedState {
 
 /// What must be said beside figures of the tables that `wanted` names, each once.
 fn credit(tables: &[FeedTable], wanted: impl Fn(&str) -> bool) -> Vec<String> {
-    let said = tables.iter().filter(|table| wanted(&table.table)).flat_map(|table| &table.credit);
+    let said = tables
+        .iter()
+        .filter(|table| wanted(&table.table))
+        .flat_map(|table| &table.credit);
     let each: BTreeSet<String> = said.cloned().collect();
     each.into_iter().collect()
 }
@@ -128,7 +134,9 @@ impl QueryService {
             }
         };
         if let Err(error) = std::thread::Builder::new().name("feed".into()).spawn(run) {
-            self.notify(DeckEvent::Notice(format!("live tables are off: cannot start a thread: {error}")));
+            self.notify(DeckEvent::Notice(format!(
+                "live tables are off: cannot start a thread: {error}"
+            )));
         }
     }
 
@@ -152,7 +160,10 @@ impl QueryService {
     /// Hosts of the dataset's tables that the user has not allowed yet, with the number of certain requests.
     pub(super) fn feed_hosts(&self) -> BTreeMap<String, u64> {
         let wire = self.options.wire.as_ref().filter(|wire| wire.asks_first());
-        let (Some(wire), Some(deck), Ok(Some(feeds))) = (wire, self.this.upgrade(), self.feeds()) else { return BTreeMap::new() };
+        let (Some(wire), Some(deck), Ok(Some(feeds))) = (wire, self.this.upgrade(), self.feeds())
+        else {
+            return BTreeMap::new();
+        };
         let mut hosts = deck.with_context(wire, &feeds, |context| hosts(context, &[]));
         hosts.retain(|origin, _| wire.may_ask(&feeds.folder, origin).is_err());
         hosts
@@ -170,7 +181,10 @@ impl QueryService {
         let mut tables = shown.2;
         for table in &mut tables {
             table.progress = state.running.get(&table.table).copied();
-            table.waiting = state.waiting.clone().filter(|(until, _)| *until > now() && table.progress.is_some());
+            table.waiting = state
+                .waiting
+                .clone()
+                .filter(|(until, _)| *until > now() && table.progress.is_some());
         }
         tables
     }
@@ -184,44 +198,78 @@ impl QueryService {
     pub fn credit_of_candles(&self) -> Vec<String> {
         let (folder, state) = (self.folder(), self.feed.state.locked());
         let shown = state.shown.as_ref().filter(|(_, of, _)| *of == folder);
-        shown.map_or_else(Vec::new, |(.., tables)| credit(tables, |table| table == "candles"))
+        shown.map_or_else(Vec::new, |(.., tables)| {
+            credit(tables, |table| table == "candles")
+        })
     }
 
     fn read_feed_tables(&self) -> Vec<FeedTable> {
-        let Ok(Some(feeds)) = self.feeds() else { return Vec::new() };
+        let Ok(Some(feeds)) = self.feeds() else {
+            return Vec::new();
+        };
         let (kept, now) = (RefreshState::read_tables(&feeds.folder), now());
-        let asks = self.options.wire.as_ref().filter(|wire| wire.asks_first()).zip(self.this.upgrade());
+        let asks = self
+            .options
+            .wire
+            .as_ref()
+            .filter(|wire| wire.asks_first())
+            .zip(self.this.upgrade());
         let consent = |table: &str| {
-            let waits_for =
-                asks.as_ref().map(|(wire, deck)| deck.with_context(wire, &feeds, |context| hosts_without_consent(context, table)));
+            let waits_for = asks.as_ref().map(|(wire, deck)| {
+                deck.with_context(wire, &feeds, |context| {
+                    hosts_without_consent(context, table)
+                })
+            });
             let waits_for = waits_for.filter(|hosts| !hosts.is_empty())?.join(" and ");
             Some(format!("waiting for your consent to contact {waits_for}"))
         };
-        let table = |(schema, live): (&'static model::schema::TableSchema, &source::manifest::LiveTable)| {
+        let table = |(schema, live): (
+            &'static model::schema::TableSchema,
+            &source::manifest::LiveTable,
+        )| {
             let known = kept.tables.get(schema.name).cloned().unwrap_or_default();
             let asked = match &live.from {
                 LiveSource::Providers(ids) => ids.clone(),
                 LiveSource::Url(_) => vec!["url".to_owned()],
             };
-            let ids = if known.providers.is_empty() { asked } else { known.providers.into_iter().collect() };
+            let ids = if known.providers.is_empty() {
+                asked
+            } else {
+                known.providers.into_iter().collect()
+            };
             let of = |id: &String| feeds.providers.get(id);
-            let every = if let Every::Span(every) = live.every { Some(every) } else { None };
+            let every = if let Every::Span(every) = live.every {
+                Some(every)
+            } else {
+                None
+            };
             let last = known.last.map(Time);
             FeedTable {
                 table: schema.name.to_owned(),
-                providers: ids.iter().map(|id| of(id).map_or_else(|| id.clone(), |provider| provider.name.clone())).collect(),
+                providers: ids
+                    .iter()
+                    .map(|id| of(id).map_or_else(|| id.clone(), |provider| provider.name.clone()))
+                    .collect(),
                 credit: ids.iter().filter_map(|id| of(id)?.credit.clone()).collect(),
                 every,
                 last,
                 next: every.map(|every| kept.due(schema.name, every, now)),
-                is_stale: every.zip(last).is_some_and(|(every, last)| now.0 - last.0 > 2 * every + MINUTE_MS),
+                is_stale: every
+                    .zip(last)
+                    .is_some_and(|(every, last)| now.0 - last.0 > 2 * every + MINUTE_MS),
                 progress: None,
                 waiting: None,
                 failure: known.failure,
-                notes: consent(schema.name).into_iter().chain(known.notes).collect(),
+                notes: consent(schema.name)
+                    .into_iter()
+                    .chain(known.notes)
+                    .collect(),
             }
         };
-        live_tables(&feeds.manifest).into_iter().map(table).collect()
+        live_tables(&feeds.manifest)
+            .into_iter()
+            .map(table)
+            .collect()
     }
 
     /// Reads the live tables with their providers; `None` if there are none.
@@ -234,18 +282,35 @@ impl QueryService {
             return Ok(None);
         }
         let providers = provider::all(self.options.feed.own_providers.as_deref(), Some(&folder))?;
-        Ok(Some(Feeds { folder, manifest, providers }))
+        Ok(Some(Feeds {
+            folder,
+            manifest,
+            providers,
+        }))
     }
 
-    fn with_context<T>(self: &Arc<Self>, wire: &Arc<RemoteClient>, feeds: &Feeds, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
-        let market = self.snapshot().map_or_else(|_| LiveMarket::default(), |snapshot| LiveMarket::of(&snapshot.dataset));
+    fn with_context<T>(
+        self: &Arc<Self>,
+        wire: &Arc<RemoteClient>,
+        feeds: &Feeds,
+        work: impl FnOnce(&RefreshContext<'_>) -> T,
+    ) -> T {
+        let market = self.snapshot().map_or_else(
+            |_| LiveMarket::default(),
+            |snapshot| LiveMarket::of(&snapshot.dataset),
+        );
         work(&RefreshContext {
             dataset: &feeds.folder,
             manifest: &feeds.manifest,
             providers: &feeds.providers,
             wire,
             market: &market,
-            watchlist: &self.options.feed.watchlist.as_ref().map_or_else(Vec::new, |watchlist| watchlist()),
+            watchlist: &self
+                .options
+                .feed
+                .watchlist
+                .as_ref()
+                .map_or_else(Vec::new, |watchlist| watchlist()),
             now: now(),
             watch: Arc::new(FeedWatch(Arc::clone(self), self.folder())),
         })
@@ -254,7 +319,9 @@ impl QueryService {
     /// Refreshes what is due; returns how long nothing will be.
     fn feed_once(self: &Arc<Self>) -> Duration {
         let asked = std::mem::take(&mut self.feed.state.locked().asked);
-        let Some(wire) = &self.options.wire else { return SLEEP_MAX };
+        let Some(wire) = &self.options.wire else {
+            return SLEEP_MAX;
+        };
         // The first load comes first: without tokens nothing is known to be missing.
         if self.is_loading() {
             if asked == FeedAsked::All {
@@ -275,9 +342,14 @@ impl QueryService {
         let (kept, now) = (RefreshState::read_tables(&feeds.folder), now());
         let mut started = {
             let state = self.feed.state.locked();
-            if state.started.0 == feeds.folder { state.started.1.clone() } else { BTreeSet::new() }
+            if state.started.0 == feeds.folder {
+                state.started.1.clone()
+            } else {
+                BTreeSet::new()
+            }
         };
-        let (mut due, mut next): (Vec<&'static str>, i64) = (Vec::new(), SLEEP_MAX.as_millis() as i64);
+        let (mut due, mut next): (Vec<&'static str>, i64) =
+            (Vec::new(), SLEEP_MAX.as_millis() as i64);
         for (schema, live) in live_tables(&feeds.manifest) {
             let wait = match live.every {
                 Every::Span(every) => kept.due(schema.name, every, now).0 - now.0,
@@ -292,14 +364,20 @@ impl QueryService {
         }
         // A table whose hosts nobody agreed to waits, and the others do not wait for it: the dashboard asks the person.
         if !due.is_empty() {
-            self.with_context(wire, &feeds, |context| due.retain(|table| hosts_without_consent(context, table).is_empty()));
+            self.with_context(wire, &feeds, |context| {
+                due.retain(|table| hosts_without_consent(context, table).is_empty())
+            });
         }
         if due.is_empty() {
             return Duration::from_millis(next.max(1) as u64);
         }
         started.extend(&due);
         self.feed.state.locked().started = (feeds.folder.clone(), started);
-        if self.run_feed(wire, &feeds, &due) { Duration::ZERO } else { SLEEP_MAX }
+        if self.run_feed(wire, &feeds, &due) {
+            Duration::ZERO
+        } else {
+            SLEEP_MAX
+        }
     }
 
     /// Whether it ended by itself: after a failure, or while another program fetches, it is not tried at once.
@@ -307,7 +385,10 @@ impl QueryService {
         {
             let mut state = self.feed.state.locked();
             state.stopped = false;
-            state.running = due.iter().map(|table| ((*table).to_owned(), (0, 0))).collect();
+            state.running = due
+                .iter()
+                .map(|table| ((*table).to_owned(), (0, 0)))
+                .collect();
         }
         self.notify(DeckEvent::FeedRunning);
         let outcome = self.with_context(wire, feeds, |context| refresh(context, due));
@@ -324,11 +405,19 @@ impl QueryService {
             Err(RefreshError::Stopped) => true,
             Err(RefreshError::Busy) => false,
             Err(RefreshError::Failed(reason)) => {
-                self.notify(DeckEvent::FeedFailed { table: due.first().copied().unwrap_or_default().to_owned(), reason: reason.clone() });
+                self.notify(DeckEvent::FeedFailed {
+                    table: due.first().copied().unwrap_or_default().to_owned(),
+                    reason: reason.clone(),
+                });
                 false
             }
         };
-        if came && self.folder().canonicalize().is_ok_and(|folder| folder == feeds.folder) {
+        if came
+            && self
+                .folder()
+                .canonicalize()
+                .is_ok_and(|folder| folder == feeds.folder)
+        {
             self.reload(false);
         }
         outcome.is_ok()
@@ -337,8 +426,14 @@ impl QueryService {
     fn tell_feed(&self, report: &RefreshReport) {
         for table in &report.tables {
             self.notify(match &table.failure {
-                Some(reason) => DeckEvent::FeedFailed { table: table.table.clone(), reason: reason.clone() },
-                None => DeckEvent::FeedRefreshed { table: table.table.clone(), rows: table.rows },
+                Some(reason) => DeckEvent::FeedFailed {
+                    table: table.table.clone(),
+                    reason: reason.clone(),
+                },
+                None => DeckEvent::FeedRefreshed {
+                    table: table.table.clone(),
+                    rows: table.rows,
+                },
             });
         }
     }
@@ -372,7 +467,10 @@ impl RefreshWatch for FeedWatch {
     fn step(&self, table: &str, _: &str, done: usize, total: usize) {
         let mut state = self.0.feed.state.locked();
         state.waiting = None;
-        let fresh = state.running.insert(table.to_owned(), (done, total)).is_none_or(|(before, _)| before != done);
+        let fresh = state
+            .running
+            .insert(table.to_owned(), (done, total))
+            .is_none_or(|(before, _)| before != done);
         drop(state);
         if fresh {
             self.0.notify(DeckEvent::FeedRunning);

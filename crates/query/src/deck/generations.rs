@@ -44,18 +44,30 @@ struct Kept {
 impl SnapshotRetention {
     /// Keeps the one that another has replaced.
     fn keep(&mut self, snapshot: Arc<Snapshot>, now: Instant) {
-        let asked = self.asked.take().filter(|(reading, _)| *reading == snapshot.reading).map(|(_, when)| when + ASKED_FOR);
-        self.digests.push_back((snapshot.reading, *snapshot.digest()));
-        self.digests.drain(..self.digests.len().saturating_sub(DIGESTS));
+        let asked = self
+            .asked
+            .take()
+            .filter(|(reading, _)| *reading == snapshot.reading)
+            .map(|(_, when)| when + ASKED_FOR);
+        self.digests
+            .push_back((snapshot.reading, *snapshot.digest()));
+        self.digests
+            .drain(..self.digests.len().saturating_sub(DIGESTS));
         // One that lacks a table answers nothing that the next does not.
         if snapshot.dataset.importing.is_empty() {
-            self.kept
-                .push(Kept { snapshot, until: asked.map_or(now + RETAIN_AFTER_REPLACED, |asked| asked.max(now + RETAIN_AFTER_REPLACED)) });
+            self.kept.push(Kept {
+                snapshot,
+                until: asked.map_or(now + RETAIN_AFTER_REPLACED, |asked| {
+                    asked.max(now + RETAIN_AFTER_REPLACED)
+                }),
+            });
         }
         self.forget(now);
         while self.kept.len() > KEPT {
             let others = self.kept[..KEPT].iter().enumerate();
-            let Some((least, _)) = others.min_by_key(|(_, kept)| kept.until) else { return };
+            let Some((least, _)) = others.min_by_key(|(_, kept)| kept.until) else {
+                return;
+            };
             self.kept.remove(least);
         }
     }
@@ -63,7 +75,10 @@ impl SnapshotRetention {
     /// The one with this number, if it is kept; it then is for longer.
     fn asked(&mut self, reading: u64, now: Instant) -> Option<Arc<Snapshot>> {
         self.forget(now);
-        let kept = self.kept.iter_mut().find(|kept| kept.snapshot.reading == reading)?;
+        let kept = self
+            .kept
+            .iter_mut()
+            .find(|kept| kept.snapshot.reading == reading)?;
         kept.until = kept.until.max(now + ASKED_FOR);
         Some(Arc::clone(&kept.snapshot))
     }
@@ -87,7 +102,12 @@ impl QueryService {
             before.asked = Some((reading, now));
             return Ok(current);
         }
-        let is_same = |before: &SnapshotRetention| before.digests.iter().any(|known| *known == (reading, *current.digest()));
+        let is_same = |before: &SnapshotRetention| {
+            before
+                .digests
+                .iter()
+                .any(|known| *known == (reading, *current.digest()))
+        };
         if let Some(kept) = before.asked(reading, now) {
             return Ok(kept);
         }
@@ -103,8 +123,14 @@ impl QueryService {
 
     /// Whether questions of this generation are still answered: it is the current one, or kept.
     pub(super) fn answers_from(&self, generation: u64) -> bool {
-        self.snapshot().is_ok_and(|current| current.generation == generation)
-            || self.before.locked().kept.iter().any(|kept| kept.snapshot.generation == generation)
+        self.snapshot()
+            .is_ok_and(|current| current.generation == generation)
+            || self
+                .before
+                .locked()
+                .kept
+                .iter()
+                .any(|kept| kept.snapshot.generation == generation)
     }
 
     /// Keeps the generation that another has replaced, until it is due.
@@ -122,7 +148,11 @@ impl QueryService {
                     std::thread::sleep(due.saturating_duration_since(Instant::now()));
                 }
             };
-            if std::thread::Builder::new().name("forget".into()).spawn(forget).is_err() {
+            if std::thread::Builder::new()
+                .name("forget".into())
+                .spawn(forget)
+                .is_err()
+            {
                 // Then at the next reload.
                 self.before.locked().is_forgetting = false;
             }
@@ -147,7 +177,8 @@ impl QueryService {
     /// Drops the results and point-in-time services of expired snapshots.
     fn forget_answers(&self) {
         let past = self.forget_as_of();
-        self.memo.retain(|key, _| past.contains(&key.0) || self.answers_from(key.0));
+        self.memo
+            .retain(|key, _| past.contains(&key.0) || self.answers_from(key.0));
     }
 }
 
@@ -159,11 +190,19 @@ mod tests {
 
     fn snapshot(generation: u64) -> Arc<Snapshot> {
         let token = format!("token_address,symbol,name,chain\n0x{generation},A,A,eth");
-        Arc::new(Snapshot::new(generation, sample::dataset(&[("tokens", &token)]), AnswerSettings::default()))
+        Arc::new(Snapshot::new(
+            generation,
+            sample::dataset(&[("tokens", &token)]),
+            AnswerSettings::default(),
+        ))
     }
 
     fn numbers(generations: &SnapshotRetention) -> Vec<u64> {
-        generations.kept.iter().map(|kept| kept.snapshot.reading).collect()
+        generations
+            .kept
+            .iter()
+            .map(|kept| kept.snapshot.reading)
+            .collect()
     }
 
     #[test]
@@ -185,10 +224,17 @@ mod tests {
         // One that was asked for while it was the current one is in use.
         generations.asked = Some((3, at(1_000)));
         generations.keep(snapshot(3), at(1_010));
-        assert_eq!((generations.due(), generations.asked), (Some(at(1_300)), None));
+        assert_eq!(
+            (generations.due(), generations.asked),
+            (Some(at(1_300)), None)
+        );
         generations.asked = Some((3, at(1_010)));
         generations.keep(snapshot(4), at(1_020));
-        assert_eq!(generations.due(), Some(at(1_080)), "another one was asked for");
+        assert_eq!(
+            generations.due(),
+            Some(at(1_080)),
+            "another one was asked for"
+        );
     }
 
     #[test]
@@ -206,7 +252,11 @@ mod tests {
             assert!(generations.asked(generation, now).is_some());
         }
         generations.keep(snapshot(51), now);
-        assert!(numbers(&generations).contains(&51), "the last one is kept although all others are in use: {:?}", numbers(&generations));
+        assert!(
+            numbers(&generations).contains(&51),
+            "the last one is kept although all others are in use: {:?}",
+            numbers(&generations)
+        );
         for generation in 52..2_000 {
             generations.digests.push_back((generation, [0; 32]));
         }

@@ -103,7 +103,8 @@ enum LoadCause {
 impl QueryService {
     /// Loads the next snapshot on this thread and swaps it in. Listeners are notified of failures too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
-        self.load_because(LoadCause::Request).map_err(|error| error.to_string())
+        self.load_because(LoadCause::Request)
+            .map_err(|error| error.to_string())
     }
 
     /// Like `load`, after file changes: the current generation stays if the files are still changing, or if one of its tables can no longer
@@ -138,9 +139,14 @@ impl QueryService {
             Ok(self.swap(self.next_generation(), dataset))
         }))
         .unwrap_or_else(|_| Err(LoadError::unusable("internal error while loading", None)));
-        let took = if growing { start.elapsed() } else { Duration::ZERO };
+        let took = if growing {
+            start.elapsed()
+        } else {
+            Duration::ZERO
+        };
         // No failure, since the caller retries.
-        let retried = cause != LoadCause::Request && matches!(&outcome, Err(LoadError::ChangedDuringRead));
+        let retried =
+            cause != LoadCause::Request && matches!(&outcome, Err(LoadError::ChangedDuringRead));
         let repeat = self.end_load(folder, outcome.as_ref().err(), retried, took);
         cache::trim_heap();
         match &outcome {
@@ -156,11 +162,18 @@ impl QueryService {
 
     /// Whether the user reloads data that is already loaded completely: then a node is queried again; a start uses the cache.
     fn is_again(&self, folder: &Path) -> bool {
-        self.snapshot().is_ok_and(|before| before.dataset.folder == folder && before.dataset.importing.is_empty())
+        self.snapshot().is_ok_and(|before| {
+            before.dataset.folder == folder && before.dataset.importing.is_empty()
+        })
     }
 
     /// Errors: a load is running already; a requested one follows it.
-    fn begin_load(&self, stamps: &FileStamps, ends: &Ends, cause: LoadCause) -> Result<(), LoadError> {
+    fn begin_load(
+        &self,
+        stamps: &FileStamps,
+        ends: &Ends,
+        cause: LoadCause,
+    ) -> Result<(), LoadError> {
         let mut state = self.load_lock();
         state.requested.starting = false;
         if state.running {
@@ -176,8 +189,18 @@ impl QueryService {
     }
 
     /// Returns whether another load was requested meanwhile.
-    fn end_load(&self, folder: PathBuf, error: Option<&LoadError>, retried: bool, took: Duration) -> bool {
-        let mut unconsented = self.options.wire.as_ref().map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
+    fn end_load(
+        &self,
+        folder: PathBuf,
+        error: Option<&LoadError>,
+        retried: bool,
+        took: Duration,
+    ) -> bool {
+        let mut unconsented = self
+            .options
+            .wire
+            .as_ref()
+            .map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
         unconsented.extend(self.feed_hosts().into_keys());
         unconsented.sort();
         unconsented.dedup();
@@ -192,10 +215,20 @@ impl QueryService {
             state.stamps = Some(FileStamps::default());
             return repeat;
         }
-        let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
+        let (ended, before) = (
+            now(),
+            state
+                .failure
+                .take()
+                .filter(|failure| failure.folder == folder),
+        );
         state.failure = error.map(|error| LoadFailure {
             reason: error.to_string(),
-            position: if let LoadError::Unusable(unusable) = error { unusable.position.clone() } else { None },
+            position: if let LoadError::Unusable(unusable) = error {
+                unusable.position.clone()
+            } else {
+                None
+            },
             since: before.map_or(ended, |before| before.since),
             folder,
         });
@@ -208,12 +241,21 @@ impl QueryService {
     /// Errors: a table changed during the load, or one of the current generation's can no longer be read.
     fn check_reloaded(&self, dataset: &Dataset) -> Result<(), LoadError> {
         let current = self.snapshot().ok();
-        let was_readable = |name: &str| current.as_ref().is_some_and(|snapshot| snapshot.dataset.has(name));
+        let was_readable = |name: &str| {
+            current
+                .as_ref()
+                .is_some_and(|snapshot| snapshot.dataset.has(name))
+        };
         for table in &dataset.tables {
             match &table.state {
-                TableState::Unusable(_) if table.changed_during_read => return Err(LoadError::ChangedDuringRead),
+                TableState::Unusable(_) if table.changed_during_read => {
+                    return Err(LoadError::ChangedDuringRead);
+                }
                 TableState::Unusable(reason) if was_readable(table.schema.name) => {
-                    let reason = format!("table `{}` is no longer readable: {reason}", table.schema.name);
+                    let reason = format!(
+                        "table `{}` is no longer readable: {reason}",
+                        table.schema.name
+                    );
                     return Err(LoadError::unusable(reason, table.error_position.clone()));
                 }
                 _ => {}
@@ -223,18 +265,39 @@ impl QueryService {
     }
 
     /// Reads the folder; a second time if a large table turns out damaged, which rebuilds it.
-    fn read_dataset(self: &Arc<Self>, folder: &Path, growing: bool, renews: bool) -> Result<Dataset, LoadError> {
+    fn read_dataset(
+        self: &Arc<Self>,
+        folder: &Path,
+        growing: bool,
+        renews: bool,
+    ) -> Result<Dataset, LoadError> {
         // On a first load, available tables are published while large ones load; an earlier generation is complete and stays meanwhile.
         let known = |dataset: Dataset| match self.options.as_of {
-            Some(time) => dataset.known_at(time).map_err(|reason| LoadError::unusable(reason, None)),
+            Some(time) => dataset
+                .known_at(time)
+                .map_err(|reason| LoadError::unusable(reason, None)),
             None => Ok(dataset),
         };
         let early = |dataset: Dataset| drop(known(dataset).map(|dataset| self.publish(dataset)));
         let first = self.snapshot().is_err();
         let wire = self.options.wire.as_ref();
-        let read = || load_as(folder, &self.options.cache, wire, &Reporter { deck: self, renews }, first.then_some(&early), growing);
+        let read = || {
+            load_as(
+                folder,
+                &self.options.cache,
+                wire,
+                &Reporter { deck: self, renews },
+                first.then_some(&early),
+                growing,
+            )
+        };
         let dataset = read()?;
-        if dataset.is_damaged() { read() } else { Ok(dataset) }.and_then(known)
+        if dataset.is_damaged() {
+            read()
+        } else {
+            Ok(dataset)
+        }
+        .and_then(known)
     }
 
     /// Makes a ready dataset the current generation, as a load would.
@@ -271,10 +334,14 @@ impl QueryService {
         let deck = Arc::clone(self);
         // Before the thread runs, so that nobody takes the deck for one that will never have data.
         self.load_lock().requested.starting = true;
-        let spawned = std::thread::Builder::new().name("load".into()).spawn(move || deck.load().map(drop));
+        let spawned = std::thread::Builder::new()
+            .name("load".into())
+            .spawn(move || deck.load().map(drop));
         if let Err(error) = spawned {
             self.load_lock().requested.starting = false;
-            self.notify(DeckEvent::LoadFailed(format!("cannot start a thread for loading: {error}")));
+            self.notify(DeckEvent::LoadFailed(format!(
+                "cannot start a thread for loading: {error}"
+            )));
         }
     }
 
@@ -282,12 +349,22 @@ impl QueryService {
     pub fn stale(&self) -> Option<LoadFailure> {
         // A failed load of another folder does not make the current generation stale.
         let snapshot = self.snapshot().ok()?;
-        self.load_lock().failure.clone().filter(|failure| failure.folder == snapshot.dataset.folder)
+        self.load_lock()
+            .failure
+            .clone()
+            .filter(|failure| failure.folder == snapshot.dataset.folder)
     }
 
     pub fn load_state(&self) -> LoadState {
-        let contacting = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.pending_sources());
-        LoadState { contacting, ..self.load_lock().clone() }
+        let contacting = self
+            .options
+            .wire
+            .as_ref()
+            .map_or_else(Vec::new, |wire| wire.pending_sources());
+        LoadState {
+            contacting,
+            ..self.load_lock().clone()
+        }
     }
 
     /// Requests and bytes of remote files since the program started; `None` without a client for them.
@@ -304,10 +381,14 @@ impl QueryService {
 
     /// Records the user's consent to contact these origins.
     pub fn agree_quietly(&self, origins: &[String]) -> Result<(), String> {
-        let Some(wire) = &self.options.wire else { return Ok(()) };
+        let Some(wire) = &self.options.wire else {
+            return Ok(());
+        };
         let folder = self.folder();
         let real = folder.canonicalize().unwrap_or(folder);
-        origins.iter().try_for_each(|origin| wire.agree(&real, origin))
+        origins
+            .iter()
+            .try_for_each(|origin| wire.agree(&real, origin))
     }
 
     /// Cancels the running load, if any, and the one requested to follow it; the current generation stays.
@@ -328,14 +409,19 @@ impl QueryService {
     /// Whether this is the newest generation, and its files are unchanged since its load, except for appended rows. Remote files are not
     /// checked.
     pub fn is_current(&self, snapshot: &Snapshot) -> bool {
-        if self.snapshot().is_ok_and(|newest| newest.generation != snapshot.generation) {
+        if self
+            .snapshot()
+            .is_ok_and(|newest| newest.generation != snapshot.generation)
+        {
             return false;
         }
         let state = self.load_lock();
         if state.running || state.failure.is_some() {
             return false;
         }
-        let Some(last) = state.stamps.clone() else { return true };
+        let Some(last) = state.stamps.clone() else {
+            return true;
+        };
         let ends = state.ends.clone();
         drop(state);
         let now = FileStamps::of(&self.folder());
@@ -387,6 +473,10 @@ impl LoadProgress for Reporter<'_> {
             Some(row) => (row.1, row.2) = (done, total),
             None => state.tables.push((table.to_owned(), done, total)),
         }
-        if state.cancelled { Err(Cancelled) } else { Ok(()) }
+        if state.cancelled {
+            Err(Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }

@@ -49,7 +49,9 @@ impl<T> Future for PendingResult<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.receiver).poll(context).map(|outcome| outcome.unwrap_or_else(|_| Err(lost())))
+        Pin::new(&mut self.receiver)
+            .poll(context)
+            .map(|outcome| outcome.unwrap_or_else(|_| Err(lost())))
     }
 }
 
@@ -60,5 +62,8 @@ impl<T> Drop for PendingResult<T> {
 }
 
 fn lost() -> Problem {
-    Problem::new(Code::Cancelled, "The query was canceled before it completed.")
+    Problem::new(
+        Code::Cancelled,
+        "The query was canceled before it completed.",
+    )
 }

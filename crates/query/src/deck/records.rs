@@ -27,10 +27,15 @@ const LOOK: Duration = Duration::from_millis(5);
 impl QueryService {
     /// Starts to count a record that answers of this generation want, unless one is being counted.
     pub(crate) fn count_wanted(&self) {
-        let is_due = || self.snapshot().is_ok_and(|newest| newest.track_records.due().is_some());
+        let is_due = || {
+            self.snapshot()
+                .is_ok_and(|newest| newest.track_records.due().is_some())
+        };
         if self.options.counts_records && is_due() && !self.counting.swap(true, Ordering::AcqRel) {
             let (deck, counting) = (self.this.clone(), Arc::clone(&self.counting));
-            let spawned = std::thread::Builder::new().name("records".into()).spawn(move || count_all(&deck, &counting));
+            let spawned = std::thread::Builder::new()
+                .name("records".into())
+                .spawn(move || count_all(&deck, &counting));
             if spawned.is_err() {
                 self.counting.store(false, Ordering::Release);
             }
@@ -40,9 +45,14 @@ impl QueryService {
     /// For a program that runs one query: waits until every track record that its first result needs is there, or is known not to be
     /// stored. Returns whether one was added, so that the same query has another result.
     pub fn wait_for_kept_records(&self) -> bool {
-        let Ok(snapshot) = self.snapshot() else { return false };
+        let Ok(snapshot) = self.snapshot() else {
+            return false;
+        };
         while self.counting.load(Ordering::Acquire)
-            && snapshot.track_records.due().is_some_and(|due| snapshot.track_records.want(due).progress.1 == 0)
+            && snapshot
+                .track_records
+                .due()
+                .is_some_and(|due| snapshot.track_records.want(due).progress.1 == 0)
         {
             std::thread::sleep(LOOK);
         }
@@ -50,7 +60,8 @@ impl QueryService {
     }
 
     fn is_newest(&self, snapshot: &Snapshot) -> bool {
-        self.snapshot().is_ok_and(|newest| newest.generation == snapshot.generation)
+        self.snapshot()
+            .is_ok_and(|newest| newest.generation == snapshot.generation)
     }
 }
 
@@ -65,7 +76,11 @@ impl Drop for Place<'_> {
 
 /// Computes until no record is wanted, or the query service is dropped.
 fn count_all(deck: &Weak<QueryService>, counting: &AtomicBool) {
-    let is_due = || deck.upgrade().and_then(|deck| deck.snapshot().ok()).is_some_and(|newest| newest.track_records.due().is_some());
+    let is_due = || {
+        deck.upgrade()
+            .and_then(|deck| deck.snapshot().ok())
+            .is_some_and(|newest| newest.track_records.due().is_some())
+    };
     loop {
         count_newest(deck, &Place(counting));
         // What was asked for since the last look found this thread counting.
@@ -77,24 +92,47 @@ fn count_all(deck: &Weak<QueryService>, counting: &AtomicBool) {
 
 /// Counts what is wanted of the newest generation, until another one is.
 fn count_newest(deck: &Weak<QueryService>, _: &Place<'_>) {
-    let newest = deck.upgrade().and_then(|deck| Some((deck.snapshot().ok()?, deck.options.cache.folder.clone())));
-    let Some((snapshot, cache)) = newest else { return };
+    let newest = deck
+        .upgrade()
+        .and_then(|deck| Some((deck.snapshot().ok()?, deck.options.cache.folder.clone())));
+    let Some((snapshot, cache)) = newest else {
+        return;
+    };
     while let Some(timeframe) = snapshot.track_records.due() {
         let attempt = AssertUnwindSafe(|| one(deck, &snapshot, timeframe, cache.as_deref()));
-        let defect = |_| Err(Problem::new(Code::Defect, "Internal error while computing the track record of all tokens."));
+        let defect = |_| {
+            Err(Problem::new(
+                Code::Defect,
+                "Internal error while computing the track record of all tokens.",
+            ))
+        };
         let counted = catch_unwind(attempt).unwrap_or_else(defect);
-        let Some(deck) = deck.upgrade().filter(|deck| deck.is_newest(&snapshot)) else { return };
+        let Some(deck) = deck.upgrade().filter(|deck| deck.is_newest(&snapshot)) else {
+            return;
+        };
         snapshot.track_records.publish(timeframe, counted);
         deck.notify(DeckEvent::RecordCounted(timeframe));
     }
 }
 
 /// Errors: the record cannot be computed; canceled, because the snapshot was replaced.
-fn one(deck: &Weak<QueryService>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cache: Option<&Path>) -> Result<WholeRecord> {
+fn one(
+    deck: &Weak<QueryService>,
+    snapshot: &Arc<Snapshot>,
+    timeframe: &'static str,
+    cache: Option<&Path>,
+) -> Result<WholeRecord> {
     let is_wanted = || deck.upgrade().is_some_and(|deck| deck.is_newest(snapshot));
-    let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data was reloaded.")) };
+    let step = |_, _| {
+        if is_wanted() {
+            Ok(())
+        } else {
+            Err(Problem::new(Code::Cancelled, "The data was reloaded."))
+        }
+    };
     let (tokens, digest) = digest(snapshot, timeframe, &step)?;
-    let known = cache.and_then(|cache| serde_json::from_str(&kept_text(cache, KEPT_IN, &digest)?).ok());
+    let known =
+        cache.and_then(|cache| serde_json::from_str(&kept_text(cache, KEPT_IN, &digest)?).ok());
     let is_new = known.is_none();
     let counting = |done, total| {
         if is_new && total > 0 {
@@ -103,7 +141,8 @@ fn one(deck: &Weak<QueryService>, snapshot: &Arc<Snapshot>, timeframe: &'static 
         step(done, total)
     };
     let record = count(snapshot, timeframe, (&tokens, digest), known, &counting)?;
-    if let (true, Some(cache), Ok(text)) = (is_new, cache, serde_json::to_string(&*record.patterns)) {
+    if let (true, Some(cache), Ok(text)) = (is_new, cache, serde_json::to_string(&*record.patterns))
+    {
         keep_text(cache, KEPT_IN, &digest, &text);
     }
     Ok(record)

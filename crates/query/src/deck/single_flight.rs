@@ -39,10 +39,17 @@ impl SingleFlight {
             if progress.cancelled() {
                 return Err(Problem::new(Code::Cancelled, "The query was canceled."));
             }
-            running = self.finished.wait_timeout(running, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+            running = self
+                .finished
+                .wait_timeout(running, POLL_INTERVAL)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         running.insert(key.clone());
-        Ok(InFlightGuard { single_flight: self, key: key.clone() })
+        Ok(InFlightGuard {
+            single_flight: self,
+            key: key.clone(),
+        })
     }
 
     fn running(&self) -> MutexGuard<'_, HashSet<MemoKey>> {

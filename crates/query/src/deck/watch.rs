@@ -45,14 +45,21 @@ impl QueryService {
         self.watch_with(FileWatcher::polling(reason), wake, wakes)
     }
 
-    fn watch_with(self: &Arc<Self>, watcher: FileWatcher, wake: SyncSender<()>, wakes: Receiver<()>) -> Result<(), String> {
-        let failed = |error: std::io::Error| format!("cannot watch the dataset for changes: {error}");
+    fn watch_with(
+        self: &Arc<Self>,
+        watcher: FileWatcher,
+        wake: SyncSender<()>,
+        wakes: Receiver<()>,
+    ) -> Result<(), String> {
+        let failed =
+            |error: std::io::Error| format!("cannot watch the dataset for changes: {error}");
         let mut events = self.listen();
         // Any load, of another folder too, is a reason to check where the files are now.
         let bridge = move || {
             loop {
                 match events.blocking_recv() {
-                    Ok(DeckEvent::Reloaded(_) | DeckEvent::LoadFailed(_)) | Err(RecvError::Lagged(_)) => {
+                    Ok(DeckEvent::Reloaded(_) | DeckEvent::LoadFailed(_))
+                    | Err(RecvError::Lagged(_)) => {
                         wake.try_send(()).ok();
                     }
                     Ok(_) => {}
@@ -61,10 +68,21 @@ impl QueryService {
             }
         };
         let deck = Arc::downgrade(self);
-        std::thread::Builder::new().name("watch-loads".into()).spawn(bridge).map_err(failed)?;
+        std::thread::Builder::new()
+            .name("watch-loads".into())
+            .spawn(bridge)
+            .map_err(failed)?;
         std::thread::Builder::new()
             .name("watch".into())
-            .spawn(move || Watch { deck, watcher, wakes, warned: false }.run())
+            .spawn(move || {
+                Watch {
+                    deck,
+                    watcher,
+                    wakes,
+                    warned: false,
+                }
+                .run()
+            })
             .map_err(failed)?;
         Ok(())
     }
@@ -83,7 +101,11 @@ impl Watch {
         if let Some(deck) = self.deck.upgrade() {
             // From this check on the system reports changes, if it can.
             self.watcher.look(&deck.folder());
-            deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Notified });
+            deck.set_watching(if self.watcher.polling_because().is_some() {
+                Watching::Polling
+            } else {
+                Watching::Notified
+            });
         }
         while let Some(deck) = self.deck.upgrade() {
             self.warn(&deck);
@@ -107,7 +129,10 @@ impl Watch {
         if let (Some(reason), false) = (self.watcher.polling_because(), self.warned) {
             self.warned = true;
             deck.set_watching(Watching::Polling);
-            deck.notify(DeckEvent::Notice(format!("{reason}; checking the dataset for changes every {} s instead", POLL.as_secs())));
+            deck.notify(DeckEvent::Notice(format!(
+                "{reason}; checking the dataset for changes every {} s instead",
+                POLL.as_secs()
+            )));
         }
     }
 
@@ -115,11 +140,15 @@ impl Watch {
     fn keep_up(&mut self, deck: &Arc<QueryService>) -> bool {
         let folder = deck.folder();
         let stamps = self.watcher.look(&folder);
-        let Some(last) = deck.loaded_stamps() else { return false };
+        let Some(last) = deck.loaded_stamps() else {
+            return false;
+        };
         if stamps == last || deck.load_state().running {
             return false;
         }
-        let Some((stamps, growing)) = self.at_rest(deck, &folder, stamps, &last) else { return true };
+        let Some((stamps, growing)) = self.at_rest(deck, &folder, stamps, &last) else {
+            return true;
+        };
         if stamps == last {
             return false;
         }
@@ -136,7 +165,13 @@ impl Watch {
 
     /// Waits until the files have been unchanged for a while, or appended to for long; the flag is true in the latter case. `None` if
     /// another folder was opened meanwhile.
-    fn at_rest(&mut self, deck: &QueryService, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
+    fn at_rest(
+        &mut self,
+        deck: &QueryService,
+        folder: &PathBuf,
+        mut stamps: FileStamps,
+        last: &FileStamps,
+    ) -> Option<(FileStamps, bool)> {
         let begun = Instant::now();
         let mut since = begun;
         let (mut ends, took) = deck.loaded_ends();
@@ -148,7 +183,11 @@ impl Watch {
         // At most half of the time is spent loading.
         let patience = PATIENCE.max(took);
         loop {
-            let quiet = if stamps.lacks_what(last) { GRACE } else { QUIET };
+            let quiet = if stamps.lacks_what(last) {
+                GRACE
+            } else {
+                QUIET
+            };
             let left = quiet.saturating_sub(since.elapsed());
             if left.is_zero() {
                 return Some((stamps, false));

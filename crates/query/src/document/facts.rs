@@ -7,11 +7,15 @@ mod summary;
 
 use serde_json::Value;
 
-use crate::document::{Block, DocumentTable, Level, Section, StyledText, Tone, chart::Chart, words};
+use crate::document::{
+    Block, DocumentTable, Level, Section, StyledText, Tone, chart::Chart, words,
+};
 use analysis::patterns::PatternRecord;
 use model::chain::{CHAINS, Chain};
 use model::format::{self, MISSING, plural};
-use security::{AnomalyCode, CheckState, Danger, Group, score::too_little_known, simulation::TRADES};
+use security::{
+    AnomalyCode, CheckState, Danger, Group, score::too_little_known, simulation::TRADES,
+};
 
 /// Maximum rows shown of a list; the JSON report has more.
 const ROWS: usize = 10;
@@ -38,14 +42,32 @@ pub(super) struct Extras {
 pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
     let either = |section: PartSection| section.unwrap_or_else(|why_not| why_not);
     let warning = warning(&token["security"]);
-    let mut sections = vec![head(token, warning.as_deref()), summary::section(token, &extras)];
+    let mut sections = vec![
+        head(token, warning.as_deref()),
+        summary::section(token, &extras),
+    ];
     let stale = extras.stale.map(|lag| format!("stale: {lag}"));
     let stale = stale.as_deref();
     sections.push(either(performance::section(token, stale)));
-    sections.push(either(levels::trendlines(&token["trendline"], extras.chart, extras.why_plain, stale)));
+    sections.push(either(levels::trendlines(
+        &token["trendline"],
+        extras.chart,
+        extras.why_plain,
+        stale,
+    )));
     let card = extras.card.filter(|_| warning.is_none());
-    sections.extend(card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref(), stale)));
-    sections.extend([levels::patterns(&token["patterns"], warning.is_none()), security(&token["security"])].map(either));
+    sections.extend(
+        card.map(|card| {
+            levels::trade_card(&token["patterns"], card, extras.record.as_ref(), stale)
+        }),
+    );
+    sections.extend(
+        [
+            levels::patterns(&token["patterns"], warning.is_none()),
+            security(&token["security"]),
+        ]
+        .map(either),
+    );
     sections.extend(simulated(&token["security"]["simulation"]));
     sections.extend([holders(token), liquidity(token)].map(either));
     sections.extend(posts(&token["token"], extras.no_posts.as_deref()));
@@ -57,23 +79,38 @@ type PartSection = Result<Section, Section>;
 
 impl Section {
     fn part(title: &str, note: impl Into<String>) -> Self {
-        Self { title: title.to_owned(), note: note.into(), ..Self::default() }
+        Self {
+            title: title.to_owned(),
+            note: note.into(),
+            ..Self::default()
+        }
     }
 
     fn say(&mut self, text: impl Into<String>, tone: Tone) {
-        self.blocks.push(Block::Sentence(StyledText::new(text, tone)));
+        self.blocks
+            .push(Block::Sentence(StyledText::new(text, tone)));
     }
 
     fn labelled(&mut self, label: &'static str, text: impl Into<String>, tone: Tone) {
-        self.blocks.push(Block::Labelled(label, StyledText::new(text, tone)));
+        self.blocks
+            .push(Block::Labelled(label, StyledText::new(text, tone)));
     }
 
     /// Adds the rows as a table; without any, the sentence.
-    fn table(&mut self, header: &'static [&'static str], rows: Vec<Vec<StyledText>>, otherwise: &str) {
+    fn table(
+        &mut self,
+        header: &'static [&'static str],
+        rows: Vec<Vec<StyledText>>,
+        otherwise: &str,
+    ) {
         if rows.is_empty() {
             self.say(otherwise, Tone::Quiet);
         } else {
-            self.blocks.push(Block::Table(DocumentTable { caption: "", header, rows }));
+            self.blocks.push(Block::Table(DocumentTable {
+                caption: "",
+                header,
+                rows,
+            }));
         }
     }
 }
@@ -92,16 +129,32 @@ fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
 
 /// The warning that precedes everything else about the token.
 pub(super) fn warning(security: &Value) -> Option<String> {
-    let found = list(&security["checks"]).iter().filter(|check| check["state"] == CheckState::Found.word());
-    let codes = found.filter_map(|check| AnomalyCode::ALL.iter().find(|code| check["code"] == code.word()).copied());
+    let found = list(&security["checks"])
+        .iter()
+        .filter(|check| check["state"] == CheckState::Found.word());
+    let codes = found.filter_map(|check| {
+        AnomalyCode::ALL
+            .iter()
+            .find(|code| check["code"] == code.word())
+            .copied()
+    });
     let recommendation = security["recommendation"].as_str().unwrap_or_default();
-    words::warning(Danger::new(recommendation, codes), security["securityScore"].as_i64().unwrap_or_default())
+    words::warning(
+        Danger::new(recommendation, codes),
+        security["securityScore"].as_i64().unwrap_or_default(),
+    )
 }
 
 fn head(token: &Value, warning: Option<&str>) -> Section {
     let of = &token["token"];
-    let symbol = of["symbol"].as_str().or_else(|| of["name"].as_str()).unwrap_or("Token");
-    let mut head = Section { level: Level::Token, ..Section::part(symbol, word(&token["token_address"])) };
+    let symbol = of["symbol"]
+        .as_str()
+        .or_else(|| of["name"].as_str())
+        .unwrap_or("Token");
+    let mut head = Section {
+        level: Level::Token,
+        ..Section::part(symbol, word(&token["token_address"]))
+    };
     if let Some(warning) = warning {
         head.say(warning, Tone::Bad);
     }
@@ -123,7 +176,11 @@ pub fn tone_of_score(score: i64, recommendation: &str) -> Tone {
 
 /// The score; a question mark if too little is known.
 pub fn score_text(score: i64, recommendation: &str) -> String {
-    if too_little_known(recommendation) { "?".to_owned() } else { score.to_string() }
+    if too_little_known(recommendation) {
+        "?".to_owned()
+    } else {
+        score.to_string()
+    }
 }
 
 /// Symbol of a check's state; a passed check with a remark has no tick. Terminals without Unicode map it through their own table.
@@ -152,36 +209,73 @@ fn security(part: &Value) -> PartSection {
     let checks = list(&security["checks"]);
     let is = |check: &Value, state: CheckState| word(&check["state"]) == state.word();
     let count = |state: CheckState| checks.iter().filter(|check| is(check, state)).count();
-    let counted = CheckState::ALL.map(|state| (count(state), state)).into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", state_text(state))).collect();
+    let counted = CheckState::ALL
+        .map(|state| (count(state), state))
+        .into_iter()
+        .filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counted
+        .map(|(count, state)| format!("{count} {}", state_text(state)))
+        .collect();
     let mut section = Section::part("Security", counts.join(" · "));
     if let Some(score) = security["securityScore"].as_i64() {
         let recommendation = word(&security["recommendation"]);
-        let text = format!("{}/100 · {recommendation}", score_text(score, recommendation));
+        let text = format!(
+            "{}/100 · {recommendation}",
+            score_text(score, recommendation)
+        );
         section.labelled("Score", text, tone_of_score(score, recommendation));
-        let parts = [("code", "codePatterns"), ("transfers", "transactionPatterns"), ("holders", "holderDistribution")];
-        let risk = parts.map(|(name, key)| format!("{name} {}", number(&security["anomalyDetection"][key]["score"], 1)));
+        let parts = [
+            ("code", "codePatterns"),
+            ("transfers", "transactionPatterns"),
+            ("holders", "holderDistribution"),
+        ];
+        let risk = parts.map(|(name, key)| {
+            format!(
+                "{name} {}",
+                number(&security["anomalyDetection"][key]["score"], 1)
+            )
+        });
         section.labelled("Risk, 0–100", risk.join(" · "), Tone::Plain);
     }
     let before = section.blocks.len();
     for group in Group::ALL {
         let quiet = |check: &&Value| is(check, CheckState::Passed) && check["remarkable"] != true;
-        let open = checks.iter().filter(|check| word(&check["group"]) == group.word() && !quiet(check));
+        let open = checks
+            .iter()
+            .filter(|check| word(&check["group"]) == group.word() && !quiet(check));
         let rows: Vec<_> = open.flat_map(check_rows).collect();
         if !rows.is_empty() {
-            section.blocks.push(Block::Table(DocumentTable { caption: group.title(), header: &[], rows }));
+            section.blocks.push(Block::Table(DocumentTable {
+                caption: group.title(),
+                header: &[],
+                rows,
+            }));
         }
     }
     if section.blocks.len() == before {
-        section.say(if checks.is_empty() { "no checks" } else { "all checks passed" }, Tone::Quiet);
+        section.say(
+            if checks.is_empty() {
+                "no checks"
+            } else {
+                "all checks passed"
+            },
+            Tone::Quiet,
+        );
     }
     Ok(section)
 }
 
 /// A check's title; below it, its code with the evidence or the missing data.
 fn check_rows(check: &Value) -> [Vec<StyledText>; 2] {
-    let state = CheckState::ALL.into_iter().find(|state| state.word() == word(&check["state"])).unwrap_or(CheckState::NotChecked);
-    let (mark, tone) = if state == CheckState::Found { (Tone::Warning, Tone::Plain) } else { (Tone::Quiet, Tone::Quiet) };
+    let state = CheckState::ALL
+        .into_iter()
+        .find(|state| state.word() == word(&check["state"]))
+        .unwrap_or(CheckState::NotChecked);
+    let (mark, tone) = if state == CheckState::Found {
+        (Tone::Warning, Tone::Plain)
+    } else {
+        (Tone::Quiet, Tone::Quiet)
+    };
     let known = AnomalyCode::parse(word(&check["code"]));
     let title = known.map_or("Unknown check", AnomalyCode::title);
     let title = match state {
@@ -191,10 +285,16 @@ fn check_rows(check: &Value) -> [Vec<StyledText>; 2] {
         CheckState::Passed => format!("{title} (passed)"),
     };
     let meaning = known.map_or(MISSING, AnomalyCode::meaning);
-    let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
+    let detail = check["evidence"]
+        .as_str()
+        .or_else(|| check["missing"].as_str())
+        .unwrap_or(meaning);
     let detail = format!("{} · {detail}", word(&check["code"]));
     [
-        vec![StyledText::new(check_mark(state, check["remarkable"] == true), mark), StyledText::new(title, tone)],
+        vec![
+            StyledText::new(check_mark(state, check["remarkable"] == true), mark),
+            StyledText::new(title, tone),
+        ],
         vec![StyledText::default(), StyledText::quiet(detail)],
     ]
 }
@@ -202,23 +302,52 @@ fn check_rows(check: &Value) -> [Vec<StyledText>; 2] {
 /// Simulated trades on the chain's state, if the dataset names a node.
 fn simulated(simulation: &Value) -> Option<Section> {
     let block = simulation["block"].as_u64()?;
-    let (dex, time) = (word_or(&simulation["dex"], "no known pool"), word(&simulation["timestamp"]));
+    let (dex, time) = (
+        word_or(&simulation["dex"], "no known pool"),
+        word(&simulation["timestamp"]),
+    );
     let note = format!("{dex} · block {} · {time}", format::count(block));
     let mut section = Section::part("Simulated trades", note);
     let row = |name: &str, trade: &Value| {
         let trade = trade.as_object()?;
         let ok = trade["ok"].as_bool()?;
-        let (mark, tone) = if ok { (CheckState::Passed, Tone::Plain) } else { (CheckState::Found, Tone::Bad) };
-        let percent =
-            |key: &str| trade.get(key).and_then(Value::as_f64).map_or_else(|| MISSING.to_owned(), |share| format::share(Some(share)));
-        let reason = trade.get("reason").and_then(Value::as_str).unwrap_or_default();
-        let cells = [check_mark(mark, false), name, &percent("tax"), &percent("ofQuote"), reason].map(|cell| StyledText::new(cell, tone));
+        let (mark, tone) = if ok {
+            (CheckState::Passed, Tone::Plain)
+        } else {
+            (CheckState::Found, Tone::Bad)
+        };
+        let percent = |key: &str| {
+            trade
+                .get(key)
+                .and_then(Value::as_f64)
+                .map_or_else(|| MISSING.to_owned(), |share| format::share(Some(share)))
+        };
+        let reason = trade
+            .get("reason")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let cells = [
+            check_mark(mark, false),
+            name,
+            &percent("tax"),
+            &percent("ofQuote"),
+            reason,
+        ]
+        .map(|cell| StyledText::new(cell, tone));
         Some(cells.into())
     };
-    let usual = TRADES.into_iter().filter_map(|(key, name)| row(name, &simulation[key]));
-    let further = list(&simulation["trials"]).iter().filter_map(|trial| row(word(&trial["name"]), trial));
+    let usual = TRADES
+        .into_iter()
+        .filter_map(|(key, name)| row(name, &simulation[key]));
+    let further = list(&simulation["trials"])
+        .iter()
+        .filter_map(|trial| row(word(&trial["name"]), trial));
     let rows = usual.chain(further).collect();
-    section.table(&["", "Trade", "Tax", "Of quote", "Reason"], rows, "no known pool, so no trade was simulated");
+    section.table(
+        &["", "Trade", "Tax", "Of quote", "Reason"],
+        rows,
+        "no known pool, so no trade was simulated",
+    );
     if let Some(reason) = simulation["buyReason"].as_str() {
         section.say(format!("Buying fails: {reason}"), Tone::Bad);
     }
@@ -228,10 +357,17 @@ fn simulated(simulation: &Value) -> Option<Section> {
 fn holders(token: &Value) -> PartSection {
     let part = answered("Holders", &token["holders"])?;
     let held = list(&part["holders"]);
-    let (total, missing) = (part["total"].as_u64().unwrap_or(held.len() as u64), part["missing"].as_str());
+    let (total, missing) = (
+        part["total"].as_u64().unwrap_or(held.len() as u64),
+        part["missing"].as_str(),
+    );
     let shares = &token["token"]["holders_distribution"];
     // The table's rows are only a part of all holders; a missing or unreadable table has no count.
-    let mut listed = if missing.is_some() { Vec::new() } else { vec![format!("{} listed", plural(total, "holder", "holders"))] };
+    let mut listed = if missing.is_some() {
+        Vec::new()
+    } else {
+        vec![format!("{} listed", plural(total, "holder", "holders"))]
+    };
     for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
         if let Some(share) = shares[key].as_f64() {
             listed.push(format!("{name} {}", format::share(Some(share))));
@@ -239,7 +375,10 @@ fn holders(token: &Value) -> PartSection {
     }
     let mut section = Section::part("Holders", listed.join(" · "));
     let row = |holder: &Value| {
-        let labels: Vec<&str> = list(&holder["labels"]).iter().filter_map(Value::as_str).collect();
+        let labels: Vec<&str> = list(&holder["labels"])
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         vec![
             StyledText::plain(format::human(holder["balance"].as_f64())),
             StyledText::quiet(word(&holder["holder_address"])),
@@ -247,7 +386,11 @@ fn holders(token: &Value) -> PartSection {
         ]
     };
     let rows = held.iter().take(ROWS).map(row).collect();
-    section.table(&["Balance", "Address", "Labels"], rows, missing.unwrap_or("no known holders"));
+    section.table(
+        &["Balance", "Address", "Labels"],
+        rows,
+        missing.unwrap_or("no known holders"),
+    );
     Ok(section)
 }
 
@@ -257,8 +400,18 @@ fn posts(token: &Value, missing: Option<&str>) -> Option<Section> {
     }
     let posts = list(&token["top_posts"]);
     let missing = missing.filter(|_| posts.is_empty());
-    let counted = format!("{}, by smart engagement", shown_of(posts.len(), POSTS, "post", "posts"));
-    let mut section = Section::part("Top posts", if missing.is_some() { String::new() } else { counted });
+    let counted = format!(
+        "{}, by smart engagement",
+        shown_of(posts.len(), POSTS, "post", "posts")
+    );
+    let mut section = Section::part(
+        "Top posts",
+        if missing.is_some() {
+            String::new()
+        } else {
+            counted
+        },
+    );
     let row = |post: &Value| {
         vec![
             StyledText::quiet(day(word(&post["published_at"]))),
@@ -279,7 +432,11 @@ fn liquidity(token: &Value) -> PartSection {
     let part = answered("Liquidity", &token["dexes"])?;
     let dexes = list(&part["dexes"]);
     let missing = part["missing"].as_str();
-    let counted = if missing.is_some() { String::new() } else { shown_of(dexes.len(), ROWS, "DEX", "DEXes") };
+    let counted = if missing.is_some() {
+        String::new()
+    } else {
+        shown_of(dexes.len(), ROWS, "DEX", "DEXes")
+    };
     let mut section = Section::part("Liquidity", counted);
     if let Some(total) = token["market"]["liquidity"].as_f64() {
         section.labelled("All pools", dollars(total), Tone::Plain);
@@ -288,23 +445,46 @@ fn liquidity(token: &Value) -> PartSection {
         let best = &dex["bestPool"];
         vec![
             StyledText::plain(words::versioned(word(&dex["name"]), word(&dex["dexId"]))),
-            StyledText::quiet(dex["chainId"].as_str().map_or_else(|| MISSING.to_owned(), chain)),
+            StyledText::quiet(
+                dex["chainId"]
+                    .as_str()
+                    .map_or_else(|| MISSING.to_owned(), chain),
+            ),
             StyledText::plain(format::human(best["liquidity"].as_f64())),
             StyledText::quiet(format::human(dex["volume24h"].as_f64())),
-            StyledText::quiet(dex["poolCount"].as_u64().map_or_else(|| MISSING.to_owned(), format::count)),
+            StyledText::quiet(
+                dex["poolCount"]
+                    .as_u64()
+                    .map_or_else(|| MISSING.to_owned(), format::count),
+            ),
             StyledText::plain(word(&best["pair"])),
         ]
     };
-    let header = &["DEX", "Chain", "Best pool's liquidity, USD", "24h volume, USD", "Pools", "Best pool"];
+    let header = &[
+        "DEX",
+        "Chain",
+        "Best pool's liquidity, USD",
+        "24h volume, USD",
+        "Pools",
+        "Best pool",
+    ];
     let otherwise = missing.unwrap_or("no known market");
-    section.table(header, dexes.iter().take(ROWS).map(row).collect(), otherwise);
+    section.table(
+        header,
+        dexes.iter().take(ROWS).map(row).collect(),
+        otherwise,
+    );
     Ok(section)
 }
 
 /// `12 patterns`, or `10 of 12 patterns`.
 fn shown_of(count: usize, most: usize, one: &str, more: &str) -> String {
     let all = plural(count as u64, one, more);
-    if count > most { format!("{most} of {all}") } else { all }
+    if count > most {
+        format!("{most} of {all}")
+    } else {
+        all
+    }
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -320,7 +500,10 @@ fn word_or<'a>(value: &'a Value, otherwise: &'a str) -> &'a str {
 }
 
 fn number(value: &Value, digits: usize) -> String {
-    value.as_f64().map_or_else(|| MISSING.to_owned(), |number| format::fixed(number, digits))
+    value.as_f64().map_or_else(
+        || MISSING.to_owned(),
+        |number| format::fixed(number, digits),
+    )
 }
 
 fn price(value: &Value) -> String {
@@ -338,13 +521,18 @@ fn dollars(value: f64) -> String {
 
 /// The chain's name; its id if it is not in the list of chains.
 fn chain(id: &str) -> String {
-    let known = Chain::known(id).and_then(|chain| CHAINS.iter().find(|row| row.short_name == chain.as_str()));
+    let known = Chain::known(id)
+        .and_then(|chain| CHAINS.iter().find(|row| row.short_name == chain.as_str()));
     known.map_or(id, |row| row.name).to_owned()
 }
 
 fn sentence_case(text: &str) -> String {
     let mut rest = text.chars();
-    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
+    rest.next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(rest)
+        .collect()
 }
 
 fn day(time: &str) -> &str {

@@ -40,21 +40,43 @@ use model::{address::Address, error::Result, fetch_key::FetchKey, format, time::
 const EXPLAINED_MAX: usize = 20;
 
 /// Columns of the tokens list that a report shows next to those that every token has.
-const FIGURES: &[&str] =
-    &["created_at", "as_of", "volume_24h", "liquidity", "price_change_7d", "price_change_30d", "rsi_14", "from_52w_high"];
+const FIGURES: &[&str] = &[
+    "created_at",
+    "as_of",
+    "volume_24h",
+    "liquidity",
+    "price_change_7d",
+    "price_change_30d",
+    "rsi_14",
+    "from_52w_high",
+];
 
 /// Renders a job's report as a document.
 pub fn of_job(deck: &QueryService, report: &Report, progress: &Progress) -> Result<Document> {
     let snapshot = deck.snapshot()?;
     let created = jobs::created(&report.job_id);
-    let when = created.map_or_else(String::new, |time| format!(" of {} UTC", time.minute_text()));
-    let note = format!("Deep analysis {}{when}, {}.", report.job_id, report.status.word());
+    let when = created.map_or_else(String::new, |time| {
+        format!(" of {} UTC", time.minute_text())
+    });
+    let note = format!(
+        "Deep analysis {}{when}, {}.",
+        report.job_id,
+        report.status.word()
+    );
     // Jobs of older program versions stored no sources: the current files are listed, marking those newer than the job.
     let (sources, before) = match &report.sources {
         Some(sources) => (sources.clone(), None),
         None => (Sources::of(deck, &snapshot.dataset), created),
     };
-    of_tokens(deck, &snapshot, note, &sources, before, &report.tokens, progress)
+    of_tokens(
+        deck,
+        &snapshot,
+        note,
+        &sources,
+        before,
+        &report.tokens,
+        progress,
+    )
 }
 
 /// Renders a report of the token's current data as a document.
@@ -62,16 +84,38 @@ pub fn of_token(deck: &QueryService, token: Address, progress: &Progress) -> Res
     let snapshot = deck.complete_snapshot()?;
     known_token(&snapshot, &token)?;
     let report = jobs::token_report(deck, &snapshot, token, progress)?;
-    let as_of = snapshot.market.of(&snapshot.dataset, &token).and_then(|token| token.last_candle);
-    let mut note = as_of.map_or_else(String::new, |last| format!("Data as of {} UTC (last candle).", last.start.minute_text()));
+    let as_of = snapshot
+        .market
+        .of(&snapshot.dataset, &token)
+        .and_then(|token| token.last_candle);
+    let mut note = as_of.map_or_else(String::new, |last| {
+        format!("Data as of {} UTC (last candle).", last.start.minute_text())
+    });
     if let Some(as_of) = &snapshot.dataset.as_of {
-        note.push_str(&format!(" Point-in-time: {} UTC.", as_of.time.minute_text()));
+        note.push_str(&format!(
+            " Point-in-time: {} UTC.",
+            as_of.time.minute_text()
+        ));
         if !as_of.unknown.is_empty() {
-            note.push_str(&format!(" Current values, no history: {}.", as_of.unknown.join(", ")));
+            note.push_str(&format!(
+                " Current values, no history: {}.",
+                as_of.unknown.join(", ")
+            ));
         }
     }
-    let document = of_tokens(deck, &snapshot, note, &Sources::of(deck, &snapshot.dataset), None, &[report], progress)?;
-    Ok(Document { provenance: Some(Provenance::of(&snapshot, token)), ..document })
+    let document = of_tokens(
+        deck,
+        &snapshot,
+        note,
+        &Sources::of(deck, &snapshot.dataset),
+        None,
+        &[report],
+        progress,
+    )?;
+    Ok(Document {
+        provenance: Some(Provenance::of(&snapshot, token)),
+        ..document
+    })
 }
 
 fn of_tokens(
@@ -92,7 +136,10 @@ fn of_tokens(
             add_explanations(deck, snapshot, report.token_address, &mut value, progress)?
         } else {
             value["market"] = missing("Performance is shown for the first 20 tokens only.");
-            Extras { why_plain: Some("Charts are drawn for the first 20 tokens only."), ..Extras::default() }
+            Extras {
+                why_plain: Some("Charts are drawn for the first 20 tokens only."),
+                ..Extras::default()
+            }
         };
         extras.stale = stale(snapshot, &report.token_address);
         extras.no_posts = snapshot.dataset.absence_reason("posts");
@@ -101,30 +148,67 @@ fn of_tokens(
     }
     if tokens.is_empty() {
         let nothing = Block::Sentence(StyledText::new("No results yet.", Tone::Quiet));
-        sections.push(Section { level: Level::Token, title: "Tokens".to_owned(), blocks: vec![nothing], ..Section::default() });
+        sections.push(Section {
+            level: Level::Token,
+            title: "Tokens".to_owned(),
+            blocks: vec![nothing],
+            ..Section::default()
+        });
     }
     sections.push(sources::section(sources, before));
     if sources.synthetic {
-        note.push_str(if note.is_empty() { "Synthetic data." } else { " Synthetic data." });
+        note.push_str(if note.is_empty() {
+            "Synthetic data."
+        } else {
+            " Synthetic data."
+        });
     }
     let title = match (names.as_slice(), tokens) {
         ([name], [_]) => format!("Report on {name}"),
         (_, [token]) => format!("Report on {}", token.token_address),
         (_, tokens) => format!("Report on {} tokens", tokens.len()),
     };
-    Ok(Document { title, note, sections, provenance: None })
+    Ok(Document {
+        title,
+        note,
+        sections,
+        provenance: None,
+    })
 }
 
 /// Replaces plain levels by explained ones if they agree, and adds the market values. After a change of the data they would differ.
-fn add_explanations(deck: &QueryService, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Extras> {
+fn add_explanations(
+    deck: &QueryService,
+    snapshot: &Snapshot,
+    token: Address,
+    report: &mut Value,
+    progress: &Progress,
+) -> Result<Extras> {
     let contract_address = token;
-    let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
-    let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Levels, include: "all" };
+    let lines = TrendlineQuestion {
+        contract_address,
+        period: PERIOD_DEFAULT,
+        timeframe: None,
+        explain: true,
+    };
+    let patterns = PatternsQuestion {
+        contract_address,
+        timeframe: "1d",
+        explain: Explain::Levels,
+        include: "all",
+    };
     let answered = |part: &Value| part.is_object() && part["error"].is_null();
     report["market"] = if !answered(&report["token"]) {
         report["token"].clone()
-    } else if let Some((_, dated)) = explained(deck, snapshot, &TokenQuestion { token_address: token, explain: true }, progress)
-        && extends(&dated, &report["token"])
+    } else if let Some((_, dated)) = explained(
+        deck,
+        snapshot,
+        &TokenQuestion {
+            token_address: token,
+            explain: true,
+        },
+        progress,
+    ) && extends(&dated, &report["token"])
     {
         report["token"] = dated;
         market(snapshot, token, progress).unwrap_or_else(|problem| missing(&problem.detail))
@@ -134,7 +218,15 @@ fn add_explanations(deck: &QueryService, snapshot: &Snapshot, token: Address, re
     progress.step(0, 0)?;
     // Explained, an empty list says why it is empty.
     if answered(&report["dexes"])
-        && let Some((_, reasoned)) = explained(deck, snapshot, &DexListQuestion { contract_address, explain: true }, progress)
+        && let Some((_, reasoned)) = explained(
+            deck,
+            snapshot,
+            &DexListQuestion {
+                contract_address,
+                explain: true,
+            },
+            progress,
+        )
         && extends(&reasoned, &report["dexes"])
     {
         report["dexes"] = reasoned;
@@ -142,19 +234,32 @@ fn add_explanations(deck: &QueryService, snapshot: &Snapshot, token: Address, re
     if !answered(&report["trendline"]) && !answered(&report["patterns"]) {
         return Ok(Extras::default());
     }
-    let (lines, patterns) = (explained(deck, snapshot, &lines, progress), explained(deck, snapshot, &patterns, progress));
+    let (lines, patterns) = (
+        explained(deck, snapshot, &lines, progress),
+        explained(deck, snapshot, &patterns, progress),
+    );
     progress.step(0, 0)?;
     let same = |part: &Value, fuller: &Value| !answered(part) || extends(fuller, part);
-    let (Some((lines, explained_lines)), Some((patterns, mut explained_patterns))) = (lines, patterns) else {
-        return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
+    let (Some((lines, explained_lines)), Some((patterns, mut explained_patterns))) =
+        (lines, patterns)
+    else {
+        return Ok(Extras {
+            why_plain: Some(CHANGED),
+            ..Extras::default()
+        });
     };
     leave_out_unfollowed(&mut explained_patterns);
     // The advice changes with the track record of all tokens, on the same data: the current advice is shown.
     if answered(&report["patterns"]) {
         report["patterns"]["recommendedAction"] = explained_patterns["recommendedAction"].clone();
     }
-    if !same(&report["trendline"], &explained_lines) || !same(&report["patterns"], &explained_patterns) {
-        return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
+    if !same(&report["trendline"], &explained_lines)
+        || !same(&report["patterns"], &explained_patterns)
+    {
+        return Ok(Extras {
+            why_plain: Some(CHANGED),
+            ..Extras::default()
+        });
     }
     if answered(&report["trendline"]) {
         report["trendline"] = explained_lines;
@@ -170,8 +275,14 @@ fn add_explanations(deck: &QueryService, snapshot: &Snapshot, token: Address, re
     let pattern = card.map(|card| &patterns.answer.patterns[card]);
     let record = pattern.and_then(|pattern| record(deck, snapshot, token, pattern.name, progress));
     progress.step(0, 0)?;
-    let chart = chart_candles(deck, snapshot, token, progress).and_then(|candles| Chart::new(&candles.answer, &lines.answer, pattern));
-    Ok(Extras { chart, card, record, ..Extras::default() })
+    let chart = chart_candles(deck, snapshot, token, progress)
+        .and_then(|candles| Chart::new(&candles.answer, &lines.answer, pattern));
+    Ok(Extras {
+        chart,
+        card,
+        record,
+        ..Extras::default()
+    })
 }
 
 /// A part without a result, for this reason.
@@ -181,8 +292,13 @@ fn missing(detail: &str) -> Value {
 
 /// The token's row in the tokens list, with its price and holder changes over longer periods.
 fn market(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<Value> {
-    let Some(summary) = snapshot.market.of(&snapshot.dataset, &token) else { return Ok(Value::Null) };
-    let entry = TokenEntry { summary: summary.clone(), figures: figures(snapshot, token, FIGURES, progress)? };
+    let Some(summary) = snapshot.market.of(&snapshot.dataset, &token) else {
+        return Ok(Value::Null);
+    };
+    let entry = TokenEntry {
+        summary: summary.clone(),
+        figures: figures(snapshot, token, FIGURES, progress)?,
+    };
     let mut market = serde_json::to_value(entry).unwrap_or_default();
     let _candles = snapshot.dataset.require([FetchKey::Chart(token)])?;
     let candles = snapshot.dataset.candles().of(&token);
@@ -192,7 +308,11 @@ fn market(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<Va
         market[format!("holders_growth_{days}d")] = json!(grown.map(|grown| grown.percent));
     }
     market["holders_as_of"] = json!(summary.holders_as_of);
-    market["close_apart"] = json!(summary.close_apart.map(|(time, close)| json!({"time": time, "close": close})));
+    market["close_apart"] = json!(
+        summary
+            .close_apart
+            .map(|(time, close)| json!({"time": time, "close": close}))
+    );
     Ok(market)
 }
 
@@ -207,17 +327,43 @@ fn leave_out_unfollowed(patterns: &mut Value) {
 fn stale(snapshot: &Snapshot, token: &Address) -> Option<String> {
     let last = snapshot.market.of(&snapshot.dataset, token)?.last_candle?;
     let lag = last.behind?;
-    let (start, age, clock) = (format::candle_time(last.start), format::age(lag.by), lag.clock.words(&last.interval.to_string()));
-    Some(format!("the last candle started {start}, {age} behind {clock}"))
+    let (start, age, clock) = (
+        format::candle_time(last.start),
+        format::age(lag.by),
+        lag.clock.words(&last.interval.to_string()),
+    );
+    Some(format!(
+        "the last candle started {start}, {age} behind {clock}"
+    ))
 }
 
 /// Track record of the token's earlier patterns of this name.
-fn record(deck: &QueryService, snapshot: &Snapshot, token: Address, name: PatternName, progress: &Progress) -> Option<PatternRecord> {
-    let question = TrackRecordQuestion { contract_address: token, timeframe: "1d", scope: "token" };
-    let cached = deck.answer_from(snapshot, &question, &progress.quiet()).ok()?;
-    let of_name = cached.answer.patterns.iter().find(|record| record.name == name);
+fn record(
+    deck: &QueryService,
+    snapshot: &Snapshot,
+    token: Address,
+    name: PatternName,
+    progress: &Progress,
+) -> Option<PatternRecord> {
+    let question = TrackRecordQuestion {
+        contract_address: token,
+        timeframe: "1d",
+        scope: "token",
+    };
+    let cached = deck
+        .answer_from(snapshot, &question, &progress.quiet())
+        .ok()?;
+    let of_name = cached
+        .answer
+        .patterns
+        .iter()
+        .find(|record| record.name == name);
     // A name without earlier patterns gets an empty record.
-    Some(of_name.cloned().unwrap_or_else(|| PatternRecord::none(name)))
+    Some(
+        of_name
+            .cloned()
+            .unwrap_or_else(|| PatternRecord::none(name)),
+    )
 }
 
 const CHANGED: &str = "The data changed after this analysis, so its original levels are shown, without current prices or a chart.";
@@ -225,17 +371,35 @@ const CHANGED: &str = "The data changed after this analysis, so its original lev
 /// An answer, and its JSON parsed again.
 type Explained<A> = (Arc<CachedAnswer<A>>, Value);
 
-fn explained<Q: Query>(deck: &QueryService, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Option<Explained<Q::Answer>> {
+fn explained<Q: Query>(
+    deck: &QueryService,
+    snapshot: &Snapshot,
+    question: &Q,
+    progress: &Progress,
+) -> Option<Explained<Q::Answer>> {
     let cached = deck.answer_from(snapshot, question, progress).ok()?;
     let value = serde_json::from_slice(&cached.json).ok()?;
     Some((cached, value))
 }
 
 /// Daily candles, or weekly ones if there are no finer data.
-fn chart_candles(deck: &QueryService, snapshot: &Snapshot, token: Address, progress: &Progress) -> Option<Arc<CachedAnswer<TokenCandles>>> {
+fn chart_candles(
+    deck: &QueryService,
+    snapshot: &Snapshot,
+    token: Address,
+    progress: &Progress,
+) -> Option<Arc<CachedAnswer<TokenCandles>>> {
     let of = |timeframe| {
-        let question = CandlesQuestion { token_address: token, timeframe, from: None, to: None, limit: CANDLES_MAX as u64 };
-        deck.answer_from(snapshot, &question, progress).ok().filter(|cached| !cached.answer.candles.is_empty())
+        let question = CandlesQuestion {
+            token_address: token,
+            timeframe,
+            from: None,
+            to: None,
+            limit: CANDLES_MAX as u64,
+        };
+        deck.answer_from(snapshot, &question, progress)
+            .ok()
+            .filter(|cached| !cached.answer.candles.is_empty())
     };
     of("1d").or_else(|| of("1w"))
 }
@@ -243,11 +407,15 @@ fn chart_candles(deck: &QueryService, snapshot: &Snapshot, token: Address, progr
 /// Whether `fuller` contains every field of `plain` with the same value.
 fn extends(fuller: &Value, plain: &Value) -> bool {
     match (fuller, plain) {
-        (Value::Object(fuller), Value::Object(plain)) => {
-            plain.iter().all(|(key, value)| fuller.get(key).is_some_and(|more| extends(more, value)))
-        }
+        (Value::Object(fuller), Value::Object(plain)) => plain
+            .iter()
+            .all(|(key, value)| fuller.get(key).is_some_and(|more| extends(more, value))),
         (Value::Array(fuller), Value::Array(plain)) => {
-            fuller.len() == plain.len() && fuller.iter().zip(plain).all(|(fuller, plain)| extends(fuller, plain))
+            fuller.len() == plain.len()
+                && fuller
+                    .iter()
+                    .zip(plain)
+                    .all(|(fuller, plain)| extends(fuller, plain))
         }
         (fuller, plain) => fuller == plain,
     }
@@ -266,9 +434,18 @@ mod tests {
 
     /// The report on `0x1` of these tables.
     fn report(tables: &[(&str, &str)]) -> String {
-        let deck = QueryService::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        let deck = QueryService::new(
+            Path::new("/data/market"),
+            DeckOptions {
+                workers: 1,
+                ..DeckOptions::default()
+            },
+        )
+        .expect("a deck");
         deck.publish(sample::dataset(tables));
-        of_token(&deck, sample::address("0x1"), &Progress::default()).expect("a report").write(DocumentForm::Markdown)
+        of_token(&deck, sample::address("0x1"), &Progress::default())
+            .expect("a report")
+            .write(DocumentForm::Markdown)
     }
 
     /// 120 daily candles of a price that swings by a fraction about 1.
@@ -276,7 +453,11 @@ mod tests {
         let line = |back: i64| {
             let day = last_day - back;
             let close = 1.0 + swing * ((day as f64 * 0.45).sin() + 0.4 * (day as f64 * 0.11).sin());
-            let (high, low, time) = (close * (1.0 + swing / 9.0), close * (1.0 - swing / 9.0), Time(day * DAY_MS));
+            let (high, low, time) = (
+                close * (1.0 + swing / 9.0),
+                close * (1.0 - swing / 9.0),
+                Time(day * DAY_MS),
+            );
             format!("{token},1d,{time},{close},{high},{low},{close},1000\n")
         };
         (0..120).rev().map(line).collect()
@@ -287,42 +468,84 @@ mod tests {
 
     #[test]
     fn a_pegged_token_is_reported_as_one_and_not_as_changed_data() {
-        let text = report(&[("tokens", TOKENS), ("candles", &format!("{CANDLES}{}", candles("0x1", 20_000, 0.001)))]);
-        assert!(text.contains("pegged token: patterns are not tradable signals"), "{text}");
+        let text = report(&[
+            ("tokens", TOKENS),
+            (
+                "candles",
+                &format!("{CANDLES}{}", candles("0x1", 20_000, 0.001)),
+            ),
+        ]);
+        assert!(
+            text.contains("pegged token: patterns are not tradable signals"),
+            "{text}"
+        );
         assert!(text.contains("Hold: 95% of closes are within"), "{text}");
-        assert!(!text.contains("data changed") && !text.contains("Trade card") && text.contains(" now |"), "{text}");
+        assert!(
+            !text.contains("data changed")
+                && !text.contains("Trade card")
+                && text.contains(" now |"),
+            "{text}"
+        );
         let mut explained = json!({"peg": {"price": 1.0}, "patterns": [{"name": "rectangle"}]});
         leave_out_unfollowed(&mut explained);
         assert!(extends(&explained, &json!({"patterns": []})));
         let mut followed = json!({"patterns": [{"name": "rectangle"}]});
         leave_out_unfollowed(&mut followed);
-        assert!(!extends(&followed, &json!({"patterns": []})), "a change is one");
+        assert!(
+            !extends(&followed, &json!({"patterns": []})),
+            "a change is one"
+        );
     }
 
     #[test]
     fn a_token_whose_candles_end_before_others_is_called_stale() {
         let told = |last: i64| {
-            let all = [("0x1", last), ("0x2", 20_000), ("0x3", 20_000)].map(|(token, day)| candles(token, day, 0.1));
-            report(&[("tokens", TOKENS), ("candles", &format!("{CANDLES}{}", all.concat()))])
+            let all = [("0x1", last), ("0x2", 20_000), ("0x3", 20_000)]
+                .map(|(token, day)| candles(token, day, 0.1));
+            report(&[
+                ("tokens", TOKENS),
+                ("candles", &format!("{CANDLES}{}", all.concat())),
+            ])
         };
         let stale = told(19_960);
         let clause = "the last candle started 2024-08-25, 5w behind the other 1d candles";
-        assert!(stale.contains(&format!("\n\nNo recent price change is known: {clause}")), "{stale}");
-        assert!(stale.contains(&format!("as of 2024-08-25 · stale: {clause}\n")), "{stale}");
+        assert!(
+            stale.contains(&format!("\n\nNo recent price change is known: {clause}")),
+            "{stale}"
+        );
+        assert!(
+            stale.contains(&format!("as of 2024-08-25 · stale: {clause}\n")),
+            "{stale}"
+        );
         let fresh = told(20_000);
-        assert!(!fresh.contains("stale") && fresh.contains("The price changed by ") && fresh.contains(" in 90 days"), "{fresh}");
+        assert!(
+            !fresh.contains("stale")
+                && fresh.contains("The price changed by ")
+                && fresh.contains(" in 90 days"),
+            "{fresh}"
+        );
     }
 
     #[test]
     fn what_a_table_is_missing_for_is_not_told_as_none() {
         let text = report(&[("tokens", TOKENS)]);
         for table in ["posts", "pools", "holders"] {
-            assert!(text.contains(&format!("no \\`{table}\\` table")), "{table}: {text}");
+            assert!(
+                text.contains(&format!("no \\`{table}\\` table")),
+                "{table}: {text}"
+            );
         }
-        for none in ["no known posts", "no known market", "0 DEXes", "0 posts", "0 holders"] {
+        for none in [
+            "no known posts",
+            "no known market",
+            "0 DEXes",
+            "0 posts",
+            "0 holders",
+        ] {
             assert!(!text.contains(none), "{none}: {text}");
         }
-        let posts = "post_id,token_address,author,title,published_at\n1,0x2,x,T,2026-01-01T00:00:00Z";
+        let posts =
+            "post_id,token_address,author,title,published_at\n1,0x2,x,T,2026-01-01T00:00:00Z";
         let text = report(&[("tokens", TOKENS), ("posts", posts)]);
         assert!(text.contains("no known posts"), "{text}");
     }
@@ -330,8 +553,14 @@ mod tests {
     #[test]
     fn an_answer_that_only_adds_members_says_the_same() {
         let plain = json!({"trend": "uptrend", "trendlines": [{"slope": 1.0}]});
-        assert!(extends(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.0, "endPrice": 3.0}], "why": 1}), &plain));
-        assert!(!extends(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.1}]}), &plain));
+        assert!(extends(
+            &json!({"trend": "uptrend", "trendlines": [{"slope": 1.0, "endPrice": 3.0}], "why": 1}),
+            &plain
+        ));
+        assert!(!extends(
+            &json!({"trend": "uptrend", "trendlines": [{"slope": 1.1}]}),
+            &plain
+        ));
         assert!(!extends(&json!({"trend": "uptrend"}), &plain));
     }
 }

@@ -25,9 +25,20 @@ pub(super) fn write(document: &Document) -> String {
 }
 
 fn write_section(section: &Section, html: &mut String) {
-    let heading = if section.level == Level::Token { "h2" } else { "h3" };
-    let note = if section.note.is_empty() { String::new() } else { format!(" <small>{}</small>", escaped(&section.note)) };
-    html.push_str(&format!("<section>\n<{heading}>{}{note}</{heading}>\n", escaped(&section.title)));
+    let heading = if section.level == Level::Token {
+        "h2"
+    } else {
+        "h3"
+    };
+    let note = if section.note.is_empty() {
+        String::new()
+    } else {
+        format!(" <small>{}</small>", escaped(&section.note))
+    };
+    html.push_str(&format!(
+        "<section>\n<{heading}>{}{note}</{heading}>\n",
+        escaped(&section.title)
+    ));
     let mut labelled = false;
     for block in &section.blocks {
         let is_labelled = matches!(block, Block::Labelled(..));
@@ -36,13 +47,26 @@ fn write_section(section: &Section, html: &mut String) {
             labelled = is_labelled;
         }
         match block {
-            Block::Sentence(styled) => html.push_str(&format!("<p{}>{}</p>\n", class(styled), escaped(&styled.text))),
+            Block::Sentence(styled) => html.push_str(&format!(
+                "<p{}>{}</p>\n",
+                class(styled),
+                escaped(&styled.text)
+            )),
             Block::Labelled(label, styled) => {
-                html.push_str(&format!("<dt>{}</dt><dd{}>{}</dd>\n", escaped(label), class(styled), escaped(&styled.text)));
+                html.push_str(&format!(
+                    "<dt>{}</dt><dd{}>{}</dd>\n",
+                    escaped(label),
+                    class(styled),
+                    escaped(&styled.text)
+                ));
             }
             Block::Table(table) => write_table(table, html),
             Block::Chart(chart) => {
-                html.push_str(&format!("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", chart.svg(), escaped(&chart.caption)));
+                html.push_str(&format!(
+                    "<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n",
+                    chart.svg(),
+                    escaped(&chart.caption)
+                ));
             }
         }
     }
@@ -68,7 +92,11 @@ fn write_table(table: &DocumentTable, html: &mut String) {
     for row in &table.rows {
         html.push_str("<tr>");
         for styled in row {
-            html.push_str(&format!("<td{}>{}</td>", class(styled), escaped(&styled.text)));
+            html.push_str(&format!(
+                "<td{}>{}</td>",
+                class(styled),
+                escaped(&styled.text)
+            ));
         }
         html.push_str("</tr>\n");
     }

@@ -56,7 +56,10 @@ impl Provenance {
             token: token.to_string(),
             as_of: dataset.as_of.as_ref().map(|as_of| as_of.time.0),
             settings: short(Sha256::digest(format!("{:?}", snapshot.settings)).as_slice()),
-            record: snapshot.track_records.known("1d").map(|record| short(&record.digest)),
+            record: snapshot
+                .track_records
+                .known("1d")
+                .map(|record| short(&record.digest)),
             tables: loaded
                 .map(|table| TableProvenance {
                     name: table.schema.name.to_owned(),
@@ -75,7 +78,10 @@ impl Provenance {
 
     /// Its line in the report.
     pub(super) fn line(&self) -> String {
-        format!("{BEGIN}{}{END}\n", serde_json::to_string(self).unwrap_or_default())
+        format!(
+            "{BEGIN}{}{END}\n",
+            serde_json::to_string(self).unwrap_or_default()
+        )
     }
 
     /// Reads it from a report; `None` if there is none, or it cannot be read.
@@ -86,20 +92,35 @@ impl Provenance {
 
     /// The inputs needed to recompute the report, in words.
     pub fn needs(&self) -> String {
-        let tables: Vec<String> =
-            self.tables.iter().map(|table| format!("{} ({})", table.name, plural(table.rows, "row", "rows"))).collect();
-        let when = self.as_of().map_or_else(String::new, |time| format!(" as of {}", time.minute_text()));
-        format!("the dataset with {}{when}, and tokendeck {}", tables.join(", "), self.version)
+        let tables: Vec<String> = self
+            .tables
+            .iter()
+            .map(|table| format!("{} ({})", table.name, plural(table.rows, "row", "rows")))
+            .collect();
+        let when = self
+            .as_of()
+            .map_or_else(String::new, |time| format!(" as of {}", time.minute_text()));
+        format!(
+            "the dataset with {}{when}, and tokendeck {}",
+            tables.join(", "),
+            self.version
+        )
     }
 
     /// Differences between the inputs then and now, in words.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if self.version != now.version {
-            changes.push(format!("created by tokendeck {}; this is {}", self.version, now.version));
+            changes.push(format!(
+                "created by tokendeck {}; this is {}",
+                self.version, now.version
+            ));
         }
         if self.settings != now.settings {
-            changes.push("created with different settings ([analysis] in config.toml, exchanges.toml)".to_owned());
+            changes.push(
+                "created with different settings ([analysis] in config.toml, exchanges.toml)"
+                    .to_owned(),
+            );
         }
         if self.record != now.record {
             let then = if self.record.is_some() {
@@ -111,18 +132,31 @@ impl Provenance {
         }
         for table in &self.tables {
             match now.tables.iter().find(|now| now.name == table.name) {
-                None => changes.push(match now.unread.iter().find(|(name, _)| *name == table.name) {
-                    Some((name, reason)) => format!("table `{name}` cannot be read: {reason}"),
-                    None => format!("table `{}` was removed", table.name),
-                }),
+                None => changes.push(
+                    match now.unread.iter().find(|(name, _)| *name == table.name) {
+                        Some((name, reason)) => format!("table `{name}` cannot be read: {reason}"),
+                        None => format!("table `{}` was removed", table.name),
+                    },
+                ),
                 Some(now) if now.rows != table.rows => {
-                    changes.push(format!("table `{}` had {}, now {}", table.name, plural(table.rows, "row", "rows"), count(now.rows)));
+                    changes.push(format!(
+                        "table `{}` had {}, now {}",
+                        table.name,
+                        plural(table.rows, "row", "rows"),
+                        count(now.rows)
+                    ));
                 }
-                Some(now) if now.hash != table.hash => changes.push(format!("rows of table `{}` have different values", table.name)),
+                Some(now) if now.hash != table.hash => changes.push(format!(
+                    "rows of table `{}` have different values",
+                    table.name
+                )),
                 Some(_) => {}
             }
         }
-        let new = now.tables.iter().filter(|now| self.tables.iter().all(|table| table.name != now.name));
+        let new = now
+            .tables
+            .iter()
+            .filter(|now| self.tables.iter().all(|table| table.name != now.name));
         changes.extend(new.map(|table| format!("table `{}` is new", table.name)));
         changes
     }
@@ -137,7 +171,9 @@ fn unread(table: &Table) -> Option<(String, String)> {
 
 /// The report without its sources: file times differ if the files were copied, and the hashes compare their rows.
 pub fn figures_of(report: &str) -> &str {
-    let end = ["\n## Sources\n", "<h2>Sources", "<h2>sources"].iter().find_map(|heading| report.rfind(heading));
+    let end = ["\n## Sources\n", "<h2>Sources", "<h2>sources"]
+        .iter()
+        .find_map(|heading| report.rfind(heading));
     end.map_or(report, |end| &report[..end])
 }
 
@@ -146,14 +182,19 @@ pub fn differing_lines(before: &str, now: &str) -> Vec<String> {
     let only = |of: &str, other: &str, sign: char| -> Vec<String> {
         let known: std::collections::HashSet<&str> = other.lines().collect();
         let lines = of.lines().filter(|line| !known.contains(line));
-        lines.map(|line| format!("{sign} {}", line.trim())).collect()
+        lines
+            .map(|line| format!("{sign} {}", line.trim()))
+            .collect()
     };
     let mut lines = only(before, now, '-');
     lines.extend(only(now, before, '+'));
     let more = lines.len().saturating_sub(LINES_MAX);
     lines.truncate(LINES_MAX);
     if more > 0 {
-        lines.push(format!("… and {} more", plural(more as u64, "line", "lines")));
+        lines.push(format!(
+            "… and {} more",
+            plural(more as u64, "line", "lines")
+        ));
     }
     lines
 }
@@ -171,13 +212,20 @@ mod tests {
     fn where_files_are_written_makes_no_difference() {
         assert_eq!(figures_of("# A\n\n## Sources\n\nx"), "# A\n");
         for heading in ["<h2>Sources", "<h2>sources"] {
-            assert_eq!(figures_of(&format!("<h1>A</h1>{heading} <small>x")), "<h1>A</h1>");
+            assert_eq!(
+                figures_of(&format!("<h1>A</h1>{heading} <small>x")),
+                "<h1>A</h1>"
+            );
         }
         assert_eq!(figures_of("# A"), "# A");
     }
 
     fn provenance() -> Provenance {
-        let table = |name: &str, rows, hash: &str| TableProvenance { name: name.to_owned(), rows, hash: hash.to_owned() };
+        let table = |name: &str, rows, hash: &str| TableProvenance {
+            name: name.to_owned(),
+            rows,
+            hash: hash.to_owned(),
+        };
         Provenance {
             version: "1.0.0".to_owned(),
             token: "0x01".to_owned(),
@@ -195,7 +243,10 @@ mod tests {
         let report = format!("# A report\n\n{}", made.line());
         assert_eq!(Provenance::read(&report), Some(made.clone()));
         assert_eq!(Provenance::read("# Another"), None);
-        assert_eq!(made.needs(), "the dataset with candles (2 rows), posts (1 row) as of 1970-01-01 00:00, and tokendeck 1.0.0");
+        assert_eq!(
+            made.needs(),
+            "the dataset with candles (2 rows), posts (1 row) as of 1970-01-01 00:00, and tokendeck 1.0.0"
+        );
     }
 
     #[test]
@@ -207,7 +258,11 @@ mod tests {
         now.record = Some("r".to_owned());
         now.tables[0].rows = 3;
         now.tables[1].hash = "c".to_owned();
-        now.tables.push(TableProvenance { name: "pools".to_owned(), rows: 1, hash: String::new() });
+        now.tables.push(TableProvenance {
+            name: "pools".to_owned(),
+            rows: 1,
+            hash: String::new(),
+        });
         assert_eq!(
             made.changes(&now),
             [
@@ -220,9 +275,15 @@ mod tests {
             ]
         );
         let mut damaged = made.clone();
-        assert_eq!(now.changes(&damaged).last().map(String::as_str), Some("table `pools` was removed"));
+        assert_eq!(
+            now.changes(&damaged).last().map(String::as_str),
+            Some("table `pools` was removed")
+        );
         damaged.unread = vec![("pools".to_owned(), "line 3 has no end".to_owned())];
-        assert_eq!(now.changes(&damaged).last().map(String::as_str), Some("table `pools` cannot be read: line 3 has no end"));
+        assert_eq!(
+            now.changes(&damaged).last().map(String::as_str),
+            Some("table `pools` cannot be read: line 3 has no end")
+        );
         assert_eq!(differing_lines("a\nb\n", "a\nc\n"), ["- b", "+ c"]);
     }
 }

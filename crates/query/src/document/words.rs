@@ -50,13 +50,24 @@ const SHOWN: &[(&str, &str)] = &[
 
 /// Returns the display text of an identifier.
 pub fn shown(word: &str) -> &str {
-    SHOWN.iter().find(|(known, _)| *known == word).map_or(word, |(_, shown)| shown)
+    SHOWN
+        .iter()
+        .find(|(known, _)| *known == word)
+        .map_or(word, |(_, shown)| shown)
 }
 
 /// `Uniswap v3`: adds the version in the id, which distinguishes DEXes of one name.
 pub fn versioned(name: &str, dex_id: &str) -> String {
-    let digits = |version: &str| version.len() > 1 && version.starts_with('v') && version[1..].chars().all(|c| c.is_ascii_digit());
-    match dex_id.split('-').find(|part| digits(part)).filter(|version| !name.to_lowercase().ends_with(*version)) {
+    let digits = |version: &str| {
+        version.len() > 1
+            && version.starts_with('v')
+            && version[1..].chars().all(|c| c.is_ascii_digit())
+    };
+    match dex_id
+        .split('-')
+        .find(|part| digits(part))
+        .filter(|version| !name.to_lowercase().ends_with(*version))
+    {
         Some(version) => format!("{name} {version}"),
         None => name.to_owned(),
     }
@@ -64,7 +75,10 @@ pub fn versioned(name: &str, dex_id: &str) -> String {
 
 /// Like `shown`, for a value serialized as an identifier.
 pub fn of(value: &impl Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(shown).map(str::to_owned)).unwrap_or_default()
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|value| value.as_str().map(shown).map(str::to_owned))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -75,12 +89,19 @@ mod tests {
     #[test]
     fn no_word_of_an_answer_is_shown_with_its_underscores() {
         for name in PatternName::ALL {
-            assert!(!shown(name.word()).contains('_') && shown(name.word()) != name.word(), "{}", name.word());
+            assert!(
+                !shown(name.word()).contains('_') && shown(name.word()) != name.word(),
+                "{}",
+                name.word()
+            );
         }
         for advice in AdviceWord::ALL {
             assert_eq!(of(&advice), shown(advice.word()));
             assert!(of(&advice).starts_with(|c: char| c.is_ascii_uppercase()));
         }
-        assert_eq!((shown("moderate"), shown("inverse_cup_and_handle")), ("moderate", "Inverse cup and handle"));
+        assert_eq!(
+            (shown("moderate"), shown("inverse_cup_and_handle")),
+            ("moderate", "Inverse cup and handle")
+        );
     }
 }

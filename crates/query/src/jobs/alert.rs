@@ -69,7 +69,10 @@ impl FiredAlert {
 }
 
 fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
-    symbol.map(str::to_owned).or_else(|| token.map(Address::short)).unwrap_or_else(|| "any token".to_owned())
+    symbol
+        .map(str::to_owned)
+        .or_else(|| token.map(Address::short))
+        .unwrap_or_else(|| "any token".to_owned())
 }
 
 /// A `fired_id` greater than any real one: the largest integer that every JSON reader represents exactly.
@@ -86,5 +89,8 @@ pub struct AlertList {
 
 /// The problem `alert_not_found`.
 pub(super) fn no_alert(id: &str) -> Problem {
-    Problem::new(Code::AlertNotFound, format!("No alert `{}`. GET /alerts lists all alerts.", clip(id)))
+    Problem::new(
+        Code::AlertNotFound,
+        format!("No alert `{}`. GET /alerts lists all alerts.", clip(id)),
+    )
 }

@@ -48,12 +48,20 @@ impl Jobs {
 
     /// Returns the open dataset's alerts, and the `limit` latest firings before this `fired_id`.
     pub fn alerts(&self, limit: u64, before: u64) -> Result<AlertList> {
-        Ok(self.workers.shared().store.alerts(&self.dataset(), limit, before)?)
+        Ok(self
+            .workers
+            .shared()
+            .store
+            .alerts(&self.dataset(), limit, before)?)
     }
 
     /// Calls `deliver` with each firing of the open dataset that `cursor` has not received, oldest first, and marks them as delivered: no
     /// process announces them again after a restart.
-    pub fn deliver_fired(&self, cursor: &mut AlertCursor, mut deliver: impl FnMut(FiredAlert)) -> Result<()> {
+    pub fn deliver_fired(
+        &self,
+        cursor: &mut AlertCursor,
+        mut deliver: impl FnMut(FiredAlert),
+    ) -> Result<()> {
         let shared = self.workers.shared();
         // A trigger that is taken now might never be shown: the next process announces it.
         if shared.stopping() {
@@ -66,7 +74,9 @@ impl Jobs {
         };
         loop {
             let page = shared.store.fired_after(&dataset, last)?;
-            let Some(newest) = page.last().map(|fired| fired.fired_id) else { return Ok(()) };
+            let Some(newest) = page.last().map(|fired| fired.fired_id) else {
+                return Ok(());
+            };
             page.into_iter().for_each(&mut deliver);
             last = newest;
             cursor.0.insert(dataset.clone(), last);
@@ -81,7 +91,10 @@ impl Jobs {
 
 /// Identity of the open dataset.
 pub(super) fn open_dataset(deck: &QueryService) -> String {
-    dataset(&deck.snapshot().map_or_else(|_| deck.folder(), |snapshot| snapshot.dataset.folder.clone()))
+    dataset(&deck.snapshot().map_or_else(
+        |_| deck.folder(),
+        |snapshot| snapshot.dataset.folder.clone(),
+    ))
 }
 
 impl OfflineJobs {
@@ -100,38 +113,77 @@ impl OfflineJobs {
 }
 
 /// Adds an alert to the store. Tokens that already meet the condition do not fire until they have stopped meeting it.
-fn add(store: &JobStore, deck: &QueryService, request: &AlertBody, progress: &Progress) -> Result<Alert> {
+fn add(
+    store: &JobStore,
+    deck: &QueryService,
+    request: &AlertBody,
+    progress: &Progress,
+) -> Result<Alert> {
     let snapshot = deck.complete_snapshot()?;
     let matched = matched_tokens(deck, &snapshot, request, progress)?;
-    let symbol = request.token_address.and_then(|token| symbol(&snapshot, &token));
+    let symbol = request
+        .token_address
+        .and_then(|token| symbol(&snapshot, &token));
     let (condition, token) = (request.condition.clone(), request.token_address);
     let dataset = dataset(&snapshot.dataset.folder);
-    let waits = condition::is_weighed(&condition, &snapshot) && snapshot.track_records.want("1d").record.is_none();
-    let digest = if waits { Vec::new() } else { snapshot.digest().to_vec() };
-    Ok(store.add_alert(&NewAlert { dataset, token, symbol, condition, held: matched.holds, digest, at: now() })?)
+    let waits = condition::is_weighed(&condition, &snapshot)
+        && snapshot.track_records.want("1d").record.is_none();
+    let digest = if waits {
+        Vec::new()
+    } else {
+        snapshot.digest().to_vec()
+    };
+    Ok(store.add_alert(&NewAlert {
+        dataset,
+        token,
+        symbol,
+        condition,
+        held: matched.holds,
+        digest,
+        at: now(),
+    })?)
 }
 
 /// Returns the tokens that currently meet the condition, and those without a value for it.
-pub(super) fn matched_tokens(deck: &QueryService, snapshot: &Snapshot, request: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
-    let wanted = ConditionMatch { condition: request.condition.clone(), token: request.token_address };
+pub(super) fn matched_tokens(
+    deck: &QueryService,
+    snapshot: &Snapshot,
+    request: &AlertBody,
+    progress: &Progress,
+) -> Result<MatchedTokens> {
+    let wanted = ConditionMatch {
+        condition: request.condition.clone(),
+        token: request.token_address,
+    };
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();
     if count > HOLDING_MAX {
-        let detail = format!("`condition` is true for {count} tokens, too many to be useful; narrow it to at most {HOLDING_MAX}.");
+        let detail = format!(
+            "`condition` is true for {count} tokens, too many to be useful; narrow it to at most {HOLDING_MAX}."
+        );
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(found)
 }
 
 pub(super) fn symbol(snapshot: &Snapshot, token: &Address) -> Option<String> {
-    snapshot.dataset.token(token)?.row.symbol.as_deref().map(clip)
+    snapshot
+        .dataset
+        .token(token)?
+        .row
+        .symbol
+        .as_deref()
+        .map(clip)
 }
 
 /// Returns the absolute path that identifies a dataset for its jobs and alerts. Links are not resolved and the disk is not read, so that a
 /// redirected link, or a temporarily missing folder, stays the same dataset.
 pub(super) fn dataset(folder: &Path) -> String {
     let mut whole = PathBuf::new();
-    for part in std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()).components() {
+    for part in std::path::absolute(folder)
+        .unwrap_or_else(|_| folder.to_owned())
+        .components()
+    {
         match part {
             Component::ParentDir => drop(whole.pop()),
             part => whole.push(part),
@@ -147,12 +199,17 @@ mod tests {
     #[test]
     fn a_dataset_is_named_by_its_absolute_folder() {
         let here = std::env::current_dir().expect("a folder");
-        for (given, whole) in
-            [("/data/current", "/data/current"), ("/data/current/", "/data/current"), ("/data/./x/../current", "/data/current")]
-        {
+        for (given, whole) in [
+            ("/data/current", "/data/current"),
+            ("/data/current/", "/data/current"),
+            ("/data/./x/../current", "/data/current"),
+        ] {
             assert_eq!(dataset(Path::new(given)), whole);
         }
-        assert_eq!(dataset(Path::new("market")), here.join("market").to_string_lossy());
+        assert_eq!(
+            dataset(Path::new("market")),
+            here.join("market").to_string_lossy()
+        );
     }
 
     #[cfg(unix)]

@@ -26,7 +26,12 @@ use model::{
 const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData];
 
 /// Runs all analyses of one token without a job, and returns its report.
-pub fn token_report(deck: &QueryService, snapshot: &Snapshot, address: Address, progress: &Progress) -> Result<TokenReport> {
+pub fn token_report(
+    deck: &QueryService,
+    snapshot: &Snapshot,
+    address: Address,
+    progress: &Progress,
+) -> Result<TokenReport> {
     let mut report = TokenReport::empty(address);
     for (done, &analysis) in Analysis::ALL.iter().enumerate() {
         progress.step(done as u64, Analysis::ALL.len() as u64)?;
@@ -37,46 +42,110 @@ pub fn token_report(deck: &QueryService, snapshot: &Snapshot, address: Address, 
     Ok(report)
 }
 
-pub(super) fn ask(deck: &QueryService, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> TaskEnding {
+pub(super) fn ask(
+    deck: &QueryService,
+    snapshot: &Snapshot,
+    analysis: Analysis,
+    address: Address,
+    progress: &Progress,
+) -> TaskEnding {
     let (token_address, contract_address, explain) = (address, address, false);
     match analysis {
-        Analysis::Market => ending(deck, snapshot, &TokenQuestion { token_address, explain }, progress),
+        Analysis::Market => ending(
+            deck,
+            snapshot,
+            &TokenQuestion {
+                token_address,
+                explain,
+            },
+            progress,
+        ),
         Analysis::Trendline => {
-            let question = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain };
+            let question = TrendlineQuestion {
+                contract_address,
+                period: PERIOD_DEFAULT,
+                timeframe: None,
+                explain,
+            };
             ending(deck, snapshot, &question, progress)
         }
         Analysis::Patterns => ending(
             deck,
             snapshot,
-            &PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Plain, include: "all" },
+            &PatternsQuestion {
+                contract_address,
+                timeframe: "1d",
+                explain: Explain::Plain,
+                include: "all",
+            },
             progress,
         ),
-        Analysis::Security => ending(deck, snapshot, &SecurityQuestion { contract_address, explain: true }, progress),
+        Analysis::Security => ending(
+            deck,
+            snapshot,
+            &SecurityQuestion {
+                contract_address,
+                explain: true,
+            },
+            progress,
+        ),
         Analysis::Dex => {
             let empty = snapshot.dataset.pools_of(&address).next().is_none();
-            ending(deck, snapshot, &DexListQuestion { contract_address, explain: false }, progress).without(empty, "pool")
+            ending(
+                deck,
+                snapshot,
+                &DexListQuestion {
+                    contract_address,
+                    explain: false,
+                },
+                progress,
+            )
+            .without(empty, "pool")
         }
         Analysis::Holders => {
             let empty = snapshot.dataset.holders_listed(&address) == 0;
-            ending(deck, snapshot, &HoldersQuestion::first(token_address), progress).without(empty, "holder")
+            ending(
+                deck,
+                snapshot,
+                &HoldersQuestion::first(token_address),
+                progress,
+            )
+            .without(empty, "holder")
         }
     }
 }
 
-fn ending<Q: Query>(deck: &QueryService, snapshot: &Snapshot, question: &Q, progress: &Progress) -> TaskEnding {
+fn ending<Q: Query>(
+    deck: &QueryService,
+    snapshot: &Snapshot,
+    question: &Q,
+    progress: &Progress,
+) -> TaskEnding {
     let problem = match deck.answer_from(snapshot, question, progress) {
         // The answer was written by serde_json, which writes UTF-8.
         Ok(cached) => {
             let part = String::from_utf8_lossy(&cached.json).into_owned();
-            return TaskEnding { status: TaskStatus::Completed, reason: None, part };
+            return TaskEnding {
+                status: TaskStatus::Completed,
+                reason: None,
+                part,
+            };
         }
         Err(problem) => problem,
     };
-    let status = if SKIPS.contains(&problem.code) { TaskStatus::Skipped } else { TaskStatus::Failed };
+    let status = if SKIPS.contains(&problem.code) {
+        TaskStatus::Skipped
+    } else {
+        TaskStatus::Failed
+    };
     let target = question.target();
     let path = target.split('?').next();
     let part = serde_json::json!({ "error": problem.body(path) }).to_string();
-    TaskEnding { status, reason: Some(problem.detail), part }
+    TaskEnding {
+        status,
+        reason: Some(problem.detail),
+        part,
+    }
 }
 
 impl TaskEnding {
@@ -85,6 +154,10 @@ impl TaskEnding {
         if !empty || self.status != TaskStatus::Completed {
             return self;
         }
-        Self { status: TaskStatus::Skipped, reason: Some(format!("The dataset has no {what} of this token.")), ..self }
+        Self {
+            status: TaskStatus::Skipped,
+            reason: Some(format!("The dataset has no {what} of this token.")),
+            ..self
+        }
     }
 }

@@ -17,13 +17,24 @@ pub(super) const ALERT: &str = "a_";
 
 /// Returns an id that sorts after `last` of the same kind, even within a millisecond or after the clock was set back.
 pub(super) fn new(kind: &str, last: Option<&str>) -> Result<String> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
-    let after_last = last.and_then(|last| created_at(kind, last)).map_or(0, |time| time.0 as u128 + 1);
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| age.as_millis());
+    let after_last = last
+        .and_then(|last| created_at(kind, last))
+        .map_or(0, |time| time.0 as u128 + 1);
     let mut random = [0u8; 16];
-    getrandom::fill(&mut random[6..])
-        .map_err(|_| Problem::new(Code::Busy, "The system cannot supply random numbers right now; retry in a moment."))?;
+    getrandom::fill(&mut random[6..]).map_err(|_| {
+        Problem::new(
+            Code::Busy,
+            "The system cannot supply random numbers right now; retry in a moment.",
+        )
+    })?;
     let time = now.max(after_last) & ((1 << 48) - 1);
-    Ok(encoded(kind, time << RANDOM_BITS | u128::from_be_bytes(random)))
+    Ok(encoded(
+        kind,
+        time << RANDOM_BITS | u128::from_be_bytes(random),
+    ))
 }
 
 /// Returns the smallest possible job id of `time`: older jobs sort before it.
@@ -37,7 +48,9 @@ fn encoded(kind: &str, mut bits: u128) -> String {
         *digit = DIGITS[(bits & 31) as usize];
         bits >>= 5;
     }
-    digits.iter().fold(kind.to_owned(), |id, digit| id + char::from(*digit).encode_utf8(&mut [0; 4]))
+    digits.iter().fold(kind.to_owned(), |id, digit| {
+        id + char::from(*digit).encode_utf8(&mut [0; 4])
+    })
 }
 
 /// Returns the creation time encoded in a job id; `None` if it is no job id.
@@ -65,7 +78,9 @@ mod tests {
         for i in 0..100 {
             ids.push(new(JOB, Some(&ids[i])).expect("random bytes"));
         }
-        assert!(ids.is_sorted_by(|a, b| a < b && a.len() == 28 && a.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')));
+        assert!(ids.is_sorted_by(|a, b| a < b
+            && a.len() == 28
+            && a.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')));
         let age = created(&ids[100]).expect("an id").0 - created(&ids[0]).expect("an id").0;
         assert!((100..10_000).contains(&age), "{age}");
         let time = created(&ids[0]).expect("an id");
@@ -75,8 +90,14 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_ids() {
-        for text in ["", "j_", "j_0", "j_uuuuuuuuuuuuuuuuuuuuuuuuuu", "j_€€€€€€€€€€€€€€", "x_00000000000000000000000000"]
-        {
+        for text in [
+            "",
+            "j_",
+            "j_0",
+            "j_uuuuuuuuuuuuuuuuuuuuuuuuuu",
+            "j_€€€€€€€€€€€€€€",
+            "x_00000000000000000000000000",
+        ] {
             assert_eq!(created(text), None, "{text}");
         }
     }

@@ -50,7 +50,13 @@ fn statuses() -> Vec<&'static str> {
 impl Jobs {
     /// Returns one page of the matching jobs.
     pub fn select(&self, wanted: &JobsWanted) -> Result<JobList> {
-        let JobsWanted { filter, sort, only, page, limit } = wanted;
+        let JobsWanted {
+            filter,
+            sort,
+            only,
+            page,
+            limit,
+        } = wanted;
         let (total, rows) = if filter.is_empty() && sort.is_empty() {
             self.list(*page, *limit)?
         } else {
@@ -61,7 +67,12 @@ impl Jobs {
             }
             (total, rows)
         };
-        Ok(JobList { page: *page, limit: *limit, total, jobs: Rows::new(rows, only) })
+        Ok(JobList {
+            page: *page,
+            limit: *limit,
+            total,
+            jobs: Rows::new(rows, only),
+        })
     }
 }
 
@@ -79,12 +90,19 @@ mod tests {
     #[test]
     fn jobs_are_filtered_by_every_column() {
         check::<Job>();
-        let task = |id: &str| Task { task_id: id.to_owned(), status: TaskStatus::Completed, description: String::new() };
+        let task = |id: &str| Task {
+            task_id: id.to_owned(),
+            status: TaskStatus::Completed,
+            description: String::new(),
+        };
         let job = Job {
             job_id: "j_01j5g3v7y8q2m4n6p8r0s2t4v6".to_owned(),
             status: JobStatus::Running,
             tokens_used: 1,
-            tasks: vec![task(&format!("market-0x{:040x}", 0xab)), task(&format!("market-0x{:040x}", 0xcd))],
+            tasks: vec![
+                task(&format!("market-0x{:040x}", 0xab)),
+                task(&format!("market-0x{:040x}", 0xcd)),
+            ],
         };
         for (text, holds) in [
             ("status:running tasks=2 used<2", true),

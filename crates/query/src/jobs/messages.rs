@@ -48,15 +48,29 @@ impl AlertRoutes {
             fired_at: Time(0),
         };
         let is_taken = serde_json::to_value(sample).is_ok_and(|sample| sample.get(name).is_some());
-        !is_taken && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        !is_taken
+            && name.len() <= 64
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     }
 
     /// One messenger for each place that is told.
     pub(super) fn messengers(&self, wire: Option<&Arc<RemoteClient>>) -> Vec<Arc<AlertNotifier>> {
         let command = self.command.clone().map(MessageRoute::Command);
         let webhook = self.webhook.clone().zip(wire.cloned());
-        let webhook = webhook.map(|(url, wire)| MessageRoute::Webhook { url, text: self.webhook_text.clone(), wire });
-        let made = |route| Arc::new(AlertNotifier { route, queue: Mutex::default(), wake: Condvar::new() });
+        let webhook = webhook.map(|(url, wire)| MessageRoute::Webhook {
+            url,
+            text: self.webhook_text.clone(),
+            wire,
+        });
+        let made = |route| {
+            Arc::new(AlertNotifier {
+                route,
+                queue: Mutex::default(),
+                wake: Condvar::new(),
+            })
+        };
         command.into_iter().chain(webhook).map(made).collect()
     }
 }
@@ -72,7 +86,11 @@ pub(super) struct AlertMessage {
 
 enum MessageRoute {
     Command(AlertCommand),
-    Webhook { url: WebhookUrl, text: String, wire: Arc<RemoteClient> },
+    Webhook {
+        url: WebhookUrl,
+        text: String,
+        wire: Arc<RemoteClient>,
+    },
 }
 
 impl MessageRoute {
@@ -88,8 +106,10 @@ impl MessageRoute {
         match self {
             Self::Command(command) => command.run(message, COMMAND_TIME, stopped),
             Self::Webhook { url, text, wire } => {
-                let json = body(message, text).ok_or("cannot receive this alert: it cannot be written as JSON")?;
-                wire.post(url, json, stopped).map_err(|fault| fault.to_string())
+                let json = body(message, text)
+                    .ok_or("cannot receive this alert: it cannot be written as JSON")?;
+                wire.post(url, json, stopped)
+                    .map_err(|fault| fault.to_string())
             }
         }
     }
@@ -99,7 +119,8 @@ impl MessageRoute {
 fn body(message: &AlertMessage, text: &str) -> Option<Vec<u8>> {
     let mut json = serde_json::to_value(&message.fired).ok()?;
     if !text.is_empty() {
-        json.as_object_mut()?.insert(text.to_owned(), Value::from(message.fired.says()));
+        json.as_object_mut()?
+            .insert(text.to_owned(), Value::from(message.fired.says()));
     }
     serde_json::to_vec(&json).ok()
 }
@@ -152,7 +173,10 @@ impl AlertNotifier {
                 Ok(()) => is_failing = false,
                 Err(reason) => {
                     if !is_failing && !stopped() {
-                        deck.notify(DeckEvent::Notice(format!("{} {reason}", self.route.about())));
+                        deck.notify(DeckEvent::Notice(format!(
+                            "{} {reason}",
+                            self.route.about()
+                        )));
                     }
                     is_failing = true;
                 }
@@ -175,7 +199,11 @@ struct MessageQueue {
 impl MessageQueue {
     /// Whether one more may wait; if not, it counts as dropped.
     fn has_room(&mut self, now: Instant) -> bool {
-        while self.starts.front().is_some_and(|start| now.duration_since(*start) >= MINUTE) {
+        while self
+            .starts
+            .front()
+            .is_some_and(|start| now.duration_since(*start) >= MINUTE)
+        {
             self.starts.pop_front();
         }
         let has_room = self.waiting.len() + self.starts.len() < PER_MINUTE;
@@ -188,7 +216,11 @@ impl MessageQueue {
 
     /// The next message, if one may be started now.
     fn next(&mut self, now: Instant) -> Option<AlertMessage> {
-        if self.starts.back().is_some_and(|start| now.duration_since(*start) < PAUSE) {
+        if self
+            .starts
+            .back()
+            .is_some_and(|start| now.duration_since(*start) < PAUSE)
+        {
             return None;
         }
         let message = self.waiting.pop_front()?;
@@ -198,14 +230,24 @@ impl MessageQueue {
 
     /// How long to wait for the next start.
     fn pause(&self, now: Instant) -> Duration {
-        let due = self.starts.back().map_or(Duration::ZERO, |start| PAUSE.saturating_sub(now.duration_since(*start)));
-        if self.waiting.is_empty() || due.is_zero() { IDLE } else { due.min(IDLE) }
+        let due = self.starts.back().map_or(Duration::ZERO, |start| {
+            PAUSE.saturating_sub(now.duration_since(*start))
+        });
+        if self.waiting.is_empty() || due.is_zero() {
+            IDLE
+        } else {
+            due.min(IDLE)
+        }
     }
 
     /// The number dropped, once they stop for a moment, and at most once a minute.
     fn dropped_to_say(&mut self, now: Instant) -> Option<u64> {
-        let is_due = self.dropped_since.is_some_and(|since| now.duration_since(since) >= PAUSE);
-        let was_said = self.said.is_some_and(|said| now.duration_since(said) < MINUTE);
+        let is_due = self
+            .dropped_since
+            .is_some_and(|since| now.duration_since(since) >= PAUSE);
+        let was_said = self
+            .said
+            .is_some_and(|said| now.duration_since(said) < MINUTE);
         if !is_due || was_said {
             return None;
         }
@@ -227,7 +269,11 @@ pub(super) mod tests {
             condition: condition.to_owned(),
             fired_at: Time(0),
         };
-        AlertMessage { fired, name: None, value: None }
+        AlertMessage {
+            fired,
+            name: None,
+            value: None,
+        }
     }
 
     #[test]
@@ -242,29 +288,59 @@ pub(super) mod tests {
             }
             has_room
         };
-        assert_eq!((0..100).filter(|_| offer(&mut queue, 0)).count(), PER_MINUTE);
-        assert_eq!((queue.dropped_to_say(at(0)), queue.dropped_to_say(at(1_000)), queue.dropped_to_say(at(9_000))), (None, Some(80), None));
-        let starts: Vec<u64> = (0..600).map(|tenth| tenth * 100).filter(|time| queue.next(at(*time)).is_some()).collect();
-        assert_eq!(starts, (0..20).map(|second| second * 1_000).collect::<Vec<_>>());
+        assert_eq!(
+            (0..100).filter(|_| offer(&mut queue, 0)).count(),
+            PER_MINUTE
+        );
+        assert_eq!(
+            (
+                queue.dropped_to_say(at(0)),
+                queue.dropped_to_say(at(1_000)),
+                queue.dropped_to_say(at(9_000))
+            ),
+            (None, Some(80), None)
+        );
+        let starts: Vec<u64> = (0..600)
+            .map(|tenth| tenth * 100)
+            .filter(|time| queue.next(at(*time)).is_some())
+            .collect();
+        assert_eq!(
+            starts,
+            (0..20).map(|second| second * 1_000).collect::<Vec<_>>()
+        );
         assert!(!offer(&mut queue, 59_900), "at most twenty per minute");
         assert_eq!(queue.dropped_to_say(at(60_950)), None, "once a minute");
-        assert!(offer(&mut queue, 60_000), "the first start was a minute ago");
+        assert!(
+            offer(&mut queue, 60_000),
+            "the first start was a minute ago"
+        );
         assert!(!offer(&mut queue, 60_999));
         assert_eq!(queue.dropped_to_say(at(61_000)), Some(2));
     }
 
     #[test]
     fn the_body_is_the_firing_with_the_words_where_they_are_expected() {
-        let json = |text: &str| serde_json::from_slice::<Value>(&body(&message(1, "price>20"), text).expect("a body")).expect("JSON");
+        let json = |text: &str| {
+            serde_json::from_slice::<Value>(&body(&message(1, "price>20"), text).expect("a body"))
+                .expect("JSON")
+        };
         let plain = json("");
-        assert_eq!(plain, serde_json::to_value(message(1, "price>20").fired).expect("JSON"));
+        assert_eq!(
+            plain,
+            serde_json::to_value(message(1, "price>20").fired).expect("JSON")
+        );
         let mut with_words = plain;
         with_words["content"] = "S1: price>20".into();
         assert_eq!(json("content"), with_words);
         let mut turned = message(1, "price>20");
         turned.fired.symbol = Some("\u{202e}UN\u{200b}I".to_owned());
         assert_eq!(turned.fired.says(), "UNI: price>20");
-        for (name, good) in [("text", true), ("", true), ("symbol", false), ("a b", false)] {
+        for (name, good) in [
+            ("text", true),
+            ("", true),
+            ("symbol", false),
+            ("a b", false),
+        ] {
             assert_eq!(AlertRoutes::is_text_member(name), good, "{name}");
         }
     }

@@ -40,7 +40,10 @@ fn opened(path: &Path) -> Result<File, String> {
 impl Owner {
     /// Errors: the lock file of `dataset` cannot be opened.
     pub(super) fn new(state_dir: &Path, dataset: &str) -> Result<Self, String> {
-        let owner = Self { state_dir: state_dir.to_owned(), held: Mutex::default() };
+        let owner = Self {
+            state_dir: state_dir.to_owned(),
+            held: Mutex::default(),
+        };
         owner.lock().open(state_dir, dataset)?;
         owner.try_take(dataset, true);
         Ok(owner)
@@ -48,7 +51,13 @@ impl Owner {
 
     /// Owns no queue, and never takes one.
     pub(super) fn none(state_dir: &Path) -> Self {
-        Self { state_dir: state_dir.to_owned(), held: Mutex::new(Held { dataset: None, released: true }) }
+        Self {
+            state_dir: state_dir.to_owned(),
+            held: Mutex::new(Held {
+                dataset: None,
+                released: true,
+            }),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
@@ -56,7 +65,10 @@ impl Owner {
     }
 
     pub(super) fn is_owner(&self, dataset: &str) -> bool {
-        self.lock().dataset.as_ref().is_some_and(|(held, taken, _)| *taken && held == dataset)
+        self.lock()
+            .dataset
+            .as_ref()
+            .is_some_and(|(held, taken, _)| *taken && held == dataset)
     }
 
     /// Tries to acquire ownership of the dataset's queue; true if this call acquired it. That of another dataset is released, once the
@@ -66,18 +78,26 @@ impl Owner {
         if held.released {
             return false;
         }
-        let is_other = held.dataset.as_ref().is_none_or(|(held, ..)| held != dataset);
+        let is_other = held
+            .dataset
+            .as_ref()
+            .is_none_or(|(held, ..)| held != dataset);
         if is_other && (!idle || held.open(&self.state_dir, dataset).is_err()) {
             return false;
         }
-        let Some((_, taken, file)) = held.dataset.as_mut().filter(|(_, taken, _)| !*taken) else { return false };
+        let Some((_, taken, file)) = held.dataset.as_mut().filter(|(_, taken, _)| !*taken) else {
+            return false;
+        };
         *taken = is_ours(file.try_lock(), &self.state_dir);
         *taken
     }
 
     /// Releases ownership to another process; to be called once no job runs here any more.
     pub(super) fn release(&self) {
-        *self.lock() = Held { dataset: None, released: true };
+        *self.lock() = Held {
+            dataset: None,
+            released: true,
+        };
     }
 }
 
@@ -85,7 +105,11 @@ impl Held {
     /// Opens the dataset's lock file in place of another's.
     fn open(&mut self, state_dir: &Path, dataset: &str) -> Result<(), String> {
         let name = const_hex::encode(&Sha256::digest(dataset)[..8]);
-        self.dataset = Some((dataset.to_owned(), false, opened(&state_dir.join(format!("jobs-{name}.lock")))?));
+        self.dataset = Some((
+            dataset.to_owned(),
+            false,
+            opened(&state_dir.join(format!("jobs-{name}.lock")))?,
+        ));
         Ok(())
     }
 }

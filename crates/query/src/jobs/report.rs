@@ -6,7 +6,9 @@ use serde_json::value::RawValue;
 
 use super::{Analysis, JobStatus, Sources};
 use crate::question::holders::Holders;
-use analysis::{dex::DexList, patterns::PatternsAnswer, token::TokenDetail, trendlines::TrendlineAnswer};
+use analysis::{
+    dex::DexList, patterns::PatternsAnswer, token::TokenDetail, trendlines::TrendlineAnswer,
+};
 use model::{address::Address, error::ProblemBody};
 use security::SecurityInference;
 
@@ -44,7 +46,10 @@ pub struct TokenReport {
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
-#[expect(dead_code, reason = "only a shape for the OpenAPI document: each part is stored as the text of its response")]
+#[expect(
+    dead_code,
+    reason = "only a shape for the OpenAPI document: each part is stored as the text of its response"
+)]
 enum Part<A> {
     Answer(A),
     Failed { error: ProblemBody },
@@ -53,7 +58,15 @@ enum Part<A> {
 
 impl TokenReport {
     pub(super) fn empty(token_address: Address) -> Self {
-        Self { token_address, token: None, trendline: None, patterns: None, security: None, dexes: None, holders: None }
+        Self {
+            token_address,
+            token: None,
+            trendline: None,
+            patterns: None,
+            security: None,
+            dexes: None,
+            holders: None,
+        }
     }
 
     pub(super) fn part_mut(&mut self, analysis: Analysis) -> &mut Option<Box<RawValue>> {

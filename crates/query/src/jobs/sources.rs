@@ -48,7 +48,9 @@ pub struct JobSourceFile {
 
 impl Sources {
     pub fn of(deck: &QueryService, dataset: &Dataset) -> Self {
-        let loaded = dataset.tables.iter().filter(|table| table.state == TableState::Loaded && !NOT_READ.contains(&table.schema.name));
+        let loaded = dataset.tables.iter().filter(|table| {
+            table.state == TableState::Loaded && !NOT_READ.contains(&table.schema.name)
+        });
         let tables = loaded.map(|table| {
             let remote = table.remote.as_ref();
             SourceTable {

@@ -86,9 +86,21 @@ impl JobStore {
     }
 
     /// Runs `change` in one transaction.
-    fn write<T>(&self, durability: Durability, change: impl FnOnce(&Transaction<'_>) -> StoreResult<T>) -> StoreResult<T> {
+    fn write<T>(
+        &self,
+        durability: Durability,
+        change: impl FnOnce(&Transaction<'_>) -> StoreResult<T>,
+    ) -> StoreResult<T> {
         let mut connection = self.writer.locked();
-        connection.pragma_update(None, "synchronous", if durability == Durability::Deferred { "NORMAL" } else { "FULL" })?;
+        connection.pragma_update(
+            None,
+            "synchronous",
+            if durability == Durability::Deferred {
+                "NORMAL"
+            } else {
+                "FULL"
+            },
+        )?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = change(&transaction)?;
         transaction.commit()?;
@@ -125,16 +137,25 @@ impl From<rusqlite::Error> for JobStoreError {
     fn from(error: rusqlite::Error) -> Self {
         tracing::error!("job store: {error}");
         Self(if damaged(&error) {
-            Problem::new(Code::Defect, "The job store is damaged; restart tokendeck, which sets it aside and creates a new one.")
+            Problem::new(
+                Code::Defect,
+                "The job store is damaged; restart tokendeck, which sets it aside and creates a new one.",
+            )
         } else {
-            Problem::new(Code::Busy, "The job store is unavailable; check that its disk has free space and is writable, then retry.")
+            Problem::new(
+                Code::Busy,
+                "The job store is unavailable; check that its disk has free space and is writable, then retry.",
+            )
         })
     }
 }
 
 fn damaged(error: &rusqlite::Error) -> bool {
     match error {
-        rusqlite::Error::SqliteFailure(failure, _) => matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
+        rusqlite::Error::SqliteFailure(failure, _) => matches!(
+            failure.code,
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase
+        ),
         rusqlite::Error::FromSqlConversionFailure(..)
         | rusqlite::Error::InvalidColumnType(..)
         | rusqlite::Error::IntegralValueOutOfRange(..) => true,
@@ -165,23 +186,37 @@ word_columns!(JobStatus TaskStatus);
 /// Reads a text column as an address.
 fn address(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Address> {
     let text: String = row.get(column)?;
-    let odd = || rusqlite::Error::InvalidColumnType(column, text.clone(), rusqlite::types::Type::Text);
+    let odd =
+        || rusqlite::Error::InvalidColumnType(column, text.clone(), rusqlite::types::Type::Text);
     Address::parse(&text).ok_or_else(odd)
 }
 
 fn optional_address(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<Address>> {
-    if row.get_ref(column)? == rusqlite::types::ValueRef::Null { Ok(None) } else { address(row, column).map(Some) }
+    if row.get_ref(column)? == rusqlite::types::ValueRef::Null {
+        Ok(None)
+    } else {
+        address(row, column).map(Some)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{HistoryLimits, JobStore};
 
-    pub(super) const LIMITS: HistoryLimits = HistoryLimits { jobs: 10_000, bytes: 1 << 30, days: 0 };
+    pub(super) const LIMITS: HistoryLimits = HistoryLimits {
+        jobs: 10_000,
+        bytes: 1 << 30,
+        days: 0,
+    };
 
     /// An empty store in a temporary folder.
     pub(super) fn store(limits: HistoryLimits) -> (JobStore, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
-        (JobStore::open(&folder.path().join("jobs.sqlite"), true, limits).expect("a store").0, folder)
+        (
+            JobStore::open(&folder.path().join("jobs.sqlite"), true, limits)
+                .expect("a store")
+                .0,
+            folder,
+        )
     }
 }

@@ -73,18 +73,29 @@ pub(super) struct Workers {
 
 impl std::fmt::Debug for Workers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workers").field("options", &self.shared.options).finish_non_exhaustive()
+        f.debug_struct("Workers")
+            .field("options", &self.shared.options)
+            .finish_non_exhaustive()
     }
 }
 
 impl Workers {
-    pub(super) fn start(store: JobStore, deck: Arc<QueryService>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
+    pub(super) fn start(
+        store: JobStore,
+        deck: Arc<QueryService>,
+        options: JobOptions,
+        owner: Owner,
+    ) -> std::result::Result<Self, String> {
         let last = store.last_change().map_err(|error| error.to_string())?;
         let dataset = alerts::open_dataset(&deck);
         if owner.is_owner(&dataset) {
-            store.requeue(&dataset, None).map_err(|error| error.to_string())?;
+            store
+                .requeue(&dataset, None)
+                .map_err(|error| error.to_string())?;
         }
-        let messengers = options.alert_routes.messengers(deck.options().wire.as_ref());
+        let messengers = options
+            .alert_routes
+            .messengers(deck.options().wire.as_ref());
         let workers = Self::new(store, deck, options, owner, messengers, false)?;
         let shared = Arc::clone(&workers.shared);
         workers.spawn("jobs".to_owned(), move || shared.announce_changes(last))?;
@@ -92,7 +103,9 @@ impl Workers {
         workers.spawn("alerts".to_owned(), move || shared.check_alerts())?;
         for messenger in &workers.shared.messengers {
             let (shared, messenger) = (Arc::clone(&workers.shared), Arc::clone(messenger));
-            workers.spawn("messages".to_owned(), move || messenger.run(&shared.deck, &|| shared.stopping()))?;
+            workers.spawn("messages".to_owned(), move || {
+                messenger.run(&shared.deck, &|| shared.stopping())
+            })?;
         }
         for i in 0..workers.shared.options.workers.min(WORKERS_MAX) {
             let shared = Arc::clone(&workers.shared);
@@ -102,7 +115,12 @@ impl Workers {
     }
 
     /// No threads, for a process that only reads the store: as if it were stopping.
-    pub(super) fn none(store: JobStore, deck: Arc<QueryService>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
+    pub(super) fn none(
+        store: JobStore,
+        deck: Arc<QueryService>,
+        options: JobOptions,
+        owner: Owner,
+    ) -> std::result::Result<Self, String> {
         Self::new(store, deck, options, owner, Vec::new(), true)
     }
 
@@ -114,7 +132,9 @@ impl Workers {
         messengers: Vec<Arc<AlertNotifier>>,
         stopping: bool,
     ) -> std::result::Result<Self, String> {
-        let open = store.open_count(&alerts::open_dataset(&deck)).map_err(|error| error.to_string())?;
+        let open = store
+            .open_count(&alerts::open_dataset(&deck))
+            .map_err(|error| error.to_string())?;
         let shared = Arc::new(Shared {
             open: AtomicUsize::new(open),
             store,
@@ -129,16 +149,25 @@ impl Workers {
             wake: Condvar::new(),
             options,
         });
-        Ok(Self { shared, threads: Mutex::default() })
+        Ok(Self {
+            shared,
+            threads: Mutex::default(),
+        })
     }
 
     pub(super) fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) -> std::result::Result<(), String> {
-        let thread =
-            std::thread::Builder::new().name(name).spawn(work).map_err(|error| format!("cannot start a thread for jobs: {error}"))?;
+    fn spawn(
+        &self,
+        name: String,
+        work: impl FnOnce() + Send + 'static,
+    ) -> std::result::Result<(), String> {
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .spawn(work)
+            .map_err(|error| format!("cannot start a thread for jobs: {error}"))?;
         lock(&self.threads).push(thread);
         Ok(())
     }
@@ -149,9 +178,14 @@ impl Workers {
         let shared = &self.shared;
         shared.stopping.store(true, Ordering::SeqCst);
         shared.alert_check.cancel();
-        lock(&shared.running).values().for_each(|task| task.progress.cancel());
+        lock(&shared.running)
+            .values()
+            .for_each(|task| task.progress.cancel());
         shared.notify();
-        shared.messengers.iter().for_each(|messenger| messenger.wake());
+        shared
+            .messengers
+            .iter()
+            .for_each(|messenger| messenger.wake());
         let end = Instant::now() + timeout;
         let mut threads = lock(&self.threads);
         while threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < end {
@@ -194,20 +228,35 @@ impl Shared {
 
     /// Returns the job's current task, if it runs here, with (done, total).
     pub(super) fn running_task(&self, id: &str) -> Option<(String, (u64, u64))> {
-        lock(&self.running).get(id).map(|task| (task.task_id.clone(), task.progress.state()))
+        lock(&self.running)
+            .get(id)
+            .map(|task| (task.task_id.clone(), task.progress.state()))
     }
 
     /// Appends the running task's progress to its description.
     pub(super) fn describe_progress(&self, job: &mut Job) {
-        let Some((task_id, (done, total))) = self.running_task(&job.job_id).filter(|(_, (_, total))| *total > 0) else { return };
-        if let Some(task) = job.tasks.iter_mut().find(|task| task.status == TaskStatus::Running && task.task_id == task_id) {
+        let Some((task_id, (done, total))) = self
+            .running_task(&job.job_id)
+            .filter(|(_, (_, total))| *total > 0)
+        else {
+            return;
+        };
+        if let Some(task) = job
+            .tasks
+            .iter_mut()
+            .find(|task| task.status == TaskStatus::Running && task.task_id == task_id)
+        {
             task.description = format!("{}: {done} of {total}", task.description);
         }
     }
 
     /// Waits until `notify` has been called more than `seen` times, or for `timeout`.
     fn wait(&self, seen: u64, timeout: Duration) {
-        let waited = self.wake.wait_timeout_while(lock(&self.notified), timeout, |count| *count == seen && !self.stopping());
+        let waited = self
+            .wake
+            .wait_timeout_while(lock(&self.notified), timeout, |count| {
+                *count == seen && !self.stopping()
+            });
         drop(waited);
     }
 
@@ -268,7 +317,11 @@ impl Shared {
     fn cancel_what_others_ended(&self) {
         let ids: Vec<String> = lock(&self.running).keys().cloned().collect();
         for id in ids {
-            if self.store.status(&id).is_ok_and(|status| status.is_none_or(super::JobStatus::ended)) {
+            if self
+                .store
+                .status(&id)
+                .is_ok_and(|status| status.is_none_or(super::JobStatus::ended))
+            {
                 self.cancel(&id);
             }
         }
@@ -293,7 +346,10 @@ impl Shared {
     /// Claims the open dataset's next queued job, if this process owns its queue and the data is loaded.
     fn next(&self) -> Result<Option<ClaimedJob>> {
         let dataset = self.dataset();
-        if !self.owner.is_owner(&dataset) || self.deck.complete_snapshot().is_err() || !self.store.any_queued(&dataset)? {
+        if !self.owner.is_owner(&dataset)
+            || self.deck.complete_snapshot().is_err()
+            || !self.store.any_queued(&dataset)?
+        {
             return Ok(None);
         }
         let claimed = self.store.claim(&dataset)?;
@@ -306,7 +362,10 @@ impl Shared {
         let mut outcome = self.run_tasks(job);
         lock(&self.running).remove(&job.id);
         while outcome.is_err() {
-            outcome = self.store.requeue(&job.dataset, Some(&job.id)).map_err(Problem::from);
+            outcome = self
+                .store
+                .requeue(&job.dataset, Some(&job.id))
+                .map_err(Problem::from);
             if outcome.is_err() && self.stopping() {
                 break;
             }
@@ -325,12 +384,23 @@ impl Shared {
             // All answers about a token come from one generation.
             let snapshot = self.deck.complete_snapshot()?;
             if alerts::dataset(&snapshot.dataset.folder) != job.dataset {
-                return Err(Problem::new(Code::Loading, "Another dataset was opened; the job waits until its own dataset is open again."));
+                return Err(Problem::new(
+                    Code::Loading,
+                    "Another dataset was opened; the job waits until its own dataset is open again.",
+                ));
             }
-            self.store.save_sources(&job.id, &Sources::of(&self.deck, &snapshot.dataset), position == 0)?;
+            self.store.save_sources(
+                &job.id,
+                &Sources::of(&self.deck, &snapshot.dataset),
+                position == 0,
+            )?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
             for analysis in Analysis::ALL {
-                let key = TaskKey { job: &job.id, position, analysis };
+                let key = TaskKey {
+                    job: &job.id,
+                    position,
+                    analysis,
+                };
                 if !self.run_task(&snapshot, key, address, tokens_used)? {
                     return Ok(());
                 }
@@ -340,10 +410,19 @@ impl Shared {
     }
 
     /// False if the job was terminated or deleted meanwhile.
-    fn run_task(&self, snapshot: &Snapshot, key: TaskKey<'_>, address: &Address, tokens_used: u64) -> Result<bool> {
+    fn run_task(
+        &self,
+        snapshot: &Snapshot,
+        key: TaskKey<'_>,
+        address: &Address,
+        tokens_used: u64,
+    ) -> Result<bool> {
         let interrupted = || Problem::new(Code::ShuttingDown, "tokendeck is shutting down.");
         let progress = Progress::default();
-        let task = RunningTask { progress: progress.clone(), task_id: task_id(key.analysis, address) };
+        let task = RunningTask {
+            progress: progress.clone(),
+            task_id: task_id(key.analysis, address),
+        };
         // Registered before asking the store, so that a concurrent stop or termination finds it.
         lock(&self.running).insert(key.job.to_owned(), task);
         if self.stopping() {

@@ -37,20 +37,47 @@ impl AlertBody {
                 "token_address" if value.get() == "null" => {}
                 "token_address" => token_address = Some(token(&at, value, tokens)?),
                 "condition" => {
-                    let wrong = || invalid(&at, &format!("expected text such as `price>20`, not `{}`", clip(value.get())));
+                    let wrong = || {
+                        invalid(
+                            &at,
+                            &format!(
+                                "expected text such as `price>20`, not `{}`",
+                                clip(value.get())
+                            ),
+                        )
+                    };
                     condition = Some(text(value).ok_or_else(wrong)?);
                 }
-                _ => return Err(invalid(&at, "unknown field; expected `condition`, and `token_address` for one token")),
+                _ => {
+                    return Err(invalid(
+                        &at,
+                        "unknown field; expected `condition`, and `token_address` for one token",
+                    ));
+                }
             }
         }
-        let condition = condition.ok_or_else(|| invalid("/condition", "the field is missing; expected text such as `price>20`"))?;
-        Ok(Self { token_address, condition: condition.trim().to_owned() })
+        let condition = condition.ok_or_else(|| {
+            invalid(
+                "/condition",
+                "the field is missing; expected text such as `price>20`",
+            )
+        })?;
+        Ok(Self {
+            token_address,
+            condition: condition.trim().to_owned(),
+        })
     }
 
     /// Maps a problem with a body's alert to the field's JSON pointer.
     pub fn refused(problem: Problem) -> Problem {
         match problem.code {
-            Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
+            Code::InvalidParameter => invalid(
+                "/condition",
+                problem
+                    .detail
+                    .trim_start_matches("`condition`: ")
+                    .trim_end_matches('.'),
+            ),
             Code::TokenNotFound => invalid("/token_address", problem.detail.trim_end_matches('.')),
             _ => problem,
         }

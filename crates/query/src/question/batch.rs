@@ -35,10 +35,20 @@ pub const CANDLES_MAX: usize = 100_000;
 const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, comma-separated.");
 
 /// Makes GET /tokens answer these tokens instead of a list.
-pub const INSTEAD: Parameter = addresses(0, "Up to 100 token contracts, comma-separated: returns their details instead of a list.");
+pub const INSTEAD: Parameter = addresses(
+    0,
+    "Up to 100 token contracts, comma-separated: returns their details instead of a list.",
+);
 
 const fn addresses(min: usize, meaning: &'static str) -> Parameter {
-    parameter("addresses", ParameterKind::Addresses { min, max: ADDRESSES_MAX }, meaning)
+    parameter(
+        "addresses",
+        ParameterKind::Addresses {
+            min,
+            max: ADDRESSES_MAX,
+        },
+        meaning,
+    )
 }
 
 request! {
@@ -76,7 +86,13 @@ pub struct Batch<A> {
 impl<A> Batch<A> {
     /// The newest time of the parts that are answers.
     fn newest(&self, of: impl Fn(&A) -> Option<Time>) -> Option<Time> {
-        let of_part = |part: &BatchPart<A>| if let BatchPart::Answer(answer) = part { of(answer) } else { None };
+        let of_part = |part: &BatchPart<A>| {
+            if let BatchPart::Answer(answer) = part {
+                of(answer)
+            } else {
+                None
+            }
+        };
         self.tokens.iter().filter_map(of_part).max()
     }
 }
@@ -111,14 +127,22 @@ impl<A> BatchPart<A> {
         match answer {
             Ok(answer) => Ok(Self::Answer(answer)),
             Err(problem) if problem.code == Code::Cancelled => Err(problem),
-            Err(problem) => Ok(Self::Refused(RefusedToken { token_address, error: problem.body(None) })),
+            Err(problem) => Ok(Self::Refused(RefusedToken {
+                token_address,
+                error: problem.body(None),
+            })),
         }
     }
 }
 
 /// Answers each distinct token once, several in parallel.
-fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: impl Fn(Address) -> Result<A> + Sync) -> Result<Batch<A>> {
-    let mut once: Vec<(Address, Option<Result<A>>)> = addresses.iter().map(|address| (*address, None)).collect();
+fn batch<A: Clone + Send>(
+    addresses: &[Address],
+    progress: &Progress,
+    answer: impl Fn(Address) -> Result<A> + Sync,
+) -> Result<Batch<A>> {
+    let mut once: Vec<(Address, Option<Result<A>>)> =
+        addresses.iter().map(|address| (*address, None)).collect();
     once.sort_by_key(|(address, _)| *address);
     once.dedup_by_key(|(address, _)| *address);
     parallel::each(&mut once, progress, |(address, part)| {
@@ -132,7 +156,12 @@ fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: im
         }
     }
     missing.check()?;
-    Ok(Batch { tokens: addresses.iter().filter_map(|address| parts.get(address).cloned()).collect() })
+    Ok(Batch {
+        tokens: addresses
+            .iter()
+            .filter_map(|address| parts.get(address).cloned())
+            .collect(),
+    })
 }
 
 impl Query for TokenBatchQuestion {
@@ -143,12 +172,21 @@ impl Query for TokenBatchQuestion {
     const DATED: Dated = Dated::Always;
 
     fn as_of(&self, snapshot: &Snapshot, answer: &Self::Answer) -> Option<Time> {
-        answer.newest(|detail| snapshot.market.of(&snapshot.dataset, &detail.token_address)?.newest())
+        answer.newest(|detail| {
+            snapshot
+                .market
+                .of(&snapshot.dataset, &detail.token_address)?
+                .newest()
+        })
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         batch(&self.addresses, progress, |token_address| {
-            TokenQuestion { token_address, explain: false }.answer(snapshot, &progress.quiet())
+            TokenQuestion {
+                token_address,
+                explain: false,
+            }
+            .answer(snapshot, &progress.quiet())
         })
     }
 }
@@ -167,14 +205,30 @@ impl Query for CandleBatchQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
-        let Self { addresses, timeframe, from, to } = self;
+        let Self {
+            addresses,
+            timeframe,
+            from,
+            to,
+        } = self;
         let total = addresses.len() as u64;
-        let (mut tokens, mut count, mut missing) = (Vec::with_capacity(addresses.len()), 0, MissingRows::default());
+        let (mut tokens, mut count, mut missing) = (
+            Vec::with_capacity(addresses.len()),
+            0,
+            MissingRows::default(),
+        );
         for (i, &token_address) in addresses.iter().enumerate() {
             progress.step(i as u64, total)?;
             // Asking for one candle above the limit tells when the limit is exceeded.
             let limit = (CANDLES_MAX + 1 - count) as u64;
-            let answer = CandlesQuestion { token_address, timeframe, from: *from, to: *to, limit }.answer(snapshot, progress);
+            let answer = CandlesQuestion {
+                token_address,
+                timeframe,
+                from: *from,
+                to: *to,
+                limit,
+            }
+            .answer(snapshot, progress);
             count += answer.as_ref().map_or(0, |answer| answer.candles.len());
             if count > CANDLES_MAX {
                 let detail = format!(
@@ -195,13 +249,17 @@ impl Query for CandleBatchQuestion {
 impl Query for SecurityBatchQuestion {
     type Answer = Batch<TokenSecurity>;
     const NAME: &'static str = "security_batch";
-    const SUMMARY: &'static str = "Assess several tokens; NDJSON streams one line per token as it finishes.";
+    const SUMMARY: &'static str =
+        "Assess several tokens; NDJSON streams one line per token as it finishes.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;
 
     fn as_of(&self, snapshot: &Snapshot, answer: &Self::Answer) -> Option<Time> {
-        let one = |token: Address| SecurityQuestion { contract_address: token, explain: false };
+        let one = |token: Address| SecurityQuestion {
+            contract_address: token,
+            explain: false,
+        };
         answer.newest(|part| one(part.token_address).as_of(snapshot, &part.inference))
     }
 
@@ -209,17 +267,30 @@ impl Query for SecurityBatchQuestion {
         // Those that wait for nothing are answered once, while the state of the others is read.
         let answers = batch(&self.addresses, progress, |token_address| {
             if let Some(inference) = snapshot.security.part(token_address, self.explain) {
-                return Ok(TokenSecurity { token_address, inference });
+                return Ok(TokenSecurity {
+                    token_address,
+                    inference,
+                });
             }
-            let question = SecurityQuestion { contract_address: token_address, explain: self.explain };
+            let question = SecurityQuestion {
+                contract_address: token_address,
+                explain: self.explain,
+            };
             let inference = question.answer(snapshot, &progress.quiet())?;
             if snapshot.dataset.chain_states_of(&token_address).is_some() {
-                snapshot.security.keep_part(token_address, self.explain, &inference);
+                snapshot
+                    .security
+                    .keep_part(token_address, self.explain, &inference);
             }
-            Ok(TokenSecurity { token_address, inference })
+            Ok(TokenSecurity {
+                token_address,
+                inference,
+            })
         });
         if !answers.as_ref().is_err_and(Problem::is_missing_rows) {
-            snapshot.security.forget_parts(&self.addresses, self.explain);
+            snapshot
+                .security
+                .forget_parts(&self.addresses, self.explain);
         }
         answers
     }
@@ -238,7 +309,10 @@ mod tests {
         let target = question.target();
         let (_, written) = target.split_once('?').expect("a query");
         assert_eq!(parsed::<Q>(&[], written)?.target(), target);
-        Ok(serde_json::to_value(question.answer(&snapshot(), &Progress::default())?).expect("JSON"))
+        Ok(
+            serde_json::to_value(question.answer(&snapshot(), &Progress::default())?)
+                .expect("JSON"),
+        )
     }
 
     #[test]
@@ -246,14 +320,35 @@ mod tests {
         let asked = addresses("2131");
         let details = ask::<TokenBatchQuestion>(&format!("addresses={asked}")).unwrap();
         let rows = details["tokens"].as_array().unwrap();
-        assert_eq!(rows.iter().map(|row| row["symbol"].as_str().unwrap_or("-")).collect::<Vec<_>>(), ["NONE", "UP", "-", "UP"]);
-        assert_eq!((&rows[2]["token_address"], &rows[2]["error"]["code"]), (&addresses("3").into(), &"token_not_found".into()));
-        let candles = ask::<CandleBatchQuestion>(&format!("addresses={asked}&from=2026-01-19")).unwrap();
-        let counts: Vec<_> = candles["tokens"].as_array().unwrap().iter().map(|row| row["candles"].as_array().map(Vec::len)).collect();
+        assert_eq!(
+            rows.iter()
+                .map(|row| row["symbol"].as_str().unwrap_or("-"))
+                .collect::<Vec<_>>(),
+            ["NONE", "UP", "-", "UP"]
+        );
+        assert_eq!(
+            (&rows[2]["token_address"], &rows[2]["error"]["code"]),
+            (&addresses("3").into(), &"token_not_found".into())
+        );
+        let candles =
+            ask::<CandleBatchQuestion>(&format!("addresses={asked}&from=2026-01-19")).unwrap();
+        let counts: Vec<_> = candles["tokens"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["candles"].as_array().map(Vec::len))
+            .collect();
         assert_eq!(counts, [None, Some(2), None, Some(2)]);
         assert_eq!(candles["tokens"][0]["error"]["code"], "no_candles");
         let security = ask::<SecurityBatchQuestion>(&format!("addresses={asked}")).unwrap();
-        assert!(security["tokens"].as_array().unwrap().iter().all(|row| row["error"]["status"] == 404), "{security}");
+        assert!(
+            security["tokens"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|row| row["error"]["status"] == 404),
+            "{security}"
+        );
     }
 
     #[test]
@@ -262,12 +357,24 @@ mod tests {
             (String::new(), "`addresses` is required"),
             ("addresses=".into(), "`addresses` is required"),
             ("addresses=,".into(), "`addresses` is required"),
-            (format!("addresses={},0x12", addresses("1")), "`addresses` has the invalid address `0x12` in position 2"),
-            (format!("addresses={}", addresses(&"1".repeat(101))), "`addresses` has 101 addresses; at most 100 are allowed"),
+            (
+                format!("addresses={},0x12", addresses("1")),
+                "`addresses` has the invalid address `0x12` in position 2",
+            ),
+            (
+                format!("addresses={}", addresses(&"1".repeat(101))),
+                "`addresses` has 101 addresses; at most 100 are allowed",
+            ),
         ] {
             let refused = ask::<CandleBatchQuestion>(&query).unwrap_err();
-            assert!(refused.code.status() == 400 && refused.detail.starts_with(says), "{query}: {refused}");
+            assert!(
+                refused.code.status() == 400 && refused.detail.starts_with(says),
+                "{query}: {refused}"
+            );
         }
-        assert!(ask::<TokenBatchQuestion>(&format!("addresses={}", addresses(&"1".repeat(100)))).is_ok());
+        assert!(
+            ask::<TokenBatchQuestion>(&format!("addresses={}", addresses(&"1".repeat(100))))
+                .is_ok()
+        );
     }
 }

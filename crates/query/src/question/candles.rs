@@ -62,9 +62,18 @@ pub struct Candle {
 }
 
 /// The range of the last `limit` timestamps within `from..=to`, and whether earlier ones were cut off.
-pub(super) fn latest(timestamps: &[i64], from: Option<Time>, to: Option<Time>, limit: u64) -> (Range<usize>, bool) {
+pub(super) fn latest(
+    timestamps: &[i64],
+    from: Option<Time>,
+    to: Option<Time>,
+    limit: u64,
+) -> (Range<usize>, bool) {
     let first = from.map_or(0, |from| timestamps.partition_point(|&time| time < from.0));
-    let end = to.map_or(timestamps.len(), |to| timestamps.partition_point(|&time| time <= to.0)).max(first);
+    let end = to
+        .map_or(timestamps.len(), |to| {
+            timestamps.partition_point(|&time| time <= to.0)
+        })
+        .max(first);
     let start = first.max(end.saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX)));
     (start..end, start > first)
 }
@@ -77,7 +86,11 @@ impl Query for CandlesQuestion {
     const DATED: Dated = Dated::Always;
 
     fn paging(&self, answer: &TokenCandles) -> Option<Paging> {
-        answer.candles.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))
+        answer
+            .candles
+            .first()
+            .filter(|_| answer.cut)
+            .map(|first| Paging::Before(first.timestamp))
     }
 
     fn as_of(&self, _: &Snapshot, answer: &TokenCandles) -> Option<Time> {
@@ -92,16 +105,33 @@ impl Query for CandlesQuestion {
         let (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
         let made = frame.made_beside_own(range.clone());
         let stored = frame.intervals(&series, interval(self.timeframe));
-        let source_of = |from: &Interval| snapshot.dataset.candles().source(&self.token_address, *from);
+        let source_of = |from: &Interval| {
+            snapshot
+                .dataset
+                .candles()
+                .source(&self.token_address, *from)
+        };
         let mut sources = Vec::new();
-        for source in stored.iter().flat_map(|from| snapshot.dataset.candles().sources(&self.token_address, *from)) {
+        for source in stored.iter().flat_map(|from| {
+            snapshot
+                .dataset
+                .candles()
+                .sources(&self.token_address, *from)
+        }) {
             if !sources.contains(&source) {
                 sources.push(source);
             }
         }
         let source = stored.last().and_then(source_of);
         let last = all.timestamp.last().map(|last| Time(*last));
-        let stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe), source.as_deref())?)));
+        let stale = last.and_then(|last| {
+            Some((
+                last,
+                snapshot
+                    .market
+                    .behind(last, interval(self.timeframe), source.as_deref())?,
+            ))
+        });
         let finite = |number: f64| number.is_finite().then_some(number);
         let candle = |i: usize| Candle {
             timestamp: Time(all.timestamp[i]),
@@ -112,15 +142,30 @@ impl Query for CandlesQuestion {
             volume: finite(all.volume[i]),
         };
         let candles = range.map(candle).collect();
-        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, made, stale, sources })
+        Ok(TokenCandles {
+            token_address: self.token_address,
+            timeframe: self.timeframe,
+            candles,
+            cut,
+            made,
+            stale,
+            sources,
+        })
     }
 }
 
 impl Tabular for CandlesQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let limit = if whole { u64::MAX } else { self.limit };
-        let answer = Self { limit, ..self.clone() }.answer(snapshot, progress)?;
-        Tabled::of(&answer.candles, &["timestamp", "open", "high", "low", "close", "volume"])
+        let answer = Self {
+            limit,
+            ..self.clone()
+        }
+        .answer(snapshot, progress)?;
+        Tabled::of(
+            &answer.candles,
+            &["timestamp", "open", "high", "low", "close", "volume"],
+        )
     }
 }
 
@@ -132,23 +177,47 @@ mod tests {
 
     #[test]
     fn candles_of_two_lengths_are_told() {
-        let candle = |day: u32, hour: u32, length: &str| format!("0x1,2026-01-{day:02}T{hour:02}:00:00Z,1,1,1,1,{length}\n");
+        let candle = |day: u32, hour: u32, length: &str| {
+            format!("0x1,2026-01-{day:02}T{hour:02}:00:00Z,1,1,1,1,{length}\n")
+        };
         let days: String = (3..=8).map(|day| candle(day, 0, "1d")).collect();
-        let hours: String = [1, 2, 8, 9, 10].into_iter().flat_map(|day| (0..24).map(move |hour| candle(day, hour, "1h"))).collect();
+        let hours: String = [1, 2, 8, 9, 10]
+            .into_iter()
+            .flat_map(|day| (0..24).map(move |hour| candle(day, hour, "1h")))
+            .collect();
         let snapshot = snapshot(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth"),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{days}{hours}")),
+            (
+                "candles",
+                &format!("token_address,timestamp,open,high,low,close,interval\n{days}{hours}"),
+            ),
         ]);
         let made = |query: &str| {
             let address = sample::address("0x1").to_string();
-            let answer = answered::<CandlesQuestion>(&snapshot, &[("token_address", &address)], query).expect("candles");
-            (answer.candles.len(), answer.made.map(|(made, from)| (made, from.to_string())))
+            let answer =
+                answered::<CandlesQuestion>(&snapshot, &[("token_address", &address)], query)
+                    .expect("candles");
+            (
+                answer.candles.len(),
+                answer.made.map(|(made, from)| (made, from.to_string())),
+            )
         };
         let of_hours = |made| Some((made, "1h".to_owned()));
         assert_eq!(made("timeframe=1d"), (10, of_hours(4)));
         assert_eq!(made("timeframe=1d&limit=5"), (5, of_hours(2)));
-        assert_eq!(made("timeframe=1d&from=2026-01-03T00:00:00Z&to=2026-01-08T00:00:00Z"), (6, None), "the token's own alone");
-        assert_eq!(made("timeframe=1d&limit=2"), (2, None), "made of hours alone");
-        assert_eq!((made("timeframe=1h").1, made("timeframe=4h").1), (None, None));
+        assert_eq!(
+            made("timeframe=1d&from=2026-01-03T00:00:00Z&to=2026-01-08T00:00:00Z"),
+            (6, None),
+            "the token's own alone"
+        );
+        assert_eq!(
+            made("timeframe=1d&limit=2"),
+            (2, None),
+            "made of hours alone"
+        );
+        assert_eq!(
+            (made("timeframe=1h").1, made("timeframe=4h").1),
+            (None, None)
+        );
     }
 }

@@ -28,12 +28,23 @@ pub(super) struct Coins<'a>(Vec<(&'a TokenSummary, ChartCandles<'a>)>);
 impl<'a> Coins<'a> {
     /// Those of a token, the longest symbol first: `wstETH` is staked `stETH` before it is `ETH`. Errors: their candles are missing.
     pub(super) fn of(snapshot: &'a Snapshot, token: &Address) -> Result<Self> {
-        let Some(symbol) = snapshot.market.of(&snapshot.dataset, token).and_then(|token| token.symbol.as_deref()) else {
+        let Some(symbol) = snapshot
+            .market
+            .of(&snapshot.dataset, token)
+            .and_then(|token| token.symbol.as_deref())
+        else {
             return Ok(Self::default());
         };
-        let coins = named_in(&symbol.trim().to_lowercase(), &snapshot.symbols, &snapshot.market.tokens);
-        let _held = snapshot.dataset.require(coins.iter().map(|coin| FetchKey::Chart(coin.token_address)))?;
-        let candles = |coin: &'a TokenSummary| (coin, snapshot.dataset.candles().of(&coin.token_address));
+        let coins = named_in(
+            &symbol.trim().to_lowercase(),
+            &snapshot.symbols,
+            &snapshot.market.tokens,
+        );
+        let _held = snapshot
+            .dataset
+            .require(coins.iter().map(|coin| FetchKey::Chart(coin.token_address)))?;
+        let candles =
+            |coin: &'a TokenSummary| (coin, snapshot.dataset.candles().of(&coin.token_address));
         Ok(Self(coins.into_iter().map(candles).collect()))
     }
 
@@ -41,24 +52,53 @@ impl<'a> Coins<'a> {
     /// largest market cap is the coin.
     pub(super) fn and_namesakes_of(snapshot: &'a Snapshot, token: &Address) -> Result<Self> {
         let mut coins = Self::of(snapshot, token)?;
-        let (tokens, place) = (&snapshot.market.tokens, snapshot.dataset.token_position(token));
-        let symbol = place.and_then(|place| tokens.get(place)?.symbol.as_deref()).unwrap_or_default().trim().to_lowercase();
+        let (tokens, place) = (
+            &snapshot.market.tokens,
+            snapshot.dataset.token_position(token),
+        );
+        let symbol = place
+            .and_then(|place| tokens.get(place)?.symbol.as_deref())
+            .unwrap_or_default()
+            .trim()
+            .to_lowercase();
         let size = |token: &TokenSummary| token.market_cap.unwrap_or_default();
         let own = place.and_then(|place| tokens.get(place)).map_or(0.0, size);
         let before = |other: &(usize, &TokenSummary)| {
-            let is_first = size(other.1).total_cmp(&own).reverse().then(Some(other.0).cmp(&place)).is_lt();
+            let is_first = size(other.1)
+                .total_cmp(&own)
+                .reverse()
+                .then(Some(other.0).cmp(&place))
+                .is_lt();
             is_first && other.1.last_candle.is_some() && !symbol.is_empty()
         };
-        let namesakes: Vec<_> = snapshot.symbols.of(tokens, &symbol).into_iter().filter(before).take(COINS_MOST).collect();
-        let _held = snapshot.dataset.require(namesakes.iter().map(|(_, coin)| FetchKey::Chart(coin.token_address)))?;
-        coins.0.extend(namesakes.into_iter().map(|(_, coin)| (coin, snapshot.dataset.candles().of(&coin.token_address))));
+        let namesakes: Vec<_> = snapshot
+            .symbols
+            .of(tokens, &symbol)
+            .into_iter()
+            .filter(before)
+            .take(COINS_MOST)
+            .collect();
+        let _held = snapshot.dataset.require(
+            namesakes
+                .iter()
+                .map(|(_, coin)| FetchKey::Chart(coin.token_address)),
+        )?;
+        coins.0.extend(
+            namesakes
+                .into_iter()
+                .map(|(_, coin)| (coin, snapshot.dataset.candles().of(&coin.token_address))),
+        );
         Ok(coins)
     }
 
     /// Their candles of this length.
     pub(super) fn frames(&'a self, interval: Interval) -> CoinFrames<'a> {
         let frame = |(coin, candles): &'a (&TokenSummary, ChartCandles<'a>)| {
-            Some((coin.token_address, coin.symbol.as_deref()?, frames::frame(&candles.series(), interval)?))
+            Some((
+                coin.token_address,
+                coin.symbol.as_deref()?,
+                frames::frame(&candles.series(), interval)?,
+            ))
         };
         CoinFrames(self.0.iter().filter_map(frame).collect())
     }
@@ -69,20 +109,42 @@ pub(super) struct CoinFrames<'a>(Vec<(Address, &'a str, Frame<'a>)>);
 
 impl CoinFrames<'_> {
     pub(super) fn coins(&self) -> Vec<Coin<'_>> {
-        self.0.iter().map(|(address, symbol, frame)| Coin { contract_address: *address, symbol, candles: frame.as_candles() }).collect()
+        self.0
+            .iter()
+            .map(|(address, symbol, frame)| Coin {
+                contract_address: *address,
+                symbol,
+                candles: frame.as_candles(),
+            })
+            .collect()
     }
 }
 
 /// The tokens with candles whose symbol begins or ends this longer one, or does with a `w` before it: `stETH` may follow `WETH`.
-fn named_in<'a>(symbol: &str, order: &SymbolOrder, tokens: &'a [TokenSummary]) -> Vec<&'a TokenSummary> {
+fn named_in<'a>(
+    symbol: &str,
+    order: &SymbolOrder,
+    tokens: &'a [TokenSummary],
+) -> Vec<&'a TokenSummary> {
     let mut found = Vec::new();
     if symbol.len() > SYMBOL_MOST {
         return Vec::new();
     }
     let cuts = (LETTERS_LEAST..symbol.len()).rev();
-    let parts = cuts.flat_map(|letters| [symbol.get(symbol.len() - letters..), symbol.get(..letters)]).flatten();
-    for name in parts.flat_map(|part| [part.to_owned(), format!("w{part}")]).filter(|name| name != symbol) {
-        found.extend(order.of(tokens, &name).into_iter().map(|(_, token)| token).filter(|token| token.last_candle.is_some()));
+    let parts = cuts
+        .flat_map(|letters| [symbol.get(symbol.len() - letters..), symbol.get(..letters)])
+        .flatten();
+    for name in parts
+        .flat_map(|part| [part.to_owned(), format!("w{part}")])
+        .filter(|name| name != symbol)
+    {
+        found.extend(
+            order
+                .of(tokens, &name)
+                .into_iter()
+                .map(|(_, token)| token)
+                .filter(|token| token.last_candle.is_some()),
+        );
     }
     found.truncate(COINS_MOST);
     found
@@ -124,8 +186,14 @@ mod tests {
         let tokens: String = symbols.iter().enumerate().map(token).collect();
         let candles: String = (0..symbols.len()).map(candle).collect();
         let snapshot = snapshot(&[
-            ("tokens", &format!("token_address,symbol,name,chain\n{tokens}")),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
+            (
+                "tokens",
+                &format!("token_address,symbol,name,chain\n{tokens}"),
+            ),
+            (
+                "candles",
+                &format!("token_address,timestamp,open,high,low,close,interval\n{candles}"),
+            ),
         ]);
         for (symbol, expected) in [
             ("ETH", &[][..]),
@@ -140,49 +208,103 @@ mod tests {
             ("ABCDEFGHIJKLMNOPQRSTUETH", &["ETH", "WETH"]),
             ("ABCDEFGHIJKLMNOPQRSTUVETH", &[]),
         ] {
-            let at = symbols.iter().position(|one| *one == symbol).map_or(0, |at| at + 1);
+            let at = symbols
+                .iter()
+                .position(|one| *one == symbol)
+                .map_or(0, |at| at + 1);
             let address = Address::parse(&format!("0x{at:0>40x}")).expect("an address");
             let coins = Coins::of(&snapshot, &address).expect("all candles are here");
-            let found: Vec<&str> = coins.0.iter().filter_map(|(coin, _)| coin.symbol.as_deref()).collect();
+            let found: Vec<&str> = coins
+                .0
+                .iter()
+                .filter_map(|(coin, _)| coin.symbol.as_deref())
+                .collect();
             assert_eq!(found, expected, "{symbol}");
         }
     }
 
     #[test]
     fn a_staked_coin_has_no_signal_of_its_own_in_answer_and_list() {
-        let wave = |day: u32| 2_000.0 * (1.0 + 0.1 * (f64::from(day) / 4.0).sin() + 0.02 * f64::from(day % 3));
+        let wave = |day: u32| {
+            2_000.0 * (1.0 + 0.1 * (f64::from(day) / 4.0).sin() + 0.02 * f64::from(day % 3))
+        };
         let rows = |token: u8, by: f64| {
             let row = |day: u32| {
                 let (open, close) = (by * wave(day.max(1) - 1), by * wave(day));
                 let date = Time(i64::from(day) * DAY_MS + 1_767_225_600_000);
-                format!("0x{token},{date},{open},{},{},{close},1d\n", open.max(close), open.min(close))
+                format!(
+                    "0x{token},{date},{open},{},{},{close},1d\n",
+                    open.max(close),
+                    open.min(close)
+                )
             };
             (0..120).map(row).collect::<String>()
         };
         let snapshot = |symbol: &str| {
             snapshot(&[
-                ("tokens", &format!("token_address,symbol,name,chain\n0x1,ETH,A,eth\n0x2,{symbol},B,eth")),
-                ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{}{}", rows(1, 1.0), rows(2, 1.2))),
+                (
+                    "tokens",
+                    &format!("token_address,symbol,name,chain\n0x1,ETH,A,eth\n0x2,{symbol},B,eth"),
+                ),
+                (
+                    "candles",
+                    &format!(
+                        "token_address,timestamp,open,high,low,close,interval\n{}{}",
+                        rows(1, 1.0),
+                        rows(2, 1.2)
+                    ),
+                ),
             ])
         };
         let progress = Progress::default();
         let found = |snapshot: &Snapshot, query: &str| {
-            let question = parsed::<PatternsQuestion>(&[("contractAddress", &addresses("2"))], query).expect("a question");
+            let question =
+                parsed::<PatternsQuestion>(&[("contractAddress", &addresses("2"))], query)
+                    .expect("a question");
             question.answer(snapshot, &progress).expect("an answer")
         };
         let listed = |snapshot: &Snapshot| {
             let token = Address::parse(&addresses("2")).expect("an address");
-            figures(snapshot, token, &["best_pattern"], &progress).expect("figures").get("best_pattern").is_some()
+            figures(snapshot, token, &["best_pattern"], &progress)
+                .expect("figures")
+                .get("best_pattern")
+                .is_some()
         };
         let (staked, other) = (snapshot("stETH"), snapshot("UNI"));
         let (explained, plain) = (found(&staked, "explain=true"), found(&staked, ""));
-        let coin = explained.peg.and_then(|peg| peg.coin).expect("it follows the coin");
-        assert_eq!((coin.symbol.as_str(), (coin.ratio * 1e6).round() / 1e6), ("ETH", 1.2));
-        let text = explained.advice.map(|advice| advice.text).unwrap_or_default();
-        assert_eq!(text, "95% of closes are within 0.00% of 1.2000 ETH; see the chart of ETH");
-        assert_eq!((plain.patterns.len(), plain.recommended_action, listed(&staked)), (0, TradeAction::Hold, false));
-        assert!(!explained.patterns.is_empty(), "they are still there to see");
+        let coin = explained
+            .peg
+            .and_then(|peg| peg.coin)
+            .expect("it follows the coin");
+        assert_eq!(
+            (coin.symbol.as_str(), (coin.ratio * 1e6).round() / 1e6),
+            ("ETH", 1.2)
+        );
+        let text = explained
+            .advice
+            .map(|advice| advice.text)
+            .unwrap_or_default();
+        assert_eq!(
+            text,
+            "95% of closes are within 0.00% of 1.2000 ETH; see the chart of ETH"
+        );
+        assert_eq!(
+            (
+                plain.patterns.len(),
+                plain.recommended_action,
+                listed(&staked)
+            ),
+            (0, TradeAction::Hold, false)
+        );
+        assert!(
+            !explained.patterns.is_empty(),
+            "they are still there to see"
+        );
         let same = found(&other, "");
-        assert_eq!((same.patterns.len(), listed(&other)), (explained.patterns.len(), true), "the same candles under another name");
+        assert_eq!(
+            (same.patterns.len(), listed(&other)),
+            (explained.patterns.len(), true),
+            "the same candles under another name"
+        );
     }
 }

@@ -15,7 +15,10 @@ use super::{
     timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
 };
 use analysis::{
-    compare::{Points, against, correlation, days_of, is_steady, maximum_drawdown, points, side_by_side, volatility},
+    compare::{
+        Points, against, correlation, days_of, is_steady, maximum_drawdown, points, side_by_side,
+        volatility,
+    },
     frames,
 };
 use model::{
@@ -34,7 +37,10 @@ const ROWS_MAX: usize = 10_000;
 pub const PERIODS: &[&str] = &["7d", "30d", "90d", "365d", "all"];
 const PERIOD: Parameter = parameter(
     "period",
-    ParameterKind::Word { words: PERIODS, default: Some("all") },
+    ParameterKind::Word {
+        words: PERIODS,
+        default: Some("all"),
+    },
     "Period to compare: the latest days of the span in which all tokens have candles.",
 );
 
@@ -131,14 +137,20 @@ impl Comparison {
     pub fn days(&self) -> (u64, Option<u64>) {
         let days = (self.to.0 - self.from.0) / DAY_MS;
         let lacking = |asked: &i64| days < asked - interval(self.timeframe).0 / DAY_MS;
-        (days.unsigned_abs(), days_of_period(self.period).filter(lacking).map(i64::unsigned_abs))
+        (
+            days.unsigned_abs(),
+            days_of_period(self.period)
+                .filter(lacking)
+                .map(i64::unsigned_abs),
+        )
     }
 }
 
 impl Query for CompareQuestion {
     type Answer = Comparison;
     const NAME: &'static str = "compare";
-    const SUMMARY: &'static str = "Compare tokens: return, drawdown, volatility and correlation of daily returns.";
+    const SUMMARY: &'static str =
+        "Compare tokens: return, drawdown, volatility and correlation of daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;
@@ -155,15 +167,26 @@ impl Query for CompareQuestion {
             }
         }
         if addresses.len() < 2 {
-            return Err(Problem::new(Code::InvalidParameter, "`addresses` needs at least two tokens."));
+            return Err(Problem::new(
+                Code::InvalidParameter,
+                "`addresses` needs at least two tokens.",
+            ));
         }
         let base = self.base.unwrap_or(addresses[0]);
         let base = addresses
             .iter()
             .position(|address| *address == base)
-            .ok_or_else(|| Problem::new(Code::InvalidParameter, format!("`base` is `{base}`, which is not in `addresses`.")))?;
+            .ok_or_else(|| {
+                Problem::new(
+                    Code::InvalidParameter,
+                    format!("`base` is `{base}`, which is not in `addresses`."),
+                )
+            })?;
         let mut missing = MissingRows::default();
-        let found: Vec<_> = addresses.iter().filter_map(|address| missing.take(candles_of(snapshot, address))).collect();
+        let found: Vec<_> = addresses
+            .iter()
+            .filter_map(|address| missing.take(candles_of(snapshot, address)))
+            .collect();
         missing.check()?;
         let (mut series, mut daily): (Vec<Points>, Vec<Points>) = Default::default();
         for (i, candles) in found.into_iter().enumerate() {
@@ -172,13 +195,20 @@ impl Query for CompareQuestion {
             let stored = candles.series();
             let frame = |to: Interval, from: Option<Time>, until: Option<Time>| {
                 let frame = frames::frame(&stored, to);
-                frame.map_or_else(Vec::new, |frame| points(&frame.as_candles(), from.map(|time| time.0), until.map(|time| time.0)))
+                frame.map_or_else(Vec::new, |frame| {
+                    points(
+                        &frame.as_candles(),
+                        from.map(|time| time.0),
+                        until.map(|time| time.0),
+                    )
+                })
             };
             series.push(frame(interval(self.timeframe), self.from, self.to));
             daily.push(frame(Interval::DAY, None, None));
         }
         let days = days_of_period(self.period);
-        let side = side_by_side(&series, days).ok_or_else(|| self.apart(snapshot, &addresses, &series))?;
+        let side =
+            side_by_side(&series, days).ok_or_else(|| self.apart(snapshot, &addresses, &series))?;
         let (Some(&start), Some(&end)) = (side.times.first(), side.times.last()) else {
             return Err(self.apart(snapshot, &addresses, &series));
         };
@@ -191,30 +221,52 @@ impl Query for CompareQuestion {
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
         let (first_day, last_day) = days_of(start, end, interval(self.timeframe).0);
-        let returned = |nth: usize| side.percent.get(nth).and_then(|percent| percent.iter().rev().find_map(|value| *value));
+        let returned = |nth: usize| {
+            side.percent
+                .get(nth)
+                .and_then(|percent| percent.iter().rev().find_map(|value| *value))
+        };
         let volatility_of = |nth: usize| volatility(&daily[nth], first_day, last_day);
         let base_is_steady = is_steady(volatility_of(base));
         let compared = |nth: usize| {
-            let alike = (nth != base).then(|| correlation(&daily[nth], &daily[base], first_day, last_day));
+            let alike =
+                (nth != base).then(|| correlation(&daily[nth], &daily[base], first_day, last_day));
             Compared {
                 token_address: addresses[nth],
-                symbol: snapshot.dataset.token(&addresses[nth]).and_then(|token| token.row.symbol.clone()),
+                symbol: snapshot
+                    .dataset
+                    .token(&addresses[nth])
+                    .and_then(|token| token.row.symbol.clone()),
                 percent: returned(nth),
-                percent_against_base: returned(nth).zip(returned(base)).and_then(|(own, base)| against(own, base)),
+                percent_against_base: returned(nth)
+                    .zip(returned(base))
+                    .and_then(|(own, base)| against(own, base)),
                 maximum_drawdown: maximum_drawdown(&series[nth], start, end),
                 volatility: volatility_of(nth),
                 correlation: alike.and_then(|alike| alike.correlation),
-                beta: alike.and_then(|alike| alike.beta).filter(|_| !base_is_steady),
+                beta: alike
+                    .and_then(|alike| alike.beta)
+                    .filter(|_| !base_is_steady),
             }
         };
         let row = |(i, time): (usize, &i64)| ComparedRow {
             timestamp: Time(*time),
-            percent: side.percent.iter().map(|values| values.get(i).copied().flatten()).collect(),
+            percent: side
+                .percent
+                .iter()
+                .map(|values| values.get(i).copied().flatten())
+                .collect(),
         };
-        let pairs = (0..addresses.len()).flat_map(|a| (a + 1..addresses.len()).map(move |b| (a, b)));
+        let pairs =
+            (0..addresses.len()).flat_map(|a| (a + 1..addresses.len()).map(move |b| (a, b)));
         let correlations = pairs.map(|(a, b)| {
             let alike = correlation(&daily[a], &daily[b], first_day, last_day);
-            Correlation { token_address: addresses[a], other_address: addresses[b], n: alike.n as u64, correlation: alike.correlation }
+            Correlation {
+                token_address: addresses[a],
+                other_address: addresses[b],
+                n: alike.n as u64,
+                correlation: alike.correlation,
+            }
         });
         let tokens: Vec<Compared> = (0..addresses.len()).map(compared).collect();
         Ok(Comparison {
@@ -234,7 +286,10 @@ impl Query for CompareQuestion {
 
 /// Why nothing has a beta against the token.
 fn no_beta(base: &Compared) -> String {
-    let name = base.symbol.clone().unwrap_or_else(|| base.token_address.short());
+    let name = base
+        .symbol
+        .clone()
+        .unwrap_or_else(|| base.token_address.short());
     format!("no beta: {name} hardly moves")
 }
 
@@ -242,9 +297,16 @@ impl CompareQuestion {
     /// The error of an empty comparison: which tokens have no candles of this timeframe, or that their spans do not overlap.
     fn apart(&self, snapshot: &Snapshot, addresses: &[Address], series: &[Points]) -> Problem {
         let name = |address: &Address| {
-            snapshot.dataset.token(address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| address.short())
+            snapshot
+                .dataset
+                .token(address)
+                .and_then(|token| token.row.symbol.clone())
+                .unwrap_or_else(|| address.short())
         };
-        let empty = addresses.iter().zip(series).find(|(_, points)| points.is_empty());
+        let empty = addresses
+            .iter()
+            .zip(series)
+            .find(|(_, points)| points.is_empty());
         let detail = match empty {
             Some((address, _)) => {
                 format!("{} has no {} candles in this period; choose another `timeframe` or period.", name(address), self.timeframe)
@@ -261,15 +323,32 @@ mod tests {
     use crate::question::tests::{addresses, answered, snapshot};
 
     fn ask(query: &str) -> Result<Comparison> {
-        let candles = |token: u8, days: std::ops::RangeInclusive<u8>, close: fn(u8) -> u32| -> String {
-            let row = |(day, close): (u8, u32)| format!("0x{token},2026-01-{day:02},{close},{close},{close},{close},1d\n");
-            days.map(|day| row((day, close(day)))).collect::<Vec<_>>().concat()
-        };
-        let rows =
-            [candles(1, 1..=20, |day| u32::from(day) * 10), candles(2, 5..=25, |day| u32::from(day) + 95), candles(3, 26..=28, |_| 1)];
+        let candles =
+            |token: u8, days: std::ops::RangeInclusive<u8>, close: fn(u8) -> u32| -> String {
+                let row = |(day, close): (u8, u32)| {
+                    format!("0x{token},2026-01-{day:02},{close},{close},{close},{close},1d\n")
+                };
+                days.map(|day| row((day, close(day))))
+                    .collect::<Vec<_>>()
+                    .concat()
+            };
+        let rows = [
+            candles(1, 1..=20, |day| u32::from(day) * 10),
+            candles(2, 5..=25, |day| u32::from(day) + 95),
+            candles(3, 26..=28, |_| 1),
+        ];
         let snapshot = snapshot(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth\n0x4,D,D,eth"),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{}", rows.concat())),
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth\n0x4,D,D,eth",
+            ),
+            (
+                "candles",
+                &format!(
+                    "token_address,timestamp,open,high,low,close,interval\n{}",
+                    rows.concat()
+                ),
+            ),
         ]);
         answered::<CompareQuestion>(&snapshot, &[], query)
     }
@@ -277,32 +356,101 @@ mod tests {
     #[test]
     fn tokens_start_together_and_end_with_the_first_that_ends() {
         let answer = ask(&format!("addresses={}", addresses("121"))).expect("an answer");
-        assert_eq!((answer.from.to_string().get(..10), answer.to.to_string().get(..10)), (Some("2026-01-05"), Some("2026-01-20")));
-        assert_eq!(answer.tokens.iter().map(|token| token.percent).collect::<Vec<_>>(), [Some(300.0), Some(15.0)]);
-        assert_eq!((answer.rows.len(), &answer.rows[1].percent), (16, &vec![Some(20.0), Some(1.0)]));
-        assert_eq!((answer.correlations.len(), answer.correlations[0].n), (1, 15));
-        assert!(answer.correlations[0].correlation.is_some_and(|found| found > 0.9));
-        let short = ask(&format!("addresses={}&from=2026-01-10&to=2026-01-12", addresses("12"))).expect("an answer");
-        assert_eq!((short.rows.len(), short.correlations[0].n, short.correlations[0].correlation), (3, 2, None));
+        assert_eq!(
+            (
+                answer.from.to_string().get(..10),
+                answer.to.to_string().get(..10)
+            ),
+            (Some("2026-01-05"), Some("2026-01-20"))
+        );
+        assert_eq!(
+            answer
+                .tokens
+                .iter()
+                .map(|token| token.percent)
+                .collect::<Vec<_>>(),
+            [Some(300.0), Some(15.0)]
+        );
+        assert_eq!(
+            (answer.rows.len(), &answer.rows[1].percent),
+            (16, &vec![Some(20.0), Some(1.0)])
+        );
+        assert_eq!(
+            (answer.correlations.len(), answer.correlations[0].n),
+            (1, 15)
+        );
+        assert!(
+            answer.correlations[0]
+                .correlation
+                .is_some_and(|found| found > 0.9)
+        );
+        let short = ask(&format!(
+            "addresses={}&from=2026-01-10&to=2026-01-12",
+            addresses("12")
+        ))
+        .expect("an answer");
+        assert_eq!(
+            (
+                short.rows.len(),
+                short.correlations[0].n,
+                short.correlations[0].correlation
+            ),
+            (3, 2, None)
+        );
     }
 
     #[test]
     fn a_period_is_the_end_of_the_span_and_the_base_is_any_of_the_tokens() {
         let answer = ask(&format!("addresses={0}&period=7d", addresses("12"))).expect("an answer");
-        assert_eq!((answer.from.to_string().get(..10), answer.rows.len(), answer.period), (Some("2026-01-13"), 8, "7d"));
+        assert_eq!(
+            (
+                answer.from.to_string().get(..10),
+                answer.rows.len(),
+                answer.period
+            ),
+            (Some("2026-01-13"), 8, "7d")
+        );
         assert_eq!(answer.days(), (7, None));
         assert_eq!(answer.correlations[0].n, 7);
         let (first, second) = (&answer.tokens[0], &answer.tokens[1]);
-        assert_eq!((answer.base_address, first.correlation, first.percent_against_base), (first.token_address, None, Some(0.0)));
-        assert_eq!((second.correlation, second.maximum_drawdown), (answer.correlations[0].correlation, Some(0.0)));
+        assert_eq!(
+            (
+                answer.base_address,
+                first.correlation,
+                first.percent_against_base
+            ),
+            (first.token_address, None, Some(0.0))
+        );
+        assert_eq!(
+            (second.correlation, second.maximum_drawdown),
+            (answer.correlations[0].correlation, Some(0.0))
+        );
         // 20/13 and 115/108 since the 13th: the second fell to 0.6921… of the first.
-        let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
-        assert!(near(second.percent_against_base, (115.0 / 108.0 / (20.0 / 13.0) - 1.0) * 100.0));
-        assert!(second.volatility.is_some_and(|volatility| volatility < 2.0) && second.beta.is_some());
-        let moved = ask(&format!("addresses={0}&period=7d&base={1}", addresses("12"), addresses("2"))).expect("an answer");
-        assert_eq!((moved.base_address, moved.tokens[1].beta), (second.token_address, None));
+        let near = |found: Option<f64>, wanted: f64| {
+            found.is_some_and(|found| (found - wanted).abs() < 1e-9)
+        };
+        assert!(near(
+            second.percent_against_base,
+            (115.0 / 108.0 / (20.0 / 13.0) - 1.0) * 100.0
+        ));
+        assert!(
+            second.volatility.is_some_and(|volatility| volatility < 2.0) && second.beta.is_some()
+        );
+        let moved = ask(&format!(
+            "addresses={0}&period=7d&base={1}",
+            addresses("12"),
+            addresses("2")
+        ))
+        .expect("an answer");
+        assert_eq!(
+            (moved.base_address, moved.tokens[1].beta),
+            (second.token_address, None)
+        );
         // The second hardly moves, so nothing is held against it.
-        assert_eq!((moved.tokens[0].beta, moved.beta_missing.as_deref()), (None, Some("no beta: B hardly moves")));
+        assert_eq!(
+            (moved.tokens[0].beta, moved.beta_missing.as_deref()),
+            (None, Some("no beta: B hardly moves"))
+        );
         assert_eq!(answer.beta_missing, None);
         assert_eq!(moved.tokens[0].correlation, second.correlation);
         // The candles of the second begin on the 5th, whatever the period.
@@ -315,12 +463,33 @@ mod tests {
     fn days_are_those_that_end_in_the_span_of_the_candles() {
         // Two tokens that swing daily up to the first of February, and are flat from then on; the second in hours, up to ten on the ninth.
         let close = |day: u32| if day < 7 && day % 2 == 1 { 20 } else { 10 };
-        let first = |day: u32| format!("0x1,{},{1},{1},{1},{1},1d\n", 1_769_385_600 + day * 86_400, close(day));
-        let second = |hour: u32| format!("0x2,{},{1},{1},{1},{1},1h\n", 1_769_385_600 + hour * 3_600, close(hour / 24));
-        let rows = (0..14).map(first).chain((0..14 * 24 + 10).map(second)).collect::<String>();
+        let first = |day: u32| {
+            format!(
+                "0x1,{},{1},{1},{1},{1},1d\n",
+                1_769_385_600 + day * 86_400,
+                close(day)
+            )
+        };
+        let second = |hour: u32| {
+            format!(
+                "0x2,{},{1},{1},{1},{1},1h\n",
+                1_769_385_600 + hour * 3_600,
+                close(hour / 24)
+            )
+        };
+        let rows = (0..14)
+            .map(first)
+            .chain((0..14 * 24 + 10).map(second))
+            .collect::<String>();
         let snapshot = snapshot(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth"),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}")),
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth",
+            ),
+            (
+                "candles",
+                &format!("token_address,timestamp,open,high,low,close,interval\n{rows}"),
+            ),
         ]);
         let ask = |query: &str| {
             let query = format!("addresses={}&{query}", addresses("12"));
@@ -328,21 +497,43 @@ mod tests {
         };
         // From the first week's close, on the first, to that of the next: flat.
         let weeks = ask("period=7d&timeframe=1w");
-        assert_eq!((weeks.tokens[0].percent, weeks.tokens[0].volatility, weeks.correlations[0].n), (Some(0.0), Some(0.0), 7));
+        assert_eq!(
+            (
+                weeks.tokens[0].percent,
+                weeks.tokens[0].volatility,
+                weeks.correlations[0].n
+            ),
+            (Some(0.0), Some(0.0), 7)
+        );
         // The swings from the first week's Monday on are within no week's close.
-        assert!(ask("to=2026-02-02").tokens[0].volatility.is_some_and(|volatility| volatility > 1_000.0));
+        assert!(
+            ask("to=2026-02-02").tokens[0]
+                .volatility
+                .is_some_and(|volatility| volatility > 1_000.0)
+        );
     }
 
     #[test]
     fn no_day_ends_after_the_span() {
         let hour = |token: u8, hour: u32| {
             let close = 10 + hour / 24 * (2 + u32::from(token));
-            format!("0x{token},{},{close},{close},{close},{close},1h\n", 1_769_385_600 + hour * 3_600)
+            format!(
+                "0x{token},{},{close},{close},{close},{close},1h\n",
+                1_769_385_600 + hour * 3_600
+            )
         };
-        let rows = [1, 2].map(|token| (0..240).map(|at| hour(token, at)).collect::<String>()).concat();
+        let rows = [1, 2]
+            .map(|token| (0..240).map(|at| hour(token, at)).collect::<String>())
+            .concat();
         let snapshot = snapshot(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth"),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}")),
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth",
+            ),
+            (
+                "candles",
+                &format!("token_address,timestamp,open,high,low,close,interval\n{rows}"),
+            ),
         ]);
         for (query, n) in [
             ("period=7d&timeframe=1h", 7),
@@ -353,27 +544,64 @@ mod tests {
             ("period=7d&timeframe=1d", 7),
             ("timeframe=1d&to=2026-01-30", 4),
             // From ten on the 27th: that day ends within, and is held against the 26th.
-            ("timeframe=1h&from=2026-01-27T10:00:00Z&to=2026-01-30T23:00:00Z", 4),
+            (
+                "timeframe=1h&from=2026-01-27T10:00:00Z&to=2026-01-30T23:00:00Z",
+                4,
+            ),
         ] {
             let query = format!("addresses={}&{query}", addresses("12"));
-            assert_eq!(answered::<CompareQuestion>(&snapshot, &[], &query).expect("an answer").correlations[0].n, n, "{query}");
+            assert_eq!(
+                answered::<CompareQuestion>(&snapshot, &[], &query)
+                    .expect("an answer")
+                    .correlations[0]
+                    .n,
+                n,
+                "{query}"
+            );
         }
     }
 
     #[test]
     fn what_cannot_be_compared_says_why() {
         for (query, code, says) in [
-            (addresses("1"), Code::InvalidParameter, "needs at least two tokens"),
-            (addresses("11"), Code::InvalidParameter, "needs at least two tokens"),
-            (addresses("13"), Code::NoCandles, "no candle times in common"),
+            (
+                addresses("1"),
+                Code::InvalidParameter,
+                "needs at least two tokens",
+            ),
+            (
+                addresses("11"),
+                Code::InvalidParameter,
+                "needs at least two tokens",
+            ),
+            (
+                addresses("13"),
+                Code::NoCandles,
+                "no candle times in common",
+            ),
             (addresses("14"), Code::NoCandles, ""),
             (addresses("15"), Code::TokenNotFound, ""),
-            (format!("{}&base={}", addresses("12"), addresses("3")), Code::InvalidParameter, "not in `addresses`"),
-            (format!("{}&period=8d", addresses("12")), Code::InvalidParameter, "period"),
-            (format!("{}&timeframe=1h", addresses("12")), Code::NoCandles, "A has no 1h candles"),
+            (
+                format!("{}&base={}", addresses("12"), addresses("3")),
+                Code::InvalidParameter,
+                "not in `addresses`",
+            ),
+            (
+                format!("{}&period=8d", addresses("12")),
+                Code::InvalidParameter,
+                "period",
+            ),
+            (
+                format!("{}&timeframe=1h", addresses("12")),
+                Code::NoCandles,
+                "A has no 1h candles",
+            ),
         ] {
             let refused = ask(&format!("addresses={query}")).expect_err("a problem");
-            assert!(refused.code == code && refused.detail.contains(says), "{query}: {refused}");
+            assert!(
+                refused.code == code && refused.detail.contains(says),
+                "{query}: {refused}"
+            );
         }
     }
 }

@@ -40,7 +40,10 @@ impl Query for DexListQuestion {
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexList> {
         known_token(snapshot, &self.contract_address)?;
-        let missing = snapshot.dataset.absence_reason("pools").filter(|_| self.explain);
+        let missing = snapshot
+            .dataset
+            .absence_reason("pools")
+            .filter(|_| self.explain);
         let mut listed = list(&snapshot.dataset, &self.contract_address);
         if !self.explain {
             listed.dexes.iter_mut().for_each(|dex| dex.liquidity = None);
@@ -128,8 +131,17 @@ impl Query for AllDexesQuestion {
         let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();
         filter_and_sort(&mut rows, &self.filter, &self.sort);
         let total = rows.len() as u64;
-        let dexes = Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only);
-        Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.absence_reason("dexes") })
+        let dexes = Rows::new(
+            page_of(rows.into_iter(), self.page, self.limit).collect(),
+            &self.only,
+        );
+        Ok(AllDexes {
+            page: self.page,
+            limit: self.limit,
+            total,
+            dexes,
+            missing: snapshot.dataset.absence_reason("dexes"),
+        })
     }
 }
 

@@ -188,13 +188,23 @@ pub fn is_computed(column: &str) -> bool {
 
 /// Whether the metric needs the security assessment, which is slow.
 pub fn is_inferred(column: &str) -> bool {
-    SOURCES.iter().any(|(name, source)| *name == column && matches!(source, FigureSource::Security(_)))
+    SOURCES
+        .iter()
+        .any(|(name, source)| *name == column && matches!(source, FigureSource::Security(_)))
 }
 
 /// The words that a column can have; none of other columns.
 pub fn words(column: &str) -> Vec<&'static str> {
-    let known = TokenEntry::COLUMNS.iter().find(|known| known.name == column);
-    known.map_or_else(Vec::new, |known| if let ColumnValues::Words(words) = known.values { words() } else { Vec::new() })
+    let known = TokenEntry::COLUMNS
+        .iter()
+        .find(|known| known.name == column);
+    known.map_or_else(Vec::new, |known| {
+        if let ColumnValues::Words(words) = known.values {
+            words()
+        } else {
+            Vec::new()
+        }
+    })
 }
 
 fn nullable<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -202,7 +212,9 @@ fn nullable<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema 
 }
 
 fn trends() -> Vec<&'static str> {
-    [Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word).to_vec()
+    [Trend::Uptrend, Trend::Sideways, Trend::Downtrend]
+        .map(Trend::word)
+        .to_vec()
 }
 
 fn patterns() -> Vec<&'static str> {
@@ -210,9 +222,15 @@ fn patterns() -> Vec<&'static str> {
 }
 
 fn actions() -> Vec<&'static str> {
-    [TradeAction::StrongBuy, TradeAction::Buy, TradeAction::Hold, TradeAction::Sell, TradeAction::StrongSell]
-        .map(TradeAction::word)
-        .to_vec()
+    [
+        TradeAction::StrongBuy,
+        TradeAction::Buy,
+        TradeAction::Hold,
+        TradeAction::Sell,
+        TradeAction::StrongSell,
+    ]
+    .map(TradeAction::word)
+    .to_vec()
 }
 
 fn advices() -> Vec<&'static str> {
@@ -252,7 +270,8 @@ impl JsonSchema for Figures {
             schema.insert("description".into(), row.meaning.into());
             (row.name.to_owned(), schema.to_value())
         };
-        let properties: Map<String, Value> = ADDED.iter().map(|row| property(row, generator)).collect();
+        let properties: Map<String, Value> =
+            ADDED.iter().map(|row| property(row, generator)).collect();
         json_schema!({ "type": "object", "properties": properties })
     }
 }
@@ -270,15 +289,27 @@ pub(super) mod tests {
 
     /// A token that rises for twenty days, and one without any data.
     pub(in crate::question) fn snapshot() -> Snapshot {
-        let candles = (1..=20).map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n")).collect::<Vec<_>>().concat();
+        let candles = (1..=20)
+            .map(|day| format!("0x1,2026-01-{day:02},{day},{day},{day},{day},1d\n"))
+            .collect::<Vec<_>>()
+            .concat();
         tests::snapshot(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,UP,Up,eth\n0x2,NONE,None,eth"),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,UP,Up,eth\n0x2,NONE,None,eth",
+            ),
+            (
+                "candles",
+                &format!("token_address,timestamp,open,high,low,close,interval\n{candles}"),
+            ),
         ])
     }
 
     fn found(snapshot: &Snapshot, query: &str) -> Result<Value> {
-        Ok(serde_json::to_value(tests::answered::<SearchQuestion>(snapshot, &[], query)?.tokens).unwrap())
+        Ok(
+            serde_json::to_value(tests::answered::<SearchQuestion>(snapshot, &[], query)?.tokens)
+                .unwrap(),
+        )
     }
 
     fn ask(query: &str) -> Result<Value> {
@@ -288,38 +319,100 @@ pub(super) mod tests {
     #[test]
     fn figures_are_added_where_they_are_asked_for_and_null_without_candles() {
         let figures = ask("fields=recommendedAction,trend,best_pattern,trend").unwrap();
-        let of = |i: usize| ["trend", "best_pattern", "recommendedAction"].map(|field| figures[i].get(field).cloned());
-        assert_eq!(of(0), [Some(json!(Trend::Uptrend)), Some(Value::Null), Some(json!(TradeAction::Hold))]);
-        assert_eq!(of(1), [Some(Value::Null), Some(Value::Null), Some(Value::Null)]);
-        assert_eq!(ask("only=symbol,trend").unwrap()[0], json!({ "symbol": "UP", "trend": "uptrend" }));
-        assert_eq!(ask("only=symbol&fields=trend").unwrap()[0], json!({ "symbol": "UP" }));
+        let of = |i: usize| {
+            ["trend", "best_pattern", "recommendedAction"]
+                .map(|field| figures[i].get(field).cloned())
+        };
+        assert_eq!(
+            of(0),
+            [
+                Some(json!(Trend::Uptrend)),
+                Some(Value::Null),
+                Some(json!(TradeAction::Hold))
+            ]
+        );
+        assert_eq!(
+            of(1),
+            [Some(Value::Null), Some(Value::Null), Some(Value::Null)]
+        );
+        assert_eq!(
+            ask("only=symbol,trend").unwrap()[0],
+            json!({ "symbol": "UP", "trend": "uptrend" })
+        );
+        assert_eq!(
+            ask("only=symbol&fields=trend").unwrap()[0],
+            json!({ "symbol": "UP" })
+        );
         let bare = ask("fields=").unwrap();
         assert!(FIELDS.iter().all(|field| bare[0].get(field).is_none()));
         let refused = ask("fields=tend").unwrap_err();
-        assert!(refused.code == Code::InvalidParameter && refused.detail.contains("did you mean `trend`?"), "{refused}");
+        assert!(
+            refused.code == Code::InvalidParameter
+                && refused.detail.contains("did you mean `trend`?"),
+            "{refused}"
+        );
     }
 
     #[test]
     fn tokens_are_kept_and_ordered_by_figures_that_are_worked_out_for_that() {
-        let symbols = |query: &str| ask(&format!("only=symbol&{query}")).map(|tokens| tokens.as_array().map_or(0, Vec::len));
+        let symbols = |query: &str| {
+            ask(&format!("only=symbol&{query}")).map(|tokens| tokens.as_array().map_or(0, Vec::len))
+        };
         assert_eq!(symbols("where=trend:uptrend"), Ok(1));
-        assert_eq!(symbols("where=trend!=uptrend"), Ok(0), "a token without candles has no trend");
-        assert_eq!(symbols("where=trend:uptrend%20chain:ethereum%20action=hold"), Ok(1));
+        assert_eq!(
+            symbols("where=trend!=uptrend"),
+            Ok(0),
+            "a token without candles has no trend"
+        );
+        assert_eq!(
+            symbols("where=trend:uptrend%20chain:ethereum%20action=hold"),
+            Ok(1)
+        );
         assert_eq!(symbols("where=trend:downtrend"), Ok(0));
-        for (sort, first) in [("trend", "UP"), ("-trend,symbol", "UP"), ("symbol", "NONE"), ("-name,price", "UP"), ("price,-symbol", "UP")]
-        {
-            assert_eq!(ask(&format!("only=symbol&sort={sort}")).unwrap()[0], json!({ "symbol": first }), "{sort}");
+        for (sort, first) in [
+            ("trend", "UP"),
+            ("-trend,symbol", "UP"),
+            ("symbol", "NONE"),
+            ("-name,price", "UP"),
+            ("price,-symbol", "UP"),
+        ] {
+            assert_eq!(
+                ask(&format!("only=symbol&sort={sort}")).unwrap()[0],
+                json!({ "symbol": first }),
+                "{sort}"
+            );
         }
         for (query, says) in [
-            ("where=pric>1", "`where`: unknown column `pric`; did you mean `price`? Columns: symbol, name, "),
-            ("where=price>x", "`where`: `x` is not a number; write `price>1000`, "),
-            ("where=usd", "`where`: `usd` is not a condition; write column, operator and value, as in `symbol:usd`."),
-            ("sort=pric", "`sort` names the unknown column `pric`; did you mean `price`? Expected up to 4 of symbol, "),
-            ("sort=price,name,symbol,age,holders", "`sort` has 5 columns. Expected up to 4 of "),
-            ("only=pric", "`only` names the unknown value `pric`; did you mean `price`? Expected one or more of token_address, "),
+            (
+                "where=pric>1",
+                "`where`: unknown column `pric`; did you mean `price`? Columns: symbol, name, ",
+            ),
+            (
+                "where=price>x",
+                "`where`: `x` is not a number; write `price>1000`, ",
+            ),
+            (
+                "where=usd",
+                "`where`: `usd` is not a condition; write column, operator and value, as in `symbol:usd`.",
+            ),
+            (
+                "sort=pric",
+                "`sort` names the unknown column `pric`; did you mean `price`? Expected up to 4 of symbol, ",
+            ),
+            (
+                "sort=price,name,symbol,age,holders",
+                "`sort` has 5 columns. Expected up to 4 of ",
+            ),
+            (
+                "only=pric",
+                "`only` names the unknown value `pric`; did you mean `price`? Expected one or more of token_address, ",
+            ),
         ] {
             let refused = ask(query).unwrap_err();
-            assert!(refused.code == Code::InvalidParameter && refused.detail.starts_with(says), "{query}: {refused}");
+            assert!(
+                refused.code == Code::InvalidParameter && refused.detail.starts_with(says),
+                "{query}: {refused}"
+            );
         }
     }
 
@@ -329,13 +422,27 @@ pub(super) mod tests {
             let time = model::time::Time(day * DAY_MS);
             format!("0x{token},{time},{close},{close},{close},{close},1d\n")
         };
-        let old = |at: i64| if at == 299 { 20.0 } else { 17.0 + (at % 2) as f64 };
-        let rows: String =
-            (0..400).map(|at| day(1, 20_000 + at, old(at))).chain((370..400).map(|at| day(2, 20_000 + at, at as f64))).collect();
+        let old = |at: i64| {
+            if at == 299 {
+                20.0
+            } else {
+                17.0 + (at % 2) as f64
+            }
+        };
+        let rows: String = (0..400)
+            .map(|at| day(1, 20_000 + at, old(at)))
+            .chain((370..400).map(|at| day(2, 20_000 + at, at as f64)))
+            .collect();
         let gone: String = (0..400).map(|at| day(3, 19_000 + at, old(at))).collect();
         let snapshot = tests::snapshot(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth"),
-            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}{gone}")),
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth",
+            ),
+            (
+                "candles",
+                &format!("token_address,timestamp,open,high,low,close,interval\n{rows}{gone}"),
+            ),
         ]);
         found(&snapshot, query).expect("an answer")
     }
@@ -345,15 +452,34 @@ pub(super) mod tests {
         let rows = ask_levels("fields=rsi_14,from_52w_high&sort=symbol");
         let of = |nth: usize| ["rsi_14", "from_52w_high"].map(|field| rows[nth][field].as_f64());
         let [rsi, high] = of(0);
-        assert!(rsi.is_some_and(|rsi| (40.0..60.0).contains(&rsi)), "{rsi:?}");
-        assert!(high.is_some_and(|high| (high + 10.0).abs() < 1e-9), "{high:?}");
-        assert_eq!(of(1), [Some(100.0), None], "the price only rose, and the candles do not reach back 52 weeks");
+        assert!(
+            rsi.is_some_and(|rsi| (40.0..60.0).contains(&rsi)),
+            "{rsi:?}"
+        );
+        assert!(
+            high.is_some_and(|high| (high + 10.0).abs() < 1e-9),
+            "{high:?}"
+        );
+        assert_eq!(
+            of(1),
+            [Some(100.0), None],
+            "the price only rose, and the candles do not reach back 52 weeks"
+        );
         assert_eq!(of(2), [None, None], "values from long ago are not current");
-        for (query, expected) in
-            [("where=rsi<60", "A"), ("where=52w_high>-11", "A"), ("where=rsi>=99", "B"), ("sort=-rsi", "BAC"), ("sort=52w", "ABC")]
-        {
+        for (query, expected) in [
+            ("where=rsi<60", "A"),
+            ("where=52w_high>-11", "A"),
+            ("where=rsi>=99", "B"),
+            ("sort=-rsi", "BAC"),
+            ("sort=52w", "ABC"),
+        ] {
             let rows = ask_levels(&format!("only=symbol&{query}"));
-            let symbols: String = rows.as_array().into_iter().flatten().filter_map(|row| row["symbol"].as_str()).collect();
+            let symbols: String = rows
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|row| row["symbol"].as_str())
+                .collect();
             assert_eq!(symbols, expected, "{query}");
         }
     }
@@ -361,8 +487,14 @@ pub(super) mod tests {
     /// A `tokens` file with a custom `rating` column, and a custom column whose name collides with a built-in one.
     fn ask_own(query: &str) -> Result<Value> {
         let snapshot = tests::snapshot(&[
-            ("tokens", "token_address,symbol,name,chain,rating,age\n0x1,A,A,eth,3,old\n0x2,B,B,eth,5,new\n0x3,C,C,eth,,"),
-            ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x1,0x2,100,7\n0xb,x,eth,0x1,0x3,50,"),
+            (
+                "tokens",
+                "token_address,symbol,name,chain,rating,age\n0x1,A,A,eth,3,old\n0x2,B,B,eth,5,new\n0x3,C,C,eth,,",
+            ),
+            (
+                "pools",
+                "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x1,0x2,100,7\n0xb,x,eth,0x1,0x3,50,",
+            ),
         ]);
         found(&snapshot, query)
     }
@@ -371,22 +503,42 @@ pub(super) mod tests {
     fn columns_of_the_file_that_are_not_ours_are_shown_filtered_and_ordered_by() {
         let symbols = |query: &str| {
             let rows = ask_own(&format!("only=symbol&{query}")).unwrap();
-            rows.as_array().unwrap().iter().filter_map(|row| row["symbol"].as_str()).collect::<String>()
+            rows.as_array()
+                .unwrap()
+                .iter()
+                .filter_map(|row| row["symbol"].as_str())
+                .collect::<String>()
         };
         assert_eq!(
-            (symbols("where=rating>3"), symbols("where=rating>=3&sort=-rating"), symbols("sort=rating")),
+            (
+                symbols("where=rating>3"),
+                symbols("where=rating>=3&sort=-rating"),
+                symbols("sort=rating")
+            ),
             ("B".into(), "BA".into(), "ABC".into())
         );
         // A colliding name takes the `own_` prefix.
-        assert_eq!((symbols("where=own_age:old"), symbols("where=age<90d")), ("A".into(), String::new()));
+        assert_eq!(
+            (symbols("where=own_age:old"), symbols("where=age<90d")),
+            ("A".into(), String::new())
+        );
         let shown = ask_own("fields=own,liquidity,volume_24h&sort=symbol").unwrap();
         assert_eq!(shown[0]["own"], json!({ "rating": 3, "age": "old" }));
         assert_eq!(shown[2]["own"], json!({ "rating": null, "age": null }));
-        assert_eq!((&shown[0]["liquidity"], &shown[0]["volume_24h"]), (&json!(150.0), &json!(7.0)));
-        assert_eq!((&shown[2]["liquidity"], &shown[2]["volume_24h"]), (&json!(50.0), &Value::Null));
+        assert_eq!(
+            (&shown[0]["liquidity"], &shown[0]["volume_24h"]),
+            (&json!(150.0), &json!(7.0))
+        );
+        assert_eq!(
+            (&shown[2]["liquidity"], &shown[2]["volume_24h"]),
+            (&json!(50.0), &Value::Null)
+        );
         assert_eq!(symbols("where=liq>60%20vol>5"), "AB");
         let refused = ask_own("where=ratng>3").unwrap_err();
-        assert!(refused.detail.contains("did you mean `rating`?"), "{refused}");
+        assert!(
+            refused.detail.contains("did you mean `rating`?"),
+            "{refused}"
+        );
         assert!(ask_own("sort=nothing").is_err());
     }
 
@@ -401,12 +553,21 @@ pub(super) mod tests {
             end_index,
             detail: None,
         };
-        let (old, fresh) = (pattern(PatternName::DoubleTop, 0.9, 50), pattern(PatternName::Rectangle, 0.5, 95));
-        let answer =
-            |patterns: &[&Pattern]| PatternsAnswer { patterns: patterns.iter().copied().cloned().collect(), ..PatternsAnswer::empty() };
+        let (old, fresh) = (
+            pattern(PatternName::DoubleTop, 0.9, 50),
+            pattern(PatternName::Rectangle, 0.5, 95),
+        );
+        let answer = |patterns: &[&Pattern]| PatternsAnswer {
+            patterns: patterns.iter().copied().cloned().collect(),
+            ..PatternsAnswer::empty()
+        };
         assert_eq!(answer(&[&fresh, &old]).best(), Some(&fresh));
         assert_eq!(answer(&[&old]).best(), Some(&old));
         assert_eq!(answer(&[]).best(), None);
-        assert_eq!(answer(&[&fresh]).best_active(), None, "a plain response does not show which patterns are open");
+        assert_eq!(
+            answer(&[&fresh]).best_active(),
+            None,
+            "a plain response does not show which patterns are open"
+        );
     }
 }

@@ -139,12 +139,18 @@ impl Figures {
 
     /// These metrics, in this order; `None` unless all of them were computed.
     pub fn named(&self, names: &[&str]) -> Option<Self> {
-        names.iter().map(|name| self.0.iter().find(|(known, _)| known == name).cloned()).collect::<Option<_>>().map(Self)
+        names
+            .iter()
+            .map(|name| self.0.iter().find(|(known, _)| known == name).cloned())
+            .collect::<Option<_>>()
+            .map(Self)
     }
 
     /// Merges metrics computed later; they replace earlier ones.
     pub fn take(&mut self, more: Self) {
-        more.0.into_iter().for_each(|(name, figure)| self.set(name, figure));
+        more.0
+            .into_iter()
+            .for_each(|(name, figure)| self.set(name, figure));
     }
 }
 

@@ -23,7 +23,10 @@ use model::scalar::Scalar;
 #[cfg(test)]
 pub use self::parse::conditions;
 pub use self::{
-    columns::{AddressOf, ColumnKind, ColumnValues, FilterColumn, column, names, of_column, of_kind, of_table},
+    columns::{
+        AddressOf, ColumnKind, ColumnValues, FilterColumn, column, names, of_column, of_kind,
+        of_table,
+    },
     complete::complete,
     left_out::ExcludedRows,
     number::ConditionNumber,
@@ -66,8 +69,12 @@ impl Operator {
             Self::Differs | Self::Lacks => ("!=", |order| order != Some(Ordering::Equal)),
             Self::Greater => (">", |order| order == Some(Ordering::Greater)),
             Self::Less => ("<", |order| order == Some(Ordering::Less)),
-            Self::AtLeast => (">=", |order| matches!(order, Some(Ordering::Greater | Ordering::Equal))),
-            Self::AtMost => ("<=", |order| matches!(order, Some(Ordering::Less | Ordering::Equal))),
+            Self::AtLeast => (">=", |order| {
+                matches!(order, Some(Ordering::Greater | Ordering::Equal))
+            }),
+            Self::AtMost => ("<=", |order| {
+                matches!(order, Some(Ordering::Less | Ordering::Equal))
+            }),
         }
     }
 }
@@ -77,7 +84,11 @@ impl Operator {
 pub enum Term {
     /// A plain word, in lower case: a fuzzy match, or for a quoted (`exact`) one a substring match. It also finds the addresses of the tokens that
     /// it names, and those that it is a part of.
-    Word { word: String, exact: bool, tokens: Vec<String> },
+    Word {
+        word: String,
+        exact: bool,
+        tokens: Vec<String>,
+    },
     Compare {
         column: &'static str,
         operator: Operator,
@@ -95,20 +106,39 @@ impl Term {
     fn conditions(&self) -> Vec<(&'static str, Operator, &str)> {
         match self {
             Self::Word { .. } => Vec::new(),
-            Self::Compare { column, operator, text, .. } => vec![(column, *operator, text)],
-            Self::Either(alternatives) => alternatives.iter().flatten().flat_map(Self::conditions).collect(),
+            Self::Compare {
+                column,
+                operator,
+                text,
+                ..
+            } => vec![(column, *operator, text)],
+            Self::Either(alternatives) => alternatives
+                .iter()
+                .flatten()
+                .flat_map(Self::conditions)
+                .collect(),
         }
     }
 
     fn word(&self) -> Option<&str> {
-        if let Self::Word { word, .. } = self { Some(word) } else { None }
+        if let Self::Word { word, .. } = self {
+            Some(word)
+        } else {
+            None
+        }
     }
 }
 
 /// Conditions as they were written, with one blank between them; a list of alternatives beside others is in brackets.
 fn written(terms: &[Term]) -> String {
     let either = |alternatives: &[Vec<Term>]| {
-        let texts = alternatives.iter().map(|terms| if terms.len() > 1 { format!("({})", written(terms)) } else { written(terms) });
+        let texts = alternatives.iter().map(|terms| {
+            if terms.len() > 1 {
+                format!("({})", written(terms))
+            } else {
+                written(terms)
+            }
+        });
         texts.collect::<Vec<_>>().join(" or ")
     };
     let is_alone = terms.iter().filter(|term| term.word().is_none()).count() == 1;
@@ -142,7 +172,8 @@ impl Filter {
 
     /// The text of the filter with one more condition; `text` is that of this filter.
     pub fn with(&self, text: &str, condition: &str) -> String {
-        let is_known = |term: &Term| matches!(term, Term::Compare { text, .. } if text == condition);
+        let is_known =
+            |term: &Term| matches!(term, Term::Compare { text, .. } if text == condition);
         match (text.trim(), self.terms.as_slice()) {
             ("", _) => condition.to_owned(),
             (text, terms) if terms.iter().any(is_known) => text.to_owned(),
@@ -158,20 +189,31 @@ impl Filter {
 
     /// Splits off the conditions that name only columns which `first` accepts; all other terms are second.
     pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
-        let is_first = |term: &&Term| term.word().is_none() && term.conditions().iter().all(|(column, ..)| first(column));
+        let is_first = |term: &&Term| {
+            term.word().is_none() && term.conditions().iter().all(|(column, ..)| first(column))
+        };
         let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
-        let of = |terms: Vec<&Term>| Self { terms: terms.into_iter().cloned().collect(), ..self.clone() };
+        let of = |terms: Vec<&Term>| Self {
+            terms: terms.into_iter().cloned().collect(),
+            ..self.clone()
+        };
         (of(chosen), of(others))
     }
 
     /// Whether some condition has such a column and operator.
     pub fn compares(&self, judge: impl Fn(&str, Operator) -> bool) -> bool {
-        self.terms.iter().flat_map(Term::conditions).any(|(column, operator, _)| judge(column, operator))
+        self.terms
+            .iter()
+            .flat_map(Term::conditions)
+            .any(|(column, operator, _)| judge(column, operator))
     }
 
     /// The columns that the conditions name.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
-        self.terms.iter().flat_map(Term::conditions).map(|(column, ..)| column)
+        self.terms
+            .iter()
+            .flat_map(Term::conditions)
+            .map(|(column, ..)| column)
     }
 
     /// Whether a condition names the column.
@@ -188,7 +230,12 @@ impl Filter {
     /// Column pruning: the columns that evaluating the filter reads.
     pub fn columns_read(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
         let words = self.words().next().is_some();
-        columns.into_iter().filter(|column| (words && (column.searched || column.has_addresses())) || self.names(column.name)).collect()
+        columns
+            .into_iter()
+            .filter(|column| {
+                (words && (column.searched || column.has_addresses())) || self.names(column.name)
+            })
+            .collect()
     }
 
     /// Whether the row matches; `field` returns its value in a column, `None` for a missing one. A missing value meets no condition.
@@ -198,8 +245,17 @@ impl Filter {
 
     /// As `matches`, in three-valued logic: `None` where the result depends on a missing value. One that `absent` knows to be no gap in the
     /// data, such as the pattern of candles that have none, is a condition that does not hold.
-    pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Scalar<'a>, absent: impl Fn(&str) -> bool) -> Option<bool> {
-        Row { filter: self, field: &field, absent: &absent }.all(&self.terms)
+    pub fn matches_or_unknown<'a>(
+        &self,
+        field: impl Fn(&str) -> Scalar<'a>,
+        absent: impl Fn(&str) -> bool,
+    ) -> Option<bool> {
+        Row {
+            filter: self,
+            field: &field,
+            absent: &absent,
+        }
+        .all(&self.terms)
     }
 }
 
@@ -236,17 +292,34 @@ impl<'a, F: Fn(&str) -> Scalar<'a>, A: Fn(&str) -> bool> Row<'_, F, A> {
 
     fn met(&self, term: &Term) -> Option<bool> {
         match term {
-            Term::Word { word, exact, tokens } => {
-                let in_column = |column: &&'static str, found: &dyn Fn(&Scalar<'_>) -> bool| found(&(self.field)(column));
+            Term::Word {
+                word,
+                exact,
+                tokens,
+            } => {
+                let in_column = |column: &&'static str, found: &dyn Fn(&Scalar<'_>) -> bool| {
+                    found(&(self.field)(column))
+                };
                 let (searched, addresses) = (&self.filter.searched, &self.filter.addresses);
                 let is_part = is_part_of_address(word);
                 Some(
-                    searched.iter().any(|column| in_column(column, &|value| found(value, word, *exact)))
+                    searched
+                        .iter()
+                        .any(|column| in_column(column, &|value| found(value, word, *exact)))
                         || ((is_part || !tokens.is_empty())
-                            && addresses.iter().any(|column| in_column(column, &|value| is_named(value, tokens, is_part.then_some(word))))),
+                            && addresses.iter().any(|column| {
+                                in_column(column, &|value| {
+                                    is_named(value, tokens, is_part.then_some(word))
+                                })
+                            })),
                 )
             }
-            Term::Compare { column, operator, wanted, .. } => match (self.field)(column).given() {
+            Term::Compare {
+                column,
+                operator,
+                wanted,
+                ..
+            } => match (self.field)(column).given() {
                 Some(value) => Some(compare(&value, *operator, wanted)),
                 None => (self.absent)(column).then_some(false),
             },
@@ -259,10 +332,16 @@ impl<'a, F: Fn(&str) -> Scalar<'a>, A: Fn(&str) -> bool> Row<'_, F, A> {
         let of = |term: &'t Term| -> Vec<&'t str> {
             match term {
                 term if self.met(term).is_some() => Vec::new(),
-                Term::Either(alternatives) => {
-                    alternatives.iter().filter(|terms| self.all(terms).is_none()).flat_map(|terms| self.unknown(terms)).collect()
-                }
-                term => term.conditions().into_iter().map(|(column, ..)| column).collect(),
+                Term::Either(alternatives) => alternatives
+                    .iter()
+                    .filter(|terms| self.all(terms).is_none())
+                    .flat_map(|terms| self.unknown(terms))
+                    .collect(),
+                term => term
+                    .conditions()
+                    .into_iter()
+                    .map(|(column, ..)| column)
+                    .collect(),
             }
         };
         terms.iter().flat_map(of).collect()
@@ -270,7 +349,13 @@ impl<'a, F: Fn(&str) -> Scalar<'a>, A: Fn(&str) -> bool> Row<'_, F, A> {
 }
 
 fn found(value: &Scalar<'_>, word: &str, exact: bool) -> bool {
-    let inside = |text: &str| if exact { text.to_lowercase().contains(word) } else { words::contains(word, text) };
+    let inside = |text: &str| {
+        if exact {
+            text.to_lowercase().contains(word)
+        } else {
+            words::contains(word, text)
+        }
+    };
     match value {
         Scalar::Text(text) => inside(text),
         Scalar::List(texts) => texts.iter().any(|text| inside(text)),
@@ -280,7 +365,10 @@ fn found(value: &Scalar<'_>, word: &str, exact: bool) -> bool {
 
 /// Whether an address is one of these tokens', or has the part.
 fn is_named(value: &Scalar<'_>, tokens: &[String], part: Option<&String>) -> bool {
-    let is = |text: &Cow<'_, str>| tokens.iter().any(|token| *token == *text) || part.is_some_and(|part| text.contains(part.as_str()));
+    let is = |text: &Cow<'_, str>| {
+        tokens.iter().any(|token| *token == *text)
+            || part.is_some_and(|part| text.contains(part.as_str()))
+    };
     match value {
         Scalar::Text(text) => is(text),
         Scalar::List(texts) => texts.iter().any(is),
@@ -293,17 +381,31 @@ fn compare(value: &Scalar<'_>, operator: Operator, wanted: &ConditionValue) -> b
         return !compare(value, operator.without_not(), wanted);
     }
     match (value, wanted) {
-        (Scalar::Float(value), ConditionValue::Number(wanted)) => holds(*value, operator, wanted.float),
-        (Scalar::Whole(value), ConditionValue::Number(wanted)) if value.unsigned_abs() < FLOAT_WHOLE => {
+        (Scalar::Float(value), ConditionValue::Number(wanted)) => {
+            holds(*value, operator, wanted.float)
+        }
+        (Scalar::Whole(value), ConditionValue::Number(wanted))
+            if value.unsigned_abs() < FLOAT_WHOLE =>
+        {
             holds(*value as f64, operator, wanted.float)
         }
-        (Scalar::Whole(value), ConditionValue::Number(wanted)) => (operator.comparison().1)(wanted.order_of(&value.to_string())),
-        (Scalar::Digits(digits), ConditionValue::Number(wanted)) => (operator.comparison().1)(wanted.order_of(digits)),
-        (Scalar::Text(value), ConditionValue::Text(wanted)) => compare_text(value, operator, wanted),
+        (Scalar::Whole(value), ConditionValue::Number(wanted)) => {
+            (operator.comparison().1)(wanted.order_of(&value.to_string()))
+        }
+        (Scalar::Digits(digits), ConditionValue::Number(wanted)) => {
+            (operator.comparison().1)(wanted.order_of(digits))
+        }
+        (Scalar::Text(value), ConditionValue::Text(wanted)) => {
+            compare_text(value, operator, wanted)
+        }
         // Names match whole: `chain:base` is not met by `coinbase`.
-        (Scalar::Text(value), ConditionValue::Name(wanted)) => compare_text(value, Operator::Equal, wanted),
+        (Scalar::Text(value), ConditionValue::Name(wanted)) => {
+            compare_text(value, Operator::Equal, wanted)
+        }
         (Scalar::List(values), ConditionValue::Text(wanted) | ConditionValue::Name(wanted)) => {
-            values.iter().any(|value| compare_text(value, Operator::Equal, wanted))
+            values
+                .iter()
+                .any(|value| compare_text(value, Operator::Equal, wanted))
         }
         (Scalar::Flag(value), ConditionValue::Flag(wanted)) => value == wanted,
         (Scalar::Time(value), ConditionValue::Text(part)) => value.to_string().contains(part),
@@ -318,7 +420,9 @@ fn compare(value: &Scalar<'_>, operator: Operator, wanted: &ConditionValue) -> b
         },
         // Other than with dates, older than a year is everything from then on.
         (Scalar::Duration(value), ConditionValue::Duration { length, unit }) => match operator {
-            Operator::Has | Operator::Equal => (*length..length.saturating_add(*unit)).contains(value),
+            Operator::Has | Operator::Equal => {
+                (*length..length.saturating_add(*unit)).contains(value)
+            }
             operator => holds(*value, operator, *length),
         },
         // Kinds that do not match are refused by the parser.
@@ -332,7 +436,11 @@ fn holds<T: PartialOrd + Copy>(value: T, operator: Operator, wanted: T) -> bool 
 
 fn compare_text(value: &str, operator: Operator, wanted: &str) -> bool {
     let (value, wanted) = (value.to_lowercase(), wanted.to_lowercase());
-    if operator == Operator::Has { value.contains(&wanted) } else { value == wanted }
+    if operator == Operator::Has {
+        value.contains(&wanted)
+    } else {
+        value == wanted
+    }
 }
 
 #[cfg(test)]

@@ -71,8 +71,18 @@ impl Query for GrowthQuestion {
     const NEEDS: &'static [&'static str] = &[];
 
     fn as_of(&self, snapshot: &Snapshot, answer: &HoldersGrowth) -> Option<Time> {
-        let counted = |entry: &GrowthEntry| snapshot.dataset.holder_counts_of(&entry.token_address).last();
-        answer.tokens.iter().filter_map(counted).map(|count| count.date.start()).max()
+        let counted = |entry: &GrowthEntry| {
+            snapshot
+                .dataset
+                .holder_counts_of(&entry.token_address)
+                .last()
+        };
+        answer
+            .tokens
+            .iter()
+            .filter_map(counted)
+            .map(|count| count.date.start())
+            .max()
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HoldersGrowth> {
@@ -82,7 +92,10 @@ impl Query for GrowthQuestion {
             if i % 4_096 == 0 {
                 progress.step(i as u64, total)?;
             }
-            if let Some(growth) = growth::growth(snapshot.dataset.holder_counts_of(&token.token_address), self.window) {
+            if let Some(growth) = growth::growth(
+                snapshot.dataset.holder_counts_of(&token.token_address),
+                self.window,
+            ) {
                 ranked.push((token, growth));
             }
         }
@@ -92,9 +105,19 @@ impl Query for GrowthQuestion {
                 .then(a.token_address.cmp(&b.token_address))
         });
         ranked.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
-        let tokens = ranked.into_iter().map(|(token, growth)| self.entry(token, growth)).collect();
-        let missing = snapshot.dataset.absence_reason("holder_counts").filter(|_| self.explain);
-        Ok(HoldersGrowth { limit: self.limit, tokens, missing })
+        let tokens = ranked
+            .into_iter()
+            .map(|(token, growth)| self.entry(token, growth))
+            .collect();
+        let missing = snapshot
+            .dataset
+            .absence_reason("holder_counts")
+            .filter(|_| self.explain);
+        Ok(HoldersGrowth {
+            limit: self.limit,
+            tokens,
+            missing,
+        })
     }
 }
 

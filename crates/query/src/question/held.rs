@@ -96,26 +96,45 @@ impl Query for HeldTokensQuestion {
         let dataset = &snapshot.dataset;
         let table = loaded_table(snapshot, "holders")?;
         let condition = format!("holder_address={}", self.address.0);
-        let filter = filter::parse(&condition, &columns::for_filter(table)).map_err(|error| Problem::new(Code::Defect, error.message))?;
-        let query = RowQuery { filter, ..RowQuery::all(table.schema) };
+        let filter = filter::parse(&condition, &columns::for_filter(table))
+            .map_err(|error| Problem::new(Code::Defect, error.message))?;
+        let query = RowQuery {
+            filter,
+            ..RowQuery::all(table.schema)
+        };
         let mut fetched = Vec::new();
         let rows = if let Some(remote) = RemoteQuery::of(table, &query)? {
             let (rows, total) = remote.page(snapshot, 0..TOKENS_MAX, &[])?;
             if total > TOKENS_MAX {
-                return Err(remote.refusal(&format!("`{}` holds more than {TOKENS_MAX} tokens, the maximum", self.address.0)));
+                return Err(remote.refusal(&format!(
+                    "`{}` holds more than {TOKENS_MAX} tokens, the maximum",
+                    self.address.0
+                )));
             }
             // For the shares, what all of their holders have.
-            let token = |row| if let Scalar::Text(token) = in_frame(&rows, "token_address", row) { Address::parse(&token) } else { None };
+            let token = |row| {
+                if let Scalar::Text(token) = in_frame(&rows, "token_address", row) {
+                    Address::parse(&token)
+                } else {
+                    None
+                }
+            };
             let tokens: Vec<Address> = (0..rows.height()).filter_map(token).collect();
             fetched.extend(require_balances(snapshot, &tokens)?);
             rows
         } else {
             let grid = Grid::of(table);
             let (places, _) = query.matching_rows(table, &grid, progress)?;
-            grid.at(&places, 0..places.len(), Some(&["token_address", "balance"]))
+            grid.at(
+                &places,
+                0..places.len(),
+                Some(&["token_address", "balance"]),
+            )
         };
         let held = |row: usize| {
-            let Scalar::Text(address) = in_frame(&rows, "token_address", row) else { return None };
+            let Scalar::Text(address) = in_frame(&rows, "token_address", row) else {
+                return None;
+            };
             let token_address = Address::parse(&address)?;
             let balance = match in_frame(&rows, "balance", row) {
                 Scalar::Float(balance) => Some(balance),
@@ -125,11 +144,20 @@ impl Query for HeldTokensQuestion {
                 return None;
             }
             let token = dataset.token(&token_address);
-            let price = snapshot.market.of(dataset, &token_address).and_then(|token| token.price);
+            let price = snapshot
+                .market
+                .of(dataset, &token_address)
+                .and_then(|token| token.price);
             let supply = token.and_then(|token| unburned_supply(dataset, token));
             let share = share(dataset, &self.address.0, balance, supply);
             let symbol = token.and_then(|token| token.row.symbol.clone());
-            Some(HeldToken { token_address, symbol, balance, share, value: price.zip(balance).map(|(price, balance)| price * balance) })
+            Some(HeldToken {
+                token_address,
+                symbol,
+                balance,
+                share,
+                value: price.zip(balance).map(|(price, balance)| price * balance),
+            })
         };
         let mut tokens: Vec<HeldToken> = (0..rows.height()).filter_map(held).collect();
         drop(fetched);
@@ -140,7 +168,10 @@ impl Query for HeldTokensQuestion {
             page: self.page,
             limit: self.limit,
             total: tokens.len() as u64,
-            tokens: Rows::new(page_of(tokens.into_iter(), self.page, self.limit).collect(), &self.only),
+            tokens: Rows::new(
+                page_of(tokens.into_iter(), self.page, self.limit).collect(),
+                &self.only,
+            ),
         })
     }
 }
@@ -183,57 +214,154 @@ mod tests {
         ])
     }
 
-    const A: [(&str, &str); 1] = [("token_address", "0x0000000000000000000000000000000000000001")];
+    const A: [(&str, &str); 1] = [(
+        "token_address",
+        "0x0000000000000000000000000000000000000001",
+    )];
 
     #[test]
     fn an_address_has_what_it_holds_of_every_token() {
         let path = [("address", "0x000000000000000000000000000000000000000a")];
         let answer = answered::<HeldTokensQuestion>(&market(), &path, "").expect("an answer");
-        let rows: Vec<_> = answer.tokens.iter().map(|token| (token.symbol.as_deref(), token.balance, token.share, token.value)).collect();
+        let rows: Vec<_> = answer
+            .tokens
+            .iter()
+            .map(|token| {
+                (
+                    token.symbol.as_deref(),
+                    token.balance,
+                    token.share,
+                    token.value,
+                )
+            })
+            .collect();
         // Of A 100 are burned: 100 remain. B has no supply: of what is held; it has no price either.
-        assert_eq!(rows, [(Some("A"), Some(60.0), Some(0.6), Some(120.0)), (Some("B"), Some(5.0), Some(0.25), None)]);
+        assert_eq!(
+            rows,
+            [
+                (Some("A"), Some(60.0), Some(0.6), Some(120.0)),
+                (Some("B"), Some(5.0), Some(0.25), None)
+            ]
+        );
         let nobody = [("address", "0x00000000000000000000000000000000000000ff")];
-        assert_eq!(answered::<HeldTokensQuestion>(&market(), &nobody, "").expect("an answer").total, 0);
+        assert_eq!(
+            answered::<HeldTokensQuestion>(&market(), &nobody, "")
+                .expect("an answer")
+                .total,
+            0
+        );
     }
 
     #[test]
     fn a_burn_address_has_no_share_and_what_is_empty_is_not_listed() {
-        let held = |path: &str| answered::<HeldTokensQuestion>(&market(), &[("address", path)], "").expect("an answer");
+        let held = |path: &str| {
+            answered::<HeldTokensQuestion>(&market(), &[("address", path)], "").expect("an answer")
+        };
         let burned = held("0x000000000000000000000000000000000000dead");
-        assert_eq!(burned.labels.len(), 2, "each label once: {:?}", burned.labels);
-        assert_eq!((burned.tokens[0].balance, burned.tokens[0].share, burned.tokens[0].value), (Some(100.0), None, Some(200.0)));
-        let symbols: Vec<_> = held("0x000000000000000000000000000000000000000b").tokens.iter().map(|token| token.symbol.clone()).collect();
+        assert_eq!(
+            burned.labels.len(),
+            2,
+            "each label once: {:?}",
+            burned.labels
+        );
+        assert_eq!(
+            (
+                burned.tokens[0].balance,
+                burned.tokens[0].share,
+                burned.tokens[0].value
+            ),
+            (Some(100.0), None, Some(200.0))
+        );
+        let symbols: Vec<_> = held("0x000000000000000000000000000000000000000b")
+            .tokens
+            .iter()
+            .map(|token| token.symbol.clone())
+            .collect();
         assert_eq!(symbols, [Some("A".to_owned()), Some("C".to_owned())]);
     }
 
     #[test]
     fn holders_have_shares_and_flows_where_they_are_asked_for() {
         let plain = answered::<HoldersQuestion>(&market(), &A, "").expect("an answer");
-        assert!(plain.holders.iter().all(|holder| holder.share.is_none() && holder.in_7d.is_none()) && plain.flows_to.is_none());
+        assert!(
+            plain
+                .holders
+                .iter()
+                .all(|holder| holder.share.is_none() && holder.in_7d.is_none())
+                && plain.flows_to.is_none()
+        );
         let answer = answered::<HoldersQuestion>(&market(), &A, "flows=true").expect("an answer");
-        let of = |last: u8| answer.holders.iter().find(|holder| holder.holder_address.0[19] == last).expect("the holder");
-        assert_eq!((of(0xa).share, of(0xa).in_7d, of(0xa).out_7d, of(0xa).in_30d), (Some(0.6), Some(0.0), Some(7.0), Some(0.0)));
+        let of = |last: u8| {
+            answer
+                .holders
+                .iter()
+                .find(|holder| holder.holder_address.0[19] == last)
+                .expect("the holder")
+        };
         assert_eq!(
-            (of(0xb).share, of(0xb).in_30d, of(0xb).first_seen.map(|time| time.to_string()[..10].to_owned()).as_deref()),
+            (of(0xa).share, of(0xa).in_7d, of(0xa).out_7d, of(0xa).in_30d),
+            (Some(0.6), Some(0.0), Some(7.0), Some(0.0))
+        );
+        assert_eq!(
+            (
+                of(0xb).share,
+                of(0xb).in_30d,
+                of(0xb)
+                    .first_seen
+                    .map(|time| time.to_string()[..10].to_owned())
+                    .as_deref()
+            ),
             (Some(0.4), Some(7.0), Some("2026-03-01"))
         );
-        assert_eq!((answer.total, answer.flows_missing, of(0xad).share), (3, None, None));
+        assert_eq!(
+            (answer.total, answer.flows_missing, of(0xad).share),
+            (3, None, None)
+        );
         // A condition or an order on them asks for them too.
-        for (query, left) in
-            [("where=out_7d>0", 1), ("where=share>0.3&sort=-in_30d", 2), ("sort=-share", 3), ("where=first_seen<2026-02", 1)]
-        {
-            assert_eq!(answered::<HoldersQuestion>(&market(), &A, query).expect("an answer").total, left, "{query}");
+        for (query, left) in [
+            ("where=out_7d>0", 1),
+            ("where=share>0.3&sort=-in_30d", 2),
+            ("sort=-share", 3),
+            ("where=first_seen<2026-02", 1),
+        ] {
+            assert_eq!(
+                answered::<HoldersQuestion>(&market(), &A, query)
+                    .expect("an answer")
+                    .total,
+                left,
+                "{query}"
+            );
         }
         // Shares alone read no transfer.
-        for (query, reads) in [("where=share>0.3", false), ("only=share", false), ("sort=-in_7d", true), ("flows=true", true), ("", false)]
-        {
+        for (query, reads) in [
+            ("where=share>0.3", false),
+            ("only=share", false),
+            ("sort=-in_7d", true),
+            ("flows=true", true),
+            ("", false),
+        ] {
             let question = parsed::<HoldersQuestion>(&A, query).expect("a question");
-            let answer = question.answer(&market(), &Progress::default()).expect("an answer");
-            assert_eq!((question.heavy(), answer.flows_to.is_some()), (reads, reads), "{query}");
+            let answer = question
+                .answer(&market(), &Progress::default())
+                .expect("an answer");
+            assert_eq!(
+                (question.heavy(), answer.flows_to.is_some()),
+                (reads, reads),
+                "{query}"
+            );
         }
         // Without decimals amounts have no unit.
-        let path = [("token_address", "0x0000000000000000000000000000000000000003")];
-        let unknown = answered::<HoldersQuestion>(&market(), &path, "flows=true").expect("an answer");
-        assert!(unknown.flows_missing.is_some_and(|why| why.contains("decimals")) && unknown.holders[0].share == Some(1.0));
+        let path = [(
+            "token_address",
+            "0x0000000000000000000000000000000000000003",
+        )];
+        let unknown =
+            answered::<HoldersQuestion>(&market(), &path, "flows=true").expect("an answer");
+        assert!(
+            unknown
+                .flows_missing
+                .is_some_and(|why| why.contains("decimals"))
+                && unknown.holders[0].share == Some(1.0)
+        );
     }
 }

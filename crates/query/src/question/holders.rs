@@ -32,7 +32,15 @@ use model::{
 };
 use store::{Dataset, RowsOf, export::RowBatches};
 
-const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows per page.");
+const LIMIT: Parameter = parameter(
+    "limit",
+    ParameterKind::Integer {
+        min: 1,
+        max: 250,
+        default: 50,
+    },
+    "Rows per page.",
+);
 
 request! {
     /// A page of a token's holders, largest balance first.
@@ -124,10 +132,17 @@ impl Query for HoldersQuestion {
         let mut known = self.flows(snapshot, progress)?;
         let (total, holders) = match self.matching_rows(dataset, known.as_ref(), progress)? {
             None => {
-                let page = dataset.holders_page(&self.token_address, page_range(self.page, self.limit))?;
-                (dataset.holders_listed(&self.token_address) as usize, Holder::all(&page, dataset))
+                let page =
+                    dataset.holders_page(&self.token_address, page_range(self.page, self.limit))?;
+                (
+                    dataset.holders_listed(&self.token_address) as usize,
+                    Holder::all(&page, dataset),
+                )
             }
-            Some(matching) => (matching.len(), page_of(matching.into_iter(), self.page, self.limit).collect()),
+            Some(matching) => (
+                matching.len(),
+                page_of(matching.into_iter(), self.page, self.limit).collect(),
+            ),
         };
         Ok(Holders {
             token_address: self.token_address,
@@ -144,12 +159,20 @@ impl Query for HoldersQuestion {
 
 impl HoldersQuestion {
     /// The filtered and sorted rows; `None` for all rows in the table's order.
-    fn matching_rows(&self, dataset: &Dataset, flows: Option<&KnownFlows>, progress: &Progress) -> Result<Option<Vec<Holder>>> {
+    fn matching_rows(
+        &self,
+        dataset: &Dataset,
+        flows: Option<&KnownFlows>,
+        progress: &Progress,
+    ) -> Result<Option<Vec<Holder>>> {
         if self.filter.is_empty() && self.sort.is_empty() && flows.is_none() {
             return Ok(None);
         }
         let all = dataset.holders_of_source(&self.token_address)?;
-        let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::Memory(all));
+        let rows = all.as_ref().map_or_else(
+            || dataset.holders_of(&self.token_address),
+            |all| RowsOf::Memory(all),
+        );
         let mut matching = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             if i % 16_384 == 0 {
@@ -163,13 +186,26 @@ impl HoldersQuestion {
                 matching.push(holder);
             }
         }
-        sort_rows(&mut matching, &self.sort, |holder, column| holder.field(column).sort_key(), |_, _| Ordering::Equal);
+        sort_rows(
+            &mut matching,
+            &self.sort,
+            |holder, column| holder.field(column).sort_key(),
+            |_, _| Ordering::Equal,
+        );
         Ok(Some(matching))
     }
 
     /// The first page, unfiltered.
     pub fn first(token_address: Address) -> Self {
-        Self { token_address, flows: false, filter: Filter::default(), sort: Vec::new(), only: Vec::new(), page: 1, limit: 50 }
+        Self {
+            token_address,
+            flows: false,
+            filter: Filter::default(),
+            sort: Vec::new(),
+            only: Vec::new(),
+            page: 1,
+            limit: 50,
+        }
     }
 }
 
@@ -189,7 +225,17 @@ impl Holder {
         let labels = labels(dataset, &row.holder_address);
         let (share, first_seen) = (None, None);
         let (in_7d, out_7d, in_30d, out_30d) = (None, None, None, None);
-        Self { holder_address: row.holder_address, balance: row.balance, labels, share, first_seen, in_7d, out_7d, in_30d, out_30d }
+        Self {
+            holder_address: row.holder_address,
+            balance: row.balance,
+            labels,
+            share,
+            first_seen,
+            in_7d,
+            out_7d,
+            in_30d,
+            out_30d,
+        }
     }
 
     fn all(rows: &[HolderRow], dataset: &Dataset) -> Vec<Self> {
@@ -205,11 +251,18 @@ impl Tabular for HoldersQuestion {
         let page = page_range(self.page, self.limit);
         let is_page = matching.is_none() && !whole;
         if is_page {
-            matching = Some(Holder::all(&dataset.holders_page(&self.token_address, page.clone())?, dataset));
+            matching = Some(Holder::all(
+                &dataset.holders_page(&self.token_address, page.clone())?,
+                dataset,
+            ));
         } else if matching.is_none() {
-            matching = dataset.holders_of_source(&self.token_address)?.map(|rows| Holder::all(&rows, dataset));
+            matching = dataset
+                .holders_of_source(&self.token_address)?
+                .map(|rows| Holder::all(&rows, dataset));
         }
-        let count = matching.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
+        let count = matching
+            .as_ref()
+            .map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
         let page = if whole || is_page { 0..count } else { page };
         let rows = page.start.min(count)..page.end.min(count);
         // Those of what was not asked for would be empty.
@@ -221,7 +274,13 @@ impl Tabular for HoldersQuestion {
             SHARED_MEMBERS
         };
         let members = members(&Holder::MEMBERS[..asked], &self.only);
-        let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, matching, rows, members: members.clone() };
+        let holders = HolderFrames {
+            snapshot: Arc::clone(snapshot),
+            token: self.token_address,
+            matching,
+            rows,
+            members: members.clone(),
+        };
         Ok(Tabled::frames(Box::new(holders), &members))
     }
 }
@@ -322,19 +381,32 @@ impl Query for HolderCountsQuestion {
     paged!(HolderCounts);
 
     fn as_of(&self, _: &Snapshot, answer: &HolderCounts) -> Option<Time> {
-        answer.holder_counts.iter().map(|count| count.date.start()).max()
+        answer
+            .holder_counts
+            .iter()
+            .map(|count| count.date.start())
+            .max()
     }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;
-        let mut rows: Vec<HolderCount> = snapshot.dataset.holder_counts_of(&self.token_address).iter().rev().map(HolderCount::of).collect();
+        let mut rows: Vec<HolderCount> = snapshot
+            .dataset
+            .holder_counts_of(&self.token_address)
+            .iter()
+            .rev()
+            .map(HolderCount::of)
+            .collect();
         filter_and_sort(&mut rows, &self.filter, &self.sort);
         Ok(HolderCounts {
             token_address: self.token_address,
             page: self.page,
             limit: self.limit,
             total: rows.len() as u64,
-            holder_counts: Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only),
+            holder_counts: Rows::new(
+                page_of(rows.into_iter(), self.page, self.limit).collect(),
+                &self.only,
+            ),
             missing: snapshot.dataset.absence_reason("holder_counts"),
         })
     }
@@ -344,7 +416,11 @@ tabular!(HolderCountsQuestion, holder_counts of HolderCount);
 
 impl HolderCount {
     fn of(row: DayCount) -> Self {
-        Self { date: row.date, holders: row.holders, whale_balance: row.whale_balance }
+        Self {
+            date: row.date,
+            holders: row.holders,
+            whale_balance: row.whale_balance,
+        }
     }
 }
 

@@ -69,7 +69,10 @@ pub struct IndicatorRow {
     pub values: Vec<(Arc<str>, Option<f64>)>,
 }
 
-fn in_order<S: Serializer>(values: &[(Arc<str>, Option<f64>)], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+fn in_order<S: Serializer>(
+    values: &[(Arc<str>, Option<f64>)],
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_map(values.iter().map(|(name, value)| (&**name, value)))
 }
 
@@ -81,7 +84,11 @@ impl Query for IndicatorsQuestion {
     const DATED: Dated = Dated::Itself;
 
     fn paging(&self, answer: &TokenIndicators) -> Option<Paging> {
-        answer.rows.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))
+        answer
+            .rows
+            .first()
+            .filter(|_| answer.cut)
+            .map(|first| Paging::Before(first.timestamp))
     }
 
     fn as_of(&self, _: &Snapshot, answer: &TokenIndicators) -> Option<Time> {
@@ -91,40 +98,80 @@ impl Query for IndicatorsQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TokenIndicators> {
         let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();
-        let sound = CandleVec::sound(&frame_of(&series, &self.contract_address, self.timeframe)?.as_candles());
+        let sound = CandleVec::sound(
+            &frame_of(&series, &self.contract_address, self.timeframe)?.as_candles(),
+        );
         let all = sound.as_candles();
         let (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
-        let mut rows: Vec<IndicatorRow> =
-            all.timestamp[range.clone()].iter().map(|&time| IndicatorRow { timestamp: Time(time), values: Vec::new() }).collect();
+        let mut rows: Vec<IndicatorRow> = all.timestamp[range.clone()]
+            .iter()
+            .map(|&time| IndicatorRow {
+                timestamp: Time(time),
+                values: Vec::new(),
+            })
+            .collect();
         let mut columns = Vec::new();
         for (done, indicator) in self.names.iter().enumerate() {
             progress.step(done as u64, self.names.len() as u64)?;
-            for (name, values) in indicator.columns().zip(indicator.values(&all, range.clone())) {
+            for (name, values) in indicator
+                .columns()
+                .zip(indicator.values(&all, range.clone()))
+            {
                 let name: Arc<str> = name.into();
-                rows.iter_mut().zip(values).for_each(|(row, value)| row.values.push((Arc::clone(&name), value)));
+                rows.iter_mut()
+                    .zip(values)
+                    .for_each(|(row, value)| row.values.push((Arc::clone(&name), value)));
                 columns.push(name);
             }
         }
         let as_of = all.timestamp.last().map(|&time| Time(time));
-        Ok(TokenIndicators { contract_address: self.contract_address, timeframe: self.timeframe, as_of, rows, cut, columns })
+        Ok(TokenIndicators {
+            contract_address: self.contract_address,
+            timeframe: self.timeframe,
+            as_of,
+            rows,
+            cut,
+            columns,
+        })
     }
 }
 
 impl Tabular for IndicatorsQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let limit = if whole { u64::MAX } else { self.limit };
-        let answer = Self { limit, ..self.clone() }.answer(snapshot, progress)?;
-        let failed = |_| Problem::new(Code::Defect, "Internal error: the rows cannot be written as a table.");
+        let answer = Self {
+            limit,
+            ..self.clone()
+        }
+        .answer(snapshot, progress)?;
+        let failed = |_| {
+            Problem::new(
+                Code::Defect,
+                "Internal error: the rows cannot be written as a table.",
+            )
+        };
         let times: Vec<i64> = answer.rows.iter().map(|row| row.timestamp.0).collect();
         let times = Series::new("timestamp".into(), times);
-        let times = times.cast(&DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC))).map_err(failed)?;
+        let times = times
+            .cast(&DataType::Datetime(
+                TimeUnit::Milliseconds,
+                Some(TimeZone::UTC),
+            ))
+            .map_err(failed)?;
         let values = answer.columns.iter().enumerate().map(|(nth, name)| {
-            let values: Vec<Option<f64>> = answer.rows.iter().map(|row| row.values[nth].1).collect();
+            let values: Vec<Option<f64>> =
+                answer.rows.iter().map(|row| row.values[nth].1).collect();
             Column::from(Series::new(name.as_ref().into(), values))
         });
         let columns = std::iter::once(Column::from(times)).chain(values).collect();
         let frame = DataFrame::new(answer.rows.len(), columns).map_err(failed)?;
-        let columns = std::iter::once("timestamp".to_owned()).chain(answer.columns.iter().map(ToString::to_string)).collect();
-        Ok(Tabled { columns, rows: Box::new(frame), next: None })
+        let columns = std::iter::once("timestamp".to_owned())
+            .chain(answer.columns.iter().map(ToString::to_string))
+            .collect();
+        Ok(Tabled {
+            columns,
+            rows: Box::new(frame),
+            next: None,
+        })
     }
 }

@@ -16,7 +16,12 @@ type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// Parses the body as JSON, without checking values.
 pub fn well_formed(body: &[u8]) -> Result<&RawValue> {
-    serde_json::from_slice(body).map_err(|error| Problem::new(Code::InvalidJson, format!("The body is not valid JSON: {error}.")))
+    serde_json::from_slice(body).map_err(|error| {
+        Problem::new(
+            Code::InvalidJson,
+            format!("The body is not valid JSON: {error}."),
+        )
+    })
 }
 
 pub fn text(value: &RawValue) -> Option<String> {
@@ -30,8 +35,12 @@ pub fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
 
 /// The fields of the object at the pointer `at`. Errors: not an object, or a duplicate field.
 pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
-    let object: JsonMembers<'a> =
-        serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("expected an object, not `{}`", clip(value.get()))))?;
+    let object: JsonMembers<'a> = serde_json::from_str(value.get()).map_err(|_| {
+        invalid(
+            at,
+            &format!("expected an object, not `{}`", clip(value.get())),
+        )
+    })?;
     let mut seen = HashSet::new();
     for (name, _) in &object.0 {
         if !seen.insert(name) {
@@ -43,8 +52,16 @@ pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
 
 /// The error of the value at `pointer`.
 pub fn invalid(pointer: &str, detail: &str) -> Problem {
-    let place = if pointer.is_empty() { "The body".to_owned() } else { format!("`{}`", clip(pointer)) };
-    let stop = if detail.ends_with(['.', '?']) { "" } else { "." };
+    let place = if pointer.is_empty() {
+        "The body".to_owned()
+    } else {
+        format!("`{}`", clip(pointer))
+    };
+    let stop = if detail.ends_with(['.', '?']) {
+        ""
+    } else {
+        "."
+    };
     Problem::new(Code::InvalidValue, format!("{place}: {detail}{stop}"))
 }
 
@@ -52,7 +69,16 @@ pub fn invalid(pointer: &str, detail: &str) -> Problem {
 pub fn token(at: &str, value: &RawValue, tokens: TokenReader<'_>) -> Result<Address> {
     let named = text(value).map_or(Ok(None), |text| tokens.read(&text))?;
     let near = || text(value).map_or_else(String::new, |text| tokens.proposal(&text));
-    named.ok_or_else(|| invalid(at, &format!("`{}` is not an address; {AN_ADDRESS}.{}", clip(value.get()), near())))
+    named.ok_or_else(|| {
+        invalid(
+            at,
+            &format!(
+                "`{}` is not an address; {AN_ADDRESS}.{}",
+                clip(value.get()),
+                near()
+            ),
+        )
+    })
 }
 
 /// Appends a field to a JSON pointer, escaping `~` and `/` (RFC 6901).

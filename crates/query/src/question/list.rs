@@ -66,20 +66,37 @@ pub const fn conditions<T: Listed>() -> Parameter {
 
 /// The `sort` parameter of a list of such rows.
 pub const fn sort<T: Listed>(default: Option<&'static str>, meaning: &'static str) -> Parameter {
-    parameter("sort", ParameterKind::Sort { columns: T::COLUMNS, default }, meaning)
+    parameter(
+        "sort",
+        ParameterKind::Sort {
+            columns: T::COLUMNS,
+            default,
+        },
+        meaning,
+    )
 }
 
-pub const SORT: &str = "Up to 4 columns, comma-separated; `-` for descending. Rows without a value come last.";
+pub const SORT: &str =
+    "Up to 4 columns, comma-separated; `-` for descending. Rows without a value come last.";
 
 /// The `only` parameter of a list of such rows.
 pub const fn only<T: Listed>() -> Parameter {
-    parameter("only", ParameterKind::Words(T::MEMBERS), "Fields to return, comma-separated. Default: all.")
+    parameter(
+        "only",
+        ParameterKind::Words(T::MEMBERS),
+        "Fields to return, comma-separated. Default: all.",
+    )
 }
 
 /// Filters rows in place and sorts them.
 pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[Order]) {
     rows.retain(|row| filter.matches(|column| row.field(column)));
-    sort_rows(rows, orders, |row, column| row.field(column).sort_key(), |_, _| Ordering::Equal);
+    sort_rows(
+        rows,
+        orders,
+        |row, column| row.field(column).sort_key(),
+        |_, _| Ordering::Equal,
+    );
 }
 
 /// Sorts rows by each of `orders`, then by `ties`; stable. `key` returns a row's sort key in a column.
@@ -89,11 +106,19 @@ pub fn sort_rows<R>(
     key: impl Fn(&R, &str) -> Option<Scalar<'static>>,
     ties: impl Fn(&R, &R) -> Ordering,
 ) {
-    let keys = |row: &R| orders.iter().map(|order| key(row, order.column)).collect::<Vec<_>>();
-    let mut keyed: Vec<(Vec<Option<Scalar<'static>>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
+    let keys = |row: &R| {
+        orders
+            .iter()
+            .map(|order| key(row, order.column))
+            .collect::<Vec<_>>()
+    };
+    let mut keyed: Vec<(Vec<Option<Scalar<'static>>>, R)> =
+        rows.drain(..).map(|row| (keys(&row), row)).collect();
     keyed.sort_by(|(keys_a, a), (keys_b, b)| {
         let mut columns = orders.iter().zip(keys_a.iter().zip(keys_b));
-        let by_columns = columns.find_map(|(order, (a, b))| Some(order.compare(a.as_ref(), b.as_ref())).filter(|found| found.is_ne()));
+        let by_columns = columns.find_map(|(order, (a, b))| {
+            Some(order.compare(a.as_ref(), b.as_ref())).filter(|found| found.is_ne())
+        });
         by_columns.unwrap_or_else(|| ties(a, b))
     });
     rows.extend(keyed.into_iter().map(|(_, row)| row));
@@ -109,7 +134,10 @@ pub struct Rows<T> {
 
 impl<T> Rows<T> {
     pub fn new(rows: Vec<T>, only: &[&'static str]) -> Self {
-        Self { rows, only: only.to_vec() }
+        Self {
+            rows,
+            only: only.to_vec(),
+        }
     }
 }
 
@@ -129,7 +157,10 @@ impl<T: Serialize> Serialize for Rows<T> {
         let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
         for row in &self.rows {
             let members = serde_json::to_value(row).map_err(S::Error::custom)?;
-            sequence.serialize_element(&SelectedMembers { members, only: &self.only })?;
+            sequence.serialize_element(&SelectedMembers {
+                members,
+                only: &self.only,
+            })?;
         }
         sequence.end()
     }
@@ -143,7 +174,10 @@ struct SelectedMembers<'a> {
 
 impl Serialize for SelectedMembers<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let selected = self.only.iter().filter_map(|name| Some((name, self.members.get(name)?)));
+        let selected = self
+            .only
+            .iter()
+            .filter_map(|name| Some((name, self.members.get(name)?)));
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in selected {
             map.serialize_entry(name, value)?;
@@ -177,8 +211,14 @@ impl<T: Listed> JsonSchema for Row<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
         schema.remove("required");
-        let meaning = schema.get("description").and_then(Value::as_str).unwrap_or("A row.");
-        let meaning = format!("{} Contains all fields, or only those listed in `only`.", meaning.trim());
+        let meaning = schema
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or("A row.");
+        let meaning = format!(
+            "{} Contains all fields, or only those listed in `only`.",
+            meaning.trim()
+        );
         schema.insert("description".into(), meaning.into());
         schema
     }
@@ -201,24 +241,47 @@ pub mod tests {
             assert_eq!(order.compare(None, Some(1.0)), Ordering::Greater, "{order}");
             assert_eq!(order.compare(Some(1.0), None), Ordering::Less, "{order}");
         }
-        let mut rows = vec![("b", Some(1.0)), ("a", None), ("c", Some(1.0)), ("d", Some(2.0))];
+        let mut rows = vec![
+            ("b", Some(1.0)),
+            ("a", None),
+            ("c", Some(1.0)),
+            ("d", Some(2.0)),
+        ];
         let key = |row: &(&str, Option<f64>), column: &str| match column {
             "name" => Some(Scalar::text(row.0.to_owned())),
             _ => row.1.map(Scalar::Float),
         };
-        sort_rows(&mut rows, &[Order::falling("value"), Order::falling("name")], key, |_, _| Ordering::Equal);
+        sort_rows(
+            &mut rows,
+            &[Order::falling("value"), Order::falling("name")],
+            key,
+            |_, _| Ordering::Equal,
+        );
         assert_eq!(rows.iter().map(|row| row.0).collect::<String>(), "dcba");
-        assert_eq!((Order::rising("price").to_string(), Order::falling("price").to_string()), ("price".to_owned(), "-price".to_owned()));
+        assert_eq!(
+            (
+                Order::rising("price").to_string(),
+                Order::falling("price").to_string()
+            ),
+            ("price".to_owned(), "-price".to_owned())
+        );
     }
 
     /// Checks that each member resolves by name and that no column name repeats.
     pub(crate) fn check<T: Listed>() {
         let schema = SchemaGenerator::default().into_root_schema_for::<T>();
-        let properties: Vec<&str> =
-            schema.get("properties").and_then(Value::as_object).expect("an object").keys().map(String::as_str).collect();
+        let properties: Vec<&str> = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .expect("an object")
+            .keys()
+            .map(String::as_str)
+            .collect();
         assert_eq!(T::MEMBERS, properties, "{}", T::schema_name());
-        let names: Vec<&str> =
-            T::COLUMNS.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
+        let names: Vec<&str> = T::COLUMNS
+            .iter()
+            .flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied()))
+            .collect();
         let mut once = names.clone();
         once.sort_unstable();
         once.dedup();
@@ -236,9 +299,21 @@ pub mod tests {
 
     #[test]
     fn only_the_named_members_are_written() {
-        let row = HolderCount { date: Day(20_000), holders: Some(3), whale_balance: None };
-        let text = |only: &[&'static str]| serde_json::to_string(&Rows::new(vec![row.clone()], only)).unwrap();
-        assert_eq!(text(&[]), r#"[{"date":"2024-10-04","holders":3,"whale_balance":null}]"#);
-        assert_eq!(text(&["holders", "whale_balance"]), r#"[{"holders":3,"whale_balance":null}]"#);
+        let row = HolderCount {
+            date: Day(20_000),
+            holders: Some(3),
+            whale_balance: None,
+        };
+        let text = |only: &[&'static str]| {
+            serde_json::to_string(&Rows::new(vec![row.clone()], only)).unwrap()
+        };
+        assert_eq!(
+            text(&[]),
+            r#"[{"date":"2024-10-04","holders":3,"whale_balance":null}]"#
+        );
+        assert_eq!(
+            text(&["holders", "whale_balance"]),
+            r#"[{"holders":3,"whale_balance":null}]"#
+        );
     }
 }

@@ -20,16 +20,33 @@ pub fn opening_token(snapshot: &Snapshot) -> Option<Address> {
     let largest = tokens.first().map(|token| token.token_address);
     tokens.retain(|token| token.last_candle.is_some() && token.volume_24h.is_some());
     tokens.sort_by(|a, b| descending(a.volume_24h, b.volume_24h));
-    let moving: Vec<Address> =
-        tokens.iter().map(|token| token.token_address).filter(|token| !is_stablecoin(&snapshot.dataset, token)).take(LOOKED_AT).collect();
+    let moving: Vec<Address> = tokens
+        .iter()
+        .map(|token| token.token_address)
+        .filter(|token| !is_stablecoin(&snapshot.dataset, token))
+        .take(LOOKED_AT)
+        .collect();
     let says = |token: &&Address| has_open_pattern(snapshot, **token);
-    moving.iter().find(says).or(moving.first()).copied().or(largest)
+    moving
+        .iter()
+        .find(says)
+        .or(moving.first())
+        .copied()
+        .or(largest)
 }
 
 fn has_open_pattern(snapshot: &Snapshot, token: Address) -> bool {
     // Rows that would have to be fetched first show nothing yet.
-    let Ok(figures) = figures(snapshot, token, &["best_pattern"], &Progress::default()) else { return false };
-    matches!(figures.get("best_pattern"), Some(FigureValue::Pattern(_, Some(Status::Forming | Status::Confirmed))))
+    let Ok(figures) = figures(snapshot, token, &["best_pattern"], &Progress::default()) else {
+        return false;
+    };
+    matches!(
+        figures.get("best_pattern"),
+        Some(FigureValue::Pattern(
+            _,
+            Some(Status::Forming | Status::Confirmed)
+        ))
+    )
 }
 
 #[cfg(test)]
@@ -44,7 +61,10 @@ mod tests {
             let (open, close) = (close(f64::from(day) - 1.0), close(f64::from(day)));
             let (low, high) = (open.min(close) * 0.999, open.max(close) * 1.001);
             let month = ["01", "02", "03"][(day / 28) as usize];
-            format!("{token},2026-{month}-{:02},{open},{high},{low},{close},{volume},1d\n", day % 28 + 1)
+            format!(
+                "{token},2026-{month}-{:02},{open},{high},{low},{close},{volume},1d\n",
+                day % 28 + 1
+            )
         };
         (1..=days).map(row).collect()
     }
@@ -64,12 +84,25 @@ mod tests {
         let rising = candles("0x2", 80, 80_000, |day| 10.0 * 1.01f64.powf(day));
         let boxed = candles("0x3", 80, 700, swings);
         for (what, rows, first) in [
-            ("a leading pattern that is open goes first", format!("{pegged}{rising}{boxed}"), "0x3"),
-            ("without any the most traded that is no stablecoin", format!("{pegged}{rising}"), "0x2"),
-            ("without candles of others the largest", pegged.clone(), "0x1"),
+            (
+                "a leading pattern that is open goes first",
+                format!("{pegged}{rising}{boxed}"),
+                "0x3",
+            ),
+            (
+                "without any the most traded that is no stablecoin",
+                format!("{pegged}{rising}"),
+                "0x2",
+            ),
+            (
+                "without candles of others the largest",
+                pegged.clone(),
+                "0x1",
+            ),
             ("without candles the largest", String::new(), "0x1"),
         ] {
-            let candles = format!("token_address,timestamp,open,high,low,close,volume,interval\n{rows}");
+            let candles =
+                format!("token_address,timestamp,open,high,low,close,volume,interval\n{rows}");
             let snapshot = snapshot(&[("tokens", tokens), ("candles", &candles)]);
             assert_eq!(opening_token(&snapshot), Some(address(first)), "{what}");
         }

@@ -15,11 +15,17 @@ pub struct Order {
 impl Order {
     /// Ascending.
     pub const fn rising(column: &'static str) -> Self {
-        Self { column, descending: false }
+        Self {
+            column,
+            descending: false,
+        }
     }
 
     pub const fn falling(column: &'static str) -> Self {
-        Self { column, descending: true }
+        Self {
+            column,
+            descending: true,
+        }
     }
 
     /// Compares two values in this direction; missing values come last either way.
@@ -27,7 +33,11 @@ impl Order {
         match (a, b) {
             (Some(a), Some(b)) => {
                 let ascending = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
-                if self.descending { ascending.reverse() } else { ascending }
+                if self.descending {
+                    ascending.reverse()
+                } else {
+                    ascending
+                }
             }
             (a, b) => b.is_some().cmp(&a.is_some()),
         }
@@ -36,11 +46,19 @@ impl Order {
 
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.descending { "-" } else { "" }, self.column)
+        write!(
+            f,
+            "{}{}",
+            if self.descending { "-" } else { "" },
+            self.column
+        )
     }
 }
 
 /// Parses a part of `sort` into column and whether it is descending: `-volume`, `+close`, `close`.
 pub(super) fn signed(part: &str) -> (&str, bool) {
-    part.strip_prefix('-').map_or((part.strip_prefix('+').unwrap_or(part), false), |column| (column, true))
+    part.strip_prefix('-')
+        .map_or((part.strip_prefix('+').unwrap_or(part), false), |column| {
+            (column, true)
+        })
 }

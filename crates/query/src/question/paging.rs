@@ -24,7 +24,11 @@ pub enum Paging {
 macro_rules! paged {
     ($answer:ty) => {
         fn paging(&self, answer: &$answer) -> Option<$crate::question::paging::Paging> {
-            Some($crate::question::paging::Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+            Some($crate::question::paging::Paging::Page {
+                page: self.page,
+                limit: self.limit,
+                total: answer.total,
+            })
         }
     };
 }
@@ -38,18 +42,31 @@ impl Paging {
                 let last = total.div_ceil(limit.max(1)).max(1);
                 let pages = [
                     ("first", Some(1)),
-                    ("prev", page.checked_sub(1).filter(|page| *page > 0).map(|page| page.min(last))),
+                    (
+                        "prev",
+                        page.checked_sub(1)
+                            .filter(|page| *page > 0)
+                            .map(|page| page.min(last)),
+                    ),
                     ("next", page.checked_add(1).filter(|page| *page <= last)),
                     ("last", Some(last)),
                 ];
-                let links = pages.into_iter().filter_map(|(relation, page)| Some((relation, page?)));
-                let links: Vec<String> =
-                    links.map(|(relation, page)| link(relation, &with_parameter(target, "page", &page.to_string()))).collect();
+                let links = pages
+                    .into_iter()
+                    .filter_map(|(relation, page)| Some((relation, page?)));
+                let links: Vec<String> = links
+                    .map(|(relation, page)| {
+                        link(relation, &with_parameter(target, "page", &page.to_string()))
+                    })
+                    .collect();
                 Some(links.join(", "))
             }
             Self::From(cursor) => Some(link("next", &with_parameter(target, "cursor", &cursor))),
             // `to` is in whole seconds and inclusive.
-            Self::Before(time) => Some(link("next", &with_parameter(target, "to", &Time(time.0 - SECOND_MS).to_string()))),
+            Self::Before(time) => Some(link(
+                "next",
+                &with_parameter(target, "to", &Time(time.0 - SECOND_MS).to_string()),
+            )),
         }
     }
 }
@@ -62,7 +79,11 @@ pub(super) fn page_range(page: u64, limit: u64) -> Range<usize> {
 }
 
 /// The items of that page; empty past the end.
-pub(super) fn page_of<T>(items: impl Iterator<Item = T>, page: u64, limit: u64) -> impl Iterator<Item = T> {
+pub(super) fn page_of<T>(
+    items: impl Iterator<Item = T>,
+    page: u64,
+    limit: u64,
+) -> impl Iterator<Item = T> {
     let places = page_range(page, limit);
     items.skip(places.start).take(places.len())
 }
@@ -92,11 +113,20 @@ mod tests {
     #[test]
     fn pages_lead_to_those_beside_them() {
         let relations = |page, limit, total| {
-            let links = Paging::Page { page, limit, total }.links("/x?a=page%3D9&page=1&limit=5").unwrap();
+            let links = Paging::Page { page, limit, total }
+                .links("/x?a=page%3D9&page=1&limit=5")
+                .unwrap();
             let parts = links.split(", ").map(|link| {
                 let (target, relation) = link.split_once("; ").unwrap();
-                let page = target.strip_prefix("</x?a=page%3D9&page=").unwrap().strip_suffix("&limit=5>").unwrap();
-                format!("{}{page}", relation.trim_start_matches("rel=").trim_matches('"'))
+                let page = target
+                    .strip_prefix("</x?a=page%3D9&page=")
+                    .unwrap()
+                    .strip_suffix("&limit=5>")
+                    .unwrap();
+                format!(
+                    "{}{page}",
+                    relation.trim_start_matches("rel=").trim_matches('"')
+                )
             });
             parts.collect::<Vec<_>>().join(" ")
         };
@@ -107,9 +137,18 @@ mod tests {
             (2, 5, 6, "first1 prev1 last2"),
             (3, 5, 20, "first1 prev2 next4 last4"),
             (9, 5, 6, "first1 prev2 last2"),
-            (u64::MAX, 1, u64::MAX, "first1 prev18446744073709551614 last18446744073709551615"),
+            (
+                u64::MAX,
+                1,
+                u64::MAX,
+                "first1 prev18446744073709551614 last18446744073709551615",
+            ),
         ] {
-            assert_eq!(relations(page, limit, total), expected, "{page} {limit} {total}");
+            assert_eq!(
+                relations(page, limit, total),
+                expected,
+                "{page} {limit} {total}"
+            );
         }
     }
 
@@ -117,7 +156,13 @@ mod tests {
     fn candles_lead_to_those_before() {
         let before = Paging::Before(Time(1_769_855_415_000));
         let expected = "</x?from=2025&to=2026-01-31T10%3A30%3A14Z>; rel=\"next\"";
-        assert_eq!(before.clone().links("/x?from=2025").as_deref(), Some(expected));
-        assert_eq!(before.links("/x?from=2025&to=2027").as_deref(), Some(expected));
+        assert_eq!(
+            before.clone().links("/x?from=2025").as_deref(),
+            Some(expected)
+        );
+        assert_eq!(
+            before.links("/x?from=2025&to=2027").as_deref(),
+            Some(expected)
+        );
     }
 }

@@ -18,9 +18,16 @@ use model::{
 const THREADS_MAX: usize = 32;
 
 /// Runs `work` on each item, several in parallel; the first error ends it.
-pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T) -> Result<()> + Sync) -> Result<()> {
+pub fn each<T: Send>(
+    items: &mut [T],
+    progress: &Progress,
+    work: impl Fn(&mut T) -> Result<()> + Sync,
+) -> Result<()> {
     let total = items.len() as u64;
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX).min(items.len());
+    let threads = std::thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(THREADS_MAX)
+        .min(items.len());
     let queue = Mutex::new((0, items.iter_mut()));
     let next = || {
         let mut queue = queue.locked();
@@ -40,13 +47,20 @@ pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T)
         }
         Ok(())
     };
-    let defect = |_: Box<dyn Any + Send>| Err(Problem::new(Code::Defect, "Internal error in a part of the query."));
+    let defect = |_: Box<dyn Any + Send>| {
+        Err(Problem::new(
+            Code::Defect,
+            "Internal error in a part of the query.",
+        ))
+    };
     if threads < 2 {
         return catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(defect);
     }
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        let ended = running.into_iter().map(|thread| thread.join().unwrap_or_else(defect));
+        let ended = running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(defect));
         ended.fold(Ok(()), Result::and)
     })
 }
@@ -63,16 +77,35 @@ mod tests {
             Ok(())
         };
         assert_eq!(each(&mut items, &Progress::default(), twice), Ok(()));
-        assert!(items.iter().enumerate().all(|(i, item)| *item == 2 * i as u32));
+        assert!(
+            items
+                .iter()
+                .enumerate()
+                .all(|(i, item)| *item == 2 * i as u32)
+        );
         let progress = Progress::default();
         progress.cancel();
-        assert_eq!(each(&mut items, &progress, twice).map_err(|problem| problem.code), Err(Code::Cancelled));
-        let refuse = |item: &mut u32| if *item == 50 { Err(Problem::new(Code::NoCandles, "none")) } else { Ok(()) };
-        assert_eq!(each(&mut items, &Progress::default(), refuse).map_err(|problem| problem.code), Err(Code::NoCandles));
+        assert_eq!(
+            each(&mut items, &progress, twice).map_err(|problem| problem.code),
+            Err(Code::Cancelled)
+        );
+        let refuse = |item: &mut u32| {
+            if *item == 50 {
+                Err(Problem::new(Code::NoCandles, "none"))
+            } else {
+                Ok(())
+            }
+        };
+        assert_eq!(
+            each(&mut items, &Progress::default(), refuse).map_err(|problem| problem.code),
+            Err(Code::NoCandles)
+        );
         assert_eq!(each(&mut Vec::<u32>::new(), &progress, refuse), Ok(()));
         let defect = each(&mut items, &Progress::default(), |_| panic!("a defect"));
         assert_eq!(defect.map_err(|problem| problem.code), Err(Code::Defect));
-        let broken = each(&mut items[..1], &Progress::default(), |_| panic!("a defect"));
+        let broken = each(&mut items[..1], &Progress::default(), |_| {
+            panic!("a defect")
+        });
         assert_eq!(broken.map_err(|problem| problem.code), Err(Code::Defect));
     }
 }

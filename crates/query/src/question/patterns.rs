@@ -72,7 +72,13 @@ impl Query for PatternsQuestion {
     const NEEDS: &'static [&'static str] = &["candles"];
 
     fn as_of(&self, snapshot: &Snapshot, answer: &PatternsAnswer) -> Option<Time> {
-        answer.as_of.or_else(|| last_candle(snapshot, &self.contract_address, Some(interval(self.timeframe))))
+        answer.as_of.or_else(|| {
+            last_candle(
+                snapshot,
+                &self.contract_address,
+                Some(interval(self.timeframe)),
+            )
+        })
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
@@ -83,8 +89,18 @@ impl Query for PatternsQuestion {
         let coins = Coins::and_namesakes_of(snapshot, &self.contract_address)?;
         progress.step(1, 2)?;
         let explain = self.explain != Explain::Plain;
-        let mut answer = patterns_to_advise(&frame.as_candles(), &coins.frames(interval).coins(), explain);
-        advise(snapshot, &self.contract_address, &mut answer, self.timeframe, progress)?;
+        let mut answer = patterns_to_advise(
+            &frame.as_candles(),
+            &coins.frames(interval).coins(),
+            explain,
+        );
+        advise(
+            snapshot,
+            &self.contract_address,
+            &mut answer,
+            self.timeframe,
+            progress,
+        )?;
         if self.include == "active" {
             answer.patterns.retain(Pattern::is_active);
         }
@@ -92,8 +108,18 @@ impl Query for PatternsQuestion {
             return Ok(answer.plain());
         }
         if self.explain == Explain::Record {
-            let mut records = TrackRecordQuestion::of_token(snapshot, self.contract_address, self.timeframe, progress)?;
-            records.retain(|record| answer.patterns.iter().any(|pattern| pattern.name == record.name));
+            let mut records = TrackRecordQuestion::of_token(
+                snapshot,
+                self.contract_address,
+                self.timeframe,
+                progress,
+            )?;
+            records.retain(|record| {
+                answer
+                    .patterns
+                    .iter()
+                    .any(|pattern| pattern.name == record.name)
+            });
             answer.track_record = Some(records);
         }
         Ok(answer)

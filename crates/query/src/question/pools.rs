@@ -26,7 +26,11 @@ pub const AMOUNT_MAX: u64 = 1_000_000_000_000;
 
 const AMOUNT: Parameter = parameter(
     "amount",
-    ParameterKind::Integer { min: 1, max: AMOUNT_MAX, default: AMOUNT_DEFAULT },
+    ParameterKind::Integer {
+        min: 1,
+        max: AMOUNT_MAX,
+        default: AMOUNT_DEFAULT,
+    },
     "USD value of the tokens to sell in each pool.",
 );
 
@@ -74,11 +78,20 @@ impl Query for PoolsQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPools> {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
-        let price = snapshot.market.of(dataset, &self.token_address).and_then(|token| token.price);
+        let price = snapshot
+            .market
+            .of(dataset, &self.token_address)
+            .and_then(|token| token.price);
         let mut found = pools(dataset, &self.token_address, price, self.amount as f64);
         filter_and_sort(&mut found, &self.filter, &self.sort);
         let known = found.iter().filter(|pool| pool.loss.is_some());
-        let best = known.min_by(|a, b| a.loss.partial_cmp(&b.loss).unwrap_or(std::cmp::Ordering::Equal)).cloned();
+        let best = known
+            .min_by(|a, b| {
+                a.loss
+                    .partial_cmp(&b.loss)
+                    .unwrap_or(std::cmp::Ordering::Equal)
+            })
+            .cloned();
         let total = found.len() as u64;
         Ok(TokenPools {
             token_address: self.token_address,
@@ -88,7 +101,10 @@ impl Query for PoolsQuestion {
             page: self.page,
             limit: self.limit,
             total,
-            pools: Rows::new(page_of(found.into_iter(), self.page, self.limit).collect(), &self.only),
+            pools: Rows::new(
+                page_of(found.into_iter(), self.page, self.limit).collect(),
+                &self.only,
+            ),
             missing: dataset.absence_reason("pools"),
         })
     }
@@ -121,25 +137,57 @@ mod tests {
     #[test]
     fn the_pool_that_loses_least_is_first_and_named() {
         let snapshot = snapshot(&[
-            ("tokens", "token_address,symbol,name,chain,decimals,price\n0x1,A,A,eth,0,1\n0x2,B,B,eth,0,1\n0x3,C,C,eth,0,1"),
-            ("fee_tiers", "dex_id,chain,tier,fee\ncheap,eth,0.01%,0.0001\ndeep,eth,1%,0.01"),
+            (
+                "tokens",
+                "token_address,symbol,name,chain,decimals,price\n0x1,A,A,eth,0,1\n0x2,B,B,eth,0,1\n0x3,C,C,eth,0,1",
+            ),
+            (
+                "fee_tiers",
+                "dex_id,chain,tier,fee\ncheap,eth,0.01%,0.0001\ndeep,eth,1%,0.01",
+            ),
             (
                 "pools",
                 "address,dex_id,chain,token0,token1,liquidity\n0xb1,cheap,eth,0x1,0x2,20000\n0xb2,deep,eth,0x1,0x2,2000000\n0xb3,none,eth,0x1,0x2,9000000",
             ),
         ]);
-        let path = [("token_address", "0x0000000000000000000000000000000000000001")];
+        let path = [(
+            "token_address",
+            "0x0000000000000000000000000000000000000001",
+        )];
         let order = |query: &str| {
             let answer = answered::<PoolsQuestion>(&snapshot, &path, query).expect("an answer");
             let last = |address: &Address| address.0[19];
-            (answer.pools.iter().map(|pool| last(&pool.address)).collect::<Vec<_>>(), answer.best.map(|best| last(&best.address)))
+            (
+                answer
+                    .pools
+                    .iter()
+                    .map(|pool| last(&pool.address))
+                    .collect::<Vec<_>>(),
+                answer.best.map(|best| last(&best.address)),
+            )
         };
         // A small sale is cheapest where the fee is low, a large one where the pool is deep; a pool without a fee has no loss.
         assert_eq!(order("amount=10"), (vec![0xb1, 0xb2, 0xb3], Some(0xb1)));
         assert_eq!(order("amount=10000"), (vec![0xb2, 0xb1, 0xb3], Some(0xb2)));
-        assert_eq!(order("amount=10000&sort=-liquidity&limit=1"), (vec![0xb3], Some(0xb2)));
-        assert_eq!(order("amount=10000&where=dex:cheap"), (vec![0xb1], Some(0xb1)));
+        assert_eq!(
+            order("amount=10000&sort=-liquidity&limit=1"),
+            (vec![0xb3], Some(0xb2))
+        );
+        assert_eq!(
+            order("amount=10000&where=dex:cheap"),
+            (vec![0xb1], Some(0xb1))
+        );
         assert!(answered::<PoolsQuestion>(&snapshot, &path, "amount=0").is_err());
-        assert!(answered::<PoolsQuestion>(&snapshot, &[("token_address", "0x0000000000000000000000000000000000000009")], "").is_err());
+        assert!(
+            answered::<PoolsQuestion>(
+                &snapshot,
+                &[(
+                    "token_address",
+                    "0x0000000000000000000000000000000000000009"
+                )],
+                ""
+            )
+            .is_err()
+        );
     }
 }

@@ -71,7 +71,10 @@ impl Query for TokenPostsQuestion {
             limit: self.limit,
             total: posts.len() as u64,
             posts: posts.part(page_range(self.page, self.limit)),
-            missing: snapshot.dataset.absence_reason("posts").filter(|_| self.explain),
+            missing: snapshot
+                .dataset
+                .absence_reason("posts")
+                .filter(|_| self.explain),
         })
     }
 }
@@ -125,7 +128,11 @@ impl Listed for PostRow {
 
 impl From<Post> for PostRow {
     fn from(post: Post) -> Self {
-        Self { author: post.author.clone(), platform: post.platform.clone(), post }
+        Self {
+            author: post.author.clone(),
+            platform: post.platform.clone(),
+            post,
+        }
     }
 }
 
@@ -159,33 +166,73 @@ impl Query for PostsQuestion {
         let posts = snapshot.dataset.posts();
         let page = page_range(self.page, self.limit);
         let (places, total) = self.places(snapshot, Some(page.end), progress)?;
-        let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).map(PostRow::from).collect();
+        let posts = page
+            .map_while(|nth| places.get(nth))
+            .filter_map(|place| posts.get(place))
+            .map(PostRow::from)
+            .collect();
         let posts = Rows::new(posts, &self.only);
-        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.absence_reason("posts") })
+        Ok(Posts {
+            page: self.page,
+            limit: self.limit,
+            total: total as u64,
+            posts,
+            missing: snapshot.dataset.absence_reason("posts"),
+        })
     }
 }
 
 impl Tabular for PostsQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let members = members(Post::MEMBERS, &self.only);
-        let page = if whole { 0..usize::MAX } else { page_range(self.page, self.limit) };
-        let (places, _) = self.places(snapshot, if whole { None } else { Some(page.end) }, progress)?;
-        let Some(table) = snapshot.dataset.table("posts").filter(|table| table.loaded()) else {
+        let page = if whole {
+            0..usize::MAX
+        } else {
+            page_range(self.page, self.limit)
+        };
+        let (places, _) = self.places(
+            snapshot,
+            if whole { None } else { Some(page.end) },
+            progress,
+        )?;
+        let Some(table) = snapshot
+            .dataset
+            .table("posts")
+            .filter(|table| table.loaded())
+        else {
             return Tabled::of::<Post>(&[], &members);
         };
-        let rows = Ordered { nth: page, ..Ordered::new(Grid::of(table), places, members.clone()) };
+        let rows = Ordered {
+            nth: page,
+            ..Ordered::new(Grid::of(table), places, members.clone())
+        };
         Ok(Tabled::frames(Box::new(rows.within()), &members))
     }
 }
 
 impl PostsQuestion {
     /// Row indices of the matching posts, in order, and their number. With `count`, only that many of the first are guaranteed.
-    pub fn places(&self, snapshot: &Snapshot, count: Option<usize>, progress: &Progress) -> Result<(RowSelection, usize)> {
+    pub fn places(
+        &self,
+        snapshot: &Snapshot,
+        count: Option<usize>,
+        progress: &Progress,
+    ) -> Result<(RowSelection, usize)> {
         let dataset = &snapshot.dataset;
         let step = |done, total| progress.step(done, total);
-        let large = dataset.table("posts").and_then(|table| table.large().map(Arc::as_ref));
-        let ties: Vec<(&str, bool)> = self.sort.iter().skip(1).map(|order| (order.column, order.descending)).collect();
-        let by = self.sort.first().map_or(NEWEST, |order| (order.column, order.descending));
+        let large = dataset
+            .table("posts")
+            .and_then(|table| table.large().map(Arc::as_ref));
+        let ties: Vec<(&str, bool)> = self
+            .sort
+            .iter()
+            .skip(1)
+            .map(|order| (order.column, order.descending))
+            .collect();
+        let by = self
+            .sort
+            .first()
+            .map_or(NEWEST, |order| (order.column, order.descending));
         let is_newest_first = by == NEWEST && ties.is_empty();
         let top_count = count.filter(|count| *count <= TOP_ROWS_MAX);
         // Top-k over all posts: the tie-breakers are explicit, so that the posts need no sorting beforehand.
@@ -195,16 +242,27 @@ impl PostsQuestion {
             && !is_newest_first
         {
             let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
-            let by = SortBy { ties: &ties, ..SortBy::from(by) };
+            let by = SortBy {
+                ties: &ties,
+                ..SortBy::from(by)
+            };
             let rows = RowSelection::Run(0..table.height());
-            return Ok((RowSelection::from(top_rows(table, by, &rows, count, step)?), table.height()));
+            return Ok((
+                RowSelection::from(top_rows(table, by, &rows, count, step)?),
+                table.height(),
+            ));
         }
         let found = self.matches(snapshot, large, progress)?;
         let total = found.places.len();
-        let by = SortBy { ties: &ties, ..SortBy::from(by) };
+        let by = SortBy {
+            ties: &ties,
+            ..SortBy::from(by)
+        };
         let places = match (large, top_count) {
             _ if is_newest_first => found.places,
-            (Some(table), Some(count)) => RowSelection::from(top_rows(table, by, &found.places, count, step)?),
+            (Some(table), Some(count)) => {
+                RowSelection::from(top_rows(table, by, &found.places, count, step)?)
+            }
             (Some(table), None) => cache::sort_rows(table, by, &found.places, step)?,
             (None, _) => self.sorted(&found),
         };
@@ -212,14 +270,26 @@ impl PostsQuestion {
     }
 
     /// The matching posts, newest first.
-    fn matches<'a>(&self, snapshot: &'a Snapshot, large: Option<&LargeTable>, progress: &Progress) -> Result<Matches<'a>> {
+    fn matches<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        large: Option<&LargeTable>,
+        progress: &Progress,
+    ) -> Result<Matches<'a>> {
         let dataset = &snapshot.dataset;
         let (mut token, mut words) = (None, Vec::new());
         for word in self.query.iter().flat_map(|query| query.split_whitespace()) {
             // A title may hold a symbol alone.
-            let is_marked =
-                Address::asked(word).is_some() || ["$", "0x", "0X"].iter().any(|start| word.starts_with(start)) || word.contains('@');
-            let named = if is_marked { TokenReader::of(snapshot).read(word)? } else { None };
+            let is_marked = Address::asked(word).is_some()
+                || ["$", "0x", "0X"]
+                    .iter()
+                    .any(|start| word.starts_with(start))
+                || word.contains('@');
+            let named = if is_marked {
+                TokenReader::of(snapshot).read(word)?
+            } else {
+                None
+            };
             match named {
                 Some(named) => token = token.or(Some(named)),
                 None => words.push(word.to_lowercase()),
@@ -229,26 +299,54 @@ impl PostsQuestion {
             // A token's posts are stored newest first.
             Some(token) => {
                 let rows = dataset.post_rows_of(&token);
-                Matches { posts: dataset.posts_of(&token), start: rows.start, places: RowSelection::Run(rows) }
+                Matches {
+                    posts: dataset.posts_of(&token),
+                    start: rows.start,
+                    places: RowSelection::Run(rows),
+                }
             }
-            None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(|done, total| progress.step(done, total))? },
+            None => Matches {
+                posts: dataset.posts(),
+                start: 0,
+                places: dataset.posts_newest(|done, total| progress.step(done, total))?,
+            },
         };
-        let found = if words.is_empty() { found } else { found.with_title_words(&words, large, progress)? };
-        if self.filter.is_empty() { Ok(found) } else { found.that_match(&self.filter, large, progress) }
+        let found = if words.is_empty() {
+            found
+        } else {
+            found.with_title_words(&words, large, progress)?
+        };
+        if self.filter.is_empty() {
+            Ok(found)
+        } else {
+            found.that_match(&self.filter, large, progress)
+        }
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
     fn sorted(&self, found: &Matches<'_>) -> RowSelection {
         let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
-        let mut rows: Vec<(u32, &Post)> =
-            found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
+        let mut rows: Vec<(u32, &Post)> = found
+            .places
+            .iter()
+            .filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?)))
+            .collect();
         // Case-sensitive, as the order of a large table.
         let key = |post: &Post, column: &str| match post.field(column) {
             text @ Scalar::Text(_) => Some(text.owned()),
             value => value.sort_key(),
         };
-        sort_rows(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
-        RowSelection::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
+        sort_rows(
+            &mut rows,
+            &self.sort,
+            |(_, post), column| key(post, column),
+            |_, _| Ordering::Equal,
+        );
+        RowSelection::from(
+            rows.into_iter()
+                .map(|(place, _)| place)
+                .collect::<Vec<u32>>(),
+        )
     }
 }
 
@@ -265,30 +363,59 @@ struct Matches<'a> {
 
 impl Matches<'_> {
     /// Keeps the posts whose title contains all words.
-    fn with_title_words(self, words: &[String], large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
-        let titles = self.posts.titles().map(|title| title.unwrap_or_default().to_lowercase());
-        let holds = matching_bitmap(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
+    fn with_title_words(
+        self,
+        words: &[String],
+        large: Option<&LargeTable>,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let titles = self
+            .posts
+            .titles()
+            .map(|title| title.unwrap_or_default().to_lowercase());
+        let holds = matching_bitmap(titles, self.posts.len(), progress, |title| {
+            words.iter().all(|word| title.contains(word.as_str()))
+        })?;
         self.keep(&holds, large)
     }
 
     /// Keeps the posts that meet all conditions.
-    fn that_match(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
-        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| post.field(column)))?;
+    fn that_match(
+        self,
+        filter: &Filter,
+        large: Option<&LargeTable>,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| {
+            filter.matches(|column| post.field(column))
+        })?;
         self.keep(&holds, large)
     }
 
     fn keep(self, holds: &[u64], large: Option<&LargeTable>) -> Result<Self> {
         let start = self.start;
         let mut places = RowSelectionWriter::for_table(large);
-        for place in self.places.iter().filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1) {
+        for place in self
+            .places
+            .iter()
+            .filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1)
+        {
             places.push(place as u32)?;
         }
-        Ok(Self { places: places.finish()?, ..self })
+        Ok(Self {
+            places: places.finish()?,
+            ..self
+        })
     }
 }
 
 /// A bitmap of the matching items.
-fn matching_bitmap<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress, holds: impl Fn(&T) -> bool) -> Result<Vec<u64>> {
+fn matching_bitmap<T>(
+    items: impl Iterator<Item = T>,
+    total: usize,
+    progress: &Progress,
+    holds: impl Fn(&T) -> bool,
+) -> Result<Vec<u64>> {
     let mut bits = vec![0_u64; total.div_ceil(64)];
     for (i, item) in items.enumerate() {
         if i % 16_384 == 0 {

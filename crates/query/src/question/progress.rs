@@ -27,18 +27,28 @@ impl Progress {
     pub fn step(&self, done: u64, total: u64) -> Result<()> {
         self.0.done.store(done, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
-        if self.cancelled() { Err(Problem::new(Code::Cancelled, "The query was canceled.")) } else { Ok(()) }
+        if self.cancelled() {
+            Err(Problem::new(Code::Cancelled, "The query was canceled."))
+        } else {
+            Ok(())
+        }
     }
 
     /// Progress for a part of the query: canceled with the parent, its own steps are not reported.
     #[must_use]
     pub fn quiet(&self) -> Self {
-        Self(Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
+        Self(Arc::new(Inner {
+            parent: Some(self.clone()),
+            ..Inner::default()
+        }))
     }
 
     /// (done, total); total 0 while unknown.
     pub fn state(&self) -> (u64, u64) {
-        (self.0.done.load(Ordering::Relaxed), self.0.total.load(Ordering::Relaxed))
+        (
+            self.0.done.load(Ordering::Relaxed),
+            self.0.total.load(Ordering::Relaxed),
+        )
     }
 
     pub fn cancel(&self) {
@@ -58,6 +68,7 @@ impl Progress {
     }
 
     pub fn cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::Relaxed) || self.0.parent.as_ref().is_some_and(Self::cancelled)
+        self.0.cancelled.load(Ordering::Relaxed)
+            || self.0.parent.as_ref().is_some_and(Self::cancelled)
     }
 }

@@ -40,7 +40,11 @@ use model::{
 const DAYS_DEFAULT: u64 = 365;
 const DAYS: Parameter = parameter(
     "days",
-    ParameterKind::Integer { min: 2, max: 3_650, default: DAYS_DEFAULT },
+    ParameterKind::Integer {
+        min: 2,
+        max: 3_650,
+        default: DAYS_DEFAULT,
+    },
     "Number of latest days to test, as far as the data reaches.",
 );
 /// Firings in the answer, the latest.
@@ -49,7 +53,11 @@ const FIRINGS_MAX: usize = 100;
 const PATTERN_DAYS_MAX: usize = 30_000;
 
 /// What a condition may name whose rows have no time: the column and the table.
-const OF_TODAY: &[(&str, &str)] = &[("liquidity", "pools"), ("volume_24h", "pools"), ("holders", "holders")];
+const OF_TODAY: &[(&str, &str)] = &[
+    ("liquidity", "pools"),
+    ("volume_24h", "pools"),
+    ("holders", "holders"),
+];
 
 /// An alert that is not set yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +127,10 @@ impl Request for RehearsalQuestion {
 impl BodyQuestion for RehearsalQuestion {
     fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
         let days = arguments.integer(DAYS.name)?;
-        Ok(Self { alert: AlertBody::parse(body, arguments.tokens())?, days })
+        Ok(Self {
+            alert: AlertBody::parse(body, arguments.tokens())?,
+            days,
+        })
     }
 
     fn refused(problem: Problem) -> Problem {
@@ -150,7 +161,8 @@ impl Query for RehearsalQuestion {
             known_token(snapshot, token)?;
         }
         let candles = AllCandles::new(&snapshot.dataset);
-        let go_on = &mut |done: usize, total: usize| progress.step(done as u64, total as u64).is_ok();
+        let go_on =
+            &mut |done: usize, total: usize| progress.step(done as u64, total as u64).is_ok();
         let days = usize::try_from(self.days).unwrap_or(usize::MAX);
         let Some(past) = PastMarket::new(&candles, days, go_on) else {
             return Err(cancelled());
@@ -162,10 +174,28 @@ impl Query for RehearsalQuestion {
         let mut tokens: Vec<RehearsedToken> = places.into_iter().map(RehearsedToken::new).collect();
         let (quick, slow) = conditions.split(|column| !is_computed(column));
         let known = past.days().iter().map(|_| AtomicBool::new(false)).collect();
-        let judge = PastJudge { snapshot, past: &past, progress, quick, slow, pattern_days: AtomicUsize::new(0), known };
+        let judge = PastJudge {
+            snapshot,
+            past: &past,
+            progress,
+            quick,
+            slow,
+            pattern_days: AtomicUsize::new(0),
+            known,
+        };
         parallel::each(&mut tokens, progress, |token| judge.rehearse(token))?;
-        let known_days = judge.known.iter().filter(|known| known.load(Ordering::Relaxed)).count();
-        Ok(self.summed_up(snapshot, &past, &tokens, known_days, of_today(&conditions, snapshot)))
+        let known_days = judge
+            .known
+            .iter()
+            .filter(|known| known.load(Ordering::Relaxed))
+            .count();
+        Ok(self.summed_up(
+            snapshot,
+            &past,
+            &tokens,
+            known_days,
+            of_today(&conditions, snapshot),
+        ))
     }
 }
 
@@ -182,7 +212,10 @@ fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
         // Not the fault of a member of the body, as an invalid parameter would be.
         return Err(Problem::new(Code::InvalidRequest, detail));
     }
-    match conditions.columns().find(|column| is_computed(column) && !is_of_candles(column)) {
+    match conditions
+        .columns()
+        .find(|column| is_computed(column) && !is_of_candles(column))
+    {
         None => Ok(()),
         Some(column) => {
             let detail = format!(
@@ -206,7 +239,14 @@ struct RehearsedToken {
 
 impl RehearsedToken {
     fn new(place: usize) -> Self {
-        Self { place, fired: Vec::new(), held: 0, unknown: 0, closes: Vec::new(), moves: Default::default() }
+        Self {
+            place,
+            fired: Vec::new(),
+            held: 0,
+            unknown: 0,
+            closes: Vec::new(),
+            moves: Default::default(),
+        }
     }
 }
 
@@ -225,8 +265,15 @@ struct PastJudge<'a> {
 
 impl PastJudge<'_> {
     fn rehearse(&self, token: &mut RehearsedToken) -> Result<()> {
-        let states = (0..self.past.days().len()).map(|day| self.holds(token.place, day)).collect::<Result<Vec<_>>>()?;
-        for (known, _) in self.known.iter().zip(&states).filter(|(_, state)| state.is_some()) {
+        let states = (0..self.past.days().len())
+            .map(|day| self.holds(token.place, day))
+            .collect::<Result<Vec<_>>>()?;
+        for (known, _) in self
+            .known
+            .iter()
+            .zip(&states)
+            .filter(|(_, state)| state.is_some())
+        {
             known.store(true, Ordering::Relaxed);
         }
         token.held = states.iter().filter(|state| **state == Some(true)).count();
@@ -235,7 +282,8 @@ impl PastJudge<'_> {
         // Most tokens of a market never fire.
         if !token.fired.is_empty() {
             token.closes = self.past.closes(token.place);
-            token.moves = AFTER_DAYS.map(|after| TokenMoves::new(&token.closes, &token.fired, after));
+            token.moves =
+                AFTER_DAYS.map(|after| TokenMoves::new(&token.closes, &token.fired, after));
         }
         Ok(())
     }
@@ -246,21 +294,31 @@ impl PastJudge<'_> {
             return Err(cancelled());
         }
         let series = self.past.series(place, day);
-        let Some(summary) = self.past.summary(place, day, &series) else { return Ok(None) };
+        let Some(summary) = self.past.summary(place, day, &series) else {
+            return Ok(None);
+        };
         let mut row = TokenRow::plain(&summary);
         let quick = is_met(&self.quick, &row);
         if quick != Some(true) || self.slow.is_empty() {
             return Ok(quick);
         }
         let needed: Vec<&str> = self.slow.columns().collect();
-        if needed.iter().any(|column| is_by_patterns(column)) && self.pattern_days.fetch_add(1, Ordering::Relaxed) >= PATTERN_DAYS_MAX {
+        if needed.iter().any(|column| is_by_patterns(column))
+            && self.pattern_days.fetch_add(1, Ordering::Relaxed) >= PATTERN_DAYS_MAX
+        {
             let detail = format!(
                 "`condition`: patterns are detected on at most {PATTERN_DAYS_MAX} token-days; choose one token, fewer `days`, or more \
                 conditions."
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
-        row.figures = Some(Cow::Owned(of_candles(self.snapshot, &summary.token_address, &needed, &series, summary.is_stale())?));
+        row.figures = Some(Cow::Owned(of_candles(
+            self.snapshot,
+            &summary.token_address,
+            &needed,
+            &series,
+            summary.is_stale(),
+        )?));
         Ok(is_met(&self.slow, &row))
     }
 }
@@ -269,21 +327,70 @@ impl Rehearsal {
     /// The price moves after the triggers, and the triggers, as text tables: each with header and rows.
     pub fn tables(&self) -> [RehearsalTable; 2] {
         let outcome = |outcome: &RehearsedOutcome| {
-            let errors = outcome.standard_errors.map_or_else(|| format::MISSING.to_owned(), |errors| format::fixed(errors, 1));
+            let errors = outcome.standard_errors.map_or_else(
+                || format::MISSING.to_owned(),
+                |errors| format::fixed(errors, 1),
+            );
             let [rose, any_rose] = [outcome.rose, outcome.any_rose].map(format::share);
-            let [mean, any_mean, median] = [outcome.mean_change, outcome.any_mean_change, outcome.median_change].map(format::change);
+            let [mean, any_mean, median] = [
+                outcome.mean_change,
+                outcome.any_mean_change,
+                outcome.median_change,
+            ]
+            .map(format::change);
             let days = format::plural(outcome.days as u64, "day", "days");
-            vec![days, format::count(outcome.count as u64), rose, any_rose, errors, mean, any_mean, median]
+            vec![
+                days,
+                format::count(outcome.count as u64),
+                rose,
+                any_rose,
+                errors,
+                mean,
+                any_mean,
+                median,
+            ]
         };
         let firing = |firing: &RehearsedFiring| {
-            let token = firing.symbol.clone().unwrap_or_else(|| firing.token_address.short());
-            let after = [firing.change_after_1d, firing.change_after_7d, firing.change_after_30d].map(format::change);
-            [vec![firing.date.to_string(), token, format::price(firing.price)], after.to_vec()].concat()
+            let token = firing
+                .symbol
+                .clone()
+                .unwrap_or_else(|| firing.token_address.short());
+            let after = [
+                firing.change_after_1d,
+                firing.change_after_7d,
+                firing.change_after_30d,
+            ]
+            .map(format::change);
+            [
+                vec![firing.date.to_string(), token, format::price(firing.price)],
+                after.to_vec(),
+            ]
+            .concat()
         };
-        let outcomes = self.outcomes.iter().filter(|outcome| outcome.count > 0).map(outcome).collect();
+        let outcomes = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.count > 0)
+            .map(outcome)
+            .collect();
         [
-            (&["after", "triggers", "rose", "any day", "std errs", "mean", "any day", "median"], outcomes),
-            (&["fired", "token", "price", "1 day after", "7 days", "30 days"], self.firings.iter().map(firing).collect()),
+            (
+                &[
+                    "after", "triggers", "rose", "any day", "std errs", "mean", "any day", "median",
+                ],
+                outcomes,
+            ),
+            (
+                &[
+                    "fired",
+                    "token",
+                    "price",
+                    "1 day after",
+                    "7 days",
+                    "30 days",
+                ],
+                self.firings.iter().map(firing).collect(),
+            ),
         ]
     }
 }
@@ -293,7 +400,10 @@ pub type RehearsalTable = (&'static [&'static str], Vec<Vec<String>>);
 
 impl RehearsalQuestion {
     pub fn of_last_year(alert: AlertBody) -> Self {
-        Self { alert, days: DAYS_DEFAULT }
+        Self {
+            alert,
+            days: DAYS_DEFAULT,
+        }
     }
 
     fn summed_up(
@@ -304,10 +414,14 @@ impl RehearsalQuestion {
         known_days: usize,
         as_of_unknown: Vec<&'static str>,
     ) -> Rehearsal {
-        let (days, sum) = (past.days(), |of: fn(&RehearsedToken) -> usize| tokens.iter().map(of).sum::<usize>() as u64);
+        let (days, sum) = (past.days(), |of: fn(&RehearsedToken) -> usize| {
+            tokens.iter().map(of).sum::<usize>() as u64
+        });
         let fired = sum(|token| token.fired.len());
-        let mut latest: Vec<(usize, &RehearsedToken)> =
-            tokens.iter().flat_map(|token| token.fired.iter().map(move |day| (*day, token))).collect();
+        let mut latest: Vec<(usize, &RehearsedToken)> = tokens
+            .iter()
+            .flat_map(|token| token.fired.iter().map(move |day| (*day, token)))
+            .collect();
         latest.sort_by_key(|(day, token)| (std::cmp::Reverse(*day), token.place));
         latest.truncate(FIRINGS_MAX);
         let firing = |(day, token): (usize, &RehearsedToken)| {
@@ -323,7 +437,12 @@ impl RehearsalQuestion {
                 change_after_30d: after[2],
             }
         };
-        let moves = |nth: usize| tokens.iter().map(|token| &token.moves[nth]).collect::<Vec<&TokenMoves>>();
+        let moves = |nth: usize| {
+            tokens
+                .iter()
+                .map(|token| &token.moves[nth])
+                .collect::<Vec<&TokenMoves>>()
+        };
         let outcomes = AFTER_DAYS.iter().enumerate();
         Rehearsal {
             token_address: self.alert.token_address,
@@ -336,9 +455,14 @@ impl RehearsalQuestion {
             held_days: sum(|token| token.held),
             unknown_days: sum(|token| token.unknown),
             fired,
-            fired_tokens: tokens.iter().filter(|token| !token.fired.is_empty()).count() as u64,
+            fired_tokens: tokens
+                .iter()
+                .filter(|token| !token.fired.is_empty())
+                .count() as u64,
             fired_a_week: (known_days > 0).then(|| fired as f64 * 7.0 / known_days as f64),
-            outcomes: outcomes.map(|(nth, after)| outcome(*after, &moves(nth))).collect(),
+            outcomes: outcomes
+                .map(|(nth, after)| outcome(*after, &moves(nth)))
+                .collect(),
             firings: latest.into_iter().map(firing).collect(),
             as_of_unknown,
         }
@@ -348,7 +472,15 @@ impl RehearsalQuestion {
 /// The tables without history that the conditions use.
 fn of_today(conditions: &Filter, snapshot: &Snapshot) -> Vec<&'static str> {
     let own = own_columns(&snapshot.dataset);
-    let of_today = OF_TODAY.iter().copied().chain(own.iter().map(|column| (column.name, "tokens")));
-    let named = of_today.filter(|(column, table)| conditions.names(column) && snapshot.dataset.has(table));
-    named.map(|(_, table)| table).collect::<BTreeSet<_>>().into_iter().collect()
+    let of_today = OF_TODAY
+        .iter()
+        .copied()
+        .chain(own.iter().map(|column| (column.name, "tokens")));
+    let named =
+        of_today.filter(|(column, table)| conditions.names(column) && snapshot.dataset.has(table));
+    named
+        .map(|(_, table)| table)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }

@@ -93,7 +93,10 @@ pub(super) fn target(path: &str, values: &[(Parameter, Option<Cow<'_, str>>)]) -
     {
         let name = &rest[start + 1..start + length];
         target.push_str(&rest[..start]);
-        let value = values.iter().find(|(parameter, _)| parameter.name == name).and_then(|(_, value)| value.as_deref());
+        let value = values
+            .iter()
+            .find(|(parameter, _)| parameter.name == name)
+            .and_then(|(_, value)| value.as_deref());
         target.push_str(&encode(value.unwrap_or_default()));
         rest = &rest[start + length + 1..];
     }

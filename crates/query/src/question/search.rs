@@ -79,35 +79,65 @@ impl Query for SearchQuestion {
     paged!(Tokens);
 
     fn heavy(&self) -> bool {
-        let computed = TokenEntry::COLUMNS.iter().filter(|column| is_computed(column.name));
-        let mut names = computed.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
-        let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
-        self.answered_fields().iter().any(|field| is_inferred(field))
+        let computed = TokenEntry::COLUMNS
+            .iter()
+            .filter(|column| is_computed(column.name));
+        let mut names =
+            computed.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
+        let texts = [self.conditions.as_deref(), self.sort.as_deref()]
+            .map(|text| text.unwrap_or_default().to_lowercase());
+        self.answered_fields()
+            .iter()
+            .any(|field| is_inferred(field))
             || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
     fn etag(&self, snapshot: &Snapshot) -> String {
         let target = self.target();
-        let is_weighed = ["advice", "action"].iter().any(|name| target.to_lowercase().contains(name));
-        if is_weighed { snapshot.etag_of_advice(&target, "1d") } else { snapshot.etag(&target) }
+        let is_weighed = ["advice", "action"]
+            .iter()
+            .any(|name| target.to_lowercase().contains(name));
+        if is_weighed {
+            snapshot.etag_of_advice(&target, "1d")
+        } else {
+            snapshot.etag(&target)
+        }
     }
 
     fn as_of(&self, _: &Snapshot, answer: &Tokens) -> Option<Time> {
-        answer.tokens.iter().filter_map(|token| token.newest()).max()
+        answer
+            .tokens
+            .iter()
+            .filter_map(|token| token.newest())
+            .max()
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
         let found = self.found(snapshot, progress)?;
         let total = found.len() as u64;
         let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit)
-            .map(|(_, row)| TokenEntry { summary: row.token.clone(), figures: Figures::default() })
+            .map(|(_, row)| TokenEntry {
+                summary: row.token.clone(),
+                figures: Figures::default(),
+            })
             .collect();
-        let (fields, addresses) = (self.answered_fields(), tokens.iter().map(|token| token.token_address).collect());
+        let (fields, addresses) = (
+            self.answered_fields(),
+            tokens.iter().map(|token| token.token_address).collect(),
+        );
         if !fields.is_empty() {
             let figures = of_each(addresses, &fields, snapshot, progress)?;
-            tokens.iter_mut().zip(figures).for_each(|(token, figures)| token.figures = figures);
+            tokens
+                .iter_mut()
+                .zip(figures)
+                .for_each(|(token, figures)| token.figures = figures);
         }
-        Ok(Tokens { page: self.page, limit: self.limit, total, tokens: Rows::new(tokens, &self.only) })
+        Ok(Tokens {
+            page: self.page,
+            limit: self.limit,
+            total,
+            tokens: Rows::new(tokens, &self.only),
+        })
     }
 }
 
@@ -116,8 +146,17 @@ type Hit<'a> = (u8, TokenRow<'a>);
 
 impl Tabular for SearchQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
-        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
-        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        let (page, limit) = if whole {
+            (1, u64::MAX)
+        } else {
+            (self.page, self.limit)
+        };
+        let answer = Self {
+            page,
+            limit,
+            ..self.clone()
+        }
+        .answer(snapshot, progress)?;
         let added = self.answered_fields();
         let mut members = members(<TokenEntry as Listed>::MEMBERS, &self.only);
         members.retain(|member| !FIELDS.contains(member) || added.contains(member));
@@ -129,14 +168,26 @@ impl SearchQuestion {
     /// The page number of the token, and the number of tokens on all pages; `None` when it does not match.
     pub fn page_of(&self, token: &Address, snapshot: &Snapshot) -> Option<(u64, u64)> {
         let found = self.found(snapshot, &Progress::default()).ok()?;
-        let place = found.iter().position(|(_, found)| found.token.token_address == *token)?;
+        let place = found
+            .iter()
+            .position(|(_, found)| found.token.token_address == *token)?;
         Some((place as u64 / self.limit.max(1) + 1, found.len() as u64))
     }
 
     /// The figures in each row of the answer.
     fn answered_fields(&self) -> Vec<&'static str> {
-        let named = |field: &&str| if self.only.is_empty() { self.fields.contains(field) } else { self.only.contains(field) };
-        FIELDS.iter().copied().filter(|field| named(field)).collect()
+        let named = |field: &&str| {
+            if self.only.is_empty() {
+                self.fields.contains(field)
+            } else {
+                self.only.contains(field)
+            }
+        };
+        FIELDS
+            .iter()
+            .copied()
+            .filter(|field| named(field))
+            .collect()
     }
 
     /// All matching tokens with their match rank, in order.
@@ -146,9 +197,17 @@ impl SearchQuestion {
             check_chain(chain, tokens)?;
         }
         let columns = row::columns(&snapshot.dataset);
-        let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns, TokenReader::of(snapshot))?;
+        let filter = parameter::conditions(
+            "where",
+            self.conditions.as_deref().unwrap_or_default(),
+            &columns,
+            TokenReader::of(snapshot),
+        )?;
         let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
-        let needle = self.query.as_deref().map(|query| Needle::new(query, snapshot.tokens_named(query)));
+        let needle = self
+            .query
+            .as_deref()
+            .map(|query| Needle::new(query, snapshot.tokens_named(query)));
         let (quick, slow) = filter.split(|column| !is_computed(column));
         let mut found: Vec<Hit<'a>> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
@@ -156,7 +215,10 @@ impl SearchQuestion {
                 progress.step(i as u64, tokens.len() as u64)?;
             }
             let row = TokenRow::plain(token);
-            if self.chain.as_ref().is_none_or(|chain| token.chains.contains(chain))
+            if self
+                .chain
+                .as_ref()
+                .is_none_or(|chain| token.chains.contains(chain))
                 && quick.matches(|column| row.field(column))
                 && let Some(rank) = needle.as_ref().map_or(Some(0), |needle| needle.rank(token))
             {
@@ -166,25 +228,54 @@ impl SearchQuestion {
         compute_figures(&mut found, &slow, &sort, snapshot, progress)?;
         found.retain(|(_, row)| slow.matches(|column| row.field(column)));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
-            let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
-            let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
+            let by_rank = || {
+                rank_a
+                    .cmp(rank_b)
+                    .then_with(|| descending(a.token.market_cap, b.token.market_cap))
+            };
+            let unsorted = if sort.is_empty() {
+                by_rank()
+            } else {
+                Ordering::Equal
+            };
             unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
         };
-        sort_rows(&mut found, &sort, |(_, row), column| row.rank(column).sort_key(), ties);
+        sort_rows(
+            &mut found,
+            &sort,
+            |(_, row), column| row.rank(column).sort_key(),
+            ties,
+        );
         Ok(found)
     }
 }
 
 /// Computes, for each row, the figures that filter or sort depend on.
-fn compute_figures(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &Snapshot, progress: &Progress) -> Result<()> {
+fn compute_figures(
+    found: &mut Vec<Hit<'_>>,
+    slow: &Filter,
+    sort: &[Order],
+    snapshot: &Snapshot,
+    progress: &Progress,
+) -> Result<()> {
     let named = |field: &&str| slow.names(field) || sort.iter().any(|order| order.column == *field);
-    let needed: Vec<&'static str> = COMPUTED.iter().copied().filter(|field| named(field)).collect();
+    let needed: Vec<&'static str> = COMPUTED
+        .iter()
+        .copied()
+        .filter(|field| named(field))
+        .collect();
     if needed.is_empty() {
         return Ok(());
     }
-    let addresses = found.iter().map(|(_, row)| row.token.token_address).collect();
+    let addresses = found
+        .iter()
+        .map(|(_, row)| row.token.token_address)
+        .collect();
     let figures = of_each(addresses, &needed, snapshot, progress)?;
-    found.iter_mut().zip(figures).for_each(|((_, row), figures)| row.figures = Some(Cow::Owned(figures)));
+    found
+        .iter_mut()
+        .zip(figures)
+        .for_each(|((_, row), figures)| row.figures = Some(Cow::Owned(figures)));
     Ok(())
 }
 
@@ -195,7 +286,11 @@ fn check_chain(chain: &Chain, tokens: &[TokenSummary]) -> Result<()> {
     }
     Err(Problem::new(
         Code::InvalidParameter,
-        format!("`chain` is `{}`, an unknown chain; the closest are {}.", clip(chain.as_str()), Chain::nearest(chain.as_str()).join(", ")),
+        format!(
+            "`chain` is `{}`, an unknown chain; the closest are {}.",
+            clip(chain.as_str()),
+            Chain::nearest(chain.as_str()).join(", ")
+        ),
     ))
 }
 
@@ -212,7 +307,11 @@ const TYPO_CHARS_MIN: usize = 4;
 
 impl Needle {
     fn new(query: &str, named: Vec<Address>) -> Self {
-        Self { text: query.to_lowercase(), address: Address::asked(query), named }
+        Self {
+            text: query.to_lowercase(),
+            address: Address::asked(query),
+            named,
+        }
     }
 
     fn rank(&self, token: &TokenSummary) -> Option<u8> {
@@ -238,15 +337,20 @@ impl Needle {
         } else {
             let length = text.chars().count();
             // The edit distance costs time and memory for every pair of letters, and names have no length limit.
-            let near = |word: &str| word.chars().take(length + 2).count().abs_diff(length) <= 1 && strsim::osa_distance(word, text) == 1;
-            let typo = length >= TYPO_CHARS_MIN && (near(&symbol) || near(&name) || words(&name).any(near));
+            let near = |word: &str| {
+                word.chars().take(length + 2).count().abs_diff(length) <= 1
+                    && strsim::osa_distance(word, text) == 1
+            };
+            let typo = length >= TYPO_CHARS_MIN
+                && (near(&symbol) || near(&name) || words(&name).any(near));
             typo.then_some(5)
         }
     }
 }
 
 fn words(name: &str) -> impl Iterator<Item = &str> {
-    name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+    name.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

@@ -39,12 +39,18 @@ impl Query for SecurityQuestion {
     /// Files may return to an earlier state; then `changed` is the only difference.
     fn etag(&self, snapshot: &Snapshot) -> String {
         let changed = snapshot.security.earlier(&self.contract_address).len();
-        snapshot.etag(&if self.explain && changed > 1 { format!("{}\n{changed}", self.target()) } else { self.target() })
+        snapshot.etag(&if self.explain && changed > 1 {
+            format!("{}\n{changed}", self.target())
+        } else {
+            self.target()
+        })
     }
 
     fn as_of(&self, snapshot: &Snapshot, _: &SecurityInference) -> Option<Time> {
         let (transfers, token) = (snapshot.dataset.transfers(), &self.contract_address);
-        transfers.row(token, transfers.count(token).checked_sub(1)?)?.timestamp
+        transfers
+            .row(token, transfers.count(token).checked_sub(1)?)?
+            .timestamp
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
@@ -52,8 +58,10 @@ impl Query for SecurityQuestion {
         let _held = require_balances(snapshot, &[self.contract_address])?;
         let dataset = &snapshot.dataset;
         if !infer::has_data(dataset, &self.contract_address) {
-            let known =
-                scam_report(dataset, &self.contract_address).map_or_else(String::new, |report| format!(" The address is {}.", report.how));
+            let known = scam_report(dataset, &self.contract_address)
+                .map_or_else(String::new, |report| {
+                    format!(" The address is {}.", report.how)
+                });
             return Err(Problem::new(
                 Code::NoSecurityData,
                 format!(
@@ -65,18 +73,34 @@ impl Query for SecurityQuestion {
         }
         let watch = Watched(progress);
         let corpus = snapshot.security.corpus(dataset, progress)?;
-        let traits_of =
-            |address: &Address, code: &[u8]| snapshot.security.traits(address, progress, || infer::traits(code, &|| progress.cancelled()));
+        let traits_of = |address: &Address, code: &[u8]| {
+            snapshot.security.traits(address, progress, || {
+                infer::traits(code, &|| progress.cancelled())
+            })
+        };
         let earlier = snapshot.security.earlier(&self.contract_address);
-        let inferred = infer::infer(dataset, token, (corpus, &snapshot.settings.exchanges), &earlier, self.explain, &traits_of, &watch);
-        let (mut answer, scan) =
-            inferred.map_err(|problem| self.unread(snapshot, progress).filter(|_| problem.is_missing_state()).unwrap_or(problem))?;
+        let inferred = infer::infer(
+            dataset,
+            token,
+            (corpus, &snapshot.settings.exchanges),
+            &earlier,
+            self.explain,
+            &traits_of,
+            &watch,
+        );
+        let (mut answer, scan) = inferred.map_err(|problem| {
+            self.unread(snapshot, progress)
+                .filter(|_| problem.is_missing_state())
+                .unwrap_or(problem)
+        })?;
         // A canceled result is incomplete and must not be cached.
         progress.step(1, 1)?;
         if let Some(states) = dataset.chain_states_of(&self.contract_address) {
             states.settle(&self.contract_address);
         }
-        snapshot.security.insert(self.contract_address, SecuritySummary::of(&answer));
+        snapshot
+            .security
+            .insert(self.contract_address, SecuritySummary::of(&answer));
         snapshot.security.keep_scan(self.contract_address, scan);
         answer.changed = answer.changed.filter(|_| self.explain);
         Ok(answer)
@@ -87,11 +111,16 @@ impl Query for SecurityQuestion {
 pub fn finding_code(text: &str) -> std::result::Result<String, String> {
     let words = || AnomalyCode::ALL.iter().map(|code| code.word());
     let upper = text.trim().to_ascii_uppercase();
-    words().find(|word| *word == upper).map(str::to_owned).ok_or_else(|| {
-        let near = meant(&upper, words())
-            .map_or_else(|| "the Security view lists the codes, such as `SELL_TAX`".to_owned(), |near| format!("did you mean `{near}`?"));
-        format!("unknown finding code `{text}`; {near}")
-    })
+    words()
+        .find(|word| *word == upper)
+        .map(str::to_owned)
+        .ok_or_else(|| {
+            let near = meant(&upper, words()).map_or_else(
+                || "the Security view lists the codes, such as `SELL_TAX`".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            format!("unknown finding code `{text}`; {near}")
+        })
 }
 
 impl SecurityQuestion {
@@ -103,25 +132,42 @@ impl SecurityQuestion {
     }
 
     /// The token's score and recommendation word, cached if possible.
-    pub fn summary(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<SecuritySummary> {
+    pub fn summary(
+        snapshot: &Snapshot,
+        token: Address,
+        progress: &Progress,
+    ) -> Result<SecuritySummary> {
         if let Some(summary) = snapshot.security.summary(&token) {
             return Ok(summary);
         }
-        let answer = Self { contract_address: token, explain: false }.answer(snapshot, progress)?;
-        Ok(snapshot.security.summary(&token).unwrap_or_else(|| SecuritySummary::of(&answer)))
+        let answer = Self {
+            contract_address: token,
+            explain: false,
+        }
+        .answer(snapshot, progress)?;
+        Ok(snapshot
+            .security
+            .summary(&token)
+            .unwrap_or_else(|| SecuritySummary::of(&answer)))
     }
 }
 
 impl SecurityQuestion {
     /// The verdict to show next to other results; `None` if it is unknown now. Errors: rows must be fetched first; canceled.
-    pub fn verdict(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<Option<SecuritySummary>> {
+    pub fn verdict(
+        snapshot: &Snapshot,
+        token: Address,
+        progress: &Progress,
+    ) -> Result<Option<SecuritySummary>> {
         if snapshot.require(Self::NEEDS).is_err() {
             progress.note_partial();
             return Ok(None);
         }
         match Self::summary(snapshot, token, &progress.quiet()) {
             Ok(summary) => Ok(Some(summary)),
-            Err(problem) if problem.is_missing_rows() || problem.code == Code::Cancelled => Err(problem),
+            Err(problem) if problem.is_missing_rows() || problem.code == Code::Cancelled => {
+                Err(problem)
+            }
             Err(_) => Ok(None),
         }
     }
@@ -131,8 +177,12 @@ impl SecurityQuestion {
 /// else about a token; `None` if there is none.
 pub fn warning(danger: Danger, score: i64) -> Option<String> {
     let fails = danger.against_sale().filter(|_| danger.sale_fails());
-    let fails = fails.map_or_else(String::new, |code| format!(" Selling fails ({}): {}.", code.word(), code.meaning()));
-    danger.warns_first().then(|| format!("Security: {}, score {score}.{fails}", danger.word()))
+    let fails = fails.map_or_else(String::new, |code| {
+        format!(" Selling fails ({}): {}.", code.word(), code.meaning())
+    });
+    danger
+        .warns_first()
+        .then(|| format!("Security: {}, score {score}.{fails}", danger.word()))
 }
 
 /// A warning about a token.
@@ -154,7 +204,10 @@ impl Find for WarningsOf {
         for &token_address in &self.0 {
             let verdict = SecurityQuestion::verdict(snapshot, token_address, progress)?;
             let warning = verdict.and_then(|verdict| warning(verdict.danger, verdict.score));
-            warnings.extend(warning.map(|warning| SecurityWarning { token_address, warning }));
+            warnings.extend(warning.map(|warning| SecurityWarning {
+                token_address,
+                warning,
+            }));
         }
         Ok(warnings)
     }
@@ -181,7 +234,10 @@ mod tests {
     #[test]
     fn a_code_is_proposed_where_it_is_near() {
         assert_eq!(finding_code("sell_tax"), Ok("SELL_TAX".to_owned()));
-        assert_eq!(finding_code("SEL_TAX"), Err("unknown finding code `SEL_TAX`; did you mean `SELL_TAX`?".to_owned()));
+        assert_eq!(
+            finding_code("SEL_TAX"),
+            Err("unknown finding code `SEL_TAX`; did you mean `SELL_TAX`?".to_owned())
+        );
         let far = finding_code("NOSUCH").expect_err("no code");
         assert!(!far.contains("did you mean"), "{far}");
     }
@@ -189,13 +245,29 @@ mod tests {
     #[test]
     fn shares_of_a_list_are_not_called_shares_of_the_supply() {
         let said = |supply: &str| {
-            let holders: Vec<String> = (1..=40).map(|holder| format!("0x1,0xa{holder},{}", 100 - holder)).collect();
+            let holders: Vec<String> = (1..=40)
+                .map(|holder| format!("0x1,0xa{holder},{}", 100 - holder))
+                .collect();
             let snapshot = tests::snapshot(&[
-                ("tokens", &format!("token_address,symbol,name,chain,total_supply\n0x1,A,A,eth,{supply}")),
-                ("holders", &format!("token_address,holder_address,balance\n{}", holders.join("\n"))),
+                (
+                    "tokens",
+                    &format!("token_address,symbol,name,chain,total_supply\n0x1,A,A,eth,{supply}"),
+                ),
+                (
+                    "holders",
+                    &format!(
+                        "token_address,holder_address,balance\n{}",
+                        holders.join("\n")
+                    ),
+                ),
             ]);
-            let question = SecurityQuestion { contract_address: sample::address("0x1"), explain: true };
-            let answer = question.answer(&snapshot, &Progress::default()).expect("an answer");
+            let question = SecurityQuestion {
+                contract_address: sample::address("0x1"),
+                explain: true,
+            };
+            let answer = question
+                .answer(&snapshot, &Progress::default())
+                .expect("an answer");
             serde_json::to_string(&answer).expect("JSON")
         };
         assert!(said("100000").contains("of the supply outside pools and exchanges (holders)"));
@@ -207,20 +279,50 @@ mod tests {
     #[test]
     fn a_table_that_could_not_be_read_is_neither_missing_nor_without_effect() {
         let snapshot = tests::snapshot(&[
-            ("tokens", "token_address,symbol,name,chain,total_supply\n0x1,A,A,eth,1000"),
-            ("holders", "token_address,holder_address,balance\n0x1,0xa1,1000"),
+            (
+                "tokens",
+                "token_address,symbol,name,chain,total_supply\n0x1,A,A,eth,1000",
+            ),
+            (
+                "holders",
+                "token_address,holder_address,balance\n0x1,0xa1,1000",
+            ),
             ("pools", "a,b\n1,2"),
         ]);
-        let question = SecurityQuestion { contract_address: sample::address("0x1"), explain: true };
-        let explanation = question.answer(&snapshot, &Progress::default()).expect("an answer").explanation.expect("an explanation");
+        let question = SecurityQuestion {
+            contract_address: sample::address("0x1"),
+            explain: true,
+        };
+        let explanation = question
+            .answer(&snapshot, &Progress::default())
+            .expect("an answer")
+            .explanation
+            .expect("an explanation");
         let said = "the table `pools` could not be read";
-        assert!(explanation.caps.iter().any(|cap| cap.score == 85 && cap.reason == said), "{:?}", explanation.caps);
-        let of_pools = |code| explanation.missing.iter().any(|missing| missing.what == said && missing.codes.contains(&code));
-        assert!([AnomalyCode::LpUnlocked, AnomalyCode::LiquidityPulled].into_iter().all(of_pools), "{:?}", explanation.missing);
-        let asks_for_rows = explanation
-            .missing
-            .iter()
-            .any(|missing| missing.supply.contains("pools to `pools`") || missing.supply.contains("`pools` rows"));
+        assert!(
+            explanation
+                .caps
+                .iter()
+                .any(|cap| cap.score == 85 && cap.reason == said),
+            "{:?}",
+            explanation.caps
+        );
+        let of_pools = |code| {
+            explanation
+                .missing
+                .iter()
+                .any(|missing| missing.what == said && missing.codes.contains(&code))
+        };
+        assert!(
+            [AnomalyCode::LpUnlocked, AnomalyCode::LiquidityPulled]
+                .into_iter()
+                .all(of_pools),
+            "{:?}",
+            explanation.missing
+        );
+        let asks_for_rows = explanation.missing.iter().any(|missing| {
+            missing.supply.contains("pools to `pools`") || missing.supply.contains("`pools` rows")
+        });
         assert!(!asks_for_rows, "{:?}", explanation.missing);
     }
 }

@@ -55,7 +55,12 @@ pub struct AnswerSettings {
 
 impl Default for AnswerSettings {
     fn default() -> Self {
-        Self { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0, exchanges: exchanges::built_in() }
+        Self {
+            whale_usd: 100_000.0,
+            medium_usd: 10_000.0,
+            whale_change_percent: 1.0,
+            exchanges: exchanges::built_in(),
+        }
     }
 }
 
@@ -98,9 +103,17 @@ impl Snapshot {
     /// are costly and hardly change.
     pub fn inherit(&self, before: &Self) {
         if self.dataset.folder == before.dataset.folder {
-            self.security.inherit(&before.security, before.dataset.importing.is_empty());
+            self.security
+                .inherit(&before.security, before.dataset.importing.is_empty());
         }
-        let tokens = |snapshot: &Self| snapshot.market.tokens.iter().map(|token| token.token_address).collect::<BTreeSet<_>>();
+        let tokens = |snapshot: &Self| {
+            snapshot
+                .market
+                .tokens
+                .iter()
+                .map(|token| token.token_address)
+                .collect::<BTreeSet<_>>()
+        };
         if self.dataset.folder == before.dataset.folder && tokens(self) == tokens(before) {
             self.track_records.inherit(&before.track_records);
         }
@@ -108,30 +121,69 @@ impl Snapshot {
 
     /// Errors: large tables are still loading.
     pub fn require_complete(&self) -> Result<()> {
-        let still_loading = || Problem::new(Code::Loading, "Large tables are still loading; retry in a moment.");
-        if self.dataset.importing.is_empty() { Ok(()) } else { Err(still_loading()) }
+        let still_loading = || {
+            Problem::new(
+                Code::Loading,
+                "Large tables are still loading; retry in a moment.",
+            )
+        };
+        if self.dataset.importing.is_empty() {
+            Ok(())
+        } else {
+            Err(still_loading())
+        }
     }
 
     /// Errors: one of the tables is unreachable or refused at its source, or still loading.
     pub fn require(&self, tables: &[&str]) -> Result<()> {
-        let unreached = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.unreached);
-        let unreached = self.dataset.tables.iter().filter(unreached).find(|table| tables.contains(&table.schema.name));
+        let unreached =
+            |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.unreached);
+        let unreached = self
+            .dataset
+            .tables
+            .iter()
+            .filter(unreached)
+            .find(|table| tables.contains(&table.schema.name));
         if let Some(table) = unreached {
-            let sources = table.remote.iter().flat_map(|remote| &remote.sources).map(|name| format!("`{name}`"));
+            let sources = table
+                .remote
+                .iter()
+                .flat_map(|remote| &remote.sources)
+                .map(|name| format!("`{name}`"));
             let sources = sources.collect::<Vec<_>>().join(", ");
-            let detail =
-                format!("Table `{}` is unavailable from {sources}; see /datasets for the reason and retry later.", table.schema.name);
+            let detail = format!(
+                "Table `{}` is unavailable from {sources}; see /datasets for the reason and retry later.",
+                table.schema.name
+            );
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
         let refused = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.refused);
-        let refused = self.dataset.tables.iter().filter(refused).find(|table| tables.contains(&table.schema.name));
-        if let Some((table, lack)) = refused.and_then(|table| Some((table, self.dataset.absence_reason(table.schema.name)?))) {
-            let detail = format!("{lack} Fix [tables.{}] in dataset.toml, or the table at its source, and reload.", table.schema.name);
+        let refused = self
+            .dataset
+            .tables
+            .iter()
+            .filter(refused)
+            .find(|table| tables.contains(&table.schema.name));
+        if let Some((table, lack)) =
+            refused.and_then(|table| Some((table, self.dataset.absence_reason(table.schema.name)?)))
+        {
+            let detail = format!(
+                "{lack} Fix [tables.{}] in dataset.toml, or the table at its source, and reload.",
+                table.schema.name
+            );
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
-        match self.dataset.importing.iter().find(|table| tables.contains(table)) {
+        match self
+            .dataset
+            .importing
+            .iter()
+            .find(|table| tables.contains(table))
+        {
             None => Ok(()),
-            Some(table) => Err(Problem::new(Code::Loading, format!("Table `{table}` is still loading; retry in a moment."))),
+            Some(table) => Err(Problem::new(
+                Code::Loading,
+                format!("Table `{table}` is still loading; retry in a moment."),
+            )),
         }
     }
 
@@ -150,14 +202,23 @@ impl Snapshot {
 
     /// As `etag`, of an answer that changes with the record of all tokens on this timeframe.
     pub fn etag_of_advice(&self, canonical: &str, timeframe: &str) -> String {
-        let digest = self.track_records.known(timeframe).map(|record| const_hex::encode(record.digest));
-        self.etag(&format!("{canonical}\nrecord {}", digest.as_deref().unwrap_or("none")))
+        let digest = self
+            .track_records
+            .known(timeframe)
+            .map(|record| const_hex::encode(record.digest));
+        self.etag(&format!(
+            "{canonical}\nrecord {}",
+            digest.as_deref().unwrap_or("none")
+        ))
     }
 
     /// The request, pinned to this data: its snapshot number and its point in time.
     pub fn named_in(&self, target: &str) -> String {
         let target = with_parameter(target, GENERATION, &self.reading.to_string());
         let as_of = self.dataset.as_of.as_ref();
-        as_of.map_or_else(|| target.clone(), |as_of| with_parameter(&target, AS_OF, &as_of.time.to_string()))
+        as_of.map_or_else(
+            || target.clone(),
+            |as_of| with_parameter(&target, AS_OF, &as_of.time.to_string()),
+        )
     }
 }

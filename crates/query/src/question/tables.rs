@@ -84,17 +84,31 @@ impl Query for TablesQuestion {
             large: table.large().is_some(),
             columns: columns::of(table)
                 .into_iter()
-                .map(|column| ColumnEntry { name: column.name, kind: column.kind.word(), meaning: column.meaning })
+                .map(|column| ColumnEntry {
+                    name: column.name,
+                    kind: column.kind.word(),
+                    meaning: column.meaning,
+                })
                 .collect(),
         };
         Ok(Tables {
             generation: snapshot.reading,
-            tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect(),
+            tables: snapshot
+                .dataset
+                .tables
+                .iter()
+                .filter(|table| table.loaded())
+                .map(entry)
+                .collect(),
         })
     }
 }
 
-pub const CURSOR: Parameter = parameter("cursor", ParameterKind::Line(1_000), "`next` of the previous page, on the same data snapshot.");
+pub const CURSOR: Parameter = parameter(
+    "cursor",
+    ParameterKind::Line(1_000),
+    "`next` of the previous page, on the same data snapshot.",
+);
 
 const WHERE: Parameter = parameter(
     "where",
@@ -149,7 +163,9 @@ impl Serialize for RowFrame {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(Some(self.0.height()))?;
         for row in export::objects(&self.0) {
-            rows.serialize_element(&RawValue::from_string(row).map_err(serde::ser::Error::custom)?)?;
+            rows.serialize_element(
+                &RawValue::from_string(row).map_err(serde::ser::Error::custom)?,
+            )?;
         }
         rows.end()
     }
@@ -187,7 +203,9 @@ impl Query for TableQuestion {
 
     fn as_of(&self, _: &Snapshot, answer: &TableRows) -> Option<Time> {
         let known = schema::table(answer.table)?.known;
-        let Known::Dated(rule) = known else { return None };
+        let Known::Dated(rule) = known else {
+            return None;
+        };
         let column = self.by.is_none().then(|| rule.column())?;
         let time = |row| match in_frame(&answer.rows.0, column, row) {
             Scalar::Time(time) => Some(time),
@@ -203,7 +221,14 @@ impl Query for TableQuestion {
             let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
             let found = GroupQuery { limit, ..groups }.find(snapshot, progress)?;
             let (total, cut) = (Some(found.total as u64), found.cut());
-            return Ok(TableRows { table, limit: self.limit, total, next: None, rows: RowFrame(found.frame), cut });
+            return Ok(TableRows {
+                table,
+                limit: self.limit,
+                total,
+                next: None,
+                rows: RowFrame(found.frame),
+                cut,
+            });
         }
         let request = PageRequest::read(self, snapshot)?;
         let page = request.page(self.limit, progress)?;
@@ -212,7 +237,9 @@ impl Query for TableQuestion {
             limit: self.limit,
             total: page.total,
             next: page.next,
-            rows: RowFrame(page.rows.all().map_err(|reason| Problem::new(Code::Defect, format!("The rows cannot be read: {reason}.")))?),
+            rows: RowFrame(page.rows.all().map_err(|reason| {
+                Problem::new(Code::Defect, format!("The rows cannot be read: {reason}."))
+            })?),
             cut: None,
         })
     }
@@ -223,13 +250,21 @@ impl TableQuestion {
     fn groups(&self, snapshot: &Snapshot) -> Result<Option<GroupQuery>> {
         let refused = |detail: &str| Err(Problem::new(Code::InvalidParameter, detail));
         let Some(by) = &self.by else {
-            return if self.agg.is_some() { refused("`agg` needs `by`, the column to group by.") } else { Ok(None) };
+            return if self.agg.is_some() {
+                refused("`agg` needs `by`, the column to group by.")
+            } else {
+                Ok(None)
+            };
         };
         if self.columns.is_some() {
-            return refused("`columns` does not apply to groups; their columns are `by` and `agg`.");
+            return refused(
+                "`columns` does not apply to groups; their columns are `by` and `agg`.",
+            );
         }
         if self.cursor.is_some() {
-            return refused("`cursor` does not apply to groups; up to `limit` of them are returned in one response.");
+            return refused(
+                "`cursor` does not apply to groups; up to `limit` of them are returned in one response.",
+            );
         }
         let table = loaded_table(snapshot, &self.table)?;
         let filter = parameter::conditions(
@@ -238,25 +273,60 @@ impl TableQuestion {
             &columns::for_filter(table),
             TokenReader::of(snapshot),
         )?;
-        let groups = GroupQuery::read(table, by, self.agg.as_deref().unwrap_or_default(), self.sort.as_deref().unwrap_or_default())?;
-        Ok(Some(GroupQuery { rows: RowQuery { filter, ..groups.rows }, ..groups }))
+        let groups = GroupQuery::read(
+            table,
+            by,
+            self.agg.as_deref().unwrap_or_default(),
+            self.sort.as_deref().unwrap_or_default(),
+        )?;
+        Ok(Some(GroupQuery {
+            rows: RowQuery {
+                filter,
+                ..groups.rows
+            },
+            ..groups
+        }))
     }
 }
 
 impl Tabular for TableQuestion {
-    fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+    fn tabled(
+        &self,
+        snapshot: &std::sync::Arc<Snapshot>,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Tabled> {
         if let Some(groups) = self.groups(snapshot)? {
-            let limit = if whole { usize::MAX } else { usize::try_from(self.limit).unwrap_or(usize::MAX) };
+            let limit = if whole {
+                usize::MAX
+            } else {
+                usize::try_from(self.limit).unwrap_or(usize::MAX)
+            };
             let names = groups.columns();
-            return Ok(Tabled::frames(Box::new(GroupQuery { limit, ..groups }.find(snapshot, progress)?.frame), &names));
+            return Ok(Tabled::frames(
+                Box::new(
+                    GroupQuery { limit, ..groups }
+                        .find(snapshot, progress)?
+                        .frame,
+                ),
+                &names,
+            ));
         }
         let request = PageRequest::read(self, snapshot)?;
         let columns = request.columns.iter().map(ToString::to_string).collect();
         if whole {
-            return Ok(Tabled { columns, rows: request.rest(progress)?, next: None });
+            return Ok(Tabled {
+                columns,
+                rows: request.rest(progress)?,
+                next: None,
+            });
         }
         let page = request.page(self.limit, progress)?;
-        Ok(Tabled { columns, rows: Box::new(page.rows), next: page.next })
+        Ok(Tabled {
+            columns,
+            rows: Box::new(page.rows),
+            next: page.next,
+        })
     }
 }
 
@@ -265,7 +335,10 @@ pub fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table>
     let dataset = &snapshot.dataset;
     let Some(table) = dataset.table(name) else {
         let nearest = nearest(name, TABLES.iter().map(|table| table.name)).unwrap_or_default();
-        let detail = format!("No table `{}`; did you mean `{nearest}`? GET /tables lists all tables.", clip(name));
+        let detail = format!(
+            "No table `{}`; did you mean `{nearest}`? GET /tables lists all tables.",
+            clip(name)
+        );
         return Err(Problem::new(Code::TableNotFound, detail));
     };
     snapshot.require(&[table.schema.name])?;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate};
 use polars::prelude::{
-    Column, DataFrame, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom, Series, TimeUnit, TimeZone,
+    Column, DataFrame, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom,
+    Series, TimeUnit, TimeZone,
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
@@ -31,8 +32,17 @@ macro_rules! tabular {
                 whole: bool,
                 progress: &Progress,
             ) -> Result<$crate::question::tabular::Tabled> {
-                let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
-                let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+                let (page, limit) = if whole {
+                    (1, u64::MAX)
+                } else {
+                    (self.page, self.limit)
+                };
+                let answer = Self {
+                    page,
+                    limit,
+                    ..self.clone()
+                }
+                .answer(snapshot, progress)?;
                 let members = $crate::question::tabular::members(<$row>::MEMBERS, &self.only);
                 $crate::question::tabular::Tabled::of(&answer.$list, &members)
             }
@@ -51,19 +61,30 @@ pub struct Tabled {
 
 impl Tabled {
     /// A table of these rows, with these members of each.
-    pub(super) fn of<T: Serialize + JsonSchema>(rows: &[T], members: &[&'static str]) -> Result<Self> {
+    pub(super) fn of<T: Serialize + JsonSchema>(
+        rows: &[T],
+        members: &[&'static str],
+    ) -> Result<Self> {
         Ok(Self::frames(Box::new(frame(rows, members)?), members))
     }
 
     /// A table whose rows are built as they are read.
     pub(super) fn frames(rows: Box<dyn RowBatches>, members: &[&'static str]) -> Self {
-        Self { columns: members.iter().map(ToString::to_string).collect(), rows, next: None }
+        Self {
+            columns: members.iter().map(ToString::to_string).collect(),
+            rows,
+            next: None,
+        }
     }
 }
 
 /// The members selected by `only`; all where it is empty.
 pub(super) fn members(all: &'static [&'static str], only: &[&'static str]) -> Vec<&'static str> {
-    if only.is_empty() { all.to_vec() } else { only.to_vec() }
+    if only.is_empty() {
+        all.to_vec()
+    } else {
+        only.to_vec()
+    }
 }
 
 /// The column type of a field.
@@ -82,14 +103,30 @@ enum Shape {
 }
 
 /// The rows as typed columns.
-pub(super) fn frame<T: Serialize + JsonSchema>(rows: &[T], members: &[&'static str]) -> Result<DataFrame> {
-    let failed = |_| Problem::new(Code::Defect, "Internal error: the rows cannot be written as a table.");
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.for_serialize().into_generator().into_root_schema_for::<T>().to_value();
+pub(super) fn frame<T: Serialize + JsonSchema>(
+    rows: &[T],
+    members: &[&'static str],
+) -> Result<DataFrame> {
+    let failed = |_| {
+        Problem::new(
+            Code::Defect,
+            "Internal error: the rows cannot be written as a table.",
+        )
+    };
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let schema = settings
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     let rows: std::result::Result<Vec<Value>, _> = rows.iter().map(serde_json::to_value).collect();
-    let rows = rows.map_err(|_| Problem::new(Code::Defect, "Internal error: the rows cannot be written."))?;
+    let rows = rows
+        .map_err(|_| Problem::new(Code::Defect, "Internal error: the rows cannot be written."))?;
     let columns = members.iter().map(|&name| {
-        let shape = schema.pointer(&format!("/properties/{name}")).map_or(Shape::Json, shape);
+        let shape = schema
+            .pointer(&format!("/properties/{name}"))
+            .map_or(Shape::Json, shape);
         column(name, shape, &rows)
     });
     DataFrame::new(rows.len(), columns.collect()).map_err(failed)
@@ -98,10 +135,16 @@ pub(super) fn frame<T: Serialize + JsonSchema>(rows: &[T], members: &[&'static s
 fn shape(schema: &Value) -> Shape {
     if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
         // A nullable type is a choice between null and the type.
-        return choices.iter().find(|choice| choice["type"] != "null").map_or(Shape::Json, shape);
+        return choices
+            .iter()
+            .find(|choice| choice["type"] != "null")
+            .map_or(Shape::Json, shape);
     }
     let word = match &schema["type"] {
-        Value::Array(words) => words.iter().filter_map(Value::as_str).find(|word| *word != "null"),
+        Value::Array(words) => words
+            .iter()
+            .filter_map(Value::as_str)
+            .find(|word| *word != "null"),
         word => word.as_str(),
     };
     match (word, schema["format"].as_str()) {
@@ -124,21 +167,58 @@ fn shape(schema: &Value) -> Shape {
 
 fn column(name: &'static str, shape: Shape, rows: &[Value]) -> Column {
     let label = name.into();
-    let cells = || rows.iter().map(|row| row.get(name).filter(|cell| !cell.is_null()));
+    let cells = || {
+        rows.iter()
+            .map(|row| row.get(name).filter(|cell| !cell.is_null()))
+    };
     match shape {
-        Shape::Text => Series::new(label, cells().map(|cell| cell?.as_str()).collect::<Vec<_>>()).into_column(),
-        Shape::Integer => Series::new(label, cells().map(|cell| cell?.as_i64()).collect::<Vec<_>>()).into_column(),
-        Shape::Float => Series::new(label, cells().map(|cell| cell?.as_f64()).collect::<Vec<_>>()).into_column(),
-        Shape::Flag => Series::new(label, cells().map(|cell| cell?.as_bool()).collect::<Vec<_>>()).into_column(),
+        Shape::Text => Series::new(
+            label,
+            cells().map(|cell| cell?.as_str()).collect::<Vec<_>>(),
+        )
+        .into_column(),
+        Shape::Integer => Series::new(
+            label,
+            cells().map(|cell| cell?.as_i64()).collect::<Vec<_>>(),
+        )
+        .into_column(),
+        Shape::Float => Series::new(
+            label,
+            cells().map(|cell| cell?.as_f64()).collect::<Vec<_>>(),
+        )
+        .into_column(),
+        Shape::Flag => Series::new(
+            label,
+            cells().map(|cell| cell?.as_bool()).collect::<Vec<_>>(),
+        )
+        .into_column(),
         Shape::Time => {
-            let time = |text: &str| Some(DateTime::parse_from_rfc3339(text).ok()?.timestamp_millis());
-            let times = Series::new(label, cells().map(|cell| time(cell?.as_str()?)).collect::<Vec<_>>()).into_column();
+            let time =
+                |text: &str| Some(DateTime::parse_from_rfc3339(text).ok()?.timestamp_millis());
+            let times = Series::new(
+                label,
+                cells()
+                    .map(|cell| time(cell?.as_str()?))
+                    .collect::<Vec<_>>(),
+            )
+            .into_column();
             let kind = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
             times.cast(&kind).unwrap_or(times)
         }
         Shape::Day => {
-            let day = |text: &str| Some(text.parse::<NaiveDate>().ok()?.signed_duration_since(NaiveDate::default()).num_days() as i32);
-            let days = Series::new(label, cells().map(|cell| day(cell?.as_str()?)).collect::<Vec<_>>()).into_column();
+            let day = |text: &str| {
+                Some(
+                    text.parse::<NaiveDate>()
+                        .ok()?
+                        .signed_duration_since(NaiveDate::default())
+                        .num_days() as i32,
+                )
+            };
+            let days = Series::new(
+                label,
+                cells().map(|cell| day(cell?.as_str()?)).collect::<Vec<_>>(),
+            )
+            .into_column();
             days.cast(&DataType::Date).unwrap_or(days)
         }
         Shape::Texts => {
@@ -152,10 +232,30 @@ fn column(name: &'static str, shape: Shape, rows: &[Value]) -> Column {
             lists.finish().into_column()
         }
         Shape::Floats => {
-            let list = |cell: &Value| Some(Series::new("".into(), cell.as_array()?.iter().map(Value::as_f64).collect::<Vec<_>>()));
+            let list = |cell: &Value| {
+                Some(Series::new(
+                    "".into(),
+                    cell.as_array()?
+                        .iter()
+                        .map(Value::as_f64)
+                        .collect::<Vec<_>>(),
+                ))
+            };
             let empty = || Series::new("".into(), Vec::<Option<f64>>::new());
-            Series::new(label, cells().map(|cell| cell.and_then(list).unwrap_or_else(empty)).collect::<Vec<_>>()).into_column()
+            Series::new(
+                label,
+                cells()
+                    .map(|cell| cell.and_then(list).unwrap_or_else(empty))
+                    .collect::<Vec<_>>(),
+            )
+            .into_column()
         }
-        Shape::Json => Series::new(label, cells().map(|cell| Some(cell?.to_string())).collect::<Vec<_>>()).into_column(),
+        Shape::Json => Series::new(
+            label,
+            cells()
+                .map(|cell| Some(cell?.to_string()))
+                .collect::<Vec<_>>(),
+        )
+        .into_column(),
     }
 }

@@ -17,7 +17,14 @@ use model::{
 /// The supported candle lengths.
 pub const TIMEFRAMES: &[&str] = &["1h", "4h", "1d", "1w"];
 
-pub const TIMEFRAME: Parameter = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Candle length.");
+pub const TIMEFRAME: Parameter = parameter(
+    "timeframe",
+    ParameterKind::Word {
+        words: TIMEFRAMES,
+        default: Some("1d"),
+    },
+    "Candle length.",
+);
 pub const FROM: Parameter = parameter("from", ParameterKind::Time, "Earliest candle start.");
 pub const TO: Parameter = parameter("to", ParameterKind::Time, "Latest candle start.");
 
@@ -28,7 +35,11 @@ pub fn interval(timeframe: &str) -> Interval {
 
 /// The candles of this timeframe, stored or made of shorter ones. Errors: all that the token has are longer; the text names the timeframes
 /// that there are.
-pub(super) fn frame_of<'a>(series: &[(Interval, Candles<'a>)], token: &Address, timeframe: &str) -> Result<Frame<'a>> {
+pub(super) fn frame_of<'a>(
+    series: &[(Interval, Candles<'a>)],
+    token: &Address,
+    timeframe: &str,
+) -> Result<Frame<'a>> {
     frames::frame(series, interval(timeframe)).ok_or_else(|| {
         let there = timeframes_in(series).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let detail = if there.is_empty() {
@@ -46,18 +57,28 @@ pub fn timeframes_of(snapshot: &Snapshot, token: &Address) -> Vec<&'static str> 
 }
 
 fn timeframes_in(series: &[(Interval, Candles<'_>)]) -> impl Iterator<Item = &'static str> {
-    TIMEFRAMES.iter().copied().filter(|word| frames::frame(series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty()))
+    TIMEFRAMES.iter().copied().filter(|word| {
+        frames::frame(series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty())
+    })
 }
 
 /// Start of the token's last candle of this length. Default: a daily candle, or one of the length in the data.
-pub(super) fn last_candle(snapshot: &Snapshot, token: &Address, interval: Option<Interval>) -> Option<Time> {
+pub(super) fn last_candle(
+    snapshot: &Snapshot,
+    token: &Address,
+    interval: Option<Interval>,
+) -> Option<Time> {
     let candles = candles_of(snapshot, token).ok()?;
     let series = candles.series();
     let frame = match interval {
         Some(interval) => frames::frame(&series, interval)?,
         None => frames::base(&series)?.1,
     };
-    frame.as_candles().timestamp.last().map(|start| Time(*start))
+    frame
+        .as_candles()
+        .timestamp
+        .last()
+        .map(|start| Time(*start))
 }
 
 /// The token's candles. Errors: the token is unknown, has no candles, or they are missing.
@@ -68,6 +89,9 @@ pub(super) fn candles_of<'a>(snapshot: &'a Snapshot, token: &Address) -> Result<
     if !candles.is_empty() {
         return Ok(candles);
     }
-    let detail = snapshot.dataset.absence_reason("candles").unwrap_or_else(|| format!("No candles of token `{token}` in the dataset."));
+    let detail = snapshot
+        .dataset
+        .absence_reason("candles")
+        .unwrap_or_else(|| format!("No candles of token `{token}` in the dataset."));
     Err(Problem::new(Code::NoCandles, detail))
 }

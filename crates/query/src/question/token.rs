@@ -30,7 +30,10 @@ impl Query for TokenQuestion {
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
     fn as_of(&self, snapshot: &Snapshot, _: &TokenDetail) -> Option<Time> {
-        snapshot.market.of(&snapshot.dataset, &self.token_address)?.newest()
+        snapshot
+            .market
+            .of(&snapshot.dataset, &self.token_address)?
+            .newest()
     }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {
@@ -45,7 +48,12 @@ impl Query for TokenQuestion {
         let summary = snapshot
             .market
             .of(&snapshot.dataset, &self.token_address)
-            .ok_or_else(|| Problem::new(Code::Defect, "Internal error: the token has no market data."))?;
+            .ok_or_else(|| {
+                Problem::new(
+                    Code::Defect,
+                    "Internal error: the token has no market data.",
+                )
+            })?;
         let detail = detail(&snapshot.dataset, token, summary, thresholds);
         Ok(if self.explain { detail } else { detail.plain() })
     }

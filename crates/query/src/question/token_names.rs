@@ -38,10 +38,18 @@ pub struct AddressPart {
 impl AddressPart {
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim().to_lowercase();
-        let (start, end) = text.split_once('…').or_else(|| text.split_once("...")).unwrap_or((&text, ""));
-        let digits = start.strip_prefix("0x").filter(|digits| is_hex(digits) && is_hex(end))?;
+        let (start, end) = text
+            .split_once('…')
+            .or_else(|| text.split_once("..."))
+            .unwrap_or((&text, ""));
+        let digits = start
+            .strip_prefix("0x")
+            .filter(|digits| is_hex(digits) && is_hex(end))?;
         let is_part = digits.len() >= PART_DIGITS_MIN && digits.len() + end.len() < 40;
-        is_part.then(|| Self { start: start.to_owned(), end: end.to_owned() })
+        is_part.then(|| Self {
+            start: start.to_owned(),
+            end: end.to_owned(),
+        })
     }
 
     pub fn is_of(&self, address: &Address) -> bool {
@@ -64,7 +72,10 @@ pub fn is_part_of_address(word: &str) -> bool {
 
 /// Whether the text may name a token by symbol, name or part of its address: it is neither too long nor an address that is malformed.
 pub fn may_be_name(text: &str) -> bool {
-    let begins = |start: &str| text.get(..start.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(start));
+    let begins = |start: &str| {
+        text.get(..start.len())
+            .is_some_and(|begun| begun.eq_ignore_ascii_case(start))
+    };
     let is_malformed = begins("coin:") || (begins("0x") && AddressPart::read(text).is_none());
     !is_malformed && !text.trim().is_empty() && text.chars().count() <= NAME_CHARS_MAX
 }
@@ -108,24 +119,35 @@ impl<'a> TokenReader<'a> {
 
     /// `None` if it names no token. Errors: several tokens have the name, or no data are loaded.
     pub fn read(self, text: &str) -> Result<Option<Address>> {
-        let named = || self.0.filter(|_| may_be_name(text)).map_or(Ok(None), |names| names.token_named(text));
+        let named = || {
+            self.0
+                .filter(|_| may_be_name(text))
+                .map_or(Ok(None), |names| names.token_named(text))
+        };
         Address::asked(text).map_or_else(named, |address| Ok(Some(address)))
     }
 
     /// Every token that the text can mean.
     pub fn all(self, text: &str) -> Vec<Address> {
-        let named = || self.0.filter(|_| may_be_name(text)).map_or_else(Vec::new, |names| names.tokens_named(text));
+        let named = || {
+            self.0
+                .filter(|_| may_be_name(text))
+                .map_or_else(Vec::new, |names| names.tokens_named(text))
+        };
         Address::asked(text).map_or_else(named, |address| vec![address])
     }
 
     /// The symbol or name of the token that the text probably means.
     pub fn nearest(self, text: &str) -> Option<String> {
-        self.0.filter(|_| may_be_name(text)).and_then(|names| names.nearest_name(text))
+        self.0
+            .filter(|_| may_be_name(text))
+            .and_then(|names| names.nearest_name(text))
     }
 
     /// The sentence that proposes the nearest token; empty if there is none.
     pub fn proposal(self, text: &str) -> String {
-        self.nearest(text).map_or_else(String::new, |near| format!(" Did you mean `{near}`?"))
+        self.nearest(text)
+            .map_or_else(String::new, |near| format!(" Did you mean `{near}`?"))
     }
 }
 

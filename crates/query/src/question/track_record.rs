@@ -81,7 +81,8 @@ pub struct TrackRecord {
 impl Query for TrackRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record";
-    const SUMMARY: &'static str = "Get hit rates of past patterns, trend labels and holder-growth ranks.";
+    const SUMMARY: &'static str =
+        "Get hit rates of past patterns, trend labels and holder-growth ranks.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Itself;
 
@@ -92,10 +93,20 @@ impl Query for TrackRecordQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         known_token(snapshot, &self.contract_address)?;
         if self.scope == "all" {
-            let whole = WholeRecordQuestion { timeframe: self.timeframe }.answer(snapshot, progress)?;
-            return Ok(TrackRecord { contract_address: Some(self.contract_address), ..whole });
+            let whole = WholeRecordQuestion {
+                timeframe: self.timeframe,
+            }
+            .answer(snapshot, progress)?;
+            return Ok(TrackRecord {
+                contract_address: Some(self.contract_address),
+                ..whole
+            });
         }
-        frame_of(&candles_of(snapshot, &self.contract_address)?.series(), &self.contract_address, self.timeframe)?;
+        frame_of(
+            &candles_of(snapshot, &self.contract_address)?.series(),
+            &self.contract_address,
+            self.timeframe,
+        )?;
         let replay = self.token(snapshot, progress)?;
         Ok(TrackRecord {
             contract_address: Some(self.contract_address),
@@ -117,7 +128,11 @@ impl Query for TrackRecordQuestion {
 
     fn etag(&self, snapshot: &Snapshot) -> String {
         let target = self.target();
-        if self.scope == "all" { snapshot.etag_of_advice(&target, self.timeframe) } else { snapshot.etag(&target) }
+        if self.scope == "all" {
+            snapshot.etag_of_advice(&target, self.timeframe)
+        } else {
+            snapshot.etag(&target)
+        }
     }
 }
 
@@ -143,12 +158,31 @@ impl Query for WholeRecordQuestion {
             }
             progress.note_partial();
         }
-        let (done, total) = whole.as_ref().map_or(counted.progress, |whole| (whole.tokens, whole.tokens));
-        let (patterns, trends, growth, as_of) = whole
+        let (done, total) = whole
             .as_ref()
-            .map_or_else(Default::default, |whole| (whole.patterns.to_vec(), whole.trends.clone(), whole.growth.clone(), whole.as_of));
+            .map_or(counted.progress, |whole| (whole.tokens, whole.tokens));
+        let (patterns, trends, growth, as_of) =
+            whole.as_ref().map_or_else(Default::default, |whole| {
+                (
+                    whole.patterns.to_vec(),
+                    whole.trends.clone(),
+                    whole.growth.clone(),
+                    whole.as_of,
+                )
+            });
         let (complete, timeframe) = (whole.is_some(), self.timeframe);
-        Ok(TrackRecord { contract_address: None, timeframe, scope: "all", as_of, complete, done, total, patterns, trends, growth })
+        Ok(TrackRecord {
+            contract_address: None,
+            timeframe,
+            scope: "all",
+            as_of,
+            complete,
+            done,
+            total,
+            patterns,
+            trends,
+            growth,
+        })
     }
 
     fn etag(&self, snapshot: &Snapshot) -> String {
@@ -164,14 +198,24 @@ impl TrackRecordQuestion {
         timeframe: &'static str,
         progress: &Progress,
     ) -> Result<Vec<PatternRecord>> {
-        let question = Self { contract_address, timeframe, scope: "token" };
+        let question = Self {
+            contract_address,
+            timeframe,
+            scope: "token",
+        };
         Ok(records(&question.token(snapshot, progress)?.signals))
     }
 
     fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<ReplayedToken>> {
         let candles = candles(snapshot, &self.contract_address, self.timeframe);
         let mut go_on = |done: usize, total: usize| progress.step(done as u64, total as u64);
-        replayed(snapshot, self.contract_address, self.timeframe, &candles, &mut go_on)
+        replayed(
+            snapshot,
+            self.contract_address,
+            self.timeframe,
+            &candles,
+            &mut go_on,
+        )
     }
 }
 
@@ -185,20 +229,45 @@ pub fn advise(
     progress: &Progress,
 ) -> Result<()> {
     let record = snapshot.track_records.want(timeframe).record;
-    let is_stale = snapshot.market.of(&snapshot.dataset, token).is_some_and(TokenSummary::is_stale);
-    let advice = advice(answer, record.as_ref().map(|record| &*record.patterns), is_stale);
+    let is_stale = snapshot
+        .market
+        .of(&snapshot.dataset, token)
+        .is_some_and(TokenSummary::is_stale);
+    let advice = advice(
+        answer,
+        record.as_ref().map(|record| &*record.patterns),
+        is_stale,
+    );
     answer.take_advice(match forbidden(snapshot, token, advice.word, progress)? {
-        Some(text) => Advice { word: AdviceWord::Hold, reason: AdviceReason::Security, text },
+        Some(text) => Advice {
+            word: AdviceWord::Hold,
+            reason: AdviceReason::Security,
+            text,
+        },
         None => advice,
     });
     Ok(())
 }
 
 /// What security says against a buy.
-fn forbidden(snapshot: &Snapshot, token: &Address, word: AdviceWord, progress: &Progress) -> Result<Option<String>> {
-    let verdict = if word.is_buy() { SecurityQuestion::verdict(snapshot, *token, progress)? } else { None };
+fn forbidden(
+    snapshot: &Snapshot,
+    token: &Address,
+    word: AdviceWord,
+    progress: &Progress,
+) -> Result<Option<String>> {
+    let verdict = if word.is_buy() {
+        SecurityQuestion::verdict(snapshot, *token, progress)?
+    } else {
+        None
+    };
     let forbids = verdict.filter(|verdict| verdict.danger.forbids_buy());
-    Ok(forbids.map(|verdict| format!("the security verdict is {}, score {}", verdict.recommendation, verdict.score)))
+    Ok(forbids.map(|verdict| {
+        format!(
+            "the security verdict is {}, score {}",
+            verdict.recommendation, verdict.score
+        )
+    }))
 }
 
 /// The replay of a token's candles, from the cache if these are the candles that it was made of.
@@ -210,7 +279,11 @@ fn replayed(
     go_on: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<Arc<ReplayedToken>> {
     let digest = all::digest_of(candles);
-    if let Some(replay) = snapshot.track_records.get(token, timeframe).filter(|replay| replay.digest == digest) {
+    if let Some(replay) = snapshot
+        .track_records
+        .get(token, timeframe)
+        .filter(|replay| replay.digest == digest)
+    {
         return Ok(replay);
     }
     let mut stopped = Ok(());
@@ -219,10 +292,17 @@ fn replayed(
         stopped.is_ok()
     };
     let series = candles.as_candles();
-    let signals: Box<[Signal]> = replay(&series, Model::built_in(), &mut step).unwrap_or_default().into();
+    let signals: Box<[Signal]> = replay(&series, Model::built_in(), &mut step)
+        .unwrap_or_default()
+        .into();
     stopped?;
     let trends: Box<[SignalReturn]> = after_trends(&series).into();
-    let replay = Arc::new(ReplayedToken { as_of: series.timestamp.last().map(|&start| Time(start)), signals, trends, digest });
+    let replay = Arc::new(ReplayedToken {
+        as_of: series.timestamp.last().map(|&start| Time(start)),
+        signals,
+        trends,
+        digest,
+    });
     snapshot.track_records.insert(token, timeframe, &replay);
     Ok(replay)
 }
@@ -231,7 +311,9 @@ fn replayed(
 fn candles(snapshot: &Snapshot, token: &Address, timeframe: &str) -> CandleVec {
     let candles = snapshot.dataset.candles().of(token);
     let series = candles.series();
-    frame(&series, interval(timeframe)).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default()
+    frame(&series, interval(timeframe))
+        .map(|frame| CandleVec::sound(&frame.as_candles()))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -41,7 +41,13 @@ impl Query for TrendlineQuestion {
     const NEEDS: &'static [&'static str] = &["candles"];
 
     fn as_of(&self, snapshot: &Snapshot, answer: &TrendlineAnswer) -> Option<Time> {
-        answer.as_of.or_else(|| last_candle(snapshot, &self.contract_address, self.timeframe.map(interval)))
+        answer.as_of.or_else(|| {
+            last_candle(
+                snapshot,
+                &self.contract_address,
+                self.timeframe.map(interval),
+            )
+        })
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
@@ -53,6 +59,8 @@ impl Query for TrendlineQuestion {
         };
         progress.step(1, 2)?;
         let period = usize::try_from(self.period).unwrap_or(usize::MAX);
-        Ok(frame.map_or_else(TrendlineAnswer::empty, |frame| trendlines(&frame.as_candles(), period, self.explain)))
+        Ok(frame.map_or_else(TrendlineAnswer::empty, |frame| {
+            trendlines(&frame.as_candles(), period, self.explain)
+        }))
     }
 }

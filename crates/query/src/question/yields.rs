@@ -14,7 +14,9 @@ pub use self::answer::YieldPlan;
 use super::{
     BodyQuestion, Find as _, Query,
     json::{invalid, members, pointer, text, well_formed},
-    parameter::{AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NamedToken, Parameter, TokenReader, clip},
+    parameter::{
+        AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NamedToken, Parameter, TokenReader, clip,
+    },
     progress::Progress,
     request::{ParameterValue, Request, target},
     security::{SecurityWarning, WarningsOf},
@@ -81,25 +83,53 @@ impl Query for YieldQuestion {
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<YieldPlan> {
         for chain in &self.chains {
-            let in_data = || snapshot.yields.knows(chain) || snapshot.market.tokens.iter().any(|token| token.chains.contains(chain));
+            let in_data = || {
+                snapshot.yields.knows(chain)
+                    || snapshot
+                        .market
+                        .tokens
+                        .iter()
+                        .any(|token| token.chains.contains(chain))
+            };
             if chain.id().is_none() && !in_data() {
                 return Err(invalid(
                     "/settings/chains",
-                    &format!("unknown chain `{}`; the closest are {}", clip(chain.as_str()), Chain::nearest(chain.as_str()).join(", ")),
+                    &format!(
+                        "unknown chain `{}`; the closest are {}",
+                        clip(chain.as_str()),
+                        Chain::nearest(chain.as_str()).join(", ")
+                    ),
                 ));
             }
         }
         let holdings = wallet::holdings(&snapshot.dataset, &self.tokens, &self.chains);
-        let wish = PlanPreferences { risk: self.risk_level, min_apy: self.min_apy };
-        let plan = plan(&snapshot.yields, &holdings, wish, &mut |done, total| progress.step(done, total).is_ok());
+        let wish = PlanPreferences {
+            risk: self.risk_level,
+            min_apy: self.min_apy,
+        };
+        let plan = plan(&snapshot.yields, &holdings, wish, &mut |done, total| {
+            progress.step(done, total).is_ok()
+        });
         if progress.cancelled() {
             progress.step(0, 0)?;
         }
         let mut answer = YieldPlan::new(&plan, &holdings, self.risk_level, self.explain);
         if let Some(notes) = &mut answer.notes {
-            let warnings = WarningsOf(self.tokens.keys().copied().collect()).find(snapshot, progress)?;
-            let symbol = |token: &Address| snapshot.dataset.token(token).and_then(|token| token.row.symbol.clone());
-            let named = |of: SecurityWarning| format!("{}: {}", symbol(&of.token_address).unwrap_or(of.token_address.short()), of.warning);
+            let warnings =
+                WarningsOf(self.tokens.keys().copied().collect()).find(snapshot, progress)?;
+            let symbol = |token: &Address| {
+                snapshot
+                    .dataset
+                    .token(token)
+                    .and_then(|token| token.row.symbol.clone())
+            };
+            let named = |of: SecurityWarning| {
+                format!(
+                    "{}: {}",
+                    symbol(&of.token_address).unwrap_or(of.token_address.short()),
+                    of.warning
+                )
+            };
             notes.splice(0..0, warnings.into_iter().map(named));
         }
         Ok(answer)
@@ -107,8 +137,16 @@ impl Query for YieldQuestion {
 
     fn body(&self) -> Option<String> {
         let body = YieldBody {
-            tokens: self.tokens.iter().map(|(address, amount)| (address.to_string(), amount.to_string())).collect(),
-            settings: YieldSettings { risk_level: self.risk_level, chains: self.chains.clone(), min_apy: self.min_apy },
+            tokens: self
+                .tokens
+                .iter()
+                .map(|(address, amount)| (address.to_string(), amount.to_string()))
+                .collect(),
+            settings: YieldSettings {
+                risk_level: self.risk_level,
+                chains: self.chains.clone(),
+                min_apy: self.min_apy,
+            },
         };
         serde_json::to_string(&body).ok()
     }
@@ -117,7 +155,10 @@ impl Query for YieldQuestion {
 impl BodyQuestion for YieldQuestion {
     fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
         let explain = arguments.flag("explain")?;
-        Ok(Self { explain, ..Self::parse_body(body, arguments.tokens())? })
+        Ok(Self {
+            explain,
+            ..Self::parse_body(body, arguments.tokens())?
+        })
     }
 }
 
@@ -151,7 +192,11 @@ pub struct YieldSettings {
 
 impl Default for YieldSettings {
     fn default() -> Self {
-        Self { risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0 }
+        Self {
+            risk_level: RiskLevel::Medium,
+            chains: Vec::new(),
+            min_apy: 0.0,
+        }
     }
 }
 
@@ -159,8 +204,13 @@ impl YieldQuestion {
     /// Parses the body: syntax first (400), then each value (422, with its JSON pointer).
     pub fn parse_body(body: &[u8], tokens: TokenReader<'_>) -> Result<Self> {
         let whole = well_formed(body)?;
-        let mut question =
-            Self { tokens: BTreeMap::new(), risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0, explain: false };
+        let mut question = Self {
+            tokens: BTreeMap::new(),
+            risk_level: RiskLevel::Medium,
+            chains: Vec::new(),
+            min_apy: 0.0,
+            explain: false,
+        };
         let mut seen_tokens = false;
         for (name, value) in members("", whole)? {
             match &*name {
@@ -169,13 +219,21 @@ impl YieldQuestion {
                     question.tokens = parse_tokens(value, tokens)?;
                 }
                 "settings" => question.parse_settings(value)?,
-                _ => return Err(invalid(&pointer("", &name), "unknown field; expected `tokens` and `settings`")),
+                _ => {
+                    return Err(invalid(
+                        &pointer("", &name),
+                        "unknown field; expected `tokens` and `settings`",
+                    ));
+                }
             }
         }
         if seen_tokens {
             Ok(question)
         } else {
-            Err(invalid("/tokens", "the field is missing; expected an object from token address to amount"))
+            Err(invalid(
+                "/tokens",
+                "the field is missing; expected an object from token address to amount",
+            ))
         }
     }
 
@@ -185,12 +243,24 @@ impl YieldQuestion {
                 "riskLevel" => self.risk_level = parse_risk(value)?,
                 "chains" => self.chains = parse_chains(value)?,
                 "minApy" => {
-                    self.min_apy = serde_json::from_str(value.get()).ok().filter(|apy: &f64| apy.is_finite()).ok_or_else(|| {
-                        invalid("/settings/minApy", &format!("expected a finite number in percent, not `{}`", clip(value.get())))
-                    })?;
+                    self.min_apy = serde_json::from_str(value.get())
+                        .ok()
+                        .filter(|apy: &f64| apy.is_finite())
+                        .ok_or_else(|| {
+                            invalid(
+                                "/settings/minApy",
+                                &format!(
+                                    "expected a finite number in percent, not `{}`",
+                                    clip(value.get())
+                                ),
+                            )
+                        })?;
                 }
                 _ => {
-                    return Err(invalid(&pointer("/settings", &name), "unknown setting; expected `riskLevel`, `chains` or `minApy`"));
+                    return Err(invalid(
+                        &pointer("/settings", &name),
+                        "unknown setting; expected `riskLevel`, `chains` or `minApy`",
+                    ));
                 }
             }
         }
@@ -201,12 +271,24 @@ impl YieldQuestion {
 fn parse_tokens(value: &RawValue, reader: TokenReader<'_>) -> Result<BTreeMap<Address, U256>> {
     let entries = members("/tokens", value)?;
     if entries.is_empty() || entries.len() > TOKENS_MAX {
-        return Err(invalid("/tokens", &format!("{} entries; expected 1 to {TOKENS_MAX}", entries.len())));
+        return Err(invalid(
+            "/tokens",
+            &format!("{} entries; expected 1 to {TOKENS_MAX}", entries.len()),
+        ));
     }
     let mut tokens = BTreeMap::new();
     for (key, value) in entries {
         let at = pointer("/tokens", &key);
-        let refused = || invalid(&at, &format!("`{}` is not an address; {AN_ADDRESS}.{}", clip(&key), reader.proposal(&key)));
+        let refused = || {
+            invalid(
+                &at,
+                &format!(
+                    "`{}` is not an address; {AN_ADDRESS}.{}",
+                    clip(&key),
+                    reader.proposal(&key)
+                ),
+            )
+        };
         let address = reader.read(&key)?.ok_or_else(refused)?;
         let amount = text(value)
             .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
@@ -216,7 +298,10 @@ fn parse_tokens(value: &RawValue, reader: TokenReader<'_>) -> Result<BTreeMap<Ad
                 invalid(&at, &format!("`{}`; {expected}", clip(value.get())))
             })?;
         if tokens.insert(address, amount).is_some() {
-            return Err(invalid(&at, &format!("`{address}` is set twice, perhaps in different spellings")));
+            return Err(invalid(
+                &at,
+                &format!("`{address}` is set twice, perhaps in different spellings"),
+            ));
         }
     }
     Ok(tokens)
@@ -228,19 +313,43 @@ fn parse_risk(value: &RawValue) -> Result<RiskLevel> {
         .iter()
         .find(|(known, _)| word.as_deref() == Some(known))
         .map(|(_, level)| *level)
-        .ok_or_else(|| invalid("/settings/riskLevel", &format!("`{}`; expected one of {}", clip(value.get()), risk_words().join(", "))))
+        .ok_or_else(|| {
+            invalid(
+                "/settings/riskLevel",
+                &format!(
+                    "`{}`; expected one of {}",
+                    clip(value.get()),
+                    risk_words().join(", ")
+                ),
+            )
+        })
 }
 
 /// Names are only normalized here: whether an unlisted chain is in the data is known when the question is answered.
 fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
-    let names: Vec<String> = serde_json::from_str(value.get())
-        .map_err(|_| invalid("/settings/chains", &format!("expected an array of chain names, not `{}`", clip(value.get()))))?;
+    let names: Vec<String> = serde_json::from_str(value.get()).map_err(|_| {
+        invalid(
+            "/settings/chains",
+            &format!(
+                "expected an array of chain names, not `{}`",
+                clip(value.get())
+            ),
+        )
+    })?;
     if names.len() > CHAINS_MAX {
-        return Err(invalid("/settings/chains", &format!("{} names; at most {CHAINS_MAX} are allowed", names.len())));
+        return Err(invalid(
+            "/settings/chains",
+            &format!("{} names; at most {CHAINS_MAX} are allowed", names.len()),
+        ));
     }
     let mut chains = Vec::new();
     for (i, name) in names.iter().enumerate() {
-        let chain = Chain::parse(name).ok_or_else(|| invalid(&format!("/settings/chains/{i}"), "empty; expected a chain name"))?;
+        let chain = Chain::parse(name).ok_or_else(|| {
+            invalid(
+                &format!("/settings/chains/{i}"),
+                "empty; expected a chain name",
+            )
+        })?;
         if !chains.contains(&chain) {
             chains.push(chain);
         }
@@ -267,24 +376,72 @@ mod tests {
             ("{}".into(), Code::InvalidValue, "/tokens"),
             (r#"{"tokens":{}}"#.into(), Code::InvalidValue, "0 entries"),
             (r#"{"tokens":[]}"#.into(), Code::InvalidValue, "/tokens"),
-            (r#"{"tokens":{"0x12":"1"}}"#.into(), Code::InvalidValue, "/tokens/0x12"),
-            (format!(r#"{{"tokens":{{"{UNI}":5}}}}"#), Code::InvalidValue, "decimal digits"),
-            (format!(r#"{{"tokens":{{"{UNI}":""}}}}"#), Code::InvalidValue, "decimal digits"),
-            (format!(r#"{{"tokens":{{"{UNI}":"-5"}}}}"#), Code::InvalidValue, "decimal digits"),
-            (format!(r#"{{"tokens":{{"{UNI}":"{}0"}}}}"#, U256::MAX), Code::InvalidValue, "2^256-1"),
-            (format!(r#"{{"tokens":{{"{UNI}":"1","{upper}":"1"}}}}"#), Code::InvalidValue, "twice"),
-            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"riskLevel":"yolo"}}}}"#), Code::InvalidValue, "/settings/riskLevel"),
-            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApy":"5"}}}}"#), Code::InvalidValue, "/settings/minApy"),
-            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApi":5}}}}"#), Code::InvalidValue, "/settings/minApi"),
-            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"more":1}}"#), Code::InvalidValue, "/more"),
-            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":null}}"#), Code::InvalidValue, "/settings"),
             (
-                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"chains":[{}"x"]}}}}"#, "\"x\",".repeat(1_000)),
+                r#"{"tokens":{"0x12":"1"}}"#.into(),
+                Code::InvalidValue,
+                "/tokens/0x12",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":5}}}}"#),
+                Code::InvalidValue,
+                "decimal digits",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":""}}}}"#),
+                Code::InvalidValue,
+                "decimal digits",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"-5"}}}}"#),
+                Code::InvalidValue,
+                "decimal digits",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"{}0"}}}}"#, U256::MAX),
+                Code::InvalidValue,
+                "2^256-1",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1","{upper}":"1"}}}}"#),
+                Code::InvalidValue,
+                "twice",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"riskLevel":"yolo"}}}}"#),
+                Code::InvalidValue,
+                "/settings/riskLevel",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApy":"5"}}}}"#),
+                Code::InvalidValue,
+                "/settings/minApy",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApi":5}}}}"#),
+                Code::InvalidValue,
+                "/settings/minApi",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"more":1}}"#),
+                Code::InvalidValue,
+                "/more",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":null}}"#),
+                Code::InvalidValue,
+                "/settings",
+            ),
+            (
+                format!(
+                    r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"chains":[{}"x"]}}}}"#,
+                    "\"x\",".repeat(1_000)
+                ),
                 Code::InvalidValue,
                 "1001 names",
             ),
         ] {
-            let problem = YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).expect_err(&body);
+            let problem = YieldQuestion::parse_body(body.as_bytes(), TokenReader::default())
+                .expect_err(&body);
             assert_eq!(problem.code, code, "{}", clip(&body));
             assert!(problem.detail.contains(part), "{}", problem.detail);
         }
@@ -292,11 +449,21 @@ mod tests {
 
     #[test]
     fn the_whole_range_of_amounts_is_read_exactly() {
-        let body = format!(r#"{{"tokens":{{"{UNI}":"00{}"}},"settings":{{"riskLevel":"Balanced","chains":["bsc","bnb"]}}}}"#, U256::MAX);
-        let question = YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).expect("valid");
+        let body = format!(
+            r#"{{"tokens":{{"{UNI}":"00{}"}},"settings":{{"riskLevel":"Balanced","chains":["bsc","bnb"]}}}}"#,
+            U256::MAX
+        );
+        let question =
+            YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).expect("valid");
         assert_eq!(question.tokens.values().collect::<Vec<_>>(), [&U256::MAX]);
-        assert_eq!((question.risk_level, question.chains.len()), (RiskLevel::Medium, 1));
-        let again = YieldQuestion::parse_body(question.body().expect("a body").as_bytes(), TokenReader::default());
+        assert_eq!(
+            (question.risk_level, question.chains.len()),
+            (RiskLevel::Medium, 1)
+        );
+        let again = YieldQuestion::parse_body(
+            question.body().expect("a body").as_bytes(),
+            TokenReader::default(),
+        );
         assert_eq!(again, Ok(question));
     }
 }

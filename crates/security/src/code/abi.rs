@@ -73,7 +73,14 @@ pub(super) struct Filling {
 impl Filling {
     /// Addresses and one number.
     pub(super) fn plain(addresses: Vec<Address>, number: U256) -> Self {
-        Self { addresses, numbers: vec![number], yes: true, word: U256::ZERO, decimals: None, names: RoleNames::default() }
+        Self {
+            addresses,
+            numbers: vec![number],
+            yes: true,
+            word: U256::ZERO,
+            decimals: None,
+            names: RoleNames::default(),
+        }
     }
 }
 
@@ -83,8 +90,19 @@ pub(super) fn encode(types: &[DynSolType], filling: &Filling) -> (Vec<u8>, Strin
 }
 
 /// As `encode`, with lists of `length` 0 or 1.
-pub(super) fn encode_lists(types: &[DynSolType], filling: &Filling, length: usize) -> (Vec<u8>, String) {
-    let mut state = State { filling, lists: length.min(1), address: 0, number: 0, words: Vec::new(), zeros_left: ZEROS_MAX };
+pub(super) fn encode_lists(
+    types: &[DynSolType],
+    filling: &Filling,
+    length: usize,
+) -> (Vec<u8>, String) {
+    let mut state = State {
+        filling,
+        lists: length.min(1),
+        address: 0,
+        number: 0,
+        words: Vec::new(),
+        zeros_left: ZEROS_MAX,
+    };
     let data = state.tuple(types.iter(), 0);
     (data, state.words.join(", "))
 }
@@ -103,8 +121,13 @@ struct State<'a> {
 
 impl State<'_> {
     fn tuple<'t>(&mut self, types: impl Iterator<Item = &'t DynSolType>, depth: usize) -> Vec<u8> {
-        let parts: Vec<(bool, Vec<u8>)> = types.map(|of| (dynamic(of), self.value(of, depth))).collect();
-        let head: usize = parts.iter().map(|(dynamic, data)| if *dynamic { 32 } else { data.len() }).sum();
+        let parts: Vec<(bool, Vec<u8>)> = types
+            .map(|of| (dynamic(of), self.value(of, depth)))
+            .collect();
+        let head: usize = parts
+            .iter()
+            .map(|(dynamic, data)| if *dynamic { 32 } else { data.len() })
+            .sum();
         let (mut heads, mut tails) = (Vec::with_capacity(head), Vec::new());
         for (dynamic, data) in parts {
             if dynamic {
@@ -126,7 +149,8 @@ impl State<'_> {
                 word(U256::from(self.filling.yes))
             }
             DynSolType::Address => {
-                let address = pick(&self.filling.addresses, &mut self.address).unwrap_or(Address::ZERO);
+                let address =
+                    pick(&self.filling.addresses, &mut self.address).unwrap_or(Address::ZERO);
                 self.words.push(self.filling.names.of(address));
                 word(word_of(address))
             }
@@ -146,7 +170,11 @@ impl State<'_> {
             DynSolType::Bytes | DynSolType::String => {
                 // Contracts store short texts otherwise than long ones.
                 let length = if self.filling.yes { 1 } else { LONG_TEXT };
-                self.words.push(if self.filling.yes { "\"a\"".into() } else { format!("\"{LONG_TEXT} letters\"") });
+                self.words.push(if self.filling.yes {
+                    "\"a\"".into()
+                } else {
+                    format!("\"{LONG_TEXT} letters\"")
+                });
                 let mut data = word(U256::from(length));
                 data.extend([BYTES[0]].repeat(length));
                 data.resize(data.len().next_multiple_of(32), 0);
@@ -154,9 +182,14 @@ impl State<'_> {
             }
             DynSolType::Tuple(types) if depth < DEPTH_MAX => self.tuple(types.iter(), depth + 1),
             DynSolType::FixedArray(of, length) if depth < DEPTH_MAX => {
-                let mut data = self.tuple(std::iter::repeat_n(&**of, (*length).min(LIST_MAX)), depth + 1);
+                let mut data = self.tuple(
+                    std::iter::repeat_n(&**of, (*length).min(LIST_MAX)),
+                    depth + 1,
+                );
                 if *length > LIST_MAX && !dynamic(of) {
-                    let zeros = (data.len() / LIST_MAX).saturating_mul(length - LIST_MAX).min(self.zeros_left);
+                    let zeros = (data.len() / LIST_MAX)
+                        .saturating_mul(length - LIST_MAX)
+                        .min(self.zeros_left);
                     self.zeros_left -= zeros;
                     data.resize(data.len() + zeros, 0);
                 }
@@ -220,7 +253,10 @@ impl RoleNames {
             (self.people.newcomer, "newcomer"),
             (self.token, "token"),
         ];
-        known.iter().find(|(of, _)| *of == address).map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
+        known
+            .iter()
+            .find(|(of, _)| *of == address)
+            .map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
     }
 }
 
@@ -234,17 +270,27 @@ fn figure(value: U256, digits: usize) -> String {
     } else {
         let (lead, rest) = text.split_at(1);
         let tail = rest[..(digits - 1).min(rest.len())].trim_end_matches('0');
-        format!("{lead}{}{tail}e{}", if tail.is_empty() { "" } else { "." }, rest.len())
+        format!(
+            "{lead}{}{tail}e{}",
+            if tail.is_empty() { "" } else { "." },
+            rest.len()
+        )
     }
 }
 
 /// Formats a number argument; whole token amounts get the unit.
 fn argument(value: U256, decimals: Option<u8>) -> String {
-    let whole = decimals.filter(|decimals| *decimals > 2).is_some_and(|decimals| {
-        let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(decimals)));
-        rest.is_zero() && !whole.is_zero() && whole < U256::from(WHOLE_MAX)
-    });
-    if whole { amount(value, decimals) } else { figure(value, DIGITS) }
+    let whole = decimals
+        .filter(|decimals| *decimals > 2)
+        .is_some_and(|decimals| {
+            let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(decimals)));
+            rest.is_zero() && !whole.is_zero() && whole < U256::from(WHOLE_MAX)
+        });
+    if whole {
+        amount(value, decimals)
+    } else {
+        figure(value, DIGITS)
+    }
 }
 
 /// Token amounts from this on are rounded to a power of ten.
@@ -262,10 +308,16 @@ pub(super) fn amount(value: U256, decimals: Option<u8>) -> String {
 /// Formats an amount before, after and their signed difference, with enough digits for the first two to differ if they do.
 pub(super) fn change(was: U256, now: U256, decimals: Option<u8>) -> [String; 3] {
     let texts = |digits| [was, now].map(|value| amount_to(value, decimals, digits));
-    let apart = (DIGITS..DIGITS_MAX).map(texts).find(|[was, now]| was != now);
+    let apart = (DIGITS..DIGITS_MAX)
+        .map(texts)
+        .find(|[was, now]| was != now);
     let [before, after] = apart.unwrap_or_else(|| texts(DIGITS));
     let sign = if now < was { "-" } else { "+" };
-    [before, after, format!("{sign}{}", amount(was.abs_diff(now), decimals))]
+    [
+        before,
+        after,
+        format!("{sign}{}", amount(was.abs_diff(now), decimals)),
+    ]
 }
 
 fn amount_to(value: U256, decimals: Option<u8>, digits_shown: usize) -> String {
@@ -279,11 +331,26 @@ fn amount_to(value: U256, decimals: Option<u8>, digits_shown: usize) -> String {
     let grouped = grouped(&whole.to_string());
     let digits = format!("{:0>decimals$}", rest.to_string());
     // Below one token, leading zeros do not count as digits.
-    let nothing = if whole.is_zero() { digits.len() - digits.trim_start_matches('0').len() } else { 1 };
+    let nothing = if whole.is_zero() {
+        digits.len() - digits.trim_start_matches('0').len()
+    } else {
+        1
+    };
     let shown = nothing + digits_shown - 1;
-    let digits = if rest.is_zero() { "" } else { digits[..shown.min(decimals)].trim_end_matches('0') };
+    let digits = if rest.is_zero() {
+        ""
+    } else {
+        digits[..shown.min(decimals)].trim_end_matches('0')
+    };
     let point = if digits.is_empty() { "" } else { "." };
-    format!("{grouped}{point}{digits} token{}", if whole == U256::ONE && digits.is_empty() { "" } else { "s" })
+    format!(
+        "{grouped}{point}{digits} token{}",
+        if whole == U256::ONE && digits.is_empty() {
+            ""
+        } else {
+            "s"
+        }
+    )
 }
 
 /// Inserts thousands separators.
@@ -291,7 +358,11 @@ fn grouped(digits: &str) -> String {
     let first = digits.len() % 3;
     let groups: Vec<&str> = [&digits[..first]]
         .into_iter()
-        .chain((first..digits.len()).step_by(3).map(|at| &digits[at..at + 3]))
+        .chain(
+            (first..digits.len())
+                .step_by(3)
+                .map(|at| &digits[at..at + 3]),
+        )
         .filter(|group| !group.is_empty())
         .collect();
     groups.join(",")
@@ -299,13 +370,19 @@ fn grouped(digits: &str) -> String {
 
 /// Display text of a call: its name if that is published, otherwise its selector.
 pub(super) fn named(selector: Selector, arguments: &str) -> String {
-    signatures::name(selector).map_or_else(|| format!("{}({arguments})", hex(selector)), |name| format!("{name}({arguments})"))
+    signatures::name(selector).map_or_else(
+        || format!("{}({arguments})", hex(selector)),
+        |name| format!("{name}({arguments})"),
+    )
 }
 
 /// As `named`, for sentences: with the selector beside the name.
 pub(super) fn named_beside(selector: Selector, arguments: &str) -> String {
     let hex = hex(selector);
-    signatures::name(selector).map_or_else(|| format!("{hex}({arguments})"), |name| format!("{name}({arguments}) [{hex}]"))
+    signatures::name(selector).map_or_else(
+        || format!("{hex}({arguments})"),
+        |name| format!("{name}({arguments}) [{hex}]"),
+    )
 }
 
 /// Hexadecimal text of a selector.
@@ -322,7 +399,11 @@ mod tests {
         let ten = |power: u64| U256::from(10).pow(U256::from(power));
         let cases = [
             (U256::from(2_000) * ten(18), Some(18), "2,000 tokens"),
-            (U256::from(1_000_100) * ten(18), Some(18), "1,000,100 tokens"),
+            (
+                U256::from(1_000_100) * ten(18),
+                Some(18),
+                "1,000,100 tokens",
+            ),
             (U256::ZERO, Some(18), "0 tokens"),
             (ten(17) + ten(19), Some(18), "10.1 tokens"),
             (U256::from(16_389_888), Some(18), "0.0000000000163 tokens"),
@@ -359,24 +440,91 @@ mod tests {
 
     #[test]
     fn a_long_static_array_is_as_long_as_its_type() {
-        let types: Vec<DynSolType> = ["uint256[20][2]", "address"].map(|text| text.parse().expect("a type")).to_vec();
-        let (data, _) = encode(&types, &Filling::plain(vec![Address::repeat_byte(0xA5)], U256::ONE));
-        assert_eq!((data.len(), &data[40 * 32..]), (41 * 32, &word_of(Address::repeat_byte(0xA5)).to_be_bytes::<32>()[..]));
+        let types: Vec<DynSolType> = ["uint256[20][2]", "address"]
+            .map(|text| text.parse().expect("a type"))
+            .to_vec();
+        let (data, _) = encode(
+            &types,
+            &Filling::plain(vec![Address::repeat_byte(0xA5)], U256::ONE),
+        );
+        assert_eq!(
+            (data.len(), &data[40 * 32..]),
+            (
+                41 * 32,
+                &word_of(Address::repeat_byte(0xA5)).to_be_bytes::<32>()[..]
+            )
+        );
         let endless = ["uint256[4000000000]".parse().expect("a type")];
-        assert_eq!(encode(&endless, &Filling::plain(Vec::new(), U256::ONE)).0.len(), LIST_MAX * 32 + ZEROS_MAX);
+        assert_eq!(
+            encode(&endless, &Filling::plain(Vec::new(), U256::ONE))
+                .0
+                .len(),
+            LIST_MAX * 32 + ZEROS_MAX
+        );
     }
 
     #[test]
     fn a_change_has_so_many_digits_that_before_and_after_differ() {
         let ten = |power: u64| U256::from(10).pow(U256::from(power));
         for (was, now, decimals, expected) in [
-            (ten(24), ten(24) + ten(20), None, ["1e24 base units", "1.0001e24 base units", "+1e20 base units"]),
-            (ten(24), ten(24) + ten(12), None, ["1e24 base units", "1.000000000001e24 base units", "+1e12 base units"]),
-            (ten(21) * U256::from(2), ten(20) * U256::from(21), Some(18), ["2,000 tokens", "2,100 tokens", "+100 tokens"]),
-            (ten(21), ten(21) + U256::ONE, Some(18), ["1,000 tokens", "1,000.000000000000000001 tokens", "+0.000000000000000001 tokens"]),
-            (ten(20), U256::ZERO, Some(18), ["100 tokens", "0 tokens", "-100 tokens"]),
-            (ten(40), ten(40) + ten(30), Some(18), ["1e22 tokens", "1.0000000001e22 tokens", "+1,000,000,000,000 tokens"]),
-            (ten(20), ten(20), Some(18), ["100 tokens", "100 tokens", "+0 tokens"]),
+            (
+                ten(24),
+                ten(24) + ten(20),
+                None,
+                [
+                    "1e24 base units",
+                    "1.0001e24 base units",
+                    "+1e20 base units",
+                ],
+            ),
+            (
+                ten(24),
+                ten(24) + ten(12),
+                None,
+                [
+                    "1e24 base units",
+                    "1.000000000001e24 base units",
+                    "+1e12 base units",
+                ],
+            ),
+            (
+                ten(21) * U256::from(2),
+                ten(20) * U256::from(21),
+                Some(18),
+                ["2,000 tokens", "2,100 tokens", "+100 tokens"],
+            ),
+            (
+                ten(21),
+                ten(21) + U256::ONE,
+                Some(18),
+                [
+                    "1,000 tokens",
+                    "1,000.000000000000000001 tokens",
+                    "+0.000000000000000001 tokens",
+                ],
+            ),
+            (
+                ten(20),
+                U256::ZERO,
+                Some(18),
+                ["100 tokens", "0 tokens", "-100 tokens"],
+            ),
+            (
+                ten(40),
+                ten(40) + ten(30),
+                Some(18),
+                [
+                    "1e22 tokens",
+                    "1.0000000001e22 tokens",
+                    "+1,000,000,000,000 tokens",
+                ],
+            ),
+            (
+                ten(20),
+                ten(20),
+                Some(18),
+                ["100 tokens", "100 tokens", "+0 tokens"],
+            ),
         ] {
             assert_eq!(change(was, now, decimals), expected);
         }
@@ -384,8 +532,17 @@ mod tests {
 
     #[test]
     fn a_call_is_named_where_its_name_is_published() {
-        assert_eq!(named([0x40, 0xC1, 0x0F, 0x19], "holder, 100 tokens"), "mint(holder, 100 tokens)");
-        assert_eq!(named_beside([0x40, 0xC1, 0x0F, 0x19], "holder"), "mint(holder) [0x40c10f19]");
-        assert_eq!(named_beside([0xDE, 0xAD, 0xBE, 0xEF], "holder"), "0xdeadbeef(holder)");
+        assert_eq!(
+            named([0x40, 0xC1, 0x0F, 0x19], "holder, 100 tokens"),
+            "mint(holder, 100 tokens)"
+        );
+        assert_eq!(
+            named_beside([0x40, 0xC1, 0x0F, 0x19], "holder"),
+            "mint(holder) [0x40c10f19]"
+        );
+        assert_eq!(
+            named_beside([0xDE, 0xAD, 0xBE, 0xEF], "holder"),
+            "0xdeadbeef(holder)"
+        );
     }
 }

@@ -41,7 +41,8 @@ impl Circumstances {
             coinbase: seed.address("coinbase"),
             randomness: seed.word("randomness"),
             hashes: seed,
-            purse: U256::from(seed.number("purse", 500, 5_000)) * U256::from(THOUSANDTH_COIN) + U256::from(seed.number("dust", 1, GWEI)),
+            purse: U256::from(seed.number("purse", 500, 5_000)) * U256::from(THOUSANDTH_COIN)
+                + U256::from(seed.number("dust", 1, GWEI)),
         }
     }
 
@@ -51,8 +52,16 @@ impl Circumstances {
         let known = |word: &[u8]| word.iter().any(|byte| *byte != 0);
         Self {
             base_fee: head.base_fee,
-            block_gas_limit: if head.gas_limit == 0 { made_up.block_gas_limit } else { head.gas_limit },
-            coinbase: if known(&head.coinbase.0) { Address::new(head.coinbase.0) } else { made_up.coinbase },
+            block_gas_limit: if head.gas_limit == 0 {
+                made_up.block_gas_limit
+            } else {
+                head.gas_limit
+            },
+            coinbase: if known(&head.coinbase.0) {
+                Address::new(head.coinbase.0)
+            } else {
+                made_up.coinbase
+            },
             // The next block has its own; that of this one would be a hash that contracts can have stored.
             ..made_up
         }

@@ -50,8 +50,21 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    pub(super) fn new(token: Address, owner: Address, deployed_by: DeployedBy, deploys: Option<bool>) -> Self {
-        Self { token, owner, deployed_by, deploys, privileged: Vec::new(), roles: Vec::new(), owner_known: false }
+    pub(super) fn new(
+        token: Address,
+        owner: Address,
+        deployed_by: DeployedBy,
+        deploys: Option<bool>,
+    ) -> Self {
+        Self {
+            token,
+            owner,
+            deployed_by,
+            deploys,
+            privileged: Vec::new(),
+            roles: Vec::new(),
+            owner_known: false,
+        }
     }
 }
 
@@ -81,7 +94,16 @@ const TRIES: &[(&[Given], u128, bool)] = &[
     (&[Given::Router], 1_000_000_000, true),
     (&[Given::Owner], 1_000_000_000_000_000_000_000_000_000, true),
     (&[Given::Owner], 1, true),
-    (&[Given::Router, Given::Other("one"), Given::Other("two"), Given::Other("three")], 1, false),
+    (
+        &[
+            Given::Router,
+            Given::Other("one"),
+            Given::Other("two"),
+            Given::Other("three"),
+        ],
+        1,
+        false,
+    ),
     (&[Given::Owner], 0, false),
     (&[Given::Router], 100, false),
     (&[Given::Router, Given::Owner], 10_000, true),
@@ -95,23 +117,43 @@ const BLIND_WORDS: usize = 8;
 const ASSUMPTIONS_MAX: usize = 48;
 const PRIVILEGED_MAX: usize = 4;
 
-pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Deployment {
+pub(super) fn set_up(
+    machine: &mut Machine<'_>,
+    input: &CodeInput<'_>,
+    functions: &[Function],
+) -> Deployment {
     for contract in input.implementations {
         let address = Address::new(contract.address.0);
         machine.world().place(address, &contract.code);
         for (slot, value) in &contract.storage {
-            machine.world().set_slot(address, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
+            machine.world().set_slot(
+                address,
+                U256::from_be_bytes(*slot),
+                U256::from_be_bytes(*value),
+            );
         }
     }
     if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
         let people = machine.people;
         machine.world().place(people.token, input.runtime);
         for (slot, value) in storage {
-            machine.world().set_slot(people.token, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
+            machine.world().set_slot(
+                people.token,
+                U256::from_be_bytes(*slot),
+                U256::from_be_bytes(*value),
+            );
         }
-        let asked = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(people.token, *selector, &[]));
-        let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
-        let known = asked.filter(|word| !word.is_zero()).map(abi::address_of).or(told);
+        let asked = abi::OWNER_OF_IT
+            .iter()
+            .find_map(|selector| machine.ask(people.token, *selector, &[]));
+        let told = input
+            .owner
+            .map(|owner| Address::new(owner.0))
+            .filter(|owner| !owner.is_zero());
+        let known = asked
+            .filter(|word| !word.is_zero())
+            .map(abi::address_of)
+            .or(told);
         let mut deployment = Deployment {
             owner: known.unwrap_or(people.owner),
             owner_known: known.is_some(),
@@ -122,7 +164,9 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
         return deployment;
     }
     // A proxy's constructor arguments would name another implementation than the one behind the proxy.
-    let creation = input.creation.filter(|code| !code.is_empty() && input.implementations.is_empty());
+    let creation = input
+        .creation
+        .filter(|code| !code.is_empty() && input.implementations.is_empty());
     let (place, here) = (&input.place, machine.people.token);
     if creation.is_some() {
         // Where its deployer's first contract stands.
@@ -130,22 +174,44 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
     }
     let deployed = creation.map(|code| deploy(machine, code, input));
     let mut deployment = if let Some(Some(token)) = deployed {
-        Deployment { owner: owner_of(machine, token), ..Deployment::new(token, machine.people.owner, DeployedBy::Constructor, Some(true)) }
+        Deployment {
+            owner: owner_of(machine, token),
+            ..Deployment::new(
+                token,
+                machine.people.owner,
+                DeployedBy::Constructor,
+                Some(true),
+            )
+        }
     } else {
         machine.stand_at(here, place.venue.as_ref());
         machine.world().place(here, input.runtime);
-        Deployment::new(here, machine.people.owner, DeployedBy::Code, deployed.map(|token| token.is_some()))
+        Deployment::new(
+            here,
+            machine.people.owner,
+            DeployedBy::Code,
+            deployed.map(|token| token.is_some()),
+        )
     };
     // Slots that a constructor left empty stay empty.
-    let slots = if deployment.deployed_by == DeployedBy::Code { AssumedSlots::All } else { AssumedSlots::None };
+    let slots = if deployment.deployed_by == DeployedBy::Code {
+        AssumedSlots::All
+    } else {
+        AssumedSlots::None
+    };
     assume_ownership(machine, &mut deployment, functions, slots);
     deployment
 }
 
 /// The owner after the constructor ran: the address returned by `owner()`, or the deployer if that is a simulated account.
 fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
-    let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(token, *selector, &[])).map(abi::address_of);
-    let Some(named) = named.filter(|named| !invented(machine, *named) && machine.world().mocked(*named)) else {
+    let named = abi::OWNER_OF_IT
+        .iter()
+        .find_map(|selector| machine.ask(token, *selector, &[]))
+        .map(abi::address_of);
+    let Some(named) =
+        named.filter(|named| !invented(machine, *named) && machine.world().mocked(*named))
+    else {
         return machine.people.owner;
     };
     machine.world().person(named);
@@ -156,7 +222,11 @@ fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
 fn invented(machine: &Machine<'_>, address: Address) -> bool {
     let (people, seed) = (&machine.people, machine.circumstances.hashes);
     let given = |given: &Given| given.address(people, seed) == address;
-    address.is_zero() || address == people.pair || TRIES.iter().any(|(addresses, ..)| addresses.iter().any(given))
+    address.is_zero()
+        || address == people.pair
+        || TRIES
+            .iter()
+            .any(|(addresses, ..)| addresses.iter().any(given))
 }
 
 /// Kinds of empty slots that our owner's address or role is written to.
@@ -185,26 +255,41 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
     let mut without_supply = None;
     let (people, seed) = (machine.people, machine.circumstances.hashes);
     // Listed addresses get powers that they would not have otherwise: empty lists are tried first.
-    let lists = input.constructor_types.is_some_and(|types| types.iter().any(|of| of.contains("[]")));
-    let tries = (usize::from(!lists)..=1).flat_map(|length| TRIES.iter().map(move |one| (one, length)));
+    let lists = input
+        .constructor_types
+        .is_some_and(|types| types.iter().any(|of| of.contains("[]")));
+    let tries =
+        (usize::from(!lists)..=1).flat_map(|length| TRIES.iter().map(move |one| (one, length)));
     for ((addresses, number, yes), length) in tries {
         let mark = machine.mark();
         let mut code = creation.to_vec();
         match input.constructor_types {
             Some(types) => {
-                let addresses = addresses.iter().map(|given| given.address(&people, seed)).collect();
+                let addresses = addresses
+                    .iter()
+                    .map(|given| given.address(&people, seed))
+                    .collect();
                 code.extend(arguments(types, addresses, *number, *yes, length));
             }
             // Unknown types: first without arguments, then with words; surplus words are ignored.
             None if without_supply.is_some() || addresses.len() > 1 => {
-                code.extend(abi::word_of(people.owner).to_be_bytes::<32>().repeat(BLIND_WORDS));
+                code.extend(
+                    abi::word_of(people.owner)
+                        .to_be_bytes::<32>()
+                        .repeat(BLIND_WORDS),
+                );
             }
             None => {}
         }
         let made = machine.create(people.owner, code.clone());
-        let stands = made.created.filter(|address| made.ok && machine.world().code_len(*address) > 0);
+        let stands = made
+            .created
+            .filter(|address| made.ok && machine.world().code_len(*address) > 0);
         if let Some(token) = stands {
-            if machine.ask(token, abi::TOTAL_SUPPLY, &[]).is_some_and(|supply| !supply.is_zero()) {
+            if machine
+                .ask(token, abi::TOTAL_SUPPLY, &[])
+                .is_some_and(|supply| !supply.is_zero())
+            {
                 return Some(settle(machine, token, input));
             }
             without_supply = without_supply.or(Some(code));
@@ -226,12 +311,38 @@ fn settle(machine: &mut Machine<'_>, token: Address, input: &CodeInput<'_>) -> A
     token
 }
 
-fn arguments(types: &[String], addresses: Vec<Address>, number: u128, yes: bool, lists: usize) -> Vec<u8> {
-    let types: Vec<DynSolType> = types.iter().map(|text| text.parse().unwrap_or(DynSolType::Uint(256))).collect();
+fn arguments(
+    types: &[String],
+    addresses: Vec<Address>,
+    number: u128,
+    yes: bool,
+    lists: usize,
+) -> Vec<u8> {
+    let types: Vec<DynSolType> = types
+        .iter()
+        .map(|text| text.parse().unwrap_or(DynSolType::Uint(256)))
+        .collect();
     // A uint8 is taken to be the decimals.
-    let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
-    let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
-    let filling = Filling { addresses, numbers: numbers.collect(), yes, word: U256::ZERO, decimals: None, names: RoleNames::default() };
+    let figure = |of: &DynSolType| {
+        U256::from(if *of == DynSolType::Uint(8) {
+            18
+        } else {
+            number
+        })
+    };
+    let numbers = types
+        .iter()
+        .filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_)))
+        .map(figure)
+        .chain([U256::from(number)]);
+    let filling = Filling {
+        addresses,
+        numbers: numbers.collect(),
+        yes,
+        word: U256::ZERO,
+        decimals: None,
+        names: RoleNames::default(),
+    };
     abi::encode_lists(&types, &filling, lists).0
 }
 
@@ -255,16 +366,25 @@ pub(super) fn assume_ownership(
     functions: &[Function],
     slots: AssumedSlots,
 ) -> bool {
-    let mut assumption = Assumption { machine, deployment, slots, left: ASSUMPTIONS_MAX };
+    let mut assumption = Assumption {
+        machine,
+        deployment,
+        slots,
+        left: ASSUMPTIONS_MAX,
+    };
     let mut any = false;
     // In functions that move tokens the caller is compared with many who have no power over anything.
-    let (standard, own): (Vec<_>, Vec<_>) = functions.iter().partition(|function| function.standard());
+    let (standard, own): (Vec<_>, Vec<_>) =
+        functions.iter().partition(|function| function.standard());
     let (owner, pair) = (assumption.deployment.owner, assumption.machine.people.pair);
     for function in own.into_iter().chain(standard.iter().copied()) {
         any |= assumption.enter(function, owner, U256::ONE);
     }
     // Some are compared in sales alone, or where nothing is sent.
-    for (function, to, number) in standard.into_iter().flat_map(|function| [(function, pair, U256::ONE), (function, owner, U256::ZERO)]) {
+    for (function, to, number) in standard
+        .into_iter()
+        .flat_map(|function| [(function, pair, U256::ONE), (function, owner, U256::ZERO)])
+    {
         any |= assumption.enter(function, to, number);
     }
     any
@@ -286,7 +406,9 @@ impl Assumption<'_, '_> {
         let mut any = false;
         // Each success reveals the next check; there are seldom more than two.
         for _ in 0..3 {
-            let (outcome, trace) = self.machine.trace(self.deployment.owner, self.deployment.token, data.clone());
+            let (outcome, trace) =
+                self.machine
+                    .trace(self.deployment.owner, self.deployment.token, data.clone());
             if outcome.ok || self.left == 0 {
                 // Whom it obeys it may obey without refusing anybody else.
                 for (other, slot) in trace.compared.iter().copied() {
@@ -327,8 +449,13 @@ impl Assumption<'_, '_> {
         let (deployment, address) = (&mut *self.deployment, abi::address_of(other));
         let people = self.machine.people;
         // The pool takes from who sells and gives to who buys; nobody obeys it.
-        let of_exchange = [people.pair, people.router, people.factory, people.coin].contains(&address);
-        if other >> ADDRESS_BITS != U256::ZERO || other >> 80 == U256::ZERO || address == deployment.owner || of_exchange {
+        let of_exchange =
+            [people.pair, people.router, people.factory, people.coin].contains(&address);
+        if other >> ADDRESS_BITS != U256::ZERO
+            || other >> 80 == U256::ZERO
+            || address == deployment.owner
+            || of_exchange
+        {
             return;
         }
         // Without a snapshot, slots hold our own values, unless a constructor had the address in its code.
@@ -337,8 +464,12 @@ impl Assumption<'_, '_> {
             DeployedBy::Constructor => invented(self.machine, address),
             DeployedBy::Snapshot | DeployedBy::Chain => false,
         };
-        let stored = ours && slot.is_some_and(|slot| holds(self.machine.world().slot(deployment.token, slot), other));
-        let is_new = deployment.privileged.len() < PRIVILEGED_MAX && !deployment.privileged.contains(&address);
+        let stored = ours
+            && slot.is_some_and(|slot| {
+                holds(self.machine.world().slot(deployment.token, slot), other)
+            });
+        let is_new = deployment.privileged.len() < PRIVILEGED_MAX
+            && !deployment.privileged.contains(&address);
         if !stored && is_new && self.machine.world().is_real(address) {
             deployment.privileged.push(address);
         }
@@ -349,7 +480,14 @@ impl Assumption<'_, '_> {
         let owner = Some(abi::word_of(self.deployment.owner));
         let mut given = false;
         for (slot, _) in trace.read.iter().filter(|(_, key)| *key == owner) {
-            if self.left > 0 && self.slots.roles() && self.machine.world().slot(self.deployment.token, *slot).is_zero() {
+            if self.left > 0
+                && self.slots.roles()
+                && self
+                    .machine
+                    .world()
+                    .slot(self.deployment.token, *slot)
+                    .is_zero()
+            {
                 self.left -= 1;
                 if self.role_works(*slot, data, trace.read.len()) {
                     self.deployment.roles.push(*slot);
@@ -363,8 +501,12 @@ impl Assumption<'_, '_> {
     /// Sets a mapping entry of our owner to 1; reverts it unless the refused call then reads more than `seen` slots.
     fn role_works(&mut self, slot: U256, data: &[u8], seen: usize) -> bool {
         let mark = self.machine.mark();
-        self.machine.world().set_slot(self.deployment.token, slot, U256::ONE);
-        let (outcome, trace) = self.machine.trace(self.deployment.owner, self.deployment.token, data.to_vec());
+        self.machine
+            .world()
+            .set_slot(self.deployment.token, slot, U256::ONE);
+        let (outcome, trace) =
+            self.machine
+                .trace(self.deployment.owner, self.deployment.token, data.to_vec());
         let further = outcome.ok || trace.read.len() > seen;
         if !further {
             self.machine.rollback(mark);
@@ -379,9 +521,14 @@ impl Assumption<'_, '_> {
         self.machine.world().set_slot(token, slot, pattern());
         let (_, trace) = self.machine.trace(owner, token, data.to_vec());
         let mask = U256::MAX >> (256 - ADDRESS_BITS);
-        let place =
-            trace.compared.iter().find_map(|(other, _)| (0..=12).map(|byte| 8 * byte).find(|shift| (pattern() >> *shift) & mask == *other));
-        let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(owner) << shift));
+        let place = trace.compared.iter().find_map(|(other, _)| {
+            (0..=12)
+                .map(|byte| 8 * byte)
+                .find(|shift| (pattern() >> *shift) & mask == *other)
+        });
+        let value = place.map_or(old, |shift: usize| {
+            (old & !(mask << shift)) | (abi::word_of(owner) << shift)
+        });
         self.machine.world().set_slot(token, slot, value);
         place.is_some()
     }

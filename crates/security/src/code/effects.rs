@@ -50,12 +50,23 @@ pub(super) enum Privilege {
 impl Privilege {
     /// Whether it shows in trading.
     pub(super) fn of_trades(self) -> bool {
-        matches!(self, Self::StopSells | Self::StopBuys | Self::Blacklist | Self::RaiseTax | Self::TaxOne | Self::LowerLimit)
+        matches!(
+            self,
+            Self::StopSells
+                | Self::StopBuys
+                | Self::Blacklist
+                | Self::RaiseTax
+                | Self::TaxOne
+                | Self::LowerLimit
+        )
     }
 
     /// Whether it shows in balances rather than in trading.
     pub(super) fn of_balances(self) -> bool {
-        matches!(self, Self::Drain | Self::HiddenMint | Self::Mint | Self::Dispense)
+        matches!(
+            self,
+            Self::Drain | Self::HiddenMint | Self::Mint | Self::Dispense
+        )
     }
 }
 
@@ -140,8 +151,16 @@ pub(super) struct BalanceSheet {
 }
 
 impl BalanceSheet {
-    pub(super) fn read(machine: &mut Machine<'_>, scene: &Scene, slots: Option<&mut HashSet<(Address, U256)>>) -> Self {
-        let supply = machine.simulate(scene.people.newcomer, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
+    pub(super) fn read(
+        machine: &mut Machine<'_>,
+        scene: &Scene,
+        slots: Option<&mut HashSet<(Address, U256)>>,
+    ) -> Self {
+        let supply = machine.simulate(
+            scene.people.newcomer,
+            scene.token,
+            abi::call(abi::TOTAL_SUPPLY, &[]),
+        );
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
         let people = [
@@ -155,48 +174,93 @@ impl BalanceSheet {
             Address::ZERO,
         ];
         // If transfers succeed only with generous mock answers, balances come from another contract.
-        let (mut of, mut from_mock, mut silent) = (Vec::new(), machine.world().answer == MockAnswer::HugeBalance, false);
-        let others = scene.obeyed.iter().copied().filter(|who| !people.contains(who));
+        let (mut of, mut from_mock, mut silent) = (
+            Vec::new(),
+            machine.world().answer == MockAnswer::HugeBalance,
+            false,
+        );
+        let others = scene
+            .obeyed
+            .iter()
+            .copied()
+            .filter(|who| !people.contains(who));
         for who in people.into_iter().chain(others) {
-            let outcome = machine.simulate(scene.people.newcomer, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
+            let outcome = machine.simulate(
+                scene.people.newcomer,
+                scene.token,
+                abi::call(abi::BALANCE_OF, &[abi::word_of(who)]),
+            );
             from_mock |= answered_by_mock(machine, scene.token, who, &outcome);
-            silent |= (who == scene.people.holder || who == scene.people.other) && outcome.word().is_none() && supply.word().is_none();
+            silent |= (who == scene.people.holder || who == scene.people.other)
+                && outcome.word().is_none()
+                && supply.word().is_none();
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
             reads.extend(outcome.reads);
         }
-        let shared =
-            |slot: &(Address, U256)| own.iter().any(|(who, of)| of == slot && own.iter().any(|(other, of)| of == slot && other != who));
-        let own = own.iter().filter(|(_, slot)| !shared(slot)).copied().collect();
+        let shared = |slot: &(Address, U256)| {
+            own.iter().any(|(who, of)| {
+                of == slot && own.iter().any(|(other, of)| of == slot && other != who)
+            })
+        };
+        let own = own
+            .iter()
+            .filter(|(_, slot)| !shared(slot))
+            .copied()
+            .collect();
         if let Some(slots) = slots {
             slots.extend(reads);
         }
-        let coins = [scene.owner, scene.people.stranger].map(|who| (who, machine.world().coins(who)));
-        Self { supply: supply.word(), of, coins, own, from_mock, silent }
+        let coins =
+            [scene.owner, scene.people.stranger].map(|who| (who, machine.world().coins(who)));
+        Self {
+            supply: supply.word(),
+            of,
+            coins,
+            own,
+            from_mock,
+            silent,
+        }
     }
 
     /// A slot in which this account's balance is kept, and no other's.
     pub(super) fn slot_of(&self, who: Address) -> Option<(Address, U256)> {
-        self.own.iter().rev().find(|(of, _)| *of == who).map(|(_, slot)| *slot)
+        self.own
+            .iter()
+            .rev()
+            .find(|(of, _)| *of == who)
+            .map(|(_, slot)| *slot)
     }
 
     fn coins_of(&self, who: Address) -> U256 {
-        self.coins.iter().find(|(of, _)| *of == who).map_or(U256::ZERO, |(_, coins)| *coins)
+        self.coins
+            .iter()
+            .find(|(of, _)| *of == who)
+            .map_or(U256::ZERO, |(_, coins)| *coins)
     }
 
     /// Whether the call wrote a slot of this account's own balance. Changing a shared ledger or scale takes from no particular account.
     fn wrote(&self, who: Address, outcome: &EvmOutcome) -> bool {
-        self.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot))
+        self.own
+            .iter()
+            .any(|(of, slot)| *of == who && outcome.writes.contains(slot))
     }
 
     pub(super) fn get(&self, who: Address) -> U256 {
-        self.of.iter().find(|(of, _)| *of == who).map_or(U256::ZERO, |(_, balance)| *balance)
+        self.of
+            .iter()
+            .find(|(of, _)| *of == who)
+            .map_or(U256::ZERO, |(_, balance)| *balance)
     }
 }
 
 /// An account and an amount, for display.
 fn holds(before: &Baseline<'_>, who: Address, value: U256) -> String {
-    format!("{} {}", before.scene.name(who), abi::amount(value, before.scene.funding.decimals))
+    format!(
+        "{} {}",
+        before.scene.name(who),
+        abi::amount(value, before.scene.funding.decimals)
+    )
 }
 
 /// State before the call, shared by all calls.
@@ -218,7 +282,12 @@ impl Baseline<'_> {
     /// Result of a call that changed nothing.
     pub(super) fn unchanged(&self) -> After {
         let trades = Some([self.trial.buy, self.trial.sell]);
-        After { moved: false, holder: self.balances.get(self.scene.people.holder), supply: self.balances.supply, trades }
+        After {
+            moved: false,
+            holder: self.balances.get(self.scene.people.holder),
+            supply: self.balances.supply,
+            trades,
+        }
     }
 }
 
@@ -242,7 +311,13 @@ pub(super) struct FunctionCall {
 }
 
 impl FunctionCall {
-    pub(super) fn new(function: &Function, from: Address, to: Address, caller: Caller, filling: Filling) -> Self {
+    pub(super) fn new(
+        function: &Function,
+        from: Address,
+        to: Address,
+        caller: Caller,
+        filling: Filling,
+    ) -> Self {
         let (data, arguments) = function.call(&filling);
         Self {
             from,
@@ -291,7 +366,13 @@ impl FunctionCall {
         outcome
     }
 
-    pub(super) fn effect(&self, power: Privilege, size: f64, before: impl Into<String>, after: impl Into<String>) -> FunctionEffect {
+    pub(super) fn effect(
+        &self,
+        power: Privilege,
+        size: f64,
+        before: impl Into<String>,
+        after: impl Into<String>,
+    ) -> FunctionEffect {
         FunctionEffect {
             power,
             call: self.clone(),
@@ -313,8 +394,16 @@ impl FunctionCall {
     }
 }
 
-pub(super) fn renounced(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
-    let gone = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(before.scene.token, *selector, &[])) == Some(U256::ZERO);
+pub(super) fn renounced(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    call: &FunctionCall,
+    effects: &mut Vec<FunctionEffect>,
+) {
+    let gone = abi::OWNER_OF_IT
+        .iter()
+        .find_map(|selector| machine.ask(before.scene.token, *selector, &[]))
+        == Some(U256::ZERO);
     if gone && call.caller == Caller::Owner {
         effects.push(call.effect(Privilege::Renounce, 1.0, "owner", "zero address"));
     }
@@ -346,11 +435,30 @@ pub(super) fn compare(
     let balances = BalanceSheet::read(machine, scene, None);
     let moved = balances.supply != before.balances.supply || balances.of != before.balances.of;
     if moved && !balances.from_mock {
-        effects.extend(BalanceMovement { before, after: &balances, call, outcome }.effects(machine));
+        effects.extend(
+            BalanceMovement {
+                before,
+                after: &balances,
+                call,
+                outcome,
+            }
+            .effects(machine),
+        );
     }
     // An account with nothing left cannot sell, and a stranger's calls matter only for what they take.
-    let poorer = |who| balances.get(who) < before.balances.get(who).min(scene.funding.amount * U256::from(4));
-    let stands = After { moved, holder: balances.get(scene.people.holder), supply: balances.supply, trades: None };
+    let poorer = |who| {
+        balances.get(who)
+            < before
+                .balances
+                .get(who)
+                .min(scene.funding.amount * U256::from(4))
+    };
+    let stands = After {
+        moved,
+        holder: balances.get(scene.people.holder),
+        supply: balances.supply,
+        trades: None,
+    };
     if poorer(scene.people.holder) || poorer(scene.pair) {
         return stands;
     }
@@ -358,7 +466,8 @@ pub(super) fn compare(
     for (thief, caller) in [(0, Caller::Owner), (1, Caller::Stranger)] {
         if after.theft[thief]
             && !before.trial.theft[thief]
-            && (caller == call.caller || matches!(call.caller, Caller::Privileged | Caller::Recognized))
+            && (caller == call.caller
+                || matches!(call.caller, Caller::Privileged | Caller::Recognized))
         {
             effects.push(call.effect(Privilege::Theft, 1.0, "refused", "moved"));
         }
@@ -366,15 +475,42 @@ pub(super) fn compare(
     if call.caller != Caller::Stranger && !call.standard() {
         stopped(machine, before, &after, call, effects);
     }
-    After { trades: Some([after.buy, after.sell]), ..stands }
+    After {
+        trades: Some([after.buy, after.sell]),
+        ..stands
+    }
 }
 
 /// Detects a Transfer event from an account with a known balance although no balance was written.
-pub(super) fn false_transfer(before: &Baseline<'_>, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
-    let mut logged = outcome.logs.iter().filter_map(|log| transfer_in(log, before.scene.token));
-    let known = |who: &Address| before.balances.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
-    if let Some((from, _, value)) = logged.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
-        let after = format!("{} in the event", abi::amount(value, before.scene.funding.decimals));
-        effects.push(call.effect(Privilege::FalseTransfer, 1.0, holds(before, from, before.balances.get(from)), after));
+pub(super) fn false_transfer(
+    before: &Baseline<'_>,
+    call: &FunctionCall,
+    outcome: &EvmOutcome,
+    effects: &mut Vec<FunctionEffect>,
+) {
+    let mut logged = outcome
+        .logs
+        .iter()
+        .filter_map(|log| transfer_in(log, before.scene.token));
+    let known = |who: &Address| {
+        before
+            .balances
+            .of
+            .iter()
+            .any(|(of, had)| of == who && !of.is_zero() && !had.is_zero())
+    };
+    if let Some((from, _, value)) =
+        logged.find(|(from, to, value)| known(from) && from != to && !value.is_zero())
+    {
+        let after = format!(
+            "{} in the event",
+            abi::amount(value, before.scene.funding.decimals)
+        );
+        effects.push(call.effect(
+            Privilege::FalseTransfer,
+            1.0,
+            holds(before, from, before.balances.get(from)),
+            after,
+        ));
     }
 }

@@ -23,7 +23,12 @@ use super::{
     trials::{self, verdict},
 };
 
-pub(super) fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
+pub(super) fn execute(
+    input: &CodeInput<'_>,
+    shape: &CodeShape,
+    budget: &Budget,
+    cancelled: &dyn Fn() -> bool,
+) -> CodeReport {
     let (seed, venue) = (input.place.seed(), input.place.venue.as_ref());
     let people = People::new(seed, input.place.token(), venue);
     let mut machine = Machine::new(budget, cancelled, people, seed, input.place.time());
@@ -40,56 +45,91 @@ pub(super) fn finish(machine: &Machine<'_>, report: &mut CodeReport) {
     report.work = machine.work;
     report.conclusive &= machine.stopped.is_none();
     if let Some(why) = machine.stopped {
-        report.unfinished.push(format!("not every function was tested: {why}"));
+        report
+            .unfinished
+            .push(format!("not every function was tested: {why}"));
     }
     if machine.cut > 0 {
-        report.unfinished.push(format!("{} hit the step limit", model::format::plural(machine.cut, "call", "calls")));
+        report.unfinished.push(format!(
+            "{} hit the step limit",
+            model::format::plural(machine.cut, "call", "calls")
+        ));
     }
 }
 
 /// Deploys the token, funds the accounts, buys and sells; then tries the token's powers.
-fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, report: &mut CodeReport) {
+fn trade(
+    machine: &mut Machine<'_>,
+    input: &CodeInput<'_>,
+    shape: &CodeShape,
+    report: &mut CodeReport,
+) {
     let deployment = deployment::set_up(machine, input, &shape.functions);
     report.deployed_by = Some(deployment.deployed_by);
     report.deploys = deployment.deploys;
     if !shape.token() {
-        report.unfinished.push("not a token: transfer or balanceOf is missing".into());
+        report
+            .unfinished
+            .push("not a token: transfer or balanceOf is missing".into());
         return;
     }
     let lacks = snapshot::lacks(machine, &deployment, input);
     if let Some(what) = &lacks {
-        report.unfinished.push(format!("the dataset's storage is incomplete: {what}"));
+        report
+            .unfinished
+            .push(format!("the dataset's storage is incomplete: {what}"));
     }
     let Some(mut funding) = funding::fund(machine, &deployment) else {
-        report.unfinished.push("no test balance could be created, so no trade was simulated".into());
+        report
+            .unfinished
+            .push("no test balance could be created, so no trade was simulated".into());
         return;
     };
     let named = named(machine, &deployment, &funding);
-    let is_pool = |address: &&EvmAddress| input.place.pools.iter().any(|pool| pool.0 == address.0.0);
+    let is_pool =
+        |address: &&EvmAddress| input.place.pools.iter().any(|pool| pool.0 == address.0.0);
     if let Some(pool) = named.iter().find(is_pool) {
         machine.people.pair = *pool;
-        let Some(dealt) = funding::fund(machine, &deployment) else { return };
+        let Some(dealt) = funding::fund(machine, &deployment) else {
+            return;
+        };
         funding = dealt;
     }
     funding.decimals = funding.decimals.or(input.decimals);
     let scene = Scene::new(machine.people, &deployment, funding);
     let calls = owner_calls(machine, &scene, shape);
     let first = trial::trial(machine, &scene, true, None);
-    let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
+    let (trial, opening) = if first.open() {
+        (first.clone(), Opening::Open)
+    } else {
+        trial::open(machine, &scene, &calls)
+    };
     report.opening = Some(opening);
     // The parts missing from an incomplete snapshot may change the result.
     let (deployed_by, whole) = (deployment.deployed_by, lacks.is_none());
-    let traded = findings::Traded { trial: &trial, first: &first, opening, deployed_by, funding: &funding, pair: scene.pair, whole };
+    let traded = findings::Traded {
+        trial: &trial,
+        first: &first,
+        opening,
+        deployed_by,
+        funding: &funding,
+        pair: scene.pair,
+        whole,
+    };
     report.anomalies.extend(findings::trading(&traded));
     trade_besides(machine, &scene, &traded, report);
     report.taxes = Some(findings::taxes(&traded));
     report.traded = trial.score() >= trial::ONE_LEG;
     report.conclusive = report.traded;
     if !report.conclusive {
-        report.unfinished.push("no trade or transfer succeeded".into());
+        report
+            .unfinished
+            .push("no trade or transfer succeeded".into());
     }
     try_powers(machine, input, shape, &deployment, &scene, &traded, report);
-    if let Some(why) = worse_at(machine, &scene, &trial, &named).filter(|_| report.sale == SaleState::Stands) {
+    if let Some(why) =
+        worse_at(machine, &scene, &trial, &named).filter(|_| report.sale == SaleState::Stands)
+    {
         report.sale = SaleState::Depends(why);
     }
 }
@@ -98,14 +138,31 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
 const NAMED_MAX: usize = 6;
 
 /// The addresses that the code compares the sender or the receiver of a transfer with: its pool may be among them.
-fn named(machine: &mut Machine<'_>, deployment: &Deployment, funding: &funding::Funding) -> Vec<EvmAddress> {
+fn named(
+    machine: &mut Machine<'_>,
+    deployment: &Deployment,
+    funding: &funding::Funding,
+) -> Vec<EvmAddress> {
     let people = machine.people;
-    let data = abi::call(abi::TRANSFER, &[abi::word_of(people.newcomer), funding.amount]);
-    let (_, trace) = machine.trace_words(people.holder, deployment.token, data, &[people.newcomer, people.holder].map(abi::word_of));
+    let data = abi::call(
+        abi::TRANSFER,
+        &[abi::word_of(people.newcomer), funding.amount],
+    );
+    let (_, trace) = machine.trace_words(
+        people.holder,
+        deployment.token,
+        data,
+        &[people.newcomer, people.holder].map(abi::word_of),
+    );
     let mut named: Vec<EvmAddress> = Vec::new();
-    for word in trace.against.iter().filter(|word| **word >> 160 == U256::ZERO && **word >> 96 != U256::ZERO) {
+    for word in trace
+        .against
+        .iter()
+        .filter(|word| **word >> 160 == U256::ZERO && **word >> 96 != U256::ZERO)
+    {
         let address = abi::address_of(*word);
-        let own = people.persons().contains(&address) || [people.pair, deployment.token, deployment.owner].contains(&address);
+        let own = people.persons().contains(&address)
+            || [people.pair, deployment.token, deployment.owner].contains(&address);
         if !own && named.len() < NAMED_MAX && !named.contains(&address) {
             named.push(address);
         }
@@ -115,9 +172,17 @@ fn named(machine: &mut Machine<'_>, deployment: &Deployment, funding: &funding::
 
 /// Why it is not known whether the token sells: at an address that its code names, which may be its pool, a sale is worse than at the pool that
 /// was assumed.
-fn worse_at(machine: &mut Machine<'_>, scene: &Scene, usual: &trial::Trial, named: &[EvmAddress]) -> Option<String> {
+fn worse_at(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    usual: &trial::Trial,
+    named: &[EvmAddress],
+) -> Option<String> {
     let worse = named.iter().find(|address| {
-        let there = Scene { pair: **address, ..scene.clone() };
+        let there = Scene {
+            pair: **address,
+            ..scene.clone()
+        };
         let sell = trial::sale(machine, &there);
         usual.sell.ok && (!sell.ok || usual.sell.share - sell.share >= WORSE)
     })?;
@@ -130,9 +195,19 @@ fn worse_at(machine: &mut Machine<'_>, scene: &Scene, usual: &trial::Trial, name
 const WORSE: f64 = 0.05;
 
 /// What trades at other times, of other amounts and under other circumstances show besides.
-fn trade_besides(machine: &mut Machine<'_>, scene: &Scene, traded: &findings::Traded<'_>, report: &mut CodeReport) {
+fn trade_besides(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    traded: &findings::Traded<'_>,
+    report: &mut CodeReport,
+) {
     let people = machine.people;
-    machine.set_exchange(vec![people.pair, people.router, people.factory, people.coin]);
+    machine.set_exchange(vec![
+        people.pair,
+        people.router,
+        people.factory,
+        people.coin,
+    ]);
     let trials = trials::run(&mut Trader::new(machine, scene));
     let (at, strength) = match traded.deployed_by {
         DeployedBy::Code => ("with empty storage", findings::ZERO_STORAGE),
@@ -144,7 +219,12 @@ fn trade_besides(machine: &mut Machine<'_>, scene: &Scene, traded: &findings::Tr
     if traded.trial.sell.ok {
         found.extend(verdict::blocked(&trials, at));
     }
-    found.retain(|anomaly| report.anomalies.iter().all(|known| known.code != anomaly.code));
+    found.retain(|anomaly| {
+        report
+            .anomalies
+            .iter()
+            .all(|known| known.code != anomaly.code)
+    });
     for anomaly in &mut found {
         anomaly.strength *= strength;
         anomaly.fatal &= strength >= 1.0 || anomaly.code == AnomalyCode::SimulatorAware;
@@ -154,15 +234,30 @@ fn trade_besides(machine: &mut Machine<'_>, scene: &Scene, traded: &findings::Tr
 }
 
 /// Calldata of every owner call that may open trading.
-pub(super) fn owner_calls(machine: &mut Machine<'_>, scene: &Scene, shape: &CodeShape) -> Vec<Vec<u8>> {
+pub(super) fn owner_calls(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    shape: &CodeShape,
+) -> Vec<Vec<u8>> {
     let balances = BalanceSheet::read(machine, scene, None);
-    let functions = shape.functions.iter().filter(|function| !function.standard());
+    let functions = shape
+        .functions
+        .iter()
+        .filter(|function| !function.standard());
     let mut sets = powers::argument_sets(scene, &balances, scene.owner).to_vec();
     if machine.world().is_of_chain() {
         // The real pool may be on a list that it can be taken off again.
-        sets.push(Filling { addresses: vec![scene.pair, scene.owner], yes: false, ..sets[0].clone() });
+        sets.push(Filling {
+            addresses: vec![scene.pair, scene.owner],
+            yes: false,
+            ..sets[0].clone()
+        });
     }
-    let data = |function: &Function| sets.iter().map(|filling| function.call(filling).0).collect::<Vec<_>>();
+    let data = |function: &Function| {
+        sets.iter()
+            .map(|filling| function.call(filling).0)
+            .collect::<Vec<_>>()
+    };
     let mut calls: Vec<Vec<u8>> = functions.flat_map(data).collect();
     calls.dedup();
     calls
@@ -180,32 +275,65 @@ pub(super) fn try_powers(
 ) {
     let zeroed = deployment.deployed_by == DeployedBy::Code;
     let before = baseline(machine, scene, zeroed);
-    let mut exploration = powers::powers(machine, &before, &shape.functions, &deployment.privileged, powers::Whose::Anybodys);
+    let mut exploration = powers::powers(
+        machine,
+        &before,
+        &shape.functions,
+        &deployment.privileged,
+        powers::Whose::Anybodys,
+    );
     if deployment.deployed_by == DeployedBy::Chain {
         outside::explore(machine, &before, deployment, &mut exploration, report);
         outside::keep_proven(machine, scene, &mut exploration.effects);
     }
-    let powers::Exploration { effects, tried, writers, .. } = exploration;
+    let powers::Exploration {
+        effects,
+        tried,
+        writers,
+        ..
+    } = exploration;
     let thefts = powers::thefts(machine, &before);
-    let code_only = findings::CodeOnly { settings: zeroed, unheld: zeroed && input.owner.is_none() };
+    let code_only = findings::CodeOnly {
+        settings: zeroed,
+        unheld: zeroed && input.owner.is_none(),
+    };
     // A token that calls its owner on every transfer expects a contract there.
     let holder = match holder(input) {
-        PowerHolder::Account if code_only.unheld && effects.iter().any(|effect| effect.control_transferred) => PowerHolder::Contract,
+        PowerHolder::Account
+            if code_only.unheld && effects.iter().any(|effect| effect.control_transferred) =>
+        {
+            PowerHolder::Contract
+        }
         other => other,
     };
-    report.anomalies.extend(findings::powers(&effects, thefts, holder, code_only));
-    report.anomalies.extend(findings::outside(traded, &report.anomalies, holder));
-    report.anomalies.extend(findings::selling_disabled(traded, &report.anomalies, holder));
+    report
+        .anomalies
+        .extend(findings::powers(&effects, thefts, holder, code_only));
+    report
+        .anomalies
+        .extend(findings::outside(traded, &report.anomalies, holder));
+    report.anomalies.extend(findings::selling_disabled(
+        traded,
+        &report.anomalies,
+        holder,
+    ));
     // Trades with a real pool have proofs of their own.
     let mut proofs = proofs::passed(traded, &before, &tried);
     proofs.retain(|(code, _)| report.proofs.iter().all(|(known, _)| known != code));
     report.proofs.extend(proofs);
-    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
+    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions)
+    {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
     if deployment.deployed_by.is_real() {
         let all_slots = traded.whole && deployment.deployed_by == DeployedBy::Snapshot;
-        let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: traded.whole, all_slots, input };
+        let asked = snapshot::SnapshotInput {
+            functions: &shape.functions,
+            holder,
+            whole: traded.whole,
+            all_slots,
+            input,
+        };
         let more = snapshot::beside(machine, deployment, &before, &effects, &asked);
         findings::add_new(&mut report.anomalies, more);
     }
@@ -213,7 +341,9 @@ pub(super) fn try_powers(
         report.unwritten = dependence::unwritten(machine, scene, &writers);
     }
     // On a chain the trades with the real pool have shown it; and a sale that nothing opens is not checked, whatever it depends on.
-    if deployment.deployed_by == DeployedBy::Chain || matches!(traded.opening, Opening::Blocked | Opening::StorageWrite) {
+    if deployment.deployed_by == DeployedBy::Chain
+        || matches!(traded.opening, Opening::Blocked | Opening::StorageWrite)
+    {
         return;
     }
     let asked = dependence::Asked {
@@ -228,11 +358,25 @@ pub(super) fn try_powers(
 }
 
 /// The state before any power is used, with every slot read for it.
-pub(super) fn baseline<'a>(machine: &mut Machine<'_>, scene: &'a Scene, code_only: bool) -> Baseline<'a> {
+pub(super) fn baseline<'a>(
+    machine: &mut Machine<'_>,
+    scene: &'a Scene,
+    code_only: bool,
+) -> Baseline<'a> {
     let mut slots = HashSet::new();
     let balances = BalanceSheet::read(machine, scene, Some(&mut slots));
     let ledger = slots.clone();
     let trial = trial::trial(machine, scene, true, Some(&mut slots));
-    let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(scene.token, *selector, &[]));
-    Baseline { scene, balances, trial, slots, ledger, owner, code_only }
+    let owner = abi::OWNER_OF_IT
+        .iter()
+        .find_map(|selector| machine.ask(scene.token, *selector, &[]));
+    Baseline {
+        scene,
+        balances,
+        trial,
+        slots,
+        ledger,
+        owner,
+        code_only,
+    }
 }

@@ -57,7 +57,10 @@ pub(super) struct Traded<'a> {
 }
 
 pub(super) fn trading(traded: &Traded<'_>) -> Vec<Anomaly> {
-    [blocked(traded), taxed(traded), lied(traded)].into_iter().flatten().collect()
+    [blocked(traded), taxed(traded), lied(traded)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn seen(what: &str, caller: &str, before: impl Into<String>, after: impl Into<String>) -> Evidence {
@@ -76,7 +79,10 @@ impl Traded<'_> {
     fn is_conclusive(&self) -> bool {
         let only_pair = self.first.send.ok && self.first.straight.is_some_and(|leg| !leg.ok);
         let only_buyers = self.first.cold_sell.is_some_and(|leg| leg.ok);
-        self.deployed_by == DeployedBy::Constructor || self.is_whole_snapshot() || only_pair || only_buyers
+        self.deployed_by == DeployedBy::Constructor
+            || self.is_whole_snapshot()
+            || only_pair
+            || only_buyers
     }
 
     fn is_whole_snapshot(&self) -> bool {
@@ -88,7 +94,10 @@ impl Traded<'_> {
         // In a complete snapshot, a blocked sale is a fact, whoever could change it, provided that our balances are right.
         let fact = self.is_whole_snapshot() && self.funding.supply_named && !self.first.sell.ok;
         match self.opening {
-            Opening::Blocked => sale_fails(self.trial) && self.is_conclusive() || fact && self.first.score() >= ONE_LEG,
+            Opening::Blocked => {
+                sale_fails(self.trial) && self.is_conclusive()
+                    || fact && self.first.score() >= ONE_LEG
+            }
             Opening::StorageWrite => sale_fails(self.first) && self.is_conclusive() || fact,
             // A pause blocks buying, too; letting buyers in but not out is worse.
             Opening::Owner => fact && self.first.buy.ok,
@@ -100,15 +109,23 @@ impl Traded<'_> {
 /// Whether a holder can buy but not sell.
 fn sale_fails(trial: &Trial) -> bool {
     let of_holder = trial.buy.ok && !trial.sell.ok;
-    of_holder || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
+    of_holder
+        || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
 }
 
 fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
-    let Traded { first, opening, funding, .. } = traded;
+    let Traded {
+        first,
+        opening,
+        funding,
+        ..
+    } = traded;
     let amount = abi::amount(funding.amount, funding.decimals);
     if !traded.is_blocked() {
         // A switch that opens both directions is a launch; one that lets buyers in but not out is not.
-        let one_way = !matches!(opening, Opening::Open | Opening::Wait) && sale_fails(first) && traded.is_conclusive();
+        let one_way = !matches!(opening, Opening::Open | Opening::Wait)
+            && sale_fails(first)
+            && traded.is_conclusive();
         return one_way.then(|| {
             let text = format!("buyers of {amount} cannot sell until the owner makes a call, although buying requires no such call");
             let shown = seen(&format!("sell of {amount}"), "router", "fails", "succeeds after the owner's call");
@@ -118,16 +135,34 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
     let (strength, how) = match traded.deployed_by {
         DeployedBy::Code => (ZERO_STORAGE, "with empty storage"),
         DeployedBy::Constructor => (1.0, "after its constructor"),
-        DeployedBy::Snapshot if funding.supply_named && traded.whole => (1.0, "with the dataset's storage"),
-        DeployedBy::Snapshot => (ZERO_STORAGE, "with the dataset's storage, which is incomplete"),
+        DeployedBy::Snapshot if funding.supply_named && traded.whole => {
+            (1.0, "with the dataset's storage")
+        }
+        DeployedBy::Snapshot => (
+            ZERO_STORAGE,
+            "with the dataset's storage, which is incomplete",
+        ),
         DeployedBy::Chain => (1.0, "with the on-chain state"),
     };
-    let until = if *opening == Opening::Owner { " until the owner makes a call" } else { ", even after owner calls and a wait" };
+    let until = if *opening == Opening::Owner {
+        " until the owner makes a call"
+    } else {
+        ", even after owner calls and a wait"
+    };
     let whose = if first.buy.ok { "who bought" } else { "of" };
     Some(
-        Anomaly::new(AnomalyCode::SellBlocked, strength, format!("a holder {whose} {amount} cannot sell{until} ({how})"))
-            .evidence(seen(&format!("buy of {amount}"), "pair", "", if first.buy.ok { "succeeds" } else { "fails" }))
-            .evidence(seen(&format!("sell of {amount}"), "router", "", "fails")),
+        Anomaly::new(
+            AnomalyCode::SellBlocked,
+            strength,
+            format!("a holder {whose} {amount} cannot sell{until} ({how})"),
+        )
+        .evidence(seen(
+            &format!("buy of {amount}"),
+            "pair",
+            "",
+            if first.buy.ok { "succeeds" } else { "fails" },
+        ))
+        .evidence(seen(&format!("sell of {amount}"), "router", "", "fails")),
     )
 }
 
@@ -139,10 +174,19 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
     }
     let amount = abi::amount(traded.funding.amount, traded.funding.decimals);
     Some(
-        Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1}% tax on a sell of {amount}", tax * 100.0))
-            .fatal(tax > TAX_FATAL)
-            .figure("tax", tax)
-            .evidence(seen(&format!("sell of {amount}"), "router", "sent 100%", format!("received {:.1}%", sell.share * 100.0))),
+        Anomaly::new(
+            AnomalyCode::SellTax,
+            tax / TAX_FATAL,
+            format!("{:.1}% tax on a sell of {amount}", tax * 100.0),
+        )
+        .fatal(tax > TAX_FATAL)
+        .figure("tax", tax)
+        .evidence(seen(
+            &format!("sell of {amount}"),
+            "router",
+            "sent 100%",
+            format!("received {:.1}%", sell.share * 100.0),
+        )),
     )
 }
 
@@ -150,19 +194,40 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
 pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
     let tax = |leg: Leg| {
         let tax = 1.0 - leg.share;
-        (leg.ok && (leg.exact || traded.funding.by_transfers)).then_some(if tax < TAX_MIN { 0.0 } else { tax })
+        (leg.ok && (leg.exact || traded.funding.by_transfers)).then_some(if tax < TAX_MIN {
+            0.0
+        } else {
+            tax
+        })
     };
     // A trade that needed writing to storage succeeds for nobody in reality.
-    let trial = if traded.opening == Opening::StorageWrite { traded.first } else { traded.trial };
-    Taxes { buy: tax(trial.buy), sell: tax(trial.sell), transfer: tax(trial.send) }
+    let trial = if traded.opening == Opening::StorageWrite {
+        traded.first
+    } else {
+        traded.trial
+    };
+    Taxes {
+        buy: tax(trial.buy),
+        sell: tax(trial.sell),
+        transfer: tax(trial.send),
+    }
 }
 
 pub(super) fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     let trial = traded.trial;
-    let legs = [("buy", trial.buy), ("sell", trial.sell), ("transfer", trial.send)];
+    let legs = [
+        ("buy", trial.buy),
+        ("sell", trial.sell),
+        ("transfer", trial.send),
+    ];
     // Balances that we dealt and nobody can move are scaled or wrapped; then a missing Transfer proves nothing.
-    let moves = traded.opening != Opening::Blocked && traded.funding.by_transfers || legs.iter().any(|(_, leg)| leg.ok);
-    let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| moves && test(leg)).map(|(name, _)| *name);
+    let moves = traded.opening != Opening::Blocked && traded.funding.by_transfers
+        || legs.iter().any(|(_, leg)| leg.ok);
+    let find = |test: fn(&Leg) -> bool| {
+        legs.iter()
+            .find(|(_, leg)| moves && test(leg))
+            .map(|(name, _)| *name)
+    };
     let (strength, name, text) = if let Some(name) = find(|leg| leg.false_transfer) {
         (1.0, name, "emits a Transfer event but moves nothing")
     } else if let Some(name) = find(|leg| leg.silent) {
@@ -170,37 +235,78 @@ pub(super) fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     } else {
         return None;
     };
-    Some(Anomaly::new(AnomalyCode::EventLie, strength, format!("a {name} {text}")).evidence(seen(name, "holder", "", text)))
+    Some(
+        Anomaly::new(AnomalyCode::EventLie, strength, format!("a {name} {text}"))
+            .evidence(seen(name, "holder", "", text)),
+    )
 }
 
 /// Detects transfers that fail until another contract answers differently: that contract decides every transfer and is not in the code. Its
 /// deployer chose it.
-pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
-    let known = found.iter().any(|anomaly| anomaly.code == AnomalyCode::ExternalGate);
+pub(super) fn outside(
+    traded: &Traded<'_>,
+    found: &[Anomaly],
+    holder: PowerHolder,
+) -> Option<Anomaly> {
+    let known = found
+        .iter()
+        .any(|anomaly| anomaly.code == AnomalyCode::ExternalGate);
     if traded.opening != Opening::Outside || known {
         return None;
     }
     // With the code alone, the slot that names it is empty.
-    let asked = traded.trial.called.iter().find(|address| **address != traded.pair && !address.is_zero());
+    let asked = traded
+        .trial
+        .called
+        .iter()
+        .find(|address| **address != traded.pair && !address.is_zero());
     let asked = asked.map_or_else(String::new, |address| format!(" {address:#x}"));
-    let shown = seen("transfer", "holder", "fails", format!("succeeds if the contract{asked} responds differently"));
-    let text = format!("another contract{asked}, chosen by the deployer, decides whether transfers succeed");
-    Some(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(holder))
+    let shown = seen(
+        "transfer",
+        "holder",
+        "fails",
+        format!("succeeds if the contract{asked} responds differently"),
+    );
+    let text = format!(
+        "another contract{asked}, chosen by the deployer, decides whether transfers succeed"
+    );
+    Some(
+        Anomaly::new(AnomalyCode::ExternalGate, 1.0, text)
+            .evidence(shown)
+            .held_by(holder),
+    )
 }
 
 /// Detects sales that fail until the owner makes a call. Right after the constructor this is a launch; for a token already on a chain,
 /// it is unknown whether the call was ever made. Returns `None` if a call that stops sales was found, which is the stronger finding.
-pub(super) fn selling_disabled(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
-    let says_more = found.iter().any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
+pub(super) fn selling_disabled(
+    traded: &Traded<'_>,
+    found: &[Anomaly],
+    holder: PowerHolder,
+) -> Option<Anomaly> {
+    let says_more = found
+        .iter()
+        .any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
     // After a constructor it is a launch; on a chain the sale itself was tried.
-    let is_no_news = matches!(traded.deployed_by, DeployedBy::Constructor | DeployedBy::Chain);
+    let is_no_news = matches!(
+        traded.deployed_by,
+        DeployedBy::Constructor | DeployedBy::Chain
+    );
     if traded.opening != Opening::Owner || traded.first.sell.ok || is_no_news || says_more {
         return None;
     }
     let shown = seen("sell", "holder", "fails", "succeeds after the owner's call");
     let text = "selling is disabled until the owner makes a call";
-    let strength = if traded.deployed_by.is_real() { 1.0 } else { WITHHELD };
-    Some(Anomaly::new(AnomalyCode::Pausable, strength, text).evidence(shown).held_by(holder))
+    let strength = if traded.deployed_by.is_real() {
+        1.0
+    } else {
+        WITHHELD
+    };
+    Some(
+        Anomaly::new(AnomalyCode::Pausable, strength, text)
+            .evidence(shown)
+            .held_by(holder),
+    )
 }
 
 /// Adds the anomalies whose codes are not found yet.
@@ -213,43 +319,81 @@ pub(super) fn add_new(found: &mut Vec<Anomaly>, more: Vec<Anomaly>) {
 }
 
 /// One anomaly per code, with the strongest effects as its evidence.
-pub(super) fn powers<'a>(effects: &'a [FunctionEffect], theft: [bool; 2], holder: PowerHolder, code_only: CodeOnly) -> Vec<Anomaly> {
+pub(super) fn powers<'a>(
+    effects: &'a [FunctionEffect],
+    theft: [bool; 2],
+    holder: PowerHolder,
+    code_only: CodeOnly,
+) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
         let counts = |effect: &&FunctionEffect| !part_of_wider(effect, effects);
         let read = |effect: &'a FunctionEffect| {
-            let counts = counts_as(effect).filter(|(of, _)| of == code).map(|(_, strength)| strength);
-            counts.or_else(|| (*code == AnomalyCode::Blacklist && is_hidden_stop(effect)).then_some(1.0)).map(|strength| (strength, effect))
+            let counts = counts_as(effect)
+                .filter(|(of, _)| of == code)
+                .map(|(_, strength)| strength);
+            counts
+                .or_else(|| {
+                    (*code == AnomalyCode::Blacklist && is_hidden_stop(effect)).then_some(1.0)
+                })
+                .map(|strength| (strength, effect))
         };
-        let mut proofs: Vec<(f64, &FunctionEffect)> = effects.iter().filter(counts).filter_map(read).collect();
+        let mut proofs: Vec<(f64, &FunctionEffect)> =
+            effects.iter().filter(counts).filter_map(read).collect();
         // The sort is stable: among equals, the first found wins.
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
         proofs.dedup_by_key(|(_, effect)| effect.call.selector);
-        let Some((strength, best)) = proofs.first() else { continue };
+        let Some((strength, best)) = proofs.first() else {
+            continue;
+        };
         // With every setting at zero, tokens distributed before trading began still look mintable.
         let early = code_only.settings && *code == AnomalyCode::HiddenMint;
         let unheld = code_only.unheld && code.is_power();
-        let strength = if early { strength.min(ZERO_STORAGE) } else { *strength } * if unheld { UNHELD } else { 1.0 };
-        let mut anomaly = Anomaly::new(*code, strength, sentence(*code, best)).figure("size", best.size);
+        let strength = if early {
+            strength.min(ZERO_STORAGE)
+        } else {
+            *strength
+        } * if unheld { UNHELD } else { 1.0 };
+        let mut anomaly =
+            Anomaly::new(*code, strength, sentence(*code, best)).figure("size", best.size);
         for (_, effect) in proofs.iter().take(PROOFS_MAX) {
             anomaly = anomaly.evidence(proof(effect));
         }
         let own = match best.call {
-            FunctionCall { caller: Caller::Privileged, by_contract: true, .. } => PowerHolder::Contract,
-            FunctionCall { caller: Caller::Privileged | Caller::Recognized, .. } => PowerHolder::Account,
+            FunctionCall {
+                caller: Caller::Privileged,
+                by_contract: true,
+                ..
+            } => PowerHolder::Contract,
+            FunctionCall {
+                caller: Caller::Privileged | Caller::Recognized,
+                ..
+            } => PowerHolder::Account,
             _ => holder,
         };
         found.push(anomaly.held_by(own));
     }
-    for (thief, code, who, says) in
-        [(0, AnomalyCode::OwnerDrain, "owner", "the owner"), (1, AnomalyCode::PublicDrain, "stranger", "any caller")]
-    {
+    for (thief, code, who, says) in [
+        (0, AnomalyCode::OwnerDrain, "owner", "the owner"),
+        (1, AnomalyCode::PublicDrain, "stranger", "any caller"),
+    ] {
         if theft[thief] && !found.iter().any(|anomaly| anomaly.code == code) {
-            let text = format!("{says} can move a holder's tokens with transferFrom, without approval");
-            let shown =
-                Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
-            let strength = if code_only.unheld && code.is_power() { UNHELD } else { 1.0 };
-            found.push(Anomaly::new(code, strength, text).evidence(shown).held_by(holder));
+            let text =
+                format!("{says} can move a holder's tokens with transferFrom, without approval");
+            let shown = Evidence {
+                selector: Some(abi::hex(abi::TRANSFER_FROM)),
+                ..seen("transferFrom without approval", who, "refused", "moved")
+            };
+            let strength = if code_only.unheld && code.is_power() {
+                UNHELD
+            } else {
+                1.0
+            };
+            found.push(
+                Anomaly::new(code, strength, text)
+                    .evidence(shown)
+                    .held_by(holder),
+            );
         }
     }
     found
@@ -258,7 +402,15 @@ pub(super) fn powers<'a>(effects: &'a [FunctionEffect], theft: [bool; 2], holder
 /// Privileges that are renounced, or whose holder is unknown; `why` is the reason.
 pub(super) fn held(effects: &[FunctionEffect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
     let unheld = holder != PowerHolder::Nobody && !why.is_empty();
-    let mut found = powers(effects, [false; 2], holder, CodeOnly { settings: false, unheld });
+    let mut found = powers(
+        effects,
+        [false; 2],
+        holder,
+        CodeOnly {
+            settings: false,
+            unheld,
+        },
+    );
     found.retain(|anomaly| anomaly.code.is_power());
     if !why.is_empty() {
         for anomaly in &mut found {
@@ -297,10 +449,16 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
             && matches!(other.power, Privilege::Blacklist | Privilege::Gate)
     };
     // Who takes from anyone takes from the contract too.
-    let drains = |other: &FunctionEffect| other.call.selector == effect.call.selector && other.power == Privilege::Drain;
+    let drains = |other: &FunctionEffect| {
+        other.call.selector == effect.call.selector && other.power == Privilege::Drain
+    };
     match effect.power {
         Privilege::StopBuys | Privilege::StopSells => effects.iter().any(wider),
-        Privilege::Dispense => effect.of_contract && effect.call.caller != Caller::Stranger && effects.iter().any(drains),
+        Privilege::Dispense => {
+            effect.of_contract
+                && effect.call.caller != Caller::Stranger
+                && effects.iter().any(drains)
+        }
         _ => false,
     }
 }
@@ -308,9 +466,13 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
 /// Whether a call stops all sales that does not look as if it did: a switch that is one takes nothing, or yes or no. Who hides it means to use it,
 /// so that it weighs like a blacklist.
 fn is_hidden_stop(effect: &FunctionEffect) -> bool {
-    let FunctionCall { caller, arguments, .. } = &effect.call;
+    let FunctionCall {
+        caller, arguments, ..
+    } = &effect.call;
     let open = matches!(&**arguments, "" | "true" | "false");
-    effect.power == Privilege::StopSells && matches!(caller, Caller::Privileged | Caller::Recognized) && !open
+    effect.power == Privilege::StopSells
+        && matches!(caller, Caller::Privileged | Caller::Recognized)
+        && !open
 }
 
 /// The anomaly code of an effect, and its strength.
@@ -322,19 +484,27 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
     Some(match effect.power {
         Privilege::Drain | Privilege::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
         // Who moves a part without approval moves the rest, too.
-        Privilege::Drain if [abi::TRANSFER, abi::TRANSFER_FROM].contains(&effect.call.selector) && effect.call.sought => {
+        Privilege::Drain
+            if [abi::TRANSFER, abi::TRANSFER_FROM].contains(&effect.call.selector)
+                && effect.call.sought =>
+        {
             (AnomalyCode::OwnerDrain, 1.0)
         }
         // An issuer that burns tokens it issued, as bridges do, does not enrich itself.
         Privilege::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
         Privilege::Drain | Privilege::Theft => (AnomalyCode::OwnerDrain, effect.size),
         // Paying for minted tokens is a purchase.
-        Privilege::Mint | Privilege::HiddenMint if stranger && !effect.call.pay.is_zero() => return None,
+        Privilege::Mint | Privilege::HiddenMint if stranger && !effect.call.pay.is_zero() => {
+            return None;
+        }
         Privilege::Mint | Privilege::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
         Privilege::Mint => (AnomalyCode::OwnerMint, 1.0),
         // A balance from nothing is a lie; a rising supply with some other event is an old-fashioned issue.
         Privilege::HiddenMint if effect.unbacked => (AnomalyCode::HiddenMint, 1.0),
-        Privilege::HiddenMint => (AnomalyCode::HiddenMint, if effect.logged { 0.1 } else { 0.5 }),
+        Privilege::HiddenMint => (
+            AnomalyCode::HiddenMint,
+            if effect.logged { 0.1 } else { 0.5 },
+        ),
         Privilege::Blacklist => (AnomalyCode::Blacklist, effect.size),
         Privilege::StopBuys => (AnomalyCode::BuyBlockable, 1.0),
         Privilege::StopSells => (AnomalyCode::Pausable, 1.0),
@@ -344,8 +514,14 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         Privilege::LowerLimit => (AnomalyCode::LimitChangeable, 1.0),
         Privilege::Gate => (AnomalyCode::ExternalGate, 1.0),
         Privilege::FalseTransfer => (AnomalyCode::EventLie, 1.0),
-        Privilege::Destroy => (AnomalyCode::SelfDestruct, if stranger { EMPTIED } else { EMPTIED / 2.0 }),
-        Privilege::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
+        Privilege::Destroy => (
+            AnomalyCode::SelfDestruct,
+            if stranger { EMPTIED } else { EMPTIED / 2.0 },
+        ),
+        Privilege::Delegate => (
+            AnomalyCode::DelegatecallAny,
+            if stranger { 1.0 } else { 0.6 },
+        ),
         // What somebody sent to the contract itself, or what it kept for itself, is no trader's.
         Privilege::Dispense if effect.of_contract && !stranger => (AnomalyCode::OwnerRescue, 1.0),
         // A sale or a faucet gives away tokens that are not the caller's, but no trader's either.
@@ -359,22 +535,44 @@ pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Opt
     let (effect, code, strength) = strongest(left)?;
     let after = abi::named_beside(renounce.call.selector, "");
     let call = called(effect);
-    let text = format!("after {after}, the former owner keeps a privilege ({}): {}", code.title(), call.trim_end_matches(','));
-    Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
+    let text = format!(
+        "after {after}, the former owner keeps a privilege ({}): {}",
+        code.title(),
+        call.trim_end_matches(',')
+    );
+    Some(
+        Anomaly::new(AnomalyCode::OwnershipReturns, strength, text)
+            .evidence(proof(renounce))
+            .evidence(proof(effect)),
+    )
 }
 
 /// Privileges that remain although the dataset's storage has no owner.
 pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     // Who says that nobody owns it and can still stop sales has lied about it.
-    let strength = if matches!(code, AnomalyCode::Pausable | AnomalyCode::ExternalGate) { 1.0 } else { strength };
-    let who = if effect.call.caller == Caller::Owner { "the former owner" } else { "an authorized address" };
-    let text = format!("the owner is the zero address, but {who} keeps a privilege ({}): {}", code.title(), beside(effect));
+    let strength = if matches!(code, AnomalyCode::Pausable | AnomalyCode::ExternalGate) {
+        1.0
+    } else {
+        strength
+    };
+    let who = if effect.call.caller == Caller::Owner {
+        "the former owner"
+    } else {
+        "an authorized address"
+    };
+    let text = format!(
+        "the owner is the zero address, but {who} keeps a privilege ({}): {}",
+        code.title(),
+        beside(effect)
+    );
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
 }
 
 fn strongest(left: &[FunctionEffect]) -> Option<(&FunctionEffect, AnomalyCode, f64)> {
-    let weighed = left.iter().filter_map(|effect| counts_as(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
+    let weighed = left.iter().filter_map(|effect| {
+        counts_as(effect).map(|(code, strength)| (code.weight() * strength, code, effect))
+    });
     let weighed = weighed.filter(|(weighed, ..)| *weighed > 0.0);
     let (weighed, code, effect) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
     // A surviving pause weighs less than a surviving blacklist.

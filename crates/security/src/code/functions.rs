@@ -9,13 +9,24 @@ use model::untrusted::caught;
 /// Maximum number of functions examined per contract.
 pub(super) const FUNCTIONS_MAX: usize = 160;
 /// ERC-20 functions, and those that return the owner.
-const STANDARD: [Selector; 7] =
-    [abi::TRANSFER, abi::BALANCE_OF, abi::TRANSFER_FROM, abi::APPROVE, abi::TOTAL_SUPPLY, abi::OWNER_OF_IT[0], abi::OWNER_OF_IT[1]];
+const STANDARD: [Selector; 7] = [
+    abi::TRANSFER,
+    abi::BALANCE_OF,
+    abi::TRANSFER_FROM,
+    abi::APPROVE,
+    abi::TOTAL_SUPPLY,
+    abi::OWNER_OF_IT[0],
+    abi::OWNER_OF_IT[1],
+];
 /// Maximum length of code whose argument types are inferred.
 const TYPED_CODE_MAX: usize = 64 << 10;
 /// Storage slots of proxy standards: two of EIP-1967, one of EIP-1822, and OpenZeppelin's earlier one.
-pub(super) const PROXY_SLOTS: [[u8; 4]; 4] =
-    [[0x36, 0x08, 0x94, 0xA1], [0xA3, 0xF0, 0xAD, 0x74], [0xC5, 0xF1, 0x6F, 0x0F], [0x70, 0x50, 0xC9, 0xE0]];
+pub(super) const PROXY_SLOTS: [[u8; 4]; 4] = [
+    [0x36, 0x08, 0x94, 0xA1],
+    [0xA3, 0xF0, 0xAD, 0x74],
+    [0xC5, 0xF1, 0x6F, 0x0F],
+    [0x70, 0x50, 0xC9, 0xE0],
+];
 /// Code prefix of an account that has a contract's code run for it (EIP-7702).
 pub(super) const DELEGATION: [u8; 3] = [0xEF, 0x01, 0x00];
 /// Code prefixes of minimal proxies: EIP-1167, and its variant that starts with PUSH0.
@@ -41,11 +52,16 @@ impl Function {
     /// What its arguments may be: numbers in a list that nothing is computed with may be addresses.
     pub(super) fn readings(&self) -> impl Iterator<Item = Self> {
         let addresses = |of: &DynSolType| match of {
-            DynSolType::Array(of) if **of == DynSolType::Uint(256) => DynSolType::Array(Box::new(DynSolType::Address)),
+            DynSolType::Array(of) if **of == DynSolType::Uint(256) => {
+                DynSolType::Array(Box::new(DynSolType::Address))
+            }
             of => of.clone(),
         };
         let arguments: Vec<DynSolType> = self.arguments.iter().map(addresses).collect();
-        let other = (arguments != self.arguments).then_some(Self { selector: self.selector, arguments });
+        let other = (arguments != self.arguments).then_some(Self {
+            selector: self.selector,
+            arguments,
+        });
         std::iter::once(self.clone()).chain(other)
     }
 
@@ -73,7 +89,9 @@ pub(super) struct CodeShape {
 
 impl CodeShape {
     pub(super) fn has(&self, selector: Selector) -> bool {
-        self.functions.iter().any(|function| function.selector == selector)
+        self.functions
+            .iter()
+            .any(|function| function.selector == selector)
     }
 
     /// Adds the functions of a contract that it delegates to.
@@ -105,7 +123,12 @@ pub(super) fn shape(code: &[u8]) -> CodeShape {
     // panic affects only its own stack, so continuing without a result is sound.
     let found = caught(|| {
         let wanted = ContractInfoArgs::new(code).with_selectors();
-        contract_info(if code.len() <= TYPED_CODE_MAX { wanted.with_arguments() } else { wanted }).functions
+        contract_info(if code.len() <= TYPED_CODE_MAX {
+            wanted.with_arguments()
+        } else {
+            wanted
+        })
+        .functions
     });
     match found {
         Some(functions) => {
@@ -120,10 +143,19 @@ pub(super) fn shape(code: &[u8]) -> CodeShape {
             shape.functions = functions
                 .into_iter()
                 .take(FUNCTIONS_MAX)
-                .map(|function| Function { selector: function.selector, arguments: function.arguments.unwrap_or_else(unknown) })
+                .map(|function| Function {
+                    selector: function.selector,
+                    arguments: function.arguments.unwrap_or_else(unknown),
+                })
                 .collect();
             if shape.functions.is_empty() {
-                shape.functions = compared(code).into_iter().map(|selector| Function { selector, arguments: unknown() }).collect();
+                shape.functions = compared(code)
+                    .into_iter()
+                    .map(|selector| Function {
+                        selector,
+                        arguments: unknown(),
+                    })
+                    .collect();
             }
             shape.functions.sort_by_key(|function| function.selector);
             shape.functions.dedup_by_key(|function| function.selector);
@@ -139,7 +171,9 @@ pub(super) fn delegates(code: &[u8]) -> bool {
 }
 
 fn names_proxy_slot(code: &[u8]) -> bool {
-    instructions(code).any(|(opcode, data)| opcode == PUSH32 && PROXY_SLOTS.iter().any(|start| data.starts_with(start)))
+    instructions(code).any(|(opcode, data)| {
+        opcode == PUSH32 && PROXY_SLOTS.iter().any(|start| data.starts_with(start))
+    })
 }
 
 /// Four-byte constants that are compared right afterwards: fallback for dispatchers that the inference cannot follow.
@@ -149,7 +183,8 @@ fn compared(code: &[u8]) -> Vec<Selector> {
     for (at, (opcode, data)) in all.iter().enumerate() {
         if let (PUSH4, Ok(selector)) = (*opcode, Selector::try_from(*data))
             && all[at + 1..].iter().take(2).any(|(next, _)| *next == EQ)
-            && (found.len() < FUNCTIONS_MAX || found.len() < 2 * FUNCTIONS_MAX && STANDARD.contains(&selector))
+            && (found.len() < FUNCTIONS_MAX
+                || found.len() < 2 * FUNCTIONS_MAX && STANDARD.contains(&selector))
         {
             found.push(selector);
         }

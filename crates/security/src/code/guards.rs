@@ -60,7 +60,11 @@ impl Sources {
     }
 
     fn hashed(self) -> Self {
-        if self.of_person() { self | Self::HASHED } else { self }
+        if self.of_person() {
+            self | Self::HASHED
+        } else {
+            self
+        }
     }
 
     /// Whether a caller may pass a branch that such a word decides, possibly compared with `against` or with another argument.
@@ -131,7 +135,11 @@ impl Frame {
 
     fn push(&mut self, from: Sources) {
         self.words += 1;
-        self.stack.push(Origin { from, id: self.words, ..Origin::default() });
+        self.stack.push(Origin {
+            from,
+            id: self.words,
+            ..Origin::default()
+        });
     }
 
     fn words(at: usize, length: usize) -> impl Iterator<Item = usize> {
@@ -140,7 +148,9 @@ impl Frame {
     }
 
     fn in_memory(&self, at: usize, length: usize) -> Sources {
-        Self::words(at, length).filter_map(|word| self.memory.get(&word)).fold(Sources::default(), |all, from| all | *from)
+        Self::words(at, length)
+            .filter_map(|word| self.memory.get(&word))
+            .fold(Sources::default(), |all, from| all | *from)
     }
 
     /// Puts words there. What lies beside them in the same words of memory stays what it was, too.
@@ -156,28 +166,48 @@ impl Frame {
 
     /// Before an instruction other than a conditional jump. `words`: those on the stack.
     fn step(&mut self, opcode: u8, words: &[U256], is_ledger: impl Fn(U256) -> bool) {
-        let top = |at: usize| words.len().checked_sub(at + 1).map_or(U256::ZERO, |at| words[at]);
+        let top = |at: usize| {
+            words
+                .len()
+                .checked_sub(at + 1)
+                .map_or(U256::ZERO, |at| words[at])
+        };
         let place = |at: usize| usize::try_from(top(at)).unwrap_or(usize::MAX);
         match opcode {
             // PUSH0 to PUSH32, DUP, SWAP.
             0x5F..=0x7F => self.push(Sources::default()),
             0x80..=0x8F => {
-                let of = self.stack.len().checked_sub(usize::from(opcode - 0x7F)).map(|at| self.stack[at]);
+                let of = self
+                    .stack
+                    .len()
+                    .checked_sub(usize::from(opcode - 0x7F))
+                    .map(|at| self.stack[at]);
                 self.stack.push(of.unwrap_or_default());
             }
             0x90..=0x9F => {
-                let (last, other) = (self.stack.len().wrapping_sub(1), self.stack.len().wrapping_sub(usize::from(opcode - 0x8E)));
+                let (last, other) = (
+                    self.stack.len().wrapping_sub(1),
+                    self.stack.len().wrapping_sub(usize::from(opcode - 0x8E)),
+                );
                 if last < self.stack.len() && other < self.stack.len() {
                     self.stack.swap(last, other);
                 }
             }
             // ORIGIN, CALLER.
             0x32 => self.push(Sources::CALLER),
-            0x33 => self.push(if self.by_person { Sources::CALLER } else { Sources::default() }),
+            0x33 => self.push(if self.by_person {
+                Sources::CALLER
+            } else {
+                Sources::default()
+            }),
             // CALLDATALOAD: the first word says which function it is.
             0x35 => {
                 self.pop();
-                self.push(if place(0) == 0 { Sources::default() } else { self.passed });
+                self.push(if place(0) == 0 {
+                    Sources::default()
+                } else {
+                    self.passed
+                });
             }
             // CALLDATACOPY, RETURNDATACOPY, CODECOPY.
             0x37 | 0x39 | 0x3E => {
@@ -216,7 +246,11 @@ impl Frame {
             // SLOAD.
             0x54 => {
                 let key = self.pop().from;
-                let ledger = if is_ledger(top(0)) { Sources::LEDGER } else { Sources::default() };
+                let ledger = if is_ledger(top(0)) {
+                    Sources::LEDGER
+                } else {
+                    Sources::default()
+                };
                 self.push(key.hashed() | ledger);
             }
             // EQ, SUB, XOR.
@@ -227,8 +261,11 @@ impl Frame {
             0xF1 | 0xF2 => self.call([place(3), place(4), place(5), place(6)], 7),
             0xF4 | 0xFA => self.call([place(2), place(3), place(4), place(5)], 6),
             _ => {
-                let Some(info) = OPCODE_INFO[usize::from(opcode)] else { return };
-                let from = (0..info.inputs()).fold(Sources::default(), |all, _| all | self.pop().from);
+                let Some(info) = OPCODE_INFO[usize::from(opcode)] else {
+                    return;
+                };
+                let from =
+                    (0..info.inputs()).fold(Sources::default(), |all, _| all | self.pop().from);
                 for _ in 0..info.outputs() {
                     self.push(from);
                 }
@@ -244,10 +281,16 @@ impl Frame {
             (false, true) => Some(words[0]),
             _ => None,
         };
-        let of_type = (left, right) == (Sources::ARGUMENTS, Sources::ARGUMENTS) && words[0] == words[1];
+        let of_type =
+            (left, right) == (Sources::ARGUMENTS, Sources::ARGUMENTS) && words[0] == words[1];
         self.push(left | right);
         if let Some(made) = self.stack.last_mut() {
-            *made = Origin { against, compared: opcode != SUB, of_type, ..*made };
+            *made = Origin {
+                against,
+                compared: opcode != SUB,
+                of_type,
+                ..*made
+            };
         }
     }
 
@@ -276,7 +319,11 @@ pub(super) struct GuardTrace {
 impl GuardTrace {
     /// `exchange`: contracts that are not followed; `ledger`: the slots that balances and allowances are read from.
     pub(super) fn new(exchange: Vec<Address>, ledger: Rc<HashSet<(Address, U256)>>) -> Self {
-        Self { exchange, ledger, ..Self::default() }
+        Self {
+            exchange,
+            ledger,
+            ..Self::default()
+        }
     }
 
     /// Some code begins. `target`: in whose place; `delegated`: whether by a delegating call.
@@ -286,7 +333,13 @@ impl GuardTrace {
             Some(frame) => (frame.by_person && delegated, frame.returned),
         };
         let watched = !self.exchange.contains(&target);
-        self.frames.push(Frame { at: target, watched, by_person, passed, ..Frame::default() });
+        self.frames.push(Frame {
+            at: target,
+            watched,
+            by_person,
+            passed,
+            ..Frame::default()
+        });
     }
 
     /// It has ended.
@@ -300,7 +353,9 @@ impl GuardTrace {
 
     /// Before an instruction. `stack`: the words on it; `place`: of the code, and of the instruction in it.
     pub(super) fn step(&mut self, opcode: u8, words: &[U256], (code, pc): (Address, usize)) {
-        let Some(frame) = self.frames.last_mut() else { return };
+        let Some(frame) = self.frames.last_mut() else {
+            return;
+        };
         if !frame.watched {
             return;
         }
@@ -311,16 +366,39 @@ impl GuardTrace {
             return;
         }
         frame.pop();
-        let Origin { from, against, compared, of_type, id } = frame.pop();
+        let Origin {
+            from,
+            against,
+            compared,
+            of_type,
+            id,
+        } = frame.pop();
         let nth = self.times.entry((code, pc)).or_default();
-        let branch = Branch { code, pc, nth: *nth };
+        let branch = Branch {
+            code,
+            pc,
+            nth: *nth,
+        };
         *nth += 1;
-        if from.is_guard(compared || against.is_some(), against.is_some()) && !of_type && self.guards.len() < GUARDS_MAX {
+        if from.is_guard(compared || against.is_some(), against.is_some())
+            && !of_type
+            && self.guards.len() < GUARDS_MAX
+        {
             let of_ledger = from.has(Sources::LEDGER);
             let of_caller = !from.has(Sources::ARGUMENTS);
-            let same_as = frame.decided.iter().find(|(of, _)| *of == id).map(|(_, branch)| *branch);
+            let same_as = frame
+                .decided
+                .iter()
+                .find(|(of, _)| *of == id)
+                .map(|(_, branch)| *branch);
             frame.decided.push((id, branch));
-            self.guards.push(Guard { branch, of_ledger, of_caller, against, same_as });
+            self.guards.push(Guard {
+                branch,
+                of_ledger,
+                of_caller,
+                against,
+                same_as,
+            });
         }
     }
 }
@@ -342,14 +420,24 @@ mod tests {
         let runtime = [&condition[..], &[0x60, at, JUMPI, 0x00, 0x5B, 0x00]].concat();
         let length = u8::try_from(runtime.len()).expect("short code");
         // PUSH1 length PUSH1 10 PUSH0 CODECOPY PUSH1 length PUSH0 RETURN
-        let creation = [&[0x60, length, 0x60, 10, 0x5F, 0x39, 0x60, length, 0x5F, 0xF3][..], &runtime].concat();
+        let creation = [
+            &[0x60, length, 0x60, 10, 0x5F, 0x39, 0x60, length, 0x5F, 0xF3][..],
+            &runtime,
+        ]
+        .concat();
         let (never, seed) = (|| false, Seed::default());
         let people = People::new(seed, None, None);
         let mut machine = Machine::new(&Budget::default(), &never, people, seed, 1_800_000_000);
-        let made = machine.create(people.owner, creation).created.expect("a contract");
+        let made = machine
+            .create(people.owner, creation)
+            .created
+            .expect("a contract");
         machine.start_guards(Rc::default());
         let call = [[0; 16].as_slice(), &[7; 20]].concat();
-        assert!(machine.simulate(people.stranger, made, call).ok, "{runtime:02x?}");
+        assert!(
+            machine.simulate(people.stranger, made, call).ok,
+            "{runtime:02x?}"
+        );
         machine.end_guards()
     }
 
@@ -359,16 +447,43 @@ mod tests {
         let address = "22".repeat(20);
         // The condition, whether it is a guard, whether of the caller alone, and whether one word passes it.
         let cases = [
-            ("the caller is one account", format!("3373{address}14"), Some((true, true))),
-            ("the caller has a role: an entry of a mapping", "335f5260405f2054".to_owned(), Some((true, false))),
-            ("the argument's hash is a word", format!("6004355f5260205f207f{word}14"), Some((false, true))),
-            ("the argument is a word", format!("6004357f{word}14"), Some((false, true))),
-            ("the argument is below a bound", "600435600510".to_owned(), None),
-            ("the argument is within its type", format!("6004358073{}1614", "ff".repeat(20)), None),
+            (
+                "the caller is one account",
+                format!("3373{address}14"),
+                Some((true, true)),
+            ),
+            (
+                "the caller has a role: an entry of a mapping",
+                "335f5260405f2054".to_owned(),
+                Some((true, false)),
+            ),
+            (
+                "the argument's hash is a word",
+                format!("6004355f5260205f207f{word}14"),
+                Some((false, true)),
+            ),
+            (
+                "the argument is a word",
+                format!("6004357f{word}14"),
+                Some((false, true)),
+            ),
+            (
+                "the argument is below a bound",
+                "600435600510".to_owned(),
+                None,
+            ),
+            (
+                "the argument is within its type",
+                format!("6004358073{}1614", "ff".repeat(20)),
+                None,
+            ),
             ("a setting of the contract", "600154".to_owned(), None),
         ];
         for (what, condition, expected) in cases {
-            let found: Vec<_> = guards(&condition).iter().map(|guard| (guard.of_caller, guard.against.is_some())).collect();
+            let found: Vec<_> = guards(&condition)
+                .iter()
+                .map(|guard| (guard.of_caller, guard.against.is_some()))
+                .collect();
             assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{what}");
         }
     }
@@ -379,6 +494,9 @@ mod tests {
         let address = "22".repeat(20);
         let found = guards(&format!("3373{address}14806025575b"));
         assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!((found[0].same_as, found[1].same_as), (None, Some(found[0].branch)));
+        assert_eq!(
+            (found[0].same_as, found[1].same_as),
+            (None, Some(found[0].branch))
+        );
     }
 }

@@ -77,8 +77,16 @@ pub fn inspect(
     let token = Address::new(live.token.0);
     let chain = live.chain.as_str();
     let mut places = live.exchanges.places(chain, token);
-    let Some(head) = live.state.block().filter(|_| live.state.account(&live.token).is_some()) else {
-        return Err(pools::first_need(token, &places, live.exchanges.openings(chain, token)));
+    let Some(head) = live
+        .state
+        .block()
+        .filter(|_| live.state.account(&live.token).is_some())
+    else {
+        return Err(pools::first_need(
+            token,
+            &places,
+            live.exchanges.openings(chain, token),
+        ));
     };
     let (opened, all_opened) = live.exchanges.opened(chain, token, &*live.state);
     let known = |place: &PoolPlace<'_>| places.iter().any(|known| known.key == place.key);
@@ -90,11 +98,26 @@ pub fn inspect(
         let people = People::new(seed, Some(token), live.exchanges.venue(chain).as_ref());
         let circumstances = Circumstances::after(&head, seed);
         let world = World::of_chain(Arc::clone(&live.state), people, &circumstances);
-        let mut machine = Machine::of_chain(budget, cancelled, (world, circumstances), (live.chain, head));
-        Run { input, live, token, places: &places, all_opened }.execute(&mut machine)
+        let mut machine = Machine::of_chain(
+            budget,
+            cancelled,
+            (world, circumstances),
+            (live.chain, head),
+        );
+        Run {
+            input,
+            live,
+            token,
+            places: &places,
+            all_opened,
+        }
+        .execute(&mut machine)
     });
     ran.unwrap_or_else(|| {
-        Ok(CodeReport { unfinished: vec!["the execution stopped with an internal error".into()], ..CodeReport::default() })
+        Ok(CodeReport {
+            unfinished: vec!["the execution stopped with an internal error".into()],
+            ..CodeReport::default()
+        })
     })
 }
 
@@ -130,31 +153,68 @@ impl Run<'_> {
             self.complete(machine)?;
         }
         let mut shape = functions::shape(&code);
-        let input = CodeInput { runtime: &code, implementations: &implementations, creation: None, storage: None, ..*self.input };
-        let mut report = CodeReport { contracts: super::contracts(self.live.token, &code, &implementations), ..CodeReport::default() };
+        let input = CodeInput {
+            runtime: &code,
+            implementations: &implementations,
+            creation: None,
+            storage: None,
+            ..*self.input
+        };
+        let mut report = CodeReport {
+            contracts: super::contracts(self.live.token, &code, &implementations),
+            ..CodeReport::default()
+        };
         super::unverified(&input, &mut report);
         if code.is_empty() {
-            report.unfinished.push(format!("there is no contract at this address on {}", self.live.chain));
+            report.unfinished.push(format!(
+                "there is no contract at this address on {}",
+                self.live.chain
+            ));
             return Ok(report);
         }
         let owner = self.owner(machine, &input);
-        let owner_is_contract = owner.now.is_some_and(|owner| is_contract(&machine.world().code(owner)));
-        let input = CodeInput { owner_is_contract, ..input };
-        let input = CodeInput { upgraded_by: upgrade::upgraded_by(machine, self.token, &shape.functions), ..input };
+        let owner_is_contract = owner
+            .now
+            .is_some_and(|owner| is_contract(&machine.world().code(owner)));
+        let input = CodeInput {
+            owner_is_contract,
+            ..input
+        };
+        let input = CodeInput {
+            upgraded_by: upgrade::upgraded_by(machine, self.token, &shape.functions),
+            ..input
+        };
         let unknown = super::proxy(&mut shape, &input, &mut report);
-        report.selectors = shape.functions.iter().map(|function| function.selector).collect();
+        report.selectors = shape
+            .functions
+            .iter()
+            .map(|function| function.selector)
+            .collect();
         if unknown {
             return self.complete(machine).map(|_| report);
         }
-        self.trade(machine, &input, (&shape, &owner), pool.as_ref(), &mut report)?;
+        self.trade(
+            machine,
+            &input,
+            (&shape, &owner),
+            pool.as_ref(),
+            &mut report,
+        )?;
         execution::finish(machine, &mut report);
         Ok(report)
     }
 
     fn owner(&self, machine: &mut Machine<'_>, input: &CodeInput<'_>) -> LiveOwner {
-        let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(self.token, *selector, &[]));
-        let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
-        let now = named.map_or(told, |word| Some(abi::address_of(word)).filter(|owner| !owner.is_zero()));
+        let named = abi::OWNER_OF_IT
+            .iter()
+            .find_map(|selector| machine.ask(self.token, *selector, &[]));
+        let told = input
+            .owner
+            .map(|owner| Address::new(owner.0))
+            .filter(|owner| !owner.is_zero());
+        let now = named.map_or(told, |word| {
+            Some(abi::address_of(word)).filter(|owner| !owner.is_zero())
+        });
         LiveOwner { now, told }
     }
 
@@ -173,11 +233,21 @@ impl Run<'_> {
         let mut found: Vec<ImplementationContract> = Vec::new();
         for data in calls {
             for address in machine.simulate(people.other, self.token, data).delegated {
-                let known = found.iter().any(|contract| contract.address.0 == address.0.0);
+                let known = found
+                    .iter()
+                    .any(|contract| contract.address.0 == address.0.0);
                 let code = machine.world().code(address);
-                if !known && address != self.token && !code.is_empty() && found.len() < IMPLEMENTATIONS_MAX {
+                if !known
+                    && address != self.token
+                    && !code.is_empty()
+                    && found.len() < IMPLEMENTATIONS_MAX
+                {
                     let address = model::address::Address(address.into_array());
-                    found.push(ImplementationContract { address, code: code.to_vec(), storage: Vec::new() });
+                    found.push(ImplementationContract {
+                        address,
+                        code: code.to_vec(),
+                        storage: Vec::new(),
+                    });
                 }
             }
         }
@@ -192,24 +262,44 @@ impl Run<'_> {
         pool: Option<&LivePool>,
         report: &mut CodeReport,
     ) -> Result<(), MissingState> {
-        let mut deployment = Deployment::new(self.token, machine.people.owner, DeployedBy::Chain, None);
+        let mut deployment =
+            Deployment::new(self.token, machine.people.owner, DeployedBy::Chain, None);
         report.deployed_by = Some(DeployedBy::Chain);
         if !shape.token() {
-            report.unfinished.push("not a token: transfer or balanceOf is missing".into());
+            report
+                .unfinished
+                .push("not a token: transfer or balanceOf is missing".into());
             return self.complete(machine).map(drop);
         }
         if let Some(owner) = owner.now.or(owner.told) {
             deployment.owner = owner;
             deployment.owner_known = true;
         }
-        report.owner = owner.now.map(|owner| model::address::Address(owner.into_array()));
+        report.owner = owner
+            .now
+            .map(|owner| model::address::Address(owner.into_array()));
         machine.world().person(deployment.owner);
         if let Some(pool) = pool {
-            machine.people = People { pair: pool.address, router: pool.router, factory: pool.factory, coin: pool.quote, ..machine.people };
+            machine.people = People {
+                pair: pool.address,
+                router: pool.router,
+                factory: pool.factory,
+                coin: pool.quote,
+                ..machine.people
+            };
         }
-        deployment::assume_ownership(machine, &mut deployment, &shape.functions, AssumedSlots::None);
-        let (pair, router) = pool.map_or((machine.people.pair, machine.people.router), |pool| (pool.address, pool.router));
-        let supply = machine.ask(self.token, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
+        deployment::assume_ownership(
+            machine,
+            &mut deployment,
+            &shape.functions,
+            AssumedSlots::None,
+        );
+        let (pair, router) = pool.map_or((machine.people.pair, machine.people.router), |pool| {
+            (pool.address, pool.router)
+        });
+        let supply = machine
+            .ask(self.token, abi::TOTAL_SUPPLY, &[])
+            .unwrap_or_default();
         let blank = funding::Funding::of(supply, None, input.decimals);
         let scene = Scene {
             people: machine.people,
@@ -228,7 +318,11 @@ impl Run<'_> {
         let trials = pool.map(trade_at).unwrap_or_default();
         report.simulation = self.live.state.block().map(|head| Simulation {
             block: head.number,
-            timestamp: Time(i64::try_from(head.timestamp).unwrap_or(i64::MAX).saturating_mul(SECOND_MS)),
+            timestamp: Time(
+                i64::try_from(head.timestamp)
+                    .unwrap_or(i64::MAX)
+                    .saturating_mul(SECOND_MS),
+            ),
             pool: pool.map(|pool| model::address::Address(pool.address.into_array())),
             dex: pool.map(|pool| pool.dex.clone()),
             trades: verdict::shown(&trials),
@@ -236,8 +330,12 @@ impl Run<'_> {
         });
         self.judge(&trials, pool, report);
         let Some(funding) = funding::fund_on_chain(machine, &scene, supply, input.decimals) else {
-            report.unfinished.push("no test balance could be created, so owner privileges were not tested".into());
-            return self.complete(machine).map(|whole| give_up_unless(whole, report));
+            report.unfinished.push(
+                "no test balance could be created, so owner privileges were not tested".into(),
+            );
+            return self
+                .complete(machine)
+                .map(|whole| give_up_unless(whole, report));
         };
         let scene = Scene { funding, ..scene };
         self.powers(machine, input, shape, &deployment, &scene, report)
@@ -247,8 +345,15 @@ impl Run<'_> {
     fn judge(&self, trials: &Trials, pool: Option<&LivePool>, report: &mut CodeReport) {
         let block = self.live.state.block().map_or(0, |head| head.number);
         let Some(pool) = pool else {
-            let none = format!("no pool of the token was found on the known exchanges of {}", self.live.chain);
-            let unsearched = if self.all_opened { "" } else { ", and the node does not search the whole chain for pools with hooks" };
+            let none = format!(
+                "no pool of the token was found on the known exchanges of {}",
+                self.live.chain
+            );
+            let unsearched = if self.all_opened {
+                ""
+            } else {
+                ", and the node does not search the whole chain for pools with hooks"
+            };
             report.sale = SaleState::Depends(format!("{none}{unsearched}"));
             return;
         };
@@ -259,12 +364,21 @@ impl Run<'_> {
         report.anomalies.extend(verdict::findings(trials, &at));
         report.sale = match (&trials.sell, &trials.buy) {
             (Some(_), _) => SaleState::Stands,
-            (None, Some(Deal { reason: Some(why), .. })) => SaleState::Depends(format!("buying fails {at}: {why}")),
+            (
+                None,
+                Some(Deal {
+                    reason: Some(why), ..
+                }),
+            ) => SaleState::Depends(format!("buying fails {at}: {why}")),
             (None, _) => SaleState::Depends("the simulated trades hit the step limit".to_owned()),
         };
-        report.proofs = [AnomalyCode::SellBlocked, AnomalyCode::SellTax].map(|code| (code, verdict::evidence(trials))).into();
+        report.proofs = [AnomalyCode::SellBlocked, AnomalyCode::SellTax]
+            .map(|code| (code, verdict::evidence(trials)))
+            .into();
         if trials.unfinished {
-            report.unfinished.push("some simulated trades hit the step limit".to_owned());
+            report
+                .unfinished
+                .push("some simulated trades hit the step limit".to_owned());
         }
     }
 
@@ -275,7 +389,11 @@ impl Run<'_> {
             return Ok(true);
         }
         let missing = std::mem::take(missing);
-        let most = if machine.work > ROUNDS_OF_HEAVY.1 { ROUNDS_OF_HEAVY.0 } else { ROUNDS_MAX };
+        let most = if machine.work > ROUNDS_OF_HEAVY.1 {
+            ROUNDS_OF_HEAVY.0
+        } else {
+            ROUNDS_MAX
+        };
         if self.live.state.rounds() < most {
             return Err(missing);
         }
@@ -311,18 +429,28 @@ impl Run<'_> {
         };
         report.opening = Some(opening);
         if opening == Opening::Owner {
-            for anomaly in report.anomalies.iter_mut().filter(|anomaly| anomaly.code == AnomalyCode::SellBlocked) {
-                anomaly.sentence.push_str("; an owner call would enable selling");
+            for anomaly in report
+                .anomalies
+                .iter_mut()
+                .filter(|anomaly| anomaly.code == AnomalyCode::SellBlocked)
+            {
+                anomaly
+                    .sentence
+                    .push_str("; an owner call would enable selling");
             }
         }
         report.conclusive = trial.score() >= trial::ONE_LEG;
         if !report.conclusive {
-            report.unfinished.push("no transfer succeeded, so owner privileges could not be detected".into());
+            report
+                .unfinished
+                .push("no transfer succeeded, so owner privileges could not be detected".into());
         }
         report.anomalies.extend(findings::lied(&traded));
         execution::try_powers(machine, input, shape, deployment, scene, &traded, report);
         if !self.complete(machine)? {
-            let MissingState { accounts, slots, .. } = machine.world().missing();
+            let MissingState {
+                accounts, slots, ..
+            } = machine.world().missing();
             let left = accounts.len() + slots.len();
             report.conclusive = false;
             report.unfinished.push(format!(
@@ -338,7 +466,9 @@ fn give_up_unless(whole: bool, report: &mut CodeReport) {
     if whole {
         return;
     }
-    report.anomalies.retain(|anomaly| !SHOWN_BY_TRADES.contains(&anomaly.code));
+    report
+        .anomalies
+        .retain(|anomaly| !SHOWN_BY_TRADES.contains(&anomaly.code));
     report.proofs.clear();
     (report.traded, report.taxes, report.trials) = (false, None, None);
     if let Some(simulation) = &mut report.simulation {

@@ -90,7 +90,11 @@ struct Sender {
 
 impl Sender {
     fn direct(from: Address) -> Self {
-        Self { origin: from, caller: from, gas: None }
+        Self {
+            origin: from,
+            caller: from,
+            gas: None,
+        }
     }
 }
 
@@ -131,11 +135,24 @@ pub(super) struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     /// A machine over a fresh world, at this time in seconds.
-    pub(super) fn new(budget: &Budget, cancelled: &'a dyn Fn() -> bool, people: People, seed: Seed, time: u64) -> Self {
+    pub(super) fn new(
+        budget: &Budget,
+        cancelled: &'a dyn Fn() -> bool,
+        people: People,
+        seed: Seed,
+        time: u64,
+    ) -> Self {
         let circumstances = Circumstances::made_up(seed);
         let number = KNOWN_BLOCK.0 + time.saturating_sub(KNOWN_BLOCK.1) / BLOCK_SECONDS;
         let specs = [SpecId::CANCUN, SpecId::HOMESTEAD];
-        Self::over(World::new(people, &circumstances), circumstances, specs, (number, time), budget, cancelled)
+        Self::over(
+            World::new(people, &circumstances),
+            circumstances,
+            specs,
+            (number, time),
+            budget,
+            cancelled,
+        )
     }
 
     /// A machine over the state of a chain at this block.
@@ -146,9 +163,23 @@ impl<'a> Machine<'a> {
         (chain, head): (&ModelChain, BlockHead),
     ) -> Self {
         // A trade through a router takes more than a call of the token.
-        let (gas_per_call, work_per_call) = (budget.gas_per_call.max(CHAIN_GAS), budget.work_per_call.max(CHAIN_WORK));
-        let budget = Budget { work_per_call, gas_per_call, ..*budget };
-        let mut machine = Self::over(world, circumstances, [SpecId::PRAGUE; 2], (head.number, head.timestamp), &budget, cancelled);
+        let (gas_per_call, work_per_call) = (
+            budget.gas_per_call.max(CHAIN_GAS),
+            budget.work_per_call.max(CHAIN_WORK),
+        );
+        let budget = Budget {
+            work_per_call,
+            gas_per_call,
+            ..*budget
+        };
+        let mut machine = Self::over(
+            world,
+            circumstances,
+            [SpecId::PRAGUE; 2],
+            (head.number, head.timestamp),
+            &budget,
+            cancelled,
+        );
         if let Some(id) = chain.id() {
             machine.evm.ctx.cfg.chain_id = id;
         }
@@ -214,7 +245,13 @@ impl<'a> Machine<'a> {
         let (number, time) = (self.evm.ctx.block.number, self.evm.ctx.block.timestamp);
         let circumstances = self.circumstances;
         let world = self.world();
-        Checkpoint { world: world.mark(), number, time, answer: world.answer, circumstances }
+        Checkpoint {
+            world: world.mark(),
+            number,
+            time,
+            answer: world.answer,
+            circumstances,
+        }
     }
 
     pub(super) fn rollback(&mut self, mark: Checkpoint) {
@@ -237,7 +274,10 @@ impl<'a> Machine<'a> {
 
     /// Advances by this number of blocks, and at least one second for each.
     pub(super) fn wait_blocks(&mut self, blocks: u64) {
-        self.wait(blocks, blocks.max((blocks * self.interval_ms).div_ceil(1_000)));
+        self.wait(
+            blocks,
+            blocks.max((blocks * self.interval_ms).div_ceil(1_000)),
+        );
     }
 
     /// Advances by this number of seconds, and the blocks created in them.
@@ -251,16 +291,34 @@ impl<'a> Machine<'a> {
     }
 
     /// Executes a call that a contract, `caller`, passes on for who sent the transaction, with a person's gas, and commits its changes.
-    pub(super) fn pass(&mut self, who: Address, caller: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
+    pub(super) fn pass(
+        &mut self,
+        who: Address,
+        caller: Address,
+        to: Address,
+        data: Vec<u8>,
+    ) -> EvmOutcome {
         let pay = self.pay;
-        let sender = Sender { origin: self.sent_by.unwrap_or(who), caller, gas: Some(self.circumstances.gas) };
+        let sender = Sender {
+            origin: self.sent_by.unwrap_or(who),
+            caller,
+            gas: Some(self.circumstances.gas),
+        };
         let outcome = self.run(sender, TxKind::Call(to), data.clone(), true);
         // Wallets ask how much gas a trade takes, and allow that; but some contracts burn all that there is.
         if outcome.ok || outcome.gas < self.circumstances.gas / 10 * 9 || self.burnt >= BURNT_MAX {
             return outcome;
         }
         self.pay = pay;
-        let outcome = self.run(Sender { gas: None, ..sender }, TxKind::Call(to), data, true);
+        let outcome = self.run(
+            Sender {
+                gas: None,
+                ..sender
+            },
+            TxKind::Call(to),
+            data,
+            true,
+        );
         self.burnt = if outcome.ok { 0 } else { self.burnt + 1 };
         outcome
     }
@@ -277,7 +335,12 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn end_guards(&mut self) -> Vec<Guard> {
-        self.evm.inspector.guards.take().map(|trace| trace.guards).unwrap_or_default()
+        self.evm
+            .inspector
+            .guards
+            .take()
+            .map(|trace| trace.guards)
+            .unwrap_or_default()
     }
 
     /// Leaves out what these contracts ask about transactions and blocks.
@@ -306,7 +369,8 @@ impl<'a> Machine<'a> {
 
     /// Returns the first word of a view call's result.
     pub(super) fn ask(&mut self, to: Address, selector: Selector, words: &[U256]) -> Option<U256> {
-        self.simulate(self.people.newcomer, to, abi::call(selector, words)).word()
+        self.simulate(self.people.newcomer, to, abi::call(selector, words))
+            .word()
     }
 
     pub(super) fn create(&mut self, from: Address, code: Vec<u8>) -> EvmOutcome {
@@ -314,14 +378,25 @@ impl<'a> Machine<'a> {
     }
 
     /// Executes a call and discards its changes, recording comparisons with the caller and slots read.
-    pub(super) fn trace(&mut self, from: Address, to: Address, data: Vec<u8>) -> (EvmOutcome, Trace) {
+    pub(super) fn trace(
+        &mut self,
+        from: Address,
+        to: Address,
+        data: Vec<u8>,
+    ) -> (EvmOutcome, Trace) {
         self.start_trace(from, to);
         let outcome = self.simulate(from, to, data);
         (outcome, self.end_trace())
     }
 
     /// As `trace`, and records what these words are compared with.
-    pub(super) fn trace_words(&mut self, from: Address, to: Address, data: Vec<u8>, words: &[U256]) -> (EvmOutcome, Trace) {
+    pub(super) fn trace_words(
+        &mut self,
+        from: Address,
+        to: Address,
+        data: Vec<u8>,
+        words: &[U256],
+    ) -> (EvmOutcome, Trace) {
         self.start_trace(from, to);
         if let Some(trace) = &mut self.evm.inspector.trace {
             trace.words = words.to_vec();
@@ -345,7 +420,11 @@ impl<'a> Machine<'a> {
                 Some("the analysis was canceled")
             } else if self.calls >= self.budget.calls {
                 Some("the call limit was reached")
-            } else if self.work >= self.missing_since.map_or(self.budget.work, |work| work + self.budget.work / MISSING_PART) {
+            } else if self.work
+                >= self.missing_since.map_or(self.budget.work, |work| {
+                    work + self.budget.work / MISSING_PART
+                })
+            {
                 Some("the overall step limit was reached")
             } else if self.cut >= CUT_MAX && self.world().is_of_chain() {
                 Some("too many calls hit the step limit")
@@ -358,8 +437,14 @@ impl<'a> Machine<'a> {
         }
         self.calls += 1;
         let create = matches!(kind, TxKind::Create);
-        let gas_limit = if create { DEPLOY_GAS } else { sender.gas.unwrap_or(self.budget.gas_per_call) };
-        self.evm.inspector.start(self.budget.work_per_call * if create { 4 } else { 1 });
+        let gas_limit = if create {
+            DEPLOY_GAS
+        } else {
+            sender.gas.unwrap_or(self.budget.gas_per_call)
+        };
+        self.evm
+            .inspector
+            .start(self.budget.work_per_call * if create { 4 } else { 1 });
         self.evm.inspector.first_caller = (sender.caller != sender.origin).then_some(sender.caller);
         let value = std::mem::take(&mut self.pay);
         if !value.is_zero() {
@@ -374,7 +459,16 @@ impl<'a> Machine<'a> {
         block.beneficiary = circumstances.coinbase;
         block.prevrandao = Some(circumstances.randomness);
         let gas_price = circumstances.gas_price().into();
-        let tx = TxEnv { caller: sender.origin, kind, data: data.into(), gas_limit, gas_price, value, chain_id: None, ..TxEnv::default() };
+        let tx = TxEnv {
+            caller: sender.origin,
+            kind,
+            data: data.into(),
+            gas_limit,
+            gas_price,
+            value,
+            chain_id: None,
+            ..TxEnv::default()
+        };
         let result = self.evm.inspect_one_tx(tx);
         let state = self.evm.finalize();
         self.work += self.evm.inspector.work;
@@ -382,10 +476,15 @@ impl<'a> Machine<'a> {
         if self.missing_since.is_none() && !self.world().missing().is_empty() {
             self.missing_since = Some(self.work);
         }
-        let Ok(result) = result else { return EvmOutcome::default() };
+        let Ok(result) = result else {
+            return EvmOutcome::default();
+        };
         let gas = result.tx_gas_used();
         self.gas += gas;
-        let mut outcome = EvmOutcome { gas, ..self.outcome(result) };
+        let mut outcome = EvmOutcome {
+            gas,
+            ..self.outcome(result)
+        };
         if keep && outcome.ok {
             outcome.writes = self.keep(state);
         }

@@ -28,7 +28,8 @@ const SWAP_POOL: Selector = [0x02, 0x2C, 0x0D, 0x9F];
 const SWAPPED_V2: B256 = b256!("d78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822");
 const SWAPPED_V3: B256 = b256!("c42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67");
 /// PancakeSwap's V3 pools add two fees at the end.
-const SWAPPED_V3_FEES: B256 = b256!("19b47279256b2a23a1665c810c8d55a1758940ee09377d4f8d26497a3577dc83");
+const SWAPPED_V3_FEES: B256 =
+    b256!("19b47279256b2a23a1665c810c8d55a1758940ee09377d4f8d26497a3577dc83");
 
 pub(super) const MILLION: u64 = 1_000_000;
 /// A sale that brings less than this share of what the pool quotes is none.
@@ -50,18 +51,31 @@ pub(super) struct Deal {
 
 impl Deal {
     fn refused(reason: impl Into<String>) -> Self {
-        Self { reason: Some(reason.into()), ..Self::default() }
+        Self {
+            reason: Some(reason.into()),
+            ..Self::default()
+        }
     }
 
     /// The received fraction of the expected amount; 0 if it failed.
     pub(super) fn worth(&self) -> f64 {
-        if self.ok { self.of_quote.or(self.tax.map(|tax| 1.0 - tax)).unwrap_or(1.0) } else { 0.0 }
+        if self.ok {
+            self.of_quote
+                .or(self.tax.map(|tax| 1.0 - tax))
+                .unwrap_or(1.0)
+        } else {
+            0.0
+        }
     }
 
     pub(super) fn shown(&self) -> SimulatedTrade {
         match &self.reason {
             Some(reason) if self.tax.is_none() => SimulatedTrade::refused(reason.clone()),
-            reason => SimulatedTrade { ok: self.ok, reason: reason.clone(), ..SimulatedTrade::through(self.tax, self.of_quote) },
+            reason => SimulatedTrade {
+                ok: self.ok,
+                reason: reason.clone(),
+                ..SimulatedTrade::through(self.tax, self.of_quote)
+            },
         }
     }
 }
@@ -87,7 +101,11 @@ pub(super) struct Trader<'a, 'm> {
 
 impl<'a, 'm> Trader<'a, 'm> {
     pub(super) fn new(machine: &'a mut Machine<'m>, scene: &'a Scene) -> Self {
-        Self { machine, scene, pool: scene.pool.as_deref() }
+        Self {
+            machine,
+            scene,
+            pool: scene.pool.as_deref(),
+        }
     }
 
     pub(super) fn balance(&mut self, who: Address) -> U256 {
@@ -106,15 +124,27 @@ impl<'a, 'm> Trader<'a, 'm> {
     }
 
     fn buy_at(&mut self, pool: &LivePool, who: Address, millionths: u64) -> Deal {
-        let spend = (pool.depth / U256::from(MILLION)).saturating_mul(U256::from(millionths)).max(U256::ONE);
+        let spend = (pool.depth / U256::from(MILLION))
+            .saturating_mul(U256::from(millionths))
+            .max(U256::ONE);
         let had = self.balance(who);
         let mut quoted = self.quoted(pool, pool.quote, spend);
         if pool.native {
             let purse = self.machine.world().coins(who);
-            self.machine.world().set_coins(who, purse.saturating_add(spend));
+            self.machine
+                .world()
+                .set_coins(who, purse.saturating_add(spend));
         } else {
-            self.machine.world().set_slot(pool.quote, balance_slot_of(who, pool.balance_slot), spend);
-            self.machine.person_calls(who, pool.quote, abi::call(abi::APPROVE, &[abi::word_of(pool.router), U256::MAX]));
+            self.machine.world().set_slot(
+                pool.quote,
+                balance_slot_of(who, pool.balance_slot),
+                spend,
+            );
+            self.machine.person_calls(
+                who,
+                pool.quote,
+                abi::call(abi::APPROVE, &[abi::word_of(pool.router), U256::MAX]),
+            );
         }
         let outcome = if pool.kind == PoolKind::V4 {
             let (outcome, owed) = self.swap_v4(pool, who, pool.quote, spend);
@@ -130,7 +160,11 @@ impl<'a, 'm> Trader<'a, 'm> {
         if got.is_zero() {
             return Deal::refused("nothing arrived");
         }
-        let sent = if pool.kind == PoolKind::V4 { quoted } else { self.swapped(pool, &outcome).map(|(_, sent)| sent) };
+        let sent = if pool.kind == PoolKind::V4 {
+            quoted
+        } else {
+            self.swapped(pool, &outcome).map(|(_, sent)| sent)
+        };
         Deal {
             ok: true,
             tax: sent.map(|sent| 1.0 - ratio(got, sent)),
@@ -142,7 +176,9 @@ impl<'a, 'm> Trader<'a, 'm> {
     /// The mock pool hands out tokens.
     fn take(&mut self, who: Address, millionths: u64) -> Deal {
         let pair = self.scene.pair;
-        let amount = (self.balance(pair) / U256::from(MILLION)).saturating_mul(U256::from(millionths)).max(U256::ONE);
+        let amount = (self.balance(pair) / U256::from(MILLION))
+            .saturating_mul(U256::from(millionths))
+            .max(U256::ONE);
         let data = abi::call(abi::TRANSFER, &[abi::word_of(who), amount]);
         let had = [pair, who].map(|of| self.balance(of));
         let outcome = self.machine.pass(who, pair, self.scene.token, data);
@@ -189,54 +225,107 @@ impl<'a, 'm> Trader<'a, 'm> {
         // A V4 pool refuses a sale of which not all arrives, and its hooks may keep of what it gives.
         let tax = match pool.kind {
             PoolKind::V4 => of_quote.map(|share| 1.0 - share),
-            _ => self.swapped(pool, &outcome).map(|(arrived, _)| 1.0 - ratio(arrived, amount)),
+            _ => self
+                .swapped(pool, &outcome)
+                .map(|(arrived, _)| 1.0 - ratio(arrived, amount)),
         };
-        let deal = Deal { ok: true, tax, of_quote, ..Deal::default() };
+        let deal = Deal {
+            ok: true,
+            tax,
+            of_quote,
+            ..Deal::default()
+        };
         if got.is_zero() || of_quote.is_some_and(|share| share < SALE_MIN) {
-            return Deal { ok: false, reason: Some("the sell returns almost nothing".to_owned()), ..deal };
+            return Deal {
+                ok: false,
+                reason: Some("the sell returns almost nothing".to_owned()),
+                ..deal
+            };
         }
         deal
     }
 
     fn coins_of(&mut self, pool: &LivePool, who: Address, in_coins: bool) -> U256 {
-        if in_coins { self.machine.world().coins(who) } else { balance(self.machine, pool.quote, who).unwrap_or_default() }
+        if in_coins {
+            self.machine.world().coins(who)
+        } else {
+            balance(self.machine, pool.quote, who).unwrap_or_default()
+        }
     }
 
     fn approve(&mut self, who: Address, spender: Address, amount: U256) {
         let token = self.scene.token;
-        let approved = self.machine.person_calls(who, token, abi::call(abi::APPROVE, &[abi::word_of(spender), U256::MAX]));
+        let approved = self.machine.person_calls(
+            who,
+            token,
+            abi::call(abi::APPROVE, &[abi::word_of(spender), U256::MAX]),
+        );
         // Some tokens refuse an allowance without a limit.
         if !approved.ok {
-            self.machine.person_calls(who, token, abi::call(abi::APPROVE, &[abi::word_of(spender), amount]));
+            self.machine.person_calls(
+                who,
+                token,
+                abi::call(abi::APPROVE, &[abi::word_of(spender), amount]),
+            );
         }
     }
 
     /// Brings the tokens to a V2 pool and has it pay for what arrived. Errors: the refusal.
-    fn without_router(&mut self, pool: &LivePool, who: Address, amount: U256, route: SaleRoute) -> Result<EvmOutcome, Deal> {
+    fn without_router(
+        &mut self,
+        pool: &LivePool,
+        who: Address,
+        amount: U256,
+        route: SaleRoute,
+    ) -> Result<EvmOutcome, Deal> {
         let token = self.scene.token;
         let outcome = self.bring(who, pool.address, amount, route);
         if !outcome.yes() {
             return Err(Deal::refused(reason(&outcome.output)));
         }
         let first = pool.quote < token;
-        let counted = reserves(self.machine, pool.address).map(|reserves| reserves[usize::from(first)]);
-        let arrived = self.balance(pool.address).saturating_sub(counted.unwrap_or_default());
+        let counted =
+            reserves(self.machine, pool.address).map(|reserves| reserves[usize::from(first)]);
+        let arrived = self
+            .balance(pool.address)
+            .saturating_sub(counted.unwrap_or_default());
         let out = self.quoted(pool, token, arrived).unwrap_or_default();
-        let amounts = if first { [out, U256::ZERO] } else { [U256::ZERO, out] };
-        let words = [amounts[0], amounts[1], abi::word_of(who), U256::from(128), U256::ZERO];
-        Ok(self.machine.person_calls(who, pool.address, abi::call(SWAP_POOL, &words)))
+        let amounts = if first {
+            [out, U256::ZERO]
+        } else {
+            [U256::ZERO, out]
+        };
+        let words = [
+            amounts[0],
+            amounts[1],
+            abi::word_of(who),
+            U256::from(128),
+            U256::ZERO,
+        ];
+        Ok(self
+            .machine
+            .person_calls(who, pool.address, abi::call(SWAP_POOL, &words)))
     }
 
     /// Moves the seller's tokens to the pool, by the seller's own hand or through another router.
     fn bring(&mut self, who: Address, pool: Address, amount: U256, route: SaleRoute) -> EvmOutcome {
         let (token, router) = (self.scene.token, self.scene.people.other_router);
         match route {
-            SaleRoute::Straight => self.machine.person_calls(who, token, abi::call(abi::TRANSFER, &[abi::word_of(pool), amount])),
+            SaleRoute::Straight => self.machine.person_calls(
+                who,
+                token,
+                abi::call(abi::TRANSFER, &[abi::word_of(pool), amount]),
+            ),
             SaleRoute::Router | SaleRoute::OtherRouter => {
-                let router = if route == SaleRoute::Router { self.scene.router } else { router };
+                let router = if route == SaleRoute::Router {
+                    self.scene.router
+                } else {
+                    router
+                };
                 self.approve(who, router, amount);
                 let words = [abi::word_of(who), abi::word_of(pool), amount];
-                self.machine.pass(who, router, token, abi::call(abi::TRANSFER_FROM, &words))
+                self.machine
+                    .pass(who, router, token, abi::call(abi::TRANSFER_FROM, &words))
             }
         }
     }
@@ -259,14 +348,26 @@ impl<'a, 'm> Trader<'a, 'm> {
         if came.is_zero() {
             return Deal::refused("nothing arrived");
         }
-        let tax = if left.is_zero() { 0.0 } else { (1.0 - ratio(came, left)).max(0.0) };
-        Deal { ok: true, tax: Some(tax), ..Deal::default() }
+        let tax = if left.is_zero() {
+            0.0
+        } else {
+            (1.0 - ratio(came, left)).max(0.0)
+        };
+        Deal {
+            ok: true,
+            tax: Some(tax),
+            ..Deal::default()
+        }
     }
 
     /// Sends tokens from one person to another.
     pub(super) fn transfer(&mut self, from: Address, to: Address, amount: U256) -> Deal {
         let had = self.balance(to);
-        let outcome = self.machine.person_calls(from, self.scene.token, abi::call(abi::TRANSFER, &[abi::word_of(to), amount]));
+        let outcome = self.machine.person_calls(
+            from,
+            self.scene.token,
+            abi::call(abi::TRANSFER, &[abi::word_of(to), amount]),
+        );
         if !outcome.ok {
             return Deal::refused(reason(&outcome.output));
         }
@@ -274,7 +375,11 @@ impl<'a, 'm> Trader<'a, 'm> {
         if came.is_zero() {
             return Deal::refused("nothing arrived");
         }
-        Deal { ok: true, tax: Some(1.0 - ratio(came, amount)), ..Deal::default() }
+        Deal {
+            ok: true,
+            tax: Some(1.0 - ratio(came, amount)),
+            ..Deal::default()
+        }
     }
 
     /// Gives an account tokens like an earlier buyer's: from the pool, or by writing the balance.
@@ -282,7 +387,12 @@ impl<'a, 'm> Trader<'a, 'm> {
         let (token, pool) = (self.scene.token, self.scene.pair);
         let amount = (self.balance(pool) / U256::from(1_000)).max(U256::ONE);
         let mark = self.machine.mark();
-        self.machine.pass(who, pool, token, abi::call(abi::TRANSFER, &[abi::word_of(who), amount]));
+        self.machine.pass(
+            who,
+            pool,
+            token,
+            abi::call(abi::TRANSFER, &[abi::word_of(who), amount]),
+        );
         if !self.balance(who).is_zero() {
             self.scene.sync(self.machine);
             return true;
@@ -291,7 +401,14 @@ impl<'a, 'm> Trader<'a, 'm> {
         write_balance(self.machine, token, who, amount)
     }
 
-    fn swap(&mut self, pool: &LivePool, who: Address, from: Address, to: Address, amount: U256) -> EvmOutcome {
+    fn swap(
+        &mut self,
+        pool: &LivePool,
+        who: Address,
+        from: Address,
+        to: Address,
+        amount: U256,
+    ) -> EvmOutcome {
         let buys = to == self.scene.token;
         let [from, to, receiver] = [from, to, who].map(abi::word_of);
         let data = match pool.kind {
@@ -299,18 +416,35 @@ impl<'a, 'm> Trader<'a, 'm> {
                 let path = [U256::from(2), from, to];
                 let tail = [receiver, U256::MAX];
                 if pool.native && buys {
-                    abi::call(coin_swap(&pool.coin_word, true), &[&[U256::ZERO, U256::from(128)], &tail[..], &path].concat())
+                    abi::call(
+                        coin_swap(&pool.coin_word, true),
+                        &[&[U256::ZERO, U256::from(128)], &tail[..], &path].concat(),
+                    )
                 } else {
-                    let selector = if pool.native { coin_swap(&pool.coin_word, false) } else { SWAP_V2 };
-                    abi::call(selector, &[&[amount, U256::ZERO, U256::from(160)], &tail[..], &path].concat())
+                    let selector = if pool.native {
+                        coin_swap(&pool.coin_word, false)
+                    } else {
+                        SWAP_V2
+                    };
+                    abi::call(
+                        selector,
+                        &[&[amount, U256::ZERO, U256::from(160)], &tail[..], &path].concat(),
+                    )
                 }
             }
             PoolKind::V3 | PoolKind::V4 => {
                 let fee = U256::from(pool.fee);
-                let deadline = if pool.deadline { vec![U256::MAX] } else { Vec::new() };
+                let deadline = if pool.deadline {
+                    vec![U256::MAX]
+                } else {
+                    Vec::new()
+                };
                 let head = [from, to, fee, receiver];
                 let tail = [amount, U256::ZERO, U256::ZERO];
-                abi::call(SWAP_V3[usize::from(!pool.deadline)], &[&head[..], &deadline, &tail[..]].concat())
+                abi::call(
+                    SWAP_V3[usize::from(!pool.deadline)],
+                    &[&head[..], &deadline, &tail[..]].concat(),
+                )
             }
         };
         if pool.native && buys {
@@ -325,25 +459,48 @@ impl<'a, 'm> Trader<'a, 'm> {
             return None;
         }
         let reserves = reserves(self.machine, pool.address)?;
-        let other = if from == pool.quote { self.scene.token } else { pool.quote };
-        let [into, out] = if from < other { reserves } else { [reserves[1], reserves[0]] };
+        let other = if from == pool.quote {
+            self.scene.token
+        } else {
+            pool.quote
+        };
+        let [into, out] = if from < other {
+            reserves
+        } else {
+            [reserves[1], reserves[0]]
+        };
         let paid = amount.saturating_mul(U256::from(MILLION - u64::from(pool.fee)));
-        paid.saturating_mul(out).checked_div(into.saturating_mul(U256::from(MILLION)).saturating_add(paid))
+        paid.saturating_mul(out).checked_div(
+            into.saturating_mul(U256::from(MILLION))
+                .saturating_add(paid),
+        )
     }
 
     /// Tokens that went into and out of the pool in the last swap that the log shows.
     fn swapped(&self, pool: &LivePool, outcome: &EvmOutcome) -> Option<(U256, U256)> {
-        let log = outcome.logs.iter().rev().find(|log| {
-            log.address == pool.address
-                && log.data.topics().first().is_some_and(|topic| [SWAPPED_V2, SWAPPED_V3, SWAPPED_V3_FEES].contains(topic))
-        })?;
-        let words: Vec<U256> = log.data.data.chunks_exact(32).map(U256::from_be_slice).collect();
+        let log =
+            outcome.logs.iter().rev().find(|log| {
+                log.address == pool.address
+                    && log.data.topics().first().is_some_and(|topic| {
+                        [SWAPPED_V2, SWAPPED_V3, SWAPPED_V3_FEES].contains(topic)
+                    })
+            })?;
+        let words: Vec<U256> = log
+            .data
+            .data
+            .chunks_exact(32)
+            .map(U256::from_be_slice)
+            .collect();
         let second = usize::from(self.scene.token > pool.quote);
         match pool.kind {
             PoolKind::V2 => Some((*words.get(second)?, *words.get(2 + second)?)),
             PoolKind::V3 | PoolKind::V4 => {
                 let delta = *words.get(second)?;
-                Some(if delta.bit(255) { (U256::ZERO, U256::ZERO.wrapping_sub(delta)) } else { (delta, U256::ZERO) })
+                Some(if delta.bit(255) {
+                    (U256::ZERO, U256::ZERO.wrapping_sub(delta))
+                } else {
+                    (delta, U256::ZERO)
+                })
             }
         }
     }
@@ -352,9 +509,13 @@ impl<'a, 'm> Trader<'a, 'm> {
 /// Selector of a V2 router's swap for the chain's own coin, or of one that spends it; `coin`: how the router's functions call the coin.
 fn coin_swap(coin: &str, buys: bool) -> Selector {
     let signature = if buys {
-        format!("swapExact{coin}ForTokensSupportingFeeOnTransferTokens(uint256,address[],address,uint256)")
+        format!(
+            "swapExact{coin}ForTokensSupportingFeeOnTransferTokens(uint256,address[],address,uint256)"
+        )
     } else {
-        format!("swapExactTokensFor{coin}SupportingFeeOnTransferTokens(uint256,uint256,address[],address,uint256)")
+        format!(
+            "swapExactTokensFor{coin}SupportingFeeOnTransferTokens(uint256,uint256,address[],address,uint256)"
+        )
     };
     let hash = keccak256(signature);
     [hash[0], hash[1], hash[2], hash[3]]
@@ -369,7 +530,8 @@ const REASON_MAX: usize = 120;
 /// What hooks refused with, in `WrappedError(address,bytes4,bytes,bytes)` of a V4 exchange.
 fn wrapped(output: &[u8]) -> Option<&[u8]> {
     let rest = output.strip_prefix(&WRAPPED)?;
-    let number = |at: usize| usize::try_from(U256::from_be_slice(rest.get(at..at.checked_add(32)?)?)).ok();
+    let number =
+        |at: usize| usize::try_from(U256::from_be_slice(rest.get(at..at.checked_add(32)?)?)).ok();
     let at = number(64)?;
     rest.get(at.checked_add(32)?..)?.get(..number(at)?)
 }
@@ -379,13 +541,25 @@ fn reason(output: &[u8]) -> String {
     let output = wrapped(output).unwrap_or(output);
     let text = match output.split_first_chunk::<4>() {
         Some((&ERROR, rest)) if rest.len() >= 64 => {
-            let length = usize::try_from(U256::from_be_slice(&rest[32..64])).unwrap_or(usize::MAX).min(rest.len() - 64);
+            let length = usize::try_from(U256::from_be_slice(&rest[32..64]))
+                .unwrap_or(usize::MAX)
+                .min(rest.len() - 64);
             String::from_utf8_lossy(&rest[64..64 + length]).into_owned()
         }
-        Some((&PANIC, rest)) if rest.len() >= 32 => format!("panic {}", U256::from_be_slice(&rest[..32])),
+        Some((&PANIC, rest)) if rest.len() >= 32 => {
+            format!("panic {}", U256::from_be_slice(&rest[..32]))
+        }
         Some((selector, _)) => format!("error {}", abi::hex(*selector)),
         None => String::new(),
     };
-    let text: String = text.chars().filter(|sign| !sign.is_control() && !is_invisible(*sign)).take(REASON_MAX).collect();
-    if text.is_empty() { "execution reverted".to_owned() } else { format!("execution reverted: {text}") }
+    let text: String = text
+        .chars()
+        .filter(|sign| !sign.is_control() && !is_invisible(*sign))
+        .take(REASON_MAX)
+        .collect();
+    if text.is_empty() {
+        "execution reverted".to_owned()
+    } else {
+        format!("execution reverted: {text}")
+    }
 }

@@ -14,7 +14,9 @@ pub(super) struct Seed(B256);
 impl Seed {
     /// `data`: hash of the block that the state is of, or digest of the dataset.
     pub(super) fn new(data: &Word, token: Option<Address>) -> Self {
-        Self(keccak256([data.as_slice(), token.unwrap_or_default().as_slice()].concat()))
+        Self(keccak256(
+            [data.as_slice(), token.unwrap_or_default().as_slice()].concat(),
+        ))
     }
 
     /// Another one, derived from this.
@@ -81,7 +83,12 @@ impl People {
             gate: made("gate"),
         };
         let people = match venue {
-            Some(Venue { exchange, quote }) => Self { router: exchange.router, factory: exchange.factory, coin: quote.address, ..people },
+            Some(Venue { exchange, quote }) => Self {
+                router: exchange.router,
+                factory: exchange.factory,
+                coin: quote.address,
+                ..people
+            },
             None => people,
         };
         people.with_token_at(token, venue)
@@ -90,11 +97,21 @@ impl People {
     /// The same people, with the token and its pool elsewhere.
     pub(super) fn with_token_at(self, token: Address, venue: Option<&Venue<'_>>) -> Self {
         let pool = |venue: &Venue<'_>| venue.pool(token);
-        Self { token, pair: venue.map_or(self.pair, pool), ..self }
+        Self {
+            token,
+            pair: venue.map_or(self.pair, pool),
+            ..self
+        }
     }
 
     /// The people without code.
     pub(super) fn persons(&self) -> [Address; 5] {
-        [self.owner, self.stranger, self.holder, self.other, self.newcomer]
+        [
+            self.owner,
+            self.stranger,
+            self.holder,
+            self.other,
+            self.newcomer,
+        ]
     }
 }

@@ -16,7 +16,9 @@ use self::{
 use super::{
     abi::{self, Filling, Selector},
     dependence::{SlotWriter, SlotWriters},
-    effects::{After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Privilege, compare},
+    effects::{
+        After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Privilege, compare,
+    },
     functions::Function,
     funding::balance,
     live::is_contract,
@@ -29,7 +31,11 @@ use super::{
 pub(super) const SETS: usize = 18;
 
 /// Argument sets by type: addresses, numbers, boolean.
-pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Address) -> [Filling; SETS] {
+pub(super) fn argument_sets(
+    scene: &Scene,
+    balances: &BalanceSheet,
+    caller: Address,
+) -> [Filling; SETS] {
     let amount = scene.funding.amount;
     let set = |addresses: &[Address], numbers: &[U256], yes| Filling {
         addresses: addresses.to_vec(),
@@ -42,29 +48,61 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
     let small = |value: u64| U256::from(value);
     let pair = balances.get(scene.pair);
     [
-        set(&[scene.people.holder, caller, scene.people.newcomer], &[amount, amount], true),
+        set(
+            &[scene.people.holder, caller, scene.people.newcomer],
+            &[amount, amount],
+            true,
+        ),
         set(&[caller, scene.people.holder], &[amount], true),
         set(&[scene.people.holder, caller], &[U256::ZERO], false),
         set(&[scene.pair, caller], &[pair / small(2)], true),
         set(&[caller], &[small(99), small(99)], true),
         set(&[scene.people.holder], &[U256::ONE], true),
         set(&[scene.people.holder], &[U256::MAX], false),
-        set(&[caller], &[small(990), small(990), small(990), small(1000)], true),
+        set(
+            &[caller],
+            &[small(990), small(990), small(990), small(1000)],
+            true,
+        ),
         set(&[scene.people.gate], &[small(25)], false),
-        set(&[caller, scene.people.newcomer], &[scene.funding.supply * small(10)], true),
+        set(
+            &[caller, scene.people.newcomer],
+            &[scene.funding.supply * small(10)],
+            true,
+        ),
         set(&[scene.people.holder, caller], &[small(50_000_000)], false),
         // A time in the future.
-        set(&[scene.people.holder, caller], &[balances.get(scene.people.holder), small(1_900_000_000)], true),
+        set(
+            &[scene.people.holder, caller],
+            &[balances.get(scene.people.holder), small(1_900_000_000)],
+            true,
+        ),
         set(&[scene.token, caller], &[amount], true),
-        set(&[scene.people.holder, caller], &[small(99), small(99)], true),
+        set(
+            &[scene.people.holder, caller],
+            &[small(99), small(99)],
+            true,
+        ),
         // A hundredth, in parts of 10¹⁸.
-        set(&[scene.people.holder, caller], &[small(1), small(10_000_000_000_000_000)], true),
+        set(
+            &[scene.people.holder, caller],
+            &[small(1), small(10_000_000_000_000_000)],
+            true,
+        ),
         // Settings of a byte each may share a word.
-        set(&[scene.people.holder, caller], &[U256::from_be_bytes([97; 32])], true),
+        set(
+            &[scene.people.holder, caller],
+            &[U256::from_be_bytes([97; 32])],
+            true,
+        ),
         // Two that must not exceed a hundred together.
         set(&[scene.people.holder, caller], &[small(1), small(98)], true),
         // An account may be passed as a number.
-        set(&[caller, scene.people.holder], &[abi::word_of(scene.people.holder)], true),
+        set(
+            &[caller, scene.people.holder],
+            &[abi::word_of(scene.people.holder)],
+            true,
+        ),
     ]
 }
 
@@ -101,25 +139,58 @@ pub(super) fn powers(
     privileged: &[Address],
     whose: Whose,
 ) -> Exploration {
-    let Scene { token, owner, people, .. } = *before.scene;
+    let Scene {
+        token,
+        owner,
+        people,
+        ..
+    } = *before.scene;
     let callers = [(owner, Caller::Owner), (people.stranger, Caller::Stranger)];
-    let callers: Vec<_> = callers.into_iter().chain(privileged.iter().map(|of| (*of, Caller::Privileged))).collect();
+    let callers: Vec<_> = callers
+        .into_iter()
+        .chain(privileged.iter().map(|of| (*of, Caller::Privileged)))
+        .collect();
     let mut found = Exploration::default();
     for pay in [U256::ZERO, COIN] {
-        try_call(machine, before, &FunctionCall::payment(people.stranger, token, pay), &mut found);
+        try_call(
+            machine,
+            before,
+            &FunctionCall::payment(people.stranger, token, pay),
+            &mut found,
+        );
     }
-    try_with_settings(machine, before, &FunctionCall::payment(people.stranger, token, COIN), &mut found);
+    try_with_settings(
+        machine,
+        before,
+        &FunctionCall::payment(people.stranger, token, COIN),
+        &mut found,
+    );
     // Who pays may get tokens for it; that coins stop trades is another matter.
     let known = found.effects.len();
-    for (from, caller) in callers.iter().copied().filter(|(_, caller)| *caller != Caller::Stranger) {
-        let payment = FunctionCall { from, caller, ..FunctionCall::payment(from, token, COIN) };
+    for (from, caller) in callers
+        .iter()
+        .copied()
+        .filter(|(_, caller)| *caller != Caller::Stranger)
+    {
+        let payment = FunctionCall {
+            from,
+            caller,
+            ..FunctionCall::payment(from, token, COIN)
+        };
         try_call(machine, before, &payment, &mut found);
     }
     found.keep_harm(known, true);
     let (constants, accounts) = seek::of_sale(machine, before, &callers);
     found.constants = constants;
-    let callers: Vec<_> = callers.into_iter().chain(accounts.into_iter().map(|of| (of, Caller::Privileged))).collect();
-    let target = Target { at: token, functions, callers };
+    let callers: Vec<_> = callers
+        .into_iter()
+        .chain(accounts.into_iter().map(|of| (of, Caller::Privileged)))
+        .collect();
+    let target = Target {
+        at: token,
+        functions,
+        callers,
+    };
     try_functions(machine, before, &target, &mut found);
     let known = found.effects.len();
     for call in seek::by_standard_functions(machine, before, &target.callers) {
@@ -136,21 +207,50 @@ pub(super) fn powers(
 }
 
 /// Tries every function of a contract as every caller.
-pub(super) fn try_functions(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
-    let callers: Vec<_> = target.callers.iter().map(|(who, caller)| (*who, *caller, is_contract(&machine.world().code(*who)))).collect();
-    for function in &target.functions.iter().flat_map(Function::readings).collect::<Vec<_>>() {
+pub(super) fn try_functions(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    target: &Target<'_>,
+    found: &mut Exploration,
+) {
+    let callers: Vec<_> = target
+        .callers
+        .iter()
+        .map(|(who, caller)| (*who, *caller, is_contract(&machine.world().code(*who))))
+        .collect();
+    for function in &target
+        .functions
+        .iter()
+        .flat_map(Function::readings)
+        .collect::<Vec<_>>()
+    {
         for (from, caller, by_contract) in callers.iter().copied() {
             let sets = argument_sets(before.scene, &before.balances, from);
-            let call = |filling| FunctionCall { by_contract, ..FunctionCall::new(function, from, target.at, caller, filling) };
+            let call = |filling| FunctionCall {
+                by_contract,
+                ..FunctionCall::new(function, from, target.at, caller, filling)
+            };
             let calls: Vec<FunctionCall> = sets.into_iter().map(call).collect();
             let (mut last, mut worked) = (None, false);
             // What does as much without its arguments is a plain switch.
             if !function.arguments.is_empty() && caller != Caller::Stranger {
-                let bare = Function { selector: function.selector, arguments: Vec::new() };
+                let bare = Function {
+                    selector: function.selector,
+                    arguments: Vec::new(),
+                };
                 try_call(
                     machine,
                     before,
-                    &FunctionCall { by_contract, ..FunctionCall::new(&bare, from, target.at, caller, calls[0].filling.clone()) },
+                    &FunctionCall {
+                        by_contract,
+                        ..FunctionCall::new(
+                            &bare,
+                            from,
+                            target.at,
+                            caller,
+                            calls[0].filling.clone(),
+                        )
+                    },
                     found,
                 );
             }
@@ -169,10 +269,16 @@ pub(super) fn try_functions(machine: &mut Machine<'_>, before: &Baseline<'_>, ta
             }
             if caller == Caller::Stranger {
                 if function.arguments.contains(&DynSolType::Address) {
-                    let nobody = Filling { addresses: vec![Address::ZERO, from], ..calls[0].filling.clone() };
+                    let nobody = Filling {
+                        addresses: vec![Address::ZERO, from],
+                        ..calls[0].filling.clone()
+                    };
                     try_call(machine, before, &call(nobody), found);
                 }
-                let paid = FunctionCall { pay: COIN, ..calls[1].clone() };
+                let paid = FunctionCall {
+                    pay: COIN,
+                    ..calls[1].clone()
+                };
                 if !try_call(machine, before, &paid, found) {
                     try_with_settings(machine, before, &paid, found);
                 }
@@ -180,8 +286,23 @@ pub(super) fn try_functions(machine: &mut Machine<'_>, before: &Baseline<'_>, ta
             }
             let constants = found.constants.clone();
             let known = found.effects.len();
-            for sought in seek::sought(machine, before, target.at, function, (from, caller), &constants) {
-                worked |= try_call(machine, before, &FunctionCall { by_contract, ..sought }, found);
+            for sought in seek::sought(
+                machine,
+                before,
+                target.at,
+                function,
+                (from, caller),
+                &constants,
+            ) {
+                worked |= try_call(
+                    machine,
+                    before,
+                    &FunctionCall {
+                        by_contract,
+                        ..sought
+                    },
+                    found,
+                );
             }
             if function.standard() {
                 found.keep_harm(known, true);
@@ -223,16 +344,31 @@ impl Exploration {
     pub(super) fn keep_harm(&mut self, from: usize, takes: bool) {
         let new = self.effects.split_off(from);
         let counts = |power| takes && matches!(power, Privilege::Drain | Privilege::Theft);
-        self.effects.extend(new.into_iter().filter(|effect| effect.power.of_trades() || counts(effect.power)));
+        self.effects.extend(
+            new.into_iter()
+                .filter(|effect| effect.power.of_trades() || counts(effect.power)),
+        );
     }
 
     /// Keeps the function as a writer of the slots that the call changed.
     fn note_writes(&mut self, call: &FunctionCall, outcome: &EvmOutcome) {
         for slot in outcome.writes.iter().filter(|_| !call.standard()) {
             let writers = self.writers.entry(*slot).or_default();
-            if !writers.iter().any(|writer| writer.caller == call.caller && writer.selector == call.selector) {
-                let FunctionCall { caller, selector, arguments, .. } = call;
-                writers.push(SlotWriter { caller: *caller, selector: *selector, arguments: arguments.clone() });
+            if !writers
+                .iter()
+                .any(|writer| writer.caller == call.caller && writer.selector == call.selector)
+            {
+                let FunctionCall {
+                    caller,
+                    selector,
+                    arguments,
+                    ..
+                } = call;
+                writers.push(SlotWriter {
+                    caller: *caller,
+                    selector: *selector,
+                    arguments: arguments.clone(),
+                });
             }
         }
     }
@@ -242,11 +378,29 @@ impl Exploration {
         if self.storage_written || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
             return;
         }
-        let worth = |after: &Option<After>| after.as_ref().map_or(0, |after| 1 + usize::from(after.trades.is_some()));
-        let known = self.tried.iter_mut().rev().find(|tried| tried.caller == call.caller && tried.selector == call.selector);
-        let tried = Tried { caller: call.caller, selector: call.selector, arguments: call.arguments.clone(), after };
+        let worth = |after: &Option<After>| {
+            after
+                .as_ref()
+                .map_or(0, |after| 1 + usize::from(after.trades.is_some()))
+        };
+        let known = self
+            .tried
+            .iter_mut()
+            .rev()
+            .find(|tried| tried.caller == call.caller && tried.selector == call.selector);
+        let tried = Tried {
+            caller: call.caller,
+            selector: call.selector,
+            arguments: call.arguments.clone(),
+            after,
+        };
         match known {
-            Some(known) if worth(&tried.after) + usize::from(known.arguments.is_empty()) > worth(&known.after) => *known = tried,
+            Some(known)
+                if worth(&tried.after) + usize::from(known.arguments.is_empty())
+                    > worth(&known.after) =>
+            {
+                *known = tried
+            }
             Some(_) => {}
             None => self.tried.push(tried),
         }
@@ -257,13 +411,28 @@ impl Exploration {
 const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Tries one call on a copy of the world. Returns whether it changed anything.
-pub(super) fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
+pub(super) fn try_call(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    call: &FunctionCall,
+    found: &mut Exploration,
+) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
     let outcome = call.make(machine);
     found.note_writes(call, &outcome);
-    let written: Written = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
-    let mut attempt = Attempt { before, call, outcome: &outcome, written: &written, effects: Vec::new() };
+    let written: Written = outcome
+        .writes
+        .iter()
+        .map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot)))
+        .collect();
+    let mut attempt = Attempt {
+        before,
+        call,
+        outcome: &outcome,
+        written: &written,
+        effects: Vec::new(),
+    };
     if outcome.ok {
         attempt.read_effects(machine, found);
     } else {
@@ -279,8 +448,9 @@ pub(super) fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &
     }
     for effect in effects.iter_mut().filter(|effect| effect.unbacked) {
         // If a plain variable moved by the same amount, the tokens came from a reserve that the contract keeps.
-        let booked =
-            |(at, slot, now): &(Address, U256, U256)| *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.gain;
+        let booked = |(at, slot, now): &(Address, U256, U256)| {
+            *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.gain
+        };
         effect.unbacked = !written.iter().any(booked);
     }
     // If an unwatched account paid, the tokens came from there and were not minted.
@@ -292,9 +462,16 @@ pub(super) fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &
 
 /// Whether the owner, and an outside caller, can move a holder's balance without an allowance, not merely because of missing settings.
 pub(super) fn thefts(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [bool; 2] {
-    let thieves = [(before.scene.owner, before.trial.theft[0]), (before.scene.people.stranger, before.trial.theft[1])];
+    let thieves = [
+        (before.scene.owner, before.trial.theft[0]),
+        (before.scene.people.stranger, before.trial.theft[1]),
+    ];
     thieves.map(|(thief, moved)| {
-        let words = [abi::word_of(before.scene.people.holder), abi::word_of(thief), before.scene.funding.amount];
+        let words = [
+            abi::word_of(before.scene.people.holder),
+            abi::word_of(thief),
+            before.scene.funding.amount,
+        ];
         let data = abi::call(abi::TRANSFER_FROM, &words);
         moved && {
             let outcome = machine.simulate(thief, before.scene.token, data.clone());
@@ -310,9 +487,15 @@ pub(super) fn survivors(
     effects: &[FunctionEffect],
     functions: &[Function],
 ) -> Option<(FunctionEffect, Vec<FunctionEffect>)> {
-    let renounce = effects.iter().find(|effect| effect.power == Privilege::Renounce && effect.call.caller == Caller::Owner)?;
+    let renounce = effects.iter().find(|effect| {
+        effect.power == Privilege::Renounce && effect.call.caller == Caller::Owner
+    })?;
     let mark = machine.mark();
-    machine.call(before.scene.owner, renounce.call.to, renounce.call.data.clone());
+    machine.call(
+        before.scene.owner,
+        renounce.call.to,
+        renounce.call.data.clone(),
+    );
     let mut left = working(machine, before, effects);
     if left.is_empty() {
         left = taken_back(machine, before, effects, functions);
@@ -332,11 +515,24 @@ pub(super) fn taken_back(
         return Vec::new();
     }
     for function in functions.iter().filter(|function| !function.standard()) {
-        for filling in argument_sets(before.scene, &before.balances, before.scene.owner).into_iter().take(2) {
-            let call = FunctionCall::new(function, before.scene.owner, before.scene.token, Caller::Owner, filling);
+        for filling in argument_sets(before.scene, &before.balances, before.scene.owner)
+            .into_iter()
+            .take(2)
+        {
+            let call = FunctionCall::new(
+                function,
+                before.scene.owner,
+                before.scene.token,
+                Caller::Owner,
+                filling,
+            );
             let mark = machine.mark();
             let outcome = machine.call(call.from, before.scene.token, call.data);
-            let left = if outcome.writes.is_empty() { Vec::new() } else { working(machine, before, effects) };
+            let left = if outcome.writes.is_empty() {
+                Vec::new()
+            } else {
+                working(machine, before, effects)
+            };
             machine.rollback(mark);
             if !left.is_empty() {
                 return left;
@@ -347,9 +543,16 @@ pub(super) fn taken_back(
 }
 
 /// The owner's effects that still occur in the present state.
-fn working(machine: &mut Machine<'_>, before: &Baseline<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
+fn working(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    effects: &[FunctionEffect],
+) -> Vec<FunctionEffect> {
     let mut left = Vec::new();
-    for effect in effects.iter().filter(|effect| effect.call.caller == Caller::Owner && effect.power != Privilege::Renounce) {
+    for effect in effects
+        .iter()
+        .filter(|effect| effect.call.caller == Caller::Owner && effect.power != Privilege::Renounce)
+    {
         if left.len() >= 4 {
             break;
         }
@@ -360,7 +563,11 @@ fn working(machine: &mut Machine<'_>, before: &Baseline<'_>, effects: &[Function
             compare(machine, before, &effect.call, &outcome, &mut again);
         }
         machine.rollback(inner);
-        if again.iter().any(|now| now.power == effect.power) && !left.iter().any(|known: &FunctionEffect| known.power == effect.power) {
+        if again.iter().any(|now| now.power == effect.power)
+            && !left
+                .iter()
+                .any(|known: &FunctionEffect| known.power == effect.power)
+        {
             left.push(effect.clone());
         }
     }

@@ -41,24 +41,41 @@ const WATCHED: &[(AnomalyCode, Watched, bool)] = &[
     (AnomalyCode::TaxRaisable, Watched::Trades, false),
 ];
 /// Checks of the trades themselves.
-const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax, AnomalyCode::EventLie];
+const TRADED: &[AnomalyCode] = &[
+    AnomalyCode::SellBlocked,
+    AnomalyCode::SellTax,
+    AnomalyCode::EventLie,
+];
 
 /// For every check by execution, the calls behind it.
-pub(super) fn passed(traded: &Traded<'_>, before: &Baseline<'_>, tried: &[Tried]) -> Vec<(AnomalyCode, Vec<Evidence>)> {
+pub(super) fn passed(
+    traded: &Traded<'_>,
+    before: &Baseline<'_>,
+    tried: &[Tried],
+) -> Vec<(AnomalyCode, Vec<Evidence>)> {
     let legs = legs(traded);
     let names = SelectorNames::new();
     let of_trades = TRADED.iter().map(|code| (*code, legs.clone()));
     let of_calls = WATCHED.iter().map(|(code, watched, strangers)| {
-        let own = tried.iter().filter(|tried| (tried.caller == Caller::Stranger) == *strangers);
+        let own = tried
+            .iter()
+            .filter(|tried| (tried.caller == Caller::Stranger) == *strangers);
         (*code, calls(before, own, *watched, &names))
     });
-    of_trades.chain(of_calls).filter(|(_, proof)| !proof.is_empty()).collect()
+    of_trades
+        .chain(of_calls)
+        .filter(|(_, proof)| !proof.is_empty())
+        .collect()
 }
 
 /// The trial's buy, sell and transfer, after trading was opened.
 fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
     // A trade that needed writing to storage succeeds for nobody in reality.
-    let trial = if traded.opening == Opening::StorageWrite { traded.first } else { traded.trial };
+    let trial = if traded.opening == Opening::StorageWrite {
+        traded.first
+    } else {
+        traded.trial
+    };
     let amount = abi::amount(traded.funding.amount, traded.funding.decimals);
     let leg = |what: &str, caller: &str, leg: &Leg| Evidence {
         what: format!("{what} of {amount}"),
@@ -67,7 +84,11 @@ fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
         after: Some(if leg.ok { arrived(leg) } else { "fails".into() }),
         ..Evidence::default()
     };
-    vec![leg("buy", "pair", &trial.buy), leg("sell", "router", &trial.sell), leg("transfer", "holder", &trial.send)]
+    vec![
+        leg("buy", "pair", &trial.buy),
+        leg("sell", "router", &trial.sell),
+        leg("transfer", "holder", &trial.send),
+    ]
 }
 
 fn arrived(leg: &Leg) -> String {
@@ -75,28 +96,50 @@ fn arrived(leg: &Leg) -> String {
 }
 
 /// Calls as evidence: those that changed something, then those that reverted.
-fn calls<'a>(before: &Baseline<'_>, tried: impl Iterator<Item = &'a Tried>, watched: Watched, names: &SelectorNames) -> Vec<Evidence> {
-    let mut shown: Vec<(u8, Evidence)> = tried.filter_map(|tried| call(before, tried, watched, names)).collect();
+fn calls<'a>(
+    before: &Baseline<'_>,
+    tried: impl Iterator<Item = &'a Tried>,
+    watched: Watched,
+    names: &SelectorNames,
+) -> Vec<Evidence> {
+    let mut shown: Vec<(u8, Evidence)> = tried
+        .filter_map(|tried| call(before, tried, watched, names))
+        .collect();
     // The sort is stable: equals keep the order of the functions.
     shown.sort_by_key(|(rank, _)| *rank);
     let more = shown.len().saturating_sub(CALLS_MAX);
-    let mut proof: Vec<Evidence> = shown.into_iter().take(CALLS_MAX).map(|(_, evidence)| evidence).collect();
+    let mut proof: Vec<Evidence> = shown
+        .into_iter()
+        .take(CALLS_MAX)
+        .map(|(_, evidence)| evidence)
+        .collect();
     if more > 0 {
         let s = if more == 1 { "" } else { "s" };
-        proof.push(Evidence { what: format!("and {more} more function{s}"), ..Evidence::default() });
+        proof.push(Evidence {
+            what: format!("and {more} more function{s}"),
+            ..Evidence::default()
+        });
     }
     proof
 }
 
 /// Evidence of one call; `None` if the watched quantity was not examined after it.
-fn call(before: &Baseline<'_>, tried: &Tried, watched: Watched, names: &SelectorNames) -> Option<(u8, Evidence)> {
+fn call(
+    before: &Baseline<'_>,
+    tried: &Tried,
+    watched: Watched,
+    names: &SelectorNames,
+) -> Option<(u8, Evidence)> {
     let was = before.unchanged();
     let decimals = before.scene.funding.decimals;
     let [then, now] = match (&tried.after, watched) {
         (None, _) => [state(&was, watched, decimals)?, REFUSED.into()],
         (Some(after), Watched::Holder) => amounts("holder", was.holder, after.holder, decimals),
         (Some(after), Watched::Supply) => amounts("supply", was.supply?, after.supply?, decimals),
-        (Some(after), _) => [state(&was, watched, decimals)?, state(after, watched, decimals)?],
+        (Some(after), _) => [
+            state(&was, watched, decimals)?,
+            state(after, watched, decimals)?,
+        ],
     };
     let rank = match &tried.after {
         Some(after) if after.moved => 0,
@@ -124,7 +167,8 @@ fn amounts(whose: &str, was: U256, now: U256, decimals: Option<u8>) -> [String; 
 }
 
 fn state(after: &After, watched: Watched, decimals: Option<u8>) -> Option<String> {
-    let goes = |what: &str, leg: &Leg| format!("{what} {}", if leg.ok { "succeeds" } else { "fails" });
+    let goes =
+        |what: &str, leg: &Leg| format!("{what} {}", if leg.ok { "succeeds" } else { "fails" });
     let trades = after.trades.as_ref();
     Some(match watched {
         Watched::Holder => format!("holder {}", abi::amount(after.holder, decimals)),

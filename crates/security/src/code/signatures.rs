@@ -21,7 +21,9 @@ fn selector(signature: &str) -> Selector {
 /// Published name of the function with this selector, without arguments; `None` if unknown. Takes a tenth of a millisecond: for many
 /// look-ups, use `SelectorNames`.
 pub(super) fn name(wanted: Selector) -> Option<&'static str> {
-    signatures().find(|signature| selector(signature) == wanted).map(name_of)
+    signatures()
+        .find(|signature| selector(signature) == wanted)
+        .map(name_of)
 }
 
 fn name_of(signature: &'static str) -> &'static str {
@@ -33,14 +35,19 @@ pub(super) struct SelectorNames(Vec<(Selector, &'static str)>);
 
 impl SelectorNames {
     pub(super) fn new() -> Self {
-        let mut names: Vec<_> = signatures().map(|signature| (selector(signature), name_of(signature))).collect();
+        let mut names: Vec<_> = signatures()
+            .map(|signature| (selector(signature), name_of(signature)))
+            .collect();
         names.sort_unstable();
         Self(names)
     }
 
     /// As the function `name`.
     pub(super) fn of(&self, wanted: Selector) -> Option<&'static str> {
-        self.0.binary_search_by_key(&wanted, |(selector, _)| *selector).ok().map(|at| self.0[at].1)
+        self.0
+            .binary_search_by_key(&wanted, |(selector, _)| *selector)
+            .ok()
+            .map(|at| self.0[at].1)
     }
 }
 
@@ -77,7 +84,11 @@ mod tests {
             (0x0ecb_93c0, "addBlackList"),
             (0x2f2f_f15d, "grantRole"),
         ] {
-            assert_eq!(name(u32::to_be_bytes(selector)), Some(name_of), "{selector:08x}");
+            assert_eq!(
+                name(u32::to_be_bytes(selector)),
+                Some(name_of),
+                "{selector:08x}"
+            );
         }
         assert_eq!(name([0xDE, 0xAD, 0xBE, 0xEF]), None);
         let names = SelectorNames::new();
@@ -87,7 +98,10 @@ mod tests {
         for signature in contracts().flat_map(|contract| &contract.functions) {
             // Functions invented for the demo contracts have no published name.
             let named = name(selector(signature));
-            assert!(named.is_none() || named == signature.split('(').next(), "{signature}");
+            assert!(
+                named.is_none() || named == signature.split('(').next(),
+                "{signature}"
+            );
         }
     }
 
@@ -96,15 +110,33 @@ mod tests {
         let mut seen: BTreeMap<Selector, &str> = BTreeMap::new();
         for signature in signatures() {
             let (name, rest) = signature.split_once('(').unwrap_or_default();
-            let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_,[]()".contains(c));
-            assert!(!name.is_empty() && rest.ends_with(')') && plain(signature), "{signature}");
-            assert_eq!(rest.matches(')').count(), rest.matches('(').count() + 1, "{signature}");
+            let plain = |text: &str| {
+                text.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "_,[]()".contains(c))
+            };
+            assert!(
+                !name.is_empty() && rest.ends_with(')') && plain(signature),
+                "{signature}"
+            );
+            assert_eq!(
+                rest.matches(')').count(),
+                rest.matches('(').count() + 1,
+                "{signature}"
+            );
             // Canonical types only: `uint` would give another selector.
-            let types = ["address", "bool", "string", "bytes", "uint", "int", "bytes4", "bytes32"];
-            for word in rest.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+            let types = [
+                "address", "bool", "string", "bytes", "uint", "int", "bytes4", "bytes32",
+            ];
+            for word in rest
+                .split(|c: char| !c.is_ascii_alphanumeric())
+                .filter(|word| !word.is_empty())
+            {
                 let kind = word.trim_end_matches(|c: char| c.is_ascii_digit());
                 let sized = word.len() > kind.len();
-                assert!(types.contains(&kind) && (sized || !["uint", "int"].contains(&word)), "{signature}: {word}");
+                assert!(
+                    types.contains(&kind) && (sized || !["uint", "int"].contains(&word)),
+                    "{signature}: {word}"
+                );
             }
             if let Some(other) = seen.insert(selector(signature), signature) {
                 panic!("{signature} and {other} are one");

@@ -42,7 +42,11 @@ const NESTED_MAX: usize = 4;
 impl Trace {
     /// Of the calls to `of` that `caller` makes.
     pub(super) fn new(caller: Address, of: Address) -> Self {
-        Self { caller: abi::word_of(caller), of, ..Self::default() }
+        Self {
+            caller: abi::word_of(caller),
+            of,
+            ..Self::default()
+        }
     }
 
     /// The keys of all entries of mappings that were looked up.
@@ -68,9 +72,18 @@ impl Trace {
 
     fn with_key(&self, slot: U256, key: U256, other: U256, depth: usize) -> Option<U256> {
         let (words, member) = self.entry(slot).filter(|_| depth > 0)?;
-        let moved = words.map(|word| if word == key { Some(other) } else { self.with_key(word, key, other, depth - 1) });
+        let moved = words.map(|word| {
+            if word == key {
+                Some(other)
+            } else {
+                self.with_key(word, key, other, depth - 1)
+            }
+        });
         let [first, second] = [0, 1].map(|at| moved[at].unwrap_or(words[at]));
-        moved.iter().any(Option::is_some).then(|| abi::mapped(first, second) + member)
+        moved
+            .iter()
+            .any(Option::is_some)
+            .then(|| abi::mapped(first, second) + member)
     }
 
     /// The slot of the mapping that a slot belongs to; `None` for a plain variable.
@@ -80,13 +93,22 @@ impl Trace {
         let mut inner = slot;
         while let Some(([first, second], _)) = self.entry(inner).filter(|_| base != Some(inner)) {
             // Vyper hashes in the reverse order: the slot, which is small, comes first.
-            inner = if plain(first) && !plain(second) && self.entry(second).is_none() { first } else { second };
+            inner = if plain(first) && !plain(second) && self.entry(second).is_none() {
+                first
+            } else {
+                second
+            };
             base = Some(inner);
         }
         base
     }
 
-    pub(super) fn step(&mut self, opcode: u8, stack: &[U256], preimage: impl Fn(usize) -> Option<[U256; 2]>) {
+    pub(super) fn step(
+        &mut self,
+        opcode: u8,
+        stack: &[U256],
+        preimage: impl Fn(usize) -> Option<[U256; 2]>,
+    ) {
         let top = |at: usize| stack.len().checked_sub(at + 1).map(|at| stack[at]);
         if std::mem::take(&mut self.loads)
             && self.loaded.len() < TRACE_MAX
@@ -108,7 +130,11 @@ impl Trace {
             && self.against.len() < TRACE_MAX
             && let (Some(left), Some(right)) = (top(0), top(1))
         {
-            let other = if self.words.contains(&left) { Some(right) } else { self.words.contains(&right).then_some(left) };
+            let other = if self.words.contains(&left) {
+                Some(right)
+            } else {
+                self.words.contains(&right).then_some(left)
+            };
             self.against.extend(other);
             if matches!(opcode, 0x14 | 0x18) {
                 self.equal.extend(other);
@@ -130,7 +156,11 @@ impl Trace {
             0x54 if self.read.len() < TRACE_MAX => {
                 self.loads = true;
                 if let Some(slot) = top(0) {
-                    let key = self.hashed.iter().find(|(hash, _)| *hash == slot).map(|(_, key)| *key);
+                    let key = self
+                        .hashed
+                        .iter()
+                        .find(|(hash, _)| *hash == slot)
+                        .map(|(_, key)| *key);
                     self.read.push((slot, key));
                 }
             }
@@ -141,7 +171,8 @@ impl Trace {
                     // Vyper hashes in the reverse order.
                     let slot = abi::mapped(key, base);
                     self.entries.insert(slot, [key, base]);
-                    self.hashed.push((slot, if base == self.caller { base } else { key }));
+                    self.hashed
+                        .push((slot, if base == self.caller { base } else { key }));
                 }
             }
             _ => {}

@@ -16,7 +16,8 @@ use super::{
 };
 
 /// keccak256 of `Transfer(address,address,uint256)`.
-pub(super) const TRANSFER_EVENT: revm::primitives::B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+pub(super) const TRANSFER_EVENT: revm::primitives::B256 =
+    b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
 /// Blocks and seconds between two trades: longer than an honest cooldown, and far less than a day.
 const BETWEEN: (u64, u64) = (30, 360);
@@ -65,13 +66,38 @@ pub(super) struct Trial {
 impl Trial {
     /// Weighted count of successful legs (trades weigh more than a plain transfer); ties are broken by `depth`.
     pub(super) fn score(&self) -> usize {
-        let legs = [(Some(self.buy), 3), (Some(self.sell), 3), (self.send.into(), 1), (self.other_buy, 2), (self.other_sell, 2)];
-        let through: usize = legs.iter().map(|(leg, worth)| if leg.is_some_and(|leg| leg.ok) { *worth } else { 0 }).sum();
-        through * ONE_LEG + if through == ALL_THROUGH { 0 } else { self.depth.min(999) }
+        let legs = [
+            (Some(self.buy), 3),
+            (Some(self.sell), 3),
+            (self.send.into(), 1),
+            (self.other_buy, 2),
+            (self.other_sell, 2),
+        ];
+        let through: usize = legs
+            .iter()
+            .map(|(leg, worth)| {
+                if leg.is_some_and(|leg| leg.ok) {
+                    *worth
+                } else {
+                    0
+                }
+            })
+            .sum();
+        through * ONE_LEG
+            + if through == ALL_THROUGH {
+                0
+            } else {
+                self.depth.min(999)
+            }
     }
 
     pub(super) fn open(&self) -> bool {
-        self.buy.ok && self.sell.ok && [self.other_buy, self.other_sell].iter().flatten().all(|leg| leg.ok)
+        self.buy.ok
+            && self.sell.ok
+            && [self.other_buy, self.other_sell]
+                .iter()
+                .flatten()
+                .all(|leg| leg.ok)
     }
 }
 
@@ -108,14 +134,28 @@ const OBEYED_MAX: usize = 4;
 
 /// The first of the addresses that a contract obeys.
 pub(super) fn obeyed(deployment: &Deployment) -> Rc<[Address]> {
-    deployment.privileged.iter().take(OBEYED_MAX).copied().collect()
+    deployment
+        .privileged
+        .iter()
+        .take(OBEYED_MAX)
+        .copied()
+        .collect()
 }
 
 impl Scene {
     /// A scene of a fresh world, in which mock contracts are pair and router.
     pub(super) fn new(people: People, deployment: &Deployment, funding: Funding) -> Self {
         let Deployment { token, owner, .. } = *deployment;
-        Self { people, token, owner, pair: people.pair, router: people.router, pool: None, obeyed: obeyed(deployment), funding }
+        Self {
+            people,
+            token,
+            owner,
+            pair: people.pair,
+            router: people.router,
+            pool: None,
+            obeyed: obeyed(deployment),
+            funding,
+        }
     }
 
     /// Brings the reserves of a real pool in line with its balances: a plain transfer out of it leaves them apart, which no trade does.
@@ -126,7 +166,12 @@ impl Scene {
     }
 
     pub(super) fn names(&self) -> RoleNames {
-        RoleNames { people: self.people, token: self.token, pair: self.pair, owner: self.owner }
+        RoleNames {
+            people: self.people,
+            token: self.token,
+            pair: self.pair,
+            owner: self.owner,
+        }
     }
 
     /// Role of an address, or its full text.
@@ -137,18 +182,32 @@ impl Scene {
 
 /// Runs a trial and rolls it back. `wide` adds the cold and the straight sale, and always tries the other holder's trades. `slots` collects
 /// the slots read, if given.
-pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut slots: Option<&mut HashSet<(Address, U256)>>) -> Trial {
+pub(super) fn trial(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    wide: bool,
+    mut slots: Option<&mut HashSet<(Address, U256)>>,
+) -> Trial {
     let mark = machine.mark();
     let mut trial = Trial::default();
     let (mut called, mut questioned) = (Vec::new(), Vec::new());
     let amount = scene.funding.amount;
     let mut depth = 0;
     let mut note = |outcome: &EvmOutcome| {
-        depth += outcome.reads.len() + ASKED * outcome.called.iter().filter(|address| **address != scene.token).count();
+        depth += outcome.reads.len()
+            + ASKED
+                * outcome
+                    .called
+                    .iter()
+                    .filter(|address| **address != scene.token)
+                    .count();
         if let Some(slots) = slots.as_deref_mut() {
             slots.extend(outcome.reads.iter().copied());
         }
-        for (from, to) in [(&outcome.called, &mut called), (&outcome.questioned, &mut questioned)] {
+        for (from, to) in [
+            (&outcome.called, &mut called),
+            (&outcome.questioned, &mut questioned),
+        ] {
             for address in from {
                 if *address != scene.token && !to.contains(address) {
                     to.push(*address);
@@ -158,38 +217,99 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     };
     trial.theft = [scene.owner, scene.people.stranger].map(|thief| {
         let inner = machine.mark();
-        let data = abi::call(abi::TRANSFER_FROM, &[abi::word_of(scene.people.holder), abi::word_of(thief), amount]);
+        let data = abi::call(
+            abi::TRANSFER_FROM,
+            &[
+                abi::word_of(scene.people.holder),
+                abi::word_of(thief),
+                amount,
+            ],
+        );
         let outcome = machine.call(thief, scene.token, data);
         note(&outcome);
-        let before = if outcome.writes.is_empty() { None } else { balance(machine, scene.token, scene.people.holder) };
+        let before = if outcome.writes.is_empty() {
+            None
+        } else {
+            balance(machine, scene.token, scene.people.holder)
+        };
         machine.rollback(inner);
-        before.is_some_and(|after| balance(machine, scene.token, scene.people.holder).is_some_and(|had| had > after))
+        before.is_some_and(|after| {
+            balance(machine, scene.token, scene.people.holder).is_some_and(|had| had > after)
+        })
     });
     machine.next_block();
     if wide {
         trial.large = Some(large_sale(machine, scene));
         let inner = machine.mark();
-        trial.cold_sell = Some(leg(machine, scene, Route::Via(scene.router), (scene.people.other, scene.pair), &mut note));
+        trial.cold_sell = Some(leg(
+            machine,
+            scene,
+            Route::Via(scene.router),
+            (scene.people.other, scene.pair),
+            &mut note,
+        ));
         machine.rollback(inner);
     }
-    trial.buy = leg(machine, scene, Route::Direct, (scene.pair, scene.people.holder), &mut note);
+    trial.buy = leg(
+        machine,
+        scene,
+        Route::Direct,
+        (scene.pair, scene.people.holder),
+        &mut note,
+    );
     machine.wait(BETWEEN.0, BETWEEN.1);
-    trial.sell = leg(machine, scene, Route::Via(scene.router), (scene.people.holder, scene.pair), &mut note);
+    trial.sell = leg(
+        machine,
+        scene,
+        Route::Via(scene.router),
+        (scene.people.holder, scene.pair),
+        &mut note,
+    );
     machine.wait(BETWEEN.0, BETWEEN.1);
     if wide || !trial.buy.ok {
-        trial.other_buy = Some(leg(machine, scene, Route::Direct, (scene.pair, scene.people.other), &mut note));
+        trial.other_buy = Some(leg(
+            machine,
+            scene,
+            Route::Direct,
+            (scene.pair, scene.people.other),
+            &mut note,
+        ));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     if wide || !trial.sell.ok {
-        trial.other_sell = Some(leg(machine, scene, Route::Via(scene.router), (scene.people.other, scene.pair), &mut note));
+        trial.other_sell = Some(leg(
+            machine,
+            scene,
+            Route::Via(scene.router),
+            (scene.people.other, scene.pair),
+            &mut note,
+        ));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
-    trial.send = leg(machine, scene, Route::Direct, (scene.people.holder, scene.people.newcomer), &mut note);
+    trial.send = leg(
+        machine,
+        scene,
+        Route::Direct,
+        (scene.people.holder, scene.people.newcomer),
+        &mut note,
+    );
     if !trial.send.ok {
-        trial.other_send = Some(leg(machine, scene, Route::Direct, (scene.people.other, scene.people.newcomer), &mut note));
+        trial.other_send = Some(leg(
+            machine,
+            scene,
+            Route::Direct,
+            (scene.people.other, scene.people.newcomer),
+            &mut note,
+        ));
     }
     if wide && !trial.sell.ok && trial.send.ok {
-        trial.straight = Some(leg(machine, scene, Route::Direct, (scene.people.holder, scene.pair), &mut note));
+        trial.straight = Some(leg(
+            machine,
+            scene,
+            Route::Direct,
+            (scene.people.holder, scene.pair),
+            &mut note,
+        ));
     }
     (trial.called, trial.questioned) = (called, questioned);
     trial.depth = depth;
@@ -201,7 +321,13 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
 pub(super) fn sale(machine: &mut Machine<'_>, scene: &Scene) -> Leg {
     let mark = machine.mark();
     machine.next_block();
-    let leg = leg(machine, scene, Route::Via(scene.router), (scene.people.holder, scene.pair), &mut |_| {});
+    let leg = leg(
+        machine,
+        scene,
+        Route::Via(scene.router),
+        (scene.people.holder, scene.pair),
+        &mut |_| {},
+    );
     machine.rollback(mark);
     leg
 }
@@ -214,21 +340,55 @@ pub(super) fn large_sale(machine: &mut Machine<'_>, scene: &Scene) -> Leg {
     let mark = machine.mark();
     machine.next_block();
     let amount = scene.funding.amount.saturating_mul(LARGE);
-    let large = Scene { funding: Funding { amount, ..scene.funding }, ..scene.clone() };
-    let leg = leg(machine, &large, Route::Via(scene.router), (scene.people.holder, scene.pair), &mut |_| {});
+    let large = Scene {
+        funding: Funding {
+            amount,
+            ..scene.funding
+        },
+        ..scene.clone()
+    };
+    let leg = leg(
+        machine,
+        &large,
+        Route::Via(scene.router),
+        (scene.people.holder, scene.pair),
+        &mut |_| {},
+    );
     machine.rollback(mark);
     leg
 }
 
 /// Buys and sells what was bought, through the pair and through a router of its own, and rolls all back. `note` sees every call.
-pub(super) fn round_trip(machine: &mut Machine<'_>, scene: &Scene, note: &mut impl FnMut(&EvmOutcome)) -> [Leg; 3] {
+pub(super) fn round_trip(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    note: &mut impl FnMut(&EvmOutcome),
+) -> [Leg; 3] {
     let mark = machine.mark();
     machine.next_block();
-    let buy = leg(machine, scene, Route::Direct, (scene.pair, scene.people.holder), note);
+    let buy = leg(
+        machine,
+        scene,
+        Route::Direct,
+        (scene.pair, scene.people.holder),
+        note,
+    );
     machine.wait(BETWEEN.0, BETWEEN.1);
-    let sell = leg(machine, scene, Route::Via(scene.router), (scene.people.holder, scene.pair), note);
+    let sell = leg(
+        machine,
+        scene,
+        Route::Via(scene.router),
+        (scene.people.holder, scene.pair),
+        note,
+    );
     machine.wait(BETWEEN.0, BETWEEN.1);
-    let apart = leg(machine, scene, Route::Via(scene.people.other_router), (scene.people.holder, scene.pair), note);
+    let apart = leg(
+        machine,
+        scene,
+        Route::Via(scene.people.other_router),
+        (scene.people.holder, scene.pair),
+        note,
+    );
     machine.rollback(mark);
     [buy, sell, apart]
 }
@@ -240,19 +400,37 @@ enum Route {
     Via(Address),
 }
 
-fn leg(machine: &mut Machine<'_>, scene: &Scene, route: Route, (from, to): (Address, Address), note: &mut impl FnMut(&EvmOutcome)) -> Leg {
+fn leg(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    route: Route,
+    (from, to): (Address, Address),
+    note: &mut impl FnMut(&EvmOutcome),
+) -> Leg {
     let (token, amount) = (scene.token, scene.funding.amount);
     let [word_from, word_to] = [from, to].map(abi::word_of);
     let before = [from, to].map(|who| balance(machine, token, who));
     let outcome = match route {
         // A pool sends in a transaction of who buys.
-        Route::Direct if from == scene.pair => machine.pass(to, from, token, abi::call(abi::TRANSFER, &[word_to, amount])),
-        Route::Direct => machine.person_calls(from, token, abi::call(abi::TRANSFER, &[word_to, amount])),
+        Route::Direct if from == scene.pair => machine.pass(
+            to,
+            from,
+            token,
+            abi::call(abi::TRANSFER, &[word_to, amount]),
+        ),
+        Route::Direct => {
+            machine.person_calls(from, token, abi::call(abi::TRANSFER, &[word_to, amount]))
+        }
         Route::Via(router) => {
             // Sellers approve more than they sell: some tokens take their fee on top, out of the allowance.
             let allowed = [abi::word_of(router), amount.saturating_mul(ALLOWANCE)];
             note(&machine.person_calls(from, token, abi::call(abi::APPROVE, &allowed)));
-            machine.pass(from, router, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
+            machine.pass(
+                from,
+                router,
+                token,
+                abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]),
+            )
         }
     };
     note(&outcome);
@@ -261,14 +439,27 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, route: Route, (from, to): (Addr
     }
     let after = [from, to].map(|who| balance(machine, token, who));
     scene.sync(machine);
-    let ([Some(from_before), Some(to_before)], [Some(from_after), Some(to_after)]) = (before, after) else { return Leg::default() };
-    let (left, arrived) = (from_before.saturating_sub(from_after), to_after.saturating_sub(to_before));
-    let logged =
-        outcome.logs.iter().any(|log| transfer_in(log, token).is_some_and(|(of, to, value)| of == from && to != from && !value.is_zero()));
+    let ([Some(from_before), Some(to_before)], [Some(from_after), Some(to_after)]) =
+        (before, after)
+    else {
+        return Leg::default();
+    };
+    let (left, arrived) = (
+        from_before.saturating_sub(from_after),
+        to_after.saturating_sub(to_before),
+    );
+    let logged = outcome.logs.iter().any(|log| {
+        transfer_in(log, token)
+            .is_some_and(|(of, to, value)| of == from && to != from && !value.is_zero())
+    });
     let moved = !left.is_zero() || !arrived.is_zero();
     Leg {
         ok: moved && outcome.yes(),
-        share: if left.is_zero() { 1.0 } else { (ratio(arrived, left)).min(1.0) },
+        share: if left.is_zero() {
+            1.0
+        } else {
+            (ratio(arrived, left)).min(1.0)
+        },
         exact: left == amount,
         false_transfer: logged && from_before == from_after && to_before == to_after,
         silent: moved && !logged,
@@ -294,7 +485,11 @@ pub(super) fn transfer_in(log: &Log, token: Address) -> Option<(Address, Address
 }
 
 pub(super) fn ratio(part: U256, whole: U256) -> f64 {
-    if whole.is_zero() { 0.0 } else { f64::from(part) / f64::from(whole) }
+    if whole.is_zero() {
+        0.0
+    } else {
+        f64::from(part) / f64::from(whole)
+    }
 }
 
 model::words! {
@@ -321,7 +516,11 @@ const ROUNDS: usize = 4;
 const WRITES_MAX: usize = 40;
 
 /// Makes trading possible by the mildest means that works, and keeps that state.
-pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) -> (Trial, Opening) {
+pub(super) fn open(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    calls: &[Vec<u8>],
+) -> (Trial, Opening) {
     let mut slots = HashSet::new();
     let start = machine.mark();
     let first = trial(machine, scene, true, Some(&mut slots));
@@ -343,7 +542,9 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) 
         }
     }
     for _ in 0..ROUNDS {
-        let Some(now) = by_owner_call(machine, scene, calls, &mut slots, &best) else { break };
+        let Some(now) = by_owner_call(machine, scene, calls, &mut slots, &best) else {
+            break;
+        };
         best = now;
         if best.open() {
             return (best, Opening::Owner);
@@ -371,7 +572,9 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) 
         machine.rollback(mark);
     }
     for _ in 0..ROUNDS {
-        let Some(now) = by_storage_write(machine, scene, &slots, &best) else { break };
+        let Some(now) = by_storage_write(machine, scene, &slots, &best) else {
+            break;
+        };
         best = now;
         if best.open() {
             return (best, Opening::StorageWrite);
@@ -395,8 +598,14 @@ fn by_owner_call(
     for (at, data) in calls.iter().enumerate() {
         let mark = machine.mark();
         let outcome = machine.call(scene.owner, scene.token, data.clone());
-        let now: Vec<U256> = outcome.writes.iter().map(|(at, slot)| machine.world().slot(*at, *slot)).collect();
-        if outcome.writes.iter().any(|slot| slots.contains(slot)) && !abdicates(machine, scene, mark, &outcome, &now) {
+        let now: Vec<U256> = outcome
+            .writes
+            .iter()
+            .map(|(at, slot)| machine.world().slot(*at, *slot))
+            .collect();
+        if outcome.writes.iter().any(|slot| slots.contains(slot))
+            && !abdicates(machine, scene, mark, &outcome, &now)
+        {
             machine.call(scene.owner, scene.token, data.clone());
             let score = trial(machine, scene, true, None).score();
             if score > best {
@@ -414,14 +623,32 @@ fn by_owner_call(
 }
 
 /// Whether the call replaced the owner in some slot: a trade that succeeds only for a new owner does not count. Rolls back.
-fn abdicates(machine: &mut Machine<'_>, scene: &Scene, before: Checkpoint, outcome: &EvmOutcome, now: &[U256]) -> bool {
+fn abdicates(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    before: Checkpoint,
+    outcome: &EvmOutcome,
+    now: &[U256],
+) -> bool {
     machine.rollback(before);
-    let was = |(at, slot): &(Address, U256)| holds(machine.world().slot(*at, *slot), abi::word_of(scene.owner));
-    outcome.writes.iter().map(was).zip(now).any(|(was, now)| was && !holds(*now, abi::word_of(scene.owner)))
+    let was = |(at, slot): &(Address, U256)| {
+        holds(machine.world().slot(*at, *slot), abi::word_of(scene.owner))
+    };
+    outcome
+        .writes
+        .iter()
+        .map(was)
+        .zip(now)
+        .any(|(was, now)| was && !holds(*now, abi::word_of(scene.owner)))
 }
 
 /// Writes the slot value with which the most legs succeed. Returns `None` if none is an improvement.
-fn by_storage_write(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U256)>, before: &Trial) -> Option<Trial> {
+fn by_storage_write(
+    machine: &mut Machine<'_>,
+    scene: &Scene,
+    slots: &HashSet<(Address, U256)>,
+    before: &Trial,
+) -> Option<Trial> {
     let mut slots: Vec<_> = slots.iter().copied().collect();
     slots.sort_unstable();
     slots.truncate(WRITES_MAX);
@@ -431,7 +658,13 @@ fn by_storage_write(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(A
         if holds(old, abi::word_of(scene.owner)) {
             continue;
         }
-        for value in [U256::ONE, U256::ZERO, U256::MAX >> 16, abi::word_of(scene.people.owner), abi::word_of(scene.people.pair)] {
+        for value in [
+            U256::ONE,
+            U256::ZERO,
+            U256::MAX >> 16,
+            abi::word_of(scene.people.owner),
+            abi::word_of(scene.people.pair),
+        ] {
             if value == old {
                 continue;
             }

@@ -149,13 +149,20 @@ pub(super) struct Trials {
 
 impl Trials {
     pub(super) fn of(&self, sale: SaleTrial) -> Option<&Deal> {
-        self.others.iter().find(|(of, _)| *of == sale).map(|(_, deal)| deal)
+        self.others
+            .iter()
+            .find(|(of, _)| *of == sale)
+            .map(|(_, deal)| deal)
     }
 
     /// How far they got.
     pub(super) fn done(&self) -> TrialsDone {
         let bought = self.buy.as_ref().is_some_and(|buy| buy.ok);
-        TrialsDone { bought, sold: self.sells(), finished: !self.unfinished }
+        TrialsDone {
+            bought,
+            sold: self.sells(),
+            finished: !self.unfinished,
+        }
     }
 
     /// Whether the usual sale goes through.
@@ -168,7 +175,12 @@ impl Trials {
 pub(super) fn run(trader: &mut Trader<'_, '_>) -> Trials {
     let mark = trader.machine.mark();
     trader.machine.forget_asked();
-    let mut run = Run { trader, trials: Trials::default(), size: BUYS[0], asked: BlockFacts::default() };
+    let mut run = Run {
+        trader,
+        trials: Trials::default(),
+        size: BUYS[0],
+        asked: BlockFacts::default(),
+    };
     run.trade();
     let trials = run.trials;
     trader.machine.rollback(mark);
@@ -178,7 +190,11 @@ pub(super) fn run(trader: &mut Trader<'_, '_>) -> Trials {
 /// A part of an amount, rounded down.
 fn part_of(amount: U256, part: f64) -> U256 {
     let millionths = (part * MILLION as f64) as u64;
-    if millionths >= MILLION { amount } else { amount / U256::from(MILLION) * U256::from(millionths) }
+    if millionths >= MILLION {
+        amount
+    } else {
+        amount / U256::from(MILLION) * U256::from(millionths)
+    }
 }
 
 struct Run<'a, 'b, 'm> {
@@ -192,7 +208,10 @@ struct Run<'a, 'b, 'm> {
 
 impl Run<'_, '_, '_> {
     fn trade(&mut self) {
-        let (holder, other) = (self.trader.machine.people.holder, self.trader.machine.people.other);
+        let (holder, other) = (
+            self.trader.machine.people.holder,
+            self.trader.machine.people.other,
+        );
         let start = self.trader.machine.mark();
         self.trader.machine.next_block();
         let had = self.trader.balance(holder);
@@ -208,14 +227,19 @@ impl Run<'_, '_, '_> {
         let sell = self.trader.sell(holder, half, SaleRoute::Router);
         self.asked = self.trader.machine.asked();
         if sell.cut {
-            self.trials = Trials { unfinished: true, ..Trials::default() };
+            self.trials = Trials {
+                unfinished: true,
+                ..Trials::default()
+            };
             return;
         }
         let sells = sell.ok;
         self.trials.sell = Some(sell);
         self.trader.machine.next_block();
         let rest = held - half;
-        self.tried(SaleTrial::Rest, |trader| trader.sell(holder, rest, SaleRoute::Router));
+        self.tried(SaleTrial::Rest, |trader| {
+            trader.sell(holder, rest, SaleRoute::Router)
+        });
         self.trader.machine.rollback(mark);
         if sells {
             self.parts(mark, holder, held);
@@ -226,7 +250,9 @@ impl Run<'_, '_, '_> {
         let received = self.trader.balance(other).saturating_sub(had);
         if sent.ok {
             let part = part_of(received, self.trials.part.unwrap_or(1.0));
-            self.tried(SaleTrial::Received, |trader| trader.sell(other, part, SaleRoute::Router));
+            self.tried(SaleTrial::Received, |trader| {
+                trader.sell(other, part, SaleRoute::Router)
+            });
         }
         self.trials.transfer = Some(sent).filter(|sent| !sent.cut);
         self.trader.machine.rollback(mark);
@@ -234,12 +260,17 @@ impl Run<'_, '_, '_> {
         if sells {
             self.trader.machine.rollback(bought);
             self.trader.machine.next_block();
-            self.tried(SaleTrial::Soon, |trader| trader.sell(holder, half, SaleRoute::Router));
+            self.tried(SaleTrial::Soon, |trader| {
+                trader.sell(holder, half, SaleRoute::Router)
+            });
             self.trader.machine.rollback(bought);
             self.hold();
             // Pools of other kinds are paid in a call back of theirs, which only a router answers.
             if self.trader.pool.is_none_or(LivePool::is_v2) {
-                for (sale, route) in [(SaleTrial::Straight, SaleRoute::Straight), (SaleTrial::OtherRouter, SaleRoute::OtherRouter)] {
+                for (sale, route) in [
+                    (SaleTrial::Straight, SaleRoute::Straight),
+                    (SaleTrial::OtherRouter, SaleRoute::OtherRouter),
+                ] {
                     self.tried(sale, |trader| trader.sell(holder, quarter, route));
                     self.trader.machine.rollback(mark);
                 }
@@ -270,7 +301,11 @@ impl Run<'_, '_, '_> {
                     self.trials.buy = Some(refused);
                     return false;
                 }
-                self.trials.buy_reason = Some(refused.reason.unwrap_or_else(|| "no reason given".to_owned()));
+                self.trials.buy_reason = Some(
+                    refused
+                        .reason
+                        .unwrap_or_else(|| "no reason given".to_owned()),
+                );
             }
         }
         true
@@ -297,7 +332,11 @@ impl Run<'_, '_, '_> {
     }
 
     /// Notes a trade, unless it was cut off.
-    fn tried(&mut self, sale: SaleTrial, trade: impl FnOnce(&mut super::market::Trader<'_, '_>) -> Deal) {
+    fn tried(
+        &mut self,
+        sale: SaleTrial,
+        trade: impl FnOnce(&mut super::market::Trader<'_, '_>) -> Deal,
+    ) {
         let deal = trade(self.trader);
         if deal.cut {
             self.trials.unfinished = true;
@@ -307,7 +346,12 @@ impl Run<'_, '_, '_> {
     }
 
     /// Sales of half of what was bought, later; `before`: all that the holder had. What a balance has lost in between is a loss, too.
-    fn later(&mut self, mark: super::machine::Checkpoint, holder: Address, (held, before): (U256, U256)) {
+    fn later(
+        &mut self,
+        mark: super::machine::Checkpoint,
+        holder: Address,
+        (held, before): (U256, U256),
+    ) {
         for (sale, seconds) in LATER {
             self.trader.machine.wait_seconds(seconds);
             let now = self.trader.balance(holder);
@@ -317,7 +361,10 @@ impl Run<'_, '_, '_> {
                 let mut deal = trader.sell(holder, half, SaleRoute::Router);
                 if kept < 0.99 {
                     let lost = |share: f64| share * kept;
-                    (deal.of_quote, deal.tax) = (deal.of_quote.map(lost), deal.tax.map(|tax| 1.0 - lost(1.0 - tax)));
+                    (deal.of_quote, deal.tax) = (
+                        deal.of_quote.map(lost),
+                        deal.tax.map(|tax| 1.0 - lost(1.0 - tax)),
+                    );
                 }
                 deal
             });
@@ -328,11 +375,15 @@ impl Run<'_, '_, '_> {
     /// Sales of other parts.
     fn parts(&mut self, mark: super::machine::Checkpoint, holder: Address, held: U256) {
         let quarter = held / U256::from(4);
-        self.tried(SaleTrial::All, |trader| trader.sell(holder, held, SaleRoute::Router));
+        self.tried(SaleTrial::All, |trader| {
+            trader.sell(holder, held, SaleRoute::Router)
+        });
         self.trader.machine.rollback(mark);
         if self.trials.of(SaleTrial::All).is_some_and(|all| !all.ok) {
             for part in PARTS {
-                let sold = self.trader.sell(holder, part_of(held, part), SaleRoute::Router);
+                let sold = self
+                    .trader
+                    .sell(holder, part_of(held, part), SaleRoute::Router);
                 self.trader.machine.rollback(mark);
                 if sold.ok {
                     self.trials.part = Some(part);
@@ -340,17 +391,23 @@ impl Run<'_, '_, '_> {
                 }
             }
         }
-        self.tried(SaleTrial::Tenth, |trader| trader.sell(holder, held / U256::from(10), SaleRoute::Router));
+        self.tried(SaleTrial::Tenth, |trader| {
+            trader.sell(holder, held / U256::from(10), SaleRoute::Router)
+        });
         self.trader.machine.rollback(mark);
         self.trader.sell(holder, quarter, SaleRoute::Router);
         self.trader.machine.next_block();
-        self.tried(SaleTrial::Next, |trader| trader.sell(holder, quarter, SaleRoute::Router));
+        self.tried(SaleTrial::Next, |trader| {
+            trader.sell(holder, quarter, SaleRoute::Router)
+        });
         self.trader.machine.rollback(mark);
         for _ in 0..2 {
             self.trader.sell(holder, quarter, SaleRoute::Router);
             self.hold();
         }
-        self.tried(SaleTrial::Third, |trader| trader.sell(holder, quarter, SaleRoute::Router));
+        self.tried(SaleTrial::Third, |trader| {
+            trader.sell(holder, quarter, SaleRoute::Router)
+        });
         self.trader.machine.rollback(mark);
     }
 
@@ -358,7 +415,9 @@ impl Run<'_, '_, '_> {
         if self.trader.buy(holder, self.size / 5).ok {
             self.hold();
             let half = self.trader.balance(holder) / U256::from(2);
-            self.tried(SaleTrial::Again, |trader| trader.sell(holder, half, SaleRoute::Router));
+            self.tried(SaleTrial::Again, |trader| {
+                trader.sell(holder, half, SaleRoute::Router)
+            });
         }
     }
 
@@ -366,16 +425,22 @@ impl Run<'_, '_, '_> {
     fn with_coins(&mut self, holder: Address, half: U256) {
         let token = self.trader.scene.token;
         self.trader.machine.world().set_coins(token, COINS_SENT);
-        self.tried(SaleTrial::WithCoins, |trader| trader.sell(holder, half, SaleRoute::Router));
+        self.tried(SaleTrial::WithCoins, |trader| {
+            trader.sell(holder, half, SaleRoute::Router)
+        });
     }
 
     /// Anybody who has many can send tokens to the contract, which it may try to sell for itself with the next sale.
     fn with_tokens(&mut self, holder: Address, half: U256) {
         let (token, pool) = (self.trader.scene.token, self.trader.scene.pair);
-        let amount =
-            (self.trader.scene.funding.supply / U256::from(TOKENS_SENT.0)).min(self.trader.balance(pool) / U256::from(TOKENS_SENT.1));
-        if self.trader.balance(token) < amount && write_balance(self.trader.machine, token, token, amount) {
-            self.tried(SaleTrial::WithTokens, |trader| trader.sell(holder, half, SaleRoute::Router));
+        let amount = (self.trader.scene.funding.supply / U256::from(TOKENS_SENT.0))
+            .min(self.trader.balance(pool) / U256::from(TOKENS_SENT.1));
+        if self.trader.balance(token) < amount
+            && write_balance(self.trader.machine, token, token, amount)
+        {
+            self.tried(SaleTrial::WithTokens, |trader| {
+                trader.sell(holder, half, SaleRoute::Router)
+            });
         }
     }
 
@@ -396,17 +461,26 @@ impl Run<'_, '_, '_> {
                 self.trials.late_buy = Some(bought);
             }
         }
-        self.tried(SaleTrial::AfterOthers, |trader| trader.sell(holder, half, SaleRoute::Router));
+        self.tried(SaleTrial::AfterOthers, |trader| {
+            trader.sell(holder, half, SaleRoute::Router)
+        });
     }
 
     /// A sell of an ordinary amount by a holder who has bought a large amount, in several buys.
     fn large_holder(&mut self, amount: U256) {
-        let holder = self.trader.machine.circumstances.hashes.address("large holder");
+        let holder = self
+            .trader
+            .machine
+            .circumstances
+            .hashes
+            .address("large holder");
         self.trader.machine.world().person(holder);
         let pool = self.trader.balance(self.trader.scene.pair);
         let wanted = self.trader.scene.funding.supply / U256::from(LARGE_HOLDER.0);
         // What is bought for a part of the pool's coins is about that part of its tokens.
-        let part = (ratio(wanted, pool) * MILLION as f64 * 1.1).ceil().clamp(1.0, LARGE_HOLDER.1 as f64) as u64;
+        let part = (ratio(wanted, pool) * MILLION as f64 * 1.1)
+            .ceil()
+            .clamp(1.0, LARGE_HOLDER.1 as f64) as u64;
         for parts in [1, 5, 25] {
             let mark = self.trader.machine.mark();
             let mut bought = true;
@@ -415,7 +489,9 @@ impl Run<'_, '_, '_> {
                 self.hold();
             }
             if bought && self.trader.balance(holder) >= amount {
-                self.tried(SaleTrial::LargeHolder, |trader| trader.sell(holder, amount, SaleRoute::Router));
+                self.tried(SaleTrial::LargeHolder, |trader| {
+                    trader.sell(holder, amount, SaleRoute::Router)
+                });
                 return;
             }
             self.trader.machine.rollback(mark);
@@ -430,8 +506,15 @@ impl Run<'_, '_, '_> {
             let bought = self.trader.buy(other, millionths);
             self.hold();
             // The last of it is another matter.
-            let most = part_of(self.trader.balance(other), self.trials.part.unwrap_or(PARTS[0]));
-            let sold = if bought.ok { self.trader.sell(other, most, SaleRoute::Router) } else { bought };
+            let most = part_of(
+                self.trader.balance(other),
+                self.trials.part.unwrap_or(PARTS[0]),
+            );
+            let sold = if bought.ok {
+                self.trader.sell(other, most, SaleRoute::Router)
+            } else {
+                bought
+            };
             self.trader.machine.rollback(mark);
             if sold.cut {
                 self.trials.unfinished = true;
@@ -442,8 +525,12 @@ impl Run<'_, '_, '_> {
                 self.trials.largest = Some(millionths as f64 / MILLION as f64);
                 return;
             }
-            self.trials.large_brings = Some(sold.worth()).filter(|worth| sold.ok && *worth < verdict::KEPT * usual);
-            let brings = format!("the attempted sell returned {:.0}% of the pool's quote", sold.worth() * 100.0);
+            self.trials.large_brings =
+                Some(sold.worth()).filter(|worth| sold.ok && *worth < verdict::KEPT * usual);
+            let brings = format!(
+                "the attempted sell returned {:.0}% of the pool's quote",
+                sold.worth() * 100.0
+            );
             self.trials.too_large = sold.reason.or(Some(brings));
         }
     }

@@ -34,8 +34,8 @@ const WARNINGS: &[AnomalyCode] = &[
 ];
 /// Traps that still get past by their code alone.
 const PAST: &[&str] = &[
-    "R03", "R21", "R34", "R36", "R42", "S17", "T10", "T13", "T19", "V06", "V12", "V19", "V20", "V21", "X06", "X13", "X16", "Z06", "Z19",
-    "A10",
+    "R03", "R21", "R34", "R36", "R42", "S17", "T10", "T13", "T19", "V06", "V12", "V19", "V20",
+    "V21", "X06", "X13", "X16", "Z06", "Z19", "A10",
 ];
 
 fn looked_at(token: &Unseen) -> CodeReport {
@@ -43,12 +43,26 @@ fn looked_at(token: &Unseen) -> CodeReport {
     let place = CodePlace::default();
     let seed = place.seed();
     let never = || false;
-    let mut machine = Machine::new(&Budget::default(), &never, People::new(seed, None, None), seed, place.time());
+    let mut machine = Machine::new(
+        &Budget::default(),
+        &never,
+        People::new(seed, None, None),
+        seed,
+        place.time(),
+    );
     let owner = machine.people.owner;
-    let made = machine.create(owner, creation.clone()).created.expect("a contract");
+    let made = machine
+        .create(owner, creation.clone())
+        .created
+        .expect("a contract");
     let runtime = machine.world().code(made);
-    let input =
-        CodeInput { runtime: &runtime, creation: Some(&creation), constructor_types: Some(&[]), has_source: true, ..CodeInput::default() };
+    let input = CodeInput {
+        runtime: &runtime,
+        creation: Some(&creation),
+        constructor_types: Some(&[]),
+        has_source: true,
+        ..CodeInput::default()
+    };
     inspect(&input, &Budget::default(), &never)
 }
 
@@ -65,27 +79,49 @@ fn traps_that_nobody_here_wrote_are_told_and_honest_tokens_are_not_accused() {
             _ => false,
         };
         let taxed = report.anomalies.iter().any(harsh);
-        let told: Vec<&str> =
-            report.anomalies.iter().filter(|anomaly| WARNINGS.contains(&anomaly.code)).map(|anomaly| anomaly.code.word()).collect();
+        let told: Vec<&str> = report
+            .anomalies
+            .iter()
+            .filter(|anomaly| WARNINGS.contains(&anomaly.code))
+            .map(|anomaly| anomaly.code.word())
+            .collect();
         let open = !matches!(report.sale, SaleState::Stands);
         let is_told = taxed || !told.is_empty() || open && token.group != "honest";
         let expected = token.group != "honest" && !PAST.contains(&&*token.id);
         if is_told != expected {
-            let sentences: Vec<&str> = report.anomalies.iter().map(|anomaly| &*anomaly.sentence).collect();
+            let sentences: Vec<&str> = report
+                .anomalies
+                .iter()
+                .map(|anomaly| &*anomaly.sentence)
+                .collect();
             wrong.push(format!(
                 "{} ({}, {}): {told:?} {:?} {:?} {:?}",
                 token.id, token.group, token.what, report.sale, report.unfinished, sentences
             ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), tokens.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        tokens.len(),
+        wrong.join("\n")
+    );
 }
 
 /// Both leave `balanceOf` without an amount for every holder: one no longer answers, so nothing is known to be taken; the other answers zero.
 #[test]
 fn a_contract_that_no_longer_answers_has_taken_nothing() {
     let tokens: Vec<Unseen> = serde_json::from_str(include_str!("silent.json")).expect("a list");
-    let drains = |token: &Unseen| looked_at(token).anomalies.iter().any(|anomaly| anomaly.code == AnomalyCode::OwnerDrain);
-    let found: Vec<(&str, bool)> = tokens.iter().map(|token| (&*token.id, drains(token))).collect();
+    let drains = |token: &Unseen| {
+        looked_at(token)
+            .anomalies
+            .iter()
+            .any(|anomaly| anomaly.code == AnomalyCode::OwnerDrain)
+    };
+    let found: Vec<(&str, bool)> = tokens
+        .iter()
+        .map(|token| (&*token.id, drains(token)))
+        .collect();
     assert_eq!(found, [("retire", false), ("rescale", true)]);
 }

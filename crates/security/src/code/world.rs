@@ -10,7 +10,9 @@ use std::{
 use revm::{
     Database,
     bytecode::Bytecode,
-    primitives::{Address, B256, Bytes, KECCAK_EMPTY, StorageKey, StorageValue, U256, address, keccak256},
+    primitives::{
+        Address, B256, Bytes, KECCAK_EMPTY, StorageKey, StorageValue, U256, address, keccak256,
+    },
     state::AccountInfo,
 };
 
@@ -88,9 +90,17 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(people: People, circumstances: &Circumstances) -> Self {
-        let person = AccountInfo { balance: circumstances.purse, nonce: 1, ..AccountInfo::default() };
+        let person = AccountInfo {
+            balance: circumstances.purse,
+            nonce: 1,
+            ..AccountInfo::default()
+        };
         Self {
-            accounts: people.persons().into_iter().map(|address| (address, person.clone())).collect(),
+            accounts: people
+                .persons()
+                .into_iter()
+                .map(|address| (address, person.clone()))
+                .collect(),
             storage: HashMap::new(),
             blank: HashSet::new(),
             undo: Vec::new(),
@@ -106,13 +116,25 @@ impl World {
     }
 
     /// A world that begins as the chain is.
-    pub(super) fn of_chain(chain: Arc<dyn ChainState>, people: People, circumstances: &Circumstances) -> Self {
-        let mut world = Self { chain: Some(chain), ..Self::new(people, circumstances) };
+    pub(super) fn of_chain(
+        chain: Arc<dyn ChainState>,
+        people: People,
+        circumstances: &Circumstances,
+    ) -> Self {
+        let mut world = Self {
+            chain: Some(chain),
+            ..Self::new(people, circumstances)
+        };
         // Whoever makes the block, so that it is not asked for.
         world.accounts.entry(circumstances.coinbase).or_default();
         // A router is a contract, though nobody asks this one anything: PUSH0 PUSH0 REVERT.
         let code = Bytecode::new_legacy(Bytes::from_static(&[0x5F, 0x5F, 0xFD]));
-        let router = AccountInfo { nonce: 1, code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() };
+        let router = AccountInfo {
+            nonce: 1,
+            code_hash: code.hash_slow(),
+            code: Some(code),
+            ..AccountInfo::default()
+        };
         world.accounts.insert(people.other_router, router);
         world
     }
@@ -144,9 +166,15 @@ impl World {
     pub(super) fn rollback(&mut self, mark: usize) {
         while self.undo.len() > mark {
             match self.undo.pop() {
-                Some(Undo::Slot(address, slot, Some(value))) => drop(self.storage.insert((address, slot), value)),
-                Some(Undo::Slot(address, slot, None)) => drop(self.storage.remove(&(address, slot))),
-                Some(Undo::Account(address, Some(info))) => drop(self.accounts.insert(address, info)),
+                Some(Undo::Slot(address, slot, Some(value))) => {
+                    drop(self.storage.insert((address, slot), value))
+                }
+                Some(Undo::Slot(address, slot, None)) => {
+                    drop(self.storage.remove(&(address, slot)))
+                }
+                Some(Undo::Account(address, Some(info))) => {
+                    drop(self.accounts.insert(address, info))
+                }
                 Some(Undo::Account(address, None)) => drop(self.accounts.remove(&address)),
                 Some(Undo::Blank(address)) => drop(self.blank.remove(&address)),
                 None => break,
@@ -163,7 +191,11 @@ impl World {
 
     fn chain_slot(&mut self, address: Address, slot: U256) -> U256 {
         // What was created here, and our people, have no storage on the chain.
-        let Some(chain) = self.chain.as_ref().filter(|_| !self.blank.contains(&address) && !self.made_up(address)) else {
+        let Some(chain) = self
+            .chain
+            .as_ref()
+            .filter(|_| !self.blank.contains(&address) && !self.made_up(address))
+        else {
             return U256::ZERO;
         };
         let key = (ModelAddress(address.into_array()), slot.to_be_bytes());
@@ -178,7 +210,9 @@ impl World {
 
     fn made_up(&self, address: Address) -> bool {
         let people = &self.people;
-        people.persons().contains(&address) || [people.gate, people.other_router].contains(&address) || precompiled(address, true)
+        people.persons().contains(&address)
+            || [people.gate, people.other_router].contains(&address)
+            || precompiled(address, true)
     }
 
     /// The account on the chain; `None` if there is none, or if it is not known, which is noted.
@@ -192,8 +226,15 @@ impl World {
         };
         let balance = U256::from_be_bytes(known.balance);
         let code = Bytes::copy_from_slice(&known.code);
-        let code = Bytecode::new_raw_checked(code.clone()).unwrap_or_else(|_| Bytecode::new_legacy(code));
-        let info = AccountInfo { balance, nonce: 1, code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() };
+        let code =
+            Bytecode::new_raw_checked(code.clone()).unwrap_or_else(|_| Bytecode::new_legacy(code));
+        let info = AccountInfo {
+            balance,
+            nonce: 1,
+            code_hash: code.hash_slow(),
+            code: Some(code),
+            ..AccountInfo::default()
+        };
         self.accounts.insert(address, info.clone());
         Some(info)
     }
@@ -218,9 +259,23 @@ impl World {
     pub(super) fn person(&mut self, address: Address) {
         if self.is_of_chain() {
             let info = self.account(address).unwrap_or_default();
-            self.set_account(address, AccountInfo { balance: info.balance.max(self.purse), nonce: 1, ..info });
+            self.set_account(
+                address,
+                AccountInfo {
+                    balance: info.balance.max(self.purse),
+                    nonce: 1,
+                    ..info
+                },
+            );
         } else if !self.accounts.contains_key(&address) {
-            self.set_account(address, AccountInfo { balance: self.purse, nonce: 1, ..AccountInfo::default() });
+            self.set_account(
+                address,
+                AccountInfo {
+                    balance: self.purse,
+                    nonce: 1,
+                    ..AccountInfo::default()
+                },
+            );
         }
     }
 
@@ -228,19 +283,32 @@ impl World {
     pub(super) fn afford(&mut self, address: Address, coins: U256) {
         let info = self.account(address).unwrap_or_default();
         if info.balance < coins {
-            self.set_account(address, AccountInfo { balance: coins.saturating_add(info.balance), ..info });
+            self.set_account(
+                address,
+                AccountInfo {
+                    balance: coins.saturating_add(info.balance),
+                    ..info
+                },
+            );
         }
     }
 
     /// Sets what the account has of the chain's coin.
     pub(super) fn set_coins(&mut self, address: Address, coins: U256) {
         let info = self.account(address).unwrap_or_default();
-        self.set_account(address, AccountInfo { balance: coins, ..info });
+        self.set_account(
+            address,
+            AccountInfo {
+                balance: coins,
+                ..info
+            },
+        );
     }
 
     /// What the account has of the chain's coin.
     pub(super) fn coins(&mut self, address: Address) -> U256 {
-        self.account(address).map_or(U256::ZERO, |info| info.balance)
+        self.account(address)
+            .map_or(U256::ZERO, |info| info.balance)
     }
 
     /// The account as it is now; `None` for none.
@@ -253,17 +321,30 @@ impl World {
 
     /// The code at the address.
     pub(super) fn code(&mut self, address: Address) -> Bytes {
-        self.account(address).and_then(|info| info.code).map_or_else(Bytes::new, |code| code.original_bytes())
+        self.account(address)
+            .and_then(|info| info.code)
+            .map_or_else(Bytes::new, |code| code.original_bytes())
     }
 
     /// Sets the code of an address without running a constructor.
     pub(super) fn place(&mut self, address: Address, code: &[u8]) {
         let code = Bytecode::new_legacy(Bytes::copy_from_slice(code));
-        self.set_account(address, AccountInfo { nonce: 1, code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() });
+        self.set_account(
+            address,
+            AccountInfo {
+                nonce: 1,
+                code_hash: code.hash_slow(),
+                code: Some(code),
+                ..AccountInfo::default()
+            },
+        );
     }
 
     pub(super) fn code_len(&self, address: Address) -> usize {
-        self.accounts.get(&address).and_then(|info| info.code.as_ref()).map_or(0, |code| code.original_byte_slice().len())
+        self.accounts
+            .get(&address)
+            .and_then(|info| info.code.as_ref())
+            .map_or(0, |code| code.original_byte_slice().len())
     }
 
     /// Whether the mock answers at this address.
@@ -271,12 +352,18 @@ impl World {
         if self.is_of_chain() {
             return address == self.people.gate;
         }
-        !self.accounts.contains_key(&address) && !self.blank.contains(&address) && !precompiled(address, false)
+        !self.accounts.contains_key(&address)
+            && !self.blank.contains(&address)
+            && !precompiled(address, false)
     }
 
     /// Whether the address is none of those made up here: it is in the code, in the storage or on the chain.
     pub(super) fn is_real(&self, address: Address) -> bool {
-        if self.is_of_chain() { !address.is_zero() && !self.made_up(address) } else { self.mocked(address) }
+        if self.is_of_chain() {
+            !address.is_zero() && !self.made_up(address)
+        } else {
+            self.mocked(address)
+        }
     }
 }
 
@@ -294,12 +381,27 @@ impl Database for World {
             return Ok(self.chain_account(address));
         }
         let (hash, code) = &self.mocks[self.answer as usize];
-        Ok(Some(AccountInfo { balance: self.purse, nonce: 1, code_hash: *hash, code: Some(code.clone()), ..AccountInfo::default() }))
+        Ok(Some(AccountInfo {
+            balance: self.purse,
+            nonce: 1,
+            code_hash: *hash,
+            code: Some(code.clone()),
+            ..AccountInfo::default()
+        }))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, Infallible> {
-        let known = self.mocks.iter().find(|(of, _)| *of == hash).map(|(_, code)| code.clone());
-        let own = || self.accounts.values().find(|info| info.code_hash == hash && hash != KECCAK_EMPTY).and_then(|info| info.code.clone());
+        let known = self
+            .mocks
+            .iter()
+            .find(|(of, _)| *of == hash)
+            .map(|(_, code)| code.clone());
+        let own = || {
+            self.accounts
+                .values()
+                .find(|info| info.code_hash == hash && hash != KECCAK_EMPTY)
+                .and_then(|info| info.code.clone())
+        };
         Ok(known.or_else(own).unwrap_or_default())
     }
 
@@ -310,7 +412,12 @@ impl Database for World {
 
     fn block_hash(&mut self, number: u64) -> Result<B256, Infallible> {
         let made_up = self.hashes.word(&format!("block {number}"));
-        let Some(head) = self.chain.as_ref().and_then(|chain| chain.block()).filter(|head| number <= head.number) else {
+        let Some(head) = self
+            .chain
+            .as_ref()
+            .and_then(|chain| chain.block())
+            .filter(|head| number <= head.number)
+        else {
             return Ok(made_up);
         };
         let kept = match head.number - number {
@@ -318,7 +425,11 @@ impl Database for World {
             1 if head.parent_hash != [0; 32] => U256::from_be_bytes(head.parent_hash),
             _ => self.slot(HASH_HISTORY, U256::from(number % HASHES_KEPT)),
         };
-        Ok(if kept.is_zero() { made_up } else { B256::from(kept) })
+        Ok(if kept.is_zero() {
+            made_up
+        } else {
+            B256::from(kept)
+        })
     }
 }
 
@@ -335,7 +446,12 @@ fn precompiled(address: Address, of_chain: bool) -> bool {
 }
 
 /// Calls that a router, a factory and a pool answer: `factory()`, `WETH()`, `getPair(address,address)`, `createPair(address,address)`.
-const OF_EXCHANGE: [Selector; 4] = [[0xC4, 0x5A, 0x01, 0x55], [0xAD, 0x5C, 0x46, 0x48], [0xE6, 0xA4, 0x39, 0x05], [0xC9, 0xC6, 0x53, 0x96]];
+const OF_EXCHANGE: [Selector; 4] = [
+    [0xC4, 0x5A, 0x01, 0x55],
+    [0xAD, 0x5C, 0x46, 0x48],
+    [0xE6, 0xA4, 0x39, 0x05],
+    [0xC9, 0xC6, 0x53, 0x96],
+];
 
 fn mocks(people: &People) -> [(B256, Bytecode); MockAnswer::ALL.len()] {
     MockAnswer::ALL.map(|answer| {
@@ -354,7 +470,9 @@ fn mock(answer: MockAnswer, people: &People) -> Bytes {
         MockAnswer::HugeBalance => U256::ONE << 126,
     };
     let answers = [people.factory, people.coin, people.pair, people.pair].map(super::abi::word_of);
-    let moving = super::abi::MOVING.into_iter().map(|selector| (selector, U256::ONE));
+    let moving = super::abi::MOVING
+        .into_iter()
+        .map(|selector| (selector, U256::ONE));
     let arms: Vec<(Selector, U256)> = moving.chain(OF_EXCHANGE.into_iter().zip(answers)).collect();
     // The selector: CALLDATALOAD(0) >> 224.
     let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xE0, 0x1C];

@@ -30,7 +30,11 @@ struct Held {
     largest: Vec<EvidenceRow>,
 }
 
-pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, log: &mut CheckLog) -> Vec<Anomaly> {
+pub(super) fn tests(
+    facts: &Facts<'_>,
+    transactions: &Transactions,
+    log: &mut CheckLog,
+) -> Vec<Anomaly> {
     let codes = [AnomalyCode::LpUnlocked, AnomalyCode::LpCreator];
     if facts.pools.is_empty() {
         log.note(facts.no_pool(), &codes);
@@ -38,15 +42,22 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, log: &mut Ch
     }
     let as_of = facts.as_of(transactions.last);
     let informative = facts.pools.iter().take(facts.informative);
-    let held: Vec<(usize, Held)> =
-        informative.enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
+    let held: Vec<(usize, Held)> = informative
+        .enumerate()
+        .map(|(i, pool)| (i, held(facts, pool, as_of)))
+        .filter(|(_, held)| held.total > 0.0)
+        .collect();
     // Pools are ordered by liquidity: takes the first with known holders.
     let Some((i, held)) = held.into_iter().next() else {
         log.note(NeededInput::LpHolders, &codes);
         return Vec::new();
     };
     let pool = facts.pools[i];
-    let risk = transactions.pools.get(i).and_then(|story| features(&held, story)).map(|features| lp_risk(&features));
+    let risk = transactions
+        .pools
+        .get(i)
+        .and_then(|story| features(&held, story))
+        .map(|features| lp_risk(&features));
     let free = held.free / held.total;
     let creator = held.creator / held.total;
     let mut found = Vec::new();
@@ -56,21 +67,34 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, log: &mut Ch
         pool.short()
     );
     log.saw(AnomalyCode::LpUnlocked, &*sentence);
-    log.prove_by(AnomalyCode::LpUnlocked, "holders of the LP tokens", held.largest.clone());
+    log.prove_by(
+        AnomalyCode::LpUnlocked,
+        "holders of the LP tokens",
+        held.largest.clone(),
+    );
     if free >= UNLOCKED_MIN {
-        let mut anomaly =
-            Anomaly::new(AnomalyCode::LpUnlocked, free, sentence).figure("share", free).figure("locked", held.locked / held.total);
+        let mut anomaly = Anomaly::new(AnomalyCode::LpUnlocked, free, sentence)
+            .figure("share", free)
+            .figure("locked", held.locked / held.total);
         if let Some(risk) = risk {
             anomaly = anomaly.figure("pullRisk", risk);
         }
         found.push(anomaly.rows("wallets with unlocked LP tokens", held.rows));
     }
-    let sentence = format!("the creator holds {} of pool {}'s LP tokens (holders)", percent(creator), pool.short());
+    let sentence = format!(
+        "the creator holds {} of pool {}'s LP tokens (holders)",
+        percent(creator),
+        pool.short()
+    );
     if facts.creator.is_none() {
         log.note(NeededInput::Creator, &[AnomalyCode::LpCreator]);
     } else if creator < CREATOR_MIN {
         log.saw(AnomalyCode::LpCreator, sentence);
-        log.prove_by(AnomalyCode::LpCreator, "holders of the LP tokens", held.largest.clone());
+        log.prove_by(
+            AnomalyCode::LpCreator,
+            "holders of the LP tokens",
+            held.largest.clone(),
+        );
     } else {
         let row = EvidenceRow {
             table: "holders",
@@ -79,7 +103,8 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, log: &mut Ch
             share: Some(creator),
             ..Default::default()
         };
-        let anomaly = Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator);
+        let anomaly =
+            Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator);
         found.push(anomaly.rows("the creator's LP tokens", vec![row]));
     }
     found
@@ -90,20 +115,28 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
     let locks = facts.dataset.locks_of(pool);
     let holding = facts.dataset.holding_of(pool, &facts.address);
     for (address, balance) in holding.rows() {
-        let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
+        let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0) else {
+            continue;
+        };
         let address = &address;
         held.total += balance;
         if Some(*address) == facts.creator {
             held.creator += balance;
         }
-        let terms: Vec<_> = locks.iter().filter(|lock| lock.holder_address == *address).collect();
+        let terms: Vec<_> = locks
+            .iter()
+            .filter(|lock| lock.holder_address == *address)
+            .collect();
         let long = |until: Time| as_of.is_none_or(|now| until.0 - now.0 >= LOCK_MS);
         let kept = match facts.role(address) {
             AddressRole::Burned => balance,
             // Given lock terms count; a locker without terms is trusted.
-            _ if !terms.is_empty() => {
-                terms.iter().filter(|lock| lock.unlocks_at.is_some_and(long)).filter_map(|lock| lock.amount).sum::<f64>().min(balance)
-            }
+            _ if !terms.is_empty() => terms
+                .iter()
+                .filter(|lock| lock.unlocks_at.is_some_and(long))
+                .filter_map(|lock| lock.amount)
+                .sum::<f64>()
+                .min(balance),
             // Lockers, and contracts that hold for many: farms, vaults, other pools.
             AddressRole::Locker
             | AddressRole::Pool
@@ -123,18 +156,29 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
                 _ => None,
             };
             let note = note.map(str::to_owned);
-            held.largest.push(EvidenceRow { amount: Some(balance), note, ..EvidenceRow::of("holders", *address) });
+            held.largest.push(EvidenceRow {
+                amount: Some(balance),
+                note,
+                ..EvidenceRow::of("holders", *address)
+            });
         }
         held.free += balance - kept;
         if balance > kept && held.rows.len() < EVIDENCE_ROWS_MAX {
-            held.rows.push(EvidenceRow { amount: Some(balance - kept), ..EvidenceRow::of("holders", *address) });
+            held.rows.push(EvidenceRow {
+                amount: Some(balance - kept),
+                ..EvidenceRow::of("holders", *address)
+            });
         }
     }
     // Possible lockers are in the rows; none of the aggregated rest is locked.
     held.total += holding.rest().sum;
     held.free += holding.rest().sum;
-    held.creator +=
-        holding.watched_in_rest().iter().filter(|(address, _)| Some(*address) == facts.creator).map(|(_, balance)| balance).sum::<f64>();
+    held.creator += holding
+        .watched_in_rest()
+        .iter()
+        .filter(|(address, _)| Some(*address) == facts.creator)
+        .map(|(_, balance)| balance)
+        .sum::<f64>();
     held
 }
 
@@ -183,5 +227,12 @@ const LP_WEIGHTS: [f64; 6] = [1.157, 3.565, -1.325, 1.41, -1.347, 0.445];
 
 /// Probability of a rug pull, 0 to 1, at the base rate of the training set, where nine in ten pools were pulled.
 pub fn lp_risk(features: &LpFeatures) -> f64 {
-    sigmoid(features.terms().iter().zip(LP_WEIGHTS).map(|(term, weight)| term * weight).sum())
+    sigmoid(
+        features
+            .terms()
+            .iter()
+            .zip(LP_WEIGHTS)
+            .map(|(term, weight)| term * weight)
+            .sum(),
+    )
 }

@@ -57,7 +57,10 @@ impl Spread {
         let mut left: BTreeMap<AddressRole, (u64, f64)> = BTreeMap::new();
         let mut all = 0.0;
         for (holder, balance) in holding.rows() {
-            let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
+            let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0)
+            else {
+                continue;
+            };
             all += balance;
             match facts.role(&holder) {
                 AddressRole::Trader => held.push((holder, balance)),
@@ -77,24 +80,61 @@ impl Spread {
         let given = facts.total_supply();
         let known = given.filter(|supply| *supply >= all * WHOLE_MIN);
         let total = known.unwrap_or(all);
-        let supply = if total - burned > 0.0 { total - burned } else { all };
-        let counted = facts.dataset.holder_counts_of(&facts.address).last().and_then(|count| count.holders);
-        let said = facts.token.row.holders.max(counted).and_then(|holders| u64::try_from(holders).ok());
+        let supply = if total - burned > 0.0 {
+            total - burned
+        } else {
+            all
+        };
+        let counted = facts
+            .dataset
+            .holder_counts_of(&facts.address)
+            .last()
+            .and_then(|count| count.holders);
+        let said = facts
+            .token
+            .row
+            .holders
+            .max(counted)
+            .and_then(|holders| u64::try_from(holders).ok());
         let lacks_holders = said.is_some_and(|said| said as f64 > holding.listed() as f64 * 1.1);
         let lacks_supply = known.is_some_and(|supply| all < supply * WHOLE_MIN);
-        let kept_for_others: f64 = left.iter().filter(|(role, _)| **role != AddressRole::Burned).map(|(_, (_, sum))| sum).sum();
-        let free = known.map(|_| supply - kept_for_others).filter(|free| *free > 0.0);
+        let kept_for_others: f64 = left
+            .iter()
+            .filter(|(role, _)| **role != AddressRole::Burned)
+            .map(|(_, (_, sum))| sum)
+            .sum();
+        let free = known
+            .map(|_| supply - kept_for_others)
+            .filter(|free| *free > 0.0);
         let counted = held.iter().map(|(_, balance)| balance).sum::<f64>() + rest.sum;
-        let listed = held.len() as u64 + rest.count + left.values().map(|(count, _)| count).sum::<u64>();
-        let nakamoto = nakamoto(held.iter().map(|(_, balance)| *balance), free.unwrap_or(counted)).or(rest.nakamoto);
+        let listed =
+            held.len() as u64 + rest.count + left.values().map(|(count, _)| count).sum::<u64>();
+        let nakamoto = nakamoto(
+            held.iter().map(|(_, balance)| *balance),
+            free.unwrap_or(counted),
+        )
+        .or(rest.nakamoto);
         let share = |(address, balance): (Address, f64)| (address, balance / supply);
         Some(Self {
             shares: held.into_iter().map(share).collect(),
             free: free.map(|free| free / supply),
             nakamoto,
-            watched_in_rest: holding.watched_in_rest().iter().copied().map(share).collect(),
-            rest: RestAggregates { sum: rest.sum / supply, squares: rest.squares / supply / supply, ranked: rest.ranked / supply, ..rest },
-            left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
+            watched_in_rest: holding
+                .watched_in_rest()
+                .iter()
+                .copied()
+                .map(share)
+                .collect(),
+            rest: RestAggregates {
+                sum: rest.sum / supply,
+                squares: rest.squares / supply / supply,
+                ranked: rest.ranked / supply,
+                ..rest
+            },
+            left_out: left
+                .into_iter()
+                .map(|(role, (count, sum))| (role, (count, sum / total)))
+                .collect(),
             whole: match (known, given) {
                 (Some(_), _) => "the supply",
                 (None, Some(_)) => "the listed balances, which exceed the given total supply",
@@ -102,8 +142,12 @@ impl Spread {
             },
             free_whole: match (known, given) {
                 (Some(_), _) => "the supply outside pools and exchanges",
-                (None, Some(_)) => "the listed balances (which exceed the given total supply) outside pools and exchanges",
-                (None, None) => "the listed balances outside pools and exchanges, with the total supply unknown",
+                (None, Some(_)) => {
+                    "the listed balances (which exceed the given total supply) outside pools and exchanges"
+                }
+                (None, None) => {
+                    "the listed balances outside pools and exchanges, with the total supply unknown"
+                }
             },
             partial: match given {
                 _ if lacks_holders => Some(Partial::Holders),
@@ -123,7 +167,12 @@ impl Spread {
 
     /// Shares of the holders that match, in `shares` or in `rest`.
     pub(super) fn of(&self, wanted: impl Fn(&Address) -> bool) -> Vec<(Address, f64)> {
-        self.shares.iter().chain(&self.watched_in_rest).filter(|(address, _)| wanted(address)).copied().collect()
+        self.shares
+            .iter()
+            .chain(&self.watched_in_rest)
+            .filter(|(address, _)| wanted(address))
+            .copied()
+            .collect()
     }
 
     /// What the holders counted have together.
@@ -133,7 +182,12 @@ impl Spread {
 
     /// The fraction of what is free that the largest holders have: what sits in pools and exchanges spreads nothing.
     pub(super) fn top_of_free(&self, n: usize) -> f64 {
-        (self.top(n) / self.free.unwrap_or_else(|| self.sum()).max(f64::MIN_POSITIVE)).min(1.0)
+        (self.top(n)
+            / self
+                .free
+                .unwrap_or_else(|| self.sum())
+                .max(f64::MIN_POSITIVE))
+        .min(1.0)
     }
 
     /// Whether the table certainly lacks holders.
@@ -144,14 +198,34 @@ impl Spread {
     /// Bounds of the Herfindahl-Hirschman index of what is free: as if the holders that the table lacks had next to nothing each, and as if
     /// those counted had all. No one that it lacks has more than the smallest of these.
     fn hhi(&self) -> [f64; 2] {
-        let squares = self.shares.iter().map(|(_, share)| share * share).sum::<f64>() + self.rest.squares;
-        let over = |whole: f64| if whole > 0.0 { squares / whole / whole } else { 0.0 };
+        let squares = self
+            .shares
+            .iter()
+            .map(|(_, share)| share * share)
+            .sum::<f64>()
+            + self.rest.squares;
+        let over = |whole: f64| {
+            if whole > 0.0 {
+                squares / whole / whole
+            } else {
+                0.0
+            }
+        };
         let most = over(self.sum());
-        if self.is_part() { [self.free.map_or(0.0, over).min(most), most] } else { [most; 2] }
+        if self.is_part() {
+            [self.free.map_or(0.0, over).min(most), most]
+        } else {
+            [most; 2]
+        }
     }
 
     fn top(&self, n: usize) -> f64 {
-        self.shares.iter().take(n).map(|(_, share)| share).sum::<f64>().min(1.0)
+        self.shares
+            .iter()
+            .take(n)
+            .map(|(_, share)| share)
+            .sum::<f64>()
+            .min(1.0)
     }
 
     pub(super) fn metrics(&self, facts: &Facts<'_>) -> HolderMetrics {
@@ -170,11 +244,21 @@ impl Spread {
             hhi_at_least: self.is_part().then_some(hhi_at_least),
             nakamoto: self.nakamoto,
             gini: (!self.is_part()).then(|| self.gini()),
-            largest: largest.map(|(address, share)| HolderShare { address: *address, share: *share, role: facts.title(address) }).collect(),
+            largest: largest
+                .map(|(address, share)| HolderShare {
+                    address: *address,
+                    share: *share,
+                    role: facts.title(address),
+                })
+                .collect(),
             left_out: self
                 .left_out
                 .iter()
-                .map(|(role, (count, share))| LeftOut { kind: role.word(), count: *count, share: *share })
+                .map(|(role, (count, share))| LeftOut {
+                    kind: role.word(),
+                    count: *count,
+                    share: *share,
+                })
                 .collect(),
         }
     }
@@ -186,7 +270,13 @@ impl Spread {
             return 0.0;
         }
         // Sorted in descending order: the smallest has rank 1.
-        let ranked: f64 = self.shares.iter().enumerate().map(|(i, (_, share))| (n - i as f64) * share).sum::<f64>() + self.rest.ranked;
+        let ranked: f64 = self
+            .shares
+            .iter()
+            .enumerate()
+            .map(|(i, (_, share))| (n - i as f64) * share)
+            .sum::<f64>()
+            + self.rest.ranked;
         (2.0 * ranked / (n * sum) - (n + 1.0) / n).clamp(0.0, 1.0)
     }
 }
@@ -199,7 +289,10 @@ fn nakamoto(balances: impl Iterator<Item = f64>, free: f64) -> Option<u64> {
         sum += balance;
         sum > free / 2.0
     };
-    balances.map(has_more).position(|has_more| has_more).map(|i| i as u64 + 1)
+    balances
+        .map(has_more)
+        .position(|has_more| has_more)
+        .map(|i| i as u64 + 1)
 }
 
 #[cfg(test)]
@@ -208,7 +301,11 @@ mod tests {
 
     fn spread(balances: &[f64]) -> Spread {
         let sum: f64 = balances.iter().sum();
-        let shares = balances.iter().enumerate().map(|(i, balance)| (Address([i as u8; 20]), balance / sum)).collect();
+        let shares = balances
+            .iter()
+            .enumerate()
+            .map(|(i, balance)| (Address([i as u8; 20]), balance / sum))
+            .collect();
         let nakamoto = nakamoto(balances.iter().copied(), sum);
         Spread {
             shares,
@@ -236,7 +333,11 @@ mod tests {
             (&equal, 0.0, 200),
         ] {
             let spread = spread(balances);
-            assert!((spread.gini() - gini).abs() < 1e-12, "{balances:?}: {}", spread.gini());
+            assert!(
+                (spread.gini() - gini).abs() < 1e-12,
+                "{balances:?}: {}",
+                spread.gini()
+            );
             assert_eq!(spread.nakamoto, Some(nakamoto), "{balances:?}");
         }
     }
@@ -250,23 +351,44 @@ mod tests {
             (1_000.0, None, [0.1, 0.1], Some(6), Some(0.0)),
             (1_000.0, Some(500), [0.1, 0.1], Some(6), None),
             // Of the free half nobody knows who has it: the ten may be equal among few or many.
-            (2_000.0, None, [100.0 * 10.0 / 1_100.0 / 1_100.0, 0.1], None, None),
+            (
+                2_000.0,
+                None,
+                [100.0 * 10.0 / 1_100.0 / 1_100.0, 0.1],
+                None,
+                None,
+            ),
         ];
         for (supply, said, [least, most], nakamoto, gini) in cases {
             let mut data = FakeData::default();
             data.pool(someone(99));
-            let pooled = if supply > 1_000.0 { 900.0 } else { supply - 100.0 };
-            data.holders = std::iter::once((someone(99), Some(pooled))).chain((1..=10).map(|i| (someone(i), Some(10.0)))).collect();
+            let pooled = if supply > 1_000.0 {
+                900.0
+            } else {
+                supply - 100.0
+            };
+            data.holders = std::iter::once((someone(99), Some(pooled)))
+                .chain((1..=10).map(|i| (someone(i), Some(10.0))))
+                .collect();
             (data.row().total_supply, data.row().holders) = (Some(supply), said);
             let facts = Facts::new(&data, data.token());
             let metrics = Spread::new(&facts).unwrap().metrics(&facts);
             let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
             assert!(
-                close(metrics.hhi, most) && close(metrics.hhi_at_least.unwrap_or(metrics.hhi), least),
+                close(metrics.hhi, most)
+                    && close(metrics.hhi_at_least.unwrap_or(metrics.hhi), least),
                 "{supply} {said:?}: {metrics:?}"
             );
-            assert_eq!((metrics.nakamoto, metrics.gini.is_some()), (nakamoto, gini.is_some()), "{supply} {said:?}");
-            assert_eq!((metrics.count, metrics.listed), (10, 10 + u64::from(pooled > 0.0)), "{supply} {said:?}");
+            assert_eq!(
+                (metrics.nakamoto, metrics.gini.is_some()),
+                (nakamoto, gini.is_some()),
+                "{supply} {said:?}"
+            );
+            assert_eq!(
+                (metrics.count, metrics.listed),
+                (10, 10 + u64::from(pooled > 0.0)),
+                "{supply} {said:?}"
+            );
         }
     }
 
@@ -277,22 +399,70 @@ mod tests {
         let cases = [
             (Some(1_500.0), None, None, None, "the supply"),
             (Some(1_500.0), Some(105), Some(100), None, "the supply"),
-            (Some(1_500.0), Some(400), None, Some(Partial::Holders), "the supply"),
-            (Some(1_500.0), None, Some(400), Some(Partial::Holders), "the supply"),
-            (Some(2_000.0), None, None, Some(Partial::Supply), "the supply"),
-            (None, None, None, Some(Partial::Unknown), "with the total supply unknown"),
-            (None, Some(400), None, Some(Partial::Holders), "with the total supply unknown"),
-            (Some(1_000.0), None, None, None, "which exceed the given total supply"),
+            (
+                Some(1_500.0),
+                Some(400),
+                None,
+                Some(Partial::Holders),
+                "the supply",
+            ),
+            (
+                Some(1_500.0),
+                None,
+                Some(400),
+                Some(Partial::Holders),
+                "the supply",
+            ),
+            (
+                Some(2_000.0),
+                None,
+                None,
+                Some(Partial::Supply),
+                "the supply",
+            ),
+            (
+                None,
+                None,
+                None,
+                Some(Partial::Unknown),
+                "with the total supply unknown",
+            ),
+            (
+                None,
+                Some(400),
+                None,
+                Some(Partial::Holders),
+                "with the total supply unknown",
+            ),
+            (
+                Some(1_000.0),
+                None,
+                None,
+                None,
+                "which exceed the given total supply",
+            ),
         ];
         for (supply, holders, counted, partial, whole) in cases {
             let mut data = FakeData::default();
             data.holders = (1..=100).map(|i| (someone(i), Some(15.0))).collect();
             (data.row().total_supply, data.row().holders) = (supply, holders);
-            data.counts = counted.map_or_else(Default::default, |counted| (vec![1], vec![counted], vec![f64::NAN]));
+            data.counts = counted.map_or_else(Default::default, |counted| {
+                (vec![1], vec![counted], vec![f64::NAN])
+            });
             let spread = Spread::new(&Facts::new(&data, data.token())).unwrap();
-            assert_eq!(spread.partial, partial, "{supply:?} {holders:?} {counted:?}");
+            assert_eq!(
+                spread.partial, partial,
+                "{supply:?} {holders:?} {counted:?}"
+            );
             assert!(spread.whole.contains(whole), "{}", spread.whole);
-            assert_eq!(spread.known_count, [holders, counted].into_iter().flatten().max().map_or(100, |said| said as u64));
+            assert_eq!(
+                spread.known_count,
+                [holders, counted]
+                    .into_iter()
+                    .flatten()
+                    .max()
+                    .map_or(100, |said| said as u64)
+            );
         }
     }
 }

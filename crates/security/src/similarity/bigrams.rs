@@ -52,7 +52,11 @@ impl Era {
 }
 
 /// Selectors in every ERC-20 contract's code: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`, each after its PUSH4.
-const TOKEN: [[u8; 5]; 3] = [[0x63, 0xa9, 0x05, 0x9c, 0xbb], [0x63, 0x70, 0xa0, 0x82, 0x31], [0x63, 0x18, 0x16, 0x0d, 0xdd]];
+const TOKEN: [[u8; 5]; 3] = [
+    [0x63, 0xa9, 0x05, 0x9c, 0xbb],
+    [0x63, 0x70, 0xa0, 0x82, 0x31],
+    [0x63, 0x18, 0x16, 0x0d, 0xdd],
+];
 /// `Panic(uint256)`.
 const PANIC: [u8; 4] = [0x4e, 0x48, 0x7b, 0x71];
 const SHR: u8 = 0x1c;
@@ -74,9 +78,16 @@ pub struct Example {
 impl Example {
     /// Returns `None` if the code is not a token's.
     pub fn new(group: CodeOrigin, code: &[u8], signature: &Signature) -> Option<Self> {
-        let token = TOKEN.iter().all(|function| code.windows(function.len()).any(|bytes| bytes == function));
+        let token = TOKEN
+            .iter()
+            .all(|function| code.windows(function.len()).any(|bytes| bytes == function));
         let (pairs, era) = read(code);
-        token.then(|| Self { pairs, era, group, signature: Box::new(*signature) })
+        token.then(|| Self {
+            pairs,
+            era,
+            group,
+            signature: Box::new(*signature),
+        })
     }
 }
 
@@ -111,23 +122,39 @@ impl BigramClassifier {
     pub fn learn(examples: &[Example], step: &dyn Fn() -> Result<()>) -> Result<Option<Self>> {
         let examples = different(examples);
         let (firsts, families) = families(&examples);
-        let of = |group| examples.iter().filter(|example| example.group == group).count();
-        let mut scam_families: Vec<usize> =
-            examples.iter().zip(&families).filter(|(example, _)| example.group == CodeOrigin::Scam).map(|(_, family)| *family).collect();
+        let of = |group| {
+            examples
+                .iter()
+                .filter(|example| example.group == group)
+                .count()
+        };
+        let mut scam_families: Vec<usize> = examples
+            .iter()
+            .zip(&families)
+            .filter(|(example, _)| example.group == CodeOrigin::Scam)
+            .map(|(_, family)| *family)
+            .collect();
         scam_families.sort_unstable();
         scam_families.dedup();
         if scam_families.len() < FAMILIES_MIN || of(CodeOrigin::Token) < TOKENS_MIN {
             return Ok(None);
         }
         let terms = Terms::new(&examples);
-        let vectors: Vec<Sparse> = examples.iter().map(|example| terms.vector(&example.pairs)).collect();
+        let vectors: Vec<Sparse> = examples
+            .iter()
+            .map(|example| terms.vector(&example.pairs))
+            .collect();
         let (mut scams, mut tokens, mut rules) = (Vec::new(), Vec::new(), Vec::new());
         for fold in 0..FOLDS {
             step()?;
             let unseen = |i: usize| families[i] % FOLDS == fold;
             let rule = fit(&examples, &vectors, terms.rarity.len(), &|i| !unseen(i));
             for i in (0..examples.len()).filter(|i| unseen(*i)) {
-                let list = if examples[i].group == CodeOrigin::Scam { &mut scams } else { &mut tokens };
+                let list = if examples[i].group == CodeOrigin::Scam {
+                    &mut scams
+                } else {
+                    &mut tokens
+                };
                 list.push((rule.of(&vectors[i]), families[i]));
             }
             rules.push(rule);
@@ -137,7 +164,14 @@ impl BigramClassifier {
             return Ok(None);
         }
         tokens.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        Ok(Some(Self { terms, rules, families: firsts, tokens, scams: of(CodeOrigin::Scam), auc }))
+        Ok(Some(Self {
+            terms,
+            rules,
+            families: firsts,
+            tokens,
+            scams: of(CodeOrigin::Scam),
+            auc,
+        }))
     }
 
     /// Number of scams and other tokens in the training set.
@@ -158,17 +192,30 @@ impl BigramClassifier {
         }
         let own = family_of(&signature(&grams(code)), &self.families);
         // The mean of the rules varies less than each of them.
-        let rules = own.map_or(&self.rules[..], |family| &self.rules[family % FOLDS..=family % FOLDS]);
-        let mean = |of: &dyn Fn(&LinearSvm) -> f64| rules.iter().map(of).sum::<f64>() / rules.len() as f64;
+        let rules = own.map_or(&self.rules[..], |family| {
+            &self.rules[family % FOLDS..=family % FOLDS]
+        });
+        let mean =
+            |of: &dyn Fn(&LinearSvm) -> f64| rules.iter().map(of).sum::<f64>() / rules.len() as f64;
         let sum = mean(&|rule| rule.of(&vector));
         let share_above = self.share_above(sum, own);
         let trust = ((self.auc - TRUST.0) / (TRUST.1 - TRUST.0)).clamp(0.0, 1.0);
-        let mut parts: Vec<(f64, u32)> = vector.iter().map(|(at, value)| (mean(&|rule| rule.weights[*at as usize]) * value, *at)).collect();
+        let mut parts: Vec<(f64, u32)> = vector
+            .iter()
+            .map(|(at, value)| (mean(&|rule| rule.weights[*at as usize]) * value, *at))
+            .collect();
         parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let shown = parts.iter().filter(|(part, _)| *part > 0.0).take(PAIRS_SHOWN);
+        let shown = parts
+            .iter()
+            .filter(|(part, _)| *part > 0.0)
+            .take(PAIRS_SHOWN);
         Some(Judgement {
             // One of the tokens is always the last: it must also be on the scams' side.
-            strength: if sum > 0.0 { HINT * trust * (1.0 - share_above / COMMON).max(0.0) } else { 0.0 },
+            strength: if sum > 0.0 {
+                HINT * trust * (1.0 - share_above / COMMON).max(0.0)
+            } else {
+                0.0
+            },
             share_above,
             pairs: shown.map(|(_, at)| self.terms.name(*at)).collect(),
         })
@@ -177,7 +224,12 @@ impl BigramClassifier {
     /// Share of the tokens of other families than `own` with a decision value of at least `sum`, as if one more had it: that none of a few
     /// has it says little. Linearly interpolated: decreases as `sum` rises.
     fn share_above(&self, sum: f64, own: Option<usize>) -> f64 {
-        let others: Vec<f64> = self.tokens.iter().filter(|(_, family)| Some(*family) != own).map(|(value, _)| *value).collect();
+        let others: Vec<f64> = self
+            .tokens
+            .iter()
+            .filter(|(_, family)| Some(*family) != own)
+            .map(|(value, _)| *value)
+            .collect();
         let under = others.partition_point(|other| *other < sum);
         let between = match (under.checked_sub(1).map(|at| others[at]), others.get(under)) {
             (Some(low), Some(high)) if *high > low => (sum - low) / (high - low),
@@ -203,7 +255,10 @@ impl Terms {
         codes.retain(|_, count| *count >= CODES_MIN);
         let all = examples.len() as f64;
         Self {
-            rarity: codes.values().map(|with| ((1.0 + all) / (1.0 + f64::from(*with))).ln() + 1.0).collect(),
+            rarity: codes
+                .values()
+                .map(|with| ((1.0 + all) / (1.0 + f64::from(*with))).ln() + 1.0)
+                .collect(),
             places: codes.into_keys().zip(0..).collect(),
         }
     }
@@ -215,12 +270,23 @@ impl Terms {
             Some((at, f64::from(*count).ln_1p() * self.rarity[at as usize]))
         };
         let vector: Sparse = pairs.iter().filter_map(weigh).collect();
-        let length = vector.iter().map(|(_, value)| value * value).sum::<f64>().sqrt();
-        vector.into_iter().map(|(at, value)| (at, value / length)).collect()
+        let length = vector
+            .iter()
+            .map(|(_, value)| value * value)
+            .sum::<f64>()
+            .sqrt();
+        vector
+            .into_iter()
+            .map(|(at, value)| (at, value / length))
+            .collect()
     }
 
     fn name(&self, place: u32) -> String {
-        let pair = self.places.iter().find(|(_, at)| **at == place).map_or([0; 2], |(pair, _)| *pair);
+        let pair = self
+            .places
+            .iter()
+            .find(|(_, at)| **at == place)
+            .map_or([0; 2], |(pair, _)| *pair);
         pair.map(symbol).join(" ")
     }
 }
@@ -230,7 +296,10 @@ fn symbol(symbol: u8) -> String {
         PUSH => "PUSH".into(),
         DUP => "DUP".into(),
         SWAP => "SWAP".into(),
-        other => OpCode::new(other).map_or_else(|| format!("0x{other:02x}"), |opcode| opcode.as_str().to_owned()),
+        other => OpCode::new(other).map_or_else(
+            || format!("0x{other:02x}"),
+            |opcode| opcode.as_str().to_owned(),
+        ),
     }
 }
 
@@ -254,7 +323,12 @@ fn read(code: &[u8]) -> (Pairs, Era) {
 /// Deduplicates identical codes within a group.
 fn different(examples: &[Example]) -> Vec<&Example> {
     let mut different: Vec<&Example> = examples.iter().collect();
-    let key = |example: &Example| (example.group == CodeOrigin::Token, example.signature.clone());
+    let key = |example: &Example| {
+        (
+            example.group == CodeOrigin::Token,
+            example.signature.clone(),
+        )
+    };
     different.sort_by_cached_key(|example| key(example));
     different.dedup_by(|a, b| key(a) == key(b) && a.pairs == b.pairs);
     different
@@ -274,11 +348,18 @@ fn families(examples: &[&Example]) -> (Vec<Signature>, Vec<usize>) {
 }
 
 fn family_of(signature: &Signature, firsts: &[Signature]) -> Option<usize> {
-    firsts.iter().position(|first| agreeing(first, signature) >= FAMILY_HASHES)
+    firsts
+        .iter()
+        .position(|first| agreeing(first, signature) >= FAMILY_HASHES)
 }
 
 /// Balances the total cost between the groups, and between the eras within a group, so that features that only tell the era do not help.
-fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn Fn(usize) -> bool) -> LinearSvm {
+fn fit(
+    examples: &[&Example],
+    vectors: &[Sparse],
+    coordinates: usize,
+    seen: &dyn Fn(usize) -> bool,
+) -> LinearSvm {
     let key = |i: usize| (examples[i].group == CodeOrigin::Scam, examples[i].era);
     let seen: Vec<usize> = (0..examples.len()).filter(|i| seen(*i)).collect();
     let mut peers: BTreeMap<(bool, Era), f64> = BTreeMap::new();
@@ -286,12 +367,21 @@ fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn
         *peers.entry(key(*i)).or_default() += 1.0;
     }
     let raw = |i: usize| 1.0 / peers[&key(i)].max(ERA_MIN);
-    let sum = |scam: bool| -> f64 { seen.iter().filter(|i| key(**i).0 == scam).map(|i| raw(*i)).sum() };
+    let sum = |scam: bool| -> f64 {
+        seen.iter()
+            .filter(|i| key(**i).0 == scam)
+            .map(|i| raw(*i))
+            .sum()
+    };
     let (scams, tokens) = (sum(true), sum(false));
     let half = COST * seen.len() as f64 / 2.0;
     let sample = |i: usize| {
         let wanted = key(i).0;
-        Sample { vector: &vectors[i], wanted, cost: half * raw(i) / if wanted { scams } else { tokens } }
+        Sample {
+            vector: &vectors[i],
+            wanted,
+            cost: half * raw(i) / if wanted { scams } else { tokens },
+        }
     };
     let samples: Vec<Sample<'_>> = seen.iter().map(|i| sample(*i)).collect();
     LinearSvm::fit(&samples, coordinates)
@@ -299,7 +389,9 @@ fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn
 
 /// Area under the ROC curve; ties count half.
 fn auc(scams: &[(f64, usize)], tokens: &[(f64, usize)]) -> f64 {
-    let pairs = scams.iter().flat_map(|scam| tokens.iter().map(move |other| scam.0.total_cmp(&other.0)));
+    let pairs = scams
+        .iter()
+        .flat_map(|scam| tokens.iter().map(move |other| scam.0.total_cmp(&other.0)));
     let right: f64 = pairs.map(|order| f64::from(order as i8 + 1) / 2.0).sum();
     right / (scams.len() * tokens.len()).max(1) as f64
 }
@@ -325,9 +417,15 @@ mod tests {
     const HONEST: &[u8] = &[0x42, 0x10, 0x15];
 
     fn examples(scams: u64, tokens: u64, habit: &[u8]) -> Vec<Example> {
-        let example = |group, code: Vec<u8>| Example::new(group, &code, &signature(&grams(&code))).expect("a token's code");
+        let example = |group, code: Vec<u8>| {
+            Example::new(group, &code, &signature(&grams(&code))).expect("a token's code")
+        };
         let scams = (0..scams).map(|seed| example(CodeOrigin::Scam, code(seed, habit)));
-        scams.chain((1_000..1_000 + tokens).map(|seed| example(CodeOrigin::Token, code(seed, HONEST)))).collect()
+        scams
+            .chain(
+                (1_000..1_000 + tokens).map(|seed| example(CodeOrigin::Token, code(seed, HONEST))),
+            )
+            .collect()
     }
 
     fn learned(examples: &[Example]) -> Option<BigramClassifier> {
@@ -337,12 +435,25 @@ mod tests {
     #[test]
     fn code_like_that_of_scams_is_told_from_code_like_that_of_other_tokens() {
         let classifier = learned(&examples(15, 199, SCAMS)).expect("there is a difference");
-        assert_eq!((classifier.learned_from(), classifier.auc()), ((15, 199), 1.0));
+        assert_eq!(
+            (classifier.learned_from(), classifier.auc()),
+            ((15, 199), 1.0)
+        );
         let judge = |seed, habit| classifier.judge(&code(seed, habit)).expect("a code");
         let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, HONEST));
-        assert!((scam.strength - HINT * 0.9).abs() < 1e-12 && scam.share_above == 1.0 / 200.0, "{scam:?}");
-        assert!(scam.pairs.contains(&"CALLER SLOAD".to_owned()) || scam.pairs.contains(&"SLOAD EQ".to_owned()), "{scam:?}");
-        assert!(honest.share_above > COMMON && honest.strength == 0.0, "{honest:?}");
+        assert!(
+            (scam.strength - HINT * 0.9).abs() < 1e-12 && scam.share_above == 1.0 / 200.0,
+            "{scam:?}"
+        );
+        assert!(
+            scam.pairs.contains(&"CALLER SLOAD".to_owned())
+                || scam.pairs.contains(&"SLOAD EQ".to_owned()),
+            "{scam:?}"
+        );
+        assert!(
+            honest.share_above > COMMON && honest.strength == 0.0,
+            "{honest:?}"
+        );
         assert_eq!(classifier.judge(&[]), None);
     }
 
@@ -350,12 +461,20 @@ mod tests {
     fn a_scam_among_the_tokens_is_judged_by_what_was_learned_from_others() {
         let mut all = examples(15, 199, SCAMS);
         let planted = code(5_000, SCAMS);
-        all.push(Example::new(CodeOrigin::Token, &planted, &signature(&grams(&planted))).expect("a token's code"));
+        all.push(
+            Example::new(CodeOrigin::Token, &planted, &signature(&grams(&planted)))
+                .expect("a token's code"),
+        );
         let classifier = learned(&all).expect("there is a difference");
         let found = |code: &[u8]| classifier.judge(code).map(|judged| judged.strength);
         let strength = found(&planted).expect("a code");
-        assert!((strength - HINT * 0.9).abs() < 1e-12, "it is not beside itself, and none of 199 others is as near: {strength}");
-        let highest = (1_000..1_199).filter_map(|seed| found(&code(seed, HONEST))).fold(0.0, f64::max);
+        assert!(
+            (strength - HINT * 0.9).abs() < 1e-12,
+            "it is not beside itself, and none of 199 others is as near: {strength}"
+        );
+        let highest = (1_000..1_199)
+            .filter_map(|seed| found(&code(seed, HONEST)))
+            .fold(0.0, f64::max);
         assert_eq!(highest, 0.0, "no token that was learned from as honest");
     }
 
@@ -363,7 +482,10 @@ mod tests {
     fn few_tokens_are_no_measure_of_what_is_rare() {
         let strength = |tokens: u64| {
             let classifier = learned(&examples(15, tokens, SCAMS)).expect("there is a difference");
-            classifier.judge(&code(5_000, SCAMS)).expect("a code").strength
+            classifier
+                .judge(&code(5_000, SCAMS))
+                .expect("a code")
+                .strength
         };
         assert!(strength(21) < HINT * 0.1, "{}", strength(21));
         assert!(strength(199) > HINT * 0.8, "{}", strength(199));
@@ -371,8 +493,16 @@ mod tests {
 
     #[test]
     fn too_few_codes_or_no_difference_teach_nothing() {
-        for (scams, listed, habit) in [(9, 40, SCAMS), (15, 19, SCAMS), (0, 0, SCAMS), (30, 60, HONEST)] {
-            assert!(learned(&examples(scams, listed, habit)).is_none(), "{scams} {listed}");
+        for (scams, listed, habit) in [
+            (9, 40, SCAMS),
+            (15, 19, SCAMS),
+            (0, 0, SCAMS),
+            (30, 60, HONEST),
+        ] {
+            assert!(
+                learned(&examples(scams, listed, habit)).is_none(),
+                "{scams} {listed}"
+            );
         }
         // Copies of one scam count once.
         let mut copies = examples(0, 40, SCAMS);
@@ -386,7 +516,10 @@ mod tests {
         let (mut codes, asked) = (examples(15, 40, SCAMS), code(7_000, HONEST));
         let one = learned(&codes).and_then(|classifier| classifier.judge(&asked));
         codes.reverse();
-        assert_eq!(one, learned(&codes).and_then(|classifier| classifier.judge(&asked)));
+        assert_eq!(
+            one,
+            learned(&codes).and_then(|classifier| classifier.judge(&asked))
+        );
     }
 
     #[test]
@@ -407,7 +540,9 @@ mod tests {
 
     #[test]
     fn codes_that_are_no_tokens_are_not_learned_from() {
-        let code = [0x63, 0xa9, 0x05, 0x9c, 0xbb, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06];
+        let code = [
+            0x63, 0xa9, 0x05, 0x9c, 0xbb, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06,
+        ];
         assert!(Example::new(CodeOrigin::Scam, &code, &signature(&grams(&code))).is_none());
     }
 }

@@ -27,18 +27,33 @@ impl LinearSvm {
     /// Fits with squared hinge loss by dual coordinate descent (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent
     /// method for large-scale linear SVM", 2008). Visits the samples in the given order, so the same samples give the same result.
     pub(super) fn fit(samples: &[Sample<'_>], coordinates: usize) -> Self {
-        let mut rule = Self { weights: vec![0.0; coordinates], offset: 0.0 };
+        let mut rule = Self {
+            weights: vec![0.0; coordinates],
+            offset: 0.0,
+        };
         let mut dual = vec![0.0_f64; samples.len()];
         // The offset is treated as one more coordinate, which is 1 everywhere.
-        let squares: Vec<f64> =
-            samples.iter().map(|sample| 1.0 + sample.vector.iter().map(|(_, value)| value * value).sum::<f64>()).collect();
+        let squares: Vec<f64> = samples
+            .iter()
+            .map(|sample| {
+                1.0 + sample
+                    .vector
+                    .iter()
+                    .map(|(_, value)| value * value)
+                    .sum::<f64>()
+            })
+            .collect();
         for _ in 0..ROUNDS_MAX {
             let mut worst = 0.0_f64;
             for ((sample, square), dual) in samples.iter().zip(&squares).zip(&mut dual) {
                 let slack = 0.5 / sample.cost.max(1e-9);
                 let side = if sample.wanted { 1.0 } else { -1.0 };
                 let gradient = side * rule.of(sample.vector) - 1.0 + *dual * slack;
-                let violation = if *dual > 0.0 { gradient } else { gradient.min(0.0) };
+                let violation = if *dual > 0.0 {
+                    gradient
+                } else {
+                    gradient.min(0.0)
+                };
                 if violation == 0.0 {
                     continue;
                 }
@@ -60,7 +75,11 @@ impl LinearSvm {
 
     /// Decision value: positive on the wanted side.
     pub(super) fn of(&self, vector: &Sparse) -> f64 {
-        self.offset + vector.iter().map(|(at, value)| self.weights[*at as usize] * value).sum::<f64>()
+        self.offset
+            + vector
+                .iter()
+                .map(|(at, value)| self.weights[*at as usize] * value)
+                .sum::<f64>()
     }
 }
 
@@ -71,14 +90,24 @@ mod tests {
     use super::*;
 
     fn samples(vectors: &[(Sparse, bool)], cost: f64) -> Vec<Sample<'_>> {
-        vectors.iter().map(|(vector, wanted)| Sample { vector, wanted: *wanted, cost }).collect()
+        vectors
+            .iter()
+            .map(|(vector, wanted)| Sample {
+                vector,
+                wanted: *wanted,
+                cost,
+            })
+            .collect()
     }
 
     #[test]
     fn two_points_are_separated_in_the_middle() {
         let vectors = [(vec![(0, 1.0)], true), (vec![(0, -1.0)], false)];
         let rule = LinearSvm::fit(&samples(&vectors, 1e6), 1);
-        assert!((rule.weights[0] - 1.0).abs() < 1e-3 && rule.offset.abs() < 1e-3, "{rule:?}");
+        assert!(
+            (rule.weights[0] - 1.0).abs() < 1e-3 && rule.offset.abs() < 1e-3,
+            "{rule:?}"
+        );
     }
 
     proptest! {

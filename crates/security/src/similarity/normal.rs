@@ -22,13 +22,27 @@ pub fn normalise(code: &[u8]) -> Vec<u8> {
 
 /// Compilers append CBOR metadata (a map that begins with `bzzr`, `ipfs`, `solc` or `experimental`) and its length in two bytes.
 fn without_metadata(code: &[u8]) -> &[u8] {
-    let Some((rest, length)) = code.split_last_chunk::<2>() else { return code };
+    let Some((rest, length)) = code.split_last_chunk::<2>() else {
+        return code;
+    };
     let length = usize::from(u16::from_be_bytes(*length));
-    let Some(start) = rest.len().checked_sub(length) else { return code };
+    let Some(start) = rest.len().checked_sub(length) else {
+        return code;
+    };
     let metadata = &rest[start..];
     let keys: [&[u8]; 4] = [b"bzzr", b"ipfs", b"solc", b"experimental"];
-    let map = metadata.first().is_some_and(|first| (0xa1..=0xa4).contains(first));
-    if map && keys.iter().any(|key| metadata.get(2..2 + key.len()) == Some(*key)) { &code[..start] } else { code }
+    let map = metadata
+        .first()
+        .is_some_and(|first| (0xa1..=0xa4).contains(first));
+    if map
+        && keys
+            .iter()
+            .any(|key| metadata.get(2..2 + key.len()) == Some(*key))
+    {
+        &code[..start]
+    } else {
+        code
+    }
 }
 
 /// Decodes hex text with or without `0x`; `None` if it is invalid.
@@ -43,7 +57,10 @@ mod tests {
     #[test]
     fn pushes_dups_and_swaps_are_one_symbol_each() {
         // PUSH1 80, PUSH2 0040, PUSH0, DUP3, SWAP2, ADD
-        assert_eq!(normalise(&[0x60, 0x80, 0x61, 0, 0x40, 0x5f, 0x82, 0x91, 0x01]), [PUSH, PUSH, PUSH, DUP, SWAP, 0x01]);
+        assert_eq!(
+            normalise(&[0x60, 0x80, 0x61, 0, 0x40, 0x5f, 0x82, 0x91, 0x01]),
+            [PUSH, PUSH, PUSH, DUP, SWAP, 0x01]
+        );
         // A PUSH truncated by the end of the code.
         assert_eq!(normalise(&[0x7f, 1, 2]), [PUSH]);
         assert!(normalise(&[]).is_empty());
@@ -52,19 +69,34 @@ mod tests {
     #[test]
     fn metadata_is_cut_off_and_nothing_else() {
         let mut code = vec![0x01, 0x02, 0x03];
-        let metadata = [&[0xa2, 0x64][..], b"ipfs", &[0x58, 0x22], &[7; 34], &[0x64], b"solc", &[0x43, 0, 8, 4]].concat();
+        let metadata = [
+            &[0xa2, 0x64][..],
+            b"ipfs",
+            &[0x58, 0x22],
+            &[7; 34],
+            &[0x64],
+            b"solc",
+            &[0x43, 0, 8, 4],
+        ]
+        .concat();
         code.extend(&metadata);
         code.extend((metadata.len() as u16).to_be_bytes());
         assert_eq!(normalise(&code), [1, 2, 3]);
         // A length beyond the start, and one that points at something other than metadata.
         assert_eq!(normalise(&[0x01, 0xff, 0xff]), [0x01, 0xff, 0xff]);
-        assert_eq!(normalise(&[0x01, 0x02, 0x00, 0x01]), [0x01, 0x02, 0x00, 0x01]);
+        assert_eq!(
+            normalise(&[0x01, 0x02, 0x00, 0x01]),
+            [0x01, 0x02, 0x00, 0x01]
+        );
     }
 
     #[test]
     fn hex_is_read_and_odd_hex_is_not() {
         assert_eq!(bytes("0x6001"), Some(vec![0x60, 1]));
         assert_eq!(bytes(" aB "), Some(vec![0xab]));
-        assert_eq!((bytes("0x123"), bytes("0xzz"), bytes("0x")), (None, None, Some(vec![])));
+        assert_eq!(
+            (bytes("0x123"), bytes("0xzz"), bytes("0x")),
+            (None, None, Some(vec![]))
+        );
     }
 }

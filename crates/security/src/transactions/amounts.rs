@@ -33,7 +33,11 @@ pub(super) fn deviation(counts: &[u64; 9]) -> Option<Deviation> {
         square += (*counted as f64 - expected).powi(2) / expected;
     }
     let chance = ChiSquared::new(8.0).map_or(1.0, |chi| 1.0 - chi.cdf(square));
-    Some(Deviation { count, mean, chance })
+    Some(Deviation {
+        count,
+        mean,
+        chance,
+    })
 }
 
 /// The first digit of the shortest decimal number, as an engine writes it.

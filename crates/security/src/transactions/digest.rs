@@ -15,7 +15,10 @@ use model::{
     address::Address,
     beside_key::IgnoredInKey,
     error::Result,
-    transfer_sums::{EndRole, Moment, TransferAnswer, TransferContext, TransferPart, TransferSample, TransferSums},
+    transfer_sums::{
+        EndRole, Moment, TransferAnswer, TransferContext, TransferPart, TransferSample,
+        TransferSums,
+    },
 };
 
 /// Maximum number of addresses that a query names: of the members of a ring, and of the holders whose balances are compared.
@@ -43,41 +46,90 @@ pub(super) struct TransferDigest {
 
 impl TransferDigest {
     /// Errors: canceled, or rows must be fetched first.
-    pub(super) fn new(facts: &Facts<'_>, pools: &[PoolHistory], step: &dyn Fn(u64) -> Result<()>) -> Result<Self> {
-        let launch = pools.iter().filter_map(|pool| pool.first_liquidity).min_by_key(|moment| moment.time);
-        if facts.dataset.transfers_stay() { Self::fetched(facts, pools, launch) } else { Self::folded(facts, pools, launch, step) }
+    pub(super) fn new(
+        facts: &Facts<'_>,
+        pools: &[PoolHistory],
+        step: &dyn Fn(u64) -> Result<()>,
+    ) -> Result<Self> {
+        let launch = pools
+            .iter()
+            .filter_map(|pool| pool.first_liquidity)
+            .min_by_key(|moment| moment.time);
+        if facts.dataset.transfers_stay() {
+            Self::fetched(facts, pools, launch)
+        } else {
+            Self::folded(facts, pools, launch, step)
+        }
     }
 
-    fn folded(facts: &Facts<'_>, pools: &[PoolHistory], launch: Option<Moment>, step: &dyn Fn(u64) -> Result<()>) -> Result<Self> {
+    fn folded(
+        facts: &Facts<'_>,
+        pools: &[PoolHistory],
+        launch: Option<Moment>,
+        step: &dyn Fn(u64) -> Result<()>,
+    ) -> Result<Self> {
         let mut fold = Fold::read(facts, pools, launch, step)?;
         let (sums, found) = (fold.sums(), fold.wash.finish());
         let ring = found.map(|found| {
-            let members: Vec<Address> = found.members.iter().map(|member| fold.address(*member)).collect();
-            WashRing { members: members.len(), rows: fold.among(&members), found }
+            let members: Vec<Address> = found
+                .members
+                .iter()
+                .map(|member| fold.address(*member))
+                .collect();
+            WashRing {
+                members: members.len(),
+                rows: fold.among(&members),
+                found,
+            }
         });
         let replayed = Some(fold.replayed(&to_replay(facts, &sums)));
-        Ok(Self { sums, ring, wash_unfinished: fold.wash.unfinished, replayed })
+        Ok(Self {
+            sums,
+            ring,
+            wash_unfinished: fold.wash.unfinished,
+            replayed,
+        })
     }
 
     fn fetched(facts: &Facts<'_>, pools: &[PoolHistory], launch: Option<Moment>) -> Result<Self> {
         let token = &facts.address;
         if facts.dataset.transfers_listed(token) == 0 {
-            return Ok(Self { sums: TransferSums { launch, ..TransferSums::default() }, ..Self::default() });
+            return Ok(Self {
+                sums: TransferSums {
+                    launch,
+                    ..TransferSums::default()
+                },
+                ..Self::default()
+            });
         }
         let answer = |part: TransferPart| facts.dataset.transfer_answer(token, &part);
-        let summed = answer(TransferPart::Sums(IgnoredInKey(Arc::new(context(facts, pools, launch)))))?;
-        let TransferAnswer::Sums(sums, flow) = &*summed else { return Ok(Self::default()) };
+        let summed = answer(TransferPart::Sums(IgnoredInKey(Arc::new(context(
+            facts, pools, launch,
+        )))))?;
+        let TransferAnswer::Sums(sums, flow) = &*summed else {
+            return Ok(Self::default());
+        };
         let (mut sums, mut wash) = (TransferSums::clone(sums), Wash::default());
         wash.add_edges(&flow.edges);
         let ring = match wash.finish() {
             None => None,
             Some(found) => {
-                let members: Vec<Address> = found.members.iter().filter_map(|member| flow.traders.get(*member as usize).copied()).collect();
-                let mut ring = WashRing { members: members.len(), rows: Vec::new(), found };
+                let members: Vec<Address> = found
+                    .members
+                    .iter()
+                    .filter_map(|member| flow.traders.get(*member as usize).copied())
+                    .collect();
+                let mut ring = WashRing {
+                    members: members.len(),
+                    rows: Vec::new(),
+                    found,
+                };
                 if members.len() > MEMBERS_MAX {
                     sums.unfinished
                         .push(format!("the circular transfers among {} wallets are too many to query and are not shown", members.len()));
-                } else if let TransferAnswer::Among(rows) = &*answer(TransferPart::Among(members.into()))? {
+                } else if let TransferAnswer::Among(rows) =
+                    &*answer(TransferPart::Among(members.into()))?
+                {
                     ring.rows.clone_from(rows);
                 }
                 Some(ring)
@@ -92,7 +144,12 @@ impl TransferDigest {
             },
             _ => None,
         };
-        Ok(Self { sums, ring, wash_unfinished: wash.unfinished || flow.unfinished, replayed })
+        Ok(Self {
+            sums,
+            ring,
+            wash_unfinished: wash.unfinished || flow.unfinished,
+            replayed,
+        })
     }
 }
 
@@ -111,16 +168,39 @@ fn context(facts: &Facts<'_>, pools: &[PoolHistory], launch: Option<Moment>) -> 
         Some((address, role))
     };
     // Ordered, so that the same query is the same text.
-    let known: BTreeMap<Address, EndRole> = facts.dataset.labelled().into_iter().chain(facts.named()).filter_map(role).collect();
-    let mut liquidity_blocks: Vec<i64> = pools.iter().flat_map(|pool| pool.liquidity_blocks.iter().copied()).collect();
+    let known: BTreeMap<Address, EndRole> = facts
+        .dataset
+        .labelled()
+        .into_iter()
+        .chain(facts.named())
+        .filter_map(role)
+        .collect();
+    let mut liquidity_blocks: Vec<i64> = pools
+        .iter()
+        .flat_map(|pool| pool.liquidity_blocks.iter().copied())
+        .collect();
     liquidity_blocks.sort_unstable();
     liquidity_blocks.dedup();
     let insiders = || [facts.creator, facts.owner].into_iter().flatten();
     let mut circle: Vec<Address> = Vec::new();
     if insiders().next().is_some() {
-        circle.extend(facts.dataset.funded().into_iter().filter(|address| facts.circle(address)).chain(insiders()));
+        circle.extend(
+            facts
+                .dataset
+                .funded()
+                .into_iter()
+                .filter(|address| facts.circle(address))
+                .chain(insiders()),
+        );
         circle.sort_unstable();
         circle.dedup();
     }
-    TransferContext { roles: known.into_iter().collect(), launch, liquidity_blocks, creator: facts.creator, owner: facts.owner, circle }
+    TransferContext {
+        roles: known.into_iter().collect(),
+        launch,
+        liquidity_blocks,
+        creator: facts.creator,
+        owner: facts.owner,
+        circle,
+    }
 }

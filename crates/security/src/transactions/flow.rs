@@ -1,7 +1,10 @@
 //! Checks of liquidity and trades: liquidity removals, one-way trading, failing sells, sells by insiders only.
 
 use super::{CheckInput, percent};
-use crate::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput, pool_story};
+use crate::{
+    Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput,
+    pool_story,
+};
 use model::{
     address::Address,
     transfer_sums::{Moment, Sellers},
@@ -19,64 +22,138 @@ const BUYERS_FULL: f64 = 20.0;
 const Z: f64 = 1.959_963_984_540_054;
 
 pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
-    [pulled(input), one_way(input), failures(input), privileged(input)].into_iter().flatten().collect()
+    [
+        pulled(input),
+        one_way(input),
+        failures(input),
+        privileged(input),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::LiquidityPulled;
     let events = input.pools.iter().any(|pool| pool.mints > 0);
     if !events && input.digest.sums.launch.is_none() {
-        input.log.note(if input.facts.pools.is_empty() { input.facts.no_pool() } else { NeededInput::PoolEvents }, &[code]);
+        input.log.note(
+            if input.facts.pools.is_empty() {
+                input.facts.no_pool()
+            } else {
+                NeededInput::PoolEvents
+            },
+            &[code],
+        );
         return None;
     }
-    let by_events = input.pools.iter().enumerate().take(input.facts.informative).filter_map(|(i, pool)| {
-        let pull = pool.worst_pull?;
-        // Liquidity moved to another pool was not taken from anybody.
-        let moved: f64 =
-            input.pools.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other.added_between(pull.since, pull.at.time)).sum();
-        let kept = if pull.tokens > 0.0 { (moved / pull.tokens).min(1.0) } else { 0.0 };
-        Some((pull.share * (1.0 - kept), i, pull))
-    });
+    let by_events = input
+        .pools
+        .iter()
+        .enumerate()
+        .take(input.facts.informative)
+        .filter_map(|(i, pool)| {
+            let pull = pool.worst_pull?;
+            // Liquidity moved to another pool was not taken from anybody.
+            let moved: f64 = input
+                .pools
+                .iter()
+                .enumerate()
+                .filter(|(j, _)| *j != i)
+                .map(|(_, other)| other.added_between(pull.since, pull.at.time))
+                .sum();
+            let kept = if pull.tokens > 0.0 {
+                (moved / pull.tokens).min(1.0)
+            } else {
+                0.0
+            };
+            Some((pull.share * (1.0 - kept), i, pull))
+        });
     let worst = by_events.max_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((share, i, pull)) = worst.filter(|(share, ..)| *share >= PULLED_MIN) {
         let pool = input.facts.pools[i];
         let row = pool_row(pool, pull.at, Some(share));
-        let sentence = format!("{} of pool {}'s liquidity was removed within a day of {}", percent(share), pool.short(), pull.at.time);
-        return Some(Anomaly::new(code, share, sentence).figure("share", share).rows("liquidity burned within a day", vec![row]));
+        let sentence = format!(
+            "{} of pool {}'s liquidity was removed within a day of {}",
+            percent(share),
+            pool.short(),
+            pull.at.time
+        );
+        return Some(
+            Anomaly::new(code, share, sentence)
+                .figure("share", share)
+                .rows("liquidity burned within a day", vec![row]),
+        );
     }
     if events {
         let most = worst.map_or(0.0, |(share, ..)| share);
         let rows = pool_rows(input);
-        input.log.prove_by(code, "liquidity of the token's pools", rows);
+        input
+            .log
+            .prove_by(code, "liquidity of the token's pools", rows);
         input.log.saw(code, format!("at most {} of a pool's liquidity was permanently removed within a day (pool_events)", percent(most)));
         return None;
     }
     let emptied = input.digest.sums.worst_emptied.as_ref();
-    let share = emptied.map_or(0.0, |emptied| emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0)));
-    input.log.saw(code, "no transfer permanently drained a pool (transfers)");
+    let share = emptied.map_or(0.0, |emptied| {
+        emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0))
+    });
+    input
+        .log
+        .saw(code, "no transfer permanently drained a pool (transfers)");
     let emptied = emptied?;
     (share >= PULLED_MIN).then(|| {
         let row = input.row(&emptied.row);
         let pool = row.address.map_or_else(String::new, |pool| pool.short());
-        let sentence = format!("one transfer took {} of the tokens in pool {pool}", percent(share));
-        Anomaly::new(code, share, sentence).figure("share", share).rows("transfer out of the pool", vec![row])
+        let sentence = format!(
+            "one transfer took {} of the tokens in pool {pool}",
+            percent(share)
+        );
+        Anomaly::new(code, share, sentence)
+            .figure("share", share)
+            .rows("transfer out of the pool", vec![row])
     })
 }
 
 /// For each informative pool, its first liquidity and its largest removal within a day.
 fn pool_rows(input: &CheckInput<'_>) -> Vec<EvidenceRow> {
-    let row = |pool: Address, at, share, note: &str| EvidenceRow { note: Some(note.to_owned()), ..pool_row(pool, at, share) };
+    let row = |pool: Address, at, share, note: &str| EvidenceRow {
+        note: Some(note.to_owned()),
+        ..pool_row(pool, at, share)
+    };
     let mut rows = Vec::new();
-    for (pool, story) in input.facts.pools.iter().zip(&input.pools).take(input.facts.informative) {
-        rows.extend(story.first_liquidity.map(|at| row(*pool, at, None, "first liquidity")));
-        rows.extend(story.worst_pull.map(|pull| row(*pool, pull.at, Some(pull.share), "largest removal within a day")));
+    for (pool, story) in input
+        .facts
+        .pools
+        .iter()
+        .zip(&input.pools)
+        .take(input.facts.informative)
+    {
+        rows.extend(
+            story
+                .first_liquidity
+                .map(|at| row(*pool, at, None, "first liquidity")),
+        );
+        rows.extend(story.worst_pull.map(|pull| {
+            row(
+                *pool,
+                pull.at,
+                Some(pull.share),
+                "largest removal within a day",
+            )
+        }));
     }
     rows.truncate(EVIDENCE_ROWS_MAX);
     rows
 }
 
 fn pool_row(pool: Address, at: Moment, share: Option<f64>) -> EvidenceRow {
-    EvidenceRow { timestamp: Some(at.time), block_number: at.block, share, ..EvidenceRow::of("pool_events", pool) }
+    EvidenceRow {
+        timestamp: Some(at.time),
+        block_number: at.block,
+        share,
+        ..EvidenceRow::of("pool_events", pool)
+    }
 }
 
 /// Uses the reserves of the pool with most trades if its events have them, by count and amount; otherwise the transfers with all pools, by
@@ -106,53 +183,93 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             // By count alone, as a pool's own count: a few small sales make no market. That owner or creator sold shows nothing for others.
             let others = input.digest.sums.tried - input.digest.sums.failed;
             let by_transfers = others as f64 / (all_buys + all_sells) as f64 / 2.0;
-            let source = format!("{of}; transfers with all pools: {all_buys} buys and {all_sells} sells");
+            let source =
+                format!("{of}; transfers with all pools: {all_buys} buys and {all_sells} sells");
             (pool.buys, pool.sells, measure.max(by_transfers), source)
         } else {
             (pool.buys, pool.sells, measure, of)
         }
     } else {
         let (buys, sells) = (input.digest.sums.buys, input.digest.sums.sells);
-        (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
+        (
+            buys,
+            sells,
+            sells as f64 / (buys + sells) as f64,
+            "transfers with pools".to_owned(),
+        )
     };
     let sentence = format!("{buys} buys and {sells} sells ({source})");
     if buys < pool_story::ONE_WAY_BUYS_MIN {
-        input.log.unsure(code, format!("transfers: {sentence} are too few; at least {} buys needed", pool_story::ONE_WAY_BUYS_MIN));
+        input.log.unsure(
+            code,
+            format!(
+                "transfers: {sentence} are too few; at least {} buys needed",
+                pool_story::ONE_WAY_BUYS_MIN
+            ),
+        );
     } else {
         input.log.saw(code, &*sentence);
         let rows = input.rows(&input.digest.sums.sales);
         input.log.prove_by(code, "sells", rows);
     }
     pool_story::one_way(buys, measure).map(|strength| {
-        let mut anomaly = Anomaly::new(code, strength, sentence).figure("buys", buys as f64).figure("sells", sells as f64);
+        let mut anomaly = Anomaly::new(code, strength, sentence)
+            .figure("buys", buys as f64)
+            .figure("sells", sells as f64);
         if let Some((_, pool)) = told {
-            anomaly = anomaly.figure("paidOutOfPaidIn", if pool.paid_in > 0.0 { pool.paid_out / pool.paid_in } else { 0.0 });
+            anomaly = anomaly.figure(
+                "paidOutOfPaidIn",
+                if pool.paid_in > 0.0 {
+                    pool.paid_out / pool.paid_in
+                } else {
+                    0.0
+                },
+            );
         }
         let after = Some(format!("{sells} sells"));
         // Sales derived from reserves are not transfer rows; the transfer rows are additional evidence.
         let rows = input.rows(&input.digest.sums.sales);
-        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} buys")), after, rows, ..Evidence::default() })
+        anomaly.evidence(Evidence {
+            what: source,
+            before: Some(format!("{buys} buys")),
+            after,
+            rows,
+            ..Evidence::default()
+        })
     })
 }
 
 fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::SellFailures;
     if !input.digest.sums.statuses {
-        let need = if input.digest.sums.transfers == 0 { NeededInput::Transfers } else { NeededInput::Status };
+        let need = if input.digest.sums.transfers == 0 {
+            NeededInput::Transfers
+        } else {
+            NeededInput::Status
+        };
         input.log.note(need, &[code]);
         return None;
     }
     let (failed, tried) = (input.digest.sums.failed, input.digest.sums.tried);
     let least = wilson_lower(failed as f64, tried as f64);
     if tried < TRIED_MIN {
-        input.log.unsure(code, format!("transfers: {tried} attempted sells; at least {TRIED_MIN} needed"));
+        input.log.unsure(
+            code,
+            format!("transfers: {tried} attempted sells; at least {TRIED_MIN} needed"),
+        );
     } else {
-        input.log.saw(code, format!("{failed} of {tried} sells failed (transfers with pools)"));
+        input.log.saw(
+            code,
+            format!("{failed} of {tried} sells failed (transfers with pools)"),
+        );
         input.prove(code, "failed sells", |sums| &sums.failures);
         input.prove(code, "successful sells", |sums| &sums.sales);
     }
     (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
-        let sentence = format!("{failed} of {tried} sells failed, at least {} with 95% confidence (transfers)", percent(least));
+        let sentence = format!(
+            "{failed} of {tried} sells failed, at least {} with 95% confidence (transfers)",
+            percent(least)
+        );
         let evidence = Evidence {
             what: "sells by wallets other than the owner and creator".to_owned(),
             before: Some(format!("{tried} attempted")),
@@ -193,14 +310,31 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     let unit = facts.unit();
-    let row =
-        |(address, sold): (Address, f64)| EvidenceRow { amount: unit.map(|unit| sold / unit), ..EvidenceRow::of("transfers", address) };
+    let row = |(address, sold): (Address, f64)| EvidenceRow {
+        amount: unit.map(|unit| sold / unit),
+        ..EvidenceRow::of("transfers", address)
+    };
     if let Some(outsider) = input.digest.sums.sellers.outsider {
-        input.log.prove_by(code, "sells by a wallet not linked to the owner", vec![row(outsider)]);
-        input.log.saw(code, format!("wallets not linked to the owner also sell, such as {} (transfers)", outsider.0.short()));
+        input.log.prove_by(
+            code,
+            "sells by a wallet not linked to the owner",
+            vec![row(outsider)],
+        );
+        input.log.saw(
+            code,
+            format!(
+                "wallets not linked to the owner also sell, such as {} (transfers)",
+                outsider.0.short()
+            ),
+        );
         return None;
     }
-    let Sellers { buyers, count: n, ref first, .. } = input.digest.sums.sellers;
+    let Sellers {
+        buyers,
+        count: n,
+        ref first,
+        ..
+    } = input.digest.sums.sellers;
     if buyers < BUYS_MIN || n == 0 {
         input.log.unsure(
             code,
@@ -229,7 +363,14 @@ mod tests {
 
     fn examined(data: &FakeData) -> (Vec<AnomalyCode>, CheckLog) {
         let examined = examine(&Facts::new(data, data.token()), &|_, _| Ok(())).unwrap();
-        (examined.anomalies.iter().map(|anomaly| anomaly.code).collect(), examined.log)
+        (
+            examined
+                .anomalies
+                .iter()
+                .map(|anomaly| anomaly.code)
+                .collect(),
+            examined.log,
+        )
     }
 
     /// A pool with forty buys and no sells, by its reserves.
@@ -246,7 +387,12 @@ mod tests {
     fn one_pool_does_not_make_a_one_way_flow_where_others_sell() {
         let (other, creator) = (someone(0x81), someone(9));
         // How many of the buyers sold in the other pool, whether it is known as one, and whether they are one who is the creator.
-        let cases = [(0, true, false, true), (40, true, false, false), (40, false, false, true), (40, true, true, true)];
+        let cases = [
+            (0, true, false, true),
+            (40, true, false, false),
+            (40, false, false, true),
+            (40, true, true, true),
+        ];
         for (sales, others, own, one_way_flow) in cases {
             let mut data = one_way();
             data.created_by(creator);
@@ -270,8 +416,15 @@ mod tests {
                 log.seen(AnomalyCode::OneWayFlow)
             );
             let said = log.seen(AnomalyCode::OneWayFlow).unwrap_or_default();
-            assert!(said.contains("40 buys and 0 sells (reserves of pool 0x8080…8080"), "{said}");
-            assert_eq!(said.contains("; transfers with all pools: 40 buys and"), others, "{said}");
+            assert!(
+                said.contains("40 buys and 0 sells (reserves of pool 0x8080…8080"),
+                "{said}"
+            );
+            assert_eq!(
+                said.contains("; transfers with all pools: 40 buys and"),
+                others,
+                "{said}"
+            );
         }
     }
 
@@ -283,11 +436,18 @@ mod tests {
         // Without a transfer at all, and then with one that is no trade.
         for code in [AnomalyCode::PrivilegedSellers, AnomalyCode::SellFailures] {
             let said = gap(&data, code);
-            assert!(said.starts_with("transfers: no transfer data"), "{}: {said}", code.word());
+            assert!(
+                said.starts_with("transfers: no transfer data"),
+                "{}: {said}",
+                code.word()
+            );
         }
         data.transfer(someone(1), someone(2), 5.0);
         let said = gap(&data, AnomalyCode::PrivilegedSellers);
-        assert!(said.starts_with("transfers: no transfers to or from pools where it is the base token"), "{said}");
+        assert!(
+            said.starts_with("transfers: no transfers to or from pools where it is the base token"),
+            "{said}"
+        );
         data.pools.clear();
         let said = gap(&data, AnomalyCode::PrivilegedSellers);
         assert!(said.starts_with("pools: no pool in the data"), "{said}");
@@ -296,8 +456,17 @@ mod tests {
     #[test]
     fn the_lower_bound_is_wilsons() {
         // Reference values: statsmodels' proportion_confint(method="wilson").
-        for (hits, of, least) in [(0.0, 10.0, 0.0), (10.0, 10.0, 0.722_467), (5.0, 10.0, 0.236_593), (0.0, 0.0, 0.0)] {
-            assert!((wilson_lower(hits, of) - least).abs() < 1e-5, "{hits} of {of}: {}", wilson_lower(hits, of));
+        for (hits, of, least) in [
+            (0.0, 10.0, 0.0),
+            (10.0, 10.0, 0.722_467),
+            (5.0, 10.0, 0.236_593),
+            (0.0, 0.0, 0.0),
+        ] {
+            assert!(
+                (wilson_lower(hits, of) - least).abs() < 1e-5,
+                "{hits} of {of}: {}",
+                wilson_lower(hits, of)
+            );
         }
     }
 }

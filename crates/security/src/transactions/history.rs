@@ -6,7 +6,9 @@ use super::{
     digest::WashRing,
     percent,
 };
-use crate::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, facts::Facts};
+use crate::{
+    Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, facts::Facts,
+};
 use model::{
     address::Address,
     holding::Holding,
@@ -28,17 +30,32 @@ const AIRDROPPED_NOTED: f64 = 0.1;
 const RECEIVERS_MIN: u64 = 20;
 
 /// Codes of these checks.
-pub(super) const CODES: &[AnomalyCode] =
-    &[AnomalyCode::BalanceMismatch, AnomalyCode::WashTrading, AnomalyCode::AirdropSpam, AnomalyCode::AmountDigits];
+pub(super) const CODES: &[AnomalyCode] = &[
+    AnomalyCode::BalanceMismatch,
+    AnomalyCode::WashTrading,
+    AnomalyCode::AirdropSpam,
+    AnomalyCode::AmountDigits,
+];
 
 pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
-    [mismatch(input), wash(input), airdropped(input), digits(input)].into_iter().flatten().collect()
+    [
+        mismatch(input),
+        wash(input),
+        airdropped(input),
+        digits(input),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The holders whose balances are compared with the transfers. Tokens are minted from and burned to the zero address: its balance is not
 /// replayed.
 fn replayable<'a>(holders: &'a Holding<'_>) -> impl Iterator<Item = (Address, f64)> + use<'a> {
-    holders.rows().filter(|(holder, _)| *holder != Address::ZERO).filter_map(|(holder, balance)| Some((holder, balance?)))
+    holders
+        .rows()
+        .filter(|(holder, _)| *holder != Address::ZERO)
+        .filter_map(|(holder, balance)| Some((holder, balance?)))
 }
 
 /// Those of them for whom `mismatch` needs a replay: none where it lacks an input.
@@ -49,19 +66,30 @@ pub(super) fn to_replay(facts: &Facts<'_>, sums: &TransferSums) -> Vec<Address> 
         && sums.complete
         && facts.unit().is_some()
         && facts.supply(sums).is_some();
-    if can_tell { replayable(&holders).map(|(holder, _)| holder).collect() } else { Vec::new() }
+    if can_tell {
+        replayable(&holders).map(|(holder, _)| holder).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// With two decimal places and thousands separators, and without a sign where these are zeros.
 fn two_places(number: f64) -> String {
     let text = model::format::fixed(number, 2);
-    if text == "-0.00" { text[1..].to_owned() } else { text }
+    if text == "-0.00" {
+        text[1..].to_owned()
+    } else {
+        text
+    }
 }
 
 /// Compares the replayed balances with the holder table, for the addresses that the table lists.
 fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::BalanceMismatch;
-    let holders = input.facts.dataset.holding_of(&input.facts.address, &input.facts.address);
+    let holders = input
+        .facts
+        .dataset
+        .holding_of(&input.facts.address, &input.facts.address);
     if holders.is_empty() {
         input.log.note(NeededInput::Holders, &[code]);
         return None;
@@ -80,7 +108,9 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         input.log.note(NeededInput::History, &[code]);
         return None;
     }
-    let unit = input.log.require(input.facts.unit(), NeededInput::Supply, code)?;
+    let unit = input
+        .log
+        .require(input.facts.unit(), NeededInput::Supply, code)?;
     let supply = input.supply(code)?;
     let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
     let (mut sum, mut worst) = (0.0, 0.0);
@@ -97,11 +127,22 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         sum += share;
         worst = f64::max(worst, share);
         if replays.len() < EVIDENCE_ROWS_MAX {
-            let note = Some(format!("{} according to the transfers", two_places(replayed / unit)));
-            replays.push(EvidenceRow { amount: Some(balance), note, ..EvidenceRow::of("holders", holder) });
+            let note = Some(format!(
+                "{} according to the transfers",
+                two_places(replayed / unit)
+            ));
+            replays.push(EvidenceRow {
+                amount: Some(balance),
+                note,
+                ..EvidenceRow::of("holders", holder)
+            });
         }
         if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
-            rows.push(EvidenceRow { amount: Some(balance), share: Some(share), ..EvidenceRow::of("holders", holder) });
+            rows.push(EvidenceRow {
+                amount: Some(balance),
+                share: Some(share),
+                ..EvidenceRow::of("holders", holder)
+            });
         }
     }
     let sentence = format!(
@@ -110,7 +151,9 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         percent(worst)
     );
     input.log.saw(code, &*sentence);
-    input.log.prove_by(code, "balances in the holders table", replays);
+    input
+        .log
+        .prove_by(code, "balances in the holders table", replays);
     (worst > MISMATCH_MIN).then(|| {
         Anomaly::new(code, (sum / MISMATCH_FULL).max(MISMATCH_LEAST), sentence)
             .figure("share", sum)
@@ -122,14 +165,26 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::WashTrading;
     if input.digest.wash_unfinished {
-        input.log.unsure(code, "transfers: time windows with too many pairs of traders were not checked");
+        input.log.unsure(
+            code,
+            "transfers: time windows with too many pairs of traders were not checked",
+        );
     }
-    let Some(WashRing { found, members, rows }) = input.digest.ring.take() else {
+    let Some(WashRing {
+        found,
+        members,
+        rows,
+    }) = input.digest.ring.take()
+    else {
         input.log.saw(code, "no circular trading (transfers)");
         return None;
     };
     let share = (found.volume / input.digest.sums.volume).min(1.0);
-    let transfers = if found.count == 1 { "transfer" } else { "transfers" };
+    let transfers = if found.count == 1 {
+        "transfer"
+    } else {
+        "transfers"
+    };
     let sentence = format!(
         "{} of the volume circulates among {members} wallets within {} ({} {transfers}); a finding requires at least {} and \
             {WASH_TRANSFERS_MIN} transfers",
@@ -152,7 +207,10 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             .figure("share", share)
             .figure("wallets", members as f64)
             .figure("transfers", found.count as f64)
-            .rows(format!("{AMONG}; the tokens return within {}", found.window), rows)
+            .rows(
+                format!("{AMONG}; the tokens return within {}", found.window),
+                rows,
+            )
     })
 }
 
@@ -161,27 +219,53 @@ fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let receivers = input.digest.sums.receivers;
     let code = AnomalyCode::AirdropSpam;
     if receivers < RECEIVERS_MIN {
-        input.log.unsure(code, format!("transfers: {receivers} recipients; at least {RECEIVERS_MIN} needed"));
+        input.log.unsure(
+            code,
+            format!("transfers: {receivers} recipients; at least {RECEIVERS_MIN} needed"),
+        );
     }
-    let Airdrop { sender, value, count } = input.digest.sums.airdrop?;
+    let Airdrop {
+        sender,
+        value,
+        count,
+    } = input.digest.sums.airdrop?;
     let share = count as f64 / receivers as f64;
     let amount = input.facts.unit().map(|unit| value / unit);
-    let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
+    let row = EvidenceRow {
+        amount,
+        share: Some(share),
+        ..EvidenceRow::of("transfers", sender)
+    };
     let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
     if receivers >= RECEIVERS_MIN && share >= AIRDROPPED_NOTED {
         input.log.remark(code);
     }
     // The sender is named only in a finding: otherwise it is one of many.
     let from = strength.map_or_else(|| "one sender".to_owned(), |_| sender.short());
-    let sentence = format!("{count} of {receivers} recipients got the same amount from {from} and never sent a transfer (transfers)");
-    let found = input.log.measured(code, strength, sentence, "the same amount to many recipients", vec![row])?;
-    Some(found.figure("share", share).figure("receivers", receivers as f64))
+    let sentence = format!(
+        "{count} of {receivers} recipients got the same amount from {from} and never sent a transfer (transfers)"
+    );
+    let found = input.log.measured(
+        code,
+        strength,
+        sentence,
+        "the same amount to many recipients",
+        vec![row],
+    )?;
+    Some(
+        found
+            .figure("share", share)
+            .figure("receivers", receivers as f64),
+    )
 }
 
 fn digits(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::AmountDigits;
     let Some(deviation) = amounts::deviation(&input.digest.sums.digits) else {
-        input.log.unsure(code, format!("transfers: too few amounts; at least {COUNT_MIN} needed"));
+        input.log.unsure(
+            code,
+            format!("transfers: too few amounts; at least {COUNT_MIN} needed"),
+        );
         return None;
     };
     let sentence = format!(
@@ -190,10 +274,14 @@ fn digits(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     );
     input.log.saw(code, &*sentence);
     (deviation.mean > DEVIATION_MAX && deviation.chance < CHANCE_MAX).then(|| {
-        Anomaly::new(AnomalyCode::AmountDigits, deviation.mean / (2.0 * DEVIATION_MAX), sentence)
-            .figure("transfers", deviation.count as f64)
-            .figure("meanDeviation", deviation.mean)
-            .figure("chance", deviation.chance)
+        Anomaly::new(
+            AnomalyCode::AmountDigits,
+            deviation.mean / (2.0 * DEVIATION_MAX),
+            sentence,
+        )
+        .figure("transfers", deviation.count as f64)
+        .figure("meanDeviation", deviation.mean)
+        .figure("chance", deviation.chance)
     })
 }
 
@@ -215,12 +303,22 @@ mod tests {
         data.transfer(someone(1), someone(2), 300.0);
         data.holders = vec![(someone(2), Some(600.0)), (someone(1), Some(400.0))];
         for of_today in [false, true] {
-            data.of_today = if of_today { vec!["holders"] } else { Vec::new() };
+            data.of_today = if of_today {
+                vec!["holders"]
+            } else {
+                Vec::new()
+            };
             let found = examine(&Facts::new(&data, data.token()), &|_, _| Ok(())).unwrap();
-            let accused = found.anomalies.iter().any(|anomaly| anomaly.code == AnomalyCode::BalanceMismatch);
+            let accused = found
+                .anomalies
+                .iter()
+                .any(|anomaly| anomaly.code == AnomalyCode::BalanceMismatch);
             assert_eq!(accused, !of_today);
             let gap = found.log.gap(AnomalyCode::BalanceMismatch);
-            assert_eq!(gap.is_some_and(|gap| gap.contains("balances are current")), of_today);
+            assert_eq!(
+                gap.is_some_and(|gap| gap.contains("balances are current")),
+                of_today
+            );
         }
     }
 }

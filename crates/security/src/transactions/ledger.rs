@@ -87,7 +87,10 @@ pub(super) struct TransferLedger {
 
 impl TransferLedger {
     pub(super) fn new(launch: Option<Moment>) -> Self {
-        Self { launch, ..Self::default() }
+        Self {
+            launch,
+            ..Self::default()
+        }
     }
 
     fn id(&mut self, address: Address, facts: &Facts<'_>) -> u32 {
@@ -134,7 +137,11 @@ impl TransferLedger {
         facts: &Facts<'_>,
         liquidity_block: impl Fn(i64) -> bool,
     ) -> Option<Move> {
-        let (from, to, value) = (transfer.from_address?, transfer.to_address?, transfer.value?.0);
+        let (from, to, value) = (
+            transfer.from_address?,
+            transfer.to_address?,
+            transfer.value?.0,
+        );
         self.statuses |= transfer.status.is_some();
         let failed = transfer.status == Some(0);
         self.last = self.last.max(transfer.timestamp);
@@ -153,7 +160,11 @@ impl TransferLedger {
             to,
             value,
             failed,
-            kind: if mint { TransferKind::Mint } else { TransferKind::Transfer },
+            kind: if mint {
+                TransferKind::Mint
+            } else {
+                TransferKind::Transfer
+            },
         };
         if !mint {
             movement.kind = self.kind(&movement, liquidity);
@@ -172,16 +183,27 @@ impl TransferLedger {
             // Transfers to and from a pool with the token as the quote side pay for the other token.
             _ if from.quoted || to.quoted => TransferKind::Venue,
             (true, false) => {
-                let emptying = from.role == AddressRole::Pool && from.balance > 0.0 && movement.value >= EMPTYING * from.balance;
+                let emptying = from.role == AddressRole::Pool
+                    && from.balance > 0.0
+                    && movement.value >= EMPTYING * from.balance;
                 if emptying && !movement.failed && from.balance >= WORTH_PULLING * from.peak {
                     self.emptied(movement, (movement.value / from.balance).min(1.0));
                 }
-                if emptying || liquidity { TransferKind::Venue } else { TransferKind::Buy }
+                if emptying || liquidity {
+                    TransferKind::Venue
+                } else {
+                    TransferKind::Buy
+                }
             }
             (false, true) => {
                 // The first transfer into a pool, or into an empty pool, is liquidity.
-                let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= movement.value * OPENING);
-                if opening || liquidity { TransferKind::Venue } else { TransferKind::Sell }
+                let opening = to.role == AddressRole::Pool
+                    && (self.launch.is_none() || to.balance <= movement.value * OPENING);
+                if opening || liquidity {
+                    TransferKind::Venue
+                } else {
+                    TransferKind::Sell
+                }
             }
             (false, false) if to.role == AddressRole::Burned => TransferKind::Burn,
             (false, false) => TransferKind::Transfer,
@@ -190,17 +212,30 @@ impl TransferLedger {
 
     fn emptied(&mut self, movement: &Move, share: f64) {
         if self.worst_emptied.is_none_or(|worst| share > worst.share) {
-            let at = movement.time.map(|time| Moment { time, block: movement.block });
-            self.worst_emptied = Some(PoolDrain { share, row: movement.row, at, value: movement.value, put_back: 0.0 });
+            let at = movement.time.map(|time| Moment {
+                time,
+                block: movement.block,
+            });
+            self.worst_emptied = Some(PoolDrain {
+                share,
+                row: movement.row,
+                at,
+                value: movement.value,
+                put_back: 0.0,
+            });
         }
     }
 
     /// Books a successful transfer.
     fn book(&mut self, movement: &Move) {
         let to = self.wallet(movement.to);
-        let into_pool = to.role == AddressRole::Pool && !to.quoted && movement.kind != TransferKind::Sell;
+        let into_pool =
+            to.role == AddressRole::Pool && !to.quoted && movement.kind != TransferKind::Sell;
         if into_pool && let Some(time) = movement.time {
-            self.launch.get_or_insert(Moment { time, block: movement.block });
+            self.launch.get_or_insert(Moment {
+                time,
+                block: movement.block,
+            });
             if let Some(emptied) = &mut self.worst_emptied
                 && emptied.at.is_some_and(|at| time.0 - at.time.0 <= DAY_MS)
             {
@@ -217,7 +252,11 @@ impl TransferLedger {
         if movement.kind != TransferKind::Mint {
             from.balance -= movement.value;
         }
-        from.sold += if movement.kind == TransferKind::Sell { movement.value } else { 0.0 };
+        from.sold += if movement.kind == TransferKind::Sell {
+            movement.value
+        } else {
+            0.0
+        };
         let to = &mut self.wallets[movement.to as usize];
         if to.received == 0 {
             (to.first_from, to.first_value) = (movement.from, movement.value);
@@ -225,6 +264,10 @@ impl TransferLedger {
         to.received = to.received.saturating_add(1);
         to.balance += movement.value;
         to.peak = to.peak.max(to.balance);
-        to.bought += if movement.kind == TransferKind::Buy { movement.value } else { 0.0 };
+        to.bought += if movement.kind == TransferKind::Buy {
+            movement.value
+        } else {
+            0.0
+        };
     }
 }

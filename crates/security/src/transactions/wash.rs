@@ -79,14 +79,38 @@ impl Wash {
         {
             return;
         }
-        self.gather(0, time.0.div_euclid(WASH_STEP_MS), &[Edge { from: movement.from, to: movement.to, volume: movement.value, count: 1 }]);
+        self.gather(
+            0,
+            time.0.div_euclid(WASH_STEP_MS),
+            &[Edge {
+                from: movement.from,
+                to: movement.to,
+                volume: movement.value,
+                count: 1,
+            }],
+        );
     }
 
     /// Edges of several steps, in order.
     pub(super) fn add_edges(&mut self, edges: &[WashEdge]) {
         for edges in edges.chunk_by(|a, b| a.step == b.step) {
-            let own: Vec<Edge> =
-                edges.iter().map(|&WashEdge { from, to, volume, count, .. }| Edge { from, to, volume, count: count.into() }).collect();
+            let own: Vec<Edge> = edges
+                .iter()
+                .map(
+                    |&WashEdge {
+                         from,
+                         to,
+                         volume,
+                         count,
+                         ..
+                     }| Edge {
+                        from,
+                        to,
+                        volume,
+                        count: count.into(),
+                    },
+                )
+                .collect();
             self.gather(0, edges[0].step.into(), &own);
         }
     }
@@ -96,10 +120,19 @@ impl Wash {
         for (level, (_, name)) in LEVELS.iter().enumerate() {
             self.close(level);
             self.alone(level);
-            self.levels[level].found.iter_mut().for_each(|found| found.window = name);
+            self.levels[level]
+                .found
+                .iter_mut()
+                .for_each(|found| found.window = name);
         }
         let all = self.levels.iter().flat_map(|level| &level.found);
-        let best = all.reduce(|best, next| if next.volume >= best.volume * (1.0 - SAME_VOLUME) { next } else { best })?;
+        let best = all.reduce(|best, next| {
+            if next.volume >= best.volume * (1.0 - SAME_VOLUME) {
+                next
+            } else {
+                best
+            }
+        })?;
         (best.count > 0).then(|| best.clone())
     }
 
@@ -113,13 +146,22 @@ impl Wash {
 
     /// Completes a half-window: analyses it together with the previous one, and passes it to the next level.
     fn close(&mut self, level: usize) {
-        let Some(number) = self.levels[level].number.take() else { return };
+        let Some(number) = self.levels[level].number.take() else {
+            return;
+        };
         let mut pairs = std::mem::take(&mut self.levels[level].pairs);
         pairs.merge();
-        if self.levels[level].before.as_ref().is_some_and(|(before, _)| before + 1 != number) {
+        if self.levels[level]
+            .before
+            .as_ref()
+            .is_some_and(|(before, _)| before + 1 != number)
+        {
             self.alone(level);
         }
-        let mut window = self.levels[level].before.take().map_or_else(Pairs::default, |(_, before)| before);
+        let mut window = self.levels[level]
+            .before
+            .take()
+            .map_or_else(Pairs::default, |(_, before)| before);
         window.append(&pairs);
         window.merge();
         self.look(level, number - 1, window);
@@ -195,7 +237,12 @@ mod tests {
     use super::*;
 
     fn edge(from: u32, to: u32) -> Edge {
-        Edge { from, to, volume: 2.0, count: 1 }
+        Edge {
+            from,
+            to,
+            volume: 2.0,
+            count: 1,
+        }
     }
 
     #[test]
@@ -218,11 +265,23 @@ mod tests {
             let mut wash = Wash::default();
             wash.gather(0, *there, &[edge(1, 2)]);
             wash.gather(0, *back, &[edge(2, 1)]);
-            let found = wash.finish().unwrap_or_else(|| panic!("{there} and {back} are found"));
+            let found = wash
+                .finish()
+                .unwrap_or_else(|| panic!("{there} and {back} are found"));
             // If several lengths give the same volume, the longest is named.
-            assert!(found.count == 2 && found.volume == 4.0 && found.members == BTreeSet::from([1, 2]), "{there} {back}: {found:?}");
-            let shortest = wash.levels.iter().position(|level| level.found.iter().any(|found| found.count > 0));
-            assert_eq!(shortest.map(|level| LEVELS[level].1), Some(*name), "{there} and {back}");
+            assert!(
+                found.count == 2 && found.volume == 4.0 && found.members == BTreeSet::from([1, 2]),
+                "{there} {back}: {found:?}"
+            );
+            let shortest = wash
+                .levels
+                .iter()
+                .position(|level| level.found.iter().any(|found| found.count > 0));
+            assert_eq!(
+                shortest.map(|level| LEVELS[level].1),
+                Some(*name),
+                "{there} and {back}"
+            );
         }
         let mut wash = Wash::default();
         wash.gather(0, 0, &[edge(1, 2)]);
@@ -235,12 +294,29 @@ mod tests {
         let mut wash = Wash::default();
         let volumes = [0.1, 0.1, 0.7];
         for (day, volume) in volumes.into_iter().enumerate() {
-            let there = Edge { volume, ..edge(1, 2) };
-            wash.gather(0, day as i64 * 48, &[there, Edge { from: 2, to: 1, ..there }]);
+            let there = Edge {
+                volume,
+                ..edge(1, 2)
+            };
+            wash.gather(
+                0,
+                day as i64 * 48,
+                &[
+                    there,
+                    Edge {
+                        from: 2,
+                        to: 1,
+                        ..there
+                    },
+                ],
+            );
         }
         let found = wash.finish().expect("found");
         let hour = &wash.levels[0].found[0];
-        assert!(hour.volume > found.volume && hour.count == found.count, "the sums differ in the last digit: {hour:?} {found:?}");
+        assert!(
+            hour.volume > found.volume && hour.count == found.count,
+            "the sums differ in the last digit: {hour:?} {found:?}"
+        );
         assert_eq!(found.window, "7 days");
     }
 
@@ -248,11 +324,20 @@ mod tests {
     fn every_transfer_is_counted_once_in_windows_of_one_beginning() {
         let mut wash = Wash::default();
         for half in 0..1_000 {
-            wash.gather(0, half / 3 * 4, &[edge(1, 2), edge(2, 1), edge(1, 2), edge(2, 1)]);
+            wash.gather(
+                0,
+                half / 3 * 4,
+                &[edge(1, 2), edge(2, 1), edge(1, 2), edge(2, 1)],
+            );
         }
         wash.finish();
         for found in wash.levels.iter().flat_map(|level| &level.found) {
-            assert_eq!((found.count, found.volume), (4_000, 8_000.0), "{}", found.window);
+            assert_eq!(
+                (found.count, found.volume),
+                (4_000, 8_000.0),
+                "{}",
+                found.window
+            );
         }
     }
 
@@ -260,12 +345,17 @@ mod tests {
     fn a_window_with_too_many_pairs_is_left_out_and_said_to_be() {
         let mut wash = Wash::default();
         wash.gather(0, 0, &[edge(1, 2), edge(2, 1)]);
-        let many: Vec<Edge> = (0..PAIRS_MAX as u32).map(|id| edge(id + 10, id + 11)).collect();
+        let many: Vec<Edge> = (0..PAIRS_MAX as u32)
+            .map(|id| edge(id + 10, id + 11))
+            .collect();
         wash.gather(0, 100, &many);
         wash.gather(0, 101, &[edge(1, 2), edge(2, 1)]);
         let found = wash.finish();
         assert!(wash.unfinished);
         // The hour-windows in between show the transfers of the first half and of the last, next to the overfull one.
-        assert_eq!(found.map(|found| (found.count, found.members.len(), found.window)), Some((4, 2, "1 hour")));
+        assert_eq!(
+            found.map(|found| (found.count, found.members.len(), found.window)),
+            Some((4, 2, "1 hour"))
+        );
     }
 }

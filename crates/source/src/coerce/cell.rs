@@ -33,9 +33,15 @@ pub fn cells(column: &Column) -> Vec<RawCell<'_>> {
     let series = column.as_materialized_series();
     // Fast paths for the two most common types, without an `AnyValue` per cell.
     if let Ok(texts) = series.str() {
-        texts.iter().map(|text| text.map_or(RawCell::Null, |text| RawCell::Text(Cow::Borrowed(text)))).collect()
+        texts
+            .iter()
+            .map(|text| text.map_or(RawCell::Null, |text| RawCell::Text(Cow::Borrowed(text))))
+            .collect()
     } else if let Ok(numbers) = series.f64() {
-        numbers.iter().map(|number| number.map_or(RawCell::Null, RawCell::Float)).collect()
+        numbers
+            .iter()
+            .map(|number| number.map_or(RawCell::Null, RawCell::Float))
+            .collect()
     } else {
         series.iter().map(from_any).collect()
     }
@@ -55,13 +61,22 @@ fn from_any(value: AnyValue<'_>) -> RawCell<'_> {
         AnyValue::Float32(n) => n.to_string().parse().map_or(RawCell::Null, RawCell::Float),
         AnyValue::Float64(n) => RawCell::Float(n),
         AnyValue::Date(day) => RawCell::Day(day),
-        AnyValue::Datetime(time, unit, _) | AnyValue::DatetimeOwned(time, unit, _) => RawCell::Time(milliseconds(time, unit)),
-        AnyValue::Decimal(unscaled, _, scale) => RawCell::Text(Cow::Owned(decimal(unscaled, scale))),
+        AnyValue::Datetime(time, unit, _) | AnyValue::DatetimeOwned(time, unit, _) => {
+            RawCell::Time(milliseconds(time, unit))
+        }
+        AnyValue::Decimal(unscaled, _, scale) => {
+            RawCell::Text(Cow::Owned(decimal(unscaled, scale)))
+        }
         AnyValue::Binary(bytes) => RawCell::Bytes(Cow::Borrowed(bytes)),
         AnyValue::BinaryOwned(bytes) => RawCell::Bytes(Cow::Owned(bytes)),
         AnyValue::List(series) => {
             let series = series.rechunk();
-            RawCell::List(series.iter().map(|value| from_any(value).into_owned()).collect())
+            RawCell::List(
+                series
+                    .iter()
+                    .map(|value| from_any(value).into_owned())
+                    .collect(),
+            )
         }
         other => match other.get_str() {
             Some(text) => RawCell::Text(Cow::Owned(text.to_owned())),
@@ -86,11 +101,17 @@ fn decimal(unscaled: i128, scale: usize) -> String {
 
 /// The digits of a whole number with a decimal point before the last `scale`, without trailing zeros.
 pub(crate) fn with_point(unscaled: &str, scale: usize) -> String {
-    let (sign, digits) = unscaled.strip_prefix('-').map_or(("", unscaled), |digits| ("-", digits));
+    let (sign, digits) = unscaled
+        .strip_prefix('-')
+        .map_or(("", unscaled), |digits| ("-", digits));
     let digits = format!("{digits:0>width$}", width = scale + 1);
     let (whole, fraction) = digits.split_at(digits.len() - scale);
     let fraction = fraction.trim_end_matches('0');
-    if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+    if fraction.is_empty() {
+        format!("{sign}{whole}")
+    } else {
+        format!("{sign}{whole}.{fraction}")
+    }
 }
 
 impl RawCell<'_> {
@@ -135,27 +156,40 @@ impl RawCell<'_> {
     /// The cell as a finding shows it, truncated.
     pub fn shown(&self) -> String {
         let text = match self {
-            RawCell::Bytes(bytes) => Cow::Owned(const_hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN)])),
+            RawCell::Bytes(bytes) => {
+                Cow::Owned(const_hex::encode_prefixed(&bytes[..bytes.len().min(SHOWN)]))
+            }
             RawCell::List(list) => {
                 let texts: Vec<_> = list.iter().take(SHOWN).map(RawCell::shown).collect();
                 Cow::Owned(format!("[{}]", texts.join(", ")))
             }
-            _ => self.to_text().unwrap_or(Cow::Borrowed("a value of another type")),
+            _ => self
+                .to_text()
+                .unwrap_or(Cow::Borrowed("a value of another type")),
         };
-        if text.chars().count() <= SHOWN { text.into_owned() } else { text.chars().take(SHOWN).chain(['…']).collect() }
+        if text.chars().count() <= SHOWN {
+            text.into_owned()
+        } else {
+            text.chars().take(SHOWN).chain(['…']).collect()
+        }
     }
 }
 
 /// Whether the text is a null marker; MySQL and PostgreSQL write `\N`.
 pub fn is_null_word(text: &str) -> bool {
-    matches!(text.trim(), "" | "null" | "NULL" | "\\N" | "NA" | "NaN" | "nan" | "-")
+    matches!(
+        text.trim(),
+        "" | "null" | "NULL" | "\\N" | "NA" | "NaN" | "nan" | "-"
+    )
 }
 
 pub(super) fn text(cell: &RawCell<'_>) -> Read<String> {
     if cell.is_null() {
         return Ok(None);
     }
-    cell.to_text().map(|text| Some(text.into_owned())).ok_or(Bad)
+    cell.to_text()
+        .map(|text| Some(text.into_owned()))
+        .ok_or(Bad)
 }
 
 /// Parses an address, with whether its EIP-55 checksum is wrong.
@@ -170,7 +204,9 @@ pub(super) fn address(cell: &RawCell<'_>) -> Read<(Address, bool)> {
         RawCell::Bytes(bytes) => match <[u8; 20]>::try_from(&bytes[..]) {
             Ok(bytes) => Ok(Some((Address(bytes), false))),
             // Text stored in a binary column.
-            Err(_) => address(&RawCell::Text(Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| Bad)?))),
+            Err(_) => address(&RawCell::Text(Cow::Borrowed(
+                std::str::from_utf8(bytes).map_err(|_| Bad)?,
+            ))),
         },
         _ => Err(Bad),
     }
@@ -181,9 +217,17 @@ pub(super) fn hex(cell: &RawCell<'_>) -> Read<String> {
         _ if cell.is_null() => Ok(None),
         RawCell::Text(text) => {
             let text = text.trim();
-            let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-            let readable = digits.len() % 2 == 0 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-            if readable { Ok(Some(format!("0x{}", digits.to_ascii_lowercase()))) } else { Err(Bad) }
+            let digits = text
+                .strip_prefix("0x")
+                .or_else(|| text.strip_prefix("0X"))
+                .unwrap_or(text);
+            let readable =
+                digits.len() % 2 == 0 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+            if readable {
+                Ok(Some(format!("0x{}", digits.to_ascii_lowercase())))
+            } else {
+                Err(Bad)
+            }
         }
         RawCell::Bytes(bytes) => Ok(Some(const_hex::encode_prefixed(bytes))),
         _ => Err(Bad),

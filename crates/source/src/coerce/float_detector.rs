@@ -54,18 +54,34 @@ impl FloatDetector {
     }
 
     fn note_text(&mut self, text: &str) {
-        let (mantissa, has_exponent) = text.split_once(['e', 'E']).map_or((text, false), |(mantissa, _)| (mantissa, true));
+        let (mantissa, has_exponent) = text
+            .split_once(['e', 'E'])
+            .map_or((text, false), |(mantissa, _)| (mantissa, true));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+        if !whole
+            .bytes()
+            .chain(fraction.bytes())
+            .all(|byte| byte.is_ascii_digit())
+        {
             return;
         }
-        let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+        let (whole, fraction) = (
+            whole.trim_start_matches('0'),
+            fraction.trim_end_matches('0'),
+        );
         let written = whole.len() + fraction.len();
         self.deep += u64::from(fraction.len() == DECIMALS);
-        let trailing_zeros = if fraction.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
+        let trailing_zeros = if fraction.is_empty() {
+            whole.len() - whole.trim_end_matches('0').len()
+        } else {
+            0
+        };
         // An exact amount below one, or rounded to a few decimals, may have as few digits.
-        let long_whole = fraction.is_empty() && written >= INEXACT_DIGITS_MIN && trailing_zeros < EXACT_DECIMALS_MIN;
-        if whole.is_empty() || !(has_exponent || fraction.len() >= EXACT_DECIMALS_MIN || long_whole) {
+        let long_whole = fraction.is_empty()
+            && written >= INEXACT_DIGITS_MIN
+            && trailing_zeros < EXACT_DECIMALS_MIN;
+        if whole.is_empty() || !(has_exponent || fraction.len() >= EXACT_DECIMALS_MIN || long_whole)
+        {
             return;
         }
         let significant = written - trailing_zeros;
@@ -80,7 +96,8 @@ impl FloatDetector {
 
     /// Whether the amounts are f64 numbers written as text.
     pub fn are_floats(&self) -> bool {
-        let enough = self.ended >= FLOATS_MIN || self.ended >= FLOATS_MIN_BESIDE_EXACT && self.deep >= FLOATS_MIN;
+        let enough = self.ended >= FLOATS_MIN
+            || self.ended >= FLOATS_MIN_BESIDE_EXACT && self.deep >= FLOATS_MIN;
         enough && self.exact == 0 && self.ended >= self.short
     }
 }
@@ -94,7 +111,12 @@ mod tests {
         let floats = |texts: &[&str]| {
             let mut digits = FloatDetector::default();
             for _ in 0..5 {
-                digits.note(&texts.iter().map(|text| RawCell::Text((*text).into())).collect::<Vec<_>>());
+                digits.note(
+                    &texts
+                        .iter()
+                        .map(|text| RawCell::Text((*text).into()))
+                        .collect::<Vec<_>>(),
+                );
             }
             digits.are_floats()
         };
@@ -121,6 +143,9 @@ mod tests {
         assert!(!few.are_floats(), "nor do those below one");
         small.push(RawCell::Text("3.6773969020594204".into()));
         few.note(&small);
-        assert!(few.are_floats(), "two that end early, where others have eighteen decimals");
+        assert!(
+            few.are_floats(),
+            "two that end early, where others have eighteen decimals"
+        );
     }
 }

@@ -11,7 +11,11 @@ use crate::coerce::{
 use model::chain::Chain;
 
 /// The elements of a list cell; a scalar is a list of one. `Err` if the cell starts like JSON but does not parse.
-pub fn elements(cell: &RawCell<'_>, split: Option<&str>, spaces: bool) -> Result<Vec<RawCell<'static>>, Bad> {
+pub fn elements(
+    cell: &RawCell<'_>,
+    split: Option<&str>,
+    spaces: bool,
+) -> Result<Vec<RawCell<'static>>, Bad> {
     match cell {
         _ if cell.is_null() => Ok(Vec::new()),
         RawCell::List(list) => Ok(list.clone()),
@@ -22,10 +26,17 @@ pub fn elements(cell: &RawCell<'_>, split: Option<&str>, spaces: bool) -> Result
             }
             let parts: Vec<&str> = match split {
                 Some(split) => text.split(split).collect(),
-                None => text.split(|c: char| matches!(c, ';' | ',' | '|') || spaces && c.is_whitespace()).collect(),
+                None => text
+                    .split(|c: char| matches!(c, ';' | ',' | '|') || spaces && c.is_whitespace())
+                    .collect(),
             };
-            let kept = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
-            Ok(kept.map(|part| RawCell::Text(Cow::Owned(part.to_owned()))).collect())
+            let kept = parts
+                .into_iter()
+                .map(str::trim)
+                .filter(|part| !part.is_empty());
+            Ok(kept
+                .map(|part| RawCell::Text(Cow::Owned(part.to_owned())))
+                .collect())
         }
         other => Ok(vec![other.clone().into_owned()]),
     }
@@ -37,7 +48,9 @@ fn json(text: &str) -> Result<Vec<RawCell<'static>>, Bad> {
         .into_iter()
         .map(|value| match value.get() {
             "null" => Ok(RawCell::Null),
-            raw if raw.starts_with('"') => serde_json::from_str(raw).map(|text: String| RawCell::Text(text.into())).map_err(|_| Bad),
+            raw if raw.starts_with('"') => serde_json::from_str(raw)
+                .map(|text: String| RawCell::Text(text.into()))
+                .map_err(|_| Bad),
             raw => Ok(RawCell::Text(raw.to_owned().into())),
         })
         .collect()
@@ -53,7 +66,11 @@ pub(super) fn chains(cell: &RawCell<'_>, split: Option<&str>) -> Read<Vec<String
         let text = element.to_text().ok_or(Bad)?;
         // Chain names may contain spaces: split at spaces only if the whole text is no chain and every word is one.
         let words: Vec<&str> = match Chain::known(&text) {
-            None if split.is_none() && text.split_whitespace().all(|word| Chain::known(word).is_some()) => {
+            None if split.is_none()
+                && text
+                    .split_whitespace()
+                    .all(|word| Chain::known(word).is_some()) =>
+            {
                 text.split_whitespace().collect()
             }
             _ => vec![&text],
@@ -99,11 +116,16 @@ mod tests {
             ("eth;ethereum;1", &["eth"]),
             ("robinhood chain", &["robinhood-chain"]),
         ] {
-            let read = chains(&RawCell::Text(text.into()), None).expect(text).expect(text);
+            let read = chains(&RawCell::Text(text.into()), None)
+                .expect(text)
+                .expect(text);
             assert_eq!(read, expected, "{text}");
         }
         assert_eq!(chains(&RawCell::Text("[1, ".into()), None), Err(Bad));
         assert_eq!(chains(&RawCell::Text(";".into()), None), Ok(None));
-        assert_eq!(chains(&RawCell::List(vec![RawCell::Int(1), RawCell::Null]), None), Ok(Some(vec!["eth".to_owned()])));
+        assert_eq!(
+            chains(&RawCell::List(vec![RawCell::Int(1), RawCell::Null]), None),
+            Ok(Some(vec!["eth".to_owned()]))
+        );
     }
 }

@@ -33,7 +33,10 @@ impl DecimalSigns {
 
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        Self { point: self.point || other.point, comma: self.comma || other.comma }
+        Self {
+            point: self.point || other.point,
+            comma: self.comma || other.comma,
+        }
     }
 
     /// The decimal separator, if all texts agree on one.
@@ -49,9 +52,22 @@ impl DecimalSigns {
 /// The decimal separator that one text proves; neither if it is ambiguous.
 fn decimal_sign(text: &str) -> DecimalSigns {
     let (body, _) = without_suffix(text.trim().trim_start_matches(['+', '-']));
-    let (point, comma) = (DecimalSigns { point: true, comma: false }, DecimalSigns { point: false, comma: true });
-    let readable = body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',') || GAPS.contains(&c));
-    let (Some(last), true) = (body.rfind(['.', ',']), readable) else { return DecimalSigns::default() };
+    let (point, comma) = (
+        DecimalSigns {
+            point: true,
+            comma: false,
+        },
+        DecimalSigns {
+            point: false,
+            comma: true,
+        },
+    );
+    let readable = body
+        .chars()
+        .all(|c| c.is_ascii_digit() || matches!(c, '.' | ',') || GAPS.contains(&c));
+    let (Some(last), true) = (body.rfind(['.', ',']), readable) else {
+        return DecimalSigns::default();
+    };
     let (dots, commas) = (body.matches('.').count(), body.matches(',').count());
     match (dots, commas) {
         // If both signs occur, the last one is the decimal separator.
@@ -69,8 +85,14 @@ fn decimal_sign(text: &str) -> DecimalSigns {
 /// The number without spaces and suffix, and the suffix's power of ten.
 fn without_suffix(text: &str) -> (&str, i32) {
     let text = text.trim();
-    let power = text.chars().next_back().and_then(|last| SUFFIXES.iter().find(|(suffix, _)| suffix.eq_ignore_ascii_case(&last)));
-    power.map_or((text, 0), |(_, power)| (text[..text.len() - 1].trim_end(), *power))
+    let power = text.chars().next_back().and_then(|last| {
+        SUFFIXES
+            .iter()
+            .find(|(suffix, _)| suffix.eq_ignore_ascii_case(&last))
+    });
+    power.map_or((text, 0), |(_, power)| {
+        (text[..text.len() - 1].trim_end(), *power)
+    })
 }
 
 /// Whether `sign` separates groups of three digits, the first of one to three and not zero.
@@ -78,7 +100,10 @@ fn grouped(digits: &str, sign: u8) -> bool {
     let mut groups = digits.split(char::from(sign));
     let first = groups.next().unwrap_or_default();
     let number = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
-    (1..=3).contains(&first.len()) && number(first) && !first.starts_with('0') && groups.all(|group| group.len() == 3 && number(group))
+    (1..=3).contains(&first.len())
+        && number(first)
+        && !first.starts_with('0')
+        && groups.all(|group| group.len() == 3 && number(group))
 }
 
 /// Plain decimal text of a number, digit for digit: decimals after a point, no thousands separators, and K, M, B or T multiplied out; an
@@ -98,16 +123,23 @@ pub fn plain(text: &str, decimal: Decimal) -> Option<String> {
         None => (text, 0),
     };
     let (sign, between) = decimal.signs();
-    let (whole, fraction) = mantissa.split_once(char::from(sign)).unwrap_or((mantissa, ""));
+    let (whole, fraction) = mantissa
+        .split_once(char::from(sign))
+        .unwrap_or((mantissa, ""));
     let whole = without_gaps(whole, char::from(between))?;
-    if !fraction.bytes().all(|digit| digit.is_ascii_digit()) || whole.is_empty() && fraction.is_empty() {
+    if !fraction.bytes().all(|digit| digit.is_ascii_digit())
+        || whole.is_empty() && fraction.is_empty()
+    {
         return None;
     }
     let minus = if negative { "-" } else { "" };
     if exponent != 0 {
-        return exponent
-            .checked_add(power)
-            .map(|power| format!("{minus}{whole}{}{fraction}e{power}", if fraction.is_empty() { "" } else { "." }));
+        return exponent.checked_add(power).map(|power| {
+            format!(
+                "{minus}{whole}{}{fraction}e{power}",
+                if fraction.is_empty() { "" } else { "." }
+            )
+        });
     }
     Some(format!("{minus}{}", shifted(&whole, fraction, power)))
 }
@@ -117,7 +149,9 @@ fn without_gaps(whole: &str, separator: char) -> Option<String> {
     if whole.bytes().all(|digit| digit.is_ascii_digit()) {
         return Some(whole.to_owned());
     }
-    let gap = whole.chars().find(|c| *c == separator || GAPS.contains(c))?;
+    let gap = whole
+        .chars()
+        .find(|c| *c == separator || GAPS.contains(c))?;
     let groups: Vec<&str> = whole.split(gap).collect();
     let digits = |group: &&str| group.bytes().all(|digit| digit.is_ascii_digit());
     let (first, rest) = groups.split_first()?;
@@ -125,7 +159,9 @@ fn without_gaps(whole: &str, separator: char) -> Option<String> {
     let grouped = (1..=3).contains(&first.len())
         && !first.starts_with('0')
         && last.len() == 3
-        && middle.iter().all(|group| group.len() == 3 || group.len() == 2);
+        && middle
+            .iter()
+            .all(|group| group.len() == 3 || group.len() == 2);
     (grouped && groups.iter().all(digits)).then(|| groups.concat())
 }
 
@@ -134,17 +170,36 @@ fn shifted(whole: &str, fraction: &str, power: i32) -> String {
     let digits = format!("{whole}{fraction}");
     let point = whole.len() as i64 + i64::from(power);
     let (whole, fraction) = if point <= 0 {
-        (String::from("0"), format!("{}{digits}", "0".repeat(point.unsigned_abs().min(400) as usize)))
+        (
+            String::from("0"),
+            format!(
+                "{}{digits}",
+                "0".repeat(point.unsigned_abs().min(400) as usize)
+            ),
+        )
     } else if point as usize >= digits.len() {
-        (format!("{digits}{}", "0".repeat((point as usize - digits.len()).min(400))), String::new())
+        (
+            format!(
+                "{digits}{}",
+                "0".repeat((point as usize - digits.len()).min(400))
+            ),
+            String::new(),
+        )
     } else {
-        (digits[..point as usize].to_owned(), digits[point as usize..].to_owned())
+        (
+            digits[..point as usize].to_owned(),
+            digits[point as usize..].to_owned(),
+        )
     };
     let whole = match whole.trim_start_matches('0') {
         "" => "0",
         digits => digits,
     };
-    if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
+    if fraction.is_empty() {
+        whole.to_owned()
+    } else {
+        format!("{whole}.{fraction}")
+    }
 }
 
 /// Bit set of the epoch units that fit a column's numeric times by magnitude; see `UNITS`.
@@ -155,7 +210,13 @@ pub struct EpochUnits(u8);
 const DAYS: std::ops::Range<f64> = 20_000.0..80_000.0;
 /// 1970-01-01 as an Excel serial date.
 const EPOCH_DAY: f64 = 25_569.0;
-const UNITS: [&str; 5] = ["Excel days", "seconds", "milliseconds", "microseconds", "nanoseconds"];
+const UNITS: [&str; 5] = [
+    "Excel days",
+    "seconds",
+    "milliseconds",
+    "microseconds",
+    "nanoseconds",
+];
 
 impl EpochUnits {
     pub fn from_bits(bits: u8) -> Self {
@@ -218,7 +279,12 @@ impl EpochUnits {
 
     /// The mixed units, if there is more than one.
     pub fn mixed(self) -> Option<String> {
-        let units: Vec<&str> = UNITS.iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 == 1).map(|(_, unit)| *unit).collect();
+        let units: Vec<&str> = UNITS
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| self.0 >> bit & 1 == 1)
+            .map(|(_, unit)| *unit)
+            .collect();
         (units.len() > 1).then(|| units.join(" and "))
     }
 }
@@ -253,7 +319,11 @@ mod tests {
             (&["12.5", "12,5"], None),
             (&["0x1,2", "a.b", ""], None),
         ] {
-            assert_eq!(DecimalSigns::of(texts.iter().copied()).decimal(), expected, "{texts:?}");
+            assert_eq!(
+                DecimalSigns::of(texts.iter().copied()).decimal(),
+                expected,
+                "{texts:?}"
+            );
         }
     }
 
@@ -278,16 +348,27 @@ mod tests {
             ("$5", Decimal::Point, None),
             ("5 apples", Decimal::Point, None),
         ] {
-            assert_eq!(plain(text, decimal).and_then(|text| text.parse::<f64>().ok()), expected, "{text} {decimal}");
+            assert_eq!(
+                plain(text, decimal).and_then(|text| text.parse::<f64>().ok()),
+                expected,
+                "{text} {decimal}"
+            );
         }
     }
 
     #[test]
     fn times_tell_their_unit_by_their_size() {
-        let all = |texts: &[&str]| texts.iter().fold(EpochUnits::default(), |all, text| all.and(EpochUnits::of_text(text)));
+        let all = |texts: &[&str]| {
+            texts.iter().fold(EpochUnits::default(), |all, text| {
+                all.and(EpochUnits::of_text(text))
+            })
+        };
         assert!(all(&["44594", "44595.5"]).are_days());
         assert!(!all(&["44594", "1609556645"]).are_days());
-        assert_eq!(all(&["1609556645", "1609556645000"]).mixed().as_deref(), Some("seconds and milliseconds"));
+        assert_eq!(
+            all(&["1609556645", "1609556645000"]).mixed().as_deref(),
+            Some("seconds and milliseconds")
+        );
         assert_eq!(all(&["1609556645", "2021-01-02", "20210102"]).mixed(), None);
         assert_eq!(excel_day(44_594.0), Some(1_643_760_000_000));
         assert_eq!(excel_day(44_594.041_666_67), Some(1_643_763_600_000));

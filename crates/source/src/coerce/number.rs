@@ -13,13 +13,23 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Upper limit of a token's decimals; any more would make an amount all zeros.
 const DECIMALS_MAX: i64 = 255;
 
-pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<i64> {
+pub(super) fn integer(
+    cell: &RawCell<'_>,
+    scale: Option<f64>,
+    decimal: Option<Decimal>,
+) -> Read<i64> {
     if let Some(scale) = scale {
-        let Some(number) = float(cell, Some(scale), decimal)? else { return Ok(None) };
+        let Some(number) = float(cell, Some(scale), decimal)? else {
+            return Ok(None);
+        };
         // 0.3 × 10 is not exactly 3: a number that is off by rounding alone counts as whole.
         let whole = number.round();
         let near = (number - whole).abs() <= 1e-9 * whole.abs().max(1.0) && whole.abs() <= EXACT;
-        return if near { Ok(Some(whole as i64)) } else { Err(Bad) };
+        return if near {
+            Ok(Some(whole as i64))
+        } else {
+            Err(Bad)
+        };
     }
     match cell {
         _ if cell.is_null() => Ok(None),
@@ -47,7 +57,11 @@ pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<De
                 return Ok(None);
             }
             // `1e3`.
-            if text.contains(['e', 'E']) { text.parse::<f64>().map_err(|_| Bad).and_then(whole) } else { Err(Bad) }
+            if text.contains(['e', 'E']) {
+                text.parse::<f64>().map_err(|_| Bad).and_then(whole)
+            } else {
+                Err(Bad)
+            }
         }
         _ => Err(Bad),
     }
@@ -62,12 +76,18 @@ fn as_rust_writes(text: &str, decimal: Option<Decimal>) -> Cow<'_, str> {
 }
 
 fn whole(number: f64) -> Read<i64> {
-    if number.fract() == 0.0 && number.abs() <= EXACT { Ok(Some(number as i64)) } else { Err(Bad) }
+    if number.fract() == 0.0 && number.abs() <= EXACT {
+        Ok(Some(number as i64))
+    } else {
+        Err(Bad)
+    }
 }
 
 fn is_infinite_word(text: &str) -> bool {
     let word = text.trim_start_matches(['+', '-']);
-    word.eq_ignore_ascii_case("inf") || word.eq_ignore_ascii_case("infinity") || word.eq_ignore_ascii_case("nan")
+    word.eq_ignore_ascii_case("inf")
+        || word.eq_ignore_ascii_case("infinity")
+        || word.eq_ignore_ascii_case("nan")
 }
 
 /// Parses a finite number; NaN and infinities are null.
@@ -79,12 +99,24 @@ pub(super) fn float(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Deci
         RawCell::Float(n) => *n,
         RawCell::Text(text) if is_infinite_word(text.trim()) => return Ok(None),
         // Fast path for a decimal point. In decimal-comma columns a point is a thousands separator.
-        RawCell::Text(text) if decimal == Some(Decimal::Comma) => as_rust_writes(text.trim(), decimal).parse().map_err(|_| Bad)?,
-        RawCell::Text(text) => text.trim().parse().or_else(|_| as_rust_writes(text.trim(), decimal).parse()).map_err(|_| Bad)?,
+        RawCell::Text(text) if decimal == Some(Decimal::Comma) => {
+            as_rust_writes(text.trim(), decimal)
+                .parse()
+                .map_err(|_| Bad)?
+        }
+        RawCell::Text(text) => text
+            .trim()
+            .parse()
+            .or_else(|_| as_rust_writes(text.trim(), decimal).parse())
+            .map_err(|_| Bad)?,
         _ => return Err(Bad),
     };
     let number = scale.map_or(number, |scale| scaled(number, scale));
-    if number.is_finite() { Ok(Some(number)) } else { Err(Bad) }
+    if number.is_finite() {
+        Ok(Some(number))
+    } else {
+        Err(Bad)
+    }
 }
 
 /// Divides if the scale is the reciprocal of an integer, so that 3000 × 1e-6 is exactly 0.003.
@@ -100,7 +132,9 @@ fn scaled(number: f64, scale: f64) -> f64 {
 pub(super) fn uint256(cell: &RawCell<'_>, decimal: Option<Decimal>) -> Read<String> {
     let read = whole_256(cell);
     let read = match (&read, cell) {
-        (Err(Bad), RawCell::Text(text)) if decimal.is_some() => whole_256(&RawCell::Text(as_rust_writes(text.trim(), decimal))),
+        (Err(Bad), RawCell::Text(text)) if decimal.is_some() => {
+            whole_256(&RawCell::Text(as_rust_writes(text.trim(), decimal)))
+        }
         _ => read,
     };
     read.map(|number| number.map(|number| number.to_string()))
@@ -112,17 +146,28 @@ pub fn lost_digits(cell: &RawCell<'_>) -> bool {
 }
 
 /// As `uint256`; floats are accepted too if the column is `approximate` by `dataset.toml` or by its type.
-pub(super) fn uint256_or_approximate(cell: &RawCell<'_>, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
+pub(super) fn uint256_or_approximate(
+    cell: &RawCell<'_>,
+    decimal: Option<Decimal>,
+    approximate: bool,
+) -> Read<String> {
     let read = uint256(cell, decimal);
     if read.is_ok() || !approximate && !lost_digits(cell) {
         return read;
     }
     let number = float(cell, None, decimal)?.filter(|number| *number >= 0.0);
-    number.map(|number| uint256(&RawCell::Text(format!("{number:.0}").into()), None)).ok_or(Bad)?
+    number
+        .map(|number| uint256(&RawCell::Text(format!("{number:.0}").into()), None))
+        .ok_or(Bad)?
 }
 
 /// Converts an amount in whole tokens to base units, digit for digit: a fraction of a base unit is bad unless amounts are `approximate`.
-pub fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
+pub fn smallest_units(
+    cell: &RawCell<'_>,
+    decimals: i64,
+    decimal: Option<Decimal>,
+    approximate: bool,
+) -> Read<String> {
     if !(0..=DECIMALS_MAX).contains(&decimals) {
         return Err(Bad);
     }
@@ -138,7 +183,10 @@ pub fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<Decimal
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{}{fraction}", whole.trim_start_matches('+'));
     let shift = exponent - fraction.len() as i64;
-    if !(-400..=400).contains(&shift) || digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+    if !(-400..=400).contains(&shift)
+        || digits.is_empty()
+        || !digits.bytes().all(|digit| digit.is_ascii_digit())
+    {
         return Err(Bad);
     }
     let digits = if shift >= 0 {
@@ -148,7 +196,11 @@ pub fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<Decimal
         if !approximate && !digits[kept..].bytes().all(|digit| digit == b'0') {
             return Err(Bad);
         }
-        if kept == 0 { "0".to_owned() } else { digits[..kept].to_owned() }
+        if kept == 0 {
+            "0".to_owned()
+        } else {
+            digits[..kept].to_owned()
+        }
     };
     uint256(&RawCell::Text(digits.into()), None)
 }
@@ -156,13 +208,19 @@ pub fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<Decimal
 fn whole_256(cell: &RawCell<'_>) -> Read<U256> {
     match cell {
         _ if cell.is_null() => Ok(None),
-        RawCell::Int(n) => u128::try_from(*n).map(|n| Some(U256::from(n))).map_err(|_| Bad),
+        RawCell::Int(n) => u128::try_from(*n)
+            .map(|n| Some(U256::from(n)))
+            .map_err(|_| Bad),
         RawCell::Float(n) if !n.is_finite() => Ok(None),
         RawCell::Float(n) if *n >= 0.0 => whole(*n).map(|n| n.map(|n| U256::from(n as u64))),
         RawCell::Text(text) => {
             let text = text.trim();
             if let Some(digits) = text.strip_prefix("0x") {
-                return if digits.is_empty() { Err(Bad) } else { U256::from_str_radix(digits, 16).map(Some).map_err(|_| Bad) };
+                return if digits.is_empty() {
+                    Err(Bad)
+                } else {
+                    U256::from_str_radix(digits, 16).map(Some).map_err(|_| Bad)
+                };
             }
             let digits = match text.split_once('.') {
                 Some((digits, zeros)) if zeros.bytes().all(|digit| digit == b'0') => digits,
@@ -186,9 +244,18 @@ pub fn raw_amount(cell: &RawCell<'_>, decimals: i64, approximate: bool) -> Read<
     if !(0..=DECIMALS_MAX).contains(&decimals) {
         return Err(Bad);
     }
-    let amount = if approximate { uint256_or_approximate(cell, None, true) } else { uint256(cell, None) };
-    let Some(amount) = amount? else { return Ok(None) };
-    format!("{amount}e-{decimals}").parse().map(Some).map_err(|_| Bad)
+    let amount = if approximate {
+        uint256_or_approximate(cell, None, true)
+    } else {
+        uint256(cell, None)
+    };
+    let Some(amount) = amount? else {
+        return Ok(None);
+    };
+    format!("{amount}e-{decimals}")
+        .parse()
+        .map(Some)
+        .map_err(|_| Bad)
 }
 
 #[cfg(test)]
@@ -231,7 +298,10 @@ mod tests {
         assert_eq!(float(&text("3000"), Some(1e-6), None), Ok(Some(0.003)));
         assert_eq!(float(&text("2.5"), Some(100.0), None), Ok(Some(250.0)));
         assert_eq!(float(&text("Infinity"), None, None), Ok(None));
-        assert_eq!(float(&RawCell::Float(f64::NEG_INFINITY), None, None), Ok(None));
+        assert_eq!(
+            float(&RawCell::Float(f64::NEG_INFINITY), None, None),
+            Ok(None)
+        );
         assert_eq!(float(&text("1e999"), None, None), Err(Bad));
         assert_eq!(float(&text("$5"), None, None), Err(Bad));
         assert_eq!(float(&RawCell::Bool(true), None, None), Err(Bad));
@@ -241,7 +311,15 @@ mod tests {
     fn amounts_of_256_bits_keep_every_digit() {
         let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
         assert_eq!(uint256(&text(most), None), Ok(Some(most.to_owned())));
-        assert_eq!(uint256(&text("115792089237316195423570985008687907853269984665640564039457584007913129639936"), None), Err(Bad));
+        assert_eq!(
+            uint256(
+                &text(
+                    "115792089237316195423570985008687907853269984665640564039457584007913129639936"
+                ),
+                None
+            ),
+            Err(Bad)
+        );
         assert_eq!(uint256(&text("0007"), None), Ok(Some("7".to_owned())));
         assert_eq!(uint256(&text("0x1f"), None), Ok(Some("31".to_owned())));
         assert_eq!(uint256(&text("0x"), None), Err(Bad));
@@ -249,14 +327,29 @@ mod tests {
         assert_eq!(uint256(&text("1.5"), None), Err(Bad));
         assert_eq!(uint256(&RawCell::Float(1e20), None), Err(Bad));
         assert_eq!(raw_amount(&text("1500000"), 6, false), Ok(Some(1.5)));
-        assert_eq!(raw_amount(&text("100000000000000000000"), 18, false), Ok(Some(100.0)));
+        assert_eq!(
+            raw_amount(&text("100000000000000000000"), 18, false),
+            Ok(Some(100.0))
+        );
         assert_eq!(raw_amount(&text("1"), 300, false), Err(Bad));
         assert_eq!(raw_amount(&text("1.5e20"), 18, true), Ok(Some(150.0)));
         assert_eq!(raw_amount(&text("1.5e20"), 18, false), Err(Bad));
-        assert_eq!(uint256(&text("1,000"), Some(Decimal::Point)), Ok(Some("1000".to_owned())));
-        assert_eq!(smallest_units(&text("0.00000015"), 6, None, true), Ok(Some("0".to_owned())));
-        assert_eq!(uint256_or_approximate(&RawCell::Float(1e20), None, true), Ok(Some("100000000000000000000".to_owned())));
-        assert_eq!(uint256_or_approximate(&text("2.5e21"), None, true), Ok(Some("2500000000000000000000".to_owned())));
+        assert_eq!(
+            uint256(&text("1,000"), Some(Decimal::Point)),
+            Ok(Some("1000".to_owned()))
+        );
+        assert_eq!(
+            smallest_units(&text("0.00000015"), 6, None, true),
+            Ok(Some("0".to_owned()))
+        );
+        assert_eq!(
+            uint256_or_approximate(&RawCell::Float(1e20), None, true),
+            Ok(Some("100000000000000000000".to_owned()))
+        );
+        assert_eq!(
+            uint256_or_approximate(&text("2.5e21"), None, true),
+            Ok(Some("2500000000000000000000".to_owned()))
+        );
         assert_eq!(uint256_or_approximate(&text("-1"), None, true), Err(Bad));
         for (whole, decimals, expected) in [
             ("1.5", 6, Ok(Some("1500000".to_owned()))),
@@ -268,7 +361,11 @@ mod tests {
             ("-", 18, Ok(None)),
             ("1e999999999", 18, Err(Bad)),
         ] {
-            assert_eq!(smallest_units(&text(whole), decimals, None, false), expected, "{whole} {decimals}");
+            assert_eq!(
+                smallest_units(&text(whole), decimals, None, false),
+                expected,
+                "{whole} {decimals}"
+            );
         }
     }
 }

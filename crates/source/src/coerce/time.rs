@@ -6,7 +6,13 @@ use crate::coerce::{Bad, Read, cell::RawCell, notation::excel_day};
 use model::time::{DAY_MS, MINUTE_MS, Time};
 
 /// Near-ISO 8601 variants, in UTC: seconds omitted, slashes for dashes.
-const PLAIN: &[&str] = &["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y/%m/%d %H:%M:%S%.f", "%Y/%m/%d %H:%M"];
+const PLAIN: &[&str] = &[
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y-%m-%d %H:%M",
+    "%Y/%m/%d %H:%M:%S%.f",
+    "%Y/%m/%d %H:%M",
+];
 const DAYS: &[&str] = &["%Y-%m-%d", "%Y/%m/%d"];
 
 /// Milliseconds since 1970 UTC. With `days`, numbers are Excel serial dates.
@@ -27,7 +33,11 @@ pub(super) fn time(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read
         },
         _ => return Err(Bad),
     };
-    if in_bounds(time) { Ok(Some(time)) } else { Err(Bad) }
+    if in_bounds(time) {
+        Ok(Some(time))
+    } else {
+        Err(Bad)
+    }
 }
 
 /// Whether the time is in the years 1 to 9999.
@@ -49,7 +59,11 @@ pub(super) fn date(cell: &RawCell<'_>, format: Option<&str>, days: bool) -> Read
 fn epoch(number: i128) -> Option<i64> {
     if (19_000_101..=21_001_231).contains(&number) {
         let number = number as i32;
-        let date = NaiveDate::from_ymd_opt(number / 10_000, (number / 100 % 100) as u32, (number % 100) as u32)?;
+        let date = NaiveDate::from_ymd_opt(
+            number / 10_000,
+            (number / 100 % 100) as u32,
+            (number % 100) as u32,
+        )?;
         return Some(date.and_time(NaiveTime::MIN).and_utc().timestamp_millis());
     }
     i64::try_from(match number.unsigned_abs() {
@@ -66,7 +80,9 @@ fn epoch_float(number: f64) -> Option<i64> {
         return epoch(number as i128);
     }
     // Only epoch seconds have a significant fraction.
-    (number.abs() < 1e11).then_some((number * 1_000.0).round() as i64).or_else(|| epoch(number as i128))
+    (number.abs() < 1e11)
+        .then_some((number * 1_000.0).round() as i64)
+        .or_else(|| epoch(number as i128))
 }
 
 fn parsed(text: &str) -> Option<i64> {
@@ -77,17 +93,33 @@ fn parsed(text: &str) -> Option<i64> {
     if number.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok().and_then(epoch);
     }
-    if number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+    if number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
         return text.parse().ok().and_then(epoch_float);
     }
     // Requires a four-digit year; chrono would read `03/01/24` as a day of the year 3.
-    if !text.get(..4).is_some_and(|year| year.bytes().all(|digit| digit.is_ascii_digit())) {
+    if !text
+        .get(..4)
+        .is_some_and(|year| year.bytes().all(|digit| digit.is_ascii_digit()))
+    {
         return None;
     }
-    let plain = text.strip_suffix(" UTC").or_else(|| text.strip_suffix(['Z', 'z'])).unwrap_or(text).trim_end();
-    let times = PLAIN.iter().find_map(|format| NaiveDateTime::parse_from_str(plain, format).ok());
+    let plain = text
+        .strip_suffix(" UTC")
+        .or_else(|| text.strip_suffix(['Z', 'z']))
+        .unwrap_or(text)
+        .trim_end();
+    let times = PLAIN
+        .iter()
+        .find_map(|format| NaiveDateTime::parse_from_str(plain, format).ok());
     times
-        .or_else(|| DAYS.iter().find_map(|format| NaiveDate::parse_from_str(plain, format).ok()).map(|day| day.and_time(NaiveTime::MIN)))
+        .or_else(|| {
+            DAYS.iter()
+                .find_map(|format| NaiveDate::parse_from_str(plain, format).ok())
+                .map(|day| day.and_time(NaiveTime::MIN))
+        })
         .map(|time| time.and_utc().timestamp_millis())
 }
 
@@ -97,7 +129,11 @@ fn iso(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let number = |from: usize, digits: usize| -> Option<u32> {
         let field = bytes.get(from..from + digits)?;
-        field.iter().try_fold(0, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + u32::from(digit - b'0')))
+        field.iter().try_fold(0, |sum, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| sum * 10 + u32::from(digit - b'0'))
+        })
     };
     let is = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
     if !is(4, b'-') || !is(7, b'-') {
@@ -115,14 +151,20 @@ fn iso(text: &str) -> Option<i64> {
     if is(at, b':') {
         (second, at) = (number(at + 1, 2)?, at + 3);
         if is(at, b'.') {
-            let digits = bytes[at + 1..].iter().take_while(|digit| digit.is_ascii_digit()).count();
+            let digits = bytes[at + 1..]
+                .iter()
+                .take_while(|digit| digit.is_ascii_digit())
+                .count();
             // Truncated to milliseconds.
             let kept = digits.min(3);
             milli = number(at + 1, kept)? * 10u32.pow(3 - kept as u32);
             at += 1 + digits;
         }
     }
-    let time = day.and_time(NaiveTime::from_hms_milli_opt(hour, minute, second, milli)?).and_utc().timestamp_millis();
+    let time = day
+        .and_time(NaiveTime::from_hms_milli_opt(hour, minute, second, milli)?)
+        .and_utc()
+        .timestamp_millis();
     let sign = match bytes.get(at..)? {
         b"" | b"Z" | b"z" | b" UTC" => return Some(time),
         [b'+', ..] => 1,
@@ -142,7 +184,12 @@ fn iso(text: &str) -> Option<i64> {
 fn formatted(text: &str, format: &str) -> Option<i64> {
     // `%Y` would take the two digits of `03/01/24` for the year 24.
     let four_digits = |year: i32| year >= 1_000;
-    let zoned = || DateTime::parse_from_str(text, format).ok().filter(|time| four_digits(time.year())).map(|time| time.timestamp_millis());
+    let zoned = || {
+        DateTime::parse_from_str(text, format)
+            .ok()
+            .filter(|time| four_digits(time.year()))
+            .map(|time| time.timestamp_millis())
+    };
     let plain = || {
         NaiveDateTime::parse_from_str(text, format)
             .ok()
@@ -150,7 +197,9 @@ fn formatted(text: &str, format: &str) -> Option<i64> {
             .map(|time| time.and_utc().timestamp_millis())
     };
     let day = || {
-        let day = NaiveDate::parse_from_str(text, format).ok().filter(|day| four_digits(day.year()))?;
+        let day = NaiveDate::parse_from_str(text, format)
+            .ok()
+            .filter(|day| four_digits(day.year()))?;
         Some(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis())
     };
     zoned().or_else(plain).or_else(day)
@@ -180,20 +229,50 @@ mod tests {
             "1609556645000000",
             "1609556645000000000",
         ] {
-            assert_eq!(time(&RawCell::Text(text.into()), None, false), Ok(Some(moment)), "{text}");
+            assert_eq!(
+                time(&RawCell::Text(text.into()), None, false),
+                Ok(Some(moment)),
+                "{text}"
+            );
         }
-        assert_eq!(time(&RawCell::Text("1/2/2021 3:04".into()), Some("%m/%d/%Y %H:%M"), false), Ok(Some(moment - 5_000)));
+        assert_eq!(
+            time(
+                &RawCell::Text("1/2/2021 3:04".into()),
+                Some("%m/%d/%Y %H:%M"),
+                false
+            ),
+            Ok(Some(moment - 5_000))
+        );
     }
 
     #[test]
     fn a_date_is_midnight_utc_and_a_time_is_no_date() {
         let midnight = 1_609_545_600_000;
-        for text in ["2021-01-02", "20210102", "2021/01/02", "2021-01-02T00:00:00Z"] {
-            assert_eq!(time(&RawCell::Text(text.into()), None, false), Ok(Some(midnight)), "{text}");
-            assert_eq!(date(&RawCell::Text(text.into()), None, false), Ok(Some(18_629)), "{text}");
+        for text in [
+            "2021-01-02",
+            "20210102",
+            "2021/01/02",
+            "2021-01-02T00:00:00Z",
+        ] {
+            assert_eq!(
+                time(&RawCell::Text(text.into()), None, false),
+                Ok(Some(midnight)),
+                "{text}"
+            );
+            assert_eq!(
+                date(&RawCell::Text(text.into()), None, false),
+                Ok(Some(18_629)),
+                "{text}"
+            );
         }
-        assert_eq!(date(&RawCell::Text("01/02/2021".into()), Some("%m/%d/%Y"), false), Ok(Some(18_629)));
-        assert_eq!(date(&RawCell::Text("2021-01-02T00:00:01Z".into()), None, false), Err(Bad));
+        assert_eq!(
+            date(&RawCell::Text("01/02/2021".into()), Some("%m/%d/%Y"), false),
+            Ok(Some(18_629))
+        );
+        assert_eq!(
+            date(&RawCell::Text("2021-01-02T00:00:01Z".into()), None, false),
+            Err(Bad)
+        );
         assert_eq!(date(&RawCell::Day(18_629), None, false), Ok(Some(18_629)));
     }
 
@@ -213,11 +292,24 @@ mod tests {
             ".",
             "--1",
         ] {
-            assert_eq!(time(&RawCell::Text(text.into()), None, false), Err(Bad), "{text}");
+            assert_eq!(
+                time(&RawCell::Text(text.into()), None, false),
+                Err(Bad),
+                "{text}"
+            );
         }
-        assert_eq!(time(&RawCell::Text("x".into()), Some("%Q%%%"), false), Err(Bad));
-        assert_eq!(time(&RawCell::Text("03/01/24".into()), Some("%m/%d/%Y"), false), Err(Bad));
-        assert_eq!(time(&RawCell::Text("03/01/24".into()), Some("%m/%d/%y"), false), Ok(Some(1_709_251_200_000)));
+        assert_eq!(
+            time(&RawCell::Text("x".into()), Some("%Q%%%"), false),
+            Err(Bad)
+        );
+        assert_eq!(
+            time(&RawCell::Text("03/01/24".into()), Some("%m/%d/%Y"), false),
+            Err(Bad)
+        );
+        assert_eq!(
+            time(&RawCell::Text("03/01/24".into()), Some("%m/%d/%y"), false),
+            Ok(Some(1_709_251_200_000))
+        );
         assert_eq!(time(&RawCell::Float(f64::INFINITY), None, false), Ok(None));
         assert_eq!(time(&RawCell::Time(i64::MAX), None, false), Err(Bad));
     }

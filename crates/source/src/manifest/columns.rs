@@ -25,19 +25,29 @@ pub fn is_amount(table: &str, column: &str) -> bool {
 }
 
 /// The schema column that the entry's key names.
-pub(super) fn ours(schema: &TableSchema, member: &TomlEntry<'_>) -> Result<&'static Column, TomlError> {
+pub(super) fn ours(
+    schema: &TableSchema,
+    member: &TomlEntry<'_>,
+) -> Result<&'static Column, TomlError> {
     named(schema, member, member.key)
 }
 
 /// The schema column `name`; errors point to `member`.
-pub(super) fn named(schema: &TableSchema, member: &TomlEntry<'_>, name: &str) -> Result<&'static Column, TomlError> {
+pub(super) fn named(
+    schema: &TableSchema,
+    member: &TomlEntry<'_>,
+    name: &str,
+) -> Result<&'static Column, TomlError> {
     schema.column(name).ok_or_else(|| {
         let names: Vec<_> = schema.columns.iter().map(|column| column.name).collect();
         member.unknown_name("column", name, &names)
     })
 }
 
-pub(super) fn read_columns(schema: &TableSchema, member: &TomlEntry<'_>) -> Result<Columns, TomlError> {
+pub(super) fn read_columns(
+    schema: &TableSchema,
+    member: &TomlEntry<'_>,
+) -> Result<Columns, TomlError> {
     let mut columns = Columns::new();
     for member in member.table()? {
         let column = ours(schema, &member)?;
@@ -53,15 +63,31 @@ pub(super) fn read_columns(schema: &TableSchema, member: &TomlEntry<'_>) -> Resu
     Ok(columns)
 }
 
-fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) -> Result<ColumnManifest, TomlError> {
+fn read_column(
+    schema: &TableSchema,
+    column: &Column,
+    member: &TomlEntry<'_>,
+) -> Result<ColumnManifest, TomlError> {
     let mut read = ColumnManifest::default();
     for member in member.table()? {
         let fits = |kinds: &[Kind], what: &str| {
-            let message = || format!("is for {what}, but `{}` is {}", column.name, column.kind.expectation());
-            if kinds.contains(&column.kind) { Ok(()) } else { Err(member.wrong(&message())) }
+            let message = || {
+                format!(
+                    "is for {what}, but `{}` is {}",
+                    column.name,
+                    column.kind.expectation()
+                )
+            };
+            if kinds.contains(&column.kind) {
+                Ok(())
+            } else {
+                Err(member.wrong(&message()))
+            }
         };
         match member.key {
-            "from" if matches!(member.value, DeValue::Integer(_)) => read.from = Some(member.integer(1, ITEM_MAX)?.to_string()),
+            "from" if matches!(member.value, DeValue::Integer(_)) => {
+                read.from = Some(member.integer(1, ITEM_MAX)?.to_string())
+            }
             "from" => read.from = Some(member.text()?),
             "scale" => {
                 fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "numbers")?;
@@ -106,7 +132,11 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
                 }
                 let unit = unit(&member)?;
                 if !known.contains(&unit) {
-                    return Err(member.wrong(&format!("of `{}` must be {}", column.name, quoted(known))));
+                    return Err(member.wrong(&format!(
+                        "of `{}` must be {}",
+                        column.name,
+                        quoted(known)
+                    )));
                 }
                 read.unit = Some(unit);
             }
@@ -121,7 +151,11 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
     if read.explode && read.item.is_some() {
         return Err(member.wrong("has both `explode` and `item`; keep one"));
     }
-    if read.unit.is_some_and(|unit| Some(&unit) != units(schema.name, column.name).first()) && read.scale.is_some() {
+    if read
+        .unit
+        .is_some_and(|unit| Some(&unit) != units(schema.name, column.name).first())
+        && read.scale.is_some()
+    {
         return Err(member.wrong("has both `unit` and `scale`; keep one"));
     }
     Ok(read)
@@ -129,7 +163,11 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
 
 fn separator(member: &TomlEntry<'_>) -> Result<String, TomlError> {
     let text = member.text()?;
-    if text.is_empty() { Err(member.wrong("must not be empty")) } else { Ok(text) }
+    if text.is_empty() {
+        Err(member.wrong("must not be empty"))
+    } else {
+        Ok(text)
+    }
 }
 
 fn unit(member: &TomlEntry<'_>) -> Result<Unit, TomlError> {
@@ -162,48 +200,89 @@ pub fn power_of_ten(scale: f64) -> Option<i64> {
 }
 
 /// Reads a table's `null`: null markers for all columns.
-pub(super) fn spread_null(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
+pub(super) fn spread_null(
+    schema: &TableSchema,
+    member: &TomlEntry<'_>,
+    columns: &mut Columns,
+) -> Result<(), TomlError> {
     for word in member.texts()? {
         for column in schema.columns {
-            columns.entry(column.name).or_default().values.entry(word.clone()).or_default();
+            columns
+                .entry(column.name)
+                .or_default()
+                .values
+                .entry(word.clone())
+                .or_default();
         }
     }
     Ok(())
 }
 
 /// Applies a table's `format`, `split`, `unit` or `decimal` to the columns it fits; a column's own setting wins.
-pub(super) fn spread(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
+pub(super) fn spread(
+    schema: &TableSchema,
+    member: &TomlEntry<'_>,
+    columns: &mut Columns,
+) -> Result<(), TomlError> {
     match member.key {
         "format" => {
             let format = member.text()?;
-            for column in schema.columns.iter().filter(|column| matches!(column.kind, Kind::Time | Kind::Date)) {
-                columns.entry(column.name).or_default().format.get_or_insert_with(|| format.clone());
+            for column in schema
+                .columns
+                .iter()
+                .filter(|column| matches!(column.kind, Kind::Time | Kind::Date))
+            {
+                columns
+                    .entry(column.name)
+                    .or_default()
+                    .format
+                    .get_or_insert_with(|| format.clone());
             }
         }
         "decimal" => {
             let decimal = decimal(member)?;
-            let numbers = |column: &&Column| matches!(column.kind, Kind::Integer | Kind::Float | Kind::Uint256);
+            let numbers = |column: &&Column| {
+                matches!(column.kind, Kind::Integer | Kind::Float | Kind::Uint256)
+            };
             for column in schema.columns.iter().filter(numbers) {
-                columns.entry(column.name).or_default().decimal.get_or_insert(decimal);
+                columns
+                    .entry(column.name)
+                    .or_default()
+                    .decimal
+                    .get_or_insert(decimal);
             }
         }
         "split" => {
             let split = separator(member)?;
             for column in schema.columns {
-                let listed = columns.get(column.name).is_some_and(|column| column.explode || column.item.is_some());
+                let listed = columns
+                    .get(column.name)
+                    .is_some_and(|column| column.explode || column.item.is_some());
                 if listed || matches!(column.kind, Kind::Chains | Kind::Addresses) {
-                    columns.entry(column.name).or_default().split.get_or_insert_with(|| split.clone());
+                    columns
+                        .entry(column.name)
+                        .or_default()
+                        .split
+                        .get_or_insert_with(|| split.clone());
                 }
             }
         }
         _ => {
             let unit = unit(member)?;
-            let fitting: Vec<&Column> = schema.columns.iter().filter(|column| units(schema.name, column.name).contains(&unit)).collect();
+            let fitting: Vec<&Column> = schema
+                .columns
+                .iter()
+                .filter(|column| units(schema.name, column.name).contains(&unit))
+                .collect();
             if fitting.is_empty() {
                 return Err(member.wrong(&format!("applies to no column of `{}`", schema.name)));
             }
             for column in fitting {
-                columns.entry(column.name).or_default().unit.get_or_insert(unit);
+                columns
+                    .entry(column.name)
+                    .or_default()
+                    .unit
+                    .get_or_insert(unit);
             }
         }
     }
@@ -211,23 +290,40 @@ pub(super) fn spread(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut
 }
 
 /// Reads a table's `values`: by column, or flat, which is for addresses written as symbols.
-pub(super) fn spread_values(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut Columns) -> Result<(), TomlError> {
+pub(super) fn spread_values(
+    schema: &TableSchema,
+    member: &TomlEntry<'_>,
+    columns: &mut Columns,
+) -> Result<(), TomlError> {
     for entry in member.table()? {
         if let DeValue::Table(_) = entry.value {
             let column = ours(schema, &entry)?;
             for value in entry.table()? {
-                columns.entry(column.name).or_default().values.insert(value.key.to_owned(), value.scalar()?);
+                columns
+                    .entry(column.name)
+                    .or_default()
+                    .values
+                    .insert(value.key.to_owned(), value.scalar()?);
             }
             continue;
         }
         let replacement = entry.scalar()?;
         if Address::parse(&replacement).is_none() {
-            let hint = format!("must contain addresses, unless it names its column: [tables.{}.values.COLUMN]", schema.name);
+            let hint = format!(
+                "must contain addresses, unless it names its column: [tables.{}.values.COLUMN]",
+                schema.name
+            );
             return Err(member.wrong(&hint));
         }
-        for column in schema.columns.iter().filter(|column| matches!(column.kind, Kind::Address | Kind::Addresses)) {
+        for column in schema
+            .columns
+            .iter()
+            .filter(|column| matches!(column.kind, Kind::Address | Kind::Addresses))
+        {
             let values = &mut columns.entry(column.name).or_default().values;
-            values.entry(entry.key.to_owned()).or_insert_with(|| replacement.clone());
+            values
+                .entry(entry.key.to_owned())
+                .or_insert_with(|| replacement.clone());
         }
     }
     Ok(())

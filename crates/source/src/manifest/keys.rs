@@ -79,21 +79,33 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
 
 /// The keys allowed at that place.
 pub(crate) fn names(place: KeyPlace) -> Vec<&'static str> {
-    let fits = |key: &&MappingKey| key.place == place || key.place == KeyPlace::Both && place != KeyPlace::Dataset;
-    MAPPING_KEYS.iter().filter(fits).map(|key| key.name).collect()
+    let fits = |key: &&MappingKey| {
+        key.place == place || key.place == KeyPlace::Both && place != KeyPlace::Dataset
+    };
+    MAPPING_KEYS
+        .iter()
+        .filter(fits)
+        .map(|key| key.name)
+        .collect()
 }
 
 /// The table of keys in Markdown.
 pub fn keys_table() -> String {
     let mut text = String::from("| level | key | meaning |\n|---|---|---|\n");
-    for key in MAPPING_KEYS.iter().filter(|key| key.place != KeyPlace::Dataset) {
+    for key in MAPPING_KEYS
+        .iter()
+        .filter(|key| key.place != KeyPlace::Dataset)
+    {
         let place = match key.place {
             KeyPlace::Dataset => "dataset",
             KeyPlace::Table => "table",
             KeyPlace::Column => "column",
             KeyPlace::Both => "either",
         };
-        text.push_str(&format!("| {place} | `{}` | {} |\n", key.example, key.meaning));
+        text.push_str(&format!(
+            "| {place} | `{}` | {} |\n",
+            key.example, key.meaning
+        ));
     }
     text
 }

@@ -68,18 +68,28 @@ const EVERY_MIN: i64 = 10_000;
 const EVERY_MAX: i64 = 366 * DAY_MS;
 
 /// The keys that are read here.
-pub(super) const KEYS: [&str; 7] = ["provider", "url", "rows", "every", "history", "interval", "tokens"];
+pub(super) const KEYS: [&str; 7] = [
+    "provider", "url", "rows", "every", "history", "interval", "tokens",
+];
 
 /// Reads how the table is fetched; `None` unless it is a live table. The mapping of a `url` moves into the result, because the stored rows
 /// are in tokendeck's own columns.
-pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut TableManifest) -> Result<Option<LiveTable>, TomlError> {
+pub(super) fn read(
+    schema: &TableSchema,
+    members: &[TomlEntry<'_>],
+    table: &mut TableManifest,
+) -> Result<Option<LiveTable>, TomlError> {
     let find = |key: &str| members.iter().find(|member| member.key == key);
     let from = match (find("provider"), find("url")) {
-        (Some(provider), Some(_)) => return Err(provider.wrong("and `url` cannot be combined; keep one")),
+        (Some(provider), Some(_)) => {
+            return Err(provider.wrong("and `url` cannot be combined; keep one"));
+        }
         (Some(provider), None) => {
             let names = provider.texts()?;
             if names.iter().any(|name| name.trim().is_empty()) {
-                return Err(provider.wrong("must name a provider; `tokendeck providers` lists them"));
+                return Err(
+                    provider.wrong("must name a provider; `tokendeck providers` lists them")
+                );
             }
             LiveSource::Providers(names)
         }
@@ -88,9 +98,13 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
             if !text.starts_with("https://") && !text.starts_with("http://") {
                 return Err(url.wrong("must begin with https://"));
             }
-            let parsed = Template::parse(&text).ok_or_else(|| url.wrong("has a `{` without its `}`"))?;
+            let parsed =
+                Template::parse(&text).ok_or_else(|| url.wrong("has a `{` without its `}`"))?;
             let known = ["token", "symbol", "chain"];
-            if let Some(hole) = parsed.holes().find(|hole| !known.contains(&hole.name.as_str())) {
+            if let Some(hole) = parsed
+                .holes()
+                .find(|hole| !known.contains(&hole.name.as_str()))
+            {
                 return Err(url.unknown_name("placeholder", &hole.name, &known));
             }
             let rows = find("rows").map_or(Ok(String::new()), TomlEntry::text)?;
@@ -100,7 +114,11 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
                 filters: std::mem::take(&mut table.filters),
                 ..TableManifest::default()
             };
-            LiveSource::Url(Box::new(LiveUrl { url: parsed, rows, mapping }))
+            LiveSource::Url(Box::new(LiveUrl {
+                url: parsed,
+                rows,
+                mapping,
+            }))
         }
         (None, None) => {
             let lone = members.iter().find(|member| KEYS.contains(&member.key));
@@ -117,18 +135,35 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
     let every = match find("every") {
         None => Every::Request,
         Some(member) if member.text()? == "start" => Every::Start,
-        Some(member) => Every::Span(span(member, EVERY_MIN, EVERY_MAX, "must be \"start\" or a duration of at least 10s, such as \"5m\"")?),
+        Some(member) => Every::Span(span(
+            member,
+            EVERY_MIN,
+            EVERY_MAX,
+            "must be \"start\" or a duration of at least 10s, such as \"5m\"",
+        )?),
     };
-    let history = find("history")
-        .map_or(Ok(HISTORY), |member| span(member, DAY_MS, HISTORY_MAX, "must be a duration from 1d to 20y, such as \"2y\""))?;
+    let history = find("history").map_or(Ok(HISTORY), |member| {
+        span(
+            member,
+            DAY_MS,
+            HISTORY_MAX,
+            "must be a duration from 1d to 20y, such as \"2y\"",
+        )
+    })?;
     let intervals = match find("interval") {
         None => vec![Interval::DAY],
         Some(member) if schema.name != "candles" => return Err(member.wrong("is only for candles")),
         Some(member) => {
             let read = |word: String| {
-                Interval::parse(&word).ok_or_else(|| member.wrong("must be one or several intervals, as in [\"1h\", \"1d\"]"))
+                Interval::parse(&word).ok_or_else(|| {
+                    member.wrong("must be one or several intervals, as in [\"1h\", \"1d\"]")
+                })
             };
-            member.texts()?.into_iter().map(read).collect::<Result<_, _>>()?
+            member
+                .texts()?
+                .into_iter()
+                .map(read)
+                .collect::<Result<_, _>>()?
         }
     };
     let tokens = match find("tokens") {
@@ -139,17 +174,32 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
             _ => return Err(member.wrong("must be \"all\" or \"watchlist\"")),
         },
     };
-    Ok(Some(LiveTable { from, every, history, intervals, tokens }))
+    Ok(Some(LiveTable {
+        from,
+        every,
+        history,
+        intervals,
+        tokens,
+    }))
 }
 
 /// A span of time such as `5m` or `2y`, in milliseconds.
 fn span(member: &TomlEntry<'_>, least: i64, most: i64, must: &str) -> Result<i64, TomlError> {
     let text = member.text()?;
     // An interval of candles is never as long as a span may be.
-    let of = |(unit, length): (char, i64)| text.strip_suffix(unit)?.trim_end().parse::<i64>().ok()?.checked_mul(length);
-    let span = [('y', 365 * DAY_MS), ('w', 7 * DAY_MS), ('d', DAY_MS)].into_iter().find_map(of);
+    let of = |(unit, length): (char, i64)| {
+        text.strip_suffix(unit)?
+            .trim_end()
+            .parse::<i64>()
+            .ok()?
+            .checked_mul(length)
+    };
+    let span = [('y', 365 * DAY_MS), ('w', 7 * DAY_MS), ('d', DAY_MS)]
+        .into_iter()
+        .find_map(of);
     let span = span.or_else(|| Interval::parse(&text).map(|interval| interval.0));
-    span.filter(|span| (least..=most).contains(span)).ok_or_else(|| member.wrong(must))
+    span.filter(|span| (least..=most).contains(span))
+        .ok_or_else(|| member.wrong(must))
 }
 
 #[cfg(test)]
@@ -163,32 +213,79 @@ mod tests {
              [tables.posts]\nurl = 'https://x.org/posts?token={token}'\nrows = 'data'\nevery = 'start'\ncolumns = { title = 'headline' }";
         let manifest = Manifest::parse(text).expect("valid");
         let live = manifest.tables["candles"].live.as_ref().expect("live");
-        assert_eq!(live.from, LiveSource::Providers(vec!["a".to_owned(), "b".to_owned()]));
-        assert_eq!((live.every, live.history / DAY_MS, live.intervals.len()), (Every::Span(300_000), 400, 2));
+        assert_eq!(
+            live.from,
+            LiveSource::Providers(vec!["a".to_owned(), "b".to_owned()])
+        );
+        assert_eq!(
+            (live.every, live.history / DAY_MS, live.intervals.len()),
+            (Every::Span(300_000), 400, 2)
+        );
         assert_eq!(live.tokens, LiveTokens::Watchlist);
         let posts = &manifest.tables["posts"];
-        let Some(LiveTable { from: LiveSource::Url(url), every: Every::Start, .. }) = &posts.live else { panic!("{posts:?}") };
-        assert_eq!((url.rows.as_str(), url.mapping.columns["title"].from.as_deref()), ("data", Some("headline")));
-        assert!(posts.columns.is_empty(), "what is kept is in our own columns");
+        let Some(LiveTable {
+            from: LiveSource::Url(url),
+            every: Every::Start,
+            ..
+        }) = &posts.live
+        else {
+            panic!("{posts:?}")
+        };
+        assert_eq!(
+            (
+                url.rows.as_str(),
+                url.mapping.columns["title"].from.as_deref()
+            ),
+            ("data", Some("headline"))
+        );
+        assert!(
+            posts.columns.is_empty(),
+            "what is kept is in our own columns"
+        );
     }
 
     #[test]
     fn what_is_wrong_is_said_with_what_is_right() {
         for (text, expected) in [
-            ("every = '5m'", "line 2: `every` is only for live tables; add `provider` or `url`"),
-            ("provider = 'a'\nurl = 'https://x'", "line 2: `provider` and `url` cannot be combined; keep one"),
-            ("provider = 'a'\nevery = '1s'", "line 3: `every` must be \"start\" or a duration of at least 10s, such as \"5m\""),
-            ("provider = 'a'\nhistory = '1h'", "line 3: `history` must be a duration from 1d to 20y, such as \"2y\""),
-            ("provider = 'a'\nrows = 'x'", "line 3: `rows` is only for a `url`; a provider's description sets it"),
-            ("provider = 'a'\ntokens = 'some'", "line 3: `tokens` must be \"all\" or \"watchlist\""),
+            (
+                "every = '5m'",
+                "line 2: `every` is only for live tables; add `provider` or `url`",
+            ),
+            (
+                "provider = 'a'\nurl = 'https://x'",
+                "line 2: `provider` and `url` cannot be combined; keep one",
+            ),
+            (
+                "provider = 'a'\nevery = '1s'",
+                "line 3: `every` must be \"start\" or a duration of at least 10s, such as \"5m\"",
+            ),
+            (
+                "provider = 'a'\nhistory = '1h'",
+                "line 3: `history` must be a duration from 1d to 20y, such as \"2y\"",
+            ),
+            (
+                "provider = 'a'\nrows = 'x'",
+                "line 3: `rows` is only for a `url`; a provider's description sets it",
+            ),
+            (
+                "provider = 'a'\ntokens = 'some'",
+                "line 3: `tokens` must be \"all\" or \"watchlist\"",
+            ),
             ("url = 'ftp://x'", "line 2: `url` must begin with https://"),
-            ("url = 'https://x/{tokn}'", "line 2: unknown placeholder `tokn`; did you mean `token`?"),
-            ("provider = 'a'\nsource = 'b'\ntable = 'c'", "line 2: `provider` and `source` cannot be combined; keep one"),
+            (
+                "url = 'https://x/{tokn}'",
+                "line 2: unknown placeholder `tokn`; did you mean `token`?",
+            ),
+            (
+                "provider = 'a'\nsource = 'b'\ntable = 'c'",
+                "line 2: `provider` and `source` cannot be combined; keep one",
+            ),
         ] {
             let error = Manifest::parse(&format!("[tables.candles]\n{text}")).expect_err(text);
             assert_eq!(error.to_string(), expected, "{text}");
         }
-        let error = Manifest::parse("[tables.posts]\nprovider = 'a'\ninterval = '1d'").expect_err("of candles");
+        let error = Manifest::parse("[tables.posts]\nprovider = 'a'\ninterval = '1d'")
+            .expect_err("of candles");
         assert_eq!(error.to_string(), "line 3: `interval` is only for candles");
     }
 }

@@ -30,7 +30,10 @@ impl fmt::Display for Unit {
 
 /// The units accepted for a column; the first is the schema's.
 pub fn units(table: &str, column: &str) -> &'static [Unit] {
-    UNITS.iter().find(|(known, columns, _)| *known == table && columns.contains(&column)).map_or(&[], |(.., units)| units)
+    UNITS
+        .iter()
+        .find(|(known, columns, _)| *known == table && columns.contains(&column))
+        .map_or(&[], |(.., units)| units)
 }
 
 type Columns = &'static [&'static str];
@@ -53,10 +56,18 @@ const UNITS: &[(&str, Columns, &[Unit])] = &[
     ("locks", &["amount"], AMOUNT),
     ("transfers", &["value"], SMALLEST),
     ("candles", &["volume"], VOLUME),
-    ("candles", &["open", "high", "low", "close", "volume_usd"], MONEY),
+    (
+        "candles",
+        &["open", "high", "low", "close", "volume_usd"],
+        MONEY,
+    ),
     ("dexes", &["total_value_locked"], MONEY),
     ("pools", &["liquidity", "volume24h"], MONEY),
-    ("yields", &["tvl", "total_supply_usd", "total_borrow_usd"], MONEY),
+    (
+        "yields",
+        &["tvl", "total_supply_usd", "total_borrow_usd"],
+        MONEY,
+    ),
 ];
 
 #[cfg(test)]
@@ -68,7 +79,10 @@ mod tests {
     fn units_are_of_columns_of_the_schema() {
         for (table, columns, _) in UNITS {
             let schema = schema::table(table).expect("a table of the schema");
-            assert!(columns.iter().all(|column| schema.column(column).is_some()), "{table}");
+            assert!(
+                columns.iter().all(|column| schema.column(column).is_some()),
+                "{table}"
+            );
         }
     }
 }

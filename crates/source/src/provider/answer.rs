@@ -24,17 +24,22 @@ struct Found<'a> {
 
 /// The members of an object; none where the text is no object.
 fn members(text: &str) -> Option<BTreeMap<Cow<'_, str>, &RawValue>> {
-    text.starts_with('{').then(|| serde_json::from_str(text).ok())?
+    text.starts_with('{')
+        .then(|| serde_json::from_str(text).ok())?
 }
 
 /// The elements of a list; none where the text is no list.
 fn elements(text: &str) -> Option<Vec<&RawValue>> {
-    text.starts_with('[').then(|| serde_json::from_str(text).ok())?
+    text.starts_with('[')
+        .then(|| serde_json::from_str(text).ok())?
 }
 
 /// The values at a place: members and elements (the first is 1) joined by dots, `*` for every one.
 fn at<'a>(value: &'a RawValue, place: &str) -> Vec<Found<'a>> {
-    let mut found = vec![Found { value, passed: Vec::new() }];
+    let mut found = vec![Found {
+        value,
+        passed: Vec::new(),
+    }];
     for step in place.split('.').filter(|step| !step.is_empty()) {
         let mut next = Vec::new();
         for Found { value, passed } in found {
@@ -45,14 +50,27 @@ fn at<'a>(value: &'a RawValue, place: &str) -> Vec<Found<'a>> {
             let text = value.get();
             if let Some(mut members) = members(text) {
                 if step == "*" {
-                    next.extend(members.into_iter().map(|(name, value)| through(name.into_owned(), value)));
+                    next.extend(
+                        members
+                            .into_iter()
+                            .map(|(name, value)| through(name.into_owned(), value)),
+                    );
                 } else if let Some(value) = members.remove(step) {
                     next.push(Found { value, passed });
                 }
             } else if let Some(elements) = elements(text) {
                 if step == "*" {
-                    next.extend(elements.into_iter().enumerate().map(|(at, value)| through((at + 1).to_string(), value)));
-                } else if let Some(value) = step.parse::<usize>().ok().and_then(|step| elements.get(step.checked_sub(1)?).copied()) {
+                    next.extend(
+                        elements
+                            .into_iter()
+                            .enumerate()
+                            .map(|(at, value)| through((at + 1).to_string(), value)),
+                    );
+                } else if let Some(value) = step
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|step| elements.get(step.checked_sub(1)?).copied())
+                {
                     next.push(Found { value, passed });
                 }
             }
@@ -79,7 +97,10 @@ impl JsonAnswer {
         let bytes = unpacked.as_deref().unwrap_or(bytes);
         let text = serde_json::from_slice(bytes).map_err(|_| {
             let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
-            format!("sent a response that is not JSON; it begins with `{}`", shown(&begins))
+            format!(
+                "sent a response that is not JSON; it begins with `{}`",
+                shown(&begins)
+            )
         })?;
         Ok(Self { text })
     }
@@ -92,7 +113,10 @@ impl JsonAnswer {
                 Some(is) => text.to_lowercase().starts_with(&is.to_lowercase()),
                 None => !matches!(text.as_str(), "" | "false" | "0"),
             };
-            let said = sign.say.as_ref().and_then(|place| text_of(at(&self.text, place).first()?.value));
+            let said = sign
+                .say
+                .as_ref()
+                .and_then(|place| text_of(at(&self.text, place).first()?.value));
             holds.then(|| (sign.then, shown(&said.unwrap_or(text))))
         })
     }
@@ -102,16 +126,31 @@ impl JsonAnswer {
         let found = at(&self.text, place);
         if found.is_empty() {
             // An object without members has no rows, and nothing was renamed.
-            let parent = place.split_once('*').map(|(before, _)| before.trim_end_matches('.'));
-            let there = parent.is_some_and(|parent| at(&self.text, parent).iter().any(|found| found.value.get().starts_with(['{', '['])));
+            let parent = place
+                .split_once('*')
+                .map(|(before, _)| before.trim_end_matches('.'));
+            let there = parent.is_some_and(|parent| {
+                at(&self.text, parent)
+                    .iter()
+                    .any(|found| found.value.get().starts_with(['{', '[']))
+            });
             return Ok(there.then(Vec::new));
         }
         let mut rows = Vec::new();
         for Found { value, passed } in found {
             match elements(value.get()) {
                 // A list at the place has the rows; a row of a list of lists is itself one.
-                Some(elements) if passed.is_empty() || elements.iter().all(|element| element.get().starts_with(['{', '['])) => {
-                    rows.extend(elements.into_iter().filter_map(|element| row(element, &passed)));
+                Some(elements)
+                    if passed.is_empty()
+                        || elements
+                            .iter()
+                            .all(|element| element.get().starts_with(['{', '['])) =>
+                {
+                    rows.extend(
+                        elements
+                            .into_iter()
+                            .filter_map(|element| row(element, &passed)),
+                    );
                 }
                 Some(_) | None => rows.extend(row(value, &passed)),
             }
@@ -130,7 +169,12 @@ impl JsonAnswer {
     /// The fields of the object at the path, as texts.
     pub fn members(&self, place: &str) -> Option<Vec<(String, String)>> {
         let members = members(at(&self.text, place).first()?.value.get())?;
-        Some(members.into_iter().filter_map(|(name, value)| Some((name.into_owned(), text_of(value)?))).collect())
+        Some(
+            members
+                .into_iter()
+                .filter_map(|(name, value)| Some((name.into_owned(), text_of(value)?)))
+                .collect(),
+        )
     }
 }
 
@@ -138,9 +182,18 @@ impl JsonAnswer {
 fn row(value: &RawValue, passed: &[String]) -> Option<Box<RawValue>> {
     let text = value.get();
     let name = |name: &str| serde_json::Value::String(name.to_owned()).to_string();
-    let mut parts: Vec<String> = passed.iter().enumerate().map(|(at, passed)| format!("\"*{}\":{}", at + 1, name(passed))).collect();
+    let mut parts: Vec<String> = passed
+        .iter()
+        .enumerate()
+        .map(|(at, passed)| format!("\"*{}\":{}", at + 1, name(passed)))
+        .collect();
     if let Some(elements) = elements(text) {
-        parts.extend(elements.iter().enumerate().map(|(at, element)| format!("\"{}\":{}", at + 1, element.get())));
+        parts.extend(
+            elements
+                .iter()
+                .enumerate()
+                .map(|(at, element)| format!("\"{}\":{}", at + 1, element.get())),
+        );
     } else {
         let inside = text.strip_prefix('{')?.strip_suffix('}')?.trim();
         if passed.is_empty() {
@@ -162,10 +215,17 @@ fn text_of(value: &RawValue) -> Option<String> {
 
 /// Words of a service, for people: short, and without signs that are not seen.
 fn shown(text: &str) -> String {
-    let plain: String =
-        text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).filter(|letter| !is_invisible(*letter)).collect();
+    let plain: String = text
+        .chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .filter(|letter| !is_invisible(*letter))
+        .collect();
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    if words.chars().count() > SAID_MAX { words.chars().take(SAID_MAX - 1).chain(['…']).collect() } else { words }
+    if words.chars().count() > SAID_MAX {
+        words.chars().take(SAID_MAX - 1).chain(['…']).collect()
+    } else {
+        words
+    }
 }
 
 #[cfg(test)]
@@ -179,18 +239,42 @@ mod tests {
     #[test]
     fn rows_are_found_at_their_place() {
         for (text, place, expected) in [
-            (r#"{"data":{"list":[[1,2],[3,4]]}}"#, "data.list", vec![r#"{"1":1,"2":2}"#, r#"{"1":3,"2":4}"#]),
+            (
+                r#"{"data":{"list":[[1,2],[3,4]]}}"#,
+                "data.list",
+                vec![r#"{"1":1,"2":2}"#, r#"{"1":3,"2":4}"#],
+            ),
             (r#"[{"a":1}]"#, "", vec![r#"{"a":1}"#]),
             (r#"{"a":1}"#, "", vec![r#"{"a":1}"#]),
-            (r#"{"coins":{"eth:0xa":{"price":1},"eth:0xb":{}}}"#, "coins.*", vec![r#"{"*1":"eth:0xa","price":1}"#, r#"{"*1":"eth:0xb"}"#]),
-            (r#"{"result":{"XXBTZUSD":[[1,"2"]],"last":5}}"#, "result.*", vec![r#"{"*1":"XXBTZUSD","1":1,"2":"2"}"#]),
-            (r#"{"tags":{"x":[1,2]}}"#, "tags.*", vec![r#"{"*1":"x","1":1,"2":2}"#]),
+            (
+                r#"{"coins":{"eth:0xa":{"price":1},"eth:0xb":{}}}"#,
+                "coins.*",
+                vec![r#"{"*1":"eth:0xa","price":1}"#, r#"{"*1":"eth:0xb"}"#],
+            ),
+            (
+                r#"{"result":{"XXBTZUSD":[[1,"2"]],"last":5}}"#,
+                "result.*",
+                vec![r#"{"*1":"XXBTZUSD","1":1,"2":"2"}"#],
+            ),
+            (
+                r#"{"tags":{"x":[1,2]}}"#,
+                "tags.*",
+                vec![r#"{"*1":"x","1":1,"2":2}"#],
+            ),
             (r#"{"data":[]}"#, "data", vec![]),
             (r#"{"coins":{}}"#, "coins.*", vec![]),
-            (r#"{"pools":[{"chain":{"x":[{"b":2}]}}]}"#, "pools.1.chain.x", vec![r#"{"b":2}"#]),
+            (
+                r#"{"pools":[{"chain":{"x":[{"b":2}]}}]}"#,
+                "pools.1.chain.x",
+                vec![r#"{"b":2}"#],
+            ),
         ] {
             let rows = answer(text).rows(place).expect("few").expect(text);
-            assert_eq!(rows.iter().map(|row| row.get()).collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(
+                rows.iter().map(|row| row.get()).collect::<Vec<_>>(),
+                expected,
+                "{text}"
+            );
         }
         assert!(answer(r#"{"data":1}"#).rows("rows").expect("few").is_none());
         assert!(JsonAnswer::read(b"<html>").is_err());
@@ -198,7 +282,10 @@ mod tests {
         std::io::Write::write_all(&mut packed, br#"{"a":1}"#).expect("packed");
         let packed = packed.finish().expect("packed");
         for body in [&packed[..], b"\xef\xbb\xbf{\"a\":1}"] {
-            assert_eq!(JsonAnswer::read(body).expect("JSON").text("a").as_deref(), Some("1"));
+            assert_eq!(
+                JsonAnswer::read(body).expect("JSON").text("a").as_deref(),
+                Some("1")
+            );
         }
         assert!(JsonAnswer::read(&packed[..packed.len() - 9]).is_err());
     }
@@ -214,26 +301,51 @@ mod tests {
         let signs = [
             sign("message", Some("No transactions"), None, Then::NoRows),
             sign("message", Some("NOTOK"), Some("result"), Then::Wait),
-            sign("status.error_code", None, Some("status.error_message"), Then::Say),
+            sign(
+                "status.error_code",
+                None,
+                Some("status.error_message"),
+                Then::Say,
+            ),
         ];
         for (text, expected) in [
-            (r#"{"message":"No transactions found","result":[]}"#, Some((Then::NoRows, "No transactions found"))),
-            (r#"{"message":"NOTOK","result":"Max rate limit reached"}"#, Some((Then::Wait, "Max rate limit reached"))),
-            (r#"{"status":{"error_code":1008,"error_message":"slow\u202e  down\n"}}"#, Some((Then::Say, "slow down"))),
+            (
+                r#"{"message":"No transactions found","result":[]}"#,
+                Some((Then::NoRows, "No transactions found")),
+            ),
+            (
+                r#"{"message":"NOTOK","result":"Max rate limit reached"}"#,
+                Some((Then::Wait, "Max rate limit reached")),
+            ),
+            (
+                r#"{"status":{"error_code":1008,"error_message":"slow\u202e  down\n"}}"#,
+                Some((Then::Say, "slow down")),
+            ),
             (r#"{"status":{"error_code":0}}"#, None),
             (r#"{"status":{"error_code":null}}"#, None),
             (r#"{"message":"OK"}"#, None),
         ] {
-            assert_eq!(answer(text).refusal(&signs), expected.map(|(then, words)| (then, words.to_owned())), "{text}");
+            assert_eq!(
+                answer(text).refusal(&signs),
+                expected.map(|(then, words)| (then, words.to_owned())),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn the_next_page_is_read_from_the_answer() {
-        let answer = answer(r#"{"next_page_params":{"id":5,"hash":"0x1","none":null},"cursor":"abc"}"#);
+        let answer =
+            answer(r#"{"next_page_params":{"id":5,"hash":"0x1","none":null},"cursor":"abc"}"#);
         assert_eq!(answer.text("cursor").as_deref(), Some("abc"));
-        let expected = [("hash".to_owned(), "0x1".to_owned()), ("id".to_owned(), "5".to_owned())];
-        assert_eq!(answer.members("next_page_params").as_deref(), Some(&expected[..]));
+        let expected = [
+            ("hash".to_owned(), "0x1".to_owned()),
+            ("id".to_owned(), "5".to_owned()),
+        ];
+        assert_eq!(
+            answer.members("next_page_params").as_deref(),
+            Some(&expected[..])
+        );
         assert!(answer.members("cursor").is_none() && answer.text("missing").is_none());
     }
 }

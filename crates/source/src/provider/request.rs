@@ -70,8 +70,13 @@ pub enum Each {
 }
 
 impl Each {
-    pub const WORDS: [(&'static str, Self); 5] =
-        [("once", Self::Once), ("token", Self::Token), ("coin", Self::Coin), ("pool", Self::Pool), ("search", Self::Search)];
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("once", Self::Once),
+        ("token", Self::Token),
+        ("coin", Self::Coin),
+        ("pool", Self::Pool),
+        ("search", Self::Search),
+    ];
 }
 
 /// What fills a placeholder for the next page.
@@ -112,18 +117,40 @@ pub enum Then {
 }
 
 impl Then {
-    const WORDS: [(&'static str, Self); 3] = [("say it", Self::Say), ("wait", Self::Wait), ("no rows", Self::NoRows)];
+    const WORDS: [(&'static str, Self); 3] = [
+        ("say it", Self::Say),
+        ("wait", Self::Wait),
+        ("no rows", Self::NoRows),
+    ];
 
     fn read(member: &TomlEntry<'_>) -> Result<Self, TomlError> {
         let word = member.text()?;
-        let known = Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, then)| *then);
+        let known = Self::WORDS
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, then)| *then);
         known.ok_or_else(|| member.wrong("must be \"say it\", \"wait\" or \"no rows\""))
     }
 }
 
 /// Keys of a request besides those of a table.
-const KEYS: [&str; 15] =
-    ["name", "fills", "each", "home", "path", "query", "rows", "next", "pages", "errors", "known", "tables", "intervals", "ends", "span"];
+const KEYS: [&str; 15] = [
+    "name",
+    "fills",
+    "each",
+    "home",
+    "path",
+    "query",
+    "rows",
+    "next",
+    "pages",
+    "errors",
+    "known",
+    "tables",
+    "intervals",
+    "ends",
+    "span",
+];
 
 /// The most pages, where nothing is said.
 const PAGES: u32 = 10;
@@ -139,7 +166,9 @@ pub(super) fn home(member: &TomlEntry<'_>) -> Result<Template, TomlError> {
 
 /// Reads all requests.
 pub(super) fn read(member: &TomlEntry<'_>) -> Result<Vec<ProviderRequest>, TomlError> {
-    let all = member.items().ok_or_else(|| member.wrong("must be a list of tables: [[request]]"))?;
+    let all = member
+        .items()
+        .ok_or_else(|| member.wrong("must be a list of tables: [[request]]"))?;
     all.iter().map(one).collect()
 }
 
@@ -147,10 +176,13 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
     let mut entries = member.table()?;
     let of = |key: &str| entries.iter().find(|entry| entry.key == key);
     let name = of("name").map_or(Ok(String::new()), TomlEntry::text)?;
-    let next: Vec<(String, NextPage)> = of("next").map_or(Ok(Vec::new()), |next| next.table()?.iter().map(next_page).collect())?;
+    let next: Vec<(String, NextPage)> = of("next").map_or(Ok(Vec::new()), |next| {
+        next.table()?.iter().map(next_page).collect()
+    })?;
     let also: Vec<String> = next.iter().map(|(name, _)| name.clone()).collect();
     let rows = of("rows").map_or(Ok(String::new()), TomlEntry::text)?;
-    let path = of("path").ok_or_else(|| member.error(format!("the request `{name}` lacks `path`")))?;
+    let path =
+        of("path").ok_or_else(|| member.error(format!("the request `{name}` lacks `path`")))?;
     let mut request = ProviderRequest {
         home: of("home").map(home).transpose()?,
         each: of("each").map_or(Ok(Each::Once), each)?,
@@ -159,28 +191,46 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
         tables: of("tables").map_or(Ok(Vec::new()), |member| tables(member, &rows))?,
         intervals: of("intervals").map_or(Ok(Vec::new()), super::intervals)?,
         ends: of("ends").map_or(Ok(false), TomlEntry::boolean)?,
-        span: of("span").map(|span| span.integer(1, 1_000_000).map(|rows| rows as u32)).transpose()?,
+        span: of("span")
+            .map(|span| span.integer(1, 1_000_000).map(|rows| rows as u32))
+            .transpose()?,
         refusals: of("errors").map_or(Ok(Vec::new()), refusals)?,
         known: of("known").map(TomlEntry::read).transpose()?,
-        pages: of("pages").map_or(Ok(PAGES), |pages| pages.integer(1, 10_000).map(|pages| pages as u32))?,
+        pages: of("pages").map_or(Ok(PAGES), |pages| {
+            pages.integer(1, 10_000).map(|pages| pages as u32)
+        })?,
         name,
         next,
     };
     let fills = of("fills").map(filled).transpose()?;
     let of_tables = names(KeyPlace::Table);
-    if let Some(odd) = entries.iter().find(|entry| !KEYS.contains(&entry.key) && !of_tables.contains(&entry.key)) {
+    if let Some(odd) = entries
+        .iter()
+        .find(|entry| !KEYS.contains(&entry.key) && !of_tables.contains(&entry.key))
+    {
         return Err(odd.unknown("key", &[&KEYS[..], &of_tables].concat()));
     }
     entries.retain(|entry| !KEYS.contains(&entry.key));
     match (fills, entries.first()) {
         (Some(schema), _) => {
-            request.tables.insert(0, FilledTable { table: schema.name, rows, mapping: mapping(schema, entries)?, lenient: false });
+            request.tables.insert(
+                0,
+                FilledTable {
+                    table: schema.name,
+                    rows,
+                    mapping: mapping(schema, entries)?,
+                    lenient: false,
+                },
+            );
         }
         (None, Some(lone)) => {
             return Err(lone.wrong("belongs to a table; choose it with `fills`, or move the key under [request.tables.TABLE]"));
         }
         (None, None) if request.tables.is_empty() => {
-            return Err(member.error(format!("the request `{}` fills no table; add `fills`, as in `fills = \"candles\"`", request.name)));
+            return Err(member.error(format!(
+                "the request `{}` fills no table; add `fills`, as in `fills = \"candles\"`",
+                request.name
+            )));
         }
         (None, None) => {}
     }
@@ -198,21 +248,39 @@ fn tables(member: &TomlEntry<'_>, rows: &str) -> Result<Vec<FilledTable>, TomlEr
     let read = |table: TomlEntry<'_>| {
         let schema = schema::table(table.key).ok_or_else(|| table.unknown("table", &names))?;
         let mut entries = table.table()?;
-        let own = entries.iter().find(|entry| entry.key == "rows").map(TomlEntry::text).transpose()?;
-        let lenient = entries.iter().find(|entry| entry.key == "lenient").map_or(Ok(false), TomlEntry::boolean)?;
+        let own = entries
+            .iter()
+            .find(|entry| entry.key == "rows")
+            .map(TomlEntry::text)
+            .transpose()?;
+        let lenient = entries
+            .iter()
+            .find(|entry| entry.key == "lenient")
+            .map_or(Ok(false), TomlEntry::boolean)?;
         entries.retain(|entry| entry.key != "rows" && entry.key != "lenient");
-        Ok(FilledTable { table: schema.name, rows: own.unwrap_or_else(|| rows.to_owned()), mapping: mapping(schema, entries)?, lenient })
+        Ok(FilledTable {
+            table: schema.name,
+            rows: own.unwrap_or_else(|| rows.to_owned()),
+            mapping: mapping(schema, entries)?,
+            lenient,
+        })
     };
     member.table()?.into_iter().map(read).collect()
 }
 
 /// The mapping of a table. If any column is mapped, the others stay empty: an equal name does not make a response's field the same as a
 /// schema column.
-fn mapping(schema: &'static TableSchema, entries: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
+fn mapping(
+    schema: &'static TableSchema,
+    entries: Vec<TomlEntry<'_>>,
+) -> Result<TableManifest, TomlError> {
     let mut table = read_table(schema, entries)?;
     if table.columns.values().any(|column| column.from.is_some()) {
         for column in schema.columns {
-            let said = table.columns.get(column.name).is_some_and(|column| column.from.is_some());
+            let said = table
+                .columns
+                .get(column.name)
+                .is_some_and(|column| column.from.is_some());
             if !said && !table.set.contains_key(column.name) {
                 table.set.insert(column.name, String::new());
             }
@@ -224,12 +292,23 @@ fn mapping(schema: &'static TableSchema, entries: Vec<TomlEntry<'_>>) -> Result<
 fn each(member: &TomlEntry<'_>) -> Result<Each, TomlError> {
     let word = member.text()?;
     let known = Each::WORDS.map(|(known, _)| known);
-    let each = Each::WORDS.iter().find(|(known, _)| *known == word).map(|(_, each)| *each);
+    let each = Each::WORDS
+        .iter()
+        .find(|(known, _)| *known == word)
+        .map(|(_, each)| *each);
     each.ok_or_else(|| member.unknown_name("value of `each`", &word, &known))
 }
 
-fn parameters(member: &TomlEntry<'_>, also: &[String]) -> Result<Vec<(String, Template)>, TomlError> {
-    let one = |pair: &TomlEntry<'_>| Ok((pair.key.to_owned(), Template::read(pair, &pair.scalar()?, also)?));
+fn parameters(
+    member: &TomlEntry<'_>,
+    also: &[String],
+) -> Result<Vec<(String, Template)>, TomlError> {
+    let one = |pair: &TomlEntry<'_>| {
+        Ok((
+            pair.key.to_owned(),
+            Template::read(pair, &pair.scalar()?, also)?,
+        ))
+    };
     member.table()?.iter().map(one).collect()
 }
 
@@ -241,7 +320,12 @@ fn next_page(member: &TomlEntry<'_>) -> Result<(String, NextPage), TomlError> {
         Some(("newest", column)) => NextPage::Newest(column.trim().to_owned()),
         Some(_) => return Err(member.wrong(must)),
         None => match text.strip_prefix('+') {
-            Some(step) => NextPage::Step(step.parse().ok().filter(|step| *step > 0).ok_or_else(|| member.wrong(must))?),
+            Some(step) => NextPage::Step(
+                step.parse()
+                    .ok()
+                    .filter(|step| *step > 0)
+                    .ok_or_else(|| member.wrong(must))?,
+            ),
             None => NextPage::Place(text),
         },
     };
@@ -261,7 +345,12 @@ fn refusals(member: &TomlEntry<'_>) -> Result<Vec<RefusalSign>, TomlError> {
 }
 
 fn refusal(member: &TomlEntry<'_>) -> Result<RefusalSign, TomlError> {
-    let mut sign = RefusalSign { place: member.key.to_owned(), is: None, say: None, then: Then::default() };
+    let mut sign = RefusalSign {
+        place: member.key.to_owned(),
+        is: None,
+        say: None,
+        then: Then::default(),
+    };
     if !matches!(member.value, DeValue::Table(_)) {
         sign.then = Then::read(member)?;
         return Ok(sign);

@@ -3,7 +3,9 @@
 use model::toml_reader::{TomlEntry, TomlError};
 
 /// Placeholders of every request, besides those that its `next` names.
-pub(super) const KNOWN: [&str; 9] = ["token", "chain", "pool", "symbol", "interval", "from", "to", "before", "search"];
+pub(super) const KNOWN: [&str; 9] = [
+    "token", "chain", "pool", "symbol", "interval", "from", "to", "before", "search",
+];
 
 /// Parts of placeholders, after the dot.
 const PARTS: [&str; 6] = ["unit", "count", "minutes", "seconds", "milliseconds", "iso"];
@@ -27,10 +29,18 @@ pub struct Placeholder {
 
 impl Template {
     /// Parses the text of an entry; `also` are names besides the known ones.
-    pub(super) fn read(member: &TomlEntry<'_>, text: &str, also: &[String]) -> Result<Self, TomlError> {
-        let template = Self::parse(text).ok_or_else(|| member.wrong("has a `{` without its `}`"))?;
+    pub(super) fn read(
+        member: &TomlEntry<'_>,
+        text: &str,
+        also: &[String],
+    ) -> Result<Self, TomlError> {
+        let template =
+            Self::parse(text).ok_or_else(|| member.wrong("has a `{` without its `}`"))?;
         for hole in template.holes() {
-            let known: Vec<&str> = KNOWN.into_iter().chain(also.iter().map(String::as_str)).collect();
+            let known: Vec<&str> = KNOWN
+                .into_iter()
+                .chain(also.iter().map(String::as_str))
+                .collect();
             if !known.contains(&hole.name.as_str()) {
                 return Err(member.unknown_name("placeholder", &hole.name, &known));
             }
@@ -49,8 +59,13 @@ impl Template {
             if !before.is_empty() {
                 pieces.push(Piece::Text(before.to_owned()));
             }
-            let (name, part) = inside.split_once('.').map_or((inside, None), |(name, part)| (name, Some(part.to_owned())));
-            pieces.push(Piece::Placeholder(Placeholder { name: name.trim().to_owned(), part }));
+            let (name, part) = inside
+                .split_once('.')
+                .map_or((inside, None), |(name, part)| (name, Some(part.to_owned())));
+            pieces.push(Piece::Placeholder(Placeholder {
+                name: name.trim().to_owned(),
+                part,
+            }));
             rest = after;
         }
         if !rest.is_empty() {
@@ -64,7 +79,13 @@ impl Template {
     }
 
     pub fn holes(&self) -> impl Iterator<Item = &Placeholder> {
-        self.0.iter().filter_map(|piece| if let Piece::Placeholder(hole) = piece { Some(hole) } else { None })
+        self.0.iter().filter_map(|piece| {
+            if let Piece::Placeholder(hole) = piece {
+                Some(hole)
+            } else {
+                None
+            }
+        })
     }
 
     /// Whether it has a placeholder of that name.
@@ -87,7 +108,9 @@ impl Template {
 
 /// Fills the placeholders of a text; returns the text unchanged if it has none, or one that cannot be filled.
 pub fn expand(text: &str, fill: &dyn Fn(&Placeholder) -> Option<String>) -> String {
-    Template::parse(text).and_then(|template| template.fill(fill)).unwrap_or_else(|| text.to_owned())
+    Template::parse(text)
+        .and_then(|template| template.fill(fill))
+        .unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -103,8 +126,17 @@ mod tests {
             _ => None,
         };
         assert_eq!(template.fill(&fill).as_deref(), Some("/eth/x/day"));
-        assert_eq!(Template::parse("{page}").expect("a template").fill(&fill), None);
-        assert_eq!(Template::parse("plain").expect("a template").fill(&fill).as_deref(), Some("plain"));
+        assert_eq!(
+            Template::parse("{page}").expect("a template").fill(&fill),
+            None
+        );
+        assert_eq!(
+            Template::parse("plain")
+                .expect("a template")
+                .fill(&fill)
+                .as_deref(),
+            Some("plain")
+        );
         assert!(Template::parse("{open").is_none());
         assert_eq!(expand("1d", &fill), "1d");
     }

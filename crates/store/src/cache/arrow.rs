@@ -2,8 +2,9 @@
 //! the footer after them. Writing the columns belongs to `columns`.
 
 use polars_arrow_format::ipc::{
-    Block, Buffer, Endianness, Field, FieldNode, FixedSizeBinary, FloatingPoint, Footer, Int, LargeBinary, LargeUtf8, Message,
-    MessageHeader, MetadataVersion, Precision, RecordBatch, Schema, TimeUnit, Timestamp, Type,
+    Block, Buffer, Endianness, Field, FieldNode, FixedSizeBinary, FloatingPoint, Footer, Int,
+    LargeBinary, LargeUtf8, Message, MessageHeader, MetadataVersion, Precision, RecordBatch,
+    Schema, TimeUnit, Timestamp, Type,
     planus::{Builder, WriteAsOffset},
 };
 
@@ -26,28 +27,55 @@ pub(super) struct Node {
 }
 
 /// Returns the bytes before the columns.
-pub(super) fn head(columns: &[StoredColumn], rows: u64, body: u64, nodes: &[Node]) -> Result<Vec<u8>, String> {
+pub(super) fn head(
+    columns: &[StoredColumn],
+    rows: u64,
+    body: u64,
+    nodes: &[Node],
+) -> Result<Vec<u8>, String> {
     let mut head = Vec::with_capacity(BODY_AT as usize);
     head.extend_from_slice(MAGIC);
     head.extend_from_slice(&[0, 0]);
     let schema = MessageHeader::Schema(Box::new(schema(columns)));
     message(&mut head, schema, 0, BATCH_AT)?;
-    let node = |node: &Node| FieldNode { length: rows as i64, null_count: node.nulls as i64 };
-    let buffer = |&(offset, length): &(u64, u64)| Buffer { offset: offset as i64, length: length as i64 };
+    let node = |node: &Node| FieldNode {
+        length: rows as i64,
+        null_count: node.nulls as i64,
+    };
+    let buffer = |&(offset, length): &(u64, u64)| Buffer {
+        offset: offset as i64,
+        length: length as i64,
+    };
     let batch = RecordBatch {
         length: rows as i64,
         nodes: Some(nodes.iter().map(node).collect()),
-        buffers: Some(nodes.iter().flat_map(|node| &node.buffers).map(buffer).collect()),
+        buffers: Some(
+            nodes
+                .iter()
+                .flat_map(|node| &node.buffers)
+                .map(buffer)
+                .collect(),
+        ),
         compression: None,
         variadic_buffer_counts: None,
     };
-    message(&mut head, MessageHeader::RecordBatch(Box::new(batch)), body, BODY_AT)?;
+    message(
+        &mut head,
+        MessageHeader::RecordBatch(Box::new(batch)),
+        body,
+        BODY_AT,
+    )?;
     Ok(head)
 }
 
 /// Appends a message, padded to end at `end`.
 fn message(head: &mut Vec<u8>, header: MessageHeader, body: u64, end: u64) -> Result<(), String> {
-    let message = Message { version: MetadataVersion::V5, header: Some(header), body_length: body as i64, custom_metadata: None };
+    let message = Message {
+        version: MetadataVersion::V5,
+        header: Some(header),
+        body_length: body as i64,
+        custom_metadata: None,
+    };
     let bytes = flat(&message);
     let room = end as usize - head.len() - 8;
     if bytes.len() > room {
@@ -62,7 +90,11 @@ fn message(head: &mut Vec<u8>, header: MessageHeader, body: u64, end: u64) -> Re
 
 /// Returns the bytes after the columns.
 pub(super) fn tail(columns: &[StoredColumn], body: u64) -> Vec<u8> {
-    let block = Block { offset: BATCH_AT as i64, meta_data_length: BATCH_HEADER as i32, body_length: body as i64 };
+    let block = Block {
+        offset: BATCH_AT as i64,
+        meta_data_length: BATCH_HEADER as i32,
+        body_length: body as i64,
+    };
     let footer = Footer {
         version: MetadataVersion::V5,
         schema: Some(Box::new(schema(columns))),
@@ -92,15 +124,28 @@ fn schema(columns: &[StoredColumn]) -> Schema {
         children: Some(Vec::new()),
         custom_metadata: None,
     };
-    Schema { endianness: Endianness::Little, fields: Some(columns.iter().map(field).collect()), custom_metadata: None, features: None }
+    Schema {
+        endianness: Endianness::Little,
+        fields: Some(columns.iter().map(field).collect()),
+        custom_metadata: None,
+        features: None,
+    }
 }
 
 fn type_of(storage: StorageType) -> Type {
     match storage {
-        StorageType::Float => Type::FloatingPoint(Box::new(FloatingPoint { precision: Precision::Double })),
+        StorageType::Float => Type::FloatingPoint(Box::new(FloatingPoint {
+            precision: Precision::Double,
+        })),
         // Days are whole numbers of the same width as all others.
-        StorageType::Integer | StorageType::Day => Type::Int(Box::new(Int { bit_width: 64, is_signed: true })),
-        StorageType::Time => Type::Timestamp(Box::new(Timestamp { unit: TimeUnit::Millisecond, timezone: Some("UTC".to_owned()) })),
+        StorageType::Integer | StorageType::Day => Type::Int(Box::new(Int {
+            bit_width: 64,
+            is_signed: true,
+        })),
+        StorageType::Time => Type::Timestamp(Box::new(Timestamp {
+            unit: TimeUnit::Millisecond,
+            timezone: Some("UTC".to_owned()),
+        })),
         StorageType::Address => Type::FixedSizeBinary(Box::new(FixedSizeBinary { byte_width: 20 })),
         StorageType::Hex => Type::LargeBinary(Box::new(LargeBinary {})),
         StorageType::Text => Type::LargeUtf8(Box::new(LargeUtf8 {})),

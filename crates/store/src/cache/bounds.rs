@@ -42,7 +42,11 @@ pub(super) fn has_bounds(storage: StorageType) -> bool {
 
 impl Extent {
     fn none(storage: StorageType) -> Self {
-        if storage == StorageType::Float { Self::Float(f64::INFINITY, f64::NEG_INFINITY) } else { Self::Whole(i64::MAX, i64::MIN) }
+        if storage == StorageType::Float {
+            Self::Float(f64::INFINITY, f64::NEG_INFINITY)
+        } else {
+            Self::Whole(i64::MAX, i64::MIN)
+        }
     }
 
     fn of_bits(storage: StorageType, [low, high]: [u64; 2]) -> Self {
@@ -75,12 +79,19 @@ impl Extent {
         match none {
             Self::Float(low, high) => {
                 let floats = cells.iter().map(|cell| f64::from_le_bytes(*cell));
-                let (low, high) = floats.fold((low, high), |(low, high), value| (low.min(value), high.max(value)));
+                let (low, high) = floats.fold((low, high), |(low, high), value| {
+                    (low.min(value), high.max(value))
+                });
                 Self::Float(low, high)
             }
             Self::Whole(low, high) => {
-                let numbers = cells.iter().map(|cell| i64::from_le_bytes(*cell)).filter(|number| *number != UNKNOWN);
-                let (low, high) = numbers.fold((low, high), |(low, high), value| (low.min(value), high.max(value)));
+                let numbers = cells
+                    .iter()
+                    .map(|cell| i64::from_le_bytes(*cell))
+                    .filter(|number| *number != UNKNOWN);
+                let (low, high) = numbers.fold((low, high), |(low, high), value| {
+                    (low.min(value), high.max(value))
+                });
                 Self::Whole(low, high)
             }
             Self::Empty => none,
@@ -99,18 +110,32 @@ impl Extent {
 
 impl Bounds<'_> {
     /// Blocks that overlap `rows`: the value range of each, and its share of `rows`.
-    pub(super) fn blocks(self, storage: StorageType, rows: Range<usize>) -> impl Iterator<Item = (Extent, Range<usize>)> {
-        let blocks = if rows.is_empty() { 0..0 } else { rows.start / self.rows..rows.end.div_ceil(self.rows) };
+    pub(super) fn blocks(
+        self,
+        storage: StorageType,
+        rows: Range<usize>,
+    ) -> impl Iterator<Item = (Extent, Range<usize>)> {
+        let blocks = if rows.is_empty() {
+            0..0
+        } else {
+            rows.start / self.rows..rows.end.div_ceil(self.rows)
+        };
         blocks.filter_map(move |block| {
             let bounds = self.bounds.get(block)?;
             let here = block * self.rows..(block + 1) * self.rows;
-            Some((Extent::of_bits(storage, *bounds).checked(), here.start.max(rows.start)..here.end.min(rows.end)))
+            Some((
+                Extent::of_bits(storage, *bounds).checked(),
+                here.start.max(rows.start)..here.end.min(rows.end),
+            ))
         })
     }
 
     /// Union of the value ranges of the rows' blocks.
     pub(super) fn extent(self, storage: StorageType, rows: Range<usize>) -> Extent {
-        let blocks = self.blocks(storage, rows).map(|(extent, _)| extent).filter(|extent| *extent != Extent::Empty);
+        let blocks = self
+            .blocks(storage, rows)
+            .map(|(extent, _)| extent)
+            .filter(|extent| *extent != Extent::Empty);
         blocks.fold(Extent::none(storage), Extent::union).checked()
     }
 }
@@ -126,11 +151,27 @@ pub(super) fn checksums_and_bounds(
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let blocks = rows.div_ceil(block) as usize;
-    let numbers = stored.iter().zip(regions).filter(|((_, storage), _)| has_bounds(*storage));
+    let numbers = stored
+        .iter()
+        .zip(regions)
+        .filter(|((_, storage), _)| has_bounds(*storage));
     // A column without values has no range, whatever its bytes are.
-    let start = |region: &Region| if region.nulls == rows { length } else { region.values.0 };
-    let mut columns: Vec<(StorageType, u64, Vec<Extent>)> =
-        numbers.map(|((_, storage), region)| (*storage, start(region), vec![Extent::none(*storage); blocks])).collect();
+    let start = |region: &Region| {
+        if region.nulls == rows {
+            length
+        } else {
+            region.values.0
+        }
+    };
+    let mut columns: Vec<(StorageType, u64, Vec<Extent>)> = numbers
+        .map(|((_, storage), region)| {
+            (
+                *storage,
+                start(region),
+                vec![Extent::none(*storage); blocks],
+            )
+        })
+        .collect();
     let mut checksums = Vec::with_capacity((length as usize).div_ceil(PAGE));
     let mut bytes = vec![0; READ];
     let mut at = 0;
@@ -143,9 +184,16 @@ pub(super) fn checksums_and_bounds(
         for (storage, values, extents) in &mut columns {
             let here = at.max(*values)..(at + take).min(*values + rows * WIDTH);
             let mut row = here.start.saturating_sub(*values) / WIDTH;
-            let cells = bytes.get(here.start.saturating_sub(at) as usize..here.end.saturating_sub(at) as usize);
-            let mut cells = cells.filter(|_| here.start < here.end).unwrap_or_default().as_chunks::<8>().0;
-            while let (Some(extent), false) = (extents.get_mut((row / block) as usize), cells.is_empty()) {
+            let cells = bytes
+                .get(here.start.saturating_sub(at) as usize..here.end.saturating_sub(at) as usize);
+            let mut cells = cells
+                .filter(|_| here.start < here.end)
+                .unwrap_or_default()
+                .as_chunks::<8>()
+                .0;
+            while let (Some(extent), false) =
+                (extents.get_mut((row / block) as usize), cells.is_empty())
+            {
                 let (now, later) = cells.split_at(cells.len().min((block - row % block) as usize));
                 *extent = extent.union(Extent::of_cells(*storage, now));
                 (row, cells) = (row + now.len() as u64, later);
@@ -153,6 +201,10 @@ pub(super) fn checksums_and_bounds(
         }
         at += take;
     }
-    let bounds = columns.into_iter().flat_map(|(.., extents)| extents).map(Extent::bits).collect();
+    let bounds = columns
+        .into_iter()
+        .flat_map(|(.., extents)| extents)
+        .map(Extent::bits)
+        .collect();
     Ok(PageStats { checksums, bounds })
 }

@@ -8,7 +8,10 @@ use std::{
     path::Path,
 };
 
-use polars::prelude::{BinaryChunked, Column, DataFrame, DataType, IntoColumn, NewChunkedArray, PolarsResult, StringChunked};
+use polars::prelude::{
+    BinaryChunked, Column, DataFrame, DataType, IntoColumn, NewChunkedArray, PolarsResult,
+    StringChunked,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -62,8 +65,18 @@ fn aligned(at: u64) -> u64 {
 
 impl Columns {
     /// Creates a file for at most `rows` rows, with at most `data` bytes per variable-width column.
-    pub(super) fn create(path: &Path, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    pub(super) fn create(
+        path: &Path,
+        stored: &[StoredColumn],
+        rows: u64,
+        data: &[u64],
+    ) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)?;
         let mut end = BODY_AT;
         let mut take = |bytes: u64| {
             end += aligned(bytes);
@@ -75,13 +88,36 @@ impl Columns {
             let validity = (take(rows.div_ceil(8)), 0);
             let (values, data, first) = match storage.width() {
                 Some(width) => ((take(rows * width as u64), 0), (0, 0), Vec::new()),
-                None => ((take((rows + 1) * 8), 0), (take(data.next().copied().unwrap_or_default()), 0), vec![0; 8]),
+                None => (
+                    (take((rows + 1) * 8), 0),
+                    (take(data.next().copied().unwrap_or_default()), 0),
+                    vec![0; 8],
+                ),
             };
-            let region = Region { name: column.name.to_owned(), nulls: 0, validity, values, data };
+            let region = Region {
+                name: column.name.to_owned(),
+                nulls: 0,
+                validity,
+                values,
+                data,
+            };
             let hollow = column.sparse;
-            sinks.push(Sink { storage: *storage, region, values: first, data: Vec::new(), bits: Vec::new(), hollow });
+            sinks.push(Sink {
+                storage: *storage,
+                region,
+                values: first,
+                data: Vec::new(),
+                bits: Vec::new(),
+                hollow,
+            });
         }
-        Ok(Self { file, stored: stored.to_vec(), sinks, rows: 0, end })
+        Ok(Self {
+            file,
+            stored: stored.to_vec(),
+            sinks,
+            rows: 0,
+            end,
+        })
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -119,14 +155,20 @@ impl Columns {
                 continue;
             }
             sink.fill_hollow(&self.file)?;
-            let Some(raw) = from.raw(nth, rows.clone()) else { return Ok(None) };
+            let Some(raw) = from.raw(nth, rows.clone()) else {
+                return Ok(None);
+            };
             write(&self.file, &mut sink.region.values, &mut sink.values)?;
             match raw.values {
                 Values::Fixed { bytes, .. } => append(&self.file, &mut sink.region.values, bytes)?,
                 Values::Texts { ends, data } => {
-                    let by = (sink.region.data.1 + sink.data.len() as u64).wrapping_sub(ends.first().copied().unwrap_or_default());
+                    let by = (sink.region.data.1 + sink.data.len() as u64)
+                        .wrapping_sub(ends.first().copied().unwrap_or_default());
                     for ends in ends.get(1..).unwrap_or_default().chunks(GATHERED / 8) {
-                        sink.values.extend(ends.iter().flat_map(|end| end.wrapping_add(by).to_le_bytes()));
+                        sink.values.extend(
+                            ends.iter()
+                                .flat_map(|end| end.wrapping_add(by).to_le_bytes()),
+                        );
                         write(&self.file, &mut sink.region.values, &mut sink.values)?;
                     }
                     write(&self.file, &mut sink.region.data, &mut sink.data)?;
@@ -147,7 +189,10 @@ impl Columns {
         let rows = self.rows;
         for sink in &mut self.sinks {
             if sink.hollow && rows > 0 {
-                sink.region.values.1 = sink.storage.width().map_or((rows + 1) * 8, |width| rows * width as u64);
+                sink.region.values.1 = sink
+                    .storage
+                    .width()
+                    .map_or((rows + 1) * 8, |width| rows * width as u64);
                 sink.region.validity.1 = rows.div_ceil(8);
                 continue;
             }
@@ -169,13 +214,22 @@ impl Columns {
         if durable {
             self.file.sync_all()?;
         }
-        Ok((self.sinks.into_iter().map(|sink| sink.region).collect(), self.end + tail.len() as u64))
+        Ok((
+            self.sinks.into_iter().map(|sink| sink.region).collect(),
+            self.end + tail.len() as u64,
+        ))
     }
 }
 
 /// Upper bound of the bytes of a variable-width column's cells.
 pub(super) fn byte_length(storage: StorageType, cells: &StringChunked) -> u64 {
-    let bytes = |text: &str| if storage == StorageType::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
+    let bytes = |text: &str| {
+        if storage == StorageType::Hex {
+            text.len().saturating_sub(2) / 2
+        } else {
+            text.len()
+        }
+    };
     cells.iter().flatten().map(|text| bytes(text) as u64).sum()
 }
 
@@ -183,9 +237,17 @@ pub(super) fn byte_length(storage: StorageType, cells: &StringChunked) -> u64 {
 pub(super) fn as_bytes(storage: StorageType, cells: &Column) -> PolarsResult<Column> {
     let texts = cells.str()?.iter();
     let bytes: Vec<Option<Vec<u8>>> = match storage {
-        StorageType::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
-        StorageType::Hex => texts.map(|cell| cell.map(|text| const_hex::decode(text).unwrap_or_default())).collect(),
-        StorageType::Float | StorageType::Integer | StorageType::Time | StorageType::Day | StorageType::Text => return Ok(cells.clone()),
+        StorageType::Address => texts
+            .map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec()))
+            .collect(),
+        StorageType::Hex => texts
+            .map(|cell| cell.map(|text| const_hex::decode(text).unwrap_or_default()))
+            .collect(),
+        StorageType::Float
+        | StorageType::Integer
+        | StorageType::Time
+        | StorageType::Day
+        | StorageType::Text => return Ok(cells.clone()),
     };
     Ok(BinaryChunked::from_iter_options(cells.name().clone(), bytes.into_iter()).into_column())
 }
@@ -208,27 +270,44 @@ impl Sink {
     fn push(&mut self, cells: &Column, first: u64) -> PolarsResult<()> {
         match self.storage {
             StorageType::Address if cells.dtype() == &DataType::Binary => {
-                cells.binary()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(&Address::default().0)));
+                cells
+                    .binary()?
+                    .iter()
+                    .for_each(|cell| self.values.extend(cell.unwrap_or(&Address::default().0)));
             }
             StorageType::Float => match cells.f64()?.cont_slice() {
                 Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
-                Err(_) => cells.f64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),
+                Err(_) => cells
+                    .f64()?
+                    .iter()
+                    .for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),
             },
             StorageType::Integer | StorageType::Time | StorageType::Day => {
                 let cells = cells.to_physical_repr().cast(&DataType::Int64)?;
                 match cells.i64()?.cont_slice() {
                     Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
-                    Err(_) => cells.i64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(UNKNOWN).to_le_bytes())),
+                    Err(_) => cells
+                        .i64()?
+                        .iter()
+                        .for_each(|cell| self.values.extend(cell.unwrap_or(UNKNOWN).to_le_bytes())),
                 }
             }
             StorageType::Address => {
-                cells.str()?.iter().for_each(|cell| self.values.extend(cell.and_then(Address::parse).unwrap_or_default().0));
+                cells.str()?.iter().for_each(|cell| {
+                    self.values
+                        .extend(cell.and_then(Address::parse).unwrap_or_default().0)
+                });
             }
             StorageType::Hex => self.push_data(cells.binary()?.iter()),
-            StorageType::Text => self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes))),
+            StorageType::Text => {
+                self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes)))
+            }
         }
         if cells.null_count() > 0 {
-            (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark_null(row));
+            (first..)
+                .zip(cells.is_null().iter())
+                .filter(|(_, empty)| *empty == Some(true))
+                .for_each(|(row, _)| self.mark_null(row));
         }
         Ok(())
     }
@@ -252,9 +331,19 @@ impl Sink {
         // The number of rows so far: each value has a width, or an end behind the first.
         let written = self.region.values.1 + self.values.len() as u64;
         let (first, cell) = match self.storage.width() {
-            Some(width) if self.storage.is_whole() => (written / width as u64, UNKNOWN.to_le_bytes().to_vec()),
-            Some(width) => (written / width as u64, [f64::NAN.to_le_bytes().as_slice(), &[0; 12]].concat()[..width].to_vec()),
-            None => (written / 8 - 1, (self.region.data.1 + self.data.len() as u64).to_le_bytes().to_vec()),
+            Some(width) if self.storage.is_whole() => {
+                (written / width as u64, UNKNOWN.to_le_bytes().to_vec())
+            }
+            Some(width) => (
+                written / width as u64,
+                [f64::NAN.to_le_bytes().as_slice(), &[0; 12]].concat()[..width].to_vec(),
+            ),
+            None => (
+                written / 8 - 1,
+                (self.region.data.1 + self.data.len() as u64)
+                    .to_le_bytes()
+                    .to_vec(),
+            ),
         };
         for row in first..first + rows {
             self.values.extend_from_slice(&cell);
@@ -291,6 +380,9 @@ impl Sink {
         if self.storage.width().is_none() {
             buffers.push(place(self.region.data));
         }
-        Node { nulls: self.region.nulls, buffers }
+        Node {
+            nulls: self.region.nulls,
+            buffers,
+        }
     }
 }

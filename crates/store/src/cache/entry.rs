@@ -49,7 +49,11 @@ impl From<Cancelled> for CacheBuildError {
 
 impl From<io::Error> for CacheBuildError {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::InvalidData { Self::Damaged } else { Self::Failed(error.to_string()) }
+        if error.kind() == io::ErrorKind::InvalidData {
+            Self::Damaged
+        } else {
+            Self::Failed(error.to_string())
+        }
     }
 }
 
@@ -73,7 +77,9 @@ impl KeyFile {
     /// Whether the file is as it was.
     pub fn is(&self, before: &TableFile) -> bool {
         let modified = i64::try_from(self.modified / 1_000_000).ok();
-        self.bytes == before.bytes && self.ends == before.ends && (before.modified.map(|time| time.0) == modified || self.modified == 0)
+        self.bytes == before.bytes
+            && self.ends == before.ends
+            && (before.modified.map(|time| time.0) == modified || self.modified == 0)
     }
 }
 
@@ -99,8 +105,14 @@ impl Key {
         hash.add(env!("CARGO_PKG_VERSION"));
         hash.add(schema.text());
         hash.add(manifest_text(schema, manifest));
-        let whole = manifest.columns.get("value").is_some_and(|value| value.unit == Some(Unit::Whole));
-        let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders" || whole).collect();
+        let whole = manifest
+            .columns
+            .get("value")
+            .is_some_and(|value| value.unit == Some(Unit::Whole));
+        let mut decimals: Vec<_> = decimals
+            .iter()
+            .filter(|_| schema.name == "holders" || whole)
+            .collect();
         decimals.sort_unstable();
         for pair in decimals {
             hash.add(format!("{pair:?}"));
@@ -121,7 +133,10 @@ impl Key {
 
 /// Canonical text of the table's section of `dataset.toml`: equal for equal meaning.
 fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
-    let mut text = format!("{:?} {:?} {} {}", manifest.path, manifest.filters, manifest.headless, manifest.skip);
+    let mut text = format!(
+        "{:?} {:?} {} {}",
+        manifest.path, manifest.filters, manifest.headless, manifest.skip
+    );
     for column in schema.columns {
         if let Some(constant) = manifest.set.get(column.name) {
             text.push_str(&format!(" {}={constant:?}", column.name));
@@ -129,7 +144,10 @@ fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
         if let Some(rule) = manifest.columns.get(column.name) {
             let mut values: Vec<_> = rule.values.iter().collect();
             values.sort_unstable();
-            let plain = ColumnManifest { values: HashMap::new(), ..rule.clone() };
+            let plain = ColumnManifest {
+                values: HashMap::new(),
+                ..rule.clone()
+            };
             text.push_str(&format!(" {}:{plain:?}{values:?}", column.name));
         }
     }
@@ -150,7 +168,11 @@ impl EntryLocation {
         let tables = cache.join("tables");
         // User-only permissions, as the data may be private.
         system::create_private_folder(&tables)?;
-        Ok(Self { tables, name: key.0.clone(), sorting })
+        Ok(Self {
+            tables,
+            name: key.0.clone(),
+            sorting,
+        })
     }
 
     /// Finds the entry that covers the most source bytes, among those with `stem` whose report `fits`; returns table, report and name.
@@ -161,17 +183,31 @@ impl EntryLocation {
         fits: impl Fn(&LoadReport) -> bool,
     ) -> Option<(LargeTable, LoadReport, String)> {
         let mut best: Option<(u64, PathBuf, String)> = None;
-        let read = |report: &LoadReport| report.sources.iter().map(|source| source.bytes).sum::<u64>();
+        let read = |report: &LoadReport| {
+            report
+                .sources
+                .iter()
+                .map(|source| source.bytes)
+                .sum::<u64>()
+        };
         for entry in fs::read_dir(&self.tables).into_iter().flatten().flatten() {
-            let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
+            let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else {
+                continue;
+            };
             if name.ends_with(PART) || name.ends_with(LOCK) || name == self.name {
                 continue;
             }
-            let Ok(index) = Index::open(&folder.join(INDEX)) else { continue };
+            let Ok(index) = Index::open(&folder.join(INDEX)) else {
+                continue;
+            };
             let metadata = &index.metadata;
             let bytes = read(&metadata.report);
             let more = best.as_ref().is_none_or(|best| best.0 < bytes);
-            if metadata.table == schema.name && metadata.report.stem == stem.0 && more && fits(&metadata.report) {
+            if metadata.table == schema.name
+                && metadata.report.stem == stem.0
+                && more
+                && fits(&metadata.report)
+            {
                 best = Some((bytes, folder, name));
             }
         }
@@ -203,7 +239,11 @@ impl EntryLocation {
         match self.read(&folder, schema) {
             Ok(opened) => {
                 // The modification time records the last use, for LRU eviction.
-                OpenOptions::new().append(true).open(folder.join(INDEX)).and_then(|file| file.set_modified(SystemTime::now())).ok();
+                OpenOptions::new()
+                    .append(true)
+                    .open(folder.join(INDEX))
+                    .and_then(|file| file.set_modified(SystemTime::now()))
+                    .ok();
                 Some(opened)
             }
             Err(reason) => {
@@ -215,7 +255,11 @@ impl EntryLocation {
     }
 
     /// Opens the table in `folder`, one of the cache's.
-    pub(super) fn read(&self, folder: &Path, schema: &'static TableSchema) -> Result<(LargeTable, LoadReport), String> {
+    pub(super) fn read(
+        &self,
+        folder: &Path,
+        schema: &'static TableSchema,
+    ) -> Result<(LargeTable, LoadReport), String> {
         LargeTable::open(folder, schema, self.sorting)
     }
 
@@ -235,7 +279,10 @@ impl EntryLocation {
     }
 
     /// Waits for the lock that a program holds while it builds this table.
-    pub fn lock(&self, check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<File, CacheBuildError> {
+    pub fn lock(
+        &self,
+        check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
+    ) -> Result<File, CacheBuildError> {
         let file = open_lock(&self.tables, &self.name)?;
         loop {
             if is_ours(file.try_lock(), &self.tables) {
@@ -259,7 +306,9 @@ impl EntryLocation {
 
     /// Evicts the least recently used entries until all fit into `size_max`; this one stays.
     pub fn evict(&self, size_max: u64) {
-        let Some(cache) = self.tables.parent() else { return };
+        let Some(cache) = self.tables.parent() else {
+            return;
+        };
         let mut entries = list(cache);
         entries.sort_by_key(|entry| entry.used);
         let mut size: u64 = entries.iter().map(|entry| entry.bytes).sum();
@@ -268,7 +317,10 @@ impl EntryLocation {
                 break;
             }
             if entry.remove() {
-                tracing::info!("removed `{}` from the cache, which exceeded its size limit", entry.table);
+                tracing::info!(
+                    "removed `{}` from the cache, which exceeded its size limit",
+                    entry.table
+                );
                 size = size.saturating_sub(entry.bytes);
             }
         }
@@ -293,7 +345,13 @@ pub struct Entry {
 impl Entry {
     /// Removes the entry, unless a program is building it right now. Programs that have it open keep their mapping.
     pub fn remove(&self) -> bool {
-        let Some(Ok(file)) = self.folder.parent().map(|tables| open_lock(tables, &self.name)) else { return false };
+        let Some(Ok(file)) = self
+            .folder
+            .parent()
+            .map(|tables| open_lock(tables, &self.name))
+        else {
+            return false;
+        };
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return false;
         }
@@ -305,22 +363,49 @@ impl Entry {
 
 /// Opens the lock file of a table, by which only one program at a time builds it.
 fn open_lock(tables: &Path, name: &str) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(tables.join(format!("{name}{LOCK}")))
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(tables.join(format!("{name}{LOCK}")))
 }
 
 /// Lists the entries of the cache, including unfinished imports.
 pub fn list(cache: &Path) -> Vec<Entry> {
     let mut entries = Vec::new();
-    for entry in fs::read_dir(cache.join("tables")).into_iter().flatten().flatten() {
-        let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
+    for entry in fs::read_dir(cache.join("tables"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else {
+            continue;
+        };
         if !folder.is_dir() {
             continue;
         }
         let part = name.ends_with(PART);
         let index = Index::open(&folder.join(INDEX)).ok();
-        let used = fs::metadata(if part { folder.clone() } else { folder.join(INDEX) }).and_then(|meta| meta.modified()).ok();
-        let (table, rows) = index.map_or((String::new(), 0), |index| (index.metadata.table, index.metadata.rows));
-        entries.push(Entry { name: name.trim_end_matches(PART).to_owned(), table, rows, bytes: size(&folder), used, part, folder });
+        let used = fs::metadata(if part {
+            folder.clone()
+        } else {
+            folder.join(INDEX)
+        })
+        .and_then(|meta| meta.modified())
+        .ok();
+        let (table, rows) = index.map_or((String::new(), 0), |index| {
+            (index.metadata.table, index.metadata.rows)
+        });
+        entries.push(Entry {
+            name: name.trim_end_matches(PART).to_owned(),
+            table,
+            rows,
+            bytes: size(&folder),
+            used,
+            part,
+            folder,
+        });
     }
     entries.sort_by(|a, b| (&a.table, &a.name).cmp(&(&b.table, &b.name)));
     entries
@@ -329,12 +414,26 @@ pub fn list(cache: &Path) -> Vec<Entry> {
 /// Disk usage of the folder in bytes, recursively.
 fn size(folder: &Path) -> u64 {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files.map(|file| file.metadata().map_or(0, |meta| if meta.is_dir() { size(&file.path()) } else { system::bytes_on_disk(&meta) })).sum()
+    files
+        .map(|file| {
+            file.metadata().map_or(0, |meta| {
+                if meta.is_dir() {
+                    size(&file.path())
+                } else {
+                    system::bytes_on_disk(&meta)
+                }
+            })
+        })
+        .sum()
 }
 
 /// Removes a folder atomically: it is renamed before its files are deleted.
 pub(super) fn remove(folder: &Path) {
     let away = folder.with_extension(format!("gone-{}{PART}", std::process::id()));
-    let gone = if fs::rename(folder, &away).is_ok() { &away } else { folder };
+    let gone = if fs::rename(folder, &away).is_ok() {
+        &away
+    } else {
+        folder
+    };
     fs::remove_dir_all(gone).ok();
 }

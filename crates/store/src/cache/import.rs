@@ -13,7 +13,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     CacheOptions, StorageType, StoredColumn, bounds,
-    codes::{BUCKETS, Codes, FILE, INTERVAL, POSITION, ROW, Ranks, TOKEN, TokenDictionary, inverse},
+    codes::{
+        BUCKETS, Codes, FILE, INTERVAL, POSITION, ROW, Ranks, TOKEN, TokenDictionary, inverse,
+    },
     columns::{Columns, as_bytes, byte_length},
     entry::{CacheBuildError, EntryLocation, remove},
     index::{self, LoadReport, RunStarts, TableMetadata},
@@ -22,7 +24,9 @@ use super::{
     table::{INDEX, LargeTable, ROWS},
 };
 use crate::{
-    order::{DroppedRows, ExternalSort, KeySpillFile, SpillFile, repeated_next, side_by_side, without},
+    order::{
+        DroppedRows, ExternalSort, KeySpillFile, SpillFile, repeated_next, side_by_side, without,
+    },
     repeats,
 };
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
@@ -58,7 +62,10 @@ impl CacheBuilder {
         }
         remove(&folder);
         fs::create_dir_all(&folder)?;
-        Ok((Self::over::<S>(location, lock, schema, options, None)?, None))
+        Ok((
+            Self::over::<S>(location, lock, schema, options, None)?,
+            None,
+        ))
     }
 
     fn over<S>(
@@ -69,22 +76,39 @@ impl CacheBuilder {
         journal: Option<&Journal<S>>,
     ) -> Result<Self, CacheBuildError> {
         let folder = location.part();
-        let columns = stored_columns(schema).ok_or_else(|| CacheBuildError::Failed("the table cannot be cached".to_owned()))?;
-        let spill = SpillFile::open(&folder.join("spool"), BUCKETS, journal.map(|journal| journal.spool))?;
-        let others = columns.iter().filter(|(_, storage)| storage.width().is_none()).count();
+        let columns = stored_columns(schema)
+            .ok_or_else(|| CacheBuildError::Failed("the table cannot be cached".to_owned()))?;
+        let spill = SpillFile::open(
+            &folder.join("spool"),
+            BUCKETS,
+            journal.map(|journal| journal.spool),
+        )?;
+        let others = columns
+            .iter()
+            .filter(|(_, storage)| storage.width().is_none())
+            .count();
         let lengths = journal.map_or_else(|| vec![0; others], |journal| journal.lengths.clone());
         if lengths.len() != others {
             return Err(CacheBuildError::Damaged);
         }
         Ok(Self {
-            tokens: TokenDictionary::open(&folder.join("tokens"), journal.map_or(0, |journal| journal.tokens))?,
+            tokens: TokenDictionary::open(
+                &folder.join("tokens"),
+                journal.map_or(0, |journal| journal.tokens),
+            )?,
             options: options.clone(),
             location: location.clone(),
             _lock: lock.try_clone()?,
             schema,
             columns,
-            keys: KeySpillFile::open(&folder.join("keys"), schema, journal.map(|journal| journal.keys))?,
-            intervals: journal.map(|journal| journal.intervals.clone()).unwrap_or_default(),
+            keys: KeySpillFile::open(
+                &folder.join("keys"),
+                schema,
+                journal.map(|journal| journal.keys),
+            )?,
+            intervals: journal
+                .map(|journal| journal.intervals.clone())
+                .unwrap_or_default(),
             rows: journal.map_or(0, |journal| journal.rows),
             lengths,
             journaled: spill.taken(),
@@ -97,7 +121,12 @@ impl CacheBuilder {
     }
 
     /// Adds rows of a file; `numbers` are their row numbers in it.
-    pub fn add(&mut self, mut frame: DataFrame, file: u32, numbers: &[u32]) -> Result<(), CacheBuildError> {
+    pub fn add(
+        &mut self,
+        mut frame: DataFrame,
+        file: u32,
+        numbers: &[u32],
+    ) -> Result<(), CacheBuildError> {
         frame.rechunk_mut();
         if let Some(keys) = &mut self.keys {
             keys.add(&frame, self.rows, file, numbers)?;
@@ -107,7 +136,11 @@ impl CacheBuilder {
         let mut columns = vec![
             Series::new(FILE.into(), vec![file; numbers.len()]).into_column(),
             Series::new(ROW.into(), numbers).into_column(),
-            Series::new(POSITION.into(), (self.rows..self.rows + height).collect::<Vec<_>>()).into_column(),
+            Series::new(
+                POSITION.into(),
+                (self.rows..self.rows + height).collect::<Vec<_>>(),
+            )
+            .into_column(),
         ];
         let mut lengths = self.lengths.iter_mut();
         for (column, storage) in &self.columns {
@@ -118,12 +151,21 @@ impl CacheBuilder {
                 *length += byte_length(*storage, cells.str()?);
             }
             // Sort columns are compared as text.
-            let ordered = self.schema.order.iter().any(|name| name.trim_start_matches('-') == column.name);
+            let ordered = self
+                .schema
+                .order
+                .iter()
+                .any(|name| name.trim_start_matches('-') == column.name);
             let packs = !ordered && matches!(storage, StorageType::Address | StorageType::Hex);
-            columns.push(if packs { as_bytes(*storage, cells)? } else { cells.clone() });
+            columns.push(if packs {
+                as_bytes(*storage, cells)?
+            } else {
+                cells.clone()
+            });
         }
         columns.extend(codes.columns);
-        self.spill.add(DataFrame::new(frame.height(), columns)?, &codes.buckets)?;
+        self.spill
+            .add(DataFrame::new(frame.height(), columns)?, &codes.buckets)?;
         self.rows += height;
         Ok(())
     }
@@ -136,7 +178,12 @@ impl CacheBuilder {
     /// Flushes the buffers and writes a checkpoint; `state` is the position in the sources.
     pub fn note<S: Serialize>(&mut self, state: S) -> Result<(), CacheBuildError> {
         let spill = self.spill.flush()?;
-        let keys = self.keys.as_mut().map(KeySpillFile::flush).transpose()?.unwrap_or_default();
+        let keys = self
+            .keys
+            .as_mut()
+            .map(KeySpillFile::flush)
+            .transpose()?
+            .unwrap_or_default();
         let tokens = self.tokens.write()?;
         let journal = Journal {
             spool: spill,
@@ -166,17 +213,36 @@ impl CacheBuilder {
     ) -> Result<LargeTable, CacheBuildError> {
         self.spill.flush()?;
         let mut dropped = DroppedRows::default();
-        let repeats = self.keys.as_mut().map(|keys| keys.repeats(&mut dropped)).transpose()?.unwrap_or_default();
+        let repeats = self
+            .keys
+            .as_mut()
+            .map(|keys| keys.repeats(&mut dropped))
+            .transpose()?
+            .unwrap_or_default();
         let dropped = RefCell::new(dropped);
         let part = self.location.part();
         let made = part.join("made");
         fs::create_dir_all(&made)?;
-        let mut columns = Columns::create(&made.join(ROWS), &self.columns, self.rows.into(), &self.lengths)?;
+        let mut columns = Columns::create(
+            &made.join(ROWS),
+            &self.columns,
+            self.rows.into(),
+            &self.lengths,
+        )?;
         let mut run_starts = RunStarts::default();
         let tokens = self.tokens.in_order();
         let ranks = inverse(&tokens);
-        let order: Vec<&str> = self.schema.order.iter().map(|name| named(self.schema, name)).collect();
-        let sort = ExternalSort { order: &order, bytes_max: self.options.group_max, folder: &part };
+        let order: Vec<&str> = self
+            .schema
+            .order
+            .iter()
+            .map(|name| named(self.schema, name))
+            .collect();
+        let sort = ExternalSort {
+            order: &order,
+            bytes_max: self.options.group_max,
+            folder: &part,
+        };
         let mut out = Output {
             order: &order,
             side_by_side: side_by_side(self.schema),
@@ -198,8 +264,10 @@ impl CacheBuilder {
                     io::Error::other("canceled")
                 })
             };
-            let bucket_ranks = Ranks::of(&self.spill, bucket, &ranks, &mut self.intervals, &repeats)?;
-            let outcome = out.add_bucket(&sort, &self.spill, bucket, &bucket_ranks, &check_cancelled);
+            let bucket_ranks =
+                Ranks::of(&self.spill, bucket, &ranks, &mut self.intervals, &repeats)?;
+            let outcome =
+                out.add_bucket(&sort, &self.spill, bucket, &bucket_ranks, &check_cancelled);
             if cancelled.get() {
                 return Err(CacheBuildError::Cancelled);
             }
@@ -212,8 +280,17 @@ impl CacheBuilder {
             let number = row.column(TOKEN).ok()?.u32().ok()?.get(0)?;
             Some(self.tokens.address(number).to_string())
         });
-        let tokens = tokens.iter().map(|number| self.tokens.address(*number)).collect();
-        let written = WrittenRows { schema: self.schema, columns, run_starts, tokens, report: report(&dropped) };
+        let tokens = tokens
+            .iter()
+            .map(|number| self.tokens.address(*number))
+            .collect();
+        let written = WrittenRows {
+            schema: self.schema,
+            columns,
+            run_starts,
+            tokens,
+            report: report(&dropped),
+        };
         written.publish(&self.location, &made, self.options.block_rows, true)
     }
 }
@@ -238,14 +315,35 @@ impl WrittenRows {
         block_rows: u64,
         durable: bool,
     ) -> Result<LargeTable, CacheBuildError> {
-        let (rows, stored, block) = (self.columns.rows(), self.columns.stored.clone(), block_rows.max(1));
+        let (rows, stored, block) = (
+            self.columns.rows(),
+            self.columns.stored.clone(),
+            block_rows.max(1),
+        );
         let (regions, bytes) = self.columns.finish(durable)?;
         let stats = bounds::checksums_and_bounds(&made.join(ROWS), &stored, &regions, rows, block)?;
-        let metadata = TableMetadata { table: self.schema.name.to_owned(), rows, regions, block, bytes, report: self.report };
-        index::write(&made.join(INDEX), &metadata, &self.run_starts, &stats, &self.tokens).map_err(CacheBuildError::Failed)?;
+        let metadata = TableMetadata {
+            table: self.schema.name.to_owned(),
+            rows,
+            regions,
+            block,
+            bytes,
+            report: self.report,
+        };
+        index::write(
+            &made.join(INDEX),
+            &metadata,
+            &self.run_starts,
+            &stats,
+            &self.tokens,
+        )
+        .map_err(CacheBuildError::Failed)?;
         let folder = location.keep(made)?;
         remove(&location.part());
-        location.read(&folder, self.schema).map(|(table, _)| table).map_err(CacheBuildError::Failed)
+        location
+            .read(&folder, self.schema)
+            .map(|(table, _)| table)
+            .map_err(CacheBuildError::Failed)
     }
 }
 
@@ -287,7 +385,9 @@ impl Output<'_> {
                 polars_bail!(ComputeError: "canceled");
             }
             if !repeats.is_empty() {
-                dropped.borrow_mut().collect(&frame, frame.column(POSITION)?.u32()?.cont_slice()?);
+                dropped
+                    .borrow_mut()
+                    .collect(&frame, frame.column(POSITION)?.u32()?.cont_slice()?);
             }
             ranks.apply(frame)
         };
@@ -298,10 +398,15 @@ impl Output<'_> {
     }
 
     fn put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> PolarsResult<()> {
-        let kept = if self.side_by_side { self.last_of_each_key(frame)? } else { None };
+        let kept = if self.side_by_side {
+            self.last_of_each_key(frame)?
+        } else {
+            None
+        };
         let frame = kept.as_ref().unwrap_or(frame);
         for (row, token, interval) in ranks.run_starts(frame)? {
-            self.run_starts.row(token, interval, self.columns.rows() + row as u64);
+            self.run_starts
+                .row(token, interval, self.columns.rows() + row as u64);
         }
         self.columns.push(frame).map_err(Into::into)
     }

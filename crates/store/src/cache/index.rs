@@ -107,24 +107,51 @@ pub(super) fn write(
     metadata_text.resize(metadata_text.len().next_multiple_of(8), b' ');
     let (tokens, runs) = (starts.tokens.len(), starts.runs.len());
     let mut bytes: Vec<u8> = Vec::new();
-    for word in [MAGIC, metadata_text.len() as u64, tokens as u64, runs as u64, stats.checksums.len() as u64, stats.bounds.len() as u64] {
+    for word in [
+        MAGIC,
+        metadata_text.len() as u64,
+        tokens as u64,
+        runs as u64,
+        stats.checksums.len() as u64,
+        stats.bounds.len() as u64,
+    ] {
         bytes.extend_from_slice(&word.to_le_bytes());
     }
     bytes.extend_from_slice(&metadata_text);
-    let token_starts = starts.tokens.iter().map(|token| token.1).chain([metadata.rows]);
+    let token_starts = starts
+        .tokens
+        .iter()
+        .map(|token| token.1)
+        .chain([metadata.rows]);
     let run_starts = starts.runs.iter().map(|run| run.1).chain([metadata.rows]);
-    token_starts.chain(run_starts).for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
-    starts.runs.iter().for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
-    stats.bounds.as_flattened().iter().for_each(|bound| bytes.extend_from_slice(&bound.to_le_bytes()));
+    token_starts
+        .chain(run_starts)
+        .for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
+    starts
+        .runs
+        .iter()
+        .for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
+    stats
+        .bounds
+        .as_flattened()
+        .iter()
+        .for_each(|bound| bytes.extend_from_slice(&bound.to_le_bytes()));
     for page in &stats.checksums {
         bytes.extend_from_slice(&page.to_le_bytes());
     }
     for token in &starts.tokens {
-        bytes.extend_from_slice(&addresses.get(token.0 as usize).copied().unwrap_or_default().0);
+        bytes.extend_from_slice(
+            &addresses
+                .get(token.0 as usize)
+                .copied()
+                .unwrap_or_default()
+                .0,
+        );
     }
     let sum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
-    let written = File::create(path).and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
+    let written = File::create(path)
+        .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
     written.map_err(|error| error.to_string())
 }
 
@@ -150,10 +177,22 @@ impl Index {
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
             return Err(damaged());
         }
-        let word = |nth: usize| body.get(nth * 8..).and_then(|rest| rest.first_chunk()).map(|bytes| u64::from_le_bytes(*bytes));
-        let count = |nth: usize| word(nth).and_then(|word| usize::try_from(word).ok()).filter(|count| *count <= body.len());
+        let word = |nth: usize| {
+            body.get(nth * 8..)
+                .and_then(|rest| rest.first_chunk())
+                .map(|bytes| u64::from_le_bytes(*bytes))
+        };
+        let count = |nth: usize| {
+            word(nth)
+                .and_then(|word| usize::try_from(word).ok())
+                .filter(|count| *count <= body.len())
+        };
         let counts = (count(1), count(2), count(3), count(4), count(5));
-        let (Some(MAGIC), (Some(metadata), Some(tokens), Some(runs), Some(checksums), Some(bounds))) = (word(0), counts) else {
+        let (
+            Some(MAGIC),
+            (Some(metadata), Some(tokens), Some(runs), Some(checksums), Some(bounds)),
+        ) = (word(0), counts)
+        else {
             return Err(damaged());
         };
         let mut at = WORDS * 8;
@@ -162,15 +201,37 @@ impl Index {
             at - length..at
         };
         let metadata = section(metadata);
-        let (starts, run_starts, intervals) = (section((tokens + 1) * 8), section((runs + 1) * 8), section(runs * 8));
-        let (bounds, checksums, tokens) = (section(bounds * 16), section(checksums * 4), section(tokens * 20));
+        let (starts, run_starts, intervals) = (
+            section((tokens + 1) * 8),
+            section((runs + 1) * 8),
+            section(runs * 8),
+        );
+        let (bounds, checksums, tokens) = (
+            section(bounds * 16),
+            section(checksums * 4),
+            section(tokens * 20),
+        );
         if tokens.end != body.len() {
             return Err(damaged());
         }
-        let metadata = serde_json::from_slice(&body[metadata]).map_err(|error| error.to_string())?;
-        let index = Self { map, metadata, starts, run_starts, intervals, bounds, checksums, tokens };
+        let metadata =
+            serde_json::from_slice(&body[metadata]).map_err(|error| error.to_string())?;
+        let index = Self {
+            map,
+            metadata,
+            starts,
+            run_starts,
+            intervals,
+            bounds,
+            checksums,
+            tokens,
+        };
         let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.metadata.rows);
-        if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
+        if ordered(index.starts()) && ordered(index.run_starts()) {
+            Ok(index)
+        } else {
+            Err(damaged())
+        }
     }
 
     pub(super) fn is_truncated(&self) -> bool {
@@ -179,7 +240,11 @@ impl Index {
 
     /// A section of little-endian numbers, read in the machine's byte order, which must be the same; empty where the file lacks it.
     fn numbers<T: bytemuck::AnyBitPattern>(&self, section: &Range<usize>) -> &[T] {
-        self.map.bytes().get(section.clone()).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).unwrap_or_default()
+        self.map
+            .bytes()
+            .get(section.clone())
+            .and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+            .unwrap_or_default()
     }
 
     /// First row of each token, then the number of rows.
@@ -193,9 +258,13 @@ impl Index {
 
     /// Zone map of the `nth` numeric column.
     pub(super) fn bounds(&self, nth: usize) -> Option<Bounds<'_>> {
-        let rows = usize::try_from(self.metadata.block).ok().filter(|rows| *rows > 0)?;
+        let rows = usize::try_from(self.metadata.block)
+            .ok()
+            .filter(|rows| *rows > 0)?;
         let blocks = (self.metadata.rows as usize).div_ceil(rows);
-        let bounds = self.numbers::<[u64; 2]>(&self.bounds).get(nth * blocks..(nth + 1) * blocks)?;
+        let bounds = self
+            .numbers::<[u64; 2]>(&self.bounds)
+            .get(nth * blocks..(nth + 1) * blocks)?;
         Some(Bounds { rows, bounds })
     }
 
@@ -205,7 +274,12 @@ impl Index {
 
     /// Addresses of the tokens, sorted.
     pub(super) fn tokens(&self) -> &[[u8; 20]] {
-        self.map.bytes().get(self.tokens.clone()).unwrap_or_default().as_chunks().0
+        self.map
+            .bytes()
+            .get(self.tokens.clone())
+            .unwrap_or_default()
+            .as_chunks()
+            .0
     }
 
     pub(super) fn rows_of(&self, token: &Address) -> Option<Range<usize>> {
@@ -216,23 +290,42 @@ impl Index {
 
     /// Index of the token that owns the row.
     pub(super) fn owner_at(&self, row: usize) -> Option<usize> {
-        self.starts().partition_point(|&start| start as usize <= row).checked_sub(1).filter(|owner| *owner < self.tokens().len())
+        self.starts()
+            .partition_point(|&start| start as usize <= row)
+            .checked_sub(1)
+            .filter(|owner| *owner < self.tokens().len())
     }
 
     /// Tokens of the rows, each with its share of them.
-    pub(super) fn tokens_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, Range<usize>)> {
+    pub(super) fn tokens_in(
+        &self,
+        rows: Range<usize>,
+    ) -> impl Iterator<Item = (Address, Range<usize>)> {
         runs_in(self.starts(), self.tokens(), rows).map(|(token, rows)| (Address(token), rows))
     }
 
     /// Intervals of the rows, each with its share of them.
-    pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, Range<usize>)> {
-        runs_in(self.run_starts(), self.numbers::<i64>(&self.intervals), rows)
+    pub(super) fn intervals_in(
+        &self,
+        rows: Range<usize>,
+    ) -> impl Iterator<Item = (i64, Range<usize>)> {
+        runs_in(
+            self.run_starts(),
+            self.numbers::<i64>(&self.intervals),
+            rows,
+        )
     }
 }
 
 /// Runs that overlap the rows, each with its value, clipped to the rows. `starts` are the first rows of the runs, then the number of rows.
-fn runs_in<T: Copy>(starts: &[u64], values: &[T], rows: Range<usize>) -> impl Iterator<Item = (T, Range<usize>)> {
-    let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
+fn runs_in<T: Copy>(
+    starts: &[u64],
+    values: &[T],
+    rows: Range<usize>,
+) -> impl Iterator<Item = (T, Range<usize>)> {
+    let first = starts
+        .partition_point(|&start| start as usize <= rows.start)
+        .saturating_sub(1);
     (first..values.len()).map_while(move |at| {
         let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
         (start < rows.end).then(|| (values[at], start.max(rows.start)..end.min(rows.end)))

@@ -26,7 +26,9 @@ pub(super) struct Journal<S> {
 
 impl<S: DeserializeOwned> Journal<S> {
     pub(super) fn read(folder: &Path) -> Option<Self> {
-        fs::read(folder.join(FILE)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        fs::read(folder.join(FILE))
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
     }
 }
 

@@ -1,5 +1,8 @@
 //! Memory mapping of cache files, and returning freed memory to the system: the only place that needs `unsafe`.
-#![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `MappedFile::open`")]
+#![allow(
+    unsafe_code,
+    reason = "mapping a file is unsafe: what is mapped must not change; see `MappedFile::open`"
+)]
 
 #[cfg(unix)]
 mod truncated;
@@ -48,7 +51,10 @@ impl MappedFile {
         // SAFETY: the map is shared and only read, so no page of it differs from the file; a page read meanwhile is mapped again. Zeros in place
         // of missing pages stay zeros.
         #[cfg(unix)]
-        if let Err(error) = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) } {
+        if let Err(error) = unsafe {
+            self.map
+                .unchecked_advise(memmap2::UncheckedAdvice::DontNeed)
+        } {
             tracing::debug!("cannot release the pages of a mapped file: {error}");
         }
     }

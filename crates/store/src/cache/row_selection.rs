@@ -55,8 +55,15 @@ impl RowSelection {
         match self {
             Self::Run(rows) => (nth < rows.len()).then(|| rows.start + nth),
             Self::List(list) => list.get(nth).map(|&row| row as usize),
-            Self::Mapped(rows) => rows.0.bytes().get(nth.checked_mul(4)?..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize),
-            Self::Reversed(selection) => selection.get(selection.len().checked_sub(nth)?.checked_sub(1)?),
+            Self::Mapped(rows) => rows
+                .0
+                .bytes()
+                .get(nth.checked_mul(4)?..)?
+                .first_chunk()
+                .map(|bytes| u32::from_le_bytes(*bytes) as usize),
+            Self::Reversed(selection) => {
+                selection.get(selection.len().checked_sub(nth)?.checked_sub(1)?)
+            }
         }
     }
 
@@ -77,7 +84,11 @@ pub struct RowSelectionWriter {
 impl RowSelectionWriter {
     /// A writer for rows of a table; the file goes into the folder of a large table. For a table in memory, there is no file.
     pub fn for_table(table: Option<&LargeTable>) -> Self {
-        Self { spill: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
+        Self {
+            spill: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)),
+            list: Vec::new(),
+            file: None,
+        }
     }
 
     pub fn push(&mut self, row: u32) -> io::Result<()> {
@@ -102,7 +113,9 @@ impl RowSelectionWriter {
             None => Ok(RowSelection::from(self.list)),
             Some(file) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                Ok(RowSelection::Mapped(Arc::new(MappedRows(MappedFile::of(&file)?))))
+                Ok(RowSelection::Mapped(Arc::new(MappedRows(MappedFile::of(
+                    &file,
+                )?))))
             }
         }
     }
@@ -117,19 +130,41 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for count in [0, 3, 1_000, 1_001, 2_007] {
             let spill = Some((folder.path().to_owned(), 1_000));
-            let mut writer = RowSelectionWriter { spill, list: Vec::new(), file: None };
+            let mut writer = RowSelectionWriter {
+                spill,
+                list: Vec::new(),
+                file: None,
+            };
             (0..count as u32).for_each(|row| writer.push(row ^ 5).unwrap());
             let selection = writer.finish().unwrap();
-            assert_eq!(matches!(selection, RowSelection::Mapped(_)), count > 1_000, "{count}");
-            assert!(selection.iter().eq((0..count).map(|row| row ^ 5)), "{count}");
+            assert_eq!(
+                matches!(selection, RowSelection::Mapped(_)),
+                count > 1_000,
+                "{count}"
+            );
+            assert!(
+                selection.iter().eq((0..count).map(|row| row ^ 5)),
+                "{count}"
+            );
             let back = RowSelection::Reversed(Box::new(selection.clone()));
             assert_eq!(
                 (back.len(), back.get(0), back.get(count)),
-                (count, count.checked_sub(1).and_then(|last| selection.get(last)), None)
+                (
+                    count,
+                    count.checked_sub(1).and_then(|last| selection.get(last)),
+                    None
+                )
             );
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let run = RowSelection::Run(3..6);
-        assert_eq!((run.iter().collect::<Vec<_>>(), run.get(3), run.get(usize::MAX)), (vec![3, 4, 5], None, None));
+        assert_eq!(
+            (
+                run.iter().collect::<Vec<_>>(),
+                run.get(3),
+                run.get(usize::MAX)
+            ),
+            (vec![3, 4, 5], None, None)
+        );
     }
 }

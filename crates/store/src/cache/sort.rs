@@ -37,7 +37,11 @@ pub struct SortBy<'a> {
 
 impl<'a> From<(&'a str, bool)> for SortBy<'a> {
     fn from((column, descending): (&'a str, bool)) -> Self {
-        Self { column, descending, ties: &[] }
+        Self {
+            column,
+            descending,
+            ties: &[],
+        }
     }
 }
 
@@ -73,7 +77,14 @@ enum Keys<'a> {
 impl<'a> Sorted<'a> {
     fn of(table: &'a LargeTable, column: &str, descending: bool) -> io::Result<Self> {
         let keys = match table.cells(column) {
-            Some(cells) if table.schema().column(column).is_some_and(|column| column.kind == Kind::Uint256) => Keys::Digits(cells),
+            Some(cells)
+                if table
+                    .schema()
+                    .column(column)
+                    .is_some_and(|column| column.kind == Kind::Uint256) =>
+            {
+                Keys::Digits(cells)
+            }
             Some(cells) => Keys::Cells(cells),
             None if column == super::group_column(table.schema()) => Keys::Owners(table),
             None if column == "interval" => Keys::Intervals(table),
@@ -103,7 +114,8 @@ impl<'a> Sorted<'a> {
     }
 
     fn key(&self, row: usize) -> u64 {
-        self.ascending_key(row).map_or(u64::MAX, |key| self.directed(key))
+        self.ascending_key(row)
+            .map_or(u64::MAX, |key| self.directed(key))
     }
 
     fn ascending_key(&self, row: usize) -> Option<u64> {
@@ -115,13 +127,21 @@ impl<'a> Sorted<'a> {
                 return Some((digits.len().min(255) as u64) << 56 | order_key_bytes(digits) >> 8);
             }
             Keys::Owners(table) => return table.owner_at(row).map(|owner| owner as u64),
-            Keys::Intervals(table) => return table.interval_at(row).map(|interval| order_key_i64(interval.0)),
+            Keys::Intervals(table) => {
+                return table
+                    .interval_at(row)
+                    .map(|interval| order_key_i64(interval.0));
+            }
         };
         let bytes = self.cell(row)?;
-        let number = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let number = bytes
+            .first_chunk()
+            .map_or(0, |bytes| u64::from_le_bytes(*bytes));
         Some(match storage {
             StorageType::Float => order_key_f64(f64::from_bits(number)),
-            StorageType::Integer | StorageType::Time | StorageType::Day => order_key_i64(number as i64),
+            StorageType::Integer | StorageType::Time | StorageType::Day => {
+                order_key_i64(number as i64)
+            }
             StorageType::Address | StorageType::Hex | StorageType::Text => order_key_bytes(bytes),
         })
     }
@@ -143,7 +163,11 @@ impl<'a> Sorted<'a> {
         }
         let (a, b) = (self.cell(a), self.cell(b));
         // Numbers with equal keys also have equally many digits.
-        let order = if self.descending { b.cmp(&a) } else { a.cmp(&b) };
+        let order = if self.descending {
+            b.cmp(&a)
+        } else {
+            a.cmp(&b)
+        };
         // Nulls sort last in either direction.
         a.is_none().cmp(&b.is_none()).then(order)
     }
@@ -151,8 +175,18 @@ impl<'a> Sorted<'a> {
 
 impl<'a> Sorter<'a> {
     fn new(table: &'a LargeTable, by: SortBy<'a>, among: &'a RowSelection) -> io::Result<Self> {
-        let ties: io::Result<Vec<_>> = by.ties.iter().map(|(column, descending)| Sorted::of(table, column, *descending)).collect();
-        Ok(Self { by: Sorted::of(table, by.column, by.descending)?, ties: ties?, table, column: by.column, among })
+        let ties: io::Result<Vec<_>> = by
+            .ties
+            .iter()
+            .map(|(column, descending)| Sorted::of(table, column, *descending))
+            .collect();
+        Ok(Self {
+            by: Sorted::of(table, by.column, by.descending)?,
+            ties: ties?,
+            table,
+            column: by.column,
+            among,
+        })
     }
 
     fn key(&self, nth: usize) -> u64 {
@@ -162,17 +196,35 @@ impl<'a> Sorter<'a> {
     /// Keys of consecutive rows.
     fn keys(&self, chunk: Range<usize>) -> Vec<u64> {
         let rows = |run: &Range<usize>| run.start + chunk.start..run.start + chunk.end;
-        let rows = if let RowSelection::Run(run) = self.among { Some(rows(run)) } else { None };
-        let floats = rows.clone().and_then(|rows| self.table.floats(self.column, rows));
+        let rows = if let RowSelection::Run(run) = self.among {
+            Some(rows(run))
+        } else {
+            None
+        };
+        let floats = rows
+            .clone()
+            .and_then(|rows| self.table.floats(self.column, rows));
         let whole = rows.and_then(|rows| self.table.whole_numbers(self.column, rows));
         // Only cells that may stand for a null are checked for it.
         match (floats, whole) {
             (Some(cells), _) => {
-                let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.directed(order_key_f64(cell)) };
+                let key = |(&cell, nth): (&f64, usize)| {
+                    if cell.is_nan() {
+                        self.key(nth)
+                    } else {
+                        self.by.directed(order_key_f64(cell))
+                    }
+                };
                 cells.iter().zip(chunk).map(key).collect()
             }
             (None, Some(cells)) => {
-                let key = |(&cell, nth): (&i64, usize)| if cell == UNKNOWN { self.key(nth) } else { self.by.directed(order_key_i64(cell)) };
+                let key = |(&cell, nth): (&i64, usize)| {
+                    if cell == UNKNOWN {
+                        self.key(nth)
+                    } else {
+                        self.by.directed(order_key_i64(cell))
+                    }
+                };
                 cells.iter().zip(chunk).map(key).collect()
             }
             (None, None) => chunk.map(|nth| self.key(nth)).collect(),
@@ -181,9 +233,20 @@ impl<'a> Sorter<'a> {
 
     fn compare(&self, a: Keyed, b: Keyed) -> Ordering {
         let rest = || {
-            let (Some(x), Some(y)) = (self.among.get(a.1 as usize), self.among.get(b.1 as usize)) else { return Ordering::Equal };
-            let ties = self.ties.iter().map(|tie| tie.key(x).cmp(&tie.key(y)).then_with(|| tie.compare_rest(x, y)));
-            self.by.compare_rest(x, y).then_with(|| ties.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+            let (Some(x), Some(y)) = (self.among.get(a.1 as usize), self.among.get(b.1 as usize))
+            else {
+                return Ordering::Equal;
+            };
+            let ties = self.ties.iter().map(|tie| {
+                tie.key(x)
+                    .cmp(&tie.key(y))
+                    .then_with(|| tie.compare_rest(x, y))
+            });
+            self.by.compare_rest(x, y).then_with(|| {
+                ties.into_iter()
+                    .find(|order| order.is_ne())
+                    .unwrap_or(Ordering::Equal)
+            })
         };
         a.0.cmp(&b.0).then_with(rest).then(a.1.cmp(&b.1))
     }
@@ -201,17 +264,27 @@ impl<'a> Sorter<'a> {
     /// Row ranges, each with a lower bound of its keys, in ascending order of the bounds.
     fn chunks(&self) -> Vec<(u64, Range<usize>)> {
         let all = self.among.len();
-        let apart = || (0..all).step_by(CHUNK_ROWS).map(|start| (0, start..(start + CHUNK_ROWS).min(all))).collect();
-        let RowSelection::Run(rows) = self.among else { return apart() };
+        let apart = || {
+            (0..all)
+                .step_by(CHUNK_ROWS)
+                .map(|start| (0, start..(start + CHUNK_ROWS).min(all)))
+                .collect()
+        };
+        let RowSelection::Run(rows) = self.among else {
+            return apart();
+        };
         let nth = |here: Range<usize>| here.start - rows.start..here.end - rows.start;
         let mut known: Vec<_> = match (&self.by.keys, self.table.bounds(self.column)) {
             (Keys::Intervals(table), _) => {
-                let run = |(interval, here): (Interval, _)| (self.by.directed(order_key_i64(interval.0)), nth(here));
+                let run = |(interval, here): (Interval, _)| {
+                    (self.by.directed(order_key_i64(interval.0)), nth(here))
+                };
                 table.intervals_in(rows.clone()).map(run).collect()
             }
-            (_, Some((storage, bounds))) => {
-                bounds.blocks(storage, rows.clone()).map(|(extent, here)| (self.by.first_key(extent), nth(here))).collect()
-            }
+            (_, Some((storage, bounds))) => bounds
+                .blocks(storage, rows.clone())
+                .map(|(extent, here)| (self.by.first_key(extent), nth(here)))
+                .collect(),
             _ => return apart(),
         };
         known.sort_unstable_by_key(|(key, here)| (*key, here.start));
@@ -238,14 +311,23 @@ pub fn top_rows<'a, E: From<io::Error>>(
     };
     for (first, chunk) in sorter.chunks() {
         // Later chunks cannot contain an earlier row either: of equal rows they have the later ones.
-        let beyond = |last: Keyed| first > last.0 || first == last.0 && sorter.is_decided_by_key() && chunk.start > last.1 as usize;
+        let beyond = |last: Keyed| {
+            first > last.0
+                || first == last.0 && sorter.is_decided_by_key() && chunk.start > last.1 as usize
+        };
         if last.is_some_and(beyond) {
             break;
         }
         step(done as u64, rows as u64)?;
         done += chunk.len();
-        for row in sorter.keys(chunk.clone()).into_iter().zip(chunk.start as u32..) {
-            if last.is_none_or(|last| row.0 < last.0 || row.0 == last.0 && sorter.compare(row, last).is_lt()) {
+        for row in sorter
+            .keys(chunk.clone())
+            .into_iter()
+            .zip(chunk.start as u32..)
+        {
+            if last.is_none_or(|last| {
+                row.0 < last.0 || row.0 == last.0 && sorter.compare(row, last).is_lt()
+            }) {
                 best.push(row);
                 if best.len() > 2 * count {
                     keep(&mut best);
@@ -267,7 +349,11 @@ pub fn sort_rows<'a, E: From<io::Error>>(
 ) -> Result<RowSelection, E> {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let sorter = Sorter::new(table, by.into(), among)?;
-    let spread = table.folder().join(format!("sort-{}-{}.parts", std::process::id(), FILES.fetch_add(1, atomic::Ordering::Relaxed)));
+    let spread = table.folder().join(format!(
+        "sort-{}-{}.parts",
+        std::process::id(),
+        FILES.fetch_add(1, atomic::Ordering::Relaxed)
+    ));
     let ranked = sort(&sorter, &spread, &mut step);
     fs::remove_file(&spread).ok();
     ranked
@@ -283,7 +369,9 @@ fn sort<E: From<io::Error>>(
     let parts = rows / (sorter.table.sorting().in_memory / 4).max(1) + 1;
     // Keys sampled from the whole table give the bounds of the buckets.
     let sample = parts * 256;
-    let mut keys: Vec<u64> = (0..sample).map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize)).collect();
+    let mut keys: Vec<u64> = (0..sample)
+        .map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize))
+        .collect();
     keys.sort_unstable();
     let bounds: Vec<u64> = (1..parts).map(|part| keys[part * 256]).collect();
     let mut spill = SpillFile::create(spread, parts)?.gathering(GATHERED);
@@ -291,10 +379,22 @@ fn sort<E: From<io::Error>>(
         step(start as u64, 2 * rows as u64)?;
         let here = start..(start + CHUNK_ROWS).min(rows);
         let keys = sorter.keys(here.clone());
-        let part: Vec<u32> = keys.iter().map(|key| bounds.partition_point(|bound| bound <= key) as u32).collect();
-        let columns = [Series::new(KEY.into(), keys), Series::new(ROW.into(), here.clone().map(|row| row as u32).collect::<Vec<_>>())];
+        let part: Vec<u32> = keys
+            .iter()
+            .map(|key| bounds.partition_point(|bound| bound <= key) as u32)
+            .collect();
+        let columns = [
+            Series::new(KEY.into(), keys),
+            Series::new(
+                ROW.into(),
+                here.clone().map(|row| row as u32).collect::<Vec<_>>(),
+            ),
+        ];
         let columns = columns.into_iter().map(IntoColumn::into_column).collect();
-        spill.add(DataFrame::new(here.len(), columns).map_err(io::Error::other)?, &part)?;
+        spill.add(
+            DataFrame::new(here.len(), columns).map_err(io::Error::other)?,
+            &part,
+        )?;
     }
     spill.flush()?;
     let mut sorted = RowSelectionWriter::for_table(Some(sorter.table));
@@ -319,7 +419,10 @@ const KEY: &str = "key";
 const ROW: &str = "row";
 
 fn keyed(frame: &DataFrame, order: &mut Vec<Keyed>) -> PolarsResult<()> {
-    let (keys, rows) = (frame.column(KEY)?.u64()?.cont_slice()?, frame.column(ROW)?.u32()?.cont_slice()?);
+    let (keys, rows) = (
+        frame.column(KEY)?.u64()?.cont_slice()?,
+        frame.column(ROW)?.u32()?.cont_slice()?,
+    );
     order.extend(keys.iter().copied().zip(rows.iter().copied()));
     Ok(())
 }

@@ -7,7 +7,9 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
+use polars::prelude::{
+    Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder,
+};
 
 use super::{
     SortLimits, StorageType, StoredColumn,
@@ -50,28 +52,58 @@ pub struct LargeTable {
 
 impl LargeTable {
     /// Opens the table in `folder`. Verifies the checksum of the index, the length of the file of rows, and its header and footer.
-    pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, LoadReport), String> {
+    pub(super) fn open(
+        folder: &Path,
+        schema: &'static TableSchema,
+        sorting: SortLimits,
+    ) -> Result<(Self, LoadReport), String> {
         let mut index = Index::open(&folder.join(INDEX))?;
         let map = MappedFile::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
         let columns = stored_columns(schema).ok_or("the table cannot be cached")?;
         let names = columns.iter().map(|(column, _)| column.name);
         let checksums = map.bytes().len().div_ceil(PAGE);
-        if index.metadata.table != schema.name || index.metadata.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {
+        if index.metadata.table != schema.name
+            || index.metadata.bytes != map.bytes().len() as u64
+            || index.checksums().len() != checksums
+        {
             return Err("the files don't belong together".to_owned());
         }
-        if !names.eq(index.metadata.regions.iter().map(|region| region.name.as_str())) {
+        if !names.eq(index
+            .metadata
+            .regions
+            .iter()
+            .map(|region| region.name.as_str()))
+        {
             return Err("the file has unexpected columns".to_owned());
         }
         let report = std::mem::take(&mut index.metadata.report);
         let grown_from = report.grown_from.clone();
-        let verified = (0..checksums.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let verified = (0..checksums.div_ceil(64))
+            .map(|_| AtomicU64::new(0))
+            .collect();
         let (damaged, folder) = (AtomicBool::new(false), folder.to_owned());
         let pages_read = AtomicUsize::new(0);
-        let table = Self { schema, columns, index, map, verified, pages_read, damaged, folder, sorting, grown_from };
+        let table = Self {
+            schema,
+            columns,
+            index,
+            map,
+            verified,
+            pages_read,
+            damaged,
+            folder,
+            sorting,
+            grown_from,
+        };
         // Header and footer of the Arrow file.
         let length = table.map.bytes().len();
-        let is_intact = table.verify(0..super::arrow::BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
-        if is_intact { Ok((table, report)) } else { Err("the file is damaged".to_owned()) }
+        let is_intact = table.verify(0..super::arrow::BODY_AT as usize)
+            && table.verify(length.saturating_sub(PAGE)..length);
+        if is_intact {
+            Ok((table, report))
+        } else {
+            Err("the file is damaged".to_owned())
+        }
     }
 
     pub fn height(&self) -> usize {
@@ -108,12 +140,21 @@ impl LargeTable {
 
     /// Whether the column is not stored, because all its cells are null.
     pub fn is_hollow(&self, column: &str) -> bool {
-        self.position(column).is_some_and(|nth| self.is_nth_hollow(nth))
+        self.position(column)
+            .is_some_and(|nth| self.is_nth_hollow(nth))
     }
 
     pub(super) fn is_nth_hollow(&self, nth: usize) -> bool {
-        let nulls = self.index.metadata.regions.get(nth).map(|region| region.nulls);
-        self.columns.get(nth).is_some_and(|(column, _)| column.sparse) && nulls == Some(self.index.metadata.rows)
+        let nulls = self
+            .index
+            .metadata
+            .regions
+            .get(nth)
+            .map(|region| region.nulls);
+        self.columns
+            .get(nth)
+            .is_some_and(|(column, _)| column.sparse)
+            && nulls == Some(self.index.metadata.rows)
     }
 
     /// Numbers of a column as stored; NaN for a null. `None` if the column is absent, all null, or damaged.
@@ -131,23 +172,34 @@ impl LargeTable {
 
     /// Integers, times or days of a column as stored; the least integer for a null.
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
-        self.fixed(column, &[StorageType::Integer, StorageType::Time, StorageType::Day], rows)
+        self.fixed(
+            column,
+            &[StorageType::Integer, StorageType::Time, StorageType::Day],
+            rows,
+        )
     }
 
     /// Value range of a numeric column over the rows, as far as the zone map tells; none for a column without one.
     pub fn extent(&self, column: &str, rows: Range<usize>) -> Option<Extent> {
-        self.bounds(column).map(|(storage, bounds)| bounds.extent(storage, rows))
+        self.bounds(column)
+            .map(|(storage, bounds)| bounds.extent(storage, rows))
     }
 
     /// Whether the column has nulls.
     pub fn has_nulls(&self, column: &str) -> bool {
-        self.cells(column).is_some_and(|cells| cells.region.nulls > 0)
+        self.cells(column)
+            .is_some_and(|cells| cells.region.nulls > 0)
     }
 
     /// Zone map of a numeric column.
     pub(super) fn bounds(&self, column: &str) -> Option<(StorageType, Bounds<'_>)> {
-        let at = self.position(column).filter(|at| has_bounds(self.columns[*at].1))?;
-        let nth = self.columns[..at].iter().filter(|(_, storage)| has_bounds(*storage)).count();
+        let at = self
+            .position(column)
+            .filter(|at| has_bounds(self.columns[*at].1))?;
+        let nth = self.columns[..at]
+            .iter()
+            .filter(|(_, storage)| has_bounds(*storage))
+            .count();
         Some((self.columns[at].1, self.index.bounds(nth)?))
     }
 
@@ -164,12 +216,19 @@ impl LargeTable {
     /// Cell-by-cell access to a column; none for a column stored in the index.
     pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
         let at = self.position(name)?;
-        Some(CellsOf { table: self, region: self.index.metadata.regions.get(at)?, storage: self.columns[at].1 })
+        Some(CellsOf {
+            table: self,
+            region: self.index.metadata.regions.get(at)?,
+            storage: self.columns[at].1,
+        })
     }
 
     /// The token of a row.
     fn token_at(&self, row: usize) -> Option<Address> {
-        self.index.tokens_in(row..row + 1).next().map(|(token, _)| token)
+        self.index
+            .tokens_in(row..row + 1)
+            .next()
+            .map(|(token, _)| token)
     }
 
     /// Index of the row's token among all tokens, which are ordered by address.
@@ -179,23 +238,42 @@ impl LargeTable {
 
     /// The interval of a candle.
     pub(super) fn interval_at(&self, row: usize) -> Option<Interval> {
-        self.intervals_in(row..row + 1).next().map(|(interval, _)| interval)
+        self.intervals_in(row..row + 1)
+            .next()
+            .map(|(interval, _)| interval)
     }
 
     /// Runs of candles of one interval within the rows.
-    pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Interval, Range<usize>)> {
-        self.index.intervals_in(rows).map(|(interval, rows)| (Interval(interval), rows))
+    pub(super) fn intervals_in(
+        &self,
+        rows: Range<usize>,
+    ) -> impl Iterator<Item = (Interval, Range<usize>)> {
+        self.index
+            .intervals_in(rows)
+            .map(|(interval, rows)| (Interval(interval), rows))
     }
 
     /// Index of a column among those stored in the file.
     fn position(&self, column: &str) -> Option<usize> {
-        self.columns.iter().position(|(stored, _)| stored.name == column)
+        self.columns
+            .iter()
+            .position(|(stored, _)| stored.name == column)
     }
 
     /// Cells as stored of a column that has one of these types, of the width of `T`.
-    fn fixed<T: bytemuck::AnyBitPattern>(&self, column: &str, storage: &[StorageType], rows: Range<usize>) -> Option<&[T]> {
-        let cells = self.cells(column).filter(|cells| storage.contains(&cells.storage))?;
-        let bytes = self.part(cells.region.values, rows.start * size_of::<T>()..rows.end * size_of::<T>())?;
+    fn fixed<T: bytemuck::AnyBitPattern>(
+        &self,
+        column: &str,
+        storage: &[StorageType],
+        rows: Range<usize>,
+    ) -> Option<&[T]> {
+        let cells = self
+            .cells(column)
+            .filter(|cells| storage.contains(&cells.storage))?;
+        let bytes = self.part(
+            cells.region.values,
+            rows.start * size_of::<T>()..rows.end * size_of::<T>(),
+        )?;
         bytemuck::try_cast_slice(bytes).ok()
     }
 
@@ -205,7 +283,11 @@ impl LargeTable {
             return None;
         }
         let place = buffer.0 as usize + bytes.start..buffer.0 as usize + bytes.end;
-        if self.verify(place.clone()) { self.map.bytes().get(place) } else { None }
+        if self.verify(place.clone()) {
+            self.map.bytes().get(place)
+        } else {
+            None
+        }
     }
 
     /// Whether the pages of these bytes match their checksums; each page is verified once.
@@ -219,7 +301,11 @@ impl LargeTable {
                 continue;
             }
             let start = page * PAGE;
-            let bytes = self.map.bytes().get(start..(start + PAGE).min(self.map.bytes().len())).unwrap_or_default();
+            let bytes = self
+                .map
+                .bytes()
+                .get(start..(start + PAGE).min(self.map.bytes().len()))
+                .unwrap_or_default();
             if self.index.checksums().get(page) != Some(&crc32fast::hash(bytes)) {
                 self.give_up();
                 return false;
@@ -235,7 +321,10 @@ impl LargeTable {
     /// Marks the table as damaged and removes its index, so that the next load imports it again.
     fn give_up(&self) {
         if !self.damaged.swap(true, Ordering::AcqRel) {
-            tracing::warn!("`{}` in the cache is damaged and is being rebuilt", self.schema.name);
+            tracing::warn!(
+                "`{}` in the cache is damaged and is being rebuilt",
+                self.schema.name
+            );
             std::fs::remove_file(self.folder.join(INDEX)).ok();
         }
     }
@@ -255,18 +344,40 @@ impl LargeTable {
         let places = rows.iter().map(|&row| row as usize);
         let label = PlSmallStr::from_static(name);
         if name == super::group_column(self.schema) {
-            return Some(texts(label, rows.len(), places.map(|row| self.token_at(row).map(|token| token.to_string()))));
+            return Some(texts(
+                label,
+                rows.len(),
+                places.map(|row| self.token_at(row).map(|token| token.to_string())),
+            ));
         }
         if super::in_index(self.schema, name) {
-            return Some(texts(label, rows.len(), places.map(|row| self.interval_at(row).map(|interval| interval.to_string()))));
+            return Some(texts(
+                label,
+                rows.len(),
+                places.map(|row| self.interval_at(row).map(|interval| interval.to_string())),
+            ));
         }
         let cells = self.cells(name)?;
-        decoded(name, cells.storage, rows.len(), places.map(|row| cells.bytes(row)))
+        decoded(
+            name,
+            cells.storage,
+            rows.len(),
+            places.map(|row| cells.bytes(row)),
+        )
     }
 
     /// A canonical frame with these columns or all; a column for which `read` returns none is null.
-    fn frame(&self, height: usize, wanted: Option<&[&str]>, read: impl Fn(&'static str) -> Option<Column>) -> DataFrame {
-        let columns = self.schema.columns.iter().filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
+    fn frame(
+        &self,
+        height: usize,
+        wanted: Option<&[&str]>,
+        read: impl Fn(&'static str) -> Option<Column>,
+    ) -> DataFrame {
+        let columns = self
+            .schema
+            .columns
+            .iter()
+            .filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
         let columns = columns.map(|column| {
             let cells = read(column.name).filter(|cells| cells.len() == height);
             cells.unwrap_or_else(|| coerce::empty(column, height))
@@ -284,11 +395,18 @@ impl LargeTable {
         match self.raw(at, rows)?.values {
             Values::Fixed { width, bytes } => {
                 let cells = bytes.chunks_exact(width).zip(valid);
-                decoded(name, storage, height, cells.map(|(bytes, valid)| valid.then_some(bytes)))
+                decoded(
+                    name,
+                    storage,
+                    height,
+                    cells.map(|(bytes, valid)| valid.then_some(bytes)),
+                )
             }
             Values::Texts { ends, data } if ends.is_sorted() => {
                 let first = *ends.first()? as usize;
-                let cell = |(ends, valid): (&[u64], bool)| valid.then(|| data.get(ends[0] as usize - first..ends[1] as usize - first))?;
+                let cell = |(ends, valid): (&[u64], bool)| {
+                    valid.then(|| data.get(ends[0] as usize - first..ends[1] as usize - first))?
+                };
                 decoded(name, storage, height, ends.windows(2).zip(valid).map(cell))
             }
             Values::Texts { .. } => None,
@@ -303,36 +421,68 @@ impl LargeTable {
     /// Bytes of each variable-width column.
     pub(super) fn text_bytes(&self) -> Vec<u64> {
         let regions = self.columns.iter().zip(&self.index.metadata.regions);
-        regions.filter(|((_, storage), _)| storage.width().is_none()).map(|(_, region)| region.data.1).collect()
+        regions
+            .filter(|((_, storage), _)| storage.width().is_none())
+            .map(|(_, region)| region.data.1)
+            .collect()
     }
 
     /// Undecoded rows of the `nth` stored column; none where they are damaged.
     pub(super) fn raw(&self, nth: usize, rows: Range<usize>) -> Option<Raw<'_>> {
-        let (storage, region) = (self.columns.get(nth)?.1, self.index.metadata.regions.get(nth)?);
+        let (storage, region) = (
+            self.columns.get(nth)?.1,
+            self.index.metadata.regions.get(nth)?,
+        );
         let values = if let Some(width) = storage.width() {
-            Values::Fixed { width, bytes: self.part(region.values, rows.start * width..rows.end * width)? }
+            Values::Fixed {
+                width,
+                bytes: self.part(region.values, rows.start * width..rows.end * width)?,
+            }
         } else {
-            let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
-            Values::Texts { ends, data: self.part(region.data, *ends.first()? as usize..*ends.last()? as usize)? }
+            let ends: &[u64] = bytemuck::try_cast_slice(
+                self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?,
+            )
+            .ok()?;
+            Values::Texts {
+                ends,
+                data: self.part(region.data, *ends.first()? as usize..*ends.last()? as usize)?,
+            }
         };
         let empty = if region.nulls == 0 {
             Vec::new()
         } else {
-            self.validity(region, rows)?.enumerate().filter(|(_, valid)| !valid).map(|(row, _)| row).collect()
+            self.validity(region, rows)?
+                .enumerate()
+                .filter(|(_, valid)| !valid)
+                .map(|(row, _)| row)
+                .collect()
         };
         Some(Raw { values, empty })
     }
 
     /// Starts of the runs of one token and interval that overlap the rows: token, interval, row.
-    pub(super) fn run_starts_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, i64, usize)> {
+    pub(super) fn run_starts_in(
+        &self,
+        rows: Range<usize>,
+    ) -> impl Iterator<Item = (Address, i64, usize)> {
         let tokens = self.index.tokens_in(rows);
-        tokens.flat_map(|(token, rows)| self.index.intervals_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
+        tokens.flat_map(|(token, rows)| {
+            self.index
+                .intervals_in(rows)
+                .map(move |(interval, rows)| (token, interval, rows.start))
+        })
     }
 
     /// First row of the tokens from this one on.
     pub(super) fn start_from(&self, token: &Address) -> usize {
-        let at = self.index.tokens().partition_point(|known| *known < token.0);
-        self.index.starts().get(at).map_or(self.height(), |start| *start as usize)
+        let at = self
+            .index
+            .tokens()
+            .partition_point(|known| *known < token.0);
+        self.index
+            .starts()
+            .get(at)
+            .map_or(self.height(), |start| *start as usize)
     }
 
     /// Decodes a column stored in the index.
@@ -340,17 +490,29 @@ impl LargeTable {
         let mut column = Texts::with_capacity(rows.len());
         let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
         if name == super::group_column(self.schema) {
-            self.index.tokens_in(rows).for_each(|(token, rows)| fill(&token.to_string(), rows));
+            self.index
+                .tokens_in(rows)
+                .for_each(|(token, rows)| fill(&token.to_string(), rows));
         } else {
-            self.index.intervals_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
+            self.index
+                .intervals_in(rows)
+                .for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
         }
         column.finish(PlSmallStr::from_static(name))
     }
 
     fn validity(&self, region: &Region, rows: Range<usize>) -> Option<impl Iterator<Item = bool>> {
         let first = rows.start / 8;
-        let bits = if region.nulls == 0 { None } else { Some(self.part(region.validity, first..rows.end.div_ceil(8))?) };
-        Some(rows.map(move |row| bits.is_none_or(|bits| bits[row / 8 - first] >> (row % 8) & 1 == 1)))
+        let bits = if region.nulls == 0 {
+            None
+        } else {
+            Some(self.part(region.validity, first..rows.end.div_ceil(8))?)
+        };
+        Some(
+            rows.map(move |row| {
+                bits.is_none_or(|bits| bits[row / 8 - first] >> (row % 8) & 1 == 1)
+            }),
+        )
     }
 }
 
@@ -379,20 +541,39 @@ impl<'a> CellsOf<'a> {
     /// Bytes of the cell; none where it is null or damaged.
     pub(super) fn bytes(&self, row: usize) -> Option<&'a [u8]> {
         let nulls = self.region.nulls > 0;
-        if nulls && self.table.part(self.region.validity, row / 8..row / 8 + 1)?[0] >> (row % 8) & 1 == 0 {
+        if nulls
+            && self
+                .table
+                .part(self.region.validity, row / 8..row / 8 + 1)?[0]
+                >> (row % 8)
+                & 1
+                == 0
+        {
             return None;
         }
         if let Some(width) = self.storage.width() {
-            return self.table.part(self.region.values, row * width..(row + 1) * width);
+            return self
+                .table
+                .part(self.region.values, row * width..(row + 1) * width);
         }
-        let ends = self.table.part(self.region.values, row * 8..(row + 2) * 8)?.as_chunks::<8>().0;
-        let [start, end] = [*ends.first()?, *ends.get(1)?].map(|bytes| u64::from_le_bytes(bytes) as usize);
+        let ends = self
+            .table
+            .part(self.region.values, row * 8..(row + 2) * 8)?
+            .as_chunks::<8>()
+            .0;
+        let [start, end] =
+            [*ends.first()?, *ends.get(1)?].map(|bytes| u64::from_le_bytes(bytes) as usize);
         self.table.part(self.region.data, start..end)
     }
 }
 
 /// Decodes stored cells to a canonical column.
-fn decoded<'a>(name: &'static str, storage: StorageType, height: usize, cells: impl Iterator<Item = Option<&'a [u8]>>) -> Option<Column> {
+fn decoded<'a>(
+    name: &'static str,
+    storage: StorageType,
+    height: usize,
+    cells: impl Iterator<Item = Option<&'a [u8]>>,
+) -> Option<Column> {
     let label = PlSmallStr::from_static(name);
     let number = |bytes: &[u8]| bytes.first_chunk().copied();
     Some(match storage {
@@ -405,17 +586,37 @@ fn decoded<'a>(name: &'static str, storage: StorageType, height: usize, cells: i
             let column = Series::new(label, numbers.collect::<Vec<_>>()).into_column();
             match storage {
                 StorageType::Time => column.cast(&coerce::canonical(Kind::Time)).ok()?,
-                StorageType::Day => column.cast(&DataType::Int32).ok()?.cast(&coerce::canonical(Kind::Date)).ok()?,
+                StorageType::Day => column
+                    .cast(&DataType::Int32)
+                    .ok()?
+                    .cast(&coerce::canonical(Kind::Date))
+                    .ok()?,
                 _ => column,
             }
         }
-        StorageType::Address => texts(label, height, cells.map(|cell| cell?.first_chunk().map(|bytes| Address(*bytes).to_string()))),
-        StorageType::Hex => texts(label, height, cells.map(|cell| cell.map(const_hex::encode_prefixed))),
-        StorageType::Text => texts(label, height, cells.map(|cell| cell.map(String::from_utf8_lossy))),
+        StorageType::Address => texts(
+            label,
+            height,
+            cells.map(|cell| cell?.first_chunk().map(|bytes| Address(*bytes).to_string())),
+        ),
+        StorageType::Hex => texts(
+            label,
+            height,
+            cells.map(|cell| cell.map(const_hex::encode_prefixed)),
+        ),
+        StorageType::Text => texts(
+            label,
+            height,
+            cells.map(|cell| cell.map(String::from_utf8_lossy)),
+        ),
     })
 }
 
-fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<impl AsRef<str>>>) -> Column {
+fn texts(
+    name: PlSmallStr,
+    height: usize,
+    cells: impl Iterator<Item = Option<impl AsRef<str>>>,
+) -> Column {
     let mut builder = StringChunkedBuilder::new(name, height);
     cells.for_each(|cell| builder.append_option(cell));
     builder.finish().into_column()

@@ -24,10 +24,22 @@ pub fn keep_text(cache: &Path, folder: &str, digest: &[u8; 32], text: &str) {
     if let Err(reason) = write_atomic(&folder.join(name(digest)), text.as_bytes()) {
         return tracing::warn!("cannot cache a result: {reason}");
     }
-    let written = |entry: &DirEntry| entry.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-    let mut files: Vec<DirEntry> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
+    let written = |entry: &DirEntry| {
+        entry
+            .metadata()
+            .and_then(|meta| meta.modified())
+            .unwrap_or(SystemTime::UNIX_EPOCH)
+    };
+    let mut files: Vec<DirEntry> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect();
     files.sort_by_key(|entry| std::cmp::Reverse(written(entry)));
-    files.iter().skip(TEXTS_MAX).for_each(|entry| drop(fs::remove_file(entry.path())));
+    files
+        .iter()
+        .skip(TEXTS_MAX)
+        .for_each(|entry| drop(fs::remove_file(entry.path())));
 }
 
 fn name(digest: &[u8; 32]) -> String {
@@ -45,7 +57,15 @@ mod tests {
         for nth in 0..70 {
             keep_text(cache.path(), "records", &[nth; 32], &format!("{nth}"));
         }
-        assert_eq!(kept_text(cache.path(), "records", &[69; 32]).as_deref(), Some("69"));
-        assert_eq!(fs::read_dir(cache.path().join("records")).expect("a folder").count(), TEXTS_MAX);
+        assert_eq!(
+            kept_text(cache.path(), "records", &[69; 32]).as_deref(),
+            Some("69")
+        );
+        assert_eq!(
+            fs::read_dir(cache.path().join("records"))
+                .expect("a folder")
+                .count(),
+            TEXTS_MAX
+        );
     }
 }

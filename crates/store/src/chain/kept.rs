@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, PolarsResult, Series, TimeUnit, TimeZone};
+use polars::prelude::{
+    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, PolarsResult, Series, TimeUnit,
+    TimeZone,
+};
 
 use serde_json::{Value, json};
 
@@ -63,7 +66,12 @@ impl StateFiles {
     }
 
     /// Keeps the state, and the one of the block before beside it, if that is given.
-    pub(super) fn write(&self, token: &Address, state: &TokenState, before: Option<&TokenState>) -> Result<(), String> {
+    pub(super) fn write(
+        &self,
+        token: &Address,
+        state: &TokenState,
+        before: Option<&TokenState>,
+    ) -> Result<(), String> {
         if let Some(before) = before {
             write_atomic(&self.previous(token), &encoded(token, before)?)?;
         }
@@ -72,9 +80,14 @@ impl StateFiles {
 }
 
 fn read(path: &Path) -> Option<TokenState> {
-    let state = parquet_rows(path, FILE_MAX)?.ok().and_then(|frame| decoded(&frame));
+    let state = parquet_rows(path, FILE_MAX)?
+        .ok()
+        .and_then(|frame| decoded(&frame));
     if state.is_none() {
-        tracing::warn!("`{}` is not a token state of this version; reading it from the node again", path.display());
+        tracing::warn!(
+            "`{}` is not a token state of this version; reading it from the node again",
+            path.display()
+        );
     }
     state
 }
@@ -88,15 +101,29 @@ struct StateRow<'a> {
 }
 
 fn rows(state: &TokenState) -> impl Iterator<Item = StateRow<'_>> {
-    let row = |kind, address, slot, value: &[u8]| StateRow { kind, address, slot, value: const_hex::encode_prefixed(value) };
-    let accounts = state
-        .accounts
+    let row = |kind, address, slot, value: &[u8]| StateRow {
+        kind,
+        address,
+        slot,
+        value: const_hex::encode_prefixed(value),
+    };
+    let accounts = state.accounts.iter().flat_map(move |(address, account)| {
+        [
+            row(CODE, address, None, &account.code),
+            row(BALANCE, address, None, &account.balance),
+        ]
+    });
+    let slots = state
+        .slots
         .iter()
-        .flat_map(move |(address, account)| [row(CODE, address, None, &account.code), row(BALANCE, address, None, &account.balance)]);
-    let slots = state.slots.iter().map(move |((address, slot), value)| row(SLOT, address, Some(slot), value));
+        .map(move |((address, slot), value)| row(SLOT, address, Some(slot), value));
     let events = state.events.iter();
-    let events =
-        events.map(|(filter, events)| StateRow { kind: EVENTS, address: &filter.address, slot: None, value: text_of(filter, events) });
+    let events = events.map(|(filter, events)| StateRow {
+        kind: EVENTS,
+        address: &filter.address,
+        slot: None,
+        value: text_of(filter, events),
+    });
     accounts.chain(slots).chain(events)
 }
 
@@ -116,11 +143,27 @@ fn of_text(address: Address, text: &str) -> Option<(EventFilter, ChainEvents)> {
     let topics: Vec<Option<Word>> = said["filter"]
         .as_array()?
         .iter()
-        .map(|topic| if topic.is_null() { Some(None) } else { node::word(topic).map(Some) })
+        .map(|topic| {
+            if topic.is_null() {
+                Some(None)
+            } else {
+                node::word(topic).map(Some)
+            }
+        })
         .collect::<Option<_>>()?;
-    let filter = EventFilter { address, since: said["since"].as_u64()?, topics: topics.try_into().ok()? };
+    let filter = EventFilter {
+        address,
+        since: said["since"].as_u64()?,
+        topics: topics.try_into().ok()?,
+    };
     let whole = said["whole"].as_bool()?;
-    Some((filter, ChainEvents { whole, ..event_list(&said["events"].take())? }))
+    Some((
+        filter,
+        ChainEvents {
+            whole,
+            ..event_list(&said["events"].take())?
+        },
+    ))
 }
 
 fn encoded(token: &Address, state: &TokenState) -> Result<Vec<u8>, String> {
@@ -136,16 +179,35 @@ fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
         Series::new(name.into(), rows.iter().map(text).collect::<Vec<_>>()).into_column()
     };
     let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
-    let milliseconds = i64::try_from(block.timestamp).unwrap_or_default().saturating_mul(1_000);
+    let milliseconds = i64::try_from(block.timestamp)
+        .unwrap_or_default()
+        .saturating_mul(1_000);
     let columns = vec![
         texts("token_address", &token.to_string()),
-        numbers("block_number", i64::try_from(block.number).unwrap_or_default()).into_column(),
+        numbers(
+            "block_number",
+            i64::try_from(block.number).unwrap_or_default(),
+        )
+        .into_column(),
         texts("block_hash", &const_hex::encode_prefixed(block.hash)),
-        numbers("base_fee", i64::try_from(block.base_fee).unwrap_or(i64::MAX)).into_column(),
-        texts("parent_hash", &const_hex::encode_prefixed(block.parent_hash)),
+        numbers(
+            "base_fee",
+            i64::try_from(block.base_fee).unwrap_or(i64::MAX),
+        )
+        .into_column(),
+        texts(
+            "parent_hash",
+            &const_hex::encode_prefixed(block.parent_hash),
+        ),
         texts("coinbase", &block.coinbase.to_string()),
-        numbers("gas_limit", i64::try_from(block.gas_limit).unwrap_or(i64::MAX)).into_column(),
-        numbers("timestamp", milliseconds).cast(&time)?.into_column(),
+        numbers(
+            "gas_limit",
+            i64::try_from(block.gas_limit).unwrap_or(i64::MAX),
+        )
+        .into_column(),
+        numbers("timestamp", milliseconds)
+            .cast(&time)?
+            .into_column(),
         each("kind", &|row| Some(row.kind.to_owned())),
         each("address", &|row| Some(row.address.to_string())),
         each("slot", &|row| row.slot.map(const_hex::encode_prefixed)),
@@ -159,29 +221,56 @@ fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
 fn decoded(frame: &DataFrame) -> Option<TokenState> {
     let text = |name: &str, row: usize| frame.column(name).ok()?.str().ok()?.get(row);
     let number = |name: &str| frame.column(name).ok()?.i64().ok()?.get(0);
-    let time = frame.column("timestamp").ok()?.to_physical_repr().i64().ok()?.get(0)?;
+    let time = frame
+        .column("timestamp")
+        .ok()?
+        .to_physical_repr()
+        .i64()
+        .ok()?
+        .get(0)?;
     let block = BlockHead {
         number: number("block_number")?.try_into().ok()?,
         timestamp: (time / 1_000).try_into().ok()?,
         hash: word(text("block_hash", 0)?)?,
         // Files of earlier versions lack what follows.
-        base_fee: number("base_fee").and_then(|fee| fee.try_into().ok()).unwrap_or_default(),
+        base_fee: number("base_fee")
+            .and_then(|fee| fee.try_into().ok())
+            .unwrap_or_default(),
         parent_hash: text("parent_hash", 0).and_then(word).unwrap_or_default(),
-        coinbase: text("coinbase", 0).and_then(Address::parse).unwrap_or_default(),
-        gas_limit: number("gas_limit").and_then(|limit| limit.try_into().ok()).unwrap_or_default(),
+        coinbase: text("coinbase", 0)
+            .and_then(Address::parse)
+            .unwrap_or_default(),
+        gas_limit: number("gas_limit")
+            .and_then(|limit| limit.try_into().ok())
+            .unwrap_or_default(),
     };
-    let [requests, rounds] = [number("requests")?.try_into().ok()?, number("rounds")?.try_into().ok()?];
-    let mut state = TokenState { block: Some(block), requests, rounds, ..TokenState::default() };
+    let [requests, rounds] = [
+        number("requests")?.try_into().ok()?,
+        number("rounds")?.try_into().ok()?,
+    ];
+    let mut state = TokenState {
+        block: Some(block),
+        requests,
+        rounds,
+        ..TokenState::default()
+    };
     for row in 0..frame.height() {
         let (address, value) = (Address::parse(text("address", row)?)?, text("value", row)?);
-        let none = || ChainAccount { balance: [0; 32], code: no_code() };
+        let none = || ChainAccount {
+            balance: [0; 32],
+            code: no_code(),
+        };
         match text("kind", row)? {
             CODE => {
                 let code: Arc<[u8]> = const_hex::decode(value).ok()?.into();
                 state.accounts.entry(address).or_insert_with(none).code = code;
             }
             BALANCE => state.accounts.entry(address).or_insert_with(none).balance = word(value)?,
-            SLOT => drop(state.slots.insert((address, word(text("slot", row)?)?), word(value)?)),
+            SLOT => drop(
+                state
+                    .slots
+                    .insert((address, word(text("slot", row)?)?), word(value)?),
+            ),
             EVENTS => {
                 let (filter, events) = of_text(address, value)?;
                 state.events.insert(filter, events);
@@ -205,7 +294,10 @@ pub(super) mod tests {
 
     /// A state of two accounts and two slots at block `number`.
     pub(in crate::chain) fn sample(number: u64) -> TokenState {
-        let account = |balance: u8, code: &[u8]| ChainAccount { balance: [balance; 32], code: code.into() };
+        let account = |balance: u8, code: &[u8]| ChainAccount {
+            balance: [balance; 32],
+            code: code.into(),
+        };
         TokenState {
             block: Some(BlockHead {
                 number,
@@ -216,14 +308,39 @@ pub(super) mod tests {
                 coinbase: Address([number as u8; 20]),
                 gas_limit: 36_000_000,
             }),
-            accounts: [(Address([1; 20]), account(1, &[0x60, 0x80])), (Address([2; 20]), account(0, &[]))].into(),
-            slots: [((Address([1; 20]), [5; 32]), [6; 32]), ((Address([1; 20]), [7; 32]), [0; 32])].into(),
+            accounts: [
+                (Address([1; 20]), account(1, &[0x60, 0x80])),
+                (Address([2; 20]), account(0, &[])),
+            ]
+            .into(),
+            slots: [
+                ((Address([1; 20]), [5; 32]), [6; 32]),
+                ((Address([1; 20]), [7; 32]), [0; 32]),
+            ]
+            .into(),
             events: [
                 (
-                    EventFilter { address: Address([1; 20]), since: 7, topics: [Some([8; 32]), None, None, Some([9; 32])] },
-                    ChainEvents { events: vec![ChainEvent { topics: vec![[8; 32], [3; 32]], data: vec![1, 2, 3] }], whole: true },
+                    EventFilter {
+                        address: Address([1; 20]),
+                        since: 7,
+                        topics: [Some([8; 32]), None, None, Some([9; 32])],
+                    },
+                    ChainEvents {
+                        events: vec![ChainEvent {
+                            topics: vec![[8; 32], [3; 32]],
+                            data: vec![1, 2, 3],
+                        }],
+                        whole: true,
+                    },
                 ),
-                (EventFilter { address: Address([2; 20]), since: 0, topics: [None; 4] }, ChainEvents::default()),
+                (
+                    EventFilter {
+                        address: Address([2; 20]),
+                        since: 0,
+                        topics: [None; 4],
+                    },
+                    ChainEvents::default(),
+                ),
             ]
             .into(),
             requests: 3,
@@ -241,9 +358,17 @@ pub(super) mod tests {
         let mut more = sample(7);
         more.slots.insert((Address([2; 20]), [1; 32]), [2; 32]);
         files.write(&token, &more, None).expect("written");
-        assert_eq!((files.read(&token), files.read_previous(&token)), (Some(more.clone()), None));
-        files.write(&token, &sample(8), Some(&more)).expect("written");
-        assert_eq!((files.read(&token), files.read_previous(&token)), (Some(sample(8)), Some(more)));
+        assert_eq!(
+            (files.read(&token), files.read_previous(&token)),
+            (Some(more.clone()), None)
+        );
+        files
+            .write(&token, &sample(8), Some(&more))
+            .expect("written");
+        assert_eq!(
+            (files.read(&token), files.read_previous(&token)),
+            (Some(sample(8)), Some(more))
+        );
     }
 
     #[test]
@@ -252,9 +377,16 @@ pub(super) mod tests {
         let (files, token) = (StateFiles::new(folder.path(), "eth"), Address([9; 20]));
         files.write(&token, &sample(7), None).expect("written");
         let whole = std::fs::read(files.current(&token)).expect("the file");
-        let other = Series::new("kind".into(), ["code"]).into_column().into_frame();
+        let other = Series::new("kind".into(), ["code"])
+            .into_column()
+            .into_frame();
         let strange = as_parquet(|| Ok(other)).expect("Parquet");
-        for bytes in [&b"not Parquet"[..], &[], &whole[..whole.len() / 2], &strange] {
+        for bytes in [
+            &b"not Parquet"[..],
+            &[],
+            &whole[..whole.len() / 2],
+            &strange,
+        ] {
             std::fs::write(files.current(&token), bytes).expect("written");
             assert!(files.read(&token).is_none());
         }

@@ -15,7 +15,10 @@ fn origin(source: &str) -> String {
 
 /// Origins of the nodes that are asked where the dataset names this one.
 pub(crate) fn origins(wire: &RemoteClient, source: &str) -> Vec<String> {
-    wire.nodes_beside(source).iter().map(|name| origin(name)).collect()
+    wire.nodes_beside(source)
+        .iter()
+        .map(|name| origin(name))
+        .collect()
 }
 
 #[derive(Debug)]
@@ -32,8 +35,15 @@ pub(super) struct ChainNodes {
 impl ChainNodes {
     /// Sends no request.
     pub(super) fn new(wire: &Arc<RemoteClient>, dataset: &Path, source: &str) -> Self {
-        let chain = wire.node_source(source).and_then(|node| Chain::parse(&node.chain));
-        Self { wire: Arc::clone(wire), dataset: dataset.to_owned(), source: source.to_owned(), chain }
+        let chain = wire
+            .node_source(source)
+            .and_then(|node| Chain::parse(&node.chain));
+        Self {
+            wire: Arc::clone(wire),
+            dataset: dataset.to_owned(),
+            source: source.to_owned(),
+            chain,
+        }
     }
 
     /// Origin of the node for consent, and its name in messages.
@@ -44,7 +54,9 @@ impl ChainNodes {
     /// Whether a token on these chains is on the nodes' chain. If their chain is unknown, every token is, so that each response reports the
     /// fault.
     pub(super) fn is_of(&self, chains: &[Chain]) -> bool {
-        self.chain.as_ref().is_none_or(|chain| chains.contains(chain))
+        self.chain
+            .as_ref()
+            .is_none_or(|chain| chains.contains(chain))
     }
 
     /// Name of the chain's folder. For a chain outside the list, this is the name that the user gave it.
@@ -55,13 +67,20 @@ impl ChainNodes {
     /// Age in blocks from which on a block is read: as config.toml says, else from which on the chain does not take it back.
     pub(super) fn depth(&self) -> u64 {
         let blocks = self.chain.clone().unwrap_or_else(Chain::unknown).blocks();
-        let minutes = self.wire.node_source(&self.source).and_then(|node| node.lag_minutes);
-        minutes.map_or(blocks.finality, |minutes| u64::from(minutes) * 60_000 / blocks.interval_ms)
+        let minutes = self
+            .wire
+            .node_source(&self.source)
+            .and_then(|node| node.lag_minutes);
+        minutes.map_or(blocks.finality, |minutes| {
+            u64::from(minutes) * 60_000 / blocks.interval_ms
+        })
     }
 
     /// The nodes that may be asked.
     pub(super) fn node(&self) -> Result<ChainNode, Fault> {
-        let Some(chain) = &self.chain else { return self.wire.node(std::slice::from_ref(&self.source), None) };
+        let Some(chain) = &self.chain else {
+            return self.wire.node(std::slice::from_ref(&self.source), None);
+        };
         let (mut names, mut refused) = (Vec::new(), None);
         for name in self.wire.nodes_beside(&self.source) {
             match self.wire.may_ask(&self.dataset, &origin(&name)) {
@@ -72,18 +91,31 @@ impl ChainNodes {
         if let (true, Some(fault)) = (names.is_empty(), refused) {
             return Err(fault);
         }
-        self.wire.node(&names, chain.id().or_else(|| chain.as_str().parse().ok()))
+        self.wire
+            .node(&names, chain.id().or_else(|| chain.as_str().parse().ok()))
     }
 }
 
 fn plain(chain: &str) -> String {
-    chain.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' }).collect()
+    chain
+        .chars()
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() || letter == '-' {
+                letter
+            } else {
+                '_'
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn a_chain_leads_to_no_other_folder() {
-        assert_eq!((super::plain("arb-nova"), super::plain("robin/../hood")), ("arb-nova".to_owned(), "robin____hood".to_owned()));
+        assert_eq!(
+            (super::plain("arb-nova"), super::plain("robin/../hood")),
+            ("arb-nova".to_owned(), "robin____hood".to_owned())
+        );
     }
 }

@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::token_state::TokenState;
 use model::{
     address::Address,
-    chain_state::{BlockHead, ChainAccount, ChainEvent, ChainEvents, EventFilter, MissingState, Word},
+    chain_state::{
+        BlockHead, ChainAccount, ChainEvent, ChainEvents, EventFilter, MissingState, Word,
+    },
 };
 use wire::{
     Fault,
@@ -37,10 +39,36 @@ pub(super) fn read(
     }
     let all = before.all_and(missing);
     for again in [anew || before.block.is_some(), true] {
-        let (NodeBlock { number, timestamp, hash, base_fee, parent_hash, coinbase, gas_limit }, trips) = node.newest(again, stopped)?;
+        let (
+            NodeBlock {
+                number,
+                timestamp,
+                hash,
+                base_fee,
+                parent_hash,
+                coinbase,
+                gas_limit,
+            },
+            trips,
+        ) = node.newest(again, stopped)?;
         requests += trips;
-        let block = BlockHead { number, timestamp, hash, base_fee, parent_hash, coinbase: Address(coinbase), gas_limit };
-        match at(node, &TokenState::default(), block, &all, &mut requests, stopped) {
+        let block = BlockHead {
+            number,
+            timestamp,
+            hash,
+            base_fee,
+            parent_hash,
+            coinbase: Address(coinbase),
+            gas_limit,
+        };
+        match at(
+            node,
+            &TokenState::default(),
+            block,
+            &all,
+            &mut requests,
+            stopped,
+        ) {
             Ok(Some(state)) => return Ok(state),
             Ok(None) => {}
             // The block may have been pinned a minute ago, and its state be gone.
@@ -48,7 +76,9 @@ pub(super) fn read(
             Err(fault) => return Err(fault),
         }
     }
-    Err(Fault::Unavailable("kept reorganizing blocks while they were read; retry when the chain is stable".to_owned()))
+    Err(Fault::Unavailable(
+        "kept reorganizing blocks while they were read; retry when the chain is stable".to_owned(),
+    ))
 }
 
 /// Reads what is missing at this block, in one batch; `None` where the block is not the chain's afterwards.
@@ -71,13 +101,23 @@ fn at(
         return Ok(None);
     }
     let events = events(node, number, missing, requests, stopped)?;
-    let mut state = TokenState { block: Some(block), requests: *requests, rounds: before.rounds + 1, ..before.clone() };
+    let mut state = TokenState {
+        block: Some(block),
+        requests: *requests,
+        rounds: before.rounds + 1,
+        ..before.clone()
+    };
     state.events.extend(events);
     let mut answers = answers.into_iter();
     let mut next = || understood(answers.next());
     for address in &missing.accounts {
-        let (code, balance) = (code_of(&next()?)?, node::word(&next()?).ok_or_else(misunderstood)?);
-        state.accounts.insert(*address, ChainAccount { balance, code });
+        let (code, balance) = (
+            code_of(&next()?)?,
+            node::word(&next()?).ok_or_else(misunderstood)?,
+        );
+        state
+            .accounts
+            .insert(*address, ChainAccount { balance, code });
     }
     for slot in &missing.slots {
         let value: Word = node::word(&next()?).ok_or_else(misunderstood)?;
@@ -100,7 +140,11 @@ fn events(
     if missing.events.is_empty() {
         return Ok(Vec::new());
     }
-    let calls = missing.events.iter().map(|filter| NodeCall::logs(&[filter.address.0], &filter.topics, filter.since, block)).collect();
+    let calls = missing
+        .events
+        .iter()
+        .map(|filter| NodeCall::logs(&[filter.address.0], &filter.topics, filter.since, block))
+        .collect();
     let answers = match node.ask(calls, stopped) {
         Ok(NodeAnswers { answers, trips }) => {
             *requests += trips;
@@ -110,7 +154,16 @@ fn events(
         Err(_) => Vec::new(),
     };
     let mut answers = answers.into_iter();
-    let read = |filter: &EventFilter| (*filter, answers.next().and_then(Result::ok).and_then(|said| event_list(&said)).unwrap_or_default());
+    let read = |filter: &EventFilter| {
+        (
+            *filter,
+            answers
+                .next()
+                .and_then(Result::ok)
+                .and_then(|said| event_list(&said))
+                .unwrap_or_default(),
+        )
+    };
     Ok(missing.events.iter().map(read).collect())
 }
 
@@ -118,23 +171,53 @@ fn events(
 pub(super) fn event_list(said: &Value) -> Option<ChainEvents> {
     let list = said.as_array()?;
     let event = |log: &Value| {
-        let topics = log.get("topics")?.as_array()?.iter().map(node::word).collect::<Option<_>>()?;
-        Some(ChainEvent { topics, data: node::bytes(log.get("data")?)? })
+        let topics = log
+            .get("topics")?
+            .as_array()?
+            .iter()
+            .map(node::word)
+            .collect::<Option<_>>()?;
+        Some(ChainEvent {
+            topics,
+            data: node::bytes(log.get("data")?)?,
+        })
     };
-    let events = list.iter().take(EVENTS_MAX).map(event).collect::<Option<_>>()?;
-    Some(ChainEvents { events, whole: list.len() <= EVENTS_MAX })
+    let events = list
+        .iter()
+        .take(EVENTS_MAX)
+        .map(event)
+        .collect::<Option<_>>()?;
+    Some(ChainEvents {
+        events,
+        whole: list.len() <= EVENTS_MAX,
+    })
 }
 
 fn calls(missing: &MissingState, block: u64) -> Vec<NodeCall> {
-    let accounts = missing.accounts.iter().flat_map(|address| [NodeCall::code(&address.0, block), NodeCall::balance(&address.0, block)]);
-    accounts.chain(missing.slots.iter().map(|(address, slot)| NodeCall::slot(&address.0, slot, block))).collect()
+    let accounts = missing.accounts.iter().flat_map(|address| {
+        [
+            NodeCall::code(&address.0, block),
+            NodeCall::balance(&address.0, block),
+        ]
+    });
+    accounts
+        .chain(
+            missing
+                .slots
+                .iter()
+                .map(|(address, slot)| NodeCall::slot(&address.0, slot, block)),
+        )
+        .collect()
 }
 
 /// The code in an answer.
 fn code_of(answer: &Value) -> Result<Arc<[u8]>, Fault> {
     let code = node::bytes(answer).ok_or_else(misunderstood)?;
     if code.len() > CODE_MAX {
-        let reason = format!("returned contract code of {} bytes; no chain allows more than {CODE_MAX}", code.len());
+        let reason = format!(
+            "returned contract code of {} bytes; no chain allows more than {CODE_MAX}",
+            code.len()
+        );
         return Err(Fault::Unavailable(reason));
     }
     Ok(Arc::from(code))
@@ -143,9 +226,9 @@ fn code_of(answer: &Value) -> Result<Arc<[u8]>, Fault> {
 fn understood(answer: Option<Result<Value, CallRefusal>>) -> Result<Value, Fault> {
     match answer {
         Some(Ok(value)) => Ok(value),
-        Some(Err(CallRefusal { code, message, .. })) => {
-            Err(Fault::Unavailable(format!("rejected the request for an account or a slot (code {code}): {message}")))
-        }
+        Some(Err(CallRefusal { code, message, .. })) => Err(Fault::Unavailable(format!(
+            "rejected the request for an account or a slot (code {code}): {message}"
+        ))),
         None => Err(misunderstood()),
     }
 }

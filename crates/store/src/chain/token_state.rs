@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use model::{
     address::Address,
-    chain_state::{BlockHead, ChainAccount, ChainEvents, ChainState, EventFilter, MissingState, Word},
+    chain_state::{
+        BlockHead, ChainAccount, ChainEvents, ChainState, EventFilter, MissingState, Word,
+    },
 };
 
 /// Bytes charged for an account or a slot besides its code.
@@ -25,24 +27,52 @@ pub(super) struct TokenState {
 impl TokenState {
     /// Approximate memory, in bytes.
     pub(super) fn bytes(&self) -> u64 {
-        let codes: u64 = self.accounts.values().map(|account| account.code.len() as u64).sum();
-        let events: usize = self.events.values().map(|events| 1 + events.events.len()).sum();
+        let codes: u64 = self
+            .accounts
+            .values()
+            .map(|account| account.code.len() as u64)
+            .sum();
+        let events: usize = self
+            .events
+            .values()
+            .map(|events| 1 + events.events.len())
+            .sum();
         codes + ENTRY * (self.accounts.len() + self.slots.len() + events) as u64
     }
 
     /// Those of these that were not read.
     pub(super) fn lacks(&self, missing: &MissingState) -> MissingState {
         MissingState {
-            accounts: missing.accounts.iter().filter(|address| !self.accounts.contains_key(*address)).copied().collect(),
-            slots: missing.slots.iter().filter(|slot| !self.slots.contains_key(*slot)).copied().collect(),
-            events: missing.events.iter().filter(|filter| !self.events.contains_key(*filter)).copied().collect(),
+            accounts: missing
+                .accounts
+                .iter()
+                .filter(|address| !self.accounts.contains_key(*address))
+                .copied()
+                .collect(),
+            slots: missing
+                .slots
+                .iter()
+                .filter(|slot| !self.slots.contains_key(*slot))
+                .copied()
+                .collect(),
+            events: missing
+                .events
+                .iter()
+                .filter(|filter| !self.events.contains_key(*filter))
+                .copied()
+                .collect(),
         }
     }
 
     /// All that was read, and these besides.
     pub(super) fn all_and(&self, missing: &MissingState) -> MissingState {
         MissingState {
-            accounts: self.accounts.keys().chain(&missing.accounts).copied().collect(),
+            accounts: self
+                .accounts
+                .keys()
+                .chain(&missing.accounts)
+                .copied()
+                .collect(),
             slots: self.slots.keys().chain(&missing.slots).copied().collect(),
             events: self.events.keys().chain(&missing.events).copied().collect(),
         }

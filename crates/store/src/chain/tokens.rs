@@ -7,7 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
+use polars::prelude::{
+    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone,
+};
 use serde_json::Value;
 
 use super::{ChainStates, kept::FILE_MAX};
@@ -37,7 +39,12 @@ const NAME_MAX: usize = 100;
 const DECIMALS_MAX: u64 = 77;
 
 /// `symbol()`, `name()`, `decimals()`, `totalSupply()`.
-const ASKED: [[u8; 4]; 4] = [[0x95, 0xd8, 0x9b, 0x41], [0x06, 0xfd, 0xde, 0x03], [0x31, 0x3c, 0xe5, 0x67], [0x18, 0x16, 0x0d, 0xdd]];
+const ASKED: [[u8; 4]; 4] = [
+    [0x95, 0xd8, 0x9b, 0x41],
+    [0x06, 0xfd, 0xde, 0x03],
+    [0x31, 0x3c, 0xe5, 0x67],
+    [0x18, 0x16, 0x0d, 0xdd],
+];
 
 /// What a contract says of itself at a block.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,18 +61,34 @@ struct TokenFacts {
 
 /// Fills in what the tokens table lacks of tokens that have neither symbol nor name. `anew`: all of them are asked again, as their supply
 /// changes. Returns the tokens whose supply is the contract's word.
-pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped: &dyn Fn() -> bool) -> HashSet<Address> {
+pub(crate) fn fill(
+    states: &ChainStates,
+    table: &mut Table,
+    anew: bool,
+    stopped: &dyn Fn() -> bool,
+) -> HashSet<Address> {
     let rows = TokenRow::rows(table.frame());
     let is_bare = |row: &TokenRow| row.symbol.is_none() && row.name.is_none();
-    let bare: HashSet<Address> = rows.iter().filter(|row| is_bare(row) && states.is_of(&row.chain)).map(|row| row.token_address).collect();
+    let bare: HashSet<Address> = rows
+        .iter()
+        .filter(|row| is_bare(row) && states.is_of(&row.chain))
+        .map(|row| row.token_address)
+        .collect();
     if bare.is_empty() {
         return bare;
     }
     let file = file_in(states.files.folder());
     let mut facts = read(&file).unwrap_or_default();
-    let lacking: Vec<Address> = bare.iter().filter(|token| anew || !facts.contains_key(*token)).copied().collect();
+    let lacking: Vec<Address> = bare
+        .iter()
+        .filter(|token| anew || !facts.contains_key(*token))
+        .copied()
+        .collect();
     if let Err(fault) = ask(states, (lacking, anew), &mut facts, &file, stopped) {
-        let count = bare.iter().filter(|token| !facts.contains_key(*token)).count();
+        let count = bare
+            .iter()
+            .filter(|token| !facts.contains_key(*token))
+            .count();
         let origin = states.nodes.origin();
         let reason = if count > 0 {
             format!(
@@ -75,32 +98,69 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped:
         } else {
             format!("names and supplies are from an earlier read: `{origin}` {fault}")
         };
-        let file = table.sources.first().map_or("tokens", |source| &source.file);
-        table.findings.add(Finding::new(Severity::Warning, file, reason));
+        let file = table
+            .sources
+            .first()
+            .map_or("tokens", |source| &source.file);
+        table
+            .findings
+            .add(Finding::new(Severity::Warning, file, reason));
     }
-    let of = |row: &TokenRow| bare.contains(&row.token_address).then(|| facts.get(&row.token_address).cloned().unwrap_or_default());
+    let of = |row: &TokenRow| {
+        bare.contains(&row.token_address)
+            .then(|| facts.get(&row.token_address).cloned().unwrap_or_default())
+    };
     let found: Vec<Option<TokenFacts>> = rows.iter().map(of).collect();
-    let symbol = |row: &TokenRow, facts: &TokenFacts| facts.symbol.clone().or_else(|| Some(row.token_address.short()));
+    let symbol = |row: &TokenRow, facts: &TokenFacts| {
+        facts
+            .symbol
+            .clone()
+            .or_else(|| Some(row.token_address.short()))
+    };
     let each = || rows.iter().zip(&found);
     let columns = [
-        Series::new("symbol".into(), each().map(|(row, f)| f.as_ref().map_or(row.symbol.clone(), |f| symbol(row, f))).collect::<Vec<_>>()),
-        Series::new("name".into(), each().map(|(row, f)| f.as_ref().map_or(row.name.clone(), |f| f.name.clone())).collect::<Vec<_>>()),
+        Series::new(
+            "symbol".into(),
+            each()
+                .map(|(row, f)| f.as_ref().map_or(row.symbol.clone(), |f| symbol(row, f)))
+                .collect::<Vec<_>>(),
+        ),
+        Series::new(
+            "name".into(),
+            each()
+                .map(|(row, f)| f.as_ref().map_or(row.name.clone(), |f| f.name.clone()))
+                .collect::<Vec<_>>(),
+        ),
         Series::new(
             "decimals".into(),
-            each().map(|(row, f)| row.decimals.or_else(|| f.as_ref().and_then(|f| f.decimals))).collect::<Vec<_>>(),
+            each()
+                .map(|(row, f)| row.decimals.or_else(|| f.as_ref().and_then(|f| f.decimals)))
+                .collect::<Vec<_>>(),
         ),
         Series::new(
             "total_supply".into(),
-            each().map(|(row, f)| row.total_supply.or_else(|| f.as_ref().and_then(|f| f.total_supply))).collect::<Vec<_>>(),
+            each()
+                .map(|(row, f)| {
+                    row.total_supply
+                        .or_else(|| f.as_ref().and_then(|f| f.total_supply))
+                })
+                .collect::<Vec<_>>(),
         ),
     ];
-    let Storage::Memory(frame) = &mut table.storage else { return HashSet::new() };
+    let Storage::Memory(frame) = &mut table.storage else {
+        return HashSet::new();
+    };
     for column in columns {
         // A column of the same name and length always fits.
-        let Some(at) = frame.get_column_index(column.name()) else { continue };
+        let Some(at) = frame.get_column_index(column.name()) else {
+            continue;
+        };
         drop(frame.replace_column(at, column.into_column()));
     }
-    rows.iter().filter(|row| row.total_supply.is_none() && bare.contains(&row.token_address)).map(|row| row.token_address).collect()
+    rows.iter()
+        .filter(|row| row.total_supply.is_none() && bare.contains(&row.token_address))
+        .map(|row| row.token_address)
+        .collect()
 }
 
 /// Asks for the facts of these tokens, and keeps them as they come.
@@ -118,10 +178,17 @@ fn ask(
     let node = states.nodes.node()?;
     let (block, _) = node.newest(anew, stopped)?;
     for some in tokens.chunks(TOKENS_AT_ONCE) {
-        let calls = some.iter().flat_map(|token| ASKED.iter().map(move |asked| NodeCall::call(&token.0, asked, block.number)));
+        let calls = some.iter().flat_map(|token| {
+            ASKED
+                .iter()
+                .map(move |asked| NodeCall::call(&token.0, asked, block.number))
+        });
         let answers = node.ask(calls.collect(), stopped)?.answers;
         // One that refused all may not be there yet: it is asked again at the next load.
-        let answered = some.iter().zip(answers.chunks(ASKED.len())).filter(|(_, answers)| answers.iter().any(Result::is_ok));
+        let answered = some
+            .iter()
+            .zip(answers.chunks(ASKED.len()))
+            .filter(|(_, answers)| answers.iter().any(Result::is_ok));
         facts.extend(answered.map(|(token, answers)| (*token, understood(block, answers))));
         let written = encoded(facts).and_then(|bytes| write_atomic(file, &bytes));
         if let Err(reason) = written {
@@ -132,11 +199,17 @@ fn ask(
 }
 
 fn understood(block: NodeBlock, answers: &[Result<Value, CallRefusal>]) -> TokenFacts {
-    let bytes = |place: usize| node::bytes(answers.get(place)?.as_ref().ok()?).filter(|bytes| !bytes.is_empty());
-    let decimals = bytes(2).and_then(|bytes| whole(&bytes)).filter(|decimals| *decimals <= DECIMALS_MAX);
+    let bytes = |place: usize| {
+        node::bytes(answers.get(place)?.as_ref().ok()?).filter(|bytes| !bytes.is_empty())
+    };
+    let decimals = bytes(2)
+        .and_then(|bytes| whole(&bytes))
+        .filter(|decimals| *decimals <= DECIMALS_MAX);
     TokenFacts {
         block_number: i64::try_from(block.number).unwrap_or_default(),
-        timestamp: i64::try_from(block.timestamp).unwrap_or_default().saturating_mul(1_000),
+        timestamp: i64::try_from(block.timestamp)
+            .unwrap_or_default()
+            .saturating_mul(1_000),
         symbol: bytes(0).and_then(|bytes| text(&bytes, SYMBOL_MAX)),
         name: bytes(1).and_then(|bytes| text(&bytes, NAME_MAX)),
         decimals: decimals.and_then(|decimals| i64::try_from(decimals).ok()),
@@ -148,7 +221,9 @@ fn understood(block: NodeBlock, answers: &[Result<Value, CallRefusal>]) -> Token
 /// A number of the ABI that fits.
 fn whole(word: &[u8]) -> Option<u64> {
     let (high, low) = word.get(..32)?.split_last_chunk::<8>()?;
-    high.iter().all(|byte| *byte == 0).then(|| u64::from_be_bytes(*low))
+    high.iter()
+        .all(|byte| *byte == 0)
+        .then(|| u64::from_be_bytes(*low))
 }
 
 /// Whole tokens of an amount in smallest units.
@@ -165,16 +240,33 @@ fn text(bytes: &[u8], most: usize) -> Option<String> {
         bytes.get(start.checked_add(32)?..)?.get(..length)
     };
     let said = if bytes.len() == 32 { bytes } else { string()? };
-    let hidden = |letter: char| letter.is_control() || is_invisible(letter) || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fffd}');
-    let clean: String = String::from_utf8_lossy(said).chars().filter(|letter| !hidden(*letter)).take(most).collect();
+    let hidden = |letter: char| {
+        letter.is_control()
+            || is_invisible(letter)
+            || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fffd}')
+    };
+    let clean: String = String::from_utf8_lossy(said)
+        .chars()
+        .filter(|letter| !hidden(*letter))
+        .take(most)
+        .collect();
     let clean = clean.trim();
     (!clean.is_empty()).then(|| clean.to_owned())
 }
 
 fn read(path: &Path) -> Option<BTreeMap<Address, TokenFacts>> {
     let frame = parquet_rows(path, FILE_MAX)?.ok()?;
-    let text = |name: &str, row: usize| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_owned());
-    let number = |name: &str, row: usize| frame.column(name).ok()?.to_physical_repr().i64().ok()?.get(row);
+    let text =
+        |name: &str, row: usize| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_owned());
+    let number = |name: &str, row: usize| {
+        frame
+            .column(name)
+            .ok()?
+            .to_physical_repr()
+            .i64()
+            .ok()?
+            .get(row)
+    };
     let facts = |row| {
         let facts = TokenFacts {
             block_number: number("block_number", row)?,
@@ -191,20 +283,37 @@ fn read(path: &Path) -> Option<BTreeMap<Address, TokenFacts>> {
 
 fn encoded(facts: &BTreeMap<Address, TokenFacts>) -> Result<Vec<u8>, String> {
     let texts = |name: &str, text: &dyn Fn(&Address, &TokenFacts) -> Option<String>| -> Column {
-        Series::new(name.into(), facts.iter().map(|(token, facts)| text(token, facts)).collect::<Vec<_>>()).into_column()
+        Series::new(
+            name.into(),
+            facts
+                .iter()
+                .map(|(token, facts)| text(token, facts))
+                .collect::<Vec<_>>(),
+        )
+        .into_column()
     };
-    let numbers =
-        |name: &str, number: &dyn Fn(&TokenFacts) -> Option<i64>| Series::new(name.into(), facts.values().map(number).collect::<Vec<_>>());
+    let numbers = |name: &str, number: &dyn Fn(&TokenFacts) -> Option<i64>| {
+        Series::new(name.into(), facts.values().map(number).collect::<Vec<_>>())
+    };
     let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
     as_parquet(|| {
         let columns = vec![
             texts("token_address", &|token, _| Some(token.to_string())),
             numbers("block_number", &|facts| Some(facts.block_number)).into_column(),
-            numbers("timestamp", &|facts| Some(facts.timestamp)).cast(&time)?.into_column(),
+            numbers("timestamp", &|facts| Some(facts.timestamp))
+                .cast(&time)?
+                .into_column(),
             texts("symbol", &|_, facts| facts.symbol.clone()),
             texts("name", &|_, facts| facts.name.clone()),
             numbers("decimals", &|facts| facts.decimals).into_column(),
-            Series::new("total_supply".into(), facts.values().map(|facts| facts.total_supply).collect::<Vec<_>>()).into_column(),
+            Series::new(
+                "total_supply".into(),
+                facts
+                    .values()
+                    .map(|facts| facts.total_supply)
+                    .collect::<Vec<_>>(),
+            )
+            .into_column(),
         ];
         DataFrame::new(facts.len(), columns)
     })
@@ -234,7 +343,10 @@ mod tests {
         for (bytes, expected) in [
             (string(b"UNI"), Some("UNI")),
             (maker, Some("MKR")),
-            (string("\u{202e}TH\u{200b}E \u{7f}\n".as_bytes()), Some("THE")),
+            (
+                string("\u{202e}TH\u{200b}E \u{7f}\n".as_bytes()),
+                Some("THE"),
+            ),
             (string(b"\xff\xfe"), None),
             (string(b""), None),
             (vec![0; 32], None),
@@ -245,13 +357,23 @@ mod tests {
         ] {
             assert_eq!(text(&bytes, SYMBOL_MAX).as_deref(), expected, "{bytes:?}");
         }
-        assert_eq!(text(&string(&[b'x'; 5_000]), NAME_MAX).map(|name| name.len()), Some(NAME_MAX));
+        assert_eq!(
+            text(&string(&[b'x'; 5_000]), NAME_MAX).map(|name| name.len()),
+            Some(NAME_MAX)
+        );
     }
 
     #[test]
     fn amounts_are_in_whole_tokens() {
         let word = |number: u64| [&[0; 24][..], &number.to_be_bytes()].concat();
-        assert_eq!((supply(&word(1_500), 3), supply(&word(7), 0), supply(&[1], 0)), (Some(1.5), Some(7.0), None));
+        assert_eq!(
+            (
+                supply(&word(1_500), 3),
+                supply(&word(7), 0),
+                supply(&[1], 0)
+            ),
+            (Some(1.5), Some(7.0), None)
+        );
         assert!(supply(&[0xff; 32], 18).is_some_and(|supply| (1.15e59..1.16e59).contains(&supply)));
         assert_eq!((whole(&word(18)), whole(&[0xff; 32])), (Some(18), None));
     }
@@ -267,7 +389,10 @@ mod tests {
             decimals: Some(18),
             total_supply: Some(1e9),
         };
-        let all = BTreeMap::from([(Address([1; 20]), facts), (Address([2; 20]), TokenFacts::default())]);
+        let all = BTreeMap::from([
+            (Address([1; 20]), facts),
+            (Address([2; 20]), TokenFacts::default()),
+        ]);
         fs::write(file_in(folder.path()), encoded(&all).expect("Parquet")).expect("written");
         assert_eq!(read(&file_in(folder.path())), Some(all));
         fs::write(file_in(folder.path()), b"something else").expect("written");

@@ -66,18 +66,41 @@ impl LogsAsked<'_> {
     /// What both ask for.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let from_block = self.from_block.zip(other.from_block).map(|(a, b)| a.min(b));
-        let only = self.only.as_ref().zip(other.only.as_ref()).map(|(a, b)| a.union(b).copied().collect());
-        Self { source: self.source, from_block, only }
+        let only = self
+            .only
+            .as_ref()
+            .zip(other.only.as_ref())
+            .map(|(a, b)| a.union(b).copied().collect());
+        Self {
+            source: self.source,
+            from_block,
+            only,
+        }
     }
 }
 
 impl TransferLogs {
     /// Sends no request.
-    pub(crate) fn new(wire: &Arc<RemoteClient>, dataset: &Path, asked: &LogsAsked<'_>, tokens: &[TokenRow]) -> Self {
+    pub(crate) fn new(
+        wire: &Arc<RemoteClient>,
+        dataset: &Path,
+        asked: &LogsAsked<'_>,
+        tokens: &[TokenRow],
+    ) -> Self {
         let nodes = ChainNodes::new(wire, dataset, asked.source);
         let chain = nodes.folder_name();
-        let meant = |row: &&TokenRow| nodes.is_of(&row.chain) && asked.only.as_ref().is_none_or(|only| only.contains(&row.token_address));
-        let own: BTreeSet<Address> = tokens.iter().filter(meant).map(|row| row.token_address).collect();
+        let meant = |row: &&TokenRow| {
+            nodes.is_of(&row.chain)
+                && asked
+                    .only
+                    .as_ref()
+                    .is_none_or(|only| only.contains(&row.token_address))
+        };
+        let own: BTreeSet<Address> = tokens
+            .iter()
+            .filter(meant)
+            .map(|row| row.token_address)
+            .collect();
         Self {
             files: RowFiles::new(dataset, &chain),
             holders: HolderFiles::new(dataset, &chain),
@@ -110,7 +133,13 @@ impl TransferLogs {
         if let Some(first) = state.named.values().max() {
             notes.push(format!("the rows begin at block {first}, as set by `from_block`; earlier transfers are missing"));
         }
-        TransfersRead { files: self.files.shown(&state), as_of: state.at.map(Time), end: state.end, fault: outcome.err(), notes }
+        TransfersRead {
+            files: self.files.shown(&state),
+            as_of: state.at.map(Time),
+            end: state.end,
+            fault: outcome.err(),
+            notes,
+        }
     }
 
     fn sync_to_block(&self, step: BlockStep<'_>, notes: &mut Vec<String>) -> Result<(), Fault> {
@@ -139,9 +168,18 @@ impl TransferLogs {
 
     /// Counts the holders from the transfers read, and compares a sample of them with the chain. Returns the file, relative to the
     /// dataset's folder, and notes for the user.
-    pub(crate) fn holder_counts(&self, step: BlockStep<'_>) -> Result<(String, Vec<HolderNote>), Fault> {
+    pub(crate) fn holder_counts(
+        &self,
+        step: BlockStep<'_>,
+    ) -> Result<(String, Vec<HolderNote>), Fault> {
         let state = self.files.load().map_err(Fault::Refused)?;
-        let counts = self.holders.counted(&self.files, &state, &self.tokens, self.nodes.node().ok().as_ref(), step)?;
+        let counts = self.holders.counted(
+            &self.files,
+            &state,
+            &self.tokens,
+            self.nodes.node().ok().as_ref(),
+            step,
+        )?;
         Ok((self.holders.shown(), counts))
     }
 }

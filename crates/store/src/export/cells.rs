@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use polars::prelude::{AnyValue, BooleanChunked, Column, DataFrame, DataType, Float64Chunked, Int64Chunked, StringChunked, TimeUnit};
+use polars::prelude::{
+    AnyValue, BooleanChunked, Column, DataFrame, DataType, Float64Chunked, Int64Chunked,
+    StringChunked, TimeUnit,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,7 +33,13 @@ pub(super) fn of(frame: &DataFrame) -> Vec<Cells<'_>> {
 }
 
 fn column(column: &Column) -> Cells<'_> {
-    let integers = || column.to_physical_repr().cast(&DataType::Int64).ok().and_then(|column| column.i64().ok().cloned());
+    let integers = || {
+        column
+            .to_physical_repr()
+            .cast(&DataType::Int64)
+            .ok()
+            .and_then(|column| column.i64().ok().cloned())
+    };
     let cells = match column.dtype() {
         DataType::String => column.str().ok().map(Cells::Text),
         DataType::Float64 => column.f64().ok().map(Cells::Float),
@@ -47,8 +56,13 @@ impl Cells<'_> {
     /// Appends the cell as unquoted text: nothing for null, JSON for lists and objects.
     pub(super) fn text(&self, row: usize, out: &mut Vec<u8>) {
         match self {
-            Self::Text(cells) => out.extend_from_slice(cells.get(row).unwrap_or_default().as_bytes()),
-            Self::Time(cells, unit) => append(out, cells.get(row).map(|ticks| Time(milliseconds(ticks, *unit)))),
+            Self::Text(cells) => {
+                out.extend_from_slice(cells.get(row).unwrap_or_default().as_bytes())
+            }
+            Self::Time(cells, unit) => append(
+                out,
+                cells.get(row).map(|ticks| Time(milliseconds(ticks, *unit))),
+            ),
             Self::Day(cells) => append(out, cells.get(row).map(|day| Day(day as i32))),
             Self::Values(rows, column) => match rows[row].get(*column) {
                 None | Some(Value::Null) => {}
@@ -75,7 +89,10 @@ impl Cells<'_> {
             Self::Float(cells) => json(out, &cells.get(row).filter(|number| number.is_finite())),
             Self::Flag(cells) => json(out, &cells.get(row)),
             Self::Integer(cells) => json(out, &cells.get(row)),
-            Self::Time(cells, unit) => json(out, &cells.get(row).map(|ticks| Time(milliseconds(ticks, *unit)))),
+            Self::Time(cells, unit) => json(
+                out,
+                &cells.get(row).map(|ticks| Time(milliseconds(ticks, *unit))),
+            ),
             Self::Day(cells) => json(out, &cells.get(row).map(|day| Day(day as i32))),
             Self::Values(rows, column) => json(out, rows[row].get(*column).unwrap_or(&Value::Null)),
             Self::Other(cells) => json(out, &other(cells, row)),
@@ -95,7 +112,9 @@ fn append(out: &mut Vec<u8>, value: Option<impl std::fmt::Display>) {
 }
 
 fn other(column: &Column, row: usize) -> Value {
-    column.get(row).map_or(Value::Null, |value| value_of(&value))
+    column
+        .get(row)
+        .map_or(Value::Null, |value| value_of(&value))
 }
 
 fn value_of(value: &AnyValue<'_>) -> Value {
@@ -107,6 +126,8 @@ fn value_of(value: &AnyValue<'_>) -> Value {
         AnyValue::Float64(number) => Value::from(*number),
         AnyValue::UInt64(number) => Value::from(*number),
         AnyValue::List(members) => members.iter().map(|member| value_of(&member)).collect(),
-        other => other.extract::<i64>().map_or_else(|| Value::from(other.to_string()), Value::from),
+        other => other
+            .extract::<i64>()
+            .map_or_else(|| Value::from(other.to_string()), Value::from),
     }
 }

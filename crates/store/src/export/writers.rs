@@ -4,7 +4,9 @@ use std::io::Write;
 
 use polars::{
     io::parquet::write::{BatchedWriter, KeyValueMetadata},
-    prelude::{ArrowSchema, Column, CompatLevel, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series},
+    prelude::{
+        ArrowSchema, Column, CompatLevel, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series,
+    },
 };
 use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
 use polars_parquet::write::schema_to_metadata_key;
@@ -65,7 +67,11 @@ impl ExportFormat {
 
     /// Preferred rows per chunk.
     pub(super) fn chunk_rows(self) -> usize {
-        if self == Self::Arrow { BATCH } else { CHUNK_ROWS }
+        if self == Self::Arrow {
+            BATCH
+        } else {
+            CHUNK_ROWS
+        }
     }
 
     /// Whether each column must have a single type.
@@ -74,13 +80,27 @@ impl ExportFormat {
     }
 
     /// Starts a table in an empty output. Buffer slow outputs: writes are small.
-    pub fn over<W: Write + Send + 'static>(self, out: W, columns: &[String]) -> Result<Box<dyn TableSink>, String> {
+    pub fn over<W: Write + Send + 'static>(
+        self,
+        out: W,
+        columns: &[String],
+    ) -> Result<Box<dyn TableSink>, String> {
         Ok(match self {
             Self::Csv => Box::new(CsvFile::new(out, columns).map_err(message)?),
-            Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(message)?),
-            Self::Ndjson => Box::new(Objects::new(out, columns, ["", "\n", "\n"]).map_err(message)?),
-            Self::Parquet => Box::new(ParquetFile { out: Some(out), begun: None }),
-            Self::Arrow => Box::new(ArrowStream { out: StreamWriter::new(out, WriteOptions { compression: None }), begun: false }),
+            Self::Json => {
+                Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(message)?)
+            }
+            Self::Ndjson => {
+                Box::new(Objects::new(out, columns, ["", "\n", "\n"]).map_err(message)?)
+            }
+            Self::Parquet => Box::new(ParquetFile {
+                out: Some(out),
+                begun: None,
+            }),
+            Self::Arrow => Box::new(ArrowStream {
+                out: StreamWriter::new(out, WriteOptions { compression: None }),
+                begun: false,
+            }),
         })
     }
 }
@@ -106,7 +126,9 @@ impl RowChunk<'_> {
 
     pub(super) fn cells(&self, columns: usize) -> Vec<Cells<'_>> {
         match self {
-            Self::Values(rows) => (0..columns).map(|column| Cells::Values(rows, column)).collect(),
+            Self::Values(rows) => (0..columns)
+                .map(|column| Cells::Values(rows, column))
+                .collect(),
             Self::Frame(frame) => cells::of(frame),
         }
     }
@@ -122,7 +144,11 @@ impl<W: Write> CsvFile<W> {
     fn new(out: W, columns: &[String]) -> csv::Result<Self> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(columns)?;
-        Ok(Self { writer, columns: columns.len(), text: Vec::new() })
+        Ok(Self {
+            writer,
+            columns: columns.len(),
+            text: Vec::new(),
+        })
     }
 }
 
@@ -158,10 +184,22 @@ struct Objects<W> {
 }
 
 impl<W: Write> Objects<W> {
-    fn new(mut writer: W, columns: &[String], [open, between, close]: [&'static str; 3]) -> std::io::Result<Self> {
+    fn new(
+        mut writer: W,
+        columns: &[String],
+        [open, between, close]: [&'static str; 3],
+    ) -> std::io::Result<Self> {
         writer.write_all(open.as_bytes())?;
         let names = columns.iter().map(|name| member(name)).collect();
-        Ok(Self { writer, names, between, close, text: Vec::new(), any: false, opened: !open.is_empty() })
+        Ok(Self {
+            writer,
+            names,
+            between,
+            close,
+            text: Vec::new(),
+            any: false,
+            opened: !open.is_empty(),
+        })
     }
 }
 
@@ -170,7 +208,8 @@ impl<W: Write> TableSink for Objects<W> {
         let cells = chunk.cells(self.names.len());
         for row in 0..chunk.height() {
             self.text.clear();
-            self.text.extend_from_slice(if self.any { self.between } else { "" }.as_bytes());
+            self.text
+                .extend_from_slice(if self.any { self.between } else { "" }.as_bytes());
             self.any = true;
             object(&self.names, &cells, row, &mut self.text);
             self.writer.write_all(&self.text).map_err(message)?;
@@ -180,7 +219,9 @@ impl<W: Write> TableSink for Objects<W> {
 
     fn finish(mut self: Box<Self>) -> Result<(), String> {
         if self.any || self.opened {
-            self.writer.write_all(self.close.as_bytes()).map_err(message)?;
+            self.writer
+                .write_all(self.close.as_bytes())
+                .map_err(message)?;
         }
         self.writer.flush().map_err(message)
     }
@@ -217,11 +258,17 @@ impl<W: Write> TableSink for ParquetFile<W> {
         if let Some(out) = self.out.take() {
             // A Parquet file carries the schema for its readers.
             let schema = schema_to_metadata_key(&arrow_schema(frame));
-            let metadata = KeyValueMetadata::from_static(vec![(schema.key, schema.value.unwrap_or_default())]);
+            let metadata =
+                KeyValueMetadata::from_static(vec![(schema.key, schema.value.unwrap_or_default())]);
             let writer = ParquetWriter::new(out).with_key_value_metadata(Some(metadata));
-            self.begun = Some((writer.batched(frame.schema()).map_err(message)?, frame.clear()));
+            self.begun = Some((
+                writer.batched(frame.schema()).map_err(message)?,
+                frame.clear(),
+            ));
         }
-        let Some((writer, group)) = &mut self.begun else { return Err("cannot start the file".to_owned()) };
+        let Some((writer, group)) = &mut self.begun else {
+            return Err("cannot start the file".to_owned());
+        };
         let mut at = 0;
         while at < frame.height() {
             let part = frame.slice(at as i64, GROUP - group.height());
@@ -235,7 +282,9 @@ impl<W: Write> TableSink for ParquetFile<W> {
     }
 
     fn finish(self: Box<Self>) -> Result<(), String> {
-        let Some((mut writer, mut group)) = self.begun else { return Ok(()) };
+        let Some((mut writer, mut group)) = self.begun else {
+            return Ok(());
+        };
         if group.height() > 0 {
             write_group(&mut writer, &mut group)?;
         }
@@ -248,7 +297,12 @@ const LEVEL: fn() -> CompatLevel = CompatLevel::oldest;
 
 /// The Arrow schema of what is written. polars would name the views it keeps in memory, and pandas reads no list of views.
 fn arrow_schema(frame: &DataFrame) -> ArrowSchema {
-    frame.columns().iter().map(|column| column.field().to_arrow(LEVEL())).map(|field| (field.name.clone(), field)).collect()
+    frame
+        .columns()
+        .iter()
+        .map(|column| column.field().to_arrow(LEVEL()))
+        .map(|field| (field.name.clone(), field))
+        .collect()
 }
 
 struct ArrowStream<W: Write> {
@@ -260,7 +314,9 @@ impl<W: Write> TableSink for ArrowStream<W> {
     fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
         let frame = chunk.typed()?;
         if !std::mem::replace(&mut self.begun, true) {
-            self.out.start(&arrow_schema(frame), None).map_err(message)?;
+            self.out
+                .start(&arrow_schema(frame), None)
+                .map_err(message)?;
         }
         if frame.height() == 0 {
             return Ok(());
@@ -279,7 +335,10 @@ impl<W: Write> TableSink for ArrowStream<W> {
     }
 }
 
-fn write_group<W: Write>(writer: &mut BatchedWriter<W>, group: &mut DataFrame) -> Result<(), String> {
+fn write_group<W: Write>(
+    writer: &mut BatchedWriter<W>,
+    group: &mut DataFrame,
+) -> Result<(), String> {
     group.rechunk_mut();
     writer.write_batch(group).map_err(message)?;
     *group = group.clear();
@@ -290,7 +349,8 @@ fn write_group<W: Write>(writer: &mut BatchedWriter<W>, group: &mut DataFrame) -
 pub(super) fn typed(columns: &[String], rows: &[Vec<Value>]) -> PolarsResult<DataFrame> {
     let series = columns.iter().enumerate().map(|(i, name)| {
         let cells = || rows.iter().map(|row| row.get(i).unwrap_or(&Value::Null));
-        let numbers = cells().all(|value| value.is_number() || value.is_null()) && cells().any(Value::is_number);
+        let numbers = cells().all(|value| value.is_number() || value.is_null())
+            && cells().any(Value::is_number);
         let whole = numbers && cells().all(|value| value.is_i64() || value.is_null());
         let texts = Cells::Values(rows, i);
         let text = |row: usize, value: &Value| {
@@ -303,7 +363,13 @@ pub(super) fn typed(columns: &[String], rows: &[Vec<Value>]) -> PolarsResult<Dat
         } else if numbers {
             Series::new(name.into(), cells().map(Value::as_f64).collect::<Vec<_>>())
         } else {
-            Series::new(name.into(), cells().enumerate().map(|(row, value)| text(row, value)).collect::<Vec<_>>())
+            Series::new(
+                name.into(),
+                cells()
+                    .enumerate()
+                    .map(|(row, value)| text(row, value))
+                    .collect::<Vec<_>>(),
+            )
         })
     });
     DataFrame::new(rows.len(), series.collect())

@@ -67,9 +67,18 @@ pub enum StatisticValue {
     /// Median of volume times close.
     Turnover(f64),
     /// The largest value in base units, its row, and the number of transfers.
-    Transfer { largest: String, row: u64, count: u64 },
+    Transfer {
+        largest: String,
+        row: u64,
+        count: u64,
+    },
     /// First and last time of a dense series, whose candles are one interval apart, and its longest step.
-    Span { interval: i64, first: i64, last: i64, longest: i64 },
+    Span {
+        interval: i64,
+        first: i64,
+        last: i64,
+        longest: i64,
+    },
 }
 
 /// Running state over the rows of one file.
@@ -134,8 +143,21 @@ impl SeriesChecker {
 
     fn candles(&mut self, frame: &DataFrame, numbers: &[u32]) -> Option<()> {
         let texts = |name: &str| frame.column(name).ok().and_then(|column| column.str().ok());
-        let floats = |name: &str| frame.column(name).ok().and_then(|column| column.f64().ok().map(polars::prelude::ChunkedArray::rechunk));
-        let times = frame.column("timestamp").ok()?.to_physical_repr().cast(&DataType::Int64).ok()?.rechunk();
+        let floats = |name: &str| {
+            frame.column(name).ok().and_then(|column| {
+                column
+                    .f64()
+                    .ok()
+                    .map(polars::prelude::ChunkedArray::rechunk)
+            })
+        };
+        let times = frame
+            .column("timestamp")
+            .ok()?
+            .to_physical_repr()
+            .cast(&DataType::Int64)
+            .ok()?
+            .rechunk();
         let times = times.i64().ok()?.cont_slice().ok()?;
         let (close, volume) = (floats("close")?, floats("volume")?);
         let (close, volume) = (close.cont_slice().ok()?, volume.cont_slice().ok());
@@ -154,8 +176,17 @@ impl SeriesChecker {
             one.times(&times[rows.clone()], &numbers[rows.clone()]);
             if let Some(volume) = volume {
                 one.turnover(&volume[rows.clone()], &close[rows.clone()]);
-                one.beyond(&volume[rows.clone()], &close[rows.clone()], &numbers[rows.clone()]);
-                changes(&volume[rows.clone()], &close[rows.clone()], &numbers[rows.clone()], &mut self.odd);
+                one.beyond(
+                    &volume[rows.clone()],
+                    &close[rows.clone()],
+                    &numbers[rows.clone()],
+                );
+                changes(
+                    &volume[rows.clone()],
+                    &close[rows.clone()],
+                    &numbers[rows.clone()],
+                    &mut self.odd,
+                );
             }
         }
         Some(())
@@ -172,8 +203,15 @@ impl SeriesChecker {
         if self.all.len() >= SERIES_MAX {
             return None;
         }
-        let length = interval.and_then(Interval::parse).map(|interval| interval.0);
-        self.all.push(TokenCandles { token: token.to_owned(), interval: length, stride: 1, ..TokenCandles::default() });
+        let length = interval
+            .and_then(Interval::parse)
+            .map(|interval| interval.0);
+        self.all.push(TokenCandles {
+            token: token.to_owned(),
+            interval: length,
+            stride: 1,
+            ..TokenCandles::default()
+        });
         self.index.insert(self.key.clone(), self.all.len() - 1);
         Some(self.all.len() - 1)
     }
@@ -186,11 +224,16 @@ impl SeriesChecker {
                 if self.transfers.len() >= SERIES_MAX {
                     continue;
                 }
-                self.transfers.insert(token.to_owned(), (String::new(), 0, 0));
+                self.transfers
+                    .insert(token.to_owned(), (String::new(), 0, 0));
             }
-            let Some((largest, at, count)) = self.transfers.get_mut(token) else { continue };
+            let Some((largest, at, count)) = self.transfers.get_mut(token) else {
+                continue;
+            };
             for row in rows {
-                let Some(value) = values.get(row) else { continue };
+                let Some(value) = values.get(row) else {
+                    continue;
+                };
                 *count += 1;
                 // Integers without leading zeros compare by length, then as text.
                 if (value.len(), value) > (largest.len(), largest.as_str()) {
@@ -210,10 +253,16 @@ impl SeriesChecker {
         let mut gaps: BTreeMap<String, (u64, String, u64)> = BTreeMap::new();
         for one in self.all {
             if let Some((row, what)) = one.judge(&mut odd) {
-                gaps.entry(what).and_modify(|(.., more)| *more += 1).or_insert_with(|| (row, one.token.clone(), 0));
+                gaps.entry(what)
+                    .and_modify(|(.., more)| *more += 1)
+                    .or_insert_with(|| (row, one.token.clone(), 0));
             }
             if let Some(span) = one.span() {
-                statistics.push(TokenStatistic { token: one.token.clone(), file: file.to_owned(), value: span });
+                statistics.push(TokenStatistic {
+                    token: one.token.clone(),
+                    file: file.to_owned(),
+                    value: span,
+                });
             }
             if let Some(median) = median(one.turnovers) {
                 // Of several intervals, the one with the largest turnover counts.
@@ -223,14 +272,35 @@ impl SeriesChecker {
         }
         // A day without data is missing of all tokens.
         for (what, (row, token, more)) in gaps {
-            let of = if more > 0 { format!("{} tokens: ", more + 1) } else { String::new() };
-            odd.push(SeriesBreach { rule: "gap".to_owned(), row: Some(row), value: format!("{of}{what}: {token}"), count: 0 });
+            let of = if more > 0 {
+                format!("{} tokens: ", more + 1)
+            } else {
+                String::new()
+            };
+            odd.push(SeriesBreach {
+                rule: "gap".to_owned(),
+                row: Some(row),
+                value: format!("{of}{what}: {token}"),
+                count: 0,
+            });
         }
         for (token, median) in turnovers {
-            statistics.push(TokenStatistic { token, file: file.to_owned(), value: StatisticValue::Turnover(median) });
+            statistics.push(TokenStatistic {
+                token,
+                file: file.to_owned(),
+                value: StatisticValue::Turnover(median),
+            });
         }
         for (token, (largest, row, count)) in self.transfers {
-            statistics.push(TokenStatistic { token, file: file.to_owned(), value: StatisticValue::Transfer { largest, row, count } });
+            statistics.push(TokenStatistic {
+                token,
+                file: file.to_owned(),
+                value: StatisticValue::Transfer {
+                    largest,
+                    row,
+                    count,
+                },
+            });
         }
         odd.sort_by(|a, b| (&a.rule, a.row, &a.value).cmp(&(&b.rule, b.row, &b.value)));
         statistics.sort_by(|a, b| a.token.cmp(&b.token));
@@ -243,7 +313,9 @@ impl TokenCandles {
         for (time, number) in times.iter().zip(numbers) {
             let (least, most) = self.span.unwrap_or((*time, *time));
             self.span = Some((least.min(*time), most.max(*time)));
-            let Some(last) = self.last.replace(*time) else { continue };
+            let Some(last) = self.last.replace(*time) else {
+                continue;
+            };
             let step = time - last;
             match step.signum() {
                 1 => self.rising += 1,
@@ -253,15 +325,27 @@ impl TokenCandles {
             }
             let step = step.abs();
             let at = ((*number).into(), *time);
-            if self.longest.as_ref().is_none_or(|longest| step > longest.length) {
-                self.longest = Some(Step { length: step, count: 1, first: at, run: StepRun::default() });
+            if self
+                .longest
+                .as_ref()
+                .is_none_or(|longest| step > longest.length)
+            {
+                self.longest = Some(Step {
+                    length: step,
+                    count: 1,
+                    first: at,
+                    run: StepRun::default(),
+                });
             }
             self.steps.add(step, at);
         }
     }
 
     fn beyond(&mut self, volume: &[f64], close: &[f64], numbers: &[u32]) {
-        let most = volume.iter().zip(close).fold(0.0, |most: f64, (volume, close)| most.max(volume * close));
+        let most = volume
+            .iter()
+            .zip(close)
+            .fold(0.0, |most: f64, (volume, close)| most.max(volume * close));
         if most <= USD_A_DAY_MAX {
             return;
         }
@@ -296,44 +380,110 @@ impl TokenCandles {
     /// Adds what breaks a rule; returns the gap, which other series may have too.
     fn judge(&self, odd: &mut Vec<SeriesBreach>) -> Option<(u64, String)> {
         // A candle of a week or a month may span several days' turnover.
-        if let Some((count, row, volume, close)) = self.beyond.filter(|_| self.interval.is_none_or(|interval| interval <= DAY_MS)) {
-            odd.push(SeriesBreach { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
+        if let Some((count, row, volume, close)) = self
+            .beyond
+            .filter(|_| self.interval.is_none_or(|interval| interval <= DAY_MS))
+        {
+            odd.push(SeriesBreach {
+                rule: "traded_in_a_day".to_owned(),
+                row: Some(row),
+                value: format!("{volume} at {close}"),
+                count,
+            });
         }
         let interval = self.length();
         let all = self.rising + self.falling;
         let in_order = self.rising.max(self.falling) * 20 >= all * 19;
-        let most = self.steps.iter().max_by_key(|step| step.count).filter(|most| {
-            self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval
-        });
-        let other = if most.is_none() { self.steps.other(interval, all) } else { None };
+        let most = self
+            .steps
+            .iter()
+            .max_by_key(|step| step.count)
+            .filter(|most| {
+                self.interval.is_some()
+                    && in_order
+                    && all >= STEPS_MIN
+                    && most.count * 10 >= all * 6
+                    && most.length != interval
+            });
+        let other = if most.is_none() {
+            self.steps.other(interval, all)
+        } else {
+            None
+        };
         // Where few steps are exact, times some seconds off make no short candles.
-        let is_noise = |step: &Step| step.length % MINUTE_MS != 0 && step.length * 4 > interval * 3 && self.usual(interval) * 2 < all;
-        let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval && !is_noise(step)).collect();
+        let is_noise = |step: &Step| {
+            step.length % MINUTE_MS != 0
+                && step.length * 4 > interval * 3
+                && self.usual(interval) * 2 < all
+        };
+        let short: Vec<&Step> = self
+            .steps
+            .iter()
+            .filter(|step| step.length < interval && !is_noise(step))
+            .collect();
         if let Some(other) = other {
             let (start, run) = (Time(other.run.first.1).minute_text(), other.run.steps);
             let (of, among) = (length(other.length), length(interval));
-            let value = format!("{}: {run} steps of {of} from {start} on, among steps of {among}", self.token);
-            odd.push(SeriesBreach { rule: "two_lengths".to_owned(), row: Some(other.run.first.0), value, count: run });
+            let value = format!(
+                "{}: {run} steps of {of} from {start} on, among steps of {among}",
+                self.token
+            );
+            odd.push(SeriesBreach {
+                rule: "two_lengths".to_owned(),
+                row: Some(other.run.first.0),
+                value,
+                count: run,
+            });
         } else if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
-            let rule = if self.steps.are_months() { "months" } else { "step" };
+            let rule = if self.steps.are_months() {
+                "months"
+            } else {
+                "step"
+            };
             odd.push(SeriesBreach {
                 rule: rule.to_owned(),
                 row: Some(first.first.0),
-                value: format!("{}: {} from its neighbor, interval {}", Time(first.first.1), length(first.length), length(interval)),
+                value: format!(
+                    "{}: {} from its neighbor, interval {}",
+                    Time(first.first.1),
+                    length(first.length),
+                    length(interval)
+                ),
                 count: short.iter().map(|step| step.count).sum(),
             });
         }
         if let Some(most) = most {
-            let value = format!("{}: interval {}, but {} apart", self.token, length(interval), length(most.length));
-            odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
+            let value = format!(
+                "{}: interval {}, but {} apart",
+                self.token,
+                length(interval),
+                length(most.length)
+            );
+            odd.push(SeriesBreach {
+                rule: "interval".to_owned(),
+                row: Some(most.first.0),
+                value,
+                count: 1,
+            });
         }
         // The longer steps of two lengths are no gap.
-        if other.is_none() { self.gap(interval) } else { None }
+        if other.is_none() {
+            self.gap(interval)
+        } else {
+            None
+        }
     }
 
     /// The given interval, or the most frequent step if it is unknown.
     fn length(&self) -> i64 {
-        self.interval.unwrap_or_else(|| Interval::frequent(self.steps.iter().map(|step| (step.length, step.count as usize))).0)
+        self.interval.unwrap_or_else(|| {
+            Interval::frequent(
+                self.steps
+                    .iter()
+                    .map(|step| (step.length, step.count as usize)),
+            )
+            .0
+        })
     }
 
     /// Whether nearly all candles are an interval apart.
@@ -343,14 +493,27 @@ impl TokenCandles {
 
     /// Number of steps of an interval.
     fn usual(&self, interval: i64) -> u64 {
-        self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum()
+        self.steps
+            .iter()
+            .filter(|step| step.length == interval)
+            .map(|step| step.count)
+            .sum()
     }
 
     /// The `Span` of the series; `None` if it is not dense enough for missing candles to show.
     fn span(&self) -> Option<StatisticValue> {
         let (interval, (first, last)) = (self.length(), self.span?);
-        let longest = self.longest.as_ref().filter(|_| self.rising + self.falling >= STEPS_MIN && self.is_dense(interval))?.length;
-        Some(StatisticValue::Span { interval, first, last, longest })
+        let longest = self
+            .longest
+            .as_ref()
+            .filter(|_| self.rising + self.falling >= STEPS_MIN && self.is_dense(interval))?
+            .length;
+        Some(StatisticValue::Span {
+            interval,
+            first,
+            last,
+            longest,
+        })
     }
 
     /// Finds a gap in a dense series: a long one, or the only one, as between two imports. Files may concatenate pages of candles, each in
@@ -359,15 +522,29 @@ impl TokenCandles {
         let (all, longest) = (self.rising + self.falling, self.longest.as_ref()?);
         let missing = longest.length / interval - 1;
         let is_long = all >= GAP_STEPS_MIN && self.is_dense(interval) && missing >= GAP_MIN;
-        let is_only = all >= 2 * STEPS_MIN && self.usual(interval) + 1 == all && missing >= MISSING_MIN;
+        let is_only =
+            all >= 2 * STEPS_MIN && self.usual(interval) + 1 == all && missing >= MISSING_MIN;
         if !is_long && !is_only || self.rising > 0 && self.falling > 0 {
             return None;
         }
         // The row follows the gap in the file; if the file is newest first, it precedes the gap in time.
         let (row, at) = longest.first;
-        let from = if self.rising > 0 { at - longest.length } else { at };
-        let (from, to) = (Time(from + interval).minute_text(), Time(from + longest.length - interval).minute_text());
-        Some((row, format!("{missing} candles of {} from {from} to {to}", length(interval))))
+        let from = if self.rising > 0 {
+            at - longest.length
+        } else {
+            at
+        };
+        let (from, to) = (
+            Time(from + interval).minute_text(),
+            Time(from + longest.length - interval).minute_text(),
+        );
+        Some((
+            row,
+            format!(
+                "{missing} candles of {} from {from} to {to}",
+                length(interval)
+            ),
+        ))
     }
 }
 
@@ -387,12 +564,20 @@ fn changes(volume: &[f64], close: &[f64], numbers: &[u32], odd: &mut Vec<SeriesB
         let (before, after) = (&volume[at - WINDOW..at], &volume[at..at + WINDOW]);
         let least = |side: &[f64]| side.iter().copied().fold(f64::INFINITY, f64::min);
         let most = |side: &[f64]| side.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let apart = least(after) > JUMP * most(before) && least(before) > 0.0 || least(before) > JUMP * most(after) && least(after) > 0.0;
-        let (Some(one), Some(other)) = (median(before.to_vec()), median(after.to_vec())) else { continue };
+        let apart = least(after) > JUMP * most(before) && least(before) > 0.0
+            || least(before) > JUMP * most(after) && least(after) > 0.0;
+        let (Some(one), Some(other)) = (median(before.to_vec()), median(after.to_vec())) else {
+            continue;
+        };
         let factor = (other / one).max(one / other);
         if apart && factor > close[at] / 4.0 && factor < close[at] * 4.0 {
             let value = format!("{} after {}", volume[at], volume[at - 1]);
-            odd.push(SeriesBreach { rule: "unit_of_volume".to_owned(), row: Some(numbers[at].into()), value, count: 1 });
+            odd.push(SeriesBreach {
+                rule: "unit_of_volume".to_owned(),
+                row: Some(numbers[at].into()),
+                value,
+                count: 1,
+            });
         }
     }
 }

@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 
-use polars::prelude::{BooleanChunked, DataFrame, IdxCa, IdxSize, NewChunkedArray as _, PlSmallStr};
+use polars::prelude::{
+    BooleanChunked, DataFrame, IdxCa, IdxSize, NewChunkedArray as _, PlSmallStr,
+};
 
 use crate::{Storage, Table, frame_rows::FromFrame as _, invariants::named};
 use model::{
@@ -14,21 +16,53 @@ use model::{
 
 /// Rows of tokens other than the one stored at their address, with their positions in the frame.
 pub fn apart(frame: &DataFrame) -> Vec<(usize, TokenApart)> {
-    let Some(addresses) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return Vec::new() };
+    let Some(addresses) = frame
+        .column("token_address")
+        .ok()
+        .and_then(|column| column.str().ok())
+    else {
+        return Vec::new();
+    };
     let mut known = HashSet::new();
-    let repeated: HashSet<&str> = addresses.iter().flatten().filter(|address| !known.insert(*address)).collect();
-    let is_repeated = |address: Option<&str>| address.is_some_and(|address| repeated.contains(address));
-    let places: Vec<usize> = (0..frame.height()).filter(|&row| is_repeated(addresses.get(row))).collect();
-    let Ok(part) = frame.take(&places.iter().map(|&row| Some(row as IdxSize)).collect::<IdxCa>()) else { return Vec::new() };
+    let repeated: HashSet<&str> = addresses
+        .iter()
+        .flatten()
+        .filter(|address| !known.insert(*address))
+        .collect();
+    let is_repeated =
+        |address: Option<&str>| address.is_some_and(|address| repeated.contains(address));
+    let places: Vec<usize> = (0..frame.height())
+        .filter(|&row| is_repeated(addresses.get(row)))
+        .collect();
+    let Ok(part) = frame.take(
+        &places
+            .iter()
+            .map(|&row| Some(row as IdxSize))
+            .collect::<IdxCa>(),
+    ) else {
+        return Vec::new();
+    };
     let mut rows: Vec<(usize, TokenRow)> = places.into_iter().zip(TokenRow::rows(&part)).collect();
     rows.sort_by_key(|(_, row)| row.token_address);
     let mut all = Vec::new();
     for same in rows.chunk_by(|(_, a), (_, b)| a.token_address == b.token_address) {
         let of_one: Vec<&TokenRow> = same.iter().map(|(_, row)| row).collect();
         let is_held = held(&of_one);
-        let first = of_one.iter().zip(&is_held).find(|(_, held)| **held).map_or_else(String::new, |(row, _)| told(row));
+        let first = of_one
+            .iter()
+            .zip(&is_held)
+            .find(|(_, held)| **held)
+            .map_or_else(String::new, |(row, _)| told(row));
         let others = same.iter().zip(is_held).filter(|(_, held)| !held);
-        all.extend(others.map(|((place, row), _)| (*place, TokenApart { row: row.clone(), held: first.clone() })));
+        all.extend(others.map(|((place, row), _)| {
+            (
+                *place,
+                TokenApart {
+                    row: row.clone(),
+                    held: first.clone(),
+                },
+            )
+        }));
     }
     all
 }
@@ -36,22 +70,35 @@ pub fn apart(frame: &DataFrame) -> Vec<(usize, TokenApart)> {
 /// Takes the rows of other tokens out of the table, with a finding for each.
 pub(super) fn hold_one(table: &mut Table) {
     let found = apart(table.frame());
-    let Storage::Memory(frame) = &table.storage else { return };
+    let Storage::Memory(frame) = &table.storage else {
+        return;
+    };
     if found.is_empty() {
         return;
     }
     let out: HashSet<usize> = found.iter().map(|(place, _)| *place).collect();
-    let kept = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, (0..frame.height()).map(|row| !out.contains(&row)));
-    let Ok(rest) = frame.filter(&kept) else { return };
+    let kept = BooleanChunked::from_iter_values(
+        PlSmallStr::EMPTY,
+        (0..frame.height()).map(|row| !out.contains(&row)),
+    );
+    let Ok(rest) = frame.filter(&kept) else {
+        return;
+    };
     // Without columns outside the schema there is nothing to filter.
     if table.others.width() > 0 {
-        let Ok(others) = table.others.filter(&kept) else { return };
+        let Ok(others) = table.others.filter(&kept) else {
+            return;
+        };
         table.others = others;
     }
     table.storage = Storage::Memory(rest);
     let (rule, file) = (named("one_token"), table.first_file());
     for (_, other) in found {
-        table.findings.add(Finding::new(Severity::Warning, &file, rule.reason()).column(rule.column()).value(other.told()));
+        table.findings.add(
+            Finding::new(Severity::Warning, &file, rule.reason())
+                .column(rule.column())
+                .value(other.told()),
+        );
         table.apart.push(other);
     }
 }
@@ -64,28 +111,76 @@ mod tests {
     fn of_two_tokens_at_one_address_one_is_held_and_the_other_named() {
         const HEAD: &str = "token_address,symbol,name,chain,decimals,price,market_cap,listed\n";
         for (rows, symbol, chains, apart) in [
-            ("0x1,OP,A,op,18,1.5,9,\n0x1,FAKE,B,base,6,0.1,,", "OP", "oeth", "FAKE on base, next to OP on oeth"),
-            ("0x1,FAKE,B,base,18,,,\n0x1,OP,A,op,18,,,true", "OP", "oeth", "FAKE on base, next to OP on oeth"),
-            ("0x1,A,A,eth,18,,,\n0x1,A,A,base,6,,,", "A", "base", "A on eth, next to A on base"),
-            ("0x1,A,A,eth,,1,5,\n0x1,A,A,base,,1.2,,", "A", "eth", "A on base, next to A on eth"),
+            (
+                "0x1,OP,A,op,18,1.5,9,\n0x1,FAKE,B,base,6,0.1,,",
+                "OP",
+                "oeth",
+                "FAKE on base, next to OP on oeth",
+            ),
+            (
+                "0x1,FAKE,B,base,18,,,\n0x1,OP,A,op,18,,,true",
+                "OP",
+                "oeth",
+                "FAKE on base, next to OP on oeth",
+            ),
+            (
+                "0x1,A,A,eth,18,,,\n0x1,A,A,base,6,,,",
+                "A",
+                "base",
+                "A on eth, next to A on base",
+            ),
+            (
+                "0x1,A,A,eth,,1,5,\n0x1,A,A,base,,1.2,,",
+                "A",
+                "eth",
+                "A on base, next to A on eth",
+            ),
             // More chains, then the first chain.
-            ("0x1,W,W,op,18,,,\n0x1,B,B,bnb,18,,,\n0x1,W,W,eth,18,,,", "W", "eth oeth", "B on bnb, next to W on eth"),
+            (
+                "0x1,W,W,op,18,,,\n0x1,B,B,bnb,18,,,\n0x1,W,W,eth,18,,,",
+                "W",
+                "eth oeth",
+                "B on bnb, next to W on eth",
+            ),
             // One token: bridged, written otherwise, or not known enough.
-            ("0x1,USDC,A,eth,6,1,9,\n0x1,usdc,A,base,6,1.09,,", "USDC", "eth base", ""),
+            (
+                "0x1,USDC,A,eth,6,1,9,\n0x1,usdc,A,base,6,1.09,,",
+                "USDC",
+                "eth base",
+                "",
+            ),
             ("0x1,A,A,eth,,,,\n0x1,,,base,18,3,,", "A", "base eth", ""),
             ("0x1,A,A,eth,18,1,9,\n0x2,B,B,base,6,5,,", "A", "eth", ""),
         ] {
             let dataset = sample::dataset(&[("tokens", &format!("{HEAD}{rows}"))]);
             let token = dataset.token(&sample::address("0x1")).expect("the token");
-            let mut held: Vec<&str> = token.chains.iter().map(model::chain::Chain::as_str).collect();
+            let mut held: Vec<&str> = token
+                .chains
+                .iter()
+                .map(model::chain::Chain::as_str)
+                .collect();
             let mut expected: Vec<&str> = chains.split(' ').collect();
             held.sort_unstable();
             expected.sort_unstable();
-            assert_eq!((token.row.symbol.as_deref(), held), (Some(symbol), expected), "{rows}");
+            assert_eq!(
+                (token.row.symbol.as_deref(), held),
+                (Some(symbol), expected),
+                "{rows}"
+            );
             let table = dataset.table("tokens").expect("the table");
             let told: Vec<String> = table.apart.iter().map(super::TokenApart::told).collect();
-            assert!(told.iter().map(|told| told.ends_with(apart)).eq((!apart.is_empty()).then_some(true)), "{rows}: {told:?}");
-            let found = table.findings.kept().iter().filter(|finding| finding.reason.contains("share this address")).count();
+            assert!(
+                told.iter()
+                    .map(|told| told.ends_with(apart))
+                    .eq((!apart.is_empty()).then_some(true)),
+                "{rows}: {told:?}"
+            );
+            let found = table
+                .findings
+                .kept()
+                .iter()
+                .filter(|finding| finding.reason.contains("share this address"))
+                .count();
             assert_eq!(found, told.len(), "{rows}");
         }
     }

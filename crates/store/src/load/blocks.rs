@@ -21,27 +21,53 @@ impl Blocks {
     /// Block times of the table, which is ordered by number.
     pub(super) fn of(table: &Table) -> Self {
         let whole = |name: &str| -> Vec<Option<i64>> {
-            let column = table.frame().column(name).ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
-            column.and_then(|column| column.i64().ok().map(|numbers| numbers.iter().collect())).unwrap_or_default()
+            let column = table
+                .frame()
+                .column(name)
+                .ok()
+                .and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
+            column
+                .and_then(|column| column.i64().ok().map(|numbers| numbers.iter().collect()))
+                .unwrap_or_default()
         };
-        let rows = whole("block_number").into_iter().zip(whole("timestamp")).filter_map(|(block, time)| Some((block?, time?)));
-        Self { rows: rows.collect(), files: table.sources.iter().map(|source| source.ends).collect() }
+        let rows = whole("block_number")
+            .into_iter()
+            .zip(whole("timestamp"))
+            .filter_map(|(block, time)| Some((block?, time?)));
+        Self {
+            rows: rows.collect(),
+            files: table.sources.iter().map(|source| source.ends).collect(),
+        }
     }
 
     fn time(&self, block: i64) -> Option<i64> {
-        self.rows.binary_search_by_key(&block, |row| row.0).ok().map(|at| self.rows[at].1)
+        self.rows
+            .binary_search_by_key(&block, |row| row.0)
+            .ok()
+            .map(|at| self.rows[at].1)
     }
 
     /// Fills the missing times of transfers; returns the number filled.
     pub(super) fn fill(&self, columns: &mut [Column]) -> usize {
-        let place = |columns: &[Column], name: &str| columns.iter().position(|column| column.name() == name);
-        let (Some(at), Some(blocks)) = (place(columns, "timestamp"), place(columns, "block_number")) else { return 0 };
+        let place = |columns: &[Column], name: &str| {
+            columns.iter().position(|column| column.name() == name)
+        };
+        let (Some(at), Some(blocks)) =
+            (place(columns, "timestamp"), place(columns, "block_number"))
+        else {
+            return 0;
+        };
         if self.rows.is_empty() || columns[at].null_count() == 0 {
             return 0;
         }
         let times = columns[at].to_physical_repr().cast(&DataType::Int64);
-        let (Ok(times), Ok(numbers)) = (times.as_ref().map_err(drop).and_then(|times| times.i64().map_err(drop)), columns[blocks].i64())
-        else {
+        let (Ok(times), Ok(numbers)) = (
+            times
+                .as_ref()
+                .map_err(drop)
+                .and_then(|times| times.i64().map_err(drop)),
+            columns[blocks].i64(),
+        ) else {
             return 0;
         };
         let mut filled = 0;
@@ -54,7 +80,11 @@ impl Blocks {
         });
         let all: Int64Chunked = all.collect();
         let name = columns[at].name().clone();
-        if let Ok(column) = all.into_column().with_name(name).cast(&coerce::canonical(Kind::Time)) {
+        if let Ok(column) = all
+            .into_column()
+            .with_name(name)
+            .cast(&coerce::canonical(Kind::Time))
+        {
             columns[at] = column;
         }
         filled

@@ -46,7 +46,13 @@ impl ColumnFormats {
     /// Format of the column from `dataset.toml` or, if it has none, as inferred from its rows.
     pub(super) fn of(&self, bound: &Bound<'_>) -> Notation {
         let learnt = self.columns.get(bound.column.name);
-        let decimal = |comma: bool| if comma { Decimal::Comma } else { Decimal::Point };
+        let decimal = |comma: bool| {
+            if comma {
+                Decimal::Comma
+            } else {
+                Decimal::Point
+            }
+        };
         Notation {
             decimal: bound.rule.decimal.or_else(|| learnt?.comma.map(decimal)),
             days: learnt.and_then(|learnt| learnt.days).unwrap_or_default(),
@@ -54,7 +60,12 @@ impl ColumnFormats {
     }
 
     /// Records the times of some rows. The first of them decide whether all are Excel's day numbers.
-    pub(super) fn note_times(&mut self, column: &Column, times: EpochUnits, shown: impl FnOnce() -> String) {
+    pub(super) fn note_times(
+        &mut self,
+        column: &Column,
+        times: EpochUnits,
+        shown: impl FnOnce() -> String,
+    ) {
         if times == EpochUnits::default() {
             return;
         }
@@ -77,7 +88,13 @@ impl ColumnFormats {
         first: bool,
     ) -> Result<bool, String> {
         let own_tells = own != DecimalSigns::default();
-        let Some(decimal) = (if own_tells { own.decimal() } else { others.decimal() }) else { return Ok(false) };
+        let Some(decimal) = (if own_tells {
+            own.decimal()
+        } else {
+            others.decimal()
+        }) else {
+            return Ok(false);
+        };
         if decimal == Decimal::Comma && !first {
             let name = column.name;
             return Err(format!(
@@ -96,15 +113,27 @@ impl ColumnFormats {
         for (name, learnt) in &self.columns {
             let shown = &learnt.shown;
             match learnt.comma {
-                Some(true) => told.push((name.clone(), format!("numbers are read with decimal commas, as in `{shown}`"))),
-                Some(false) => told.push((name.clone(), format!("numbers are read with commas between thousands, as in `{shown}`"))),
+                Some(true) => told.push((
+                    name.clone(),
+                    format!("numbers are read with decimal commas, as in `{shown}`"),
+                )),
+                Some(false) => told.push((
+                    name.clone(),
+                    format!("numbers are read with commas between thousands, as in `{shown}`"),
+                )),
                 None => {}
             }
             if learnt.days == Some(true) {
-                told.push((name.clone(), format!("times are read as Excel day numbers, such as `{shown}`")));
+                told.push((
+                    name.clone(),
+                    format!("times are read as Excel day numbers, such as `{shown}`"),
+                ));
             }
             if let Some(units) = EpochUnits::from_bits(learnt.times).mixed() {
-                told.push((name.clone(), format!("times mix {units}; the unit of each is chosen by its size")));
+                told.push((
+                    name.clone(),
+                    format!("times mix {units}; the unit of each is chosen by its size"),
+                ));
             }
         }
         told.sort();
@@ -114,5 +143,7 @@ impl ColumnFormats {
 
 /// Units in which the cells of a column are times.
 pub(super) fn times_of<'a>(cells: impl Iterator<Item = &'a RawCell<'a>>) -> EpochUnits {
-    cells.fold(EpochUnits::default(), |all, cell| all.and(EpochUnits::of_cell(cell)))
+    cells.fold(EpochUnits::default(), |all, cell| {
+        all.and(EpochUnits::of_cell(cell))
+    })
 }

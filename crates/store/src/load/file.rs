@@ -26,7 +26,9 @@ use model::{
 use source::decode::guarded;
 use source::{
     SourceBatch,
-    coerce::{Coerced, cell::RawCell, date_format::DateFormatGuess, float_detector::FloatDetector, list},
+    coerce::{
+        Coerced, cell::RawCell, date_format::DateFormatGuess, float_detector::FloatDetector, list,
+    },
     manifest::{TableManifest, Unit},
 };
 
@@ -95,7 +97,11 @@ const SERIES_KEPT: usize = 20_000;
 impl FileState {
     /// The state as JSON, so that reading can resume once the file was appended to; none where it is too large.
     pub(super) fn kept(&self) -> Option<serde_json::Value> {
-        if self.series.count() > SERIES_KEPT { None } else { serde_json::to_value(self).ok() }
+        if self.series.count() > SERIES_KEPT {
+            None
+        } else {
+            serde_json::to_value(self).ok()
+        }
     }
 }
 
@@ -125,7 +131,12 @@ fn consequence(need: Need) -> (Severity, &'static str) {
 }
 
 impl<'a> FileRows<'a> {
-    pub fn new(context: &'a LoadContext<'a>, schema: &'static TableSchema, manifest: &'a TableManifest, file: &'a str) -> Self {
+    pub fn new(
+        context: &'a LoadContext<'a>,
+        schema: &'static TableSchema,
+        manifest: &'a TableManifest,
+        file: &'a str,
+    ) -> Self {
         Self {
             context,
             schema,
@@ -149,9 +160,20 @@ impl<'a> FileRows<'a> {
 }
 
 impl FileRows<'_> {
-    pub(super) fn finding(&mut self, severity: Severity, row: u64, column: Option<&str>, value: Option<String>, reason: String) {
+    pub(super) fn finding(
+        &mut self,
+        severity: Severity,
+        row: u64,
+        column: Option<&str>,
+        value: Option<String>,
+        reason: String,
+    ) {
         let column = column.map(str::to_owned);
-        self.findings.add(Finding { column, value, ..Finding::new(severity, self.file, reason).at(row) });
+        self.findings.add(Finding {
+            column,
+            value,
+            ..Finding::new(severity, self.file, reason).at(row)
+        });
     }
 
     /// Adds a batch; `names` are the columns of the file seen so far.
@@ -164,17 +186,37 @@ impl FileRows<'_> {
             }
         }
         for (name, why) in &batch.unread {
-            for bound in bound.iter().filter(|bound| bound.raw.as_ref() == Some(name) || bound.units.as_ref() == Some(name)) {
-                self.undecoded.insert(bound.column.name, format!("`{name}` cannot be read: {why}"));
+            for bound in bound.iter().filter(|bound| {
+                bound.raw.as_ref() == Some(name) || bound.units.as_ref() == Some(name)
+            }) {
+                self.undecoded
+                    .insert(bound.column.name, format!("`{name}` cannot be read: {why}"));
             }
         }
         let first_row = batch.first_row;
         self.malformed += batch.malformed.len() as u64;
-        let at_end = batch.malformed.iter().rev().enumerate().take_while(|(back, (row, _))| row + back + 1 == batch.height).count();
-        self.malformed_last = at_end as u64 + if at_end == batch.height { self.malformed_last } else { 0 };
+        let at_end = batch
+            .malformed
+            .iter()
+            .rev()
+            .enumerate()
+            .take_while(|(back, (row, _))| row + back + 1 == batch.height)
+            .count();
+        self.malformed_last = at_end as u64
+            + if at_end == batch.height {
+                self.malformed_last
+            } else {
+                0
+            };
         for (row, reason) in std::mem::take(&mut batch.malformed) {
             self.rows_bad += 1;
-            self.finding(Severity::Error, first_row + row as u64, None, None, reason.to_owned());
+            self.finding(
+                Severity::Error,
+                first_row + row as u64,
+                None,
+                None,
+                reason.to_owned(),
+            );
             batch.malformed.push((row, reason));
         }
         if self.rows == batch.height as u64 {
@@ -188,7 +230,10 @@ impl FileRows<'_> {
         let mut columns: Vec<Column> = Vec::with_capacity(bound.len());
         let mut units: Vec<(usize, Vec<RawCell<'_>>)> = Vec::new();
         for (i, one) in bound.iter().enumerate() {
-            let given = exploded.iter().find(|(column, _)| *column == i).map(|(_, cells)| cells.clone());
+            let given = exploded
+                .iter()
+                .find(|(column, _)| *column == i)
+                .map(|(_, cells)| cells.clone());
             let coerced = self.column(&batch, one, &bound, &rows, every, given)?;
             columns.push(self.judge(one, coerced, &rows, first_row, &mut bad));
             if let Some(name) = &one.units {
@@ -196,20 +241,40 @@ impl FileRows<'_> {
             }
         }
         for (i, cells) in units {
-            let (filled, issues) = units::converted(self.context, self.schema, &columns, i, &bound[i], &cells);
+            let (filled, issues) =
+                units::converted(self.context, self.schema, &columns, i, &bound[i], &cells);
             // Unknown decimals of a token are no fault of the cell.
-            let unread = issues.iter().filter(|(.., reason)| *reason != units::NO_DECIMALS).count();
-            self.count_unread(bound[i].column.name, unread as u64, (filled.len() - filled.null_count()) as u64);
+            let unread = issues
+                .iter()
+                .filter(|(.., reason)| *reason != units::NO_DECIMALS)
+                .count();
+            self.count_unread(
+                bound[i].column.name,
+                unread as u64,
+                (filled.len() - filled.null_count()) as u64,
+            );
             columns[i] = filled;
             for (row, value, reason) in issues {
-                self.finding(Severity::Warning, first_row + rows[row] as u64, Some(bound[i].column.name), Some(value), reason.to_owned());
+                self.finding(
+                    Severity::Warning,
+                    first_row + rows[row] as u64,
+                    Some(bound[i].column.name),
+                    Some(value),
+                    reason.to_owned(),
+                );
             }
         }
         if self.schema.name == "candles" {
             let (at, issues) = fill::intervals_read(&mut columns);
             for (row, value) in issues {
                 let reason = "expected an interval such as 15m, 1h or 1d; the cell is cleared";
-                self.finding(Severity::Warning, first_row + rows[row] as u64, at, Some(value), reason.to_owned());
+                self.finding(
+                    Severity::Warning,
+                    first_row + rows[row] as u64,
+                    at,
+                    Some(value),
+                    reason.to_owned(),
+                );
             }
         }
         if self.schema.name == "transfers" {
@@ -226,21 +291,38 @@ impl FileRows<'_> {
 
     /// Adds notes about units that follow from column names alone.
     fn note_units(&mut self, bound: &[Bound<'_>]) {
-        for bound in bound.iter().filter(|bound| bound.unit == Some(Unit::Usd) && bound.rule.unit.is_none()) {
+        for bound in bound
+            .iter()
+            .filter(|bound| bound.unit == Some(Unit::Usd) && bound.rule.unit.is_none())
+        {
             let name = bound.units.as_deref().unwrap_or_default();
-            let reason = format!("`{name}` is in USD, as its name implies, and is divided by each candle's price");
-            self.findings.add(Finding::new(Severity::Note, self.file, reason).column(bound.column.name));
+            let reason = format!(
+                "`{name}` is in USD, as its name implies, and is divided by each candle's price"
+            );
+            self.findings
+                .add(Finding::new(Severity::Note, self.file, reason).column(bound.column.name));
         }
     }
 
     /// Checks the figures against the rules of `invariants`, and empties impossible cells.
-    fn hold_to_rules(&mut self, columns: &mut [Column], rows: &[usize], first_row: u64, bad: &[bool]) {
+    fn hold_to_rules(
+        &mut self,
+        columns: &mut [Column],
+        rows: &[usize],
+        first_row: u64,
+        bad: &[bool],
+    ) {
         let mut broken = HashSet::new();
         for breach in invariants::judge(self.schema.name, columns) {
             let reason = breach.rule.reason();
             let mut told = 0;
             // A rejected row already has a finding.
-            for (nth, row) in breach.rows.iter().enumerate().filter(|(_, row)| !bad[**row]) {
+            for (nth, row) in breach
+                .rows
+                .iter()
+                .enumerate()
+                .filter(|(_, row)| !bad[**row])
+            {
                 broken.insert(*row);
                 if let Some(value) = breach.values.get(nth) {
                     self.finding(
@@ -254,7 +336,8 @@ impl FileRows<'_> {
                     told += 1;
                 }
             }
-            self.findings.count_more(self.file, Some(breach.column), &reason, told);
+            self.findings
+                .count_more(self.file, Some(breach.column), &reason, told);
         }
         self.broken += broken.len() as u64;
     }
@@ -267,14 +350,24 @@ impl FileRows<'_> {
 
     /// Schema columns whose amounts passed through floating point, as their type or the pattern of their digits shows.
     pub fn approximate(&self) -> BTreeSet<String> {
-        let told = self.state.digits.iter().filter(|(_, detector)| detector.are_floats()).map(|(name, _)| name.clone());
+        let told = self
+            .state
+            .digits
+            .iter()
+            .filter(|(_, detector)| detector.are_floats())
+            .map(|(name, _)| name.clone());
         self.state.approximate.iter().cloned().chain(told).collect()
     }
 
     /// Columns with unparsable cells, which are left empty.
     pub fn unread(&self) -> Vec<Unread> {
         let some = self.unread.iter().filter(|(_, (cells, _))| *cells > 0);
-        some.map(|(column, (cells, filled))| Unread { column, cells: *cells, filled: *filled }).collect()
+        some.map(|(column, (cells, filled))| Unread {
+            column,
+            cells: *cells,
+            filled: *filled,
+        })
+        .collect()
     }
 
     /// Counts unparsable cells, and those that were read.
@@ -287,7 +380,12 @@ impl FileRows<'_> {
     fn reason_if_empty(&self, column: &schema::Column) -> String {
         let consequence = consequence(column.need).1;
         self.undecoded.get(column.name).map_or_else(
-            || format!("the cell is empty; expected {}; {consequence}", column.kind.expectation()),
+            || {
+                format!(
+                    "the cell is empty; expected {}; {consequence}",
+                    column.kind.expectation()
+                )
+            },
             |why| format!("{consequence}, as {why}"),
         )
     }
@@ -295,7 +393,12 @@ impl FileRows<'_> {
     /// Merges findings that all rows share into one.
     pub(super) fn sum_up(&mut self) {
         let rows = self.rows - self.left_out;
-        for column in self.schema.columns.iter().filter(|column| column.need == Need::Cell) {
+        for column in self
+            .schema
+            .columns
+            .iter()
+            .filter(|column| column.need == Need::Cell)
+        {
             let all = self.undecoded.get(column.name).map_or_else(
                 || {
                     let expected = column.kind.expectation();
@@ -304,41 +407,74 @@ impl FileRows<'_> {
                 |why| format!("all {rows} rows are rejected, as {why}"),
             );
             let reason = self.reason_if_empty(column);
-            self.findings.tell_once(self.file, column.name, &reason, rows, all);
+            self.findings
+                .tell_once(self.file, column.name, &reason, rows, all);
         }
         for (name, guess) in &self.date_formats {
-            if let (Some(column), Some(advice)) = (self.schema.column(name), guess.advice(self.schema.name)) {
-                let outcome = if column.need == Need::Cell { "these rows are rejected" } else { "these cells are cleared" };
+            if let (Some(column), Some(advice)) =
+                (self.schema.column(name), guess.advice(self.schema.name))
+            {
+                let outcome = if column.need == Need::Cell {
+                    "these rows are rejected"
+                } else {
+                    "these cells are cleared"
+                };
                 let all = format!("{advice}; {outcome}");
-                self.findings.tell_once(self.file, name, &reason_if_bad(column, column.kind.expectation()), guess.count(), all);
+                self.findings.tell_once(
+                    self.file,
+                    name,
+                    &reason_if_bad(column, column.kind.expectation()),
+                    guess.count(),
+                    all,
+                );
             }
         }
     }
 
     /// Adds findings about the file as a whole.
     pub(super) fn conclude(&mut self) -> Vec<TokenStatistic> {
-        let (broken, statistics) = told(std::mem::take(&mut self.state), self.file, &mut self.findings);
+        let (broken, statistics) = told(
+            std::mem::take(&mut self.state),
+            self.file,
+            &mut self.findings,
+        );
         self.broken += broken;
         statistics
     }
 
     /// Appends the rows that are not rejected.
-    fn keep(&mut self, columns: Vec<Column>, rows: &[usize], bad: &[bool], first_row: u64) -> Result<(), String> {
+    fn keep(
+        &mut self,
+        columns: Vec<Column>,
+        rows: &[usize],
+        bad: &[bool],
+        first_row: u64,
+    ) -> Result<(), String> {
         let mut frame = DataFrame::new(rows.len(), columns).map_err(|error| error.to_string())?;
         if bad.contains(&true) {
-            let mask = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, bad.iter().map(|bad| !bad));
+            let mask =
+                BooleanChunked::from_iter_values(PlSmallStr::EMPTY, bad.iter().map(|bad| !bad));
             frame = frame.filter(&mask).map_err(|error| error.to_string())?;
         }
         let start = self.numbers.len();
-        self.numbers.extend(rows.iter().zip(bad).filter(|(_, bad)| !**bad).map(|(row, _)| (first_row + *row as u64) as u32));
-        self.state.series.add(self.schema.name, &frame, &self.numbers[start..]);
+        self.numbers.extend(
+            rows.iter()
+                .zip(bad)
+                .filter(|(_, bad)| !**bad)
+                .map(|(row, _)| (first_row + *row as u64) as u32),
+        );
+        self.state
+            .series
+            .add(self.schema.name, &frame, &self.numbers[start..]);
         self.frames.push(frame);
         Ok(())
     }
 
     /// Drops the rows of the last frame that a later one repeats; returns their numbers.
     pub(super) fn drop_repeated(&mut self) -> Result<Vec<u32>, String> {
-        let Some(frame) = self.frames.last_mut() else { return Ok(Vec::new()) };
+        let Some(frame) = self.frames.last_mut() else {
+            return Ok(Vec::new());
+        };
         let dropped = guarded("table", || order::repeated_whole(self.schema, frame))?;
         let start = self.numbers.len().saturating_sub(dropped.len());
         if !dropped.contains(&true) {
@@ -346,8 +482,12 @@ impl FileRows<'_> {
         }
         *frame = guarded("table", || order::without(frame, &dropped))?;
         let numbers = self.numbers.split_off(start);
-        let (out, kept): (Vec<_>, Vec<_>) = numbers.into_iter().zip(dropped).partition(|(_, dropped)| *dropped);
-        self.numbers.extend(kept.into_iter().map(|(number, _)| number));
+        let (out, kept): (Vec<_>, Vec<_>) = numbers
+            .into_iter()
+            .zip(dropped)
+            .partition(|(_, dropped)| *dropped);
+        self.numbers
+            .extend(kept.into_iter().map(|(number, _)| number));
         Ok(out.into_iter().map(|(number, _)| number).collect())
     }
 
@@ -358,7 +498,9 @@ impl FileRows<'_> {
         bound: &[Bound<'_>],
         rows: &mut Vec<usize>,
     ) -> Result<Vec<(usize, Vec<RawCell<'b>>)>, String> {
-        let listed: Vec<usize> = (0..bound.len()).filter(|&i| bound[i].rule.explode && bound[i].raw.is_some()).collect();
+        let listed: Vec<usize> = (0..bound.len())
+            .filter(|&i| bound[i].rule.explode && bound[i].raw.is_some())
+            .collect();
         if listed.is_empty() {
             return Ok(Vec::new());
         }
@@ -366,34 +508,56 @@ impl FileRows<'_> {
         for &i in &listed {
             columns.push(gather(batch, &bound[i], rows)?);
         }
-        let mut out: Vec<(usize, Vec<RawCell<'b>>)> = listed.iter().map(|&i| (i, Vec::new())).collect();
+        let mut out: Vec<(usize, Vec<RawCell<'b>>)> =
+            listed.iter().map(|&i| (i, Vec::new())).collect();
         let mut exploded = Vec::with_capacity(rows.len());
         for (at, &row) in rows.iter().enumerate() {
             let number = batch.first_row + row as u64;
             let lists: Result<Vec<_>, _> = listed
                 .iter()
                 .zip(&columns)
-                .map(|(&i, cells)| list::elements(&cells[at], bound[i].rule.split.as_deref(), true).map_err(|_| i))
+                .map(|(&i, cells)| {
+                    list::elements(&cells[at], bound[i].rule.split.as_deref(), true).map_err(|_| i)
+                })
                 .collect();
             let lists = match lists {
                 Ok(lists) => lists,
                 Err(i) => {
                     self.rows_bad += 1;
                     let reason = "expected a list; the row is rejected".to_owned();
-                    self.finding(Severity::Error, number, Some(bound[i].column.name), None, reason);
+                    self.finding(
+                        Severity::Error,
+                        number,
+                        Some(bound[i].column.name),
+                        None,
+                        reason,
+                    );
                     continue;
                 }
             };
             let length = lists[0].len();
             if lists.iter().any(|list| list.len() != length) {
                 self.rows_bad += 1;
-                let reason = "the lists to explode differ in length; the row is rejected".to_owned();
-                self.finding(Severity::Error, number, Some(bound[listed[0]].column.name), None, reason);
+                let reason =
+                    "the lists to explode differ in length; the row is rejected".to_owned();
+                self.finding(
+                    Severity::Error,
+                    number,
+                    Some(bound[listed[0]].column.name),
+                    None,
+                    reason,
+                );
                 continue;
             }
             if length == 0 {
                 let reason = "the list is empty, so it creates no row".to_owned();
-                self.finding(Severity::Note, number, Some(bound[listed[0]].column.name), None, reason);
+                self.finding(
+                    Severity::Note,
+                    number,
+                    Some(bound[listed[0]].column.name),
+                    None,
+                    reason,
+                );
             }
             exploded.extend(std::iter::repeat_n(row, length));
             for ((_, cells), list) in out.iter_mut().zip(lists) {
@@ -405,18 +569,39 @@ impl FileRows<'_> {
     }
 
     /// Turns unparsable cells into findings, and marks the rows rejected for them.
-    fn judge(&mut self, bound: &Bound<'_>, coerced: Coerced, rows: &[usize], first_row: u64, bad: &mut [bool]) -> Column {
+    fn judge(
+        &mut self,
+        bound: &Bound<'_>,
+        coerced: Coerced,
+        rows: &[usize],
+        first_row: u64,
+        bad: &mut [bool],
+    ) -> Column {
         let column = bound.column;
         let severity = consequence(column.need).0;
         let mut named = HashSet::new();
         if column.need != Need::Cell {
-            let unread = coerced.issues.iter().filter(|issue| issue.odd.is_none()).count();
-            self.count_unread(column.name, unread as u64, (coerced.column.len() - coerced.column.null_count()) as u64);
+            let unread = coerced
+                .issues
+                .iter()
+                .filter(|issue| issue.odd.is_none())
+                .count();
+            self.count_unread(
+                column.name,
+                unread as u64,
+                (coerced.column.len() - coerced.column.null_count()) as u64,
+            );
         }
         for issue in coerced.issues {
             let number = first_row + rows[issue.row] as u64;
             if let Some(odd) = issue.odd {
-                self.finding(Severity::Warning, number, Some(column.name), Some(issue.value), odd.to_owned());
+                self.finding(
+                    Severity::Warning,
+                    number,
+                    Some(column.name),
+                    Some(issue.value),
+                    odd.to_owned(),
+                );
                 continue;
             }
             if column.need == Need::Cell {
@@ -426,27 +611,52 @@ impl FileRows<'_> {
             let expected = match &bound.rule.format {
                 Some(format) => format!("a time written as {format}"),
                 None if is_number(column.kind) && issue.value.contains(CURRENCIES) => {
-                    format!("{} without a currency (`tokendeck import` reads such cells)", column.kind.expectation())
+                    format!(
+                        "{} without a currency (`tokendeck import` reads such cells)",
+                        column.kind.expectation()
+                    )
                 }
-                None if is_number(column.kind) && issue.value.contains(',') && nested(column.kind, &issue.value).is_empty() => {
+                None if is_number(column.kind)
+                    && issue.value.contains(',')
+                    && nested(column.kind, &issue.value).is_empty() =>
+                {
                     format!(
                         "{}, but a comma can separate decimals or thousands; set decimal = \",\" or \".\" in dataset.toml",
                         column.kind.expectation()
                     )
                 }
-                None => format!("{}{}", column.kind.expectation(), nested(column.kind, &issue.value)),
+                None => format!(
+                    "{}{}",
+                    column.kind.expectation(),
+                    nested(column.kind, &issue.value)
+                ),
             };
             if matches!(column.kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() {
-                self.date_formats.entry(column.name).or_default().note(&issue.value);
+                self.date_formats
+                    .entry(column.name)
+                    .or_default()
+                    .note(&issue.value);
             }
-            self.finding(severity, number, Some(column.name), Some(issue.value), reason_if_bad(column, &expected));
+            self.finding(
+                severity,
+                number,
+                Some(column.name),
+                Some(issue.value),
+                reason_if_bad(column, &expected),
+            );
         }
         if column.need == Need::Cell && coerced.column.null_count() > 0 {
             for (row, empty) in coerced.column.is_null().iter().enumerate() {
                 if empty == Some(true) && !named.contains(&row) {
                     bad[row] = true;
                     let reason = self.reason_if_empty(column);
-                    self.finding(severity, first_row + rows[row] as u64, Some(column.name), None, reason);
+                    self.finding(
+                        severity,
+                        first_row + rows[row] as u64,
+                        Some(column.name),
+                        None,
+                        reason,
+                    );
                 }
             }
         }
@@ -461,14 +671,22 @@ fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Toke
         findings.add(Finding::new(Severity::Note, file, reason).column(&column));
     }
     if state.timed > 0 {
-        let reason = format!("{} without a time: the block time from `blocks` is used", model::format::plural(state.timed, "row", "rows"));
+        let reason = format!(
+            "{} without a time: the block time from `blocks` is used",
+            model::format::plural(state.timed, "row", "rows")
+        );
         findings.add(Finding::new(Severity::Note, file, reason).column("timestamp"));
     }
     let (odd, statistics) = state.series.end(file);
     let mut broken = 0;
     for odd in odd {
         let (column, reason) = (odd.rule().column(), odd.rule().reason());
-        findings.add(Finding::new(Severity::Warning, file, &reason).at(odd.row).column(column).value(odd.value));
+        findings.add(
+            Finding::new(Severity::Warning, file, &reason)
+                .at(odd.row)
+                .column(column)
+                .value(odd.value),
+        );
         findings.count_more(file, Some(column), &reason, odd.count.saturating_sub(1));
         broken += odd.count;
     }

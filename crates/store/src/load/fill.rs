@@ -9,10 +9,19 @@ use model::{candles::Interval, schema::TableSchema};
 use source::text_runs::rewritten;
 
 /// Normalizes the given intervals; invalid ones become null and are returned.
-pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, Vec<(usize, String)>) {
+pub(super) fn intervals_read(
+    columns: &mut [Column],
+) -> (Option<&'static str>, Vec<(usize, String)>) {
     let mut issues = Vec::new();
-    let Some(column) = columns.iter_mut().find(|column| column.name() == "interval") else { return (None, issues) };
-    let Ok(given) = column.str() else { return (None, issues) };
+    let Some(column) = columns
+        .iter_mut()
+        .find(|column| column.name() == "interval")
+    else {
+        return (None, issues);
+    };
+    let Ok(given) = column.str() else {
+        return (None, issues);
+    };
     *column = rewritten("interval".into(), given, |rows, text| {
         let text = text?;
         let interval = Interval::parse(text).map(|interval| interval.to_string().into());
@@ -27,7 +36,9 @@ pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, V
 /// Fills in missing intervals of one file's candles: the most frequent step between the token's rows (the smallest if several are equally
 /// frequent), or a day if there is no step.
 pub fn intervals(frame: &mut DataFrame) {
-    let Some(filled) = filled_intervals(frame) else { return };
+    let Some(filled) = filled_intervals(frame) else {
+        return;
+    };
     if let Some(at) = frame.get_column_index("interval") {
         // A column of the same name and length always fits.
         let _ = frame.replace_column(at, Series::new("interval".into(), filled).into_column());
@@ -40,15 +51,31 @@ fn filled_intervals(frame: &DataFrame) -> Option<Vec<Option<String>>> {
         return None;
     }
     let tokens = frame.column("token_address").ok()?.str().ok()?;
-    let times = frame.column("timestamp").ok()?.to_physical_repr().cast(&DataType::Int64).ok()?;
+    let times = frame
+        .column("timestamp")
+        .ok()?
+        .to_physical_repr()
+        .cast(&DataType::Int64)
+        .ok()?;
     let mut by_token: HashMap<&str, Vec<i64>> = HashMap::new();
-    for ((token, time), given) in tokens.iter().zip(times.i64().ok()?.iter()).zip(given.iter()) {
+    for ((token, time), given) in tokens
+        .iter()
+        .zip(times.i64().ok()?.iter())
+        .zip(given.iter())
+    {
         if let (Some(token), Some(time), None) = (token, time, given) {
             by_token.entry(token).or_default().push(time);
         }
     }
-    let steps: HashMap<&str, String> = by_token.into_iter().map(|(token, times)| (token, Interval::between(times).to_string())).collect();
-    let fill = |(token, given): (Option<&str>, Option<&str>)| given.map(str::to_owned).or_else(|| steps.get(token?).cloned());
+    let steps: HashMap<&str, String> = by_token
+        .into_iter()
+        .map(|(token, times)| (token, Interval::between(times).to_string()))
+        .collect();
+    let fill = |(token, given): (Option<&str>, Option<&str>)| {
+        given
+            .map(str::to_owned)
+            .or_else(|| steps.get(token?).cloned())
+    };
     Some(tokens.iter().zip(given.iter()).map(fill).collect())
 }
 
@@ -63,7 +90,10 @@ pub fn table(schema: &TableSchema, frame: &mut DataFrame) {
 
 fn column_texts(frame: &DataFrame, name: &str) -> Vec<Option<String>> {
     let texts = frame.column(name).ok().and_then(|column| column.str().ok());
-    texts.map_or_else(|| vec![None; frame.height()], |texts| texts.iter().map(|text| text.map(str::to_owned)).collect())
+    texts.map_or_else(
+        || vec![None; frame.height()],
+        |texts| texts.iter().map(|text| text.map(str::to_owned)).collect(),
+    )
 }
 
 fn put(frame: &mut DataFrame, name: &'static str, values: Vec<Option<String>>) {
@@ -75,16 +105,26 @@ fn put(frame: &mut DataFrame, name: &'static str, values: Vec<Option<String>>) {
 /// Names a pool without an id `protocol:chain:symbol:pool_meta`, with `#2`, `#3` … for repeats; without a category it is a vault.
 fn yields(frame: &mut DataFrame) {
     let mut ids = column_texts(frame, "pool");
-    let parts: Vec<_> = ["protocol", "chain", "symbol", "pool_meta"].iter().map(|name| column_texts(frame, name)).collect();
+    let parts: Vec<_> = ["protocol", "chain", "symbol", "pool_meta"]
+        .iter()
+        .map(|name| column_texts(frame, name))
+        .collect();
     let mut used: HashSet<String> = ids.iter().flatten().cloned().collect();
     let mut repeats: HashMap<String, u32> = HashMap::new();
     for (row, id) in ids.iter_mut().enumerate().filter(|(_, id)| id.is_none()) {
-        let words: Vec<&str> = parts.iter().filter_map(|part| part[row].as_deref()).collect();
+        let words: Vec<&str> = parts
+            .iter()
+            .filter_map(|part| part[row].as_deref())
+            .collect();
         let name = words.join(":");
         let count = repeats.entry(name.clone()).or_default();
         let unique = loop {
             *count += 1;
-            let candidate = if *count == 1 { name.clone() } else { format!("{name}#{count}") };
+            let candidate = if *count == 1 {
+                name.clone()
+            } else {
+                format!("{name}#{count}")
+            };
             if used.insert(candidate.clone()) {
                 break candidate;
             }
@@ -92,14 +132,21 @@ fn yields(frame: &mut DataFrame) {
         *id = Some(unique);
     }
     put(frame, "pool", ids);
-    let categories = column_texts(frame, "category").into_iter().map(|category| category.or_else(|| Some("vault".to_owned()))).collect();
+    let categories = column_texts(frame, "category")
+        .into_iter()
+        .map(|category| category.or_else(|| Some("vault".to_owned())))
+        .collect();
     put(frame, "category", categories);
 }
 
 /// Names a tier without a name by its fee in percent: `0.3%`.
 fn fee_tiers(frame: &mut DataFrame) {
     let mut tiers = column_texts(frame, "tier");
-    if let Some(fees) = frame.column("fee").ok().and_then(|column| column.f64().ok()) {
+    if let Some(fees) = frame
+        .column("fee")
+        .ok()
+        .and_then(|column| column.f64().ok())
+    {
         for (tier, fee) in tiers.iter_mut().zip(fees.iter()) {
             if let (None, Some(fee)) = (&tier, fee) {
                 // Rounded to a millionth of a percent: 0.003 × 100 must not read 0.30000000000000004.

@@ -38,8 +38,14 @@ pub(super) fn afford(
 ) -> Result<(u64, Option<String>), TableLoadError> {
     let whole = wire.afford(missing);
     let told = |fault| TableLoadError::Remote(first.to_owned(), fault);
-    let forecast = if whole.is_err() || missing >= LARGE { of_footers(load, files)? } else { None };
-    let Some(forecast) = forecast else { return whole.map(|()| (missing, None)).map_err(told) };
+    let forecast = if whole.is_err() || missing >= LARGE {
+        of_footers(load, files)?
+    } else {
+        None
+    };
+    let Some(forecast) = forecast else {
+        return whole.map(|()| (missing, None)).map_err(told);
+    };
     let needed = forecast.bytes.min(missing);
     match wire.afford(needed) {
         Ok(()) => Ok((needed, Some(forecast.rows()))),
@@ -71,9 +77,13 @@ fn words(fault: &Fault, files: &[LocatedFile], forecast: &Forecast, url: &str) -
 }
 
 /// By the footers of some files; `None` unless all are Parquet, or where none could be read.
-fn of_footers(load: &TableLoad<'_>, files: &[LocatedFile]) -> Result<Option<Forecast>, TableLoadError> {
+fn of_footers(
+    load: &TableLoad<'_>,
+    files: &[LocatedFile],
+) -> Result<Option<Forecast>, TableLoadError> {
     let all: Vec<&Object> = objects(files).collect();
-    let is_parquet = |object: &&Object| matches!(format_of(&object.url), Some((_, SourceFormat::Parquet)));
+    let is_parquet =
+        |object: &&Object| matches!(format_of(&object.url), Some((_, SourceFormat::Parquet)));
     if !all.iter().all(is_parquet) {
         return Ok(None);
     }
@@ -82,16 +92,29 @@ fn of_footers(load: &TableLoad<'_>, files: &[LocatedFile]) -> Result<Option<Fore
     let pulse = Pulse::default();
     let found = remote::cancellable(load, &pulse, || {
         // Opened at once, so that their ends come at once.
-        let opened: Vec<_> = some.iter().map(|object| remote::open(load.context, object, &pulse, None)).collect::<Result<_, _>>()?;
+        let opened: Vec<_> = some
+            .iter()
+            .map(|object| remote::open(load.context, object, &pulse, None))
+            .collect::<Result<_, _>>()?;
         for file in &opened {
             file.prefetch_end();
         }
         let wanted = wanted(load.schema, load.manifest);
-        let footers = opened.into_iter().map(|file| parquet_footer(Arc::clone(&file) as _, &wanted).map_err(|_| file.fault()));
-        let mut sum = Forecast { exact: step == 1, ..Forecast::default() };
+        let footers = opened
+            .into_iter()
+            .map(|file| parquet_footer(Arc::clone(&file) as _, &wanted).map_err(|_| file.fault()));
+        let mut sum = Forecast {
+            exact: step == 1,
+            ..Forecast::default()
+        };
         for footer in footers {
             match footer {
-                Ok((rows, bytes)) => (sum.rows, sum.bytes) = (sum.rows.saturating_add(rows), sum.bytes.saturating_add(bytes)),
+                Ok((rows, bytes)) => {
+                    (sum.rows, sum.bytes) = (
+                        sum.rows.saturating_add(rows),
+                        sum.bytes.saturating_add(bytes),
+                    )
+                }
                 Err(Some(Fault::Stopped)) => return Err(TableLoadError::Cancelled),
                 Err(_) => return Ok(None),
             }
@@ -101,5 +124,15 @@ fn of_footers(load: &TableLoad<'_>, files: &[LocatedFile]) -> Result<Option<Fore
     let bytes = |objects: &[&Object]| objects.iter().map(|object| object.bytes).sum::<u64>();
     let (seen, whole) = (bytes(&some), bytes(&all));
     let of_all = |sum: u64| (sum as f64 * whole as f64 / seen.max(1) as f64) as u64;
-    Ok(found.map(|sum| if sum.exact { sum } else { Forecast { rows: of_all(sum.rows), bytes: of_all(sum.bytes), exact: false } }))
+    Ok(found.map(|sum| {
+        if sum.exact {
+            sum
+        } else {
+            Forecast {
+                rows: of_all(sum.rows),
+                bytes: of_all(sum.bytes),
+                exact: false,
+            }
+        }
+    }))
 }

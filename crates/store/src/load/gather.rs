@@ -9,7 +9,9 @@ use super::{
     identity, others,
     task::{TableLoad, TableLoadError, total_bytes},
 };
-use crate::cache::{CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LargeTable, LoadReport};
+use crate::cache::{
+    CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LargeTable, LoadReport,
+};
 use model::{progress::Cancelled, schema::TableSchema};
 use source::decode::guarded;
 use source::{
@@ -29,11 +31,19 @@ pub(super) struct Gathered {
 
 impl Gathered {
     pub(super) fn new(location: Option<EntryLocation>, options: &CacheOptions) -> Self {
-        Self { held: None, origins: Vec::new(), import: None, location, options: options.clone() }
+        Self {
+            held: None,
+            origins: Vec::new(),
+            import: None,
+            location,
+            options: options.clone(),
+        }
     }
 
     pub(super) fn rows(&self) -> u64 {
-        self.import.as_ref().map_or(self.origins.len() as u64, CacheBuilder::rows)
+        self.import
+            .as_ref()
+            .map_or(self.origins.len() as u64, CacheBuilder::rows)
     }
 
     /// Moves the rows read so far of file `at` to the cache, if they are too many for memory.
@@ -47,10 +57,19 @@ impl Gathered {
     ) -> Result<(), TableLoadError> {
         if self.import.is_none() {
             let rows = (self.origins.len() + numbers.len()) as u64;
-            let Some(location) = self.location.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
+            let Some(location) = self
+                .location
+                .clone()
+                .filter(|_| rows >= self.options.rows_min.max(1))
+            else {
+                return Ok(());
+            };
             if self.begin(&location, schema, check_cancelled)?.is_some() {
                 // Another program began the import meanwhile and was interrupted: it restarts.
-                self.import.take().into_iter().for_each(CacheBuilder::abandon);
+                self.import
+                    .take()
+                    .into_iter()
+                    .for_each(CacheBuilder::abandon);
                 self.begin(&location, schema, check_cancelled)?;
             }
             if let (Some(import), Some(held)) = (&mut self.import, self.held.take()) {
@@ -63,7 +82,9 @@ impl Gathered {
                 }
             }
         }
-        let Some(import) = &mut self.import else { return Ok(()) };
+        let Some(import) = &mut self.import else {
+            return Ok(());
+        };
         let mut start = 0;
         for frame in frames.drain(..) {
             let end = start + frame.height();
@@ -91,8 +112,14 @@ impl Gathered {
     }
 
     /// Keeps the rows of a finished file in memory.
-    pub(super) fn hold(&mut self, at: u32, mut frame: DataFrame, numbers: Vec<u32>) -> Result<(), String> {
-        self.origins.extend(numbers.into_iter().map(|row| (at, row)));
+    pub(super) fn hold(
+        &mut self,
+        at: u32,
+        mut frame: DataFrame,
+        numbers: Vec<u32>,
+    ) -> Result<(), String> {
+        self.origins
+            .extend(numbers.into_iter().map(|row| (at, row)));
         match &mut self.held {
             None => self.held = Some(frame),
             Some(held) => {
@@ -133,8 +160,11 @@ const ROW_BYTES: u64 = 100;
 /// Whether the table is large, judging by its files, and not yet in the cache.
 pub(super) fn takes_a_while(load: &TableLoad<'_>, files: &[LocatedFile]) -> bool {
     let bytes = total_bytes(files);
-    let large = |location: &EntryLocation| location.is_begun() || bytes >= load.context.cache.rows_min.saturating_mul(ROW_BYTES);
-    cache_location(load, files).is_some_and(|cached| !cached.location.exists() && large(&cached.location))
+    let large = |location: &EntryLocation| {
+        location.is_begun() || bytes >= load.context.cache.rows_min.saturating_mul(ROW_BYTES)
+    };
+    cache_location(load, files)
+        .is_some_and(|cached| !cached.location.exists() && large(&cached.location))
 }
 
 /// Location of a table in the cache.
@@ -147,20 +177,43 @@ pub(super) struct CacheLocation {
 
 /// Location of the table in the cache, if it may be large and there is a cache.
 pub(super) fn cache_location(load: &TableLoad<'_>, files: &[LocatedFile]) -> Option<CacheLocation> {
-    let TableLoad { context, schema, manifest } = *load;
+    let TableLoad {
+        context,
+        schema,
+        manifest,
+    } = *load;
     let cache = context.cache.folder.as_deref()?;
     crate::cache::stored_columns(schema)?;
-    let keys: Option<Vec<KeyFile>> = files.iter().map(|file| key_of(file, context.growing)).collect();
+    let keys: Option<Vec<KeyFile>> = files
+        .iter()
+        .map(|file| key_of(file, context.growing))
+        .collect();
     let keys = keys?;
     // A row takes a byte at least, except in repetitive columns, which fit into memory as well.
     if keys.iter().map(|file| file.bytes).sum::<u64>() < context.cache.rows_min {
         return None;
     }
-    let key = |files: &[KeyFile]| Key::of(schema, manifest, &context.decimals, &context.blocks.files, files);
+    let key = |files: &[KeyFile]| {
+        Key::of(
+            schema,
+            manifest,
+            &context.decimals,
+            &context.blocks.files,
+            files,
+        )
+    };
     match EntryLocation::new(cache, &key(&keys), context.cache.sorting) {
-        Ok(location) => Some(CacheLocation { location, stem: key(&[]), files: keys }),
+        Ok(location) => Some(CacheLocation {
+            location,
+            stem: key(&[]),
+            files: keys,
+        }),
         Err(error) => {
-            tracing::warn!("cannot use the cache `{}`; `{}` is read into memory: {error}", cache.display(), schema.name);
+            tracing::warn!(
+                "cannot use the cache `{}`; `{}` is read into memory: {error}",
+                cache.display(),
+                schema.name
+            );
             None
         }
     }
@@ -168,11 +221,32 @@ pub(super) fn cache_location(load: &TableLoad<'_>, files: &[LocatedFile]) -> Opt
 
 /// The file as part of the cache key; none where it cannot be read, or is no regular file.
 fn key_of(file: &LocatedFile, growing: bool) -> Option<KeyFile> {
-    let (local, FileStamp { bytes, nanoseconds: modified, .. }) = (file.is_local(), file.stamp().ok()?);
+    let (
+        local,
+        FileStamp {
+            bytes,
+            nanoseconds: modified,
+            ..
+        },
+    ) = (file.is_local(), file.stamp().ok()?);
     if local && !file.path.is_file() {
         return None;
     }
-    let path = if local { file.path.canonicalize().ok()? } else { file.path.clone() };
-    let lines = if local && growing { lines_of(&file.path, bytes).unwrap_or(bytes) } else { bytes };
-    Some(KeyFile { path, bytes, modified, ends: identity::ends(file).ok()?, lines })
+    let path = if local {
+        file.path.canonicalize().ok()?
+    } else {
+        file.path.clone()
+    };
+    let lines = if local && growing {
+        lines_of(&file.path, bytes).unwrap_or(bytes)
+    } else {
+        bytes
+    };
+    Some(KeyFile {
+        path,
+        bytes,
+        modified,
+        ends: identity::ends(file).ok()?,
+        lines,
+    })
 }

@@ -27,14 +27,19 @@ const TIP: u64 = 4 << 10;
 
 /// Identity of the dataset as it was known at some time.
 pub fn at(identity: &[u8; 32], time: Time) -> [u8; 32] {
-    Sha256::new_with_prefix(identity).chain_update(time.0.to_le_bytes()).finalize().into()
+    Sha256::new_with_prefix(identity)
+        .chain_update(time.0.to_le_bytes())
+        .finalize()
+        .into()
 }
 
 /// Hash of a file's head and tail; for a remote file, of its ETag; for the rows of a query, of their count and checksum.
 pub fn ends(file: &LocatedFile) -> io::Result<[u8; 32]> {
     match &file.origin {
         FileOrigin::Local => hashed(&file.path, u64::MAX, END),
-        FileOrigin::Object(object) => Ok(Sha256::digest(object.version_tag.as_deref().unwrap_or_default()).into()),
+        FileOrigin::Object(object) => {
+            Ok(Sha256::digest(object.version_tag.as_deref().unwrap_or_default()).into())
+        }
         FileOrigin::Answer(answer) => Ok(Sha256::digest(&answer.mark).into()),
     }
 }
@@ -73,11 +78,21 @@ pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = &'a TableFile>)
     for source in files {
         hash.add(&source.file);
         // Equal rows of a query may arrive in more or fewer bytes.
-        let bytes = if super::engine::is_answer(&source.file) { 0 } else { source.bytes };
+        let bytes = if super::engine::is_answer(&source.file) {
+            0
+        } else {
+            source.bytes
+        };
         hash.add(bytes.to_le_bytes());
         // Where the ends are the whole file, a mere touch changes nothing.
         let is_whole = bytes <= 2 * END && !UrlPattern::is_url(&source.file);
-        hash.add(source.modified.filter(|_| !is_whole).map_or(0, |time| time.0).to_le_bytes());
+        hash.add(
+            source
+                .modified
+                .filter(|_| !is_whole)
+                .map_or(0, |time| time.0)
+                .to_le_bytes(),
+        );
         hash.add(source.ends);
     }
     hash.finish()
@@ -89,13 +104,25 @@ mod tests {
 
     #[test]
     fn a_touched_file_is_the_same_where_all_of_it_is_hashed() {
-        let file =
-            |bytes, modified, of: &str, ends| TableFile { file: of.to_owned(), bytes, modified: Some(Time(modified)), ends, rows: 0 };
+        let file = |bytes, modified, of: &str, ends| TableFile {
+            file: of.to_owned(),
+            bytes,
+            modified: Some(Time(modified)),
+            ends,
+            rows: 0,
+        };
         let of = |file: TableFile| super::of("", std::iter::once(&file));
-        for (bytes, name, is_same) in [(2 * END, "a.csv", true), (2 * END + 1, "a.csv", false), (9, "https://host/a.csv", false)] {
+        for (bytes, name, is_same) in [
+            (2 * END, "a.csv", true),
+            (2 * END + 1, "a.csv", false),
+            (9, "https://host/a.csv", false),
+        ] {
             let touched = of(file(bytes, 1, name, [0; 32])) == of(file(bytes, 2, name, [0; 32]));
             assert_eq!(touched, is_same, "{bytes} {name}");
-            assert_ne!(of(file(bytes, 1, name, [0; 32])), of(file(bytes, 1, name, [1; 32])));
+            assert_ne!(
+                of(file(bytes, 1, name, [0; 32])),
+                of(file(bytes, 1, name, [1; 32]))
+            );
         }
     }
 }

@@ -26,10 +26,20 @@ pub(super) fn are_kept(schema: &TableSchema) -> bool {
 
 /// The file's columns that are bound to no schema column.
 pub(super) fn names<'n>(bound: &[Bound<'_>], names: &'n [String]) -> Vec<&'n str> {
-    let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
+    let used: Vec<&str> = bound
+        .iter()
+        .flat_map(|bound| [&bound.raw, &bound.units])
+        .flatten()
+        .flat_map(|name| path::heads(name))
+        .collect();
     let mut free: Vec<&str> = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
-        if !name.is_empty() && !free.contains(&name) && !used.iter().any(|used| used.trim().eq_ignore_ascii_case(name)) {
+        if !name.is_empty()
+            && !free.contains(&name)
+            && !used
+                .iter()
+                .any(|used| used.trim().eq_ignore_ascii_case(name))
+        {
             free.push(name);
         }
     }
@@ -38,11 +48,20 @@ pub(super) fn names<'n>(bound: &[Bound<'_>], names: &'n [String]) -> Vec<&'n str
 }
 
 /// The unbound columns as texts, under prefixed names.
-pub(super) fn columns(batch: &SourceBatch, bound: &[Bound<'_>], all: &[String], rows: &[usize]) -> Result<Vec<Column>, String> {
+pub(super) fn columns(
+    batch: &SourceBatch,
+    bound: &[Bound<'_>],
+    all: &[String],
+    rows: &[usize],
+) -> Result<Vec<Column>, String> {
     let column = |name: &str| {
         let texts: Vec<Option<String>> = gather_named(batch, name, rows)?
             .iter()
-            .map(|cell| cell.to_text().filter(|text| !is_null_word(text)).map(|text| text.trim().to_owned()))
+            .map(|cell| {
+                cell.to_text()
+                    .filter(|text| !is_null_word(text))
+                    .map(|text| text.trim().to_owned())
+            })
             .collect();
         Ok(Series::new(format!("{MARK}{name}").into(), texts).into_column())
     };
@@ -51,12 +70,23 @@ pub(super) fn columns(batch: &SourceBatch, bound: &[Bound<'_>], all: &[String], 
 
 /// Gives both frames the union of their columns, null where one lacks them.
 pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> {
-    let named = |frame: &DataFrame| -> Vec<String> { frame.get_column_names().iter().map(ToString::to_string).collect() };
+    let named = |frame: &DataFrame| -> Vec<String> {
+        frame
+            .get_column_names()
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
     if named(a) == named(b) {
         return Ok(());
     }
     let complete = |frame: &mut DataFrame, names: Vec<String>| {
-        for name in names.iter().filter(|name| frame.get_column_index(name).is_none()).cloned().collect::<Vec<_>>() {
+        for name in names
+            .iter()
+            .filter(|name| frame.get_column_index(name).is_none())
+            .cloned()
+            .collect::<Vec<_>>()
+        {
             let empty = Column::full_null(name.as_str().into(), frame.height(), &DataType::String);
             guarded("table", || frame.with_column(empty).map(drop))?;
         }
@@ -72,31 +102,60 @@ pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> 
 /// Splits the frame into schema columns, and the others with inferred types.
 pub(super) fn split(frame: DataFrame) -> (DataFrame, DataFrame) {
     let height = frame.height();
-    let (others, ours): (Vec<Column>, Vec<Column>) = frame.into_columns().into_iter().partition(|column| column.name().starts_with(MARK));
+    let (others, ours): (Vec<Column>, Vec<Column>) = frame
+        .into_columns()
+        .into_iter()
+        .partition(|column| column.name().starts_with(MARK));
     let others = others.iter().map(|column| {
-        let name = column.name().strip_prefix(MARK).unwrap_or_default().to_owned();
+        let name = column
+            .name()
+            .strip_prefix(MARK)
+            .unwrap_or_default()
+            .to_owned();
         typed(column).with_name(name.as_str().into())
     });
     let others = others.collect();
-    (DataFrame::new(height, ours).unwrap_or_default(), DataFrame::new(height, others).unwrap_or_default())
+    (
+        DataFrame::new(height, ours).unwrap_or_default(),
+        DataFrame::new(height, others).unwrap_or_default(),
+    )
 }
 
 /// The column in the narrowest type that fits every cell; text where none does.
 fn typed(column: &Column) -> Column {
-    let Ok(texts) = column.str() else { return column.clone() };
+    let Ok(texts) = column.str() else {
+        return column.clone();
+    };
     if texts.null_count() == texts.len() {
         return column.clone();
     }
     // Digits with a leading zero are a code, not a number.
-    let named =
-        texts.iter().flatten().any(|text| text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
-    let numbers: &[Kind] = if named { &[] } else { &[Kind::Integer, Kind::Float] };
+    let named = texts.iter().flatten().any(|text| {
+        text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    let numbers: &[Kind] = if named {
+        &[]
+    } else {
+        &[Kind::Integer, Kind::Float]
+    };
     // A number is not read as a time here: its unit is unknown.
-    let plain = texts.iter().flatten().all(|text| text.parse::<f64>().is_ok());
-    let times: &[Kind] = if plain { &[] } else { &[Kind::Boolean, Kind::Time] };
+    let plain = texts
+        .iter()
+        .flatten()
+        .all(|text| text.parse::<f64>().is_ok());
+    let times: &[Kind] = if plain {
+        &[]
+    } else {
+        &[Kind::Boolean, Kind::Time]
+    };
     for kind in numbers.iter().chain(times) {
         let ours = SchemaColumn::of_kind("", *kind, "");
-        let read = coerce::coerce_texts(&ours, texts, &ColumnManifest::default(), Notation::default());
+        let read = coerce::coerce_texts(
+            &ours,
+            texts,
+            &ColumnManifest::default(),
+            Notation::default(),
+        );
         if read.issues.is_empty() && read.column.null_count() == texts.null_count() {
             return read.column;
         }
@@ -106,23 +165,41 @@ fn typed(column: &Column) -> Column {
 
 /// One row per token: the first value among the rows of its address.
 pub fn by_token(frame: &DataFrame, others: &DataFrame, tokens: &[String]) -> DataFrame {
-    let Some(addresses) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return DataFrame::default() };
+    let Some(addresses) = frame
+        .column("token_address")
+        .ok()
+        .and_then(|column| column.str().ok())
+    else {
+        return DataFrame::default();
+    };
     let mut rows: HashMap<&str, Vec<u32>> = HashMap::new();
     for (row, address) in addresses.iter().enumerate() {
-        rows.entry(address.unwrap_or_default()).or_default().push(row as u32);
+        rows.entry(address.unwrap_or_default())
+            .or_default()
+            .push(row as u32);
     }
     let one = |column: &Column| {
         let given = column.is_not_null();
         let place = |token: &String| {
             rows.get(token.as_str())
-                .and_then(|rows| rows.iter().find(|row| given.get(**row as usize) == Some(true)).or(rows.first()))
+                .and_then(|rows| {
+                    rows.iter()
+                        .find(|row| given.get(**row as usize) == Some(true))
+                        .or(rows.first())
+                })
                 .copied()
         };
         let places: polars::prelude::IdxCa = tokens.iter().map(place).collect();
-        column.as_materialized_series().take(&places).map(IntoColumn::into_column).ok()
+        column
+            .as_materialized_series()
+            .take(&places)
+            .map(IntoColumn::into_column)
+            .ok()
     };
     let columns: Option<Vec<Column>> = others.columns().iter().map(one).collect();
-    columns.and_then(|columns| DataFrame::new(tokens.len(), columns).ok()).unwrap_or_default()
+    columns
+        .and_then(|columns| DataFrame::new(tokens.len(), columns).ok())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -135,12 +212,22 @@ mod tests {
             (&[Some("1"), None, Some("20")][..], DataType::Int64),
             (&[Some("1"), Some("2.5")], DataType::Float64),
             (&[Some("true"), Some("no")], DataType::Boolean),
-            (&[Some("2024-01-01"), Some("2024-01-02 03:00")], coerce::canonical(Kind::Time)),
+            (
+                &[Some("2024-01-01"), Some("2024-01-02 03:00")],
+                coerce::canonical(Kind::Time),
+            ),
             (&[Some("007"), Some("008")], DataType::String),
             (&[Some("1"), Some("one")], DataType::String),
             (&[None, None], DataType::String),
         ] {
-            let column = Series::new("x".into(), texts.iter().map(|text| text.map(str::to_owned)).collect::<Vec<_>>()).into_column();
+            let column = Series::new(
+                "x".into(),
+                texts
+                    .iter()
+                    .map(|text| text.map(str::to_owned))
+                    .collect::<Vec<_>>(),
+            )
+            .into_column();
             assert_eq!(typed(&column).dtype(), &expected, "{texts:?}");
         }
     }

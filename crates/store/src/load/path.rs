@@ -10,7 +10,10 @@ use source::coerce::cell::{RawCell, cells};
 /// Prefixes of a path that may be a column's name, longest first.
 pub(super) fn heads(name: &str) -> impl Iterator<Item = &str> {
     let name = name.trim();
-    std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(head, _)| head)).filter(|head| !head.is_empty())
+    std::iter::successors(Some(name), |name| {
+        name.rsplit_once('.').map(|(head, _)| head)
+    })
+    .filter(|head| !head.is_empty())
 }
 
 /// Cells at the end of the path in the column.
@@ -19,22 +22,36 @@ pub(super) fn inside<'a>(column: &'a Column, way: &str) -> Vec<RawCell<'a>> {
     let mut steps = way.split('.').peekable();
     while let (DataType::Struct(_), Some(step)) = (column.dtype(), steps.peek()) {
         let member = column.struct_().ok().and_then(|members| {
-            let names: Vec<String> = members.fields_as_series().iter().map(|series| series.name().to_string()).collect();
-            let place =
-                names.iter().position(|name| name == step).or_else(|| names.iter().position(|name| name.eq_ignore_ascii_case(step)))?;
+            let names: Vec<String> = members
+                .fields_as_series()
+                .iter()
+                .map(|series| series.name().to_string())
+                .collect();
+            let place = names.iter().position(|name| name == step).or_else(|| {
+                names
+                    .iter()
+                    .position(|name| name.eq_ignore_ascii_case(step))
+            })?;
             members.fields_as_series().into_iter().nth(place)
         });
-        let Some(member) = member else { return vec![RawCell::Null; column.len()] };
+        let Some(member) = member else {
+            return vec![RawCell::Null; column.len()];
+        };
         column = Cow::Owned(member.rechunk().into_column());
         steps.next();
     }
     let rest: Vec<&str> = steps.collect();
-    cells(&column).into_iter().map(|cell| step(cell.into_owned(), &rest)).collect()
+    cells(&column)
+        .into_iter()
+        .map(|cell| step(cell.into_owned(), &rest))
+        .collect()
 }
 
 /// The member at the end of the steps from a cell; null where there is none.
 fn step(cell: RawCell<'static>, steps: &[&str]) -> RawCell<'static> {
-    let Some((first, rest)) = steps.split_first() else { return cell };
+    let Some((first, rest)) = steps.split_first() else {
+        return cell;
+    };
     match cell {
         RawCell::List(mut list) => match nth(first).filter(|nth| *nth < list.len()) {
             Some(nth) => step(list.swap_remove(nth), rest),
@@ -64,8 +81,12 @@ fn json(text: &str, steps: &[&str]) -> Option<RawCell<'static>> {
         return json(list.get(nth(first)?)?.get(), rest);
     }
     let members: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(text).ok()?;
-    let member =
-        members.get(*first).or_else(|| members.iter().find(|(name, _)| name.eq_ignore_ascii_case(first)).map(|(_, member)| member));
+    let member = members.get(*first).or_else(|| {
+        members
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(first))
+            .map(|(_, member)| member)
+    });
     json(member?.get(), rest)
 }
 
@@ -73,7 +94,9 @@ fn json(text: &str, steps: &[&str]) -> Option<RawCell<'static>> {
 pub fn is_in(object: &str, path: &str) -> bool {
     heads(path).any(|head| match json(object, &[head]) {
         None => false,
-        Some(RawCell::Text(member)) => path[head.len()..].strip_prefix('.').is_none_or(|way| says(&member, way)),
+        Some(RawCell::Text(member)) => path[head.len()..]
+            .strip_prefix('.')
+            .is_none_or(|way| says(&member, way)),
         Some(_) => true,
     })
 }
@@ -123,7 +146,11 @@ mod tests {
     fn paths_lead_into_objects_and_lists_of_json() {
         let text = |text: &str| Series::new("x".into(), [text]).into_column();
         for (cell, way, expected) in [
-            (r#"{"ethereum": "0xaa", "base": ""}"#, "ethereum", Some("0xaa")),
+            (
+                r#"{"ethereum": "0xaa", "base": ""}"#,
+                "ethereum",
+                Some("0xaa"),
+            ),
             (r#"{"Ethereum": "0xaa"}"#, "ethereum", Some("0xaa")),
             (r#"{"a": {"b": [1.50, 2]}}"#, "a.b.1", Some("1.50")),
             (r#"[["x", 2]]"#, "1.2", Some("2")),
@@ -139,9 +166,16 @@ mod tests {
 
     #[test]
     fn paths_lead_into_structs() {
-        let frame = DataFrame::new(2, vec![Series::new("low".into(), [1.5, 2.5]).into_column()]).expect("a frame");
-        let column = frame.into_struct("price".into()).into_series().into_column();
-        assert_eq!(inside(&column, "Low"), [RawCell::Float(1.5), RawCell::Float(2.5)]);
+        let frame = DataFrame::new(2, vec![Series::new("low".into(), [1.5, 2.5]).into_column()])
+            .expect("a frame");
+        let column = frame
+            .into_struct("price".into())
+            .into_series()
+            .into_column();
+        assert_eq!(
+            inside(&column, "Low"),
+            [RawCell::Float(1.5), RawCell::Float(2.5)]
+        );
         assert_eq!(inside(&column, "high"), [RawCell::Null, RawCell::Null]);
     }
 

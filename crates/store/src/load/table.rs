@@ -34,13 +34,24 @@ use source::{
 };
 
 /// Loads a table.
-pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<Table, Cancelled> {
-    let (load, start, pulse) = (TableLoad::new(context, schema), Instant::now(), Pulse::default());
+pub(super) fn load(
+    context: &LoadContext<'_>,
+    schema: &'static TableSchema,
+) -> Result<Table, Cancelled> {
+    let (load, start, pulse) = (
+        TableLoad::new(context, schema),
+        Instant::now(),
+        Pulse::default(),
+    );
     let work = || match load.manifest.engine.as_ref().filter(|asked| asked.in_place) {
         Some(asked) => load_in_place(&load, asked, &pulse),
         None => TableReader::new(load, start, &pulse).load(),
     };
-    let mut table = if remote::is_remote(load.manifest) { remote::cancellable(&load, &pulse, work) } else { work() }?;
+    let mut table = if remote::is_remote(load.manifest) {
+        remote::cancellable(&load, &pulse, work)
+    } else {
+        work()
+    }?;
     // The load time of a table in the cache is that of its import.
     if table.large().is_none() {
         table.load_ms = start.elapsed().as_millis() as u64;
@@ -48,31 +59,54 @@ pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> R
     Ok(table)
 }
 
-fn load_in_place(load: &TableLoad<'_>, asked: &EngineTable, pulse: &Pulse) -> Result<Table, Cancelled> {
+fn load_in_place(
+    load: &TableLoad<'_>,
+    asked: &EngineTable,
+    pulse: &Pulse,
+) -> Result<Table, Cancelled> {
     engine::in_place(load, asked, pulse).or_else(|error| {
         let mut table = Table::absent(load.schema);
         // An answer without it would look as if the token had no figures. Without consent nothing was queried, as for any source.
         let refused = matches!(error, TableLoadError::Unusable(_)) && remote::is_agreed(load);
         if refused {
-            table.remote = Some(RemoteOrigin { sources: vec![asked.source.clone()], refused, ..RemoteOrigin::default() });
+            table.remote = Some(RemoteOrigin {
+                sources: vec![asked.source.clone()],
+                refused,
+                ..RemoteOrigin::default()
+            });
         }
         unusable(load, table, error)
     })
 }
 
 /// Marks the table as unusable, with the reason.
-fn unusable(load: &TableLoad<'_>, mut table: Table, error: TableLoadError) -> Result<Table, Cancelled> {
+fn unusable(
+    load: &TableLoad<'_>,
+    mut table: Table,
+    error: TableLoadError,
+) -> Result<Table, Cancelled> {
     let words = error.words();
     let reason = match error {
         TableLoadError::Cancelled => return Err(Cancelled),
         TableLoadError::ChangedDuringRead => {
             // Before a file is read, it is the listing that changed.
-            let listed = || load.manifest.path.first().cloned().unwrap_or_else(|| load.schema.name.to_owned());
-            let file = table.sources.last().map_or_else(listed, |source| source.file.clone());
+            let listed = || {
+                load.manifest
+                    .path
+                    .first()
+                    .cloned()
+                    .unwrap_or_else(|| load.schema.name.to_owned())
+            };
+            let file = table
+                .sources
+                .last()
+                .map_or_else(listed, |source| source.file.clone());
             table.changed_during_read = true;
             format!("`{file}` changed while being read; reload when it is complete")
         }
-        TableLoadError::Damaged | TableLoadError::Ready(_) => "the cache is damaged; reload the data".to_owned(),
+        TableLoadError::Damaged | TableLoadError::Ready(_) => {
+            "the cache is damaged; reload the data".to_owned()
+        }
         TableLoadError::Unusable(reason) => reason,
         TableLoadError::Remote(url, _) => {
             table.remote = Some(remote::unreached(load.context, &url));
@@ -138,8 +172,12 @@ impl TableReader<'_> {
         if self.table.loaded() {
             self.note_approximate();
         } else {
-            for (file, says) in locate::passed_over(self.load.context.entries(), self.table.schema.name) {
-                self.table.findings.add(Finding::new(Severity::Note, file, says));
+            for (file, says) in
+                locate::passed_over(self.load.context.entries(), self.table.schema.name)
+            {
+                self.table
+                    .findings
+                    .add(Finding::new(Severity::Note, file, says));
             }
         }
         Ok(self.table)
@@ -147,13 +185,26 @@ impl TableReader<'_> {
 
     /// Reads the table from its source; if that fails, the data stored at the last load.
     fn read_whole(&mut self) -> Result<(), TableLoadError> {
-        let Err(error) = self.load.locate(self.pulse).and_then(|located| self.read(&located)) else { return Ok(()) };
-        let Some(why) = remote::source_failure(self.load.manifest, &error) else { return Err(error) };
-        let Some(located) = remote::recall(&self.load, why.clone()) else { return Err(error) };
+        let Err(error) = self
+            .load
+            .locate(self.pulse)
+            .and_then(|located| self.read(&located))
+        else {
+            return Ok(());
+        };
+        let Some(why) = remote::source_failure(self.load.manifest, &error) else {
+            return Err(error);
+        };
+        let Some(located) = remote::recall(&self.load, why.clone()) else {
+            return Err(error);
+        };
         let position = self.table.error_position.clone();
         self.forget();
         match self.read(&located) {
-            Ok(()) => tracing::warn!("`{}` has the rows of the last load: {why}", self.load.schema.name),
+            Ok(()) => tracing::warn!(
+                "`{}` has the rows of the last load: {why}",
+                self.load.schema.name
+            ),
             Err(TableLoadError::Cancelled) => return Err(TableLoadError::Cancelled),
             Err(_) => {
                 self.table.error_position = position;
@@ -177,19 +228,31 @@ impl TableReader<'_> {
     }
 
     fn read_files(&mut self, files: &[LocatedFile]) -> Result<(), TableLoadError> {
-        let Some(first) = files.first() else { return Ok(()) };
+        let Some(first) = files.first() else {
+            return Ok(());
+        };
         self.total = total_bytes(files);
         let cached = gather::cache_location(&self.load, files);
-        self.stem = cached.as_ref().map(|cached| cached.stem.text().to_owned()).unwrap_or_default();
+        self.stem = cached
+            .as_ref()
+            .map(|cached| cached.stem.text().to_owned())
+            .unwrap_or_default();
         let outcome = match self.resume(files, cached.as_ref()) {
             Ok(false) => self.gather(files, cached.as_ref()).inspect_err(|error| {
                 // The parts imported from remote files stay for the next try; rows of a query would come in another order then.
                 let stay = match error {
                     TableLoadError::Ready(_) => true,
-                    TableLoadError::Unusable(_) | TableLoadError::Damaged | TableLoadError::ChangedDuringRead => false,
-                    TableLoadError::Cancelled | TableLoadError::Remote(..) => first.answer().is_none(),
+                    TableLoadError::Unusable(_)
+                    | TableLoadError::Damaged
+                    | TableLoadError::ChangedDuringRead => false,
+                    TableLoadError::Cancelled | TableLoadError::Remote(..) => {
+                        first.answer().is_none()
+                    }
                 };
-                cached.iter().filter(|_| !stay).for_each(|cached| cached.location.forget());
+                cached
+                    .iter()
+                    .filter(|_| !stay)
+                    .for_each(|cached| cached.location.forget());
             }),
             resumed => resumed.map(drop),
         };
@@ -207,8 +270,14 @@ impl TableReader<'_> {
     }
 
     /// Takes the table from the cache, as it is there or with appended rows; whether it could. `Ready`: it is there.
-    fn resume(&mut self, files: &[LocatedFile], cached: Option<&CacheLocation>) -> Result<bool, TableLoadError> {
-        let Some(cached) = cached else { return Ok(false) };
+    fn resume(
+        &mut self,
+        files: &[LocatedFile],
+        cached: Option<&CacheLocation>,
+    ) -> Result<bool, TableLoadError> {
+        let Some(cached) = cached else {
+            return Ok(false);
+        };
         if let Some(opened) = cached.location.open(self.load.schema) {
             return Err(TableLoadError::Ready(Box::new(opened)));
         }
@@ -221,7 +290,8 @@ impl TableReader<'_> {
     }
 
     fn keep(&mut self, large: LargeTable) {
-        (self.table.storage, self.table.state) = (Storage::Large(Arc::new(large)), TableState::Loaded);
+        (self.table.storage, self.table.state) =
+            (Storage::Large(Arc::new(large)), TableState::Loaded);
     }
 
     fn forget(&mut self) {
@@ -255,25 +325,43 @@ impl TableReader<'_> {
     }
 
     /// Reads the files; an interrupted import resumes where it was.
-    fn gather(&mut self, files: &[LocatedFile], cached: Option<&CacheLocation>) -> Result<(), TableLoadError> {
-        let mut gathered = Gathered::new(cached.map(|cached| cached.location.clone()), self.load.context.cache);
+    fn gather(
+        &mut self,
+        files: &[LocatedFile],
+        cached: Option<&CacheLocation>,
+    ) -> Result<(), TableLoadError> {
+        let mut gathered = Gathered::new(
+            cached.map(|cached| cached.location.clone()),
+            self.load.context.cache,
+        );
         let mut state = ReadState::default();
         // The rows of a query may come in another order next time.
         let again = files.iter().all(|file| file.answer().is_none());
         if let Some(cached) = cached.filter(|cached| again && cached.location.is_begun()) {
             let (load, total) = (self.load, self.total);
-            state = gathered.begin(&cached.location, load.schema, &mut || load.step(0, total))?.unwrap_or_default();
+            state = gathered
+                .begin(&cached.location, load.schema, &mut || load.step(0, total))?
+                .unwrap_or_default();
             self.go_on(std::mem::take(&mut state.report));
         }
         for (at, file) in files.iter().enumerate().skip(state.file as usize) {
-            let (from, ends) = (std::mem::take(&mut state), cached.map(|cached| cached.files[at].ends));
-            self.read_file(at, file, ends, &mut gathered, &from).map_err(|error| match error {
-                TableLoadError::Unusable(reason) => {
-                    self.table.error_position.get_or_insert_with(|| SourcePosition { file: file.name.clone(), row: None });
-                    TableLoadError::Unusable(format!("`{}` {reason}", file.name))
-                }
-                error => error,
-            })?;
+            let (from, ends) = (
+                std::mem::take(&mut state),
+                cached.map(|cached| cached.files[at].ends),
+            );
+            self.read_file(at, file, ends, &mut gathered, &from)
+                .map_err(|error| match error {
+                    TableLoadError::Unusable(reason) => {
+                        self.table
+                            .error_position
+                            .get_or_insert_with(|| SourcePosition {
+                                file: file.name.clone(),
+                                row: None,
+                            });
+                        TableLoadError::Unusable(format!("`{}` {reason}", file.name))
+                    }
+                    error => error,
+                })?;
             self.settle(at, files, &mut gathered)?;
         }
         self.store(gathered, files)
@@ -287,16 +375,27 @@ impl TableReader<'_> {
         } else if let Some(frame) = gathered.held {
             let frame = self.finish(frame, &gathered.origins, files)?;
             let (frame, others) = others::split(frame);
-            (self.table.storage, self.table.others, self.table.state) = (Storage::Memory(frame), others, TableState::Loaded);
+            (self.table.storage, self.table.others, self.table.state) =
+                (Storage::Memory(frame), others, TableState::Loaded);
         }
         Ok(())
     }
 
     /// Completes the table in the cache, with its report.
-    fn finish_large(&mut self, gathered: Gathered, files: &[LocatedFile]) -> Result<LargeTable, TableLoadError> {
-        let (Some(mut import), Some(location)) = (gathered.import, gathered.location) else { return Err(TableLoadError::Damaged) };
+    fn finish_large(
+        &mut self,
+        gathered: Gathered,
+        files: &[LocatedFile],
+    ) -> Result<LargeTable, TableLoadError> {
+        let (Some(mut import), Some(location)) = (gathered.import, gathered.location) else {
+            return Err(TableLoadError::Damaged);
+        };
         let report = self.report(files.len(), &self.table.findings);
-        import.note(ReadState { file: files.len() as u32, report, ..ReadState::default() })?;
+        import.note(ReadState {
+            file: files.len() as u32,
+            report,
+            ..ReadState::default()
+        })?;
         let (load, total) = (self.load, self.total);
         let mut progress = |done: u64, of: u64| {
             let share = (u128::from(total / 2) * u128::from(done) / u128::from(of.max(1))) as u64;
@@ -313,7 +412,12 @@ impl TableReader<'_> {
         Ok(large)
     }
 
-    fn finish(&mut self, mut frame: DataFrame, origins: &[(u32, u32)], files: &[LocatedFile]) -> Result<DataFrame, TableLoadError> {
+    fn finish(
+        &mut self,
+        mut frame: DataFrame,
+        origins: &[(u32, u32)],
+        files: &[LocatedFile],
+    ) -> Result<DataFrame, TableLoadError> {
         let schema = self.load.schema;
         fill::table(schema, &mut frame);
         self.note_fractions(&frame);

@@ -28,7 +28,11 @@ pub(super) struct TableLoad<'a> {
 
 impl<'a> TableLoad<'a> {
     pub(super) fn new(context: &'a LoadContext<'a>, schema: &'static TableSchema) -> Self {
-        Self { context, schema, manifest: context.manifest.tables.get(schema.name).unwrap_or(&PLAIN) }
+        Self {
+            context,
+            schema,
+            manifest: context.manifest.tables.get(schema.name).unwrap_or(&PLAIN),
+        }
     }
 
     /// Reports progress in bytes. Fails if the load is canceled.
@@ -44,7 +48,10 @@ impl<'a> TableLoad<'a> {
     pub(super) fn takes_a_while(&self) -> bool {
         // A start does not wait for the network.
         remote::is_remote(self.manifest)
-            || self.context.cache.folder.is_some() && self.local_files().is_ok_and(|files| gather::takes_a_while(self, &files))
+            || self.context.cache.folder.is_some()
+                && self
+                    .local_files()
+                    .is_ok_and(|files| gather::takes_a_while(self, &files))
     }
 
     fn local_files(&self) -> Result<Vec<LocatedFile>, String> {
@@ -62,13 +69,20 @@ impl<'a> TableLoad<'a> {
         if remote::is_remote(self.manifest) {
             return remote::locate(self);
         }
-        Ok(Located { files: self.local_files()?, ..Located::default() })
+        Ok(Located {
+            files: self.local_files()?,
+            ..Located::default()
+        })
     }
 }
 
 /// Total size of the files, as far as it is known.
 pub(super) fn total_bytes(files: &[LocatedFile]) -> u64 {
-    files.iter().filter_map(|file| file.stamp().ok()).map(|stamp| stamp.bytes).sum()
+    files
+        .iter()
+        .filter_map(|file| file.stamp().ok())
+        .map(|stamp| stamp.bytes)
+        .sum()
 }
 
 /// Reason why a table is not read.
@@ -102,7 +116,8 @@ impl From<CacheBuildError> for TableLoadError {
             CacheBuildError::Cancelled => Self::Cancelled,
             CacheBuildError::Damaged => Self::Damaged,
             CacheBuildError::Failed(reason) => {
-                let advice = "free disk space, or set another folder in `[cache] dir` of the configuration";
+                let advice =
+                    "free disk space, or set another folder in `[cache] dir` of the configuration";
                 Self::Unusable(format!("cannot be cached: {reason}; {advice}"))
             }
         }

@@ -9,12 +9,13 @@ use source::{
     manifest::{Unit, columns::power_of_ten},
 };
 
-pub const NO_DECIMALS: &str = "the token's decimals are unknown, so base units cannot be converted; the cell is cleared";
+pub const NO_DECIMALS: &str =
+    "the token's decimals are unknown, so base units cannot be converted; the cell is cleared";
 const NOT_RAW: &str = "expected a whole number of base units; the cell is cleared";
 const NOT_WHOLE: &str = "expected an amount of whole tokens as plain digits, with no more decimals than the token has; if it has thousands separators, as in 1,234.5, set decimal = \".\" next to its unit; the cell is cleared";
-const NO_PRICE: &str = "without a positive price, USD and tokens cannot be converted; the cell is cleared";
-const APART: &str =
-    "`price_as_of` and `stats_as_of` are more than seven days apart, so the amount is not multiplied by the price; the cell is cleared";
+const NO_PRICE: &str =
+    "without a positive price, USD and tokens cannot be converted; the cell is cleared";
+const APART: &str = "`price_as_of` and `stats_as_of` are more than seven days apart, so the amount is not multiplied by the price; the cell is cleared";
 const NOT_A_NUMBER: &str = "expected a number; the cell is cleared";
 
 /// A figure that could not be converted: row, value, reason.
@@ -32,11 +33,17 @@ pub(super) fn converted(
     let column = &columns[at];
     let decimals = Decimals::of(context, schema, columns);
     let mut issues = Vec::new();
-    let mut tell = |row: usize, reason: &'static str| issues.push((row, cells[row].shown(), reason));
-    let notation = Notation { decimal: bound.rule.decimal, days: false };
+    let mut tell =
+        |row: usize, reason: &'static str| issues.push((row, cells[row].shown(), reason));
+    let notation = Notation {
+        decimal: bound.rule.decimal,
+        days: false,
+    };
     let filled = if column.dtype() == &DataType::String {
-        let given: Vec<Option<String>> =
-            column.str().map_or_else(|_| Vec::new(), |texts| texts.iter().map(|text| text.map(str::to_owned)).collect());
+        let given: Vec<Option<String>> = column.str().map_or_else(
+            |_| Vec::new(),
+            |texts| texts.iter().map(|text| text.map(str::to_owned)).collect(),
+        );
         let scale = bound.rule.scale.and_then(power_of_ten);
         let value = |(row, cell): (usize, &RawCell<'_>)| {
             if cell.is_null() || given.get(row).is_some_and(Option::is_some) {
@@ -46,14 +53,21 @@ pub(super) fn converted(
                 tell(row, NO_DECIMALS);
                 return None;
             };
-            smallest_units(cell, decimals, notation.decimal, bound.rule.approximate).unwrap_or_else(|_| {
-                tell(row, NOT_WHOLE);
-                None
-            })
+            smallest_units(cell, decimals, notation.decimal, bound.rule.approximate).unwrap_or_else(
+                |_| {
+                    tell(row, NOT_WHOLE);
+                    None
+                },
+            )
         };
-        Series::new(column.name().clone(), cells.iter().enumerate().map(value).collect::<Vec<_>>())
+        Series::new(
+            column.name().clone(),
+            cells.iter().enumerate().map(value).collect::<Vec<_>>(),
+        )
     } else {
-        let given: Vec<Option<f64>> = column.f64().map_or_else(|_| Vec::new(), |numbers| numbers.iter().collect());
+        let given: Vec<Option<f64>> = column
+            .f64()
+            .map_or_else(|_| Vec::new(), |numbers| numbers.iter().collect());
         let value = |(row, cell): (usize, &RawCell<'_>)| {
             if cell.is_null() || given.get(row).is_some_and(Option::is_some) {
                 return given.get(row).copied().flatten();
@@ -62,7 +76,9 @@ pub(super) fn converted(
                 Some(Unit::Usd) => priced(columns, row, cell, notation),
                 Some(Unit::Token) => worth(columns, row, cell, notation),
                 _ => match decimals.get(row) {
-                    Some(decimals) => raw_amount(cell, decimals, bound.rule.approximate).map_err(|_| NOT_RAW),
+                    Some(decimals) => {
+                        raw_amount(cell, decimals, bound.rule.approximate).map_err(|_| NOT_RAW)
+                    }
                     None => Err(NO_DECIMALS),
                 },
             };
@@ -71,7 +87,10 @@ pub(super) fn converted(
                 None
             })
         };
-        Series::new(column.name().clone(), cells.iter().enumerate().map(value).collect::<Vec<_>>())
+        Series::new(
+            column.name().clone(),
+            cells.iter().enumerate().map(value).collect::<Vec<_>>(),
+        )
     };
     (filled.into_column(), issues)
 }
@@ -86,7 +105,11 @@ struct Decimals<'a> {
 impl<'a> Decimals<'a> {
     fn of(context: &'a LoadContext<'a>, schema: &TableSchema, columns: &'a [Column]) -> Self {
         let named = |name: &str| columns.iter().find(|column| column.name() == name);
-        Self { context, own: named("decimals").filter(|_| schema.name == "tokens"), tokens: named("token_address") }
+        Self {
+            context,
+            own: named("decimals").filter(|_| schema.name == "tokens"),
+            tokens: named("token_address"),
+        }
     }
 
     fn get(&self, row: usize) -> Option<i64> {
@@ -99,27 +122,60 @@ impl<'a> Decimals<'a> {
 }
 
 fn time(columns: &[Column], name: &str, row: usize) -> Option<Time> {
-    let cells = columns.iter().find(|column| column.name() == name)?.to_physical_repr();
+    let cells = columns
+        .iter()
+        .find(|column| column.name() == name)?
+        .to_physical_repr();
     cells.i64().ok()?.get(row).map(Time)
 }
 
 fn float(columns: &[Column], name: &str, row: usize) -> Option<f64> {
-    columns.iter().find(|column| column.name() == name)?.f64().ok()?.get(row)
+    columns
+        .iter()
+        .find(|column| column.name() == name)?
+        .f64()
+        .ok()?
+        .get(row)
 }
 
 /// Converts a volume in USD to tokens, by the candle's typical price: the mean of high, low and close.
-fn priced(columns: &[Column], row: usize, cell: &RawCell<'_>, notation: Notation) -> Result<Option<f64>, &'static str> {
-    let Some(usd) = plain_float(cell, notation).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
-    let prices: Option<Vec<f64>> = ["high", "low", "close"].iter().map(|name| float(columns, name, row)).collect();
-    let typical = prices.map(|prices| prices.iter().sum::<f64>() / 3.0).filter(|price| *price > 0.0 && price.is_finite());
+fn priced(
+    columns: &[Column],
+    row: usize,
+    cell: &RawCell<'_>,
+    notation: Notation,
+) -> Result<Option<f64>, &'static str> {
+    let Some(usd) = plain_float(cell, notation).map_err(|_| NOT_A_NUMBER)? else {
+        return Ok(None);
+    };
+    let prices: Option<Vec<f64>> = ["high", "low", "close"]
+        .iter()
+        .map(|name| float(columns, name, row))
+        .collect();
+    let typical = prices
+        .map(|prices| prices.iter().sum::<f64>() / 3.0)
+        .filter(|price| *price > 0.0 && price.is_finite());
     typical.map(|price| Some(usd / price)).ok_or(NO_PRICE)
 }
 
 /// Converts an amount of the row's token to USD, by its price.
-fn worth(columns: &[Column], row: usize, cell: &RawCell<'_>, notation: Notation) -> Result<Option<f64>, &'static str> {
-    let Some(amount) = plain_float(cell, notation).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
-    if are_apart(time(columns, "price_as_of", row), time(columns, "stats_as_of", row)) {
+fn worth(
+    columns: &[Column],
+    row: usize,
+    cell: &RawCell<'_>,
+    notation: Notation,
+) -> Result<Option<f64>, &'static str> {
+    let Some(amount) = plain_float(cell, notation).map_err(|_| NOT_A_NUMBER)? else {
+        return Ok(None);
+    };
+    if are_apart(
+        time(columns, "price_as_of", row),
+        time(columns, "stats_as_of", row),
+    ) {
         return Err(APART);
     }
-    float(columns, "price", row).filter(|price| *price > 0.0 && price.is_finite()).map(|price| Some(amount * price)).ok_or(NO_PRICE)
+    float(columns, "price", row)
+        .filter(|price| *price > 0.0 && price.is_finite())
+        .map(|price| Some(amount * price))
+        .ok_or(NO_PRICE)
 }

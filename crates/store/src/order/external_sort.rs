@@ -36,10 +36,16 @@ impl ExternalSort<'_> {
         put: &mut dyn FnMut(DataFrame) -> io::Result<()>,
     ) -> io::Result<()> {
         let prepared = |frame: DataFrame| prepare(frame).map_err(io::Error::other);
-        let bounds = if spill.bytes(bucket) > self.bytes_max { self.bounds(spill, bucket, &prepared)? } else { None };
+        let bounds = if spill.bytes(bucket) > self.bytes_max {
+            self.bounds(spill, bucket, &prepared)?
+        } else {
+            None
+        };
         let Some((column, bounds)) = bounds else {
             // Rows with equal keys cannot be split further.
-            let Some(frame) = spill.whole(bucket)? else { return Ok(()) };
+            let Some(frame) = spill.whole(bucket)? else {
+                return Ok(());
+            };
             return put(sorted(self.order, prepared(frame)?).map_err(io::Error::other)?);
         };
         let path = self.path();
@@ -52,7 +58,8 @@ impl ExternalSort<'_> {
 
     fn path(&self) -> PathBuf {
         static FILES: AtomicU64 = AtomicU64::new(0);
-        self.folder.join(format!("part-{}", FILES.fetch_add(1, Ordering::Relaxed)))
+        self.folder
+            .join(format!("part-{}", FILES.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// The first column in which the rows differ, and keys of it as bounds of the parts; none where no column differs.
@@ -68,7 +75,9 @@ impl ExternalSort<'_> {
             let frame = prepared(frame?)?;
             for (column, (low, high, sample)) in self.order.iter().zip(&mut seen) {
                 let keys = order_keys(&frame, column).map_err(io::Error::other)?;
-                (*low, *high) = keys.iter().fold((*low, *high), |(low, high), key| (low.min(*key), high.max(*key)));
+                (*low, *high) = keys.iter().fold((*low, *high), |(low, high), key| {
+                    (low.min(*key), high.max(*key))
+                });
                 sample.extend(keys.iter().step_by(keys.len() / SAMPLE + 1));
                 // Where rows differ in one column, the next ones are not needed.
                 if low < high {
@@ -76,14 +85,21 @@ impl ExternalSort<'_> {
                 }
             }
         }
-        let Some((column, (low, high, mut sample))) = self.order.iter().zip(seen).find(|(_, (low, high, _))| low < high) else {
+        let Some((column, (low, high, mut sample))) = self
+            .order
+            .iter()
+            .zip(seen)
+            .find(|(_, (low, high, _))| low < high)
+        else {
             return Ok(None);
         };
         sample.sort_unstable();
         // Parts are planned half full, as a sample gives their sizes roughly.
         let parts = (2 * spill.bytes(bucket) / self.bytes_max.max(1) + 2) as usize;
-        let mut bounds: Vec<u64> =
-            (1..parts).filter_map(|part| sample.get(part * sample.len() / parts).copied()).filter(|key| *key > low).collect();
+        let mut bounds: Vec<u64> = (1..parts)
+            .filter_map(|part| sample.get(part * sample.len() / parts).copied())
+            .filter(|key| *key > low)
+            .collect();
         bounds.dedup();
         if bounds.is_empty() {
             bounds.push(high);
@@ -130,11 +146,25 @@ mod tests {
         let columns = [
             Series::new("a".into(), rows.iter().map(|row| row.0).collect::<Vec<_>>()),
             // Both zeros and a range of values, with many repeats.
-            Series::new("b".into(), rows.iter().map(|row| row.1.map(|b| f64::from(b / 32) * -0.5)).collect::<Vec<_>>()),
-            Series::new("c".into(), rows.iter().map(|row| row.2.map(|c| format!("0x{:040x}", c / 9))).collect::<Vec<_>>()),
+            Series::new(
+                "b".into(),
+                rows.iter()
+                    .map(|row| row.1.map(|b| f64::from(b / 32) * -0.5))
+                    .collect::<Vec<_>>(),
+            ),
+            Series::new(
+                "c".into(),
+                rows.iter()
+                    .map(|row| row.2.map(|c| format!("0x{:040x}", c / 9)))
+                    .collect::<Vec<_>>(),
+            ),
             Series::new("place".into(), (0..rows.len() as u32).collect::<Vec<_>>()),
         ];
-        DataFrame::new(rows.len(), columns.into_iter().map(IntoColumn::into_column).collect()).unwrap()
+        DataFrame::new(
+            rows.len(),
+            columns.into_iter().map(IntoColumn::into_column).collect(),
+        )
+        .unwrap()
     }
 
     proptest! {
@@ -174,12 +204,22 @@ mod tests {
 
     #[test]
     fn keys_of_columns_compare_as_the_rows_do() {
-        let rows: Vec<Row> =
-            (0..400u32).map(|i| (i % 3, (i % 7 > 0).then_some((i * 37) as i8), (i % 5 > 0).then_some((i * 11) as u8))).collect();
+        let rows: Vec<Row> = (0..400u32)
+            .map(|i| {
+                (
+                    i % 3,
+                    (i % 7 > 0).then_some((i * 37) as i8),
+                    (i % 5 > 0).then_some((i * 11) as u8),
+                )
+            })
+            .collect();
         let frame = frame(&rows);
         for column in ORDER {
             let ordered = sorted(&[*column], frame.clone()).unwrap();
-            assert!(order_keys(&ordered, column).unwrap().is_sorted(), "{column}");
+            assert!(
+                order_keys(&ordered, column).unwrap().is_sorted(),
+                "{column}"
+            );
         }
     }
 }

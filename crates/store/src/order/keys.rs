@@ -19,7 +19,10 @@ pub fn keyless(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool
     if let Some(column) = schema.keyless_without {
         let column = frame.column(column)?;
         if column.null_count() > 0 {
-            keyless.iter_mut().zip(column.is_null().iter()).for_each(|(keyless, empty)| *keyless |= empty == Some(true));
+            keyless
+                .iter_mut()
+                .zip(column.is_null().iter())
+                .for_each(|(keyless, empty)| *keyless |= empty == Some(true));
         }
     }
     Ok(keyless)
@@ -39,7 +42,9 @@ impl KeyHash {
     }
 
     fn text(&mut self, text: Option<&str>) {
-        let Some(text) = text else { return self.word(u64::MAX) };
+        let Some(text) = text else {
+            return self.word(u64::MAX);
+        };
         for chunk in text.as_bytes().chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
@@ -56,15 +61,30 @@ impl KeyHash {
 
 fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
     match column.dtype() {
-        DataType::String => hashes.iter_mut().zip(column.str()?.iter()).for_each(|(hash, text)| hash.text(text)),
-        DataType::List(_) => hashes.iter_mut().zip(list_texts(column)).for_each(|(hash, text)| hash.text(text.as_deref())),
+        DataType::String => hashes
+            .iter_mut()
+            .zip(column.str()?.iter())
+            .for_each(|(hash, text)| hash.text(text)),
+        DataType::List(_) => hashes
+            .iter_mut()
+            .zip(list_texts(column))
+            .for_each(|(hash, text)| hash.text(text.as_deref())),
         DataType::Float64 => {
-            let bits = column.f64()?.iter().map(|number| number.map(|number| number.to_bits() as i64));
-            hashes.iter_mut().zip(bits).for_each(|(hash, number)| hash.number(number));
+            let bits = column
+                .f64()?
+                .iter()
+                .map(|number| number.map(|number| number.to_bits() as i64));
+            hashes
+                .iter_mut()
+                .zip(bits)
+                .for_each(|(hash, number)| hash.number(number));
         }
         _ => {
             let numbers = column.to_physical_repr().cast(&DataType::Int64)?;
-            hashes.iter_mut().zip(numbers.i64()?.iter()).for_each(|(hash, number)| hash.number(number));
+            hashes
+                .iter_mut()
+                .zip(numbers.i64()?.iter())
+                .for_each(|(hash, number)| hash.number(number));
         }
     }
     Ok(())
@@ -73,16 +93,28 @@ fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
 /// Each list joined to one text, which compares like the list.
 pub(super) fn list_texts(column: &Column) -> Vec<Option<String>> {
     let text = |value: AnyValue<'_>| match value {
-        AnyValue::List(list) => list.str().ok().map(|texts| texts.iter().flatten().collect::<Vec<_>>().join("\u{1f}")),
+        AnyValue::List(list) => list
+            .str()
+            .ok()
+            .map(|texts| texts.iter().flatten().collect::<Vec<_>>().join("\u{1f}")),
         _ => None,
     };
-    column.as_materialized_series().rechunk().iter().map(text).collect()
+    column
+        .as_materialized_series()
+        .rechunk()
+        .iter()
+        .map(text)
+        .collect()
 }
 
 /// Bits of a number that compare like the numbers; both zeros are equal.
 pub fn order_key_f64(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+    if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits | 1 << 63
+    }
 }
 
 /// Like `order_key_f64`, for an integer.
@@ -93,20 +125,39 @@ pub fn order_key_i64(number: i64) -> u64 {
 /// The first eight bytes as a number, which compares like the text as far as they go.
 pub fn order_key_bytes(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
-    first.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte);
+    first
+        .iter_mut()
+        .zip(bytes)
+        .for_each(|(slot, byte)| *slot = *byte);
     u64::from_be_bytes(first)
 }
 
 /// Sort key of each row, which compares like its cell as far as eight bytes go; `-` first for descending. Nulls sort last in either
 /// direction.
 pub(super) fn order_keys(frame: &DataFrame, column: &str) -> PolarsResult<Vec<u64>> {
-    let (name, falls) = column.strip_prefix('-').map_or((column, false), |name| (name, true));
+    let (name, falls) = column
+        .strip_prefix('-')
+        .map_or((column, false), |name| (name, true));
     let turned = |key: Option<u64>| key.map_or(u64::MAX, |key| if falls { !key } else { key });
     let column = frame.column(name)?;
     Ok(match column.dtype() {
-        DataType::Float64 => column.f64()?.iter().map(|number| turned(number.map(order_key_f64))).collect(),
-        DataType::String => column.str()?.iter().map(|text| turned(text.map(|text| order_key_bytes(text.as_bytes())))).collect(),
-        _ => column.to_physical_repr().cast(&DataType::Int64)?.i64()?.iter().map(|number| turned(number.map(order_key_i64))).collect(),
+        DataType::Float64 => column
+            .f64()?
+            .iter()
+            .map(|number| turned(number.map(order_key_f64)))
+            .collect(),
+        DataType::String => column
+            .str()?
+            .iter()
+            .map(|text| turned(text.map(|text| order_key_bytes(text.as_bytes()))))
+            .collect(),
+        _ => column
+            .to_physical_repr()
+            .cast(&DataType::Int64)?
+            .i64()?
+            .iter()
+            .map(|number| turned(number.map(order_key_i64)))
+            .collect(),
     })
 }
 
@@ -116,9 +167,25 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_order_as_bits() {
-        let numbers = [f64::NEG_INFINITY, -2.0, -1e-9, 0.0, 1e-9, 3.0, f64::INFINITY];
-        assert!(numbers.windows(2).all(|pair| order_key_f64(pair[0]) < order_key_f64(pair[1])));
+        let numbers = [
+            f64::NEG_INFINITY,
+            -2.0,
+            -1e-9,
+            0.0,
+            1e-9,
+            3.0,
+            f64::INFINITY,
+        ];
+        assert!(
+            numbers
+                .windows(2)
+                .all(|pair| order_key_f64(pair[0]) < order_key_f64(pair[1]))
+        );
         assert_eq!(order_key_f64(-0.0), order_key_f64(0.0));
-        assert!([i64::MIN, -1, 0, 7].windows(2).all(|pair| order_key_i64(pair[0]) < order_key_i64(pair[1])));
+        assert!(
+            [i64::MIN, -1, 0, 7]
+                .windows(2)
+                .all(|pair| order_key_i64(pair[0]) < order_key_i64(pair[1]))
+        );
     }
 }

@@ -10,7 +10,8 @@ use std::{
 use system::FileAt as _;
 
 use polars::prelude::{
-    Column, DataFrame, IdxCa, IdxSize, IpcStreamReader, IpcStreamWriter, PlSmallStr, PolarsResult, SerReader, SerWriter,
+    Column, DataFrame, IdxCa, IdxSize, IpcStreamReader, IpcStreamWriter, PlSmallStr, PolarsResult,
+    SerReader, SerWriter,
 };
 
 /// Default bytes of rows that are buffered before they are written.
@@ -40,21 +41,30 @@ struct Bucket {
 
 /// Error for spill files that do not match their checksums or lengths.
 pub(super) fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the part written before is damaged")
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the part written before is damaged",
+    )
 }
 
 /// The rows at these positions, in this order.
 pub fn rows_at(frame: &DataFrame, places: Vec<IdxSize>) -> PolarsResult<DataFrame> {
     let height = places.len();
     let places = IdxCa::from_vec(PlSmallStr::EMPTY, places);
-    let columns: PolarsResult<Vec<Column>> = frame.columns().iter().map(|column| column.take(&places)).collect();
+    let columns: PolarsResult<Vec<Column>> = frame
+        .columns()
+        .iter()
+        .map(|column| column.take(&places))
+        .collect();
     DataFrame::new(height, columns?)
 }
 
 /// Concatenates the frames into one chunk; none without frames.
 pub fn whole(frames: impl IntoIterator<Item = DataFrame>) -> PolarsResult<Option<DataFrame>> {
     let mut frames = frames.into_iter();
-    let Some(mut whole) = frames.next() else { return Ok(None) };
+    let Some(mut whole) = frames.next() else {
+        return Ok(None);
+    };
     for frame in frames {
         whole.vstack_mut(&frame)?;
     }
@@ -65,32 +75,58 @@ pub fn whole(frames: impl IntoIterator<Item = DataFrame>) -> PolarsResult<Option
 impl SpillFile {
     /// Creates a file with this number of buckets.
     pub fn create(path: &Path, buckets: usize) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
-        Ok(Self { file, length: 0, gathered: 0, gathered_max: GATHERED, buckets: vec![Bucket::default(); buckets] })
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)?;
+        Ok(Self {
+            file,
+            length: 0,
+            gathered: 0,
+            gathered_max: GATHERED,
+            buckets: vec![Bucket::default(); buckets],
+        })
     }
 
     /// Sets the limit of buffered bytes.
     #[must_use]
     pub fn gathering(self, gathered_max: usize) -> Self {
-        Self { gathered_max, ..self }
+        Self {
+            gathered_max,
+            ..self
+        }
     }
 
     /// As `create`, or with the first `written` bytes of the file that an earlier run left.
     pub fn open(path: &Path, buckets: usize, written: Option<u64>) -> io::Result<Self> {
-        let Some(length) = written else { return Self::create(path, buckets) };
+        let Some(length) = written else {
+            return Self::create(path, buckets);
+        };
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < length {
             return Err(damaged());
         }
         file.set_len(length)?;
-        let mut spill = Self { file, length: 0, gathered: 0, gathered_max: GATHERED, buckets: vec![Bucket::default(); buckets] };
+        let mut spill = Self {
+            file,
+            length: 0,
+            gathered: 0,
+            gathered_max: GATHERED,
+            buckets: vec![Bucket::default(); buckets],
+        };
         while spill.length < length {
             let mut head = [0; CHUNK_HEAD];
             spill.file.read_exact_at(&mut head, spill.length)?;
-            let [bucket, bytes, sum] = [0, 4, 8].map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
+            let [bucket, bytes, sum] = [0, 4, 8]
+                .map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
             let at = spill.length + CHUNK_HEAD as u64;
             spill.length = at + u64::from(bytes);
-            let bucket = spill.buckets.get_mut(bucket as usize).filter(|_| bytes <= CHUNK_MAX && spill.length <= length);
+            let bucket = spill
+                .buckets
+                .get_mut(bucket as usize)
+                .filter(|_| bytes <= CHUNK_MAX && spill.length <= length);
             bucket.ok_or_else(damaged)?.chunks.push((at, bytes, sum));
         }
         Ok(spill)
@@ -106,7 +142,10 @@ impl SpillFile {
             *ends.get_mut(*bucket as usize).ok_or_else(damaged)? += 1;
         }
         self.gathered += frame.estimated_size();
-        if let Some(all) = ends.iter().position(|count| *count as usize == buckets.len()) {
+        if let Some(all) = ends
+            .iter()
+            .position(|count| *count as usize == buckets.len())
+        {
             self.buckets[all].rows.push(frame);
         } else {
             let mut next = vec![0; ends.len()];
@@ -121,11 +160,22 @@ impl SpillFile {
                 *slot += 1;
             }
             let spread = rows_at(&frame, places).map_err(io::Error::other)?;
-            for (bucket, (start, end)) in starts.into_iter().zip(next).enumerate().filter(|(_, (start, end))| start < end) {
-                self.buckets[bucket].rows.push(spread.slice(i64::from(start), (end - start) as usize));
+            for (bucket, (start, end)) in starts
+                .into_iter()
+                .zip(next)
+                .enumerate()
+                .filter(|(_, (start, end))| start < end)
+            {
+                self.buckets[bucket]
+                    .rows
+                    .push(spread.slice(i64::from(start), (end - start) as usize));
             }
         }
-        if self.gathered >= self.gathered_max { self.flush().map(drop) } else { Ok(()) }
+        if self.gathered >= self.gathered_max {
+            self.flush().map(drop)
+        } else {
+            Ok(())
+        }
     }
 
     /// Flushes the buffer; returns the length of the file.
@@ -149,17 +199,37 @@ impl SpillFile {
     }
 
     /// Writes the rows as one chunk of the bucket; `bytes` is a reusable buffer.
-    fn write(&mut self, bucket: usize, rows: Vec<DataFrame>, bytes: &mut Vec<u8>) -> io::Result<()> {
-        let Some(mut frame) = whole(rows).map_err(io::Error::other)? else { return Ok(()) };
+    fn write(
+        &mut self,
+        bucket: usize,
+        rows: Vec<DataFrame>,
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let Some(mut frame) = whole(rows).map_err(io::Error::other)? else {
+            return Ok(());
+        };
         bytes.clear();
         bytes.extend_from_slice(&[0; CHUNK_HEAD]);
-        IpcStreamWriter::new(&mut *bytes).finish(&mut frame).map_err(io::Error::other)?;
-        let (length, sum) = ((bytes.len() - CHUNK_HEAD) as u32, crc32fast::hash(&bytes[CHUNK_HEAD..]));
-        for (slot, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip([bucket as u32, length, sum]) {
+        IpcStreamWriter::new(&mut *bytes)
+            .finish(&mut frame)
+            .map_err(io::Error::other)?;
+        let (length, sum) = (
+            (bytes.len() - CHUNK_HEAD) as u32,
+            crc32fast::hash(&bytes[CHUNK_HEAD..]),
+        );
+        for (slot, word) in
+            bytes
+                .as_chunks_mut::<4>()
+                .0
+                .iter_mut()
+                .zip([bucket as u32, length, sum])
+        {
             *slot = word.to_le_bytes();
         }
         self.file.write_all_at(bytes, self.length)?;
-        self.buckets[bucket].chunks.push((self.length + CHUNK_HEAD as u64, length, sum));
+        self.buckets[bucket]
+            .chunks
+            .push((self.length + CHUNK_HEAD as u64, length, sum));
         self.length += bytes.len() as u64;
         Ok(())
     }
@@ -171,21 +241,29 @@ impl SpillFile {
 
     /// Bytes written of the bucket.
     pub fn bytes(&self, bucket: usize) -> u64 {
-        self.buckets.get(bucket).map_or(0, |bucket| bucket.chunks.iter().map(|chunk| u64::from(chunk.1)).sum())
+        self.buckets.get(bucket).map_or(0, |bucket| {
+            bucket.chunks.iter().map(|chunk| u64::from(chunk.1)).sum()
+        })
     }
 
     /// The written frames of the bucket, in row order.
     pub fn frames(&self, bucket: usize) -> impl Iterator<Item = io::Result<DataFrame>> {
-        self.buckets.get(bucket).into_iter().flat_map(|bucket| &bucket.chunks).map(|&(at, length, sum)| {
-            let mut bytes = vec![0; length as usize];
-            self.file.read_exact_at(&mut bytes, at)?;
-            if crc32fast::hash(&bytes) != sum {
-                return Err(damaged());
-            }
-            let mut frame = IpcStreamReader::new(Cursor::new(bytes)).finish().map_err(|_| damaged())?;
-            frame.rechunk_mut();
-            Ok(frame)
-        })
+        self.buckets
+            .get(bucket)
+            .into_iter()
+            .flat_map(|bucket| &bucket.chunks)
+            .map(|&(at, length, sum)| {
+                let mut bytes = vec![0; length as usize];
+                self.file.read_exact_at(&mut bytes, at)?;
+                if crc32fast::hash(&bytes) != sum {
+                    return Err(damaged());
+                }
+                let mut frame = IpcStreamReader::new(Cursor::new(bytes))
+                    .finish()
+                    .map_err(|_| damaged())?;
+                frame.rechunk_mut();
+                Ok(frame)
+            })
     }
 
     /// The bucket as one frame; none where it is empty.
@@ -202,12 +280,26 @@ mod tests {
     use super::*;
 
     fn texts(texts: &[&str]) -> DataFrame {
-        DataFrame::new(texts.len(), vec![Series::new("text".into(), texts).into_column()]).unwrap()
+        DataFrame::new(
+            texts.len(),
+            vec![Series::new("text".into(), texts).into_column()],
+        )
+        .unwrap()
     }
 
     fn all(spill: &SpillFile, bucket: usize) -> io::Result<Vec<String>> {
-        let Some(frame) = spill.whole(bucket)? else { return Ok(Vec::new()) };
-        Ok(frame.column("text").unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect())
+        let Some(frame) = spill.whole(bucket)? else {
+            return Ok(Vec::new());
+        };
+        Ok(frame
+            .column("text")
+            .unwrap()
+            .str()
+            .unwrap()
+            .iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect())
     }
 
     #[test]
@@ -217,19 +309,29 @@ mod tests {
         let mut spill = SpillFile::create(&path, 3).unwrap();
         spill.add(texts(&["one"]), &[2]).unwrap();
         let length = spill.flush().unwrap();
-        spill.add(texts(&["lost", "lost", "lost"]), &[2, 0, 2]).unwrap();
+        spill
+            .add(texts(&["lost", "lost", "lost"]), &[2, 0, 2])
+            .unwrap();
         spill.flush().unwrap();
         let mut spill = SpillFile::open(&path, 3, Some(length)).unwrap();
-        spill.add(texts(&["two", "other", "three"]), &[2, 1, 2]).unwrap();
+        spill
+            .add(texts(&["two", "other", "three"]), &[2, 1, 2])
+            .unwrap();
         spill.add(texts(&["four"]), &[2]).unwrap();
         spill.flush().unwrap();
         assert_eq!(all(&spill, 0).unwrap(), [""; 0]);
         assert_eq!(all(&spill, 1).unwrap(), ["other"]);
         assert_eq!(all(&spill, 2).unwrap(), ["one", "two", "three", "four"]);
-        assert!(spill.add(texts(&["none"]), &[3]).is_err(), "a bucket that cannot be");
+        assert!(
+            spill.add(texts(&["none"]), &[3]).is_err(),
+            "a bucket that cannot be"
+        );
         // A flipped bit is detected.
         spill.file.write_all_at(b"!", CHUNK_HEAD as u64).unwrap();
         assert!(all(&spill, 2).is_err());
-        assert!(SpillFile::open(&path, 2, Some(spill.length)).is_err(), "a bucket that cannot be");
+        assert!(
+            SpillFile::open(&path, 2, Some(spill.length)).is_err(),
+            "a bucket that cannot be"
+        );
     }
 }

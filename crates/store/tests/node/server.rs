@@ -82,7 +82,11 @@ pub(crate) struct FakeNode {
 
 impl FakeNode {
     pub(crate) fn start() -> Self {
-        let shared = Arc::new(Mutex::new(NodeSettings { chain_id: 1, block: 100, ..NodeSettings::default() }));
+        let shared = Arc::new(Mutex::new(NodeSettings {
+            chain_id: 1,
+            block: 100,
+            ..NodeSettings::default()
+        }));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let served = Arc::clone(&shared);
@@ -137,11 +141,22 @@ fn serve(stream: TcpStream, shared: &Mutex<NodeSettings>) -> Option<()> {
 }
 
 fn answer(out: &mut TcpStream, shared: &Mutex<NodeSettings>, body: &Value) -> Option<()> {
-    let calls: Vec<&Value> = body.as_array().map_or_else(|| vec![body], |calls| calls.iter().collect());
+    let calls: Vec<&Value> = body
+        .as_array()
+        .map_or_else(|| vec![body], |calls| calls.iter().collect());
     let (trouble, mut replies) = {
         let mut settings = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        settings.requests.push(calls.iter().map(|call| call["method"].as_str().unwrap_or_default().to_owned()).collect());
-        let trouble = settings.troubles.pop_front().or(settings.always).unwrap_or(NodeTrouble::None);
+        settings.requests.push(
+            calls
+                .iter()
+                .map(|call| call["method"].as_str().unwrap_or_default().to_owned())
+                .collect(),
+        );
+        let trouble = settings
+            .troubles
+            .pop_front()
+            .or(settings.always)
+            .unwrap_or(NodeTrouble::None);
         if trouble == NodeTrouble::Reorganised {
             settings.fork += 1;
             settings.block += 1;
@@ -150,12 +165,19 @@ fn answer(out: &mut TcpStream, shared: &Mutex<NodeSettings>, body: &Value) -> Op
             let refused = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32_600, "message": "batch too large"}});
             return send(out, 200, "", refused.to_string().as_bytes());
         }
-        (trouble, calls.iter().map(|call| reply(&settings, call)).collect::<Vec<Value>>())
+        (
+            trouble,
+            calls
+                .iter()
+                .map(|call| reply(&settings, call))
+                .collect::<Vec<Value>>(),
+        )
     };
     let failed = |code: i64, message: &str| json!({"code": code, "message": message});
     match trouble {
         NodeTrouble::Status(status, after) => {
-            let after = after.map_or_else(String::new, |seconds| format!("Retry-After: {seconds}\r\n"));
+            let after =
+                after.map_or_else(String::new, |seconds| format!("Retry-After: {seconds}\r\n"));
             return send(out, status, &after, b"no");
         }
         NodeTrouble::Stall => {
@@ -163,7 +185,8 @@ fn answer(out: &mut TcpStream, shared: &Mutex<NodeSettings>, body: &Value) -> Op
             return None;
         }
         NodeTrouble::Huge => {
-            out.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100000000\r\n\r\n[").ok()?;
+            out.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 100000000\r\n\r\n[")
+                .ok()?;
             return None;
         }
         NodeTrouble::Endless => {
@@ -173,7 +196,14 @@ fn answer(out: &mut TcpStream, shared: &Mutex<NodeSettings>, body: &Value) -> Op
         }
         NodeTrouble::NotJson => return send(out, 200, "", b"<html>an error of a proxy</html>"),
         NodeTrouble::Whole(code, message) => {
-            return send(out, 200, "", json!({"jsonrpc": "2.0", "id": null, "error": failed(code, message)}).to_string().as_bytes());
+            return send(
+                out,
+                200,
+                "",
+                json!({"jsonrpc": "2.0", "id": null, "error": failed(code, message)})
+                    .to_string()
+                    .as_bytes(),
+            );
         }
         NodeTrouble::Reversed => replies.reverse(),
         NodeTrouble::Partial => {
@@ -184,16 +214,28 @@ fn answer(out: &mut TcpStream, shared: &Mutex<NodeSettings>, body: &Value) -> Op
             });
         }
         NodeTrouble::One(code, message) => {
-            replies[0] = json!({"jsonrpc": "2.0", "id": replies[0]["id"], "error": failed(code, message)});
+            replies[0] =
+                json!({"jsonrpc": "2.0", "id": replies[0]["id"], "error": failed(code, message)});
         }
         NodeTrouble::None | NodeTrouble::Cut | NodeTrouble::Broken | NodeTrouble::Reorganised => {}
     }
-    let text = if body.is_array() { Value::Array(replies).to_string() } else { replies.pop().unwrap_or_default().to_string() };
+    let text = if body.is_array() {
+        Value::Array(replies).to_string()
+    } else {
+        replies.pop().unwrap_or_default().to_string()
+    };
     match trouble {
         NodeTrouble::Broken => send(out, 200, "", &text.as_bytes()[..text.len() / 2]),
         NodeTrouble::Cut => {
-            out.write_all(format!("HTTP/1.1 200 X\r\nContent-Length: {}\r\n\r\n{}", text.len(), &text[..text.len() / 2]).as_bytes())
-                .ok()?;
+            out.write_all(
+                format!(
+                    "HTTP/1.1 200 X\r\nContent-Length: {}\r\n\r\n{}",
+                    text.len(),
+                    &text[..text.len() / 2]
+                )
+                .as_bytes(),
+            )
+            .ok()?;
             None
         }
         _ => send(out, 200, "", text.as_bytes()),
@@ -201,7 +243,10 @@ fn answer(out: &mut TcpStream, shared: &Mutex<NodeSettings>, body: &Value) -> Op
 }
 
 fn send(out: &mut TcpStream, status: u16, headers: &str, body: &[u8]) -> Option<()> {
-    let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
     // At once: a second packet would wait until the first is acknowledged.
     out.write_all(&[head.as_bytes(), body].concat()).ok()
 }
@@ -211,7 +256,11 @@ fn reply(settings: &NodeSettings, call: &Value) -> Value {
     let result = match call["method"].as_str().unwrap_or_default() {
         "eth_chainId" => json!(format!("{:#x}", settings.chain_id)),
         "eth_getBlockByNumber" => {
-            let number = if param(0) == "latest" { settings.block } else { u64::from_str_radix(&param(0)[2..], 16).unwrap_or_default() };
+            let number = if param(0) == "latest" {
+                settings.block
+            } else {
+                u64::from_str_radix(&param(0)[2..], 16).unwrap_or_default()
+            };
             if number > settings.block {
                 return json!({"jsonrpc": "2.0", "id": call["id"], "result": null});
             }
@@ -221,52 +270,94 @@ fn reply(settings: &NodeSettings, call: &Value) -> Value {
         "eth_getCode" if settings.pruned && param(1) != format!("{:#x}", settings.block) => {
             return json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32_000, "message": "missing trie node"}});
         }
-        "eth_getCode" if u64::from_str_radix(&param(1)[2..], 16).is_ok_and(|block| block < settings.born) => json!("0x"),
+        "eth_getCode"
+            if u64::from_str_radix(&param(1)[2..], 16).is_ok_and(|block| block < settings.born) =>
+        {
+            json!("0x")
+        }
         "eth_getCode" => json!(format!("0x60{}{:02x}", &param(0)[40..], settings.fork)),
         "eth_getBalance" => json!("0x7"),
         "eth_getStorageAt" => json!(format!("0x{}", &param(1)[2..])),
-        "eth_call" if call["params"][0]["data"].as_str().is_some_and(|data| data.starts_with("0x70a08231")) => {
+        "eth_call"
+            if call["params"][0]["data"]
+                .as_str()
+                .is_some_and(|data| data.starts_with("0x70a08231")) =>
+        {
             let data = call["params"][0]["data"].as_str().unwrap_or_default();
             let holder = u8::from_str_radix(&data[data.len() - 2..], 16).unwrap_or_default();
-            let sum = settings.transfers.iter().fold(0, |sum, (_, _, from, to, value)| {
-                sum + if *to == holder { *value } else { 0 } - if *from == holder { *value } else { 0 }
-            });
-            json!(format!("0x{:064x}", settings.balances.get(&holder).copied().unwrap_or(sum)))
+            let sum = settings
+                .transfers
+                .iter()
+                .fold(0, |sum, (_, _, from, to, value)| {
+                    sum + if *to == holder { *value } else { 0 }
+                        - if *from == holder { *value } else { 0 }
+                });
+            json!(format!(
+                "0x{:064x}",
+                settings.balances.get(&holder).copied().unwrap_or(sum)
+            ))
         }
-        "eth_call" => match settings.calls.get(&call["params"][0]["data"].as_str().unwrap_or_default()[2..10]) {
+        "eth_call" => match settings
+            .calls
+            .get(&call["params"][0]["data"].as_str().unwrap_or_default()[2..10])
+        {
             Some(answer) => json!(answer),
-            None => return json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": 3, "message": "execution reverted"}}),
+            None => {
+                return json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": 3, "message": "execution reverted"}});
+            }
         },
-        _ => return json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32_601, "message": "the method does not exist"}}),
+        _ => {
+            return json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32_601, "message": "the method does not exist"}});
+        }
     };
     json!({"jsonrpc": "2.0", "id": call["id"], "result": result})
 }
 
 /// Seconds since 1970.
 fn time(settings: &NodeSettings, number: u64) -> u64 {
-    0x6554_0000 + number.saturating_sub(100) * settings.interval - 100_u64.saturating_sub(number) * settings.interval
+    0x6554_0000 + number.saturating_sub(100) * settings.interval
+        - 100_u64.saturating_sub(number) * settings.interval
 }
 
 fn hash(settings: &NodeSettings, number: u64) -> String {
-    format!("0x{number:062x}{:02x}", if number >= settings.fork_from { settings.fork } else { 0 })
+    format!(
+        "0x{number:062x}{:02x}",
+        if number >= settings.fork_from {
+            settings.fork
+        } else {
+            0
+        }
+    )
 }
 
 fn logs(settings: &NodeSettings, call: &Value) -> Value {
     let filter = &call["params"][0];
-    let block = |name: &str| u64::from_str_radix(&filter[name].as_str().unwrap_or("0x0")[2..], 16).unwrap_or_default();
+    let block = |name: &str| {
+        u64::from_str_radix(&filter[name].as_str().unwrap_or("0x0")[2..], 16).unwrap_or_default()
+    };
     let (from, to) = (block("fromBlock"), block("toBlock"));
-    let addresses: Vec<&str> = filter["address"].as_array().map_or_else(Vec::new, |all| all.iter().filter_map(Value::as_str).collect());
+    let addresses: Vec<&str> = filter["address"].as_array().map_or_else(Vec::new, |all| {
+        all.iter().filter_map(Value::as_str).collect()
+    });
     let refused = |code: i64, message: &str| json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": code, "message": message}});
     if settings.span_max.is_some_and(|most| to - from >= most) {
         return refused(-32_000, "block range is too large");
     }
-    if settings.addresses_max.is_some_and(|most| addresses.len() > most) {
-        return refused(-32_602, "exceed max addresses or topics per search position");
+    if settings
+        .addresses_max
+        .is_some_and(|most| addresses.len() > most)
+    {
+        return refused(
+            -32_602,
+            "exceed max addresses or topics per search position",
+        );
     }
     let token = |token: u8| format!("0x{}", format!("{token:02x}").repeat(20));
     let word = |number: u64| format!("0x{number:064x}");
     let all = settings.transfers.iter().enumerate();
-    let meant = all.filter(|(_, (block, of, ..))| (from..=to).contains(block) && addresses.contains(&token(*of).as_str()));
+    let meant = all.filter(|(_, (block, of, ..))| {
+        (from..=to).contains(block) && addresses.contains(&token(*of).as_str())
+    });
     let logs: Vec<Value> = meant
         .map(|(nth, (block, of, sender, receiver, value))| {
             let mut log = json!({

@@ -18,7 +18,14 @@ pub(crate) struct Adding {
 impl App {
     /// Opens the dataset of live tables; without tokens, prompts for one.
     pub(super) fn begin_live(&mut self) {
-        let Some(folder) = self.setup.data_folder.as_ref().map(|folder| folder.join(welcome::LIVE)) else { return };
+        let Some(folder) = self
+            .setup
+            .data_folder
+            .as_ref()
+            .map(|folder| folder.join(welcome::LIVE))
+        else {
+            return;
+        };
         match self.setup.deck.begin_live(&folder) {
             Ok(true) => self.say("to add another token, press : and type add TOKEN", false),
             Ok(false) => self.run(Command::Type("add ".to_owned())),
@@ -28,9 +35,18 @@ impl App {
 
     /// Runs `add WORDS`; asks first where hosts were not agreed to.
     pub(super) fn add_token(&mut self, words: &str) {
-        if let Some(symbol) = words.strip_prefix("coin:").filter(|symbol| !symbol.is_empty()) {
+        if let Some(symbol) = words
+            .strip_prefix("coin:")
+            .filter(|symbol| !symbol.is_empty())
+        {
             return match self.setup.deck.add_coin(symbol) {
-                Ok(()) => self.say(format!("added {}; its candles are being fetched", symbol.to_uppercase()), false),
+                Ok(()) => self.say(
+                    format!(
+                        "added {}; its candles are being fetched",
+                        symbol.to_uppercase()
+                    ),
+                    false,
+                ),
                 Err(reason) => self.say(reason, true),
             };
         }
@@ -41,11 +57,24 @@ impl App {
         if hosts.is_empty() {
             return self.find_token(words);
         }
-        let named: Vec<String> =
-            hosts.iter().map(|(origin, count)| format!("{origin} ({})", plural(*count, "request", "requests"))).collect();
-        let says = format!("To find `{words}`, tokendeck contacts {}. Only what you typed is sent.", named.join(", "));
-        let command = Command::FindToken { words: words.to_owned(), agree: hosts.into_keys().collect() };
-        self.overlay = Some(Overlay::Confirm(Confirm::new("add a token", says, "contact", command)));
+        let named: Vec<String> = hosts
+            .iter()
+            .map(|(origin, count)| format!("{origin} ({})", plural(*count, "request", "requests")))
+            .collect();
+        let says = format!(
+            "To find `{words}`, tokendeck contacts {}. Only what you typed is sent.",
+            named.join(", ")
+        );
+        let command = Command::FindToken {
+            words: words.to_owned(),
+            agree: hosts.into_keys().collect(),
+        };
+        self.overlay = Some(Overlay::Confirm(Confirm::new(
+            "add a token",
+            says,
+            "contact",
+            command,
+        )));
     }
 
     /// The user agreed to these hosts.
@@ -60,7 +89,8 @@ impl App {
         let (deck, said) = (self.setup.deck.clone(), words.to_owned());
         let task = BackgroundTask::start(&self.wake, move |progress| {
             let progress = progress.clone();
-            deck.find_tokens(&said, move || progress.cancelled()).map_err(|reason| Problem::new(Code::Defect, reason))
+            deck.find_tokens(&said, move || progress.cancelled())
+                .map_err(|reason| Problem::new(Code::Defect, reason))
         });
         self.adding = Some(Adding { task, found: None });
         self.overlay = Some(Overlay::Found(FoundDialog::new(words)));
@@ -69,14 +99,18 @@ impl App {
     /// Polls the search's outcome.
     pub(super) fn poll_add(&mut self) {
         let is_open = matches!(self.overlay, Some(Overlay::Found(_)));
-        let Some(adding) = &mut self.adding else { return };
+        let Some(adding) = &mut self.adding else {
+            return;
+        };
         if !is_open {
             // It was closed with Esc.
             adding.task.stop();
             self.adding = None;
             return;
         }
-        let Some(outcome) = adding.task.poll() else { return };
+        let Some(outcome) = adding.task.poll() else {
+            return;
+        };
         match outcome {
             Ok(found) if found.tokens.len() == 1 => {
                 adding.found = Some(found);
@@ -99,15 +133,25 @@ impl App {
 
     /// Adds the token of that row.
     pub(super) fn add_found(&mut self, row: usize) {
-        let Some(found) = self.adding.take().and_then(|adding| adding.found) else { return };
-        let Some(token) = found.tokens.get(row) else { return };
+        let Some(found) = self.adding.take().and_then(|adding| adding.found) else {
+            return;
+        };
+        let Some(token) = found.tokens.get(row) else {
+            return;
+        };
         match self.setup.deck.add_token(&found, token) {
-            Ok(()) => self.say(format!("added {}; its rows are being fetched", name(token)), false),
+            Ok(()) => self.say(
+                format!("added {}; its rows are being fetched", name(token)),
+                false,
+            ),
             Err(reason) => self.say(reason, true),
         }
     }
 }
 
 fn name(token: &FoundToken) -> String {
-    token.symbol.clone().unwrap_or_else(|| token.address.short())
+    token
+        .symbol
+        .clone()
+        .unwrap_or_else(|| token.address.short())
 }

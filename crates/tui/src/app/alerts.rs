@@ -66,7 +66,11 @@ impl Read {
         });
         // Firings taken from the store before it failed would be lost: taking marks them as delivered.
         outcome.or_else(|problem| if news > 0 { Ok(()) } else { Err(problem) })?;
-        let list = if news > 0 { jobs.alerts(FIRED, FIRED_ID_MAX).unwrap_or(list) } else { list };
+        let list = if news > 0 {
+            jobs.alerts(FIRED, FIRED_ID_MAX).unwrap_or(list)
+        } else {
+            list
+        };
         Ok(Self { list, news, first })
     }
 }
@@ -74,20 +78,28 @@ impl Read {
 impl App {
     /// Reloads the alerts, after a new generation or a firing.
     pub(super) fn read_alerts(&mut self) {
-        let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
+        let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else {
+            return;
+        };
         self.alerts.asked = true;
         // A load under way must finish: the firings it takes are marked as delivered.
         self.alerts.again = self.alerts.reading.is_some();
         if !self.alerts.again {
             let cursor = Arc::clone(&self.alerts.cursor);
-            self.alerts.reading = Some(BackgroundTask::start(&self.wake, move |_| Read::new(&jobs, &cursor)));
+            self.alerts.reading = Some(BackgroundTask::start(&self.wake, move |_| {
+                Read::new(&jobs, &cursor)
+            }));
         }
     }
 
     /// Changes the store on a background thread; `order` returns the toast.
     fn order_alerts(&mut self, order: impl FnOnce(&Jobs) -> Result<String> + Send + 'static) {
-        let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
-        self.alerts.orders.push(BackgroundTask::start(&self.wake, move |_| order(&jobs)));
+        let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else {
+            return;
+        };
+        self.alerts
+            .orders
+            .push(BackgroundTask::start(&self.wake, move |_| order(&jobs)));
     }
 
     /// Polls the background tasks.
@@ -96,7 +108,9 @@ impl App {
             self.read_alerts();
         }
         let mut ended = Vec::new();
-        self.alerts.orders.retain_mut(|order| order.poll().map(|outcome| ended.push(outcome)).is_none());
+        self.alerts
+            .orders
+            .retain_mut(|order| order.poll().map(|outcome| ended.push(outcome)).is_none());
         for outcome in ended {
             self.alert_ordered(outcome);
         }
@@ -128,7 +142,11 @@ impl App {
     fn alerts_read(&mut self, read: Read) {
         let newest = read.list.fired.first().map_or(0, |fired| fired.fired_id);
         // Firings announced before the dashboard was opened are in the log, not news.
-        self.alerts.seen.get_or_insert(read.first.as_ref().map_or(newest, |first| first.fired_id - 1));
+        self.alerts.seen.get_or_insert(
+            read.first
+                .as_ref()
+                .map_or(newest, |first| first.fired_id - 1),
+        );
         if let Some(Overlay::Alerts(dialog)) = &mut self.overlay {
             self.alerts.seen = Some(newest);
             dialog.show(read.list.clone());
@@ -136,7 +154,11 @@ impl App {
         self.alerts.list = read.list;
         self.mark_alerts();
         if let Some(first) = read.first {
-            let more = if read.news > 1 { format!(", and {} more", count(read.news - 1)) } else { String::new() };
+            let more = if read.news > 1 {
+                format!(", and {} more", count(read.news - 1))
+            } else {
+                String::new()
+            };
             self.say(format!("alert: {}{more}", first.says()), true);
             if self.setup.look.bell {
                 self.after_frame.push(BELL);
@@ -146,19 +168,34 @@ impl App {
 
     fn mark_alerts(&mut self) {
         let Alerts { list, seen, .. } = &self.alerts;
-        let new = list.fired.iter().filter(|fired| fired.fired_id > seen.unwrap_or(0));
+        let new = list
+            .fired
+            .iter()
+            .filter(|fired| fired.fired_id > seen.unwrap_or(0));
         let up = list.alerts.iter().filter_map(|alert| alert.token_address);
-        let marks = up.map(|token| (token, AlertMark::Up)).chain(new.map(|fired| (fired.token_address, AlertMark::Fired)));
+        let marks = up
+            .map(|token| (token, AlertMark::Up))
+            .chain(new.map(|fired| (fired.token_address, AlertMark::Fired)));
         self.alerts.marks = marks.collect();
     }
 
     /// With a condition to begin with.
     pub(super) fn open_alerts(&mut self, condition: &str) {
-        if self.snapshot.as_ref().is_some_and(|snapshot| snapshot.dataset.as_of.is_some()) {
-            return self.say("alerts exist only in the present; press @ to return to it", true);
+        if self
+            .snapshot
+            .as_ref()
+            .is_some_and(|snapshot| snapshot.dataset.as_of.is_some())
+        {
+            return self.say(
+                "alerts exist only in the present; press @ to return to it",
+                true,
+            );
         }
         if self.setup.jobs.is_none() {
-            return self.say("alerts are off: the state folder is not writable; make it writable and restart", true);
+            return self.say(
+                "alerts are off: the state folder is not writable; make it writable and restart",
+                true,
+            );
         }
         let mut dialog = AlertsDialog::new(self.about_token(), self.alerts.list.clone());
         dialog.paste(condition);
@@ -169,8 +206,14 @@ impl App {
     /// The program's token, by name.
     pub(super) fn about_token(&self) -> Option<AboutToken> {
         let token = self.token?;
-        let symbol = self.snapshot.as_ref().and_then(|snapshot| snapshot.dataset.token(&token)?.row.symbol.clone());
-        Some(AboutToken { token, name: symbol.unwrap_or_else(|| token.short()) })
+        let symbol = self
+            .snapshot
+            .as_ref()
+            .and_then(|snapshot| snapshot.dataset.token(&token)?.row.symbol.clone());
+        Some(AboutToken {
+            token,
+            name: symbol.unwrap_or_else(|| token.short()),
+        })
     }
 
     pub(super) fn add_alert(&mut self, request: AlertBody) {
@@ -202,7 +245,9 @@ mod tests {
     use store::{Dataset, sample};
 
     fn priced(price: u32) -> Dataset {
-        let tokens = format!("token_address,symbol,name,chain,price\n0x1,ONE,One,eth,{price}\n0x2,TWO,Two,eth,5");
+        let tokens = format!(
+            "token_address,symbol,name,chain,price\n0x1,ONE,One,eth,{price}\n0x2,TWO,Two,eth,5"
+        );
         let mut dataset = sample::dataset(&[("tokens", &tokens)]);
         dataset.folder = "/data/market".into();
         dataset
@@ -210,9 +255,13 @@ mod tests {
 
     #[test]
     fn an_alert_is_typed_marked_heard_and_listed() {
-        let (mut bench, state) = (Bench::new(views::all()), tempfile::tempdir().expect("a folder"));
+        let (mut bench, state) = (
+            Bench::new(views::all()),
+            tempfile::tempdir().expect("a folder"),
+        );
         let deck = Arc::clone(&bench.app.setup.deck);
-        bench.app.setup.jobs = Some(Jobs::open(state.path(), deck, JobOptions::default()).expect("a store"));
+        bench.app.setup.jobs =
+            Some(Jobs::open(state.path(), deck, JobOptions::default()).expect("a store"));
         bench.load(priced(10));
         bench.until("ONE");
         bench.keys("A");
@@ -234,6 +283,9 @@ mod tests {
         bench.until("no alerts");
         bench.keys("⎋");
         let screen = bench.screen();
-        assert!(!screen.contains("!ONE") && !screen.contains("◦ONE"), "{screen}");
+        assert!(
+            !screen.contains("!ONE") && !screen.contains("◦ONE"),
+            "{screen}"
+        );
     }
 }

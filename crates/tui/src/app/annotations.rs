@@ -10,15 +10,28 @@ use model::{
 
 impl App {
     pub(super) fn open_levels(&mut self) {
-        let Some(about) = self.about_token() else { return self.say("no token is selected", false) };
-        let price = self.with_view(self.current, |view, _| view.pointed_price()).or_else(|| self.last_price());
-        let levels = self.annotations.get(&about.token).map(|own| own.levels.clone()).unwrap_or_default();
+        let Some(about) = self.about_token() else {
+            return self.say("no token is selected", false);
+        };
+        let price = self
+            .with_view(self.current, |view, _| view.pointed_price())
+            .or_else(|| self.last_price());
+        let levels = self
+            .annotations
+            .get(&about.token)
+            .map(|own| own.levels.clone())
+            .unwrap_or_default();
         self.overlay = Some(Overlay::Levels(LevelsDialog::new(about, price, levels)));
     }
 
     pub(super) fn open_note(&mut self) {
-        let Some(about) = self.about_token() else { return self.say("no token is selected", false) };
-        let note = self.annotations.get(&about.token).map_or("", |own| &own.note);
+        let Some(about) = self.about_token() else {
+            return self.say("no token is selected", false);
+        };
+        let note = self
+            .annotations
+            .get(&about.token)
+            .map_or("", |own| &own.note);
         self.overlay = Some(Overlay::Note(NoteDialog::new(about, note)));
     }
 
@@ -30,7 +43,11 @@ impl App {
         self.annotated.push((token, annotation.clone()));
         self.say(
             match annotation {
-                Annotation::Level(level) => format!("set level `{}` at {}", level.name, format::price(Some(level.price))),
+                Annotation::Level(level) => format!(
+                    "set level `{}` at {}",
+                    level.name,
+                    format::price(Some(level.price))
+                ),
                 Annotation::NoLevel(name) => format!("removed level `{name}`"),
                 Annotation::Note(note) if note.trim().is_empty() => "removed the note".to_owned(),
                 Annotation::Note(_) => "saved the note".to_owned(),
@@ -41,7 +58,11 @@ impl App {
 
     /// Opens the alerts with the condition that the price reaches the level.
     pub(super) fn alert_at(&mut self, price: f64) {
-        let sign = if self.last_price().is_some_and(|last| last > price) { '<' } else { '>' };
+        let sign = if self.last_price().is_some_and(|last| last > price) {
+            '<'
+        } else {
+            '>'
+        };
         self.open_alerts(&format!("price{sign}{price}"));
     }
 
@@ -61,12 +82,22 @@ mod tests {
 
     #[test]
     fn a_level_is_set_edited_alerted_on_and_removed_and_a_note_kept() {
-        let (mut bench, state) = (Bench::new(views::all()), tempfile::tempdir().expect("a folder"));
+        let (mut bench, state) = (
+            Bench::new(views::all()),
+            tempfile::tempdir().expect("a folder"),
+        );
         let deck = Arc::clone(&bench.app.setup.deck);
-        bench.app.setup.jobs = Some(Jobs::open(state.path(), deck, JobOptions::default()).expect("a store"));
+        bench.app.setup.jobs =
+            Some(Jobs::open(state.path(), deck, JobOptions::default()).expect("a store"));
         let candle = |day: u32| format!("0x1,2026-01-{day:02},{day},{day}.5,{day},{day},1d\n");
-        let candles = format!("token_address,timestamp,open,high,low,close,interval\n{}", (10..=30).map(candle).collect::<String>());
-        let mut dataset = sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,ONE,One,eth"), ("candles", &candles)]);
+        let candles = format!(
+            "token_address,timestamp,open,high,low,close,interval\n{}",
+            (10..=30).map(candle).collect::<String>()
+        );
+        let mut dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,ONE,One,eth"),
+            ("candles", &candles),
+        ]);
         dataset.folder = "/data/market".into();
         bench.load(dataset);
         bench.until("ONE");

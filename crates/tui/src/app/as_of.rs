@@ -55,15 +55,23 @@ impl App {
     /// Shows the day before or after the one that is shown.
     pub(super) fn step_as_of(&mut self, days: i64) {
         let PointInTimeView { shown, task, next } = &self.earlier;
-        let last = next.or(task.as_ref().map(|(time, _)| *time)).or(shown.as_ref().map(|(time, _)| *time));
+        let last = next
+            .or(task.as_ref().map(|(time, _)| *time))
+            .or(shown.as_ref().map(|(time, _)| *time));
         match last {
             Some(time) => self.make_as_of(Time(time.0 + days * DAY_MS)),
-            None => self.say("you are viewing the present; press @ to choose a day", false),
+            None => self.say(
+                "you are viewing the present; press @ to choose a day",
+                false,
+            ),
         }
     }
 
     fn make_as_of(&mut self, time: Time) {
-        self.say(format!("loading the data as of {}", time.minute_text()), false);
+        self.say(
+            format!("loading the data as of {}", time.minute_text()),
+            false,
+        );
         if self.earlier.task.is_some() {
             self.earlier.next = Some(time);
             return;
@@ -75,14 +83,25 @@ impl App {
 
     /// The request with the time that is shown.
     pub(super) fn of_its_time(&self, request: HttpRequest) -> HttpRequest {
-        let Some((time, _)) = &self.earlier.shown else { return request };
-        let joint = if request.target.contains('?') { '&' } else { '?' };
-        HttpRequest { target: format!("{}{joint}as_of={time}", request.target), ..request }
+        let Some((time, _)) = &self.earlier.shown else {
+            return request;
+        };
+        let joint = if request.target.contains('?') {
+            '&'
+        } else {
+            '?'
+        };
+        HttpRequest {
+            target: format!("{}{joint}as_of={time}", request.target),
+            ..request
+        }
     }
 
     /// Takes the query service once it is created.
     pub(super) fn poll_as_of(&mut self) {
-        let Some((time, task)) = &mut self.earlier.task else { return };
+        let Some((time, task)) = &mut self.earlier.task else {
+            return;
+        };
         let Some(outcome) = task.poll() else { return };
         let time = *time;
         self.earlier.task = None;
@@ -114,44 +133,87 @@ mod tests {
 
     #[test]
     fn every_view_follows_a_day_until_the_present_is_asked_for() {
-        let candles: Vec<String> = (1..=9).map(|day| format!("0x1,1d,2026-01-0{day}T00:00:00Z,{day},{day}.5,0.5,{day},10\n")).collect();
+        let candles: Vec<String> = (1..=9)
+            .map(|day| format!("0x1,1d,2026-01-0{day}T00:00:00Z,{day},{day}.5,0.5,{day},10\n"))
+            .collect();
         let mut bench = Bench::new(views::all());
         bench.app.setup.deck.publish(sample::dataset(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,WETH,Wrapped Ether,eth"),
-            ("candles", &format!("token_address,interval,timestamp,open,high,low,close,volume\n{}", candles.concat())),
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,WETH,Wrapped Ether,eth",
+            ),
+            (
+                "candles",
+                &format!(
+                    "token_address,interval,timestamp,open,high,low,close,volume\n{}",
+                    candles.concat()
+                ),
+            ),
         ]));
         let now = settled(&mut bench);
         assert!(now.contains("9.0000") && !now.contains("AS OF"), "{now}");
         bench.keys("@2026-01-04⏎");
         let then = settled(&mut bench);
-        assert!(then.contains("AS OF 2026-01-04") && then.contains("4.0000") && !then.contains("9.0000"), "{then}");
+        assert!(
+            then.contains("AS OF 2026-01-04")
+                && then.contains("4.0000")
+                && !then.contains("9.0000"),
+            "{then}"
+        );
         bench.keys("<");
         let before = settled(&mut bench);
-        assert!(before.contains("AS OF 2026-01-03") && before.contains("3.0000"), "{before}");
+        assert!(
+            before.contains("AS OF 2026-01-03") && before.contains("3.0000"),
+            "{before}"
+        );
         bench.keys("3");
         let chart = settled(&mut bench);
-        assert!(chart.contains("2026-01-03") && !chart.contains("2026-01-04"), "{chart}");
+        assert!(
+            chart.contains("2026-01-03") && !chart.contains("2026-01-04"),
+            "{chart}"
+        );
         let request = bench.app.of_its_time(HttpRequest::get("/tokens?limit=5"));
-        assert_eq!(request.target, "/tokens?limit=5&as_of=2026-01-03T23:59:59Z", "the line that is copied gives the same data");
+        assert_eq!(
+            request.target, "/tokens?limit=5&as_of=2026-01-03T23:59:59Z",
+            "the line that is copied gives the same data"
+        );
         bench.keys("1@");
         let present = settled(&mut bench);
-        assert!(present.contains("9.0000") && !present.contains("AS OF"), "{present}");
+        assert!(
+            present.contains("9.0000") && !present.contains("AS OF"),
+            "{present}"
+        );
         bench.keys("@yesterday⏎⎋");
         assert!(!settled(&mut bench).contains("AS OF"));
     }
 
     #[test]
     fn without_caps_the_tokens_are_by_volume_with_its_mark() {
-        let rows = |token: &str, volume: u32| format!("{token},1d,2026-01-01T00:00:00Z,1,1,1,1,{volume}\n");
+        let rows = |token: &str, volume: u32| {
+            format!("{token},1d,2026-01-01T00:00:00Z,1,1,1,1,{volume}\n")
+        };
         let candles = [rows("0x1", 10), rows("0x2", 30), rows("0x3", 20)].concat();
         let mut bench = Bench::new(views::all());
         bench.app.setup.deck.publish(sample::dataset(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,AAA,A,eth\n0x2,BBB,B,eth\n0x3,CCC,C,eth"),
-            ("candles", &format!("token_address,interval,timestamp,open,high,low,close,volume\n{candles}")),
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,AAA,A,eth\n0x2,BBB,B,eth\n0x3,CCC,C,eth",
+            ),
+            (
+                "candles",
+                &format!("token_address,interval,timestamp,open,high,low,close,volume\n{candles}"),
+            ),
         ]));
         let screen = settled(&mut bench);
-        let place = |symbol: &str| screen.lines().position(|line| line.trim_start().starts_with(symbol));
-        assert!(screen.contains("VOL ▾") && place("BBB") < place("CCC") && place("CCC") < place("AAA"), "{screen}");
+        let place = |symbol: &str| {
+            screen
+                .lines()
+                .position(|line| line.trim_start().starts_with(symbol))
+        };
+        assert!(
+            screen.contains("VOL ▾") && place("BBB") < place("CCC") && place("CCC") < place("AAA"),
+            "{screen}"
+        );
         bench.keys("@");
         assert!(bench.screen().contains("a day or time, such as 2026-01-31"));
     }
@@ -165,21 +227,41 @@ mod tests {
             ("pools", "address,dex_id,chain,token0,token1,liquidity\n0xa,x,eth,0x1,0x2,100"),
             ("holders", "token_address,holder_address,balance\n0x1,0xa1,5"),
         ]));
-        let views = [("1", "holders"), ("3", ""), ("4", "holders, pools"), ("5", "pools"), ("6", "")];
+        let views = [
+            ("1", "holders"),
+            ("3", ""),
+            ("4", "holders, pools"),
+            ("5", "pools"),
+            ("6", ""),
+        ];
         for (key, _) in views {
             bench.keys(key);
-            assert!(!settled(&mut bench).contains("current, not as of"), "{key}: the present");
+            assert!(
+                !settled(&mut bench).contains("current, not as of"),
+                "{key}: the present"
+            );
         }
         bench.keys("1@2026-01-01⏎");
         for (key, tables) in views {
             bench.keys(key);
             let screen = settled(&mut bench);
-            let says = screen.split("current, not as of 2026-01-01: ").nth(1).and_then(|rest| rest.split(" ─").next());
+            let says = screen
+                .split("current, not as of 2026-01-01: ")
+                .nth(1)
+                .and_then(|rest| rest.split(" ─").next());
             assert_eq!(says.unwrap_or_default(), tables, "{key}: {screen}");
-            assert_eq!(screen.contains("1 DEX · current values"), key == "5", "where they stand, {key}: {screen}");
+            assert_eq!(
+                screen.contains("1 DEX · current values"),
+                key == "5",
+                "where they stand, {key}: {screen}"
+            );
         }
         bench.keys("<");
         let refused = settled(&mut bench);
-        assert!(refused.contains("The data starts on 2026-01-01.") && refused.contains("AS OF 2026-01-01"), "{refused}");
+        assert!(
+            refused.contains("The data starts on 2026-01-01.")
+                && refused.contains("AS OF 2026-01-01"),
+            "{refused}"
+        );
     }
 }

@@ -42,14 +42,33 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(views: Vec<Box<dyn View>>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let deck = QueryService::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        let deck = QueryService::new(
+            folder.path(),
+            DeckOptions {
+                workers: 1,
+                ..DeckOptions::default()
+            },
+        )
+        .expect("a deck");
         let news = deck.listen();
-        let look = Appearance { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true };
+        let look = Appearance {
+            theme: Theme::default(),
+            ascii: false,
+            bell: true,
+            options: Options::default(),
+            fixed: true,
+        };
         let setup = Setup::still(deck, look);
         let woken = Arc::<AtomicU64>::default();
         let rung = Arc::clone(&woken);
         let wake: Wake = Arc::new(move || _ = rung.fetch_add(1, Ordering::AcqRel));
-        Self { app: App::new(setup, views, Arc::clone(&wake)), folder, news, wake, woken }
+        Self {
+            app: App::new(setup, views, Arc::clone(&wake)),
+            folder,
+            news,
+            wake,
+            woken,
+        }
     }
 
     /// Presses each key: `⏎` is Enter, `⎋` Esc, `⌫` Backspace, `⌦` Delete, `⇥` Tab, `⌃` Ctrl-A.
@@ -65,14 +84,19 @@ impl Bench {
                 '⌃' => KeyCode::Char('a'),
                 key => KeyCode::Char(key),
             };
-            let modifiers = if key == '⌃' { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
+            let modifiers = if key == '⌃' {
+                KeyModifiers::CONTROL
+            } else {
+                KeyModifiers::NONE
+            };
             self.app.update(Event::Key(KeyEvent::new(code, modifiers)));
         }
     }
 
     pub(super) fn load(&mut self, dataset: Dataset) {
         let generation = self.app.setup.deck.publish(dataset).generation;
-        self.app.update(Event::QueryService(DeckEvent::Reloaded(generation)));
+        self.app
+            .update(Event::QueryService(DeckEvent::Reloaded(generation)));
     }
 
     pub(super) fn screen_of(&mut self, width: u16, height: u16) -> String {
@@ -90,7 +114,8 @@ impl Bench {
     /// The screen once every answer has arrived, the same wherever the test runs.
     pub(super) fn settled(&mut self, width: u16, height: u16) -> String {
         self.rest();
-        self.screen_of(width, height).replace(&self.folder.path().display().to_string(), "DATASETS")
+        self.screen_of(width, height)
+            .replace(&self.folder.path().display().to_string(), "DATASETS")
     }
 
     /// Takes in what arrives until nothing is under way: work that does not wake the app again holds its wake no more.
@@ -104,7 +129,11 @@ impl Bench {
             if is_idle && self.woken.load(Ordering::Acquire) == woken {
                 return;
             }
-            assert!(start.elapsed() < PATIENCE, "never at rest\n{}", self.screen());
+            assert!(
+                start.elapsed() < PATIENCE,
+                "never at rest\n{}",
+                self.screen()
+            );
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -129,7 +158,10 @@ impl Bench {
     /// The names of the files in the dataset's folder.
     pub(super) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).expect("the folder");
-        let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }

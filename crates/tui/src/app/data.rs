@@ -12,16 +12,24 @@ impl App {
         let reloaded = matches!(event, DeckEvent::Reloaded(_));
         match event {
             DeckEvent::Reloaded(generation) => {
-                self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
+                self.overlay = self
+                    .overlay
+                    .take()
+                    .filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
                 // The first load may come in two steps: large tables after the others.
-                let is_again = self.snapshot.as_ref().is_some_and(|before| before.dataset.importing.is_empty());
+                let is_again = self
+                    .snapshot
+                    .as_ref()
+                    .is_some_and(|before| before.dataset.importing.is_empty());
                 if generation > 1 {
                     self.marked_until = Some(Instant::now() + MARKED_FOR);
                     let snapshot = self.setup.deck.snapshot().ok();
                     match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
                         Some(stale) => self.say(stale, true),
                         // Tables that come by themselves do so all the time.
-                        None if is_again && self.setup.deck.feed_tables().is_empty() => self.say("data reloaded", false),
+                        None if is_again && self.setup.deck.feed_tables().is_empty() => {
+                            self.say("data reloaded", false)
+                        }
                         None => {}
                     }
                 }
@@ -34,11 +42,15 @@ impl App {
             DeckEvent::AlertsFired if self.earlier.is_shown() => {}
             DeckEvent::AlertsFired => self.read_alerts(),
             DeckEvent::FeedFailed { table, reason } => self.say(format!("{table}: {reason}"), true),
-            DeckEvent::FeedRefreshed { .. } | DeckEvent::FeedRunning | DeckEvent::RecordCounted(_) => self.dirty = true,
+            DeckEvent::FeedRefreshed { .. }
+            | DeckEvent::FeedRunning
+            | DeckEvent::RecordCounted(_) => self.dirty = true,
             DeckEvent::JobUpdated(_) => {}
         }
         self.take_in_changes();
-        if let (true, Some(Overlay::Palette(palette)), Some(snapshot)) = (reloaded, &mut self.overlay, &self.snapshot) {
+        if let (true, Some(Overlay::Palette(palette)), Some(snapshot)) =
+            (reloaded, &mut self.overlay, &self.snapshot)
+        {
             palette.set_tokens(&snapshot.market.tokens);
         }
     }
@@ -66,11 +78,22 @@ impl App {
             return;
         }
         if self.setup.deck.snapshot().is_err() {
-            let folder = self.setup.data_folder.as_ref().map(|folder| folder.display().to_string());
+            let folder = self
+                .setup
+                .data_folder
+                .as_ref()
+                .map(|folder| folder.display().to_string());
             let failed = self.setup.deck.folder();
-            let last = self.last_folder.as_ref().filter(|last| last.is_dir() && **last != absolute(&failed).unwrap_or(failed));
+            let last = self
+                .last_folder
+                .as_ref()
+                .filter(|last| last.is_dir() && **last != absolute(&failed).unwrap_or(failed));
             let last = last.map(|last| last.display().to_string());
-            self.overlay = Some(Overlay::Welcome(Welcome::new(reason, folder.as_deref(), last)));
+            self.overlay = Some(Overlay::Welcome(Welcome::new(
+                reason,
+                folder.as_deref(),
+                last,
+            )));
             return;
         }
         // The next reload reads the folder of the data on screen.

@@ -43,8 +43,11 @@ impl App {
         if self.early.over || self.overlay.is_some() || self.filter.is_some() {
             return false;
         }
-        let Some(action) = self.setup.keymap.action(self.current, key) else { return false };
-        let waits = !self.early.held.is_empty() || (!needs_no_row(action) && self.view().needs().is_some());
+        let Some(action) = self.setup.keymap.action(self.current, key) else {
+            return false;
+        };
+        let waits =
+            !self.early.held.is_empty() || (!needs_no_row(action) && self.view().needs().is_some());
         if waits && action != Action::Quit && action != Action::Suspend {
             self.early.held.push(*key);
             return true;
@@ -59,7 +62,10 @@ impl App {
         }
         let ended = match &self.snapshot {
             None => self.load.failure.is_some(),
-            Some(_) => !self.load.running || self.early.seen.get_or_insert_with(Instant::now).elapsed() > SETTLING,
+            Some(_) => {
+                !self.load.running
+                    || self.early.seen.get_or_insert_with(Instant::now).elapsed() > SETTLING
+            }
         };
         if ended {
             self.early.over = true;
@@ -106,8 +112,16 @@ mod tests {
                 if early == keys.len() {
                     bench.load(market());
                 }
-                let found = (bench.app.token, bench.app.current, bench.app.watchlist.iter().next().copied());
-                let wanted = (Some(sample::address(token)), view, (!starred.is_empty()).then(|| sample::address(starred)));
+                let found = (
+                    bench.app.token,
+                    bench.app.current,
+                    bench.app.watchlist.iter().next().copied(),
+                );
+                let wanted = (
+                    Some(sample::address(token)),
+                    view,
+                    (!starred.is_empty()).then(|| sample::address(starred)),
+                );
                 assert_eq!(found, wanted, "{keys:?}, loaded before key {early}");
             }
         }

@@ -39,7 +39,10 @@ impl App {
                 self.opened_from = Some(from).filter(|from| *from != view);
             }
             Effect::Copy(text, what) => {
-                self.copy(&text, &format!("{what} {}", text::truncate(&text, COPIED_SHOWN)));
+                self.copy(
+                    &text,
+                    &format!("{what} {}", text::truncate(&text, COPIED_SHOWN)),
+                );
             }
             Effect::OpenLink(link) => self.open_link(&link),
             Effect::Star(token) => {
@@ -48,9 +51,21 @@ impl App {
                     self.watchlist.remove(&token);
                 }
                 self.starred.push(token);
-                let known = self.snapshot.as_ref().and_then(|snapshot| snapshot.market.of(&snapshot.dataset, &token)?.symbol.clone());
+                let known = self.snapshot.as_ref().and_then(|snapshot| {
+                    snapshot
+                        .market
+                        .of(&snapshot.dataset, &token)?
+                        .symbol
+                        .clone()
+                });
                 let symbol = known.unwrap_or_else(|| token.short());
-                self.say(format!("{symbol} {} the watchlist", if starred { "added to" } else { "removed from" }), false);
+                self.say(
+                    format!(
+                        "{symbol} {} the watchlist",
+                        if starred { "added to" } else { "removed from" }
+                    ),
+                    false,
+                );
                 self.take_in_changes();
             }
             Effect::Say(text) => self.say(text, false),
@@ -75,10 +90,16 @@ impl App {
                 }
             }
             Command::ToggleApi => self.toggle_api(),
-            Command::Export { file, format, replace } => self.export_as(&file, format, replace),
+            Command::Export {
+                file,
+                format,
+                replace,
+            } => self.export_as(&file, format, replace),
             Command::Columns(layout) => self.choose_columns(layout.map(|layout| *layout)),
             Command::Indicators(chosen) => {
-                self.with_view(self.current, |view, context| view.choose_indicators(chosen, context));
+                self.with_view(self.current, |view, context| {
+                    view.choose_indicators(chosen, context)
+                });
             }
             Command::AddAlert(request) => self.add_alert(request),
             Command::RehearseAlert(request) => self.rehearse(request),
@@ -102,7 +123,11 @@ impl App {
     /// Asks again where the file exists or cannot be written.
     fn export_as(&mut self, file: &str, format: Option<ExportFormat>, replace: bool) {
         let path = expand(file);
-        let checked = if format.is_some() { export::check(&path, replace) } else { export::check_text(&path, replace) };
+        let checked = if format.is_some() {
+            export::check(&path, replace)
+        } else {
+            export::check_text(&path, replace)
+        };
         let again = if !replace && path.is_file() {
             ExportRetry::Taken
         } else if let Err(ExportError::Failed(reason)) = checked {
@@ -113,13 +138,18 @@ impl App {
             return self.write_page(path, replace);
         };
         let count = self.with_view(self.current, |view, context| view.export(context)?.count);
-        self.overlay = Some(Overlay::Export(ExportDialog::again(file, format, count, again)));
+        self.overlay = Some(Overlay::Export(ExportDialog::again(
+            file, format, count, again,
+        )));
     }
 
     /// Through the terminal (OSC 52), which also works over ssh.
     fn copy(&mut self, text: &str, what: &str) {
         let mut sequence = String::new();
-        if CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence).is_ok() {
+        if CopyToClipboard::to_clipboard_from(text)
+            .write_ansi(&mut sequence)
+            .is_ok()
+        {
             self.after_frame.extend_from_slice(sequence.as_bytes());
             self.say(format!("copied {what}"), false);
         }
@@ -129,7 +159,14 @@ impl App {
     pub(super) fn copy_row(&mut self) {
         let export = self.with_view(self.current, |view, context| view.export(context));
         let row = export.and_then(|export| {
-            serde_json::to_string(&export.columns.into_iter().zip(export.selected?).collect::<serde_json::Map<_, _>>()).ok()
+            serde_json::to_string(
+                &export
+                    .columns
+                    .into_iter()
+                    .zip(export.selected?)
+                    .collect::<serde_json::Map<_, _>>(),
+            )
+            .ok()
         });
         match row {
             Some(json) => self.copy(&json, "the row as JSON"),
@@ -138,7 +175,8 @@ impl App {
     }
 
     pub(super) fn copy_curl(&mut self) {
-        let Some(request) = self.with_view(self.current, |view, context| view.request(context)) else {
+        let Some(request) = self.with_view(self.current, |view, context| view.request(context))
+        else {
             return self.say("this view has no request to copy", false);
         };
         let base = match self.setup.api.state() {
@@ -147,7 +185,13 @@ impl App {
         };
         let what = request.page.map_or_else(
             || "the curl command".to_owned(),
-            |(page, pages)| format!("the curl command: page {} of {}", format::count(page), format::count(pages)),
+            |(page, pages)| {
+                format!(
+                    "the curl command: page {} of {}",
+                    format::count(page),
+                    format::count(pages)
+                )
+            },
         );
         self.copy(&curl(&base, &self.of_its_time(request)), &what);
     }
@@ -164,7 +208,9 @@ impl App {
         let from = self.current;
         self.go(ViewId::Jobs);
         self.opened_from = Some(from).filter(|from| *from != ViewId::Jobs);
-        let effect = self.with_view(ViewId::Jobs, |view, context| view.act(Action::Report, context));
+        let effect = self.with_view(ViewId::Jobs, |view, context| {
+            view.act(Action::Report, context)
+        });
         self.carry_out(effect);
     }
 
@@ -211,7 +257,14 @@ impl App {
     }
 
     fn write_demo(&mut self) {
-        let Some(folder) = self.setup.data_folder.as_ref().map(|folder| folder.join(demo::FOLDER)) else { return };
+        let Some(folder) = self
+            .setup
+            .data_folder
+            .as_ref()
+            .map(|folder| folder.join(demo::FOLDER))
+        else {
+            return;
+        };
         let deck = Arc::clone(&self.setup.deck);
         self.say("writing demo data", false);
         let spawned = thread::Builder::new().name("demo".into()).spawn(move || {
@@ -230,16 +283,32 @@ impl App {
 
     fn open_link(&mut self, link: &str) {
         // Web URLs only: a dataset's text must not reach a command line as anything else.
-        if !(link.starts_with("https://") || link.starts_with("http://")) || link.chars().any(char::is_control) {
+        if !(link.starts_with("https://") || link.starts_with("http://"))
+            || link.chars().any(char::is_control)
+        {
             return self.say("not a web link", true);
         }
-        let spawned = system::link_opener().arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let spawned = system::link_opener()
+            .arg(link)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
         if let Ok(mut child) = spawned {
             // A thread reaps the child process; where none can be started, the system does.
-            thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
+            thread::Builder::new()
+                .name("link".into())
+                .spawn(move || child.wait())
+                .ok();
             self.say(format!("opening {link}"), false);
         } else {
-            self.copy(link, &format!("the link, as no program here can open it: {}", text::truncate(link, COPIED_SHOWN)));
+            self.copy(
+                link,
+                &format!(
+                    "the link, as no program here can open it: {}",
+                    text::truncate(link, COPIED_SHOWN)
+                ),
+            );
         }
     }
 }
@@ -260,8 +329,14 @@ pub(crate) fn curl(base: &str, request: &HttpRequest) -> String {
     }
     line.push_str(" -H \"x-api-key: $(tokendeck key)\"");
     if let Some(body) = &request.body {
-        line.push_str(&format!(" -H 'Content-Type: application/json' -d {}", quoted(body)));
+        line.push_str(&format!(
+            " -H 'Content-Type: application/json' -d {}",
+            quoted(body)
+        ));
     }
-    line.push_str(&format!(" {}", quoted(&format!("{base}{}", request.target))));
+    line.push_str(&format!(
+        " {}",
+        quoted(&format!("{base}{}", request.target))
+    ));
     line
 }

@@ -42,7 +42,11 @@ impl Exporting {
             return "stopping the export".to_owned();
         }
         let does = if self.writing.load(Ordering::Relaxed) {
-            format!("writing {} of {} to {name}", format::count(done), plural(total, "row", "rows"))
+            format!(
+                "writing {} of {} to {name}",
+                format::count(done),
+                plural(total, "row", "rows")
+            )
         } else {
             match done.saturating_mul(100).checked_div(total) {
                 Some(percent) => format!("sorting the rows for {name}, {percent}%"),
@@ -77,15 +81,22 @@ impl App {
         }
         match self.with_view(self.current, |view, context| view.export(context)) {
             Some(export) if export.count != Some(0) => {
-                self.overlay = Some(Overlay::Export(ExportDialog::new(&export.name, export.count)));
+                self.overlay = Some(Overlay::Export(ExportDialog::new(
+                    &export.name,
+                    export.count,
+                )));
             }
-            _ if self.snapshot.is_none() && self.load.failure.is_none() => self.say("the dataset is still loading", false),
+            _ if self.snapshot.is_none() && self.load.failure.is_none() => {
+                self.say("the dataset is still loading", false)
+            }
             _ => self.say("this view has no table to export", false),
         }
     }
 
     pub(super) fn export_to(&mut self, path: PathBuf, replace: bool) {
-        let Some(table) = self.with_view(self.current, |view, context| view.export(context)) else { return };
+        let Some(table) = self.with_view(self.current, |view, context| view.export(context)) else {
+            return;
+        };
         let writing = Arc::new(AtomicBool::new(false));
         let (begun, to) = (Arc::clone(&writing), path.clone());
         let task = BackgroundTask::start(&self.wake, move |progress| {
@@ -93,38 +104,80 @@ impl App {
             let rows = (table.rows)(progress)?;
             let total = rows.count() as u64;
             begun.store(true, Ordering::Relaxed);
-            export::write(&to, &table.columns, &rows, replace, &mut |done| progress.step(done, total).is_ok()).map_err(refused)
+            export::write(&to, &table.columns, &rows, replace, &mut |done| {
+                progress.step(done, total).is_ok()
+            })
+            .map_err(refused)
         });
         self.message = None;
-        self.exporting = Some(Exporting { task, path, unit: ["row", "rows"], writing, stopping: false });
+        self.exporting = Some(Exporting {
+            task,
+            path,
+            unit: ["row", "rows"],
+            writing,
+            stopping: false,
+        });
     }
 
     /// Writes the page on screen.
     pub(super) fn write_page(&mut self, path: PathBuf, replace: bool) {
-        let Some((_, page)) = self.with_view(self.current, |view, _| view.page()) else { return };
+        let Some((_, page)) = self.with_view(self.current, |view, _| view.page()) else {
+            return;
+        };
         let to = path.clone();
-        let task = BackgroundTask::start(&self.wake, move |_| export::write_text(&to, &page(), replace).map_err(refused));
+        let task = BackgroundTask::start(&self.wake, move |_| {
+            export::write_text(&to, &page(), replace).map_err(refused)
+        });
         self.message = None;
         let writing = Arc::new(AtomicBool::new(false));
-        self.exporting = Some(Exporting { task, path, unit: ["byte", "bytes"], writing, stopping: false });
+        self.exporting = Some(Exporting {
+            task,
+            path,
+            unit: ["byte", "bytes"],
+            writing,
+            stopping: false,
+        });
     }
 
     /// Polls the export's outcome.
     pub(super) fn poll_export(&mut self) {
-        let Some(outcome) = self.exporting.as_mut().and_then(|exporting| exporting.task.poll()) else { return };
-        let Some(exporting) = self.exporting.take() else { return };
+        let Some(outcome) = self
+            .exporting
+            .as_mut()
+            .and_then(|exporting| exporting.task.poll())
+        else {
+            return;
+        };
+        let Some(exporting) = self.exporting.take() else {
+            return;
+        };
         match outcome {
             Ok(rows) => {
-                self.say(format!("exported {} to {}", plural(rows, exporting.unit[0], exporting.unit[1]), exporting.path.display()), false);
+                self.say(
+                    format!(
+                        "exported {} to {}",
+                        plural(rows, exporting.unit[0], exporting.unit[1]),
+                        exporting.path.display()
+                    ),
+                    false,
+                );
             }
-            Err(problem) if problem.code == Code::Cancelled => self.say("export stopped; no file was written", false),
+            Err(problem) if problem.code == Code::Cancelled => {
+                self.say("export stopped; no file was written", false)
+            }
             Err(problem) => self.say(format!("not exported: {}", problem.detail), true),
         }
     }
 
     /// Esc: cancels the export; false where there is none.
     pub(super) fn stop_export(&mut self) -> bool {
-        let Some(exporting) = self.exporting.as_mut().filter(|exporting| !exporting.stopping) else { return false };
+        let Some(exporting) = self
+            .exporting
+            .as_mut()
+            .filter(|exporting| !exporting.stopping)
+        else {
+            return false;
+        };
         exporting.stopping = true;
         exporting.task.stop();
         true
@@ -187,7 +240,10 @@ mod tests {
                 self.allowed.fetch_sub(1, Ordering::AcqRel);
                 thread::sleep(Duration::from_millis(1));
             }
-            let numbers = Series::new("number".into(), rows.clone().map(|row| row as i64).collect::<Vec<_>>());
+            let numbers = Series::new(
+                "number".into(),
+                rows.clone().map(|row| row as i64).collect::<Vec<_>>(),
+            );
             DataFrame::new(rows.len(), vec![numbers.into()]).map_err(|error| error.to_string())
         }
     }
@@ -215,7 +271,10 @@ mod tests {
     }
 
     fn bench(rows: usize, allowed: &Arc<AtomicUsize>) -> Bench {
-        Bench::new(vec![Box::new(Slow { rows, allowed: Arc::clone(allowed) })])
+        Bench::new(vec![Box::new(Slow {
+            rows,
+            allowed: Arc::clone(allowed),
+        })])
     }
 
     fn begin(bench: &mut Bench, name: &str) {
@@ -243,17 +302,38 @@ mod tests {
         while seen.len() < 2 {
             assert!(start.elapsed() < PATIENCE, "{seen:?}");
             bench.app.deadline_passed(Instant::now());
-            let says = bench.app.export_says().filter(|says| says.starts_with("writing ") && !seen.contains(says));
+            let says = bench
+                .app
+                .export_says()
+                .filter(|says| says.starts_with("writing ") && !seen.contains(says));
             // The next stretch, once this one was seen.
-            allowed.fetch_add(usize::from(says.is_some() || seen.is_empty()), Ordering::AcqRel);
+            allowed.fetch_add(
+                usize::from(says.is_some() || seen.is_empty()),
+                Ordering::AcqRel,
+            );
             seen.extend(says);
             thread::sleep(Duration::from_millis(1));
         }
         allowed.store(usize::MAX, Ordering::Release);
-        assert!(seen[1].ends_with(" of 100,000 rows to slow.csv · Esc stops"), "{seen:?}");
+        assert!(
+            seen[1].ends_with(" of 100,000 rows to slow.csv · Esc stops"),
+            "{seen:?}"
+        );
         assert!(bench.app.deadline().is_some());
-        assert_eq!(ended(&mut bench), format!("exported 100,000 rows to {}", bench.folder.path().join("slow.csv").display()));
-        assert_eq!(fs::read_to_string(bench.folder.path().join("slow.csv")).unwrap().lines().count(), 100_001);
+        assert_eq!(
+            ended(&mut bench),
+            format!(
+                "exported 100,000 rows to {}",
+                bench.folder.path().join("slow.csv").display()
+            )
+        );
+        assert_eq!(
+            fs::read_to_string(bench.folder.path().join("slow.csv"))
+                .unwrap()
+                .lines()
+                .count(),
+            100_001
+        );
         begin(&mut bench, "slow.csv");
         assert!(ended(&mut bench).ends_with("already exists; choose another name"));
         assert_eq!(bench.files(), ["slow.csv"]);
@@ -262,11 +342,25 @@ mod tests {
     #[test]
     fn a_name_that_cannot_be_written_stays_in_the_dialog_with_the_reason() {
         let mut bench = bench(3, &all());
-        let file = bench.folder.path().join("nowhere/slow.csv").display().to_string();
-        bench.app.run(Command::Export { file: file.clone(), format: Some(ExportFormat::Csv), replace: false });
-        let Some(Overlay::Export(dialog)) = &bench.app.overlay else { panic!("the dialog stays") };
+        let file = bench
+            .folder
+            .path()
+            .join("nowhere/slow.csv")
+            .display()
+            .to_string();
+        bench.app.run(Command::Export {
+            file: file.clone(),
+            format: Some(ExportFormat::Csv),
+            replace: false,
+        });
+        let Some(Overlay::Export(dialog)) = &bench.app.overlay else {
+            panic!("the dialog stays")
+        };
         let asks = format!("{dialog:?}");
-        assert!(asks.contains(&file) && asks.contains("does not exist"), "{asks}");
+        assert!(
+            asks.contains(&file) && asks.contains("does not exist"),
+            "{asks}"
+        );
         assert!(bench.app.export_says().is_none());
     }
 
@@ -280,7 +374,10 @@ mod tests {
         let problem = "no column `shiny`, did you mean `sunny`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, and more";
         bench.app.filter.as_mut().expect("a line").problem = Some(problem.to_owned());
         let shown = bench.screen_of(80, 24);
-        assert!(shown.contains("did you mean") && shown.contains("and more"), "{shown}");
+        assert!(
+            shown.contains("did you mean") && shown.contains("and more"),
+            "{shown}"
+        );
     }
 
     #[test]
@@ -292,9 +389,15 @@ mod tests {
                 thread::sleep(Duration::from_millis(1));
             }
             bench.app.act(Action::Export);
-            assert_eq!(bench.app.message.take().unwrap().text, "an export is already running; Esc stops it");
+            assert_eq!(
+                bench.app.message.take().unwrap().text,
+                "an export is already running; Esc stops it"
+            );
             bench.keys("⎋");
-            assert_eq!(bench.app.export_says().as_deref(), Some("stopping the export"));
+            assert_eq!(
+                bench.app.export_says().as_deref(),
+                Some("stopping the export")
+            );
             assert_eq!(ended(&mut bench), "export stopped; no file was written");
             // To the end, the export would take for ever.
             assert!(bench.files().is_empty());

@@ -28,7 +28,15 @@ impl FilterLine {
     fn new(of: EditedLine, text: impl Into<String>, before: String) -> Self {
         let input = TypedLine::new(text, CHARS_MAX);
         let whole = input.text().to_owned();
-        Self { of, input, problem: None, awaits: None, whole, completions: Completions::default(), before }
+        Self {
+            of,
+            input,
+            problem: None,
+            awaits: None,
+            whole,
+            completions: Completions::default(),
+            before,
+        }
     }
 }
 
@@ -44,7 +52,11 @@ impl App {
             }
             KeyCode::Tab | KeyCode::BackTab => self.complete(key.code == KeyCode::Tab),
             // One space is there already, behind which a kept filter is carried on.
-            KeyCode::Char(' ') if line.of == EditedLine::Filter && line.input.text().ends_with(' ') && line.input.is_at_end() => {
+            KeyCode::Char(' ')
+                if line.of == EditedLine::Filter
+                    && line.input.text().ends_with(' ')
+                    && line.input.is_at_end() =>
+            {
                 line.input = line.input.clone().kept();
             }
             // Scrolls the rows while typing.
@@ -60,7 +72,11 @@ impl App {
     /// Enter: keeps the filter; the token under the selection becomes the program's.
     pub(super) fn keep_filter(&mut self) {
         // An invalid filter is not kept: its error stays on screen until it is corrected or canceled.
-        if self.filter.as_ref().is_some_and(|line| line.problem.is_some() && self.is_editable(line.of)) {
+        if self
+            .filter
+            .as_ref()
+            .is_some_and(|line| line.problem.is_some() && self.is_editable(line.of))
+        {
             return;
         }
         // As a word it is looked for after all.
@@ -68,7 +84,9 @@ impl App {
             self.set_line(line.of, line.input.text()).ok();
         }
         self.note_early_key();
-        if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
+        if let Some(token) =
+            self.with_view(self.current, |view, context| view.selected_token(context))
+        {
             (self.token, self.lost_token) = (Some(token), None);
             self.take_in_changes();
         }
@@ -76,7 +94,9 @@ impl App {
 
     /// Closes the line of an invalid filter and restores the filter before it.
     pub(crate) fn drop_invalid_filter(&mut self) {
-        let Some(line) = self.filter.take_if(|line| line.problem.is_some()) else { return };
+        let Some(line) = self.filter.take_if(|line| line.problem.is_some()) else {
+            return;
+        };
         if self.is_editable(line.of) {
             self.set_line(line.of, &line.before).ok();
         }
@@ -95,22 +115,34 @@ impl App {
     }
 
     pub(crate) fn apply_filter(&mut self) {
-        let Some((of, text)) = self.filter.as_ref().map(|line| (line.of, line.input.text().to_owned())) else { return };
+        let Some((of, text)) = self
+            .filter
+            .as_ref()
+            .map(|line| (line.of, line.input.text().to_owned()))
+        else {
+            return;
+        };
         if !self.is_editable(of) {
             return;
         }
         let problem = self.set_line(of, &text).err();
         let completions = self.completions(of, &text);
-        let awaits = self.awaited(&text, &completions).filter(|_| of == EditedLine::Filter && problem.is_none());
+        let awaits = self
+            .awaited(&text, &completions)
+            .filter(|_| of == EditedLine::Filter && problem.is_none());
         let is_half = awaits.is_some() || (problem.is_some() && self.view().listing().is_some());
         let Some(line) = &mut self.filter else { return };
-        (line.awaits, line.problem, line.completions) = (awaits, problem, Completions::new(completions));
+        (line.awaits, line.problem, line.completions) =
+            (awaits, problem, Completions::new(completions));
         if !is_half {
             line.whole = text;
             return;
         }
         // The rows before the half condition stay.
-        let (known, shorter) = (line.whole.clone(), text.rfind(char::is_whitespace).map_or("", |at| &text[..at]));
+        let (known, shorter) = (
+            line.whole.clone(),
+            text.rfind(char::is_whitespace).map_or("", |at| &text[..at]),
+        );
         if self.set_line(of, shorter).is_err() {
             self.set_line(of, &known).ok();
         }
@@ -118,11 +150,19 @@ impl App {
 
     /// What the last word goes on as, where it begins a column and no row has it.
     fn awaited(&self, text: &str, completions: &[(String, String)]) -> Option<String> {
-        let word = text.rsplit(char::is_whitespace).next().filter(|word| !word.is_empty())?;
-        let begun = completions.iter().map(|(_, new)| new).find(|new| new.to_lowercase().starts_with(&word.to_lowercase()))?;
-        let is_column = !word.contains(['>', '<', '=', ':', '!']) && begun.ends_with(['>', '<', '=', ':']);
+        let word = text
+            .rsplit(char::is_whitespace)
+            .next()
+            .filter(|word| !word.is_empty())?;
+        let begun = completions
+            .iter()
+            .map(|(_, new)| new)
+            .find(|new| new.to_lowercase().starts_with(&word.to_lowercase()))?;
+        let is_column =
+            !word.contains(['>', '<', '=', ':', '!']) && begun.ends_with(['>', '<', '=', ':']);
         let is_empty = self.view().listing().is_some_and(Listing::is_empty);
-        (is_column && is_empty).then(|| format!("complete it to {begun}…, or press Enter to search for the word"))
+        (is_column && is_empty)
+            .then(|| format!("complete it to {begun}…, or press Enter to search for the word"))
     }
 
     fn completions(&mut self, of: EditedLine, text: &str) -> Vec<(String, String)> {
@@ -137,7 +177,10 @@ impl App {
         let Some(line) = &mut self.filter else { return };
         // With a single completion, the next Tab completes from there: `apply_filter` finds how.
         let is_single = line.completions.all.len() == 1;
-        if !line.completions.step(forward, &mut line.input, |_| Vec::new()) {
+        if !line
+            .completions
+            .step(forward, &mut line.input, |_| Vec::new())
+        {
             return;
         }
         let kept = line.completions.clone();
@@ -152,14 +195,24 @@ impl App {
         let Some(before) = self.view().filter().map(str::to_owned) else {
             // The line opens all the same, so that typed text is not taken for key commands.
             let line = FilterLine::new(of, "", String::new());
-            self.filter = Some(FilterLine { problem: Some("this view has nothing to filter".to_owned()), ..line });
+            self.filter = Some(FilterLine {
+                problem: Some("this view has nothing to filter".to_owned()),
+                ..line
+            });
             return;
         };
         // What is carried on behind a condition is a word of its own.
         let is_list = self.view().listing().is_some() && !before.is_empty();
-        let text = if is_list { format!("{} ", before.trim_end()) } else { before.clone() };
+        let text = if is_list {
+            format!("{} ", before.trim_end())
+        } else {
+            before.clone()
+        };
         let completions = self.completions(of, &text);
-        self.filter = Some(FilterLine { completions: Completions::new(completions), ..FilterLine::new(of, text, before) });
+        self.filter = Some(FilterLine {
+            completions: Completions::new(completions),
+            ..FilterLine::new(of, text, before)
+        });
     }
 
     /// Opens the view's input line with `text` in it; Esc restores the previous text. What a key began is carried on: a
@@ -171,7 +224,11 @@ impl App {
         };
         let line = FilterLine::new(of, text, before);
         let is_begun = of == EditedLine::Filter || text.ends_with(' ');
-        let input = if is_begun { line.input.clone().kept() } else { line.input.clone() };
+        let input = if is_begun {
+            line.input.clone().kept()
+        } else {
+            line.input.clone()
+        };
         self.filter = Some(FilterLine { input, ..line });
         self.apply_filter();
     }
@@ -199,24 +256,42 @@ mod tests {
         ]));
         let filter = |bench: &mut Bench, keys: &str| {
             bench.keys(keys);
-            bench.app.view().filter().map(str::to_owned).unwrap_or_default()
+            bench
+                .app
+                .view()
+                .filter()
+                .map(str::to_owned)
+                .unwrap_or_default()
         };
         bench.app.go(ViewId::Tokens);
         assert_eq!(filter(&mut bench, "/chain:eth⏎"), "chain:eth");
         assert_eq!(filter(&mut bench, "/⏎"), "chain:eth");
         assert_eq!(filter(&mut bench, "/uni⏎"), "uni");
-        assert_eq!(filter(&mut bench, "/ swap⏎"), "uni swap", "a space carries it on");
-        assert_eq!(filter(&mut bench, "/⌫⌫⏎"), "uni swa", "and so does any key that types nothing");
+        assert_eq!(
+            filter(&mut bench, "/ swap⏎"),
+            "uni swap",
+            "a space carries it on"
+        );
+        assert_eq!(
+            filter(&mut bench, "/⌫⌫⏎"),
+            "uni swa",
+            "and so does any key that types nothing"
+        );
         assert_eq!(filter(&mut bench, "/x⎋"), "uni swa");
         bench.keys("/");
-        bench.app.update(crate::event::Event::Paste("link\n".to_owned()));
+        bench
+            .app
+            .update(crate::event::Event::Paste("link\n".to_owned()));
         assert_eq!(filter(&mut bench, "⏎"), "link");
         bench.app.go(ViewId::Tokens);
         // Half a condition leaves the rows of what stands before it.
         let mut rows = |keys: &str| {
             bench.keys(keys);
             let screen = bench.screen();
-            (["Uniswap", "Chainlink"].map(|name| screen.contains(name)), screen)
+            (
+                ["Uniswap", "Chainlink"].map(|name| screen.contains(name)),
+                screen,
+            )
         };
         for (keys, shown, says) in [
             ("/swap", [true, false], ""),
@@ -232,8 +307,20 @@ mod tests {
         assert!(bench.screen().contains("no token"), "kept, it is a word");
         bench.keys("⎋");
         bench.app.go(ViewId::Dexes);
-        for (keys, amount) in [("x50k⎋", "10000"), ("x50k⏎", "50000"), ("x⏎", "50000"), ("xno⏎⎋", "50000")] {
-            assert_eq!((filter(&mut bench, keys).as_str(), bench.app.view().own_line("sell").as_str()), ("", amount), "{keys}");
+        for (keys, amount) in [
+            ("x50k⎋", "10000"),
+            ("x50k⏎", "50000"),
+            ("x⏎", "50000"),
+            ("xno⏎⎋", "50000"),
+        ] {
+            assert_eq!(
+                (
+                    filter(&mut bench, keys).as_str(),
+                    bench.app.view().own_line("sell").as_str()
+                ),
+                ("", amount),
+                "{keys}"
+            );
             assert!(bench.app.filter.is_none(), "{keys}");
         }
     }

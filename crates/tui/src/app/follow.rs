@@ -28,7 +28,10 @@ impl App {
     /// Takes in outside changes: the snapshot, the load, results that arrived.
     pub fn take_in_changes(&mut self) {
         self.poll_as_of();
-        let (looked_at, is_settling) = (self.lost_token.or(self.token), self.pending_selection.is_some());
+        let (looked_at, is_settling) = (
+            self.lost_token.or(self.token),
+            self.pending_selection.is_some(),
+        );
         let read = self.snapshot.as_ref().map(|snapshot| snapshot.generation);
         self.snapshot = self.earlier.or(&self.setup.deck).snapshot().ok();
         if self.snapshot.as_ref().map(|snapshot| snapshot.generation) != read {
@@ -38,11 +41,23 @@ impl App {
         }
         (self.load, self.ticked) = (self.setup.deck.load_state(), Instant::now());
         // Where its row is still left out of the list, the selected one takes over below.
-        if self.lost_token.is_some_and(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_some())) {
+        if self.lost_token.is_some_and(|token| {
+            self.snapshot
+                .as_ref()
+                .is_some_and(|s| s.dataset.token(&token).is_some())
+        }) {
             self.token = self.lost_token;
         }
-        if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
-            self.token = self.snapshot.as_ref().and_then(|snapshot| opening_token(snapshot)).or(self.token);
+        if self.token.is_none_or(|token| {
+            self.snapshot
+                .as_ref()
+                .is_some_and(|s| s.dataset.token(&token).is_none())
+        }) {
+            self.token = self
+                .snapshot
+                .as_ref()
+                .and_then(|snapshot| opening_token(snapshot))
+                .or(self.token);
         }
         self.with_view(self.current, |view, context| view.refresh(context));
         self.adopt_selected_token();
@@ -71,14 +86,28 @@ impl App {
     pub(super) fn step_token(&mut self, forward: bool) {
         let (mut token, list) = (self.token, self.stepped_list);
         for passed in 0..=STEPS_MAX {
-            let next = self.with_view(list, |view, context| view.select_neighbour(token, forward, context));
+            let next = self.with_view(list, |view, context| {
+                view.select_neighbour(token, forward, context)
+            });
             let Some((next, row, count)) = next.filter(|_| passed < STEPS_MAX) else {
                 // Back to the token that is looked at.
                 let token = self.token;
-                self.with_view(list, |view, context| token.map(|token| view.reveal(token, context)));
-                let (end, more) = (if forward { "last" } else { "first" }, if passed > 0 { " that this view can show" } else { "" });
+                self.with_view(list, |view, context| {
+                    token.map(|token| view.reveal(token, context))
+                });
+                let (end, more) = (
+                    if forward { "last" } else { "first" },
+                    if passed > 0 {
+                        " that this view can show"
+                    } else {
+                        ""
+                    },
+                );
                 let says = match passed {
-                    STEPS_MAX => format!("this view can show none of the next {STEPS_MAX} tokens in {}", list.title()),
+                    STEPS_MAX => format!(
+                        "this view can show none of the next {STEPS_MAX} tokens in {}",
+                        list.title()
+                    ),
                     _ => format!("this is the {end} token in {}{more}", list.title()),
                 };
                 return self.say(says, false);
@@ -87,8 +116,15 @@ impl App {
             if self.with_view(self.current, |view, context| view.can_show(&next, context)) {
                 (self.pending_selection, self.lost_token, self.token) = (None, None, Some(next));
                 self.take_in_changes();
-                let passed = if passed > 0 { format!(" · skipped {passed} with nothing to show") } else { String::new() };
-                return self.say(format!("{row} of {count} in {}{passed}", list.title()), false);
+                let passed = if passed > 0 {
+                    format!(" · skipped {passed} with nothing to show")
+                } else {
+                    String::new()
+                };
+                return self.say(
+                    format!("{row} of {count} in {}{passed}", list.title()),
+                    false,
+                );
             }
         }
     }
@@ -131,8 +167,10 @@ impl App {
 
     /// When the progress of a load, an export or a backtest is shown next; `None` while nothing is running.
     pub(super) fn progress_tick(&self) -> Option<Instant> {
-        let is_loading = self.load.running || (self.snapshot.is_none() && self.load.failure.is_none());
-        (is_loading || self.exporting.is_some() || self.rehearsing.is_some()).then(|| self.ticked + TICK)
+        let is_loading =
+            self.load.running || (self.snapshot.is_none() && self.load.failure.is_none());
+        (is_loading || self.exporting.is_some() || self.rehearsing.is_some())
+            .then(|| self.ticked + TICK)
     }
 
     pub(super) fn progress_ticked(&mut self, now: Instant) {
@@ -142,7 +180,8 @@ impl App {
         self.rehearsal_ticked();
         self.dirty |= self.exporting.is_some();
         let load = self.setup.deck.load_state();
-        self.dirty |= (load.running, &load.tables, &load.contacting) != (self.load.running, &self.load.tables, &self.load.contacting);
+        self.dirty |= (load.running, &load.tables, &load.contacting)
+            != (self.load.running, &self.load.tables, &self.load.contacting);
         (self.load, self.ticked) = (load, now);
     }
 }
@@ -159,8 +198,12 @@ impl App {
 
     /// Applies the changed file. An error stays in the header until it is corrected; the previous settings remain in force.
     pub(super) fn poll_settings(&mut self) {
-        let Some(news) = self.settings.as_ref().and_then(|settings| settings.take()) else { return };
-        self.setup.warnings.retain(|warning| !warning.starts_with(PROBLEM));
+        let Some(news) = self.settings.as_ref().and_then(|settings| settings.take()) else {
+            return;
+        };
+        self.setup
+            .warnings
+            .retain(|warning| !warning.starts_with(PROBLEM));
         match news {
             Ok(NewSettings { keymap, look, says }) => {
                 self.setup.keymap = keymap.unwrap_or_else(|| self.setup.keymap.clone());

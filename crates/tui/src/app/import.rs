@@ -35,14 +35,21 @@ impl App {
     pub(super) fn look_at_import(&mut self, said: &str) {
         self.start_import(said, true);
         if self.importing.is_some() {
-            self.overlay = Some(Overlay::Import(ImportDialog::new(said, self.offered_token())));
+            self.overlay = Some(Overlay::Import(ImportDialog::new(
+                said,
+                self.offered_token(),
+            )));
         }
     }
 
     /// The selected token, for a file that does not say its own: its symbol or short address, and its address.
     fn offered_token(&self) -> Option<(String, Address)> {
         let (token, snapshot) = (self.token?, self.setup.deck.snapshot().ok()?);
-        let symbol = snapshot.market.of(&snapshot.dataset, &token)?.symbol.clone();
+        let symbol = snapshot
+            .market
+            .of(&snapshot.dataset, &token)?
+            .symbol
+            .clone();
         Some((symbol.unwrap_or_else(|| token.short()), token))
     }
 
@@ -55,11 +62,19 @@ impl App {
     }
 
     fn start_import(&mut self, said: &str, looking: bool) {
-        if self.importing.as_ref().is_some_and(|importing| !importing.looking) {
+        if self
+            .importing
+            .as_ref()
+            .is_some_and(|importing| !importing.looking)
+        {
             return self.say("an import is already running", true);
         }
         let named = |name: &str| {
-            let found = self.setup.deck.snapshot().and_then(|snapshot| named_token(&snapshot, name));
+            let found = self
+                .setup
+                .deck
+                .snapshot()
+                .and_then(|snapshot| named_token(&snapshot, name));
             found.map_err(|problem| problem.detail)
         };
         let (path, options) = match options(said, looking, named) {
@@ -69,10 +84,15 @@ impl App {
         let into = self.setup.deck.folder();
         let own = self.setup.config_folder.clone();
         let task = BackgroundTask::start(&self.wake, move |progress| {
-            let formats = Formats::of(own.as_deref(), Some(&into)).map_err(|reason| Problem::new(Code::Defect, reason))?;
-            import(&[path], &into, &formats, &options, &Steps(progress.clone())).map_err(|error| match error {
-                ImportError::Cancelled => Problem::new(Code::Cancelled, "The import was stopped."),
-                ImportError::Failed(reason) => Problem::new(Code::Defect, reason),
+            let formats = Formats::of(own.as_deref(), Some(&into))
+                .map_err(|reason| Problem::new(Code::Defect, reason))?;
+            import(&[path], &into, &formats, &options, &Steps(progress.clone())).map_err(|error| {
+                match error {
+                    ImportError::Cancelled => {
+                        Problem::new(Code::Cancelled, "The import was stopped.")
+                    }
+                    ImportError::Failed(reason) => Problem::new(Code::Defect, reason),
+                }
             })
         });
         self.importing = Some(Importing { task, looking });
@@ -80,23 +100,52 @@ impl App {
 
     /// Polls the import's outcome.
     pub(super) fn poll_import(&mut self) {
-        if self.importing.as_ref().is_some_and(|importing| importing.looking) && !matches!(self.overlay, Some(Overlay::Import(_))) {
+        if self
+            .importing
+            .as_ref()
+            .is_some_and(|importing| importing.looking)
+            && !matches!(self.overlay, Some(Overlay::Import(_)))
+        {
             // The preview was closed with Esc: dropping the task cancels it.
             self.importing = None;
         }
-        let Some(outcome) = self.importing.as_mut().and_then(|importing| importing.task.poll()) else { return };
-        let looking = self.importing.take().is_some_and(|importing| importing.looking);
+        let Some(outcome) = self
+            .importing
+            .as_mut()
+            .and_then(|importing| importing.task.poll())
+        else {
+            return;
+        };
+        let looking = self
+            .importing
+            .take()
+            .is_some_and(|importing| importing.looking);
         if let (true, Some(Overlay::Import(dialog))) = (looking, &mut self.overlay) {
             return dialog.show(outcome.as_ref().map_err(|problem| problem.detail.as_str()));
         }
         match outcome {
             Ok(report) => {
-                let refused = report.files.iter().find_map(|file| file.refused.as_ref().map(|reason| format!("`{}` {reason}", file.file)));
-                let rows: u64 = report.files.iter().flat_map(|file| &file.taken).map(|taken| taken.new + taken.changed).sum();
+                let refused = report.files.iter().find_map(|file| {
+                    file.refused
+                        .as_ref()
+                        .map(|reason| format!("`{}` {reason}", file.file))
+                });
+                let rows: u64 = report
+                    .files
+                    .iter()
+                    .flat_map(|file| &file.taken)
+                    .map(|taken| taken.new + taken.changed)
+                    .sum();
                 if let Some(reason) = refused {
                     return self.say(format!("not imported: {reason}"), true);
                 }
-                self.say(format!("imported {}; Data (9) shows any issues", plural(rows, "row", "rows")), false);
+                self.say(
+                    format!(
+                        "imported {}; Data (9) shows any issues",
+                        plural(rows, "row", "rows")
+                    ),
+                    false,
+                );
                 self.setup.deck.load_in_background();
             }
             Err(problem) => self.say(format!("not imported: {}", problem.detail), true),
@@ -105,7 +154,11 @@ impl App {
 }
 
 /// Parses path and options: `PATH --token UNI --chain base`. `named` returns the token that has a symbol.
-fn options(said: &str, looking: bool, named: impl Fn(&str) -> Result<Address, String>) -> Result<(PathBuf, ImportOptions), String> {
+fn options(
+    said: &str,
+    looking: bool,
+    named: impl Fn(&str) -> Result<Address, String>,
+) -> Result<(PathBuf, ImportOptions), String> {
     let (path, rest) = match said.find(" --") {
         Some(at) => (&said[..at], &said[at + 1..]),
         None => (said, ""),
@@ -115,14 +168,19 @@ fn options(said: &str, looking: bool, named: impl Fn(&str) -> Result<Address, St
     if !path.is_file() && !path.parent().is_some_and(Path::is_file) {
         return Err(format!("`{}` is not a file", path.display()));
     }
-    let mut options = ImportOptions { dry_run: looking, ..ImportOptions::default() };
+    let mut options = ImportOptions {
+        dry_run: looking,
+        ..ImportOptions::default()
+    };
     let mut words = words(rest).into_iter();
     while let Some(word) = words.next() {
         match word.strip_prefix("--") {
             Some("as-usd") => options.as_usd = true,
             Some("broken-too") => options.broken_too = true,
             Some(option) if VALUED.contains(&option) => {
-                let value = words.next().ok_or_else(|| format!("`{word}` needs a value"))?;
+                let value = words
+                    .next()
+                    .ok_or_else(|| format!("`{word}` needs a value"))?;
                 let is_placeholder = PLACEHOLDERS.iter().any(|(word, _)| *word == value);
                 if option == "token" && !is_placeholder && !value.to_lowercase().starts_with("0x") {
                     options.token = Some(named(&value)?);
@@ -130,7 +188,12 @@ fn options(said: &str, looking: bool, named: impl Fn(&str) -> Result<Address, St
                 }
                 options.say(option, &value)?;
             }
-            _ => return Err(format!("`{word}` is not an import option; options are --as-usd, --broken-too, --{}", VALUED.join(", --"))),
+            _ => {
+                return Err(format!(
+                    "`{word}` is not an import option; options are --as-usd, --broken-too, --{}",
+                    VALUED.join(", --")
+                ));
+            }
         }
     }
     Ok((path, options))
@@ -142,7 +205,9 @@ fn words(line: &str) -> Vec<String> {
     for c in line.chars() {
         match quote {
             Some(end) if c == end => quote = None,
-            None if c == '\'' || c == '"' => (quote, word) = (Some(c), Some(word.unwrap_or_default())),
+            None if c == '\'' || c == '"' => {
+                (quote, word) = (Some(c), Some(word.unwrap_or_default()))
+            }
             None if c.is_whitespace() => words.extend(word.take()),
             _ => word.get_or_insert_default().push(c),
         }
@@ -154,11 +219,18 @@ fn words(line: &str) -> Vec<String> {
 /// A path as terminals paste it on drag and drop: quoted, or with backslash-escaped spaces.
 fn unquoted(path: &str) -> String {
     for quote in ['\'', '"'] {
-        if let Some(inside) = path.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+        if let Some(inside) = path
+            .strip_prefix(quote)
+            .and_then(|rest| rest.strip_suffix(quote))
+        {
             return inside.to_owned();
         }
     }
-    if Path::new(path).exists() { path.to_owned() } else { path.replace("\\ ", " ") }
+    if Path::new(path).exists() {
+        path.to_owned()
+    } else {
+        path.replace("\\ ", " ")
+    }
 }
 
 #[cfg(test)]
@@ -188,7 +260,11 @@ mod tests {
         bench.until("Enter import");
         bench.keys("⏎");
         bench.until("imported 2 rows");
-        assert!(bench.files().contains(&"holders.parquet".to_owned()), "{:?}", bench.files());
+        assert!(
+            bench.files().contains(&"holders.parquet".to_owned()),
+            "{:?}",
+            bench.files()
+        );
     }
 
     #[test]
@@ -202,19 +278,38 @@ mod tests {
         bench.keys("⏎");
         assert!(bench.files().is_empty());
         let shown = bench.screen();
-        assert!(shown.contains("notes.csv --"), "the options follow the file: {shown}");
+        assert!(
+            shown.contains("notes.csv --"),
+            "the options follow the file: {shown}"
+        );
         bench.keys("⎋");
         bench.app.run(Command::Import("/nowhere/x.csv".to_owned()));
-        assert!(bench.app.overlay.is_none() && bench.app.message.as_ref().unwrap().text.contains("is not a file"));
+        assert!(
+            bench.app.overlay.is_none()
+                && bench
+                    .app
+                    .message
+                    .as_ref()
+                    .unwrap()
+                    .text
+                    .contains("is not a file")
+        );
     }
 
     #[test]
     fn a_file_that_does_not_say_its_token_is_offered_the_selected_one() {
         let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
         let file = outside.path().join("h.csv");
-        fs::write(&file, "holder_address,balance\n0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,5\n").unwrap();
+        fs::write(
+            &file,
+            "holder_address,balance\n0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,5\n",
+        )
+        .unwrap();
         let uni = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-        bench.load(store::sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,market_cap\n{uni},UNI,Uniswap,eth,3"))]));
+        bench.load(store::sample::dataset(&[(
+            "tokens",
+            &format!("token_address,symbol,name,chain,market_cap\n{uni},UNI,Uniswap,eth,3"),
+        )]));
         assert_eq!(bench.app.token, Address::parse(uni));
         bench.app.run(Command::Import(file.display().to_string()));
         bench.until("Enter set token UNI");
@@ -223,16 +318,29 @@ mod tests {
         assert!(typed.contains(&format!("--token {uni}")), "{typed}");
         bench.keys("⎋");
         // A symbol is enough.
-        bench.app.run(Command::Import(format!("{} --token uni", file.display())));
+        bench
+            .app
+            .run(Command::Import(format!("{} --token uni", file.display())));
         bench.until("holders: 1 row");
         bench.keys("⎋");
-        bench.app.run(Command::Import(format!("{} --token link", file.display())));
-        assert!(bench.app.message.as_ref().is_some_and(|message| message.text.contains("no token has the symbol `link`")));
+        bench
+            .app
+            .run(Command::Import(format!("{} --token link", file.display())));
+        assert!(
+            bench
+                .app
+                .message
+                .as_ref()
+                .is_some_and(|message| message.text.contains("no token has the symbol `link`"))
+        );
     }
 
     #[test]
     fn what_is_said_may_hold_spaces_in_quotes() {
-        assert_eq!(words("--map 'close=Close Price' --map a=\"it's b\""), ["--map", "close=Close Price", "--map", "a=it's b"]);
+        assert_eq!(
+            words("--map 'close=Close Price' --map a=\"it's b\""),
+            ["--map", "close=Close Price", "--map", "a=it's b"]
+        );
         assert_eq!(words("  --pick x='a b'c '' "), ["--pick", "x=a bc", ""]);
         assert!(words("").is_empty());
     }
@@ -244,22 +352,47 @@ mod tests {
         std::fs::write(&file, "x").unwrap();
         let shown = file.display().to_string();
         let none = |_: &str| Err(String::new());
-        for said in [shown.clone(), format!("'{shown}'"), shown.replace(' ', "\\ "), format!("{shown} --coin btc --chain base --as-usd")] {
-            assert_eq!(options(&said, true, none).map(|told| told.0), Ok(file.clone()), "{said}");
+        for said in [
+            shown.clone(),
+            format!("'{shown}'"),
+            shown.replace(' ', "\\ "),
+            format!("{shown} --coin btc --chain base --as-usd"),
+        ] {
+            assert_eq!(
+                options(&said, true, none).map(|told| told.0),
+                Ok(file.clone()),
+                "{said}"
+            );
         }
-        let uni = |name: &str| (name == "UNI").then_some(Address([0x1f; 20])).ok_or("no such symbol".to_owned());
-        let token = |said: &str| options(&format!("{shown} --token {said}"), true, uni).map(|told| told.1.token);
+        let uni = |name: &str| {
+            (name == "UNI")
+                .then_some(Address([0x1f; 20]))
+                .ok_or("no such symbol".to_owned())
+        };
+        let token = |said: &str| {
+            options(&format!("{shown} --token {said}"), true, uni).map(|told| told.1.token)
+        };
         assert_eq!(token("UNI"), Ok(Some(Address([0x1f; 20]))));
         assert_eq!(token("LINK"), Err("no such symbol".to_owned()));
-        assert!(token("ADDRESS").is_err() && token("0x12").unwrap_err().contains("expected an address"));
-        let told = options(&format!("{shown} --coin btc"), false, none).unwrap().1;
-        assert_eq!((told.token, told.dry_run), (Some(Address::coin("BTC")), false));
+        assert!(
+            token("ADDRESS").is_err() && token("0x12").unwrap_err().contains("expected an address")
+        );
+        let told = options(&format!("{shown} --coin btc"), false, none)
+            .unwrap()
+            .1;
+        assert_eq!(
+            (told.token, told.dry_run),
+            (Some(Address::coin("BTC")), false)
+        );
         for (said, says) in [
             ("/nowhere/x.csv".to_owned(), "is not a file"),
             (format!("{shown} --tokn x"), "is not an import option"),
             (format!("{shown} --token"), "needs a value"),
         ] {
-            assert!(options(&said, true, none).unwrap_err().contains(says), "{said}");
+            assert!(
+                options(&said, true, none).unwrap_err().contains(says),
+                "{said}"
+            );
         }
     }
 }

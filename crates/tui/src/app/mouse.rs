@@ -18,7 +18,9 @@ impl App {
         if let Some(overlay) = &mut self.overlay {
             let turn = |code| KeyEvent::new(code, KeyModifiers::NONE);
             let outcome = match mouse.kind {
-                MouseEventKind::Down(_) => overlay.click(mouse.column, mouse.row).unwrap_or(OverlayOutcome::Close),
+                MouseEventKind::Down(_) => overlay
+                    .click(mouse.column, mouse.row)
+                    .unwrap_or(OverlayOutcome::Close),
                 MouseEventKind::ScrollUp => overlay.key(&turn(KeyCode::Up)),
                 MouseEventKind::ScrollDown => overlay.key(&turn(KeyCode::Down)),
                 _ => return,
@@ -27,11 +29,17 @@ impl App {
             return self.outcome(outcome);
         }
         if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
-            match self.hits.iter().find(|(place, _)| place.contains((mouse.column, mouse.row).into())).map(|(_, hit)| *hit) {
+            match self
+                .hits
+                .iter()
+                .find(|(place, _)| place.contains((mouse.column, mouse.row).into()))
+                .map(|(_, hit)| *hit)
+            {
                 Some(ChromeHit::Tab(view)) => return self.go(view),
                 Some(ChromeHit::Hint(action)) => return self.act(action),
                 Some(ChromeHit::FilterKey(key, times)) => {
-                    (0..times).for_each(|_| self.filter_key(&KeyEvent::new(key, KeyModifiers::NONE)));
+                    (0..times)
+                        .for_each(|_| self.filter_key(&KeyEvent::new(key, KeyModifiers::NONE)));
                     self.dirty = true;
                     return;
                 }
@@ -39,7 +47,8 @@ impl App {
             }
         }
         let effect = self.with_view(self.current, |view, context| view.mouse(mouse, context));
-        let on_row = mouse.kind == MouseEventKind::Down(MouseButton::Right) && effect != Effect::Nothing;
+        let on_row =
+            mouse.kind == MouseEventKind::Down(MouseButton::Right) && effect != Effect::Nothing;
         self.carry_out(effect);
         if on_row {
             self.open_row_actions();
@@ -48,7 +57,10 @@ impl App {
 
     /// Opens the action menu of the row under the cursor.
     fn open_row_actions(&mut self) {
-        let lines = self.setup.keymap.row_actions(self.current, |action| self.view().answers(action));
+        let lines = self
+            .setup
+            .keymap
+            .row_actions(self.current, |action| self.view().answers(action));
         self.overlay = Some(Overlay::Help(Help::of_row(lines, self.current.title())));
         self.dirty = true;
     }

@@ -2,7 +2,10 @@
 
 use super::App;
 use crate::overlay::{Overlay, alerts::AlertsDialog};
-use query::question::{BodyQuestion as _, Query as _, alert_body::AlertBody, progress::Progress, rehearsal::RehearsalQuestion};
+use query::question::{
+    BodyQuestion as _, Query as _, alert_body::AlertBody, progress::Progress,
+    rehearsal::RehearsalQuestion,
+};
 use views::task::BackgroundTask;
 
 impl App {
@@ -13,7 +16,11 @@ impl App {
             return self.with_alerts(AlertsDialog::stop_rehearsal);
         };
         let question = RehearsalQuestion::of_last_year(alert);
-        let rehearse = move |progress: &Progress| question.answer(&snapshot, progress).map_err(RehearsalQuestion::refused);
+        let rehearse = move |progress: &Progress| {
+            question
+                .answer(&snapshot, progress)
+                .map_err(RehearsalQuestion::refused)
+        };
         self.rehearsing = Some(BackgroundTask::start(&self.wake, rehearse));
     }
 
@@ -25,7 +32,9 @@ impl App {
     }
 
     pub(super) fn poll_rehearsal(&mut self) {
-        let Some(outcome) = self.rehearsing.as_mut().and_then(BackgroundTask::poll) else { return };
+        let Some(outcome) = self.rehearsing.as_mut().and_then(BackgroundTask::poll) else {
+            return;
+        };
         self.rehearsing = None;
         self.with_alerts(|dialog| match outcome {
             Ok(rehearsal) => dialog.rehearsed(rehearsal),
@@ -35,7 +44,9 @@ impl App {
 
     /// Shows the progress.
     pub(super) fn rehearsal_ticked(&mut self) {
-        let Some((done, total)) = self.rehearsing.as_ref().map(BackgroundTask::progress) else { return };
+        let Some((done, total)) = self.rehearsing.as_ref().map(BackgroundTask::progress) else {
+            return;
+        };
         // Nobody waits for it once the dialog is closed.
         if matches!(self.overlay, Some(Overlay::Alerts(_))) {
             self.with_alerts(|dialog| dialog.rehearsing(done, total));

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::App;
-use crate::overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog};
+use crate::overlay::{
+    Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog,
+};
 use views::{
     keymap::Action,
     list::{ColumnLayout, Listing, SCREEN},
@@ -14,16 +16,24 @@ const SCREENS_MAX: usize = 100;
 
 impl App {
     pub(super) fn open_columns(&mut self) {
-        let selected = if let Some(Overlay::Columns(dialog)) = &self.overlay { dialog.selected() } else { 0 };
+        let selected = if let Some(Overlay::Columns(dialog)) = &self.overlay {
+            dialog.selected()
+        } else {
+            0
+        };
         match self.view().listing().and_then(Listing::choice) {
-            Some(choice) => self.overlay = Some(Overlay::Columns(ColumnsDialog::new(choice, selected))),
+            Some(choice) => {
+                self.overlay = Some(Overlay::Columns(ColumnsDialog::new(choice, selected)))
+            }
             None => self.say("this view's columns cannot be changed", false),
         }
     }
 
     pub(super) fn choose_columns(&mut self, layout: Option<ColumnLayout>) {
         let reset = layout.is_none();
-        self.with_view(self.current, |view, context| view.choose_columns(layout, context));
+        self.with_view(self.current, |view, context| {
+            view.choose_columns(layout, context)
+        });
         if reset {
             self.open_columns();
         }
@@ -40,10 +50,16 @@ impl App {
     }
 
     pub(super) fn open_screens(&mut self) {
-        if !self.view().answers(Action::Screens) || self.view().listing().and_then(Listing::choice).is_none() {
+        if !self.view().answers(Action::Screens)
+            || self.view().listing().and_then(Listing::choice).is_none()
+        {
             return self.say("screens cannot be saved in this view", false);
         }
-        let screens = self.screens_of_view().iter().map(|(name, kept)| (name.clone(), holds(kept))).collect();
+        let screens = self
+            .screens_of_view()
+            .iter()
+            .map(|(name, kept)| (name.clone(), holds(kept)))
+            .collect();
         self.overlay = Some(Overlay::Screens(ScreensDialog::new(screens)));
     }
 
@@ -52,14 +68,29 @@ impl App {
         kept[SCREEN] = true.into();
         let screens = self.screens_of_view();
         if screens.len() >= SCREENS_MAX && !screens.contains_key(name) {
-            return self.say(format!("{SCREENS_MAX} screens are already saved; delete one first"), true);
+            return self.say(
+                format!("{SCREENS_MAX} screens are already saved; delete one first"),
+                true,
+            );
         }
         let again = screens.insert(name.to_owned(), kept).is_some();
-        self.say(format!("screen `{name}` {}", if again { "saved, replacing the earlier one" } else { "saved; F2 opens it" }), false);
+        self.say(
+            format!(
+                "screen `{name}` {}",
+                if again {
+                    "saved, replacing the earlier one"
+                } else {
+                    "saved; F2 opens it"
+                }
+            ),
+            false,
+        );
     }
 
     pub(super) fn open_screen(&mut self, name: &str) {
-        let Some(kept) = self.screens_of_view().get(name).cloned() else { return };
+        let Some(kept) = self.screens_of_view().get(name).cloned() else {
+            return;
+        };
         self.with_view(self.current, |view, context| {
             view.restore(&kept);
             view.refresh(context);
@@ -77,7 +108,19 @@ impl App {
 
 /// Summary of a screen: `cap>10m age<90d · -market_cap`.
 fn holds(kept: &Value) -> String {
-    let filter = kept["filter"].as_str().filter(|text| !text.is_empty()).unwrap_or("all rows");
-    let sort: Vec<&str> = kept["sort"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    if sort.is_empty() { filter.to_owned() } else { format!("{filter} · {}", sort.join(",")) }
+    let filter = kept["filter"]
+        .as_str()
+        .filter(|text| !text.is_empty())
+        .unwrap_or("all rows");
+    let sort: Vec<&str> = kept["sort"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if sort.is_empty() {
+        filter.to_owned()
+    } else {
+        format!("{filter} · {}", sort.join(","))
+    }
 }

@@ -34,7 +34,11 @@ const STOPS: [Stop; 6] = [
         action: Action::Filter,
         says: "This table lists every token. Filter it by words and conditions: type cap>1b, then Enter.",
     },
-    Stop { at: ViewId::Tokens, action: Action::ViewChart, says: "The chart shows trendlines and patterns, each with target and stop." },
+    Stop {
+        at: ViewId::Tokens,
+        action: Action::ViewChart,
+        says: "The chart shows trendlines and patterns, each with target and stop.",
+    },
     Stop {
         at: ViewId::Chart,
         action: Action::NextPattern,
@@ -50,7 +54,11 @@ const STOPS: [Stop; 6] = [
         action: Action::ViewYield,
         says: "The yield plan allocates your wallet for the highest return after gas, at the risk you choose.",
     },
-    Stop { at: ViewId::Yield, action: Action::ViewApi, says: "Everything on screen is also available to scripts over HTTP." },
+    Stop {
+        at: ViewId::Yield,
+        action: Action::ViewApi,
+        says: "Everything on screen is also available to scripts over HTTP.",
+    },
 ];
 
 const GOODBYE: &str = "That's the tour. c copies the curl command for a view; ? lists its keys.";
@@ -73,36 +81,86 @@ impl App {
     /// The key of this stop or a later one was pressed: continues with the stop after it.
     pub(super) fn tour_follows(&mut self, action: Action) {
         let Some(tour) = &mut self.tour else { return };
-        let behind = STOPS.iter().position(|stop| stop.action == action).map_or(0, |nth| nth + 1);
+        let behind = STOPS
+            .iter()
+            .position(|stop| stop.action == action)
+            .map_or(0, |nth| nth + 1);
         tour.stop = tour.stop.max(behind);
     }
 
     /// Drawn over the lower end of the view; hidden under a dialog and while a line is typed.
     pub(crate) fn draw_tour(&self, buffer: &mut Buffer, body: Rect) {
-        let Some(tour) = self.tour.filter(|_| self.overlay.is_none() && self.filter.is_none()) else { return };
-        let key = |action: Action| self.setup.keymap.keys(action).first().cloned().unwrap_or_else(|| action.name().to_owned());
+        let Some(tour) = self
+            .tour
+            .filter(|_| self.overlay.is_none() && self.filter.is_none())
+        else {
+            return;
+        };
+        let key = |action: Action| {
+            self.setup
+                .keymap
+                .keys(action)
+                .first()
+                .cloned()
+                .unwrap_or_else(|| action.name().to_owned())
+        };
         let (title, says, press) = match STOPS.get(tour.stop) {
             Some(stop) => {
                 // A number key works everywhere, another one in its view.
-                let is_here = stop.at == self.current || views::keymap::VIEWS.iter().any(|row| row.goto == stop.action);
-                let first = if is_here { String::new() } else { format!("{}, then ", key(stop.at.row().goto)) };
+                let is_here = stop.at == self.current
+                    || views::keymap::VIEWS
+                        .iter()
+                        .any(|row| row.goto == stop.action);
+                let first = if is_here {
+                    String::new()
+                } else {
+                    format!("{}, then ", key(stop.at.row().goto))
+                };
                 (
-                    format!("tour · {} of {} · {}", tour.stop + 1, STOPS.len(), stop.at.title()),
+                    format!(
+                        "tour · {} of {} · {}",
+                        tour.stop + 1,
+                        STOPS.len(),
+                        stop.at.title()
+                    ),
                     stop.says,
                     format!("press {first}{}", key(stop.action)),
                 )
             }
             None => ("tour · the end".to_owned(), GOODBYE, String::new()),
         };
-        let leave = format!("{} {}", key(Action::Back), if press.is_empty() { "closes" } else { "leaves the tour" });
-        draw_box(buffer, body, &self.setup.look.theme, (&title, says, &press, &leave));
+        let leave = format!(
+            "{} {}",
+            key(Action::Back),
+            if press.is_empty() {
+                "closes"
+            } else {
+                "leaves the tour"
+            }
+        );
+        draw_box(
+            buffer,
+            body,
+            &self.setup.look.theme,
+            (&title, says, &press, &leave),
+        );
     }
 }
 
-fn draw_box(buffer: &mut Buffer, body: Rect, theme: &Theme, (title, says, press, leave): (&str, &str, &str, &str)) {
+fn draw_box(
+    buffer: &mut Buffer,
+    body: Rect,
+    theme: &Theme,
+    (title, says, press, leave): (&str, &str, &str, &str),
+) {
     let width = WIDTH_MAX.min(body.width.saturating_sub(2));
     let height = HEIGHT.min(body.height);
-    let place = Rect { x: body.x + (body.width - width) / 2, y: body.y + body.height - height, width, height };
+    let place = Rect {
+        x: body.x + (body.width - width) / 2,
+        y: body.y + body.height - height,
+        width,
+        height,
+    };
     let base = theme.style(Role::Panel);
     Clear.render(place, buffer);
     let block = Block::bordered()
@@ -112,13 +170,24 @@ fn draw_box(buffer: &mut Buffer, body: Rect, theme: &Theme, (title, says, press,
         .title_style(theme.accent().patch(base));
     let inner = block.inner(place);
     block.render(place, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let inner = Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(2),
+        ..inner
+    };
     for (row, line) in text::wrap(says, inner.width.into(), 2).iter().enumerate() {
         put(buffer, inner, 0, row as u16, line, theme.text().patch(base));
     }
     let last = inner.height.saturating_sub(1);
     put(buffer, inner, 0, last, press, theme.accent().patch(base));
-    put(buffer, inner, inner.width.saturating_sub(text::width(leave) as u16), last, leave, theme.dim().patch(base));
+    put(
+        buffer,
+        inner,
+        inner.width.saturating_sub(text::width(leave) as u16),
+        last,
+        leave,
+        theme.dim().patch(base),
+    );
 }
 
 #[cfg(test)]
@@ -140,17 +209,32 @@ mod tests {
             let mut bench = Bench::new(views::all());
             bench.app.remember(&NoStorage);
             bench.app.setup.data_folder = Some("/home/a/.local/share/tokendeck".into());
-            bench.app.update(Event::QueryService(DeckEvent::LoadFailed("the dataset folder `datasets` cannot be read".to_owned())));
-            insta::assert_snapshot!(format!("welcome-{width}x{height}"), bench.settled(width, height));
-            let mut market = sample::dataset(&[("tokens", "token_address,symbol,name,chain,price,market_cap\n0x1,UNI,Uniswap,eth,7,90")]);
-            (market.synthetic, market.title, market.folder) = (true, Some("Demo market".to_owned()), "demo".into());
+            bench.app.update(Event::QueryService(DeckEvent::LoadFailed(
+                "the dataset folder `datasets` cannot be read".to_owned(),
+            )));
+            insta::assert_snapshot!(
+                format!("welcome-{width}x{height}"),
+                bench.settled(width, height)
+            );
+            let mut market = sample::dataset(&[(
+                "tokens",
+                "token_address,symbol,name,chain,price,market_cap\n0x1,UNI,Uniswap,eth,7,90",
+            )]);
+            (market.synthetic, market.title, market.folder) =
+                (true, Some("Demo market".to_owned()), "demo".into());
             bench.load(market);
             bench.app.overlay = None;
             bench.screen_of(width, height);
-            insta::assert_snapshot!(format!("first-{width}x{height}"), bench.settled(width, height));
+            insta::assert_snapshot!(
+                format!("first-{width}x{height}"),
+                bench.settled(width, height)
+            );
             bench.app.act(Action::Tour);
             bench.screen_of(width, height);
-            insta::assert_snapshot!(format!("tour-{width}x{height}"), bench.settled(width, height));
+            insta::assert_snapshot!(
+                format!("tour-{width}x{height}"),
+                bench.settled(width, height)
+            );
         }
     }
 
@@ -167,12 +251,18 @@ mod tests {
         ] {
             let mut bench = Bench::new(views::all());
             bench.app.setup.data_folder = folder(&bench).filter(|_| has_folder);
-            bench.app.update(Event::QueryService(DeckEvent::LoadFailed("there is nothing".to_owned())));
+            bench.app.update(Event::QueryService(DeckEvent::LoadFailed(
+                "there is nothing".to_owned(),
+            )));
             assert_eq!(bench.screen().contains("the demo"), has_folder, "{keys}");
             bench.keys(keys);
             assert!(bench.screen().contains(shown), "{keys}\n{}", bench.screen());
             // Nothing is made before it is chosen.
-            assert_eq!(bench.files(), if keys == "3" { vec!["own"] } else { Vec::new() }, "{keys}");
+            assert_eq!(
+                bench.files(),
+                if keys == "3" { vec!["own"] } else { Vec::new() },
+                "{keys}"
+            );
         }
     }
 
@@ -190,11 +280,22 @@ mod tests {
         for is_there in [true, false] {
             let mut bench = Bench::new(views::all());
             let failed = bench.app.setup.deck.folder();
-            let folder = if is_there { seen.path() } else { &seen.path().join("gone") };
+            let folder = if is_there {
+                seen.path()
+            } else {
+                &seen.path().join("gone")
+            };
             for (last, is_offered) in [(folder, is_there), (&failed, false)] {
                 bench.app.remember(&Session(json!({ "folder": last })));
-                bench.app.update(Event::QueryService(DeckEvent::LoadFailed("there is nothing".to_owned())));
-                assert_eq!(bench.screen().contains("last folder"), is_offered, "{}", last.display());
+                bench.app.update(Event::QueryService(DeckEvent::LoadFailed(
+                    "there is nothing".to_owned(),
+                )));
+                assert_eq!(
+                    bench.screen().contains("last folder"),
+                    is_offered,
+                    "{}",
+                    last.display()
+                );
                 // It stays the last one while nothing else is seen.
                 assert_eq!(bench.app.last_session()["folder"], json!(last));
                 if is_offered {
@@ -209,7 +310,10 @@ mod tests {
     #[test]
     fn six_keys_walk_the_tour_and_do_what_they_always_do() {
         let mut bench = Bench::new(views::all());
-        bench.load(sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth")]));
+        bench.load(sample::dataset(&[(
+            "tokens",
+            "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth",
+        )]));
         bench.app.act(Action::Tour);
         let walk = [
             ("1 of 6 · Tokens", "/cap>1⎋", ViewId::Tokens),
@@ -220,7 +324,11 @@ mod tests {
             ("6 of 6 · Yield", "0", ViewId::Api),
         ];
         for (title, keys, view) in walk {
-            assert!(bench.screen().contains(&format!("tour · {title}")), "{title}\n{}", bench.screen());
+            assert!(
+                bench.screen().contains(&format!("tour · {title}")),
+                "{title}\n{}",
+                bench.screen()
+            );
             bench.keys(keys);
             assert_eq!(bench.app.current, view, "after {keys}");
         }
@@ -232,20 +340,41 @@ mod tests {
     #[test]
     fn the_tour_waits_for_its_key_and_goes_by_esc() {
         let mut bench = Bench::new(views::all());
-        bench.load(sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth")]));
+        bench.load(sample::dataset(&[(
+            "tokens",
+            "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth",
+        )]));
         bench.keys("?t");
         // Under a dialog and a typed line it is silent.
-        for (keys, shown) in [("", true), ("/", false), ("⎋", true), (":", false), ("⎋", true), ("9", true)] {
+        for (keys, shown) in [
+            ("", true),
+            ("/", false),
+            ("⎋", true),
+            (":", false),
+            ("⎋", true),
+            ("9", true),
+        ] {
             bench.keys(keys);
             assert_eq!(bench.screen().contains("tour ·"), shown, "after {keys}");
         }
         // `/` counted as the first stop; the second's key works from any view.
-        assert!(bench.screen().contains("tour · 2 of 6 · Tokens") && bench.screen().contains("press 3 "));
+        assert!(
+            bench.screen().contains("tour · 2 of 6 · Tokens")
+                && bench.screen().contains("press 3 ")
+        );
         bench.keys("31");
-        assert!(bench.screen().contains("3 of 6 · Chart") && bench.screen().contains("press 3, then n"), "{}", bench.screen());
+        assert!(
+            bench.screen().contains("3 of 6 · Chart") && bench.screen().contains("press 3, then n"),
+            "{}",
+            bench.screen()
+        );
         // A later stop's key is not asked for again.
         bench.keys("71");
-        assert!(bench.screen().contains("6 of 6 · Yield") && bench.screen().contains("press 0 "), "{}", bench.screen());
+        assert!(
+            bench.screen().contains("6 of 6 · Yield") && bench.screen().contains("press 0 "),
+            "{}",
+            bench.screen()
+        );
         bench.keys("⎋");
         assert!(!bench.screen().contains("tour ·") && bench.app.current == ViewId::Tokens);
     }

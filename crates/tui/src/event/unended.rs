@@ -25,7 +25,10 @@ impl InputWatch {
     pub(super) fn new() -> Self {
         let (sender, told) = channel();
         // Without the thread, the program is ended from outside.
-        thread::Builder::new().name("unended".into()).spawn(move || watch(&told)).ok();
+        thread::Builder::new()
+            .name("unended".into())
+            .spawn(move || watch(&told))
+            .ok();
         Self(sender)
     }
 
@@ -61,7 +64,9 @@ fn watch(told: &Receiver<bool>) {
 /// Whether Ctrl-C is a signal, of a terminal in the dashboard's modes: one that was given back is its shell's.
 fn let_ctrl_c_end(is_signal: bool) {
     let stdin = io::stdin();
-    let Ok(mut modes) = tcgetattr(&stdin) else { return };
+    let Ok(mut modes) = tcgetattr(&stdin) else {
+        return;
+    };
     if !modes.local_modes.contains(LocalModes::ICANON) {
         modes.local_modes.set(LocalModes::ISIG, is_signal);
         modes.special_codes[SpecialCodeIndex::VINTR] = CTRL_C;

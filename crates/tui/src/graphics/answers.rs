@@ -7,7 +7,8 @@ use widgets::pixels::plot::CellPixels;
 
 /// kitty's query with a picture of one pixel, the terminal's name (XTVERSION), the size of a cell, and its attributes (DA1): every
 /// terminal replies to these, so they come last.
-pub(super) const QUESTION: &[u8] = b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[>q\x1b[16t\x1b[c";
+pub(super) const QUESTION: &[u8] =
+    b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[>q\x1b[16t\x1b[c";
 
 /// The query without kitty's.
 pub(super) const ATTRIBUTES: &[u8] = b"\x1b[>q\x1b[16t\x1b[c";
@@ -26,7 +27,9 @@ pub struct TerminalAnswers {
 impl TerminalAnswers {
     /// Terminals with iTerm2's inline images, by their names.
     pub fn names_iterm(&self) -> bool {
-        ["iTerm2", "WezTerm"].iter().any(|name| self.name.starts_with(name))
+        ["iTerm2", "WezTerm"]
+            .iter()
+            .any(|name| self.name.starts_with(name))
     }
 }
 
@@ -78,16 +81,26 @@ const PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
 
 /// The length of the first key press or sequence; `None` without bytes, or where its end is missing.
 fn token_length(bytes: &[u8]) -> Option<usize> {
-    let find = |end: &[u8]| bytes.windows(end.len()).position(|part| part == end).map(|at| at + end.len());
+    let find = |end: &[u8]| {
+        bytes
+            .windows(end.len())
+            .position(|part| part == end)
+            .map(|at| at + end.len())
+    };
     match bytes {
         [] => None,
         [0x1b] => Some(1),
-        [0x1b, b'_' | b'P' | b']', ..] => match (find(b"\x1b\\"), find(b"\x07").filter(|_| bytes[1] == b']')) {
-            (Some(string), Some(bell)) => Some(string.min(bell)),
-            (string, bell) => string.or(bell),
-        },
+        [0x1b, b'_' | b'P' | b']', ..] => {
+            match (find(b"\x1b\\"), find(b"\x07").filter(|_| bytes[1] == b']')) {
+                (Some(string), Some(bell)) => Some(string.min(bell)),
+                (string, bell) => string.or(bell),
+            }
+        }
         _ if bytes.starts_with(PASTE.0) => find(PASTE.1),
-        [0x1b, b'[', rest @ ..] => rest.iter().position(|byte| (0x40..=0x7e).contains(byte)).map(|at| at + 3),
+        [0x1b, b'[', rest @ ..] => rest
+            .iter()
+            .position(|byte| (0x40..=0x7e).contains(byte))
+            .map(|at| at + 3),
         [0x1b, b'O', rest @ ..] => (!rest.is_empty()).then_some(3),
         [0x1b, rest @ ..] => letter_length(rest).map(|length| length + 1),
         _ => letter_length(bytes),
@@ -113,16 +126,23 @@ fn note(answers: &mut TerminalAnswers, token: &[u8]) -> bool {
         return true;
     }
     if let Some(says) = text.strip_prefix("\x1bP>|") {
-        says.trim_end_matches("\x1b\\").clone_into(&mut answers.name);
+        says.trim_end_matches("\x1b\\")
+            .clone_into(&mut answers.name);
         return true;
     }
-    if let Some(says) = text.strip_prefix("\x1b[?").and_then(|says| says.strip_suffix('c')) {
+    if let Some(says) = text
+        .strip_prefix("\x1b[?")
+        .and_then(|says| says.strip_suffix('c'))
+    {
         answers.arrived = true;
         // The first number is the terminal's class.
         answers.sixel = says.split(';').skip(1).any(|attribute| attribute == "4");
         return true;
     }
-    if let Some(says) = text.strip_prefix("\x1b[6;").and_then(|says| says.strip_suffix('t')) {
+    if let Some(says) = text
+        .strip_prefix("\x1b[6;")
+        .and_then(|says| says.strip_suffix('t'))
+    {
         let sizes: Option<Vec<u16>> = says.split(';').map(|part| part.parse().ok()).collect();
         if let Some([height, width]) = sizes.as_deref() {
             answers.cell = CellPixels::new(*width, *height);
@@ -137,9 +157,18 @@ fn input(token: &[u8]) -> Option<TerminalReply> {
     let key = |code, modifiers| Some(TerminalReply::Key(KeyEvent::new(code, modifiers)));
     let text = std::str::from_utf8(token).ok()?;
     if let Some(pasted) = text.strip_prefix("\x1b[200~") {
-        return Some(TerminalReply::Paste(pasted.strip_suffix("\x1b[201~").unwrap_or(pasted).to_owned()));
+        return Some(TerminalReply::Paste(
+            pasted
+                .strip_suffix("\x1b[201~")
+                .unwrap_or(pasted)
+                .to_owned(),
+        ));
     }
-    if let Some(sequence) = text.strip_prefix("\x1b[").or_else(|| text.strip_prefix("\x1bO")).filter(|sequence| !sequence.is_empty()) {
+    if let Some(sequence) = text
+        .strip_prefix("\x1b[")
+        .or_else(|| text.strip_prefix("\x1bO"))
+        .filter(|sequence| !sequence.is_empty())
+    {
         let code = match sequence {
             "A" => KeyCode::Up,
             "B" => KeyCode::Down,
@@ -179,8 +208,14 @@ fn plain(letter: char) -> (KeyCode, KeyModifiers) {
         '\t' => (KeyCode::Tab, KeyModifiers::NONE),
         '\x7f' => (KeyCode::Backspace, KeyModifiers::NONE),
         '\0' => (KeyCode::Char(' '), KeyModifiers::CONTROL),
-        '\x01'..='\x1a' => (KeyCode::Char((letter as u8 - 1 + b'a') as char), KeyModifiers::CONTROL),
-        '\x1c'..='\x1f' => (KeyCode::Char((letter as u8 - 0x1c + b'4') as char), KeyModifiers::CONTROL),
+        '\x01'..='\x1a' => (
+            KeyCode::Char((letter as u8 - 1 + b'a') as char),
+            KeyModifiers::CONTROL,
+        ),
+        '\x1c'..='\x1f' => (
+            KeyCode::Char((letter as u8 - 0x1c + b'4') as char),
+            KeyModifiers::CONTROL,
+        ),
         letter if letter.is_uppercase() => (KeyCode::Char(letter), KeyModifiers::SHIFT),
         letter => (KeyCode::Char(letter), KeyModifiers::NONE),
     }

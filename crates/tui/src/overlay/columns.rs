@@ -16,7 +16,14 @@ pub struct ColumnsDialog {
 impl ColumnsDialog {
     pub fn new(choice: ColumnChoice, selected: usize) -> Self {
         let selected = selected.min(choice.columns.len().saturating_sub(1));
-        Self { choice, rows: Rows { selected, ..Rows::default() }, find: None }
+        Self {
+            choice,
+            rows: Rows {
+                selected,
+                ..Rows::default()
+            },
+            find: None,
+        }
     }
 
     /// Takes the columns that have no room in the list as it was drawn last.
@@ -33,8 +40,15 @@ impl ColumnsDialog {
     }
 
     fn toggle(&mut self) -> OverlayOutcome {
-        let shown = self.choice.columns.iter().filter(|(_, _, shown)| *shown).count();
-        let Some((key, _, is_shown)) = self.choice.columns.get_mut(self.rows.selected) else { return OverlayOutcome::Stay };
+        let shown = self
+            .choice
+            .columns
+            .iter()
+            .filter(|(_, _, shown)| *shown)
+            .count();
+        let Some((key, _, is_shown)) = self.choice.columns.get_mut(self.rows.selected) else {
+            return OverlayOutcome::Stay;
+        };
         // At least one column must stay.
         if *is_shown && shown == 1 {
             return OverlayOutcome::Stay;
@@ -46,22 +60,32 @@ impl ColumnsDialog {
 
     /// Types what to jump to; false for a key that ends that.
     fn find_key(&mut self, code: KeyCode) -> bool {
-        let Some(typed) = &mut self.find else { return false };
+        let Some(typed) = &mut self.find else {
+            return false;
+        };
         match code {
             KeyCode::Char(c) if c != ' ' => typed.extend(c.to_lowercase()),
             KeyCode::Backspace => _ = typed.pop(),
             _ => return false,
         }
-        let names = |(key, title, _): &(&str, &str, bool)| [title.to_lowercase(), key.to_lowercase()];
-        let found =
-            |fits: fn(&str, &str) -> bool| self.choice.columns.iter().position(|column| names(column).iter().any(|name| fits(name, typed)));
-        let place = found(|name, typed| name.starts_with(typed)).or_else(|| found(|name, typed| name.contains(typed)));
+        let names =
+            |(key, title, _): &(&str, &str, bool)| [title.to_lowercase(), key.to_lowercase()];
+        let found = |fits: fn(&str, &str) -> bool| {
+            self.choice
+                .columns
+                .iter()
+                .position(|column| names(column).iter().any(|name| fits(name, typed)))
+        };
+        let place = found(|name, typed| name.starts_with(typed))
+            .or_else(|| found(|name, typed| name.contains(typed)));
         self.rows.selected = place.unwrap_or(self.rows.selected);
         true
     }
 
     fn widen(&mut self, cells: i16) -> OverlayOutcome {
-        let Some((key, ..)) = self.choice.columns.get(self.rows.selected) else { return OverlayOutcome::Stay };
+        let Some((key, ..)) = self.choice.columns.get(self.rows.selected) else {
+            return OverlayOutcome::Stay;
+        };
         self.choice.layout.widen(key, cells);
         self.apply()
     }
@@ -69,7 +93,9 @@ impl ColumnsDialog {
     /// Moves the selected column.
     fn move_column(&mut self, rows: isize) -> OverlayOutcome {
         let from = self.rows.selected;
-        let to = from.saturating_add_signed(rows).min(self.choice.columns.len().saturating_sub(1));
+        let to = from
+            .saturating_add_signed(rows)
+            .min(self.choice.columns.len().saturating_sub(1));
         if to == from {
             return OverlayOutcome::Stay;
         }
@@ -90,7 +116,9 @@ impl Dialog for ColumnsDialog {
         match key.code {
             KeyCode::Esc | KeyCode::Enter if was_finding => {}
             KeyCode::Char('/') => self.find = Some(String::new()),
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'C') => return OverlayOutcome::Close,
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'C') => {
+                return OverlayOutcome::Close;
+            }
             KeyCode::Char('J') => return self.move_column(1),
             KeyCode::Char('K') => return self.move_column(-1),
             KeyCode::Down if shift => return self.move_column(1),
@@ -100,7 +128,11 @@ impl Dialog for ColumnsDialog {
             KeyCode::Char('-' | '<') | KeyCode::Left => return self.widen(-1),
             KeyCode::Char('f') => {
                 let upto = self.rows.selected + 1;
-                self.choice.layout.frozen = if self.choice.layout.frozen == upto { 0 } else { upto };
+                self.choice.layout.frozen = if self.choice.layout.frozen == upto {
+                    0
+                } else {
+                    upto
+                };
                 return self.apply();
             }
             KeyCode::Char('r') => return OverlayOutcome::Apply(Command::Columns(None)),
@@ -111,24 +143,54 @@ impl Dialog for ColumnsDialog {
 
     /// Shows or hides the column.
     fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
-        self.rows.selected = self.rows.at(x, y).filter(|row| *row < self.choice.columns.len())?;
+        self.rows.selected = self
+            .rows
+            .at(x, y)
+            .filter(|row| *row < self.choice.columns.len())?;
         Some(self.toggle())
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let height = (self.choice.columns.len() as u16 + 5).min(area.height.saturating_sub(4));
-        let title = format!("columns · {} of {}", self.rows.selected + 1, self.choice.columns.len());
+        let title = format!(
+            "columns · {} of {}",
+            self.rows.selected + 1,
+            self.choice.columns.len()
+        );
         let inside = floating(buffer, area, (64, height), &title, theme);
         let base = theme.style(Role::Panel);
-        let list = Rect { height: inside.height.saturating_sub(3), ..inside };
+        let list = Rect {
+            height: inside.height.saturating_sub(3),
+            ..inside
+        };
         let ColumnLayout { frozen, .. } = self.choice.layout;
-        for (row, place, style, (key, title, shown)) in self.rows.draw(&self.choice.columns, buffer, list, theme) {
-            put(buffer, place, 0, 0, if *shown { "[x]" } else { "[ ]" }, theme.accent().patch(style));
+        for (row, place, style, (key, title, shown)) in
+            self.rows.draw(&self.choice.columns, buffer, list, theme)
+        {
+            put(
+                buffer,
+                place,
+                0,
+                0,
+                if *shown { "[x]" } else { "[ ]" },
+                theme.accent().patch(style),
+            );
             let title = text::fit(&title.to_uppercase(), 16, text::Align::Left);
-            put(buffer, place, 4, 0, &title, if *shown { theme.text() } else { theme.dim() }.patch(style));
+            put(
+                buffer,
+                place,
+                4,
+                0,
+                &title,
+                if *shown { theme.text() } else { theme.dim() }.patch(style),
+            );
             put(buffer, place, 21, 0, key, theme.dim().patch(style));
             let wider = self.choice.layout.wider_by(key);
-            let width = if wider == 0 { String::new() } else { format!("{wider:+}") };
+            let width = if wider == 0 {
+                String::new()
+            } else {
+                format!("{wider:+}")
+            };
             let state = if self.choice.empty.contains(key) {
                 "no data"
             } else if *shown && self.choice.no_room.contains(key) {
@@ -138,13 +200,33 @@ impl Dialog for ColumnsDialog {
             } else {
                 ""
             };
-            put(buffer, place, place.width.saturating_sub(12), 0, &format!("{width:>4} {state}"), theme.accent().patch(style));
+            put(
+                buffer,
+                place,
+                place.width.saturating_sub(12),
+                0,
+                &format!("{width:>4} {state}"),
+                theme.accent().patch(style),
+            );
         }
-        let hints = ["Space show or hide   J K move   + - wider, narrower", "/ find   f freeze up to here   r reset   Esc done"];
-        let finds = self.find.as_ref().map(|typed| format!("/ {typed}▏  Space show or hide   Esc done"));
+        let hints = [
+            "Space show or hide   J K move   + - wider, narrower",
+            "/ find   f freeze up to here   r reset   Esc done",
+        ];
+        let finds = self
+            .find
+            .as_ref()
+            .map(|typed| format!("/ {typed}▏  Space show or hide   Esc done"));
         let hints = finds.as_deref().map_or(hints, |finds| [finds, hints[1]]);
         for (nth, hint) in hints.iter().enumerate() {
-            put(buffer, inside, 0, inside.height.saturating_sub(2) + nth as u16, hint, theme.dim().patch(base));
+            put(
+                buffer,
+                inside,
+                0,
+                inside.height.saturating_sub(2) + nth as u16,
+                hint,
+                theme.dim().patch(base),
+            );
         }
     }
 }
@@ -155,8 +237,19 @@ mod tests {
 
     fn dialog() -> ColumnsDialog {
         let columns = vec![("a", "a", true), ("b", "b", true), ("c", "c", false)];
-        let layout = ColumnLayout { hidden: vec!["c"], ..ColumnLayout::default() };
-        ColumnsDialog::new(ColumnChoice { columns, empty: Vec::new(), no_room: vec!["b"], layout }, 0)
+        let layout = ColumnLayout {
+            hidden: vec!["c"],
+            ..ColumnLayout::default()
+        };
+        ColumnsDialog::new(
+            ColumnChoice {
+                columns,
+                empty: Vec::new(),
+                no_room: vec!["b"],
+                layout,
+            },
+            0,
+        )
     }
 
     #[test]
@@ -172,27 +265,53 @@ mod tests {
         assert_eq!(layout(press(KeyCode::Char('+'))).wider, [("a", 1)]);
         assert_eq!(layout(press(KeyCode::Char('f'))).frozen, 2);
         assert_eq!(press(KeyCode::Char('k')), OverlayOutcome::Stay);
-        assert_eq!(press(KeyCode::Char(' ')), OverlayOutcome::Stay, "the last one stays");
-        assert_eq!(press(KeyCode::Char('r')), OverlayOutcome::Apply(Command::Columns(None)));
+        assert_eq!(
+            press(KeyCode::Char(' ')),
+            OverlayOutcome::Stay,
+            "the last one stays"
+        );
+        assert_eq!(
+            press(KeyCode::Char('r')),
+            OverlayOutcome::Apply(Command::Columns(None))
+        );
         assert_eq!(press(KeyCode::Esc), OverlayOutcome::Close);
     }
 
     #[test]
     fn a_column_is_found_by_its_name() {
-        let columns = vec![("market_cap", "cap", true), ("rsi", "rsi 14", false), ("price", "price", true)];
-        let mut dialog = ColumnsDialog { choice: ColumnChoice { columns, ..dialog().choice }, ..dialog() };
+        let columns = vec![
+            ("market_cap", "cap", true),
+            ("rsi", "rsi 14", false),
+            ("price", "price", true),
+        ];
+        let mut dialog = ColumnsDialog {
+            choice: ColumnChoice {
+                columns,
+                ..dialog().choice
+            },
+            ..dialog()
+        };
         let mut typed = |keys: &str| {
             for key in keys.chars() {
-                let code = if key == '⎋' { KeyCode::Esc } else { KeyCode::Char(key) };
+                let code = if key == '⎋' {
+                    KeyCode::Esc
+                } else {
+                    KeyCode::Char(key)
+                };
                 dialog.key(&KeyEvent::new(code, KeyModifiers::NONE));
             }
             (dialog.selected(), dialog.choice.columns[1].2)
         };
         // The whole name begins with it, or a part does; what no column has moves nothing.
-        for (keys, expected) in [("/R", 1), ("⎋/p", 2), ("⎋/ket", 0), ("⎋/zz", 0), ("⎋j", 1)] {
+        for (keys, expected) in [("/R", 1), ("⎋/p", 2), ("⎋/ket", 0), ("⎋/zz", 0), ("⎋j", 1)]
+        {
             assert_eq!(typed(keys), (expected, false), "{keys}");
         }
-        assert_eq!(typed("/price⎋/rs "), (1, true), "Space shows it and ends the search");
+        assert_eq!(
+            typed("/price⎋/rs "),
+            (1, true),
+            "Space shows it and ends the search"
+        );
         assert_eq!(typed("j"), (2, true));
     }
 
@@ -208,6 +327,13 @@ mod tests {
         };
         assert_eq!(hidden(dialog.click(area.x + 5, area.y + 1)), ["c", "b"]);
         assert_eq!(hidden(dialog.click(area.x, area.y + 2)), ["b"]);
-        assert_eq!((dialog.selected(), dialog.click(area.x, area.y + 3), dialog.click(0, 0)), (2, None, None));
+        assert_eq!(
+            (
+                dialog.selected(),
+                dialog.click(area.x, area.y + 3),
+                dialog.click(0, 0)
+            ),
+            (2, None, None)
+        );
     }
 }

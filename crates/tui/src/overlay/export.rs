@@ -51,46 +51,86 @@ impl ExportDialog {
     }
 
     fn of(name: &str, format: Option<ExportFormat>, rows: Option<usize>) -> Self {
-        Self { name: file_name_line(&format!("tokendeck-{name}"), &extension(format)), format, rows, tried: None }
+        Self {
+            name: file_name_line(&format!("tokendeck-{name}"), &extension(format)),
+            format,
+            rows,
+            tried: None,
+        }
     }
 
     /// The dialog again, with the refused name.
-    pub fn again(file: &str, format: Option<ExportFormat>, rows: Option<usize>, why: ExportRetry) -> Self {
+    pub fn again(
+        file: &str,
+        format: Option<ExportFormat>,
+        rows: Option<usize>,
+        why: ExportRetry,
+    ) -> Self {
         let stem = file.strip_suffix(&extension(format)).unwrap_or(file);
-        Self { name: file_name_line(stem, &file[stem.len()..]), format, rows, tried: Some((file.to_owned(), why)) }
+        Self {
+            name: file_name_line(stem, &file[stem.len()..]),
+            format,
+            rows,
+            tried: Some((file.to_owned(), why)),
+        }
     }
 
     /// The file name; without an export extension, that of the chosen format is added.
     fn file(&self) -> String {
         let name = self.name.text().trim();
-        let ends = |format: &Option<ExportFormat>| name.to_lowercase().ends_with(&extension(*format));
-        if self.formats().iter().any(ends) { name.to_owned() } else { name.trim_end_matches('.').to_owned() + &extension(self.format) }
+        let ends =
+            |format: &Option<ExportFormat>| name.to_lowercase().ends_with(&extension(*format));
+        if self.formats().iter().any(ends) {
+            name.to_owned()
+        } else {
+            name.trim_end_matches('.').to_owned() + &extension(self.format)
+        }
     }
 
     /// The forms that can be written.
     fn formats(&self) -> Vec<Option<ExportFormat>> {
-        if self.format.is_none() { vec![None] } else { ExportFormat::FILES.into_iter().map(Some).collect() }
+        if self.format.is_none() {
+            vec![None]
+        } else {
+            ExportFormat::FILES.into_iter().map(Some).collect()
+        }
     }
 
     /// The reason why the current name was refused.
     fn refusal(&self) -> Option<&ExportRetry> {
-        self.tried.as_ref().filter(|(file, _)| *file == self.file()).map(|(_, why)| why)
+        self.tried
+            .as_ref()
+            .filter(|(file, _)| *file == self.file())
+            .map(|(_, why)| why)
     }
 
     /// Selects the next format and changes the file extension.
     fn step_format(&mut self, by: usize) {
         let formats = self.formats();
-        let place = formats.iter().position(|format| *format == self.format).unwrap_or(0);
+        let place = formats
+            .iter()
+            .position(|format| *format == self.format)
+            .unwrap_or(0);
         self.format = formats[(place + by) % formats.len()];
         let name = self.name.text();
-        let stem = formats.into_iter().find_map(|format| name.strip_suffix(&extension(format))).unwrap_or(name);
+        let stem = formats
+            .into_iter()
+            .find_map(|format| name.strip_suffix(&extension(format)))
+            .unwrap_or(name);
         let line = file_name_line(stem, &extension(self.format));
-        self.name = if self.name.is_selected() { line } else { line.kept() };
+        self.name = if self.name.is_selected() {
+            line
+        } else {
+            line.kept()
+        };
     }
 
     /// A typed extension selects the format.
     fn select_format_of_extension(&mut self) {
-        let named = self.formats().into_iter().find(|format| self.name.text().ends_with(&extension(*format)));
+        let named = self
+            .formats()
+            .into_iter()
+            .find(|format| self.name.text().ends_with(&extension(*format)));
         self.format = named.unwrap_or(self.format);
     }
 }
@@ -101,7 +141,11 @@ impl Dialog for ExportDialog {
             KeyCode::Esc => return OverlayOutcome::Close,
             KeyCode::Enter if !self.name.text().trim().is_empty() => {
                 let replace = self.refusal() == Some(&ExportRetry::Taken);
-                return OverlayOutcome::Run(Command::Export { file: self.file(), format: self.format, replace });
+                return OverlayOutcome::Run(Command::Export {
+                    file: self.file(),
+                    format: self.format,
+                    replace,
+                });
             }
             KeyCode::Tab | KeyCode::Down => self.step_format(1),
             KeyCode::BackTab | KeyCode::Up => self.step_format(ExportFormat::FILES.len() - 1),
@@ -121,7 +165,10 @@ impl Dialog for ExportDialog {
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let rows = match (self.format, self.rows) {
             (None, _) => "the report".to_owned(),
-            (Some(_), rows) => rows.map_or_else(|| "the rows".to_owned(), |rows| plural(rows as u64, "row", "rows")),
+            (Some(_), rows) => rows.map_or_else(
+                || "the rows".to_owned(),
+                |rows| plural(rows as u64, "row", "rows"),
+            ),
         };
         let inside = floating(buffer, area, (70, 8), &format!("export {rows}"), theme);
         let base = theme.style(Role::Panel);
@@ -129,8 +176,19 @@ impl Dialog for ExportDialog {
         self.name.draw(buffer, inside, used, theme);
         let mut x = put(buffer, inside, 0, 2, "as    ", theme.dim().patch(base));
         for format in self.formats() {
-            let style = if format == self.format { theme.accent() } else { theme.dim() };
-            x += put(buffer, inside, x, 2, extension(format).trim_start_matches('.'), style.patch(base)) + 3;
+            let style = if format == self.format {
+                theme.accent()
+            } else {
+                theme.dim()
+            };
+            x += put(
+                buffer,
+                inside,
+                x,
+                2,
+                extension(format).trim_start_matches('.'),
+                style.patch(base),
+            ) + 3;
         }
         let (says, style) = match self.refusal() {
             Some(ExportRetry::Taken) => {
@@ -140,7 +198,15 @@ impl Dialog for ExportDialog {
             None if self.format.is_none() => (words::SAVE_OR_CANCEL.to_owned(), Role::Dim),
             None => (format!("{}   Tab next format", words::SAVE_OR_CANCEL), Role::Dim),
         };
-        put_wrapped(buffer, inside, 0, 4, &says, REASON_LINES, theme.style(style).patch(base));
+        put_wrapped(
+            buffer,
+            inside,
+            0,
+            4,
+            &says,
+            REASON_LINES,
+            theme.style(style).patch(base),
+        );
     }
 }
 
@@ -161,7 +227,10 @@ mod tests {
         dialog.paste("-b");
         dialog.key(&KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
         dialog.key(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE));
-        assert_eq!((dialog.name.text(), dialog.format), ("2-bc.json", Some(ExportFormat::Json)));
+        assert_eq!(
+            (dialog.name.text(), dialog.format),
+            ("2-bc.json", Some(ExportFormat::Json))
+        );
     }
 
     #[test]
@@ -173,9 +242,17 @@ mod tests {
             ("young.2026", ExportFormat::Json, "young.2026.json"),
             ("young.JSON", ExportFormat::Csv, "young.JSON"),
         ] {
-            let mut dialog = ExportDialog { name: file_name_line(typed, ""), format: Some(format), rows: None, tried: None };
+            let mut dialog = ExportDialog {
+                name: file_name_line(typed, ""),
+                format: Some(format),
+                rows: None,
+                tried: None,
+            };
             let run = dialog.key(&KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
-            assert!(matches!(&run, OverlayOutcome::Run(Command::Export { file: named, .. }) if named == file), "{typed}: {run:?}");
+            assert!(
+                matches!(&run, OverlayOutcome::Run(Command::Export { file: named, .. }) if named == file),
+                "{typed}: {run:?}"
+            );
         }
     }
 }

@@ -28,7 +28,13 @@ pub struct Help {
 impl Help {
     pub fn new(keymap: &Keymap, view: ViewId, warnings: &[String]) -> Self {
         let title = format!("keys · {}", view.title());
-        Self { lines: keymap.help(view), filter: None, title, warnings: warnings.to_vec(), rows: Rows::default() }
+        Self {
+            lines: keymap.help(view),
+            filter: None,
+            title,
+            warnings: warnings.to_vec(),
+            rows: Rows::default(),
+        }
     }
 
     /// Replaces the lines by the bindings of the pane shown in the view.
@@ -36,15 +42,28 @@ impl Help {
     pub fn of_pane(self, name: &str, keys: &[(Action, &'static str)]) -> Self {
         let line = |&(action, says): &(Action, &'static str)| {
             let line = self.lines.iter().find(|line| line.action == action)?;
-            Some(HelpLine { says, ..line.clone() })
+            Some(HelpLine {
+                says,
+                ..line.clone()
+            })
         };
-        Self { lines: keys.iter().filter_map(line).collect(), title: format!("keys · {name}"), ..self }
+        Self {
+            lines: keys.iter().filter_map(line).collect(),
+            title: format!("keys · {name}"),
+            ..self
+        }
     }
 
     /// The action menu of a row.
     pub fn of_row(lines: Vec<HelpLine>, row: &str) -> Self {
         let title = format!("actions · {row}");
-        Self { lines, filter: None, title, warnings: Vec::new(), rows: Rows::default() }
+        Self {
+            lines,
+            filter: None,
+            title,
+            warnings: Vec::new(),
+            rows: Rows::default(),
+        }
     }
 
     /// Whether it is of a view: a tour is no action of a row.
@@ -58,14 +77,19 @@ impl Help {
     }
 
     fn run(&self, row: usize) -> Option<OverlayOutcome> {
-        self.matching_lines().get(row).map(|line| OverlayOutcome::Run(Command::Act(line.action)))
+        self.matching_lines()
+            .get(row)
+            .map(|line| OverlayOutcome::Run(Command::Act(line.action)))
     }
 
     fn matching_lines(&self) -> Vec<&HelpLine> {
         let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
         let hit = |line: &&HelpLine| {
             wanted.is_empty() || {
-                [line.says, line.synonyms].iter().any(|text| words::contains(&wanted, text)) || line.action.name().contains(&wanted)
+                [line.says, line.synonyms]
+                    .iter()
+                    .any(|text| words::contains(&wanted, text))
+                    || line.action.name().contains(&wanted)
             }
         };
         self.lines.iter().filter(hit).collect()
@@ -78,7 +102,11 @@ impl Dialog for Help {
         match (key.code, self.filter.as_mut()) {
             (KeyCode::Esc, Some(_)) => self.set_filter(None),
             (KeyCode::Esc | KeyCode::Char('q' | '?'), None) => return OverlayOutcome::Close,
-            (KeyCode::Enter, _) => return self.run(self.rows.selected).unwrap_or(OverlayOutcome::Close),
+            (KeyCode::Enter, _) => {
+                return self
+                    .run(self.rows.selected)
+                    .unwrap_or(OverlayOutcome::Close);
+            }
             (KeyCode::Backspace, Some(filter)) => {
                 filter.pop();
                 self.rows.selected = 0;
@@ -90,7 +118,9 @@ impl Dialog for Help {
                 }
             }
             (KeyCode::Char('/'), None) => self.set_filter(Some(String::new())),
-            (KeyCode::Char('t'), None) if has_tour => return OverlayOutcome::Run(Command::Act(Action::Tour)),
+            (KeyCode::Char('t'), None) if has_tour => {
+                return OverlayOutcome::Run(Command::Act(Action::Tour));
+            }
             (code, _) => _ = self.rows.letter(code, count),
         }
         OverlayOutcome::Stay
@@ -103,15 +133,39 @@ impl Dialog for Help {
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         // As wide as the longest sentence with its keys, the gap, the borders and a cell of padding at both sides.
-        let longest = self.lines.iter().map(|line| text::width(line.says)).max().unwrap_or(0) as u16;
-        let keys_width = self.lines.iter().map(|line| text::width(&line.keys)).max().unwrap_or(0).min(KEYS_WIDTH);
+        let longest = self
+            .lines
+            .iter()
+            .map(|line| text::width(line.says))
+            .max()
+            .unwrap_or(0) as u16;
+        let keys_width = self
+            .lines
+            .iter()
+            .map(|line| text::width(&line.keys))
+            .max()
+            .unwrap_or(0)
+            .min(KEYS_WIDTH);
         let width = (keys_width as u16 + 1 + longest + 4).clamp(WIDTH_MIN, WIDTH_MAX);
         let room = usize::from(width.min(area.width).saturating_sub(6)).max(1);
         let wrapped = |warning: &String| text::wrap(&format!("! {warning}"), room, 4);
         let warned: Vec<String> = self.warnings.iter().flat_map(wrapped).collect();
-        let inside = floating(buffer, area, (width, (self.lines.len() + warned.len()) as u16 + 5), &self.title, theme);
+        let inside = floating(
+            buffer,
+            area,
+            (width, (self.lines.len() + warned.len()) as u16 + 5),
+            &self.title,
+            theme,
+        );
         for (row, says) in warned.iter().enumerate() {
-            put(buffer, inside, 0, row as u16, says, theme.style(Role::Warning).patch(theme.style(Role::Panel)));
+            put(
+                buffer,
+                inside,
+                0,
+                row as u16,
+                says,
+                theme.style(Role::Warning).patch(theme.style(Role::Panel)),
+            );
         }
         let top = (warned.len() as u16).min(inside.height);
         let inside = below(inside, top);
@@ -120,17 +174,44 @@ impl Dialog for Help {
         // Where sentences are cut, the selected one is shown in full below.
         let cells = usize::from(inside.width);
         let cut = keys_width + 1 + usize::from(longest) > cells;
-        let whole = shown.get(self.rows.selected).filter(|_| cut).map_or_else(Vec::new, |entry| text::wrap(entry.says, cells, SENTENCE));
+        let whole = shown
+            .get(self.rows.selected)
+            .filter(|_| cut)
+            .map_or_else(Vec::new, |entry| text::wrap(entry.says, cells, SENTENCE));
         let below = if cut { SENTENCE as u16 + 1 } else { 2 };
         for (nth, says) in whole.iter().enumerate() {
-            put(buffer, inside, 0, inside.height.saturating_sub(below) + nth as u16, says, theme.text().patch(base));
+            put(
+                buffer,
+                inside,
+                0,
+                inside.height.saturating_sub(below) + nth as u16,
+                says,
+                theme.text().patch(base),
+            );
         }
-        let list = Rect { height: inside.height.saturating_sub(below), ..inside };
+        let list = Rect {
+            height: inside.height.saturating_sub(below),
+            ..inside
+        };
         for (_, place, style, entry) in self.rows.draw(&shown, buffer, list, theme) {
             let own = entry.scope != Scope::Everywhere;
             let keys = if own { theme.accent() } else { theme.text() };
-            let used = put(buffer, place, 0, 0, &text::fit(&entry.keys, keys_width, text::Align::Left), keys.patch(style));
-            put(buffer, place, used + 1, 0, entry.says, theme.dim().patch(style).patch(theme.text()));
+            let used = put(
+                buffer,
+                place,
+                0,
+                0,
+                &text::fit(&entry.keys, keys_width, text::Align::Left),
+                keys.patch(style),
+            );
+            put(
+                buffer,
+                place,
+                used + 1,
+                0,
+                entry.says,
+                theme.dim().patch(style).patch(theme.text()),
+            );
         }
         let hint = match &self.filter {
             Some(filter) => format!("/ {filter}▏"),
@@ -139,10 +220,21 @@ impl Dialog for Help {
         };
         let bottom = inside.height.saturating_sub(1);
         let used = put(buffer, inside, 0, bottom, &hint, theme.dim().patch(base));
-        let place = format!("{} of {}", (self.rows.selected + 1).min(shown.len()), shown.len());
+        let place = format!(
+            "{} of {}",
+            (self.rows.selected + 1).min(shown.len()),
+            shown.len()
+        );
         let left = inside.width.saturating_sub(text::width(&place) as u16);
         if left > used {
-            put(buffer, inside, left, bottom, &place, theme.dim().patch(base));
+            put(
+                buffer,
+                inside,
+                left,
+                bottom,
+                &place,
+                theme.dim().patch(base),
+            );
         }
     }
 }

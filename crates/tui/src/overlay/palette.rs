@@ -64,8 +64,18 @@ impl CommandPalette {
         let import = "Import a file by its path, with options as on the command line.";
         let files = "load add file folder";
         entries.extend([
-            keyless(api, "Start or stop the HTTP API.", "server http", Command::ToggleApi),
-            keyless("import FILE", import, files, Command::Type("import ".to_owned())),
+            keyless(
+                api,
+                "Start or stop the HTTP API.",
+                "server http",
+                Command::ToggleApi,
+            ),
+            keyless(
+                "import FILE",
+                import,
+                files,
+                Command::Type("import ".to_owned()),
+            ),
             keyless(
                 "add TOKEN",
                 "Add a token by address, symbol, name or coin:BTC.",
@@ -78,14 +88,30 @@ impl CommandPalette {
                 "date past history back",
                 Command::Type(AS_OF.to_owned()),
             ),
-            keyless("open DIR", "Open another dataset by its folder.", files, Command::Type("open ".to_owned())),
+            keyless(
+                "open DIR",
+                "Open another dataset by its folder.",
+                files,
+                Command::Type("open ".to_owned()),
+            ),
         ]);
         entries.extend(BUILTIN.iter().map(|(theme, _)| {
             let command = Command::Theme((*theme).to_owned());
-            keyless(&format!("theme {theme}"), "Change the colors.", "colors dark light appearance", command)
+            keyless(
+                &format!("theme {theme}"),
+                "Change the colors.",
+                "colors dark light appearance",
+                command,
+            )
         }));
         let fixed = entries.len();
-        let mut palette = Self { line: TypedLine::new("", CHARS_MAX), entries, fixed, found: Vec::new(), rows: Rows::default() };
+        let mut palette = Self {
+            line: TypedLine::new("", CHARS_MAX),
+            entries,
+            fixed,
+            found: Vec::new(),
+            rows: Rows::default(),
+        };
         palette.set_tokens(tokens);
         palette
     }
@@ -95,8 +121,16 @@ impl CommandPalette {
         self.entries.truncate(self.fixed);
         self.entries.extend(tokens.iter().map(|token| Entry {
             name: text::clean(token.symbol.as_deref().unwrap_or("–")).into_owned(),
-            note: format!("{}  {}", text::clean(token.name.as_deref().unwrap_or_default()), token.token_address.short()),
-            right: format!("{}{}", if token.is_stale() { "stale " } else { "" }, format::price(token.price)),
+            note: format!(
+                "{}  {}",
+                text::clean(token.name.as_deref().unwrap_or_default()),
+                token.token_address.short()
+            ),
+            right: format!(
+                "{}{}",
+                if token.is_stale() { "stale " } else { "" },
+                format::price(token.price)
+            ),
             command: Command::Select(token.token_address),
             synonyms: "",
         }));
@@ -117,30 +151,49 @@ impl CommandPalette {
         if let Some(folder) = self.folder() {
             return OverlayOutcome::Run(Command::OpenFolder(folder.to_owned()));
         }
-        self.run(self.rows.selected).unwrap_or(OverlayOutcome::Close)
+        self.run(self.rows.selected)
+            .unwrap_or(OverlayOutcome::Close)
     }
 
     fn run(&self, row: usize) -> Option<OverlayOutcome> {
-        self.found.get(row).map(|&i| OverlayOutcome::Run(self.entries[i].command.clone()))
+        self.found
+            .get(row)
+            .map(|&i| OverlayOutcome::Run(self.entries[i].command.clone()))
     }
 
     fn folder(&self) -> Option<&str> {
-        self.line.text().strip_prefix("open ").map(str::trim).filter(|folder| folder.contains(['/', '.', '~']))
+        self.line
+            .text()
+            .strip_prefix("open ")
+            .map(str::trim)
+            .filter(|folder| folder.contains(['/', '.', '~']))
     }
 
     /// The argument of `add`.
     fn add(&self) -> Option<&str> {
-        self.line.text().strip_prefix("add ").map(str::trim).filter(|words| !words.is_empty() && *words != "TOKEN")
+        self.line
+            .text()
+            .strip_prefix("add ")
+            .map(str::trim)
+            .filter(|words| !words.is_empty() && *words != "TOKEN")
     }
 
     /// The argument of `as of`.
     fn day(&self) -> Option<&str> {
-        self.line.text().strip_prefix(AS_OF).map(str::trim).filter(|day| day.starts_with(|first: char| first.is_ascii_digit()))
+        self.line
+            .text()
+            .strip_prefix(AS_OF)
+            .map(str::trim)
+            .filter(|day| day.starts_with(|first: char| first.is_ascii_digit()))
     }
 
     /// The argument of `import`: path and options.
     fn import(&self) -> Option<&str> {
-        self.line.text().strip_prefix("import ").map(str::trim).filter(|said| !said.is_empty())
+        self.line
+            .text()
+            .strip_prefix("import ")
+            .map(str::trim)
+            .filter(|said| !said.is_empty())
     }
 
     fn rank(&mut self) {
@@ -153,7 +206,10 @@ impl CommandPalette {
             .filter_map(|(i, entry)| {
                 // A match in note or synonyms ranks below a match in the name.
                 let by_name = score(&wanted, &entry.name);
-                let told = || words::contains(&wanted, entry.synonyms) || words::contains(&wanted, &entry.note);
+                let told = || {
+                    words::contains(&wanted, entry.synonyms)
+                        || words::contains(&wanted, &entry.note)
+                };
                 let by_note = (wanted.len() > 2).then(told).filter(|hit| *hit).map(|_| 0);
                 by_name.or(by_note).map(|score| (score, i))
             })
@@ -189,7 +245,11 @@ impl Dialog for CommandPalette {
     fn paste(&mut self, pasted: &str) {
         // A path dropped on the terminal is a file to import.
         let dropped = pasted.trim().trim_start_matches(['\'', '"']);
-        if self.line.text().is_empty() && ["/", "~/", "./"].iter().any(|start| dropped.starts_with(start)) {
+        if self.line.text().is_empty()
+            && ["/", "~/", "./"]
+                .iter()
+                .any(|start| dropped.starts_with(start))
+        {
             self.line.paste("import ");
         }
         self.line.paste(pasted);
@@ -206,11 +266,21 @@ impl Dialog for CommandPalette {
                 "an action, a token, `add TOKEN`, `import FILE`, or `open DIR` for another dataset",
                 "an action, a token, `add TOKEN`, `import FILE`, `open DIR`",
             ];
-            let says = text::fitting(says.map(str::to_owned), usize::from(inside.width.saturating_sub(used + 2)));
+            let says = text::fitting(
+                says.map(str::to_owned),
+                usize::from(inside.width.saturating_sub(used + 2)),
+            );
             put(buffer, inside, used + 2, 0, &says, theme.dim().patch(base));
         } else if self.line.text() == AS_OF {
             let at = used + 2 + AS_OF.len() as u16;
-            put(buffer, inside, at, 0, "a day or time, such as 2026-01-31 or 2026-01-31T10:30", theme.dim().patch(base));
+            put(
+                buffer,
+                inside,
+                at,
+                0,
+                "a day or time, such as 2026-01-31 or 2026-01-31T10:30",
+                theme.dim().patch(base),
+            );
         }
         let below = below(inside, 2);
         for (_, place, style, &i) in self.rows.draw(&self.found, buffer, below, theme) {
@@ -223,7 +293,9 @@ impl Dialog for CommandPalette {
                 (Some(_), _) => "Enter previews the import",
                 (None, Some(_)) => "Enter opens this folder",
                 // No claim about tokens before they are loaded.
-                (None, None) if self.entries.len() == self.fixed => "no match; tokens are listed once the dataset is loaded",
+                (None, None) if self.entries.len() == self.fixed => {
+                    "no match; tokens are listed once the dataset is loaded"
+                }
                 (None, None) => "no match",
             };
             put(buffer, inside, 0, 2, says, theme.dim().patch(base));
@@ -231,13 +303,43 @@ impl Dialog for CommandPalette {
     }
 }
 
-fn draw_entry(buffer: &mut Buffer, place: Rect, entry: &Entry, theme: &Theme, style: ratatui::style::Style) {
+fn draw_entry(
+    buffer: &mut Buffer,
+    place: Rect,
+    entry: &Entry,
+    theme: &Theme,
+    style: ratatui::style::Style,
+) {
     let right = text::width(&entry.right) as u16;
     let room = place.width.saturating_sub(right + 1);
-    let left = Rect { width: room, ..place };
-    let used = put(buffer, left, 0, 0, &text::fit(&entry.name, 18, text::Align::Left), theme.text().patch(style));
-    put(buffer, left, used + 1, 0, &entry.note, theme.dim().patch(style));
-    put(buffer, place, place.width.saturating_sub(right), 0, &entry.right, theme.accent().patch(style));
+    let left = Rect {
+        width: room,
+        ..place
+    };
+    let used = put(
+        buffer,
+        left,
+        0,
+        0,
+        &text::fit(&entry.name, 18, text::Align::Left),
+        theme.text().patch(style),
+    );
+    put(
+        buffer,
+        left,
+        used + 1,
+        0,
+        &entry.note,
+        theme.dim().patch(style),
+    );
+    put(
+        buffer,
+        place,
+        place.width.saturating_sub(right),
+        0,
+        &entry.right,
+        theme.accent().patch(style),
+    );
 }
 
 /// The match score of `word` (already lower case) in `text`, higher is better; `None` if its letters do not occur in order.
@@ -254,8 +356,11 @@ fn score(word: &str, text: &str) -> Option<i32> {
             let end = start + wanted.len();
             let boundary = start == 0 || !letters[start - 1].is_alphanumeric();
             let whole = boundary && letters.get(end).is_none_or(|c| !c.is_alphanumeric());
-            let points =
-                1_000 + 200 * i32::from(boundary) + 200 * i32::from(whole) + 100 * i32::from(start == 0) - letters.len().min(99) as i32;
+            let points = 1_000
+                + 200 * i32::from(boundary)
+                + 200 * i32::from(whole)
+                + 100 * i32::from(start == 0)
+                - letters.len().min(99) as i32;
             best = best.max(Some(points));
         }
     }
@@ -284,7 +389,10 @@ mod tests {
     fn better_matches_score_higher() {
         let ranked = ["usd", "usd coin", "wrapped usd", "susd", "unlisted"];
         let scores: Vec<_> = ranked.iter().map(|text| score("usd", text)).collect();
-        assert!(scores.windows(2).all(|pair| pair[0] > pair[1]), "{scores:?}");
+        assert!(
+            scores.windows(2).all(|pair| pair[0] > pair[1]),
+            "{scores:?}"
+        );
         assert_eq!(score("usd", "dust"), None);
         assert!(score("cs", "copy symbol") > score("cs", "ecosia"));
         assert_eq!(score("", "anything"), Some(0));

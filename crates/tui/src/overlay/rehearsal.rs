@@ -25,13 +25,26 @@ impl RehearsalState {
         match self {
             Self::None => return false,
             Self::Running(done, total) => {
-                let share = done.saturating_mul(100).checked_div(*total).map(|share| format!(" {share}%")).unwrap_or_default();
-                put(buffer, area, 0, 0, &format!("backtesting each past day…{share}"), dim);
+                let share = done
+                    .saturating_mul(100)
+                    .checked_div(*total)
+                    .map(|share| format!(" {share}%"))
+                    .unwrap_or_default();
+                put(
+                    buffer,
+                    area,
+                    0,
+                    0,
+                    &format!("backtesting each past day…{share}"),
+                    dim,
+                );
             }
             Self::Done(rehearsal) => {
                 let mut row = put_wrapped(buffer, area, 0, 0, &summary(rehearsal), 3, plain) + 1;
-                for (widths, (header, rows)) in
-                    [OUTCOMES, FIRINGS].into_iter().zip(rehearsal.tables()).filter(|(_, (_, rows))| !rows.is_empty())
+                for (widths, (header, rows)) in [OUTCOMES, FIRINGS]
+                    .into_iter()
+                    .zip(rehearsal.tables())
+                    .filter(|(_, (_, rows))| !rows.is_empty())
                 {
                     put(buffer, area, 0, row, &line(widths, header), dim);
                     for (below, cells) in (1..).zip(&rows) {
@@ -46,33 +59,67 @@ impl RehearsalState {
 }
 
 fn line(widths: &[usize], cells: &[impl AsRef<str>]) -> String {
-    let align = |nth: usize| if nth == 0 { text::Align::Left } else { text::Align::Right };
-    cells.iter().zip(widths).enumerate().map(|(nth, (cell, width))| text::fit(cell.as_ref(), *width, align(nth))).collect()
+    let align = |nth: usize| {
+        if nth == 0 {
+            text::Align::Left
+        } else {
+            text::Align::Right
+        }
+    };
+    cells
+        .iter()
+        .zip(widths)
+        .enumerate()
+        .map(|(nth, (cell, width))| text::fit(cell.as_ref(), *width, align(nth)))
+        .collect()
 }
 
 /// `in the 365 days to 2026-11-14, it would have fired 12 times (0.2 per week) for 3 of 64 tokens; true on 40 token-days`
 fn summary(rehearsal: &Rehearsal) -> String {
-    let Some(to) = rehearsal.to else { return "no candles to backtest on".to_owned() };
+    let Some(to) = rehearsal.to else {
+        return "no candles to backtest on".to_owned();
+    };
     let Some(a_week) = rehearsal.fired_a_week else {
-        return format!("in the {} to {to}, a required value is unknown on every day", plural(rehearsal.days, "day", "days"));
+        return format!(
+            "in the {} to {to}, a required value is unknown on every day",
+            plural(rehearsal.days, "day", "days")
+        );
     };
     let who = match rehearsal.token_address {
         Some(_) => String::new(),
-        None => format!(" for {} of {}", format::count(rehearsal.fired_tokens), plural(rehearsal.tokens, "token", "tokens")),
+        None => format!(
+            " for {} of {}",
+            format::count(rehearsal.fired_tokens),
+            plural(rehearsal.tokens, "token", "tokens")
+        ),
     };
-    let days = if rehearsal.token_address.is_some() { ["day", "days"] } else { ["token-day", "token-days"] };
+    let days = if rehearsal.token_address.is_some() {
+        ["day", "days"]
+    } else {
+        ["token-day", "token-days"]
+    };
     let span = plural(rehearsal.days, "day", "days");
     let fires = match rehearsal.fired {
         0 => "never have fired".to_owned(),
-        fired => format!("have fired {} ({} per week){who}", times(fired), format::fixed(a_week, 1)),
+        fired => format!(
+            "have fired {} ({} per week){who}",
+            times(fired),
+            format::fixed(a_week, 1)
+        ),
     };
     let held = plural(rehearsal.held_days, days[0], days[1]);
     let mut says = format!("in the {span} to {to}, it would {fires}; true on {held}");
     if rehearsal.unknown_days > 0 {
-        says.push_str(&format!("; unknown on {}", format::count(rehearsal.unknown_days)));
+        says.push_str(&format!(
+            "; unknown on {}",
+            format::count(rehearsal.unknown_days)
+        ));
     }
     if !rehearsal.as_of_unknown.is_empty() {
-        says.push_str(&format!("; current values, no history: {}", rehearsal.as_of_unknown.join(", ")));
+        says.push_str(&format!(
+            "; current values, no history: {}",
+            rehearsal.as_of_unknown.join(", ")
+        ));
     }
     says
 }

@@ -42,7 +42,10 @@ fn ways(own: Option<&str>, last: Option<String>) -> Vec<Way> {
         kept: Some(folder),
         command: Command::BeginLive,
     });
-    [last, demo, Some(folder), live].into_iter().flatten().collect()
+    [last, demo, Some(folder), live]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[derive(Debug)]
@@ -58,11 +61,18 @@ pub struct Welcome {
 impl Welcome {
     /// `own` is the folder of the user's data, `last` the folder of the last session.
     pub fn new(reason: &str, own: Option<&str>, last: Option<String>) -> Self {
-        Self { reason: reason.to_owned(), ways: ways(own, last), selected: 0, places: Vec::new() }
+        Self {
+            reason: reason.to_owned(),
+            ways: ways(own, last),
+            selected: 0,
+            places: Vec::new(),
+        }
     }
 
     fn run(&self, nth: usize) -> OverlayOutcome {
-        self.ways.get(nth).map_or(OverlayOutcome::Stay, |way| OverlayOutcome::Run(way.command.clone()))
+        self.ways.get(nth).map_or(OverlayOutcome::Stay, |way| {
+            OverlayOutcome::Run(way.command.clone())
+        })
     }
 }
 
@@ -73,15 +83,22 @@ impl Dialog for Welcome {
             KeyCode::Enter => return self.run(self.selected),
             KeyCode::Char(digit @ '1'..='9') => return self.run(digit as usize - '1' as usize),
             KeyCode::Esc | KeyCode::Char('q') => return OverlayOutcome::Close,
-            KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => self.selected = (self.selected + 1).min(last),
-            KeyCode::Up | KeyCode::Char('k') | KeyCode::BackTab => self.selected = self.selected.saturating_sub(1),
+            KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => {
+                self.selected = (self.selected + 1).min(last)
+            }
+            KeyCode::Up | KeyCode::Char('k') | KeyCode::BackTab => {
+                self.selected = self.selected.saturating_sub(1)
+            }
             _ => {}
         }
         OverlayOutcome::Stay
     }
 
     fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
-        let (nth, _) = self.places.iter().find(|(_, place)| place.contains((x, y).into()))?;
+        let (nth, _) = self
+            .places
+            .iter()
+            .find(|(_, place)| place.contains((x, y).into()))?;
         Some(self.run(*nth))
     }
 
@@ -91,23 +108,42 @@ impl Dialog for Welcome {
         let mut why = text::wrap(&self.reason, cells, 3);
         let says = |way: &Way| {
             let mut lines = text::wrap(&way.says, cells.saturating_sub(4), 3);
-            lines.extend(way.kept.as_ref().map(|folder| format!("stored in {folder}")));
+            lines.extend(
+                way.kept
+                    .as_ref()
+                    .map(|folder| format!("stored in {folder}")),
+            );
             lines
         };
         let mut lines: Vec<Vec<String>> = self.ways.iter().map(says).collect();
         // Where there is no room for all sentences, the selected way has its own.
         let rows = |why: &[String], lines: &[Vec<String>], gap: usize| {
-            why.len() + lines.iter().map(|lines| lines.len() + 1 + gap).sum::<usize>() + 4
+            why.len()
+                + lines
+                    .iter()
+                    .map(|lines| lines.len() + 1 + gap)
+                    .sum::<usize>()
+                + 4
         };
         let is_tight = rows(&why, &lines, 1) > usize::from(area.height.saturating_sub(2));
         if is_tight {
             why = text::wrap(&self.reason, cells, 1);
             let selected = self.selected;
-            lines.iter_mut().enumerate().filter(|(nth, _)| *nth != selected).for_each(|(_, lines)| lines.clear());
+            lines
+                .iter_mut()
+                .enumerate()
+                .filter(|(nth, _)| *nth != selected)
+                .for_each(|(_, lines)| lines.clear());
         }
         let gap = u16::from(!is_tight);
         let height = rows(&why, &lines, gap.into());
-        let inside = floating(buffer, area, (width, height as u16), "No dataset here. Where do you want to start?", theme);
+        let inside = floating(
+            buffer,
+            area,
+            (width, height as u16),
+            "No dataset here. Where do you want to start?",
+            theme,
+        );
         let base = theme.style(Role::Panel);
         let mut y = 0;
         for says in &why {
@@ -118,19 +154,48 @@ impl Dialog for Welcome {
         for (nth, (way, lines)) in self.ways.iter().zip(&lines).enumerate() {
             y += gap;
             let height = (lines.len() as u16 + 1).min(inside.height.saturating_sub(y));
-            let place = Rect { y: inside.y + y, height, ..inside };
-            let style = theme.style(if nth == self.selected { Role::Selection } else { Role::Panel });
+            let place = Rect {
+                y: inside.y + y,
+                height,
+                ..inside
+            };
+            let style = theme.style(if nth == self.selected {
+                Role::Selection
+            } else {
+                Role::Panel
+            });
             buffer.set_style(place, style);
-            put(buffer, place, 0, 0, &format!("{}", nth + 1), theme.accent().patch(style));
+            put(
+                buffer,
+                place,
+                0,
+                0,
+                &format!("{}", nth + 1),
+                theme.accent().patch(style),
+            );
             put(buffer, place, 4, 0, way.name, theme.strong().patch(style));
             for (row, says) in lines.iter().enumerate() {
-                put(buffer, place, 4, row as u16 + 1, says, theme.text().patch(style));
+                put(
+                    buffer,
+                    place,
+                    4,
+                    row as u16 + 1,
+                    says,
+                    theme.text().patch(style),
+                );
             }
             self.places.push((nth, place));
             y += lines.len() as u16 + 1;
         }
         let numbers: Vec<String> = (1..=self.ways.len()).map(|nth| nth.to_string()).collect();
         let keys = format!("Enter or {} chooses · Esc cancels", numbers.join(" "));
-        put(buffer, inside, 0, inside.height.saturating_sub(1), &keys, theme.accent().patch(base));
+        put(
+            buffer,
+            inside,
+            0,
+            inside.height.saturating_sub(1),
+            &keys,
+            theme.accent().patch(base),
+        );
     }
 }

@@ -20,9 +20,21 @@ impl Fields for RequestFields {
             .of(ColumnKind::Time)
             .largest_first(),
         F::text("method", "method", [6, 6], 90, |line| (&line.method).into())
-            .cell(|line, _| Cell::new(line.method.clone(), if line.method == "GET" { Role::Dim } else { Role::Accent }))
+            .cell(|line, _| {
+                Cell::new(
+                    line.method.clone(),
+                    if line.method == "GET" {
+                        Role::Dim
+                    } else {
+                        Role::Accent
+                    },
+                )
+            })
             .searched(),
-        F::text("path", "path", [20, 48], 240, |line| (&line.path).into()).cell(|line, _| path(&line.path)).searched().grows(),
+        F::text("path", "path", [20, 48], 240, |line| (&line.path).into())
+            .cell(|line, _| path(&line.path))
+            .searched()
+            .grows(),
         F::figure("status", "status", 6, 255, |line| line.status.into())
             .cell(|line, _| Cell::new(line.status.to_string(), status_role(line.status))),
         F::figure("duration", "took", 8, 250, |line| line.micros.into())
@@ -51,8 +63,19 @@ pub(super) fn status_role(status: u16) -> Role {
 
 /// The path with addresses shortened in the middle, so that differences stay visible; copying gives the full path.
 fn path(whole: &str) -> Cell {
-    let (path, query) = whole.split_once('?').map_or((whole, None), |(path, query)| (path, Some(query)));
-    let short = |part: &str| if Address::parse(part).is_some() { format::short_address(part) } else { part.to_owned() };
+    let (path, query) = whole
+        .split_once('?')
+        .map_or((whole, None), |(path, query)| (path, Some(query)));
+    let short = |part: &str| {
+        if Address::parse(part).is_some() {
+            format::short_address(part)
+        } else {
+            part.to_owned()
+        }
+    };
     let cell = Cell::text(path.split('/').map(short).collect::<Vec<_>>().join("/"));
-    query.map_or_else(|| cell.clone(), |query| cell.clone().then(format!("?{query}"), Role::Dim))
+    query.map_or_else(
+        || cell.clone(),
+        |query| cell.clone().then(format!("?{query}"), Role::Dim),
+    )
 }

@@ -10,12 +10,20 @@ impl ChartView {
         self.patterns.off = false;
         self.patterns.step(back);
         self.seek(context);
-        if self.patterns.zoomed() { Effect::Redraw } else { Effect::Say("no pattern to step to".to_owned()) }
+        if self.patterns.zoomed() {
+            Effect::Redraw
+        } else {
+            Effect::Say("no pattern to step to".to_owned())
+        }
     }
 
     /// Shows the chosen pattern; candles outside the loaded range are requested first.
     pub(super) fn seek(&mut self, context: &Context<'_>) {
-        let ends = self.patterns.chosen().and_then(|pattern| pattern.detail.as_ref()).map(|detail| (detail.start_time, detail.end_time));
+        let ends = self
+            .patterns
+            .chosen()
+            .and_then(|pattern| pattern.detail.as_ref())
+            .map(|detail| (detail.start_time, detail.end_time));
         if let Some((start, end)) = ends.filter(|_| self.patterns.zoomed()) {
             self.sought = Some((start, end));
             if self.sheet.index_of(start).is_none() || self.sheet.index_of(end).is_none() {
@@ -27,7 +35,9 @@ impl ChartView {
 
     /// Zooms to the pending pattern once its candles have arrived.
     pub(super) fn zoom_to_sought(&mut self) {
-        let Some((start, end)) = self.sought else { return };
+        let Some((start, end)) = self.sought else {
+            return;
+        };
         if let Some((from, to)) = self.sheet.index_of(start).zip(self.sheet.index_of(end)) {
             (self.zoom, self.offset) = self.sheet.around(from, to);
             (self.sought, self.crosshair) = (None, None);
@@ -53,13 +63,24 @@ impl ChartView {
     /// other tokens.
     pub(super) fn pass_over_empty(&mut self, token: &Address, context: &Context<'_>) -> bool {
         let frame = self.frame();
-        let is_of_frame = self.candles.progress().is_none() && self.candles.question().is_some_and(|asked| asked.timeframe == frame);
+        let is_of_frame = self.candles.progress().is_none()
+            && self
+                .candles
+                .question()
+                .is_some_and(|asked| asked.timeframe == frame);
         if !is_of_frame {
             return false;
         }
         let stepped = self.stepping.take();
-        let lacks = self.candles.problem.as_ref().is_some_and(|problem| problem.code == Code::NoCandles);
-        let there = context.snapshot.filter(|_| lacks).map_or_else(Vec::new, |snapshot| timeframes_of(snapshot, token));
+        let lacks = self
+            .candles
+            .problem
+            .as_ref()
+            .is_some_and(|problem| problem.code == Code::NoCandles);
+        let there = context
+            .snapshot
+            .filter(|_| lacks)
+            .map_or_else(Vec::new, |snapshot| timeframes_of(snapshot, token));
         if there.is_empty() {
             return false;
         }
@@ -95,7 +116,10 @@ impl ChartView {
 
     /// Fits the zoom once.
     pub(super) fn fit_first(&mut self) {
-        let answered = self.candles.answer().is_some_and(|answer| answer.timeframe == self.frame());
+        let answered = self
+            .candles
+            .answer()
+            .is_some_and(|answer| answer.timeframe == self.frame());
         if self.fitted || !answered {
             return;
         }
@@ -146,7 +170,11 @@ impl ChartView {
         let Some(at) = self.crosshair else { return };
         let step = self.zoom.candles(1).max(1);
         let last = self.sheet.len().saturating_sub(1);
-        let at = if action == Action::Left { at.saturating_sub(step) } else { (at + step).min(last) };
+        let at = if action == Action::Left {
+            at.saturating_sub(step)
+        } else {
+            (at + step).min(last)
+        };
         self.crosshair = Some(at);
         self.crosshair_price = None;
         // Scrolls to keep the crosshair visible.

@@ -39,7 +39,9 @@ impl Slots<'_> {
 
     /// The slot of a visible candle.
     pub(super) fn slot(&self, index: usize) -> Option<usize> {
-        (self.first..self.last).contains(&index).then(|| self.place(index as f64).max(0.0) as usize)
+        (self.first..self.last)
+            .contains(&index)
+            .then(|| self.place(index as f64).max(0.0) as usize)
     }
 
     fn of_time(&self, time: Time) -> Option<usize> {
@@ -48,8 +50,10 @@ impl Slots<'_> {
 
     /// The offset from the pattern's candle indices to the sheet's.
     fn shift(&self, pattern: &Pattern, detail: &PatternDetail) -> Option<i64> {
-        let from = |time: Time, index: usize| self.of_time(time).map(|here| here as i64 - index as i64);
-        from(detail.start_time, pattern.start_index).or_else(|| from(detail.end_time, pattern.end_index))
+        let from =
+            |time: Time, index: usize| self.of_time(time).map(|here| here as i64 - index as i64);
+        from(detail.start_time, pattern.start_index)
+            .or_else(|| from(detail.end_time, pattern.end_index))
     }
 }
 
@@ -66,16 +70,31 @@ impl<'a> ChartOverlays<'a> {
     pub(super) fn trendlines(&mut self, answer: &TrendlineAnswer, slots: &Slots<'_>) {
         let crossing = answer.crossing().unwrap_or(f64::INFINITY);
         for line in &answer.trendlines {
-            let ends = line.start_time.zip(line.end_time).and_then(|(start, end)| slots.of_time(start).zip(slots.of_time(end)));
+            let ends = line
+                .start_time
+                .zip(line.end_time)
+                .and_then(|(start, end)| slots.of_time(start).zip(slots.of_time(end)));
             let Some((begin, stop)) = ends else { continue };
             // Support under resistance ends where they meet.
-            let last = if line.kind == LineType::Regression { f64::INFINITY } else { begin as f64 + crossing };
-            let touches: Vec<usize> = line.touches.iter().flatten().filter_map(|touch| slots.of_time(touch.timestamp)).collect();
+            let last = if line.kind == LineType::Regression {
+                f64::INFINITY
+            } else {
+                begin as f64 + crossing
+            };
+            let touches: Vec<usize> = line
+                .touches
+                .iter()
+                .flatten()
+                .filter_map(|touch| slots.of_time(touch.timestamp))
+                .collect();
             // A weak line is no more than its touches, and says nothing of what comes.
             let (start, to) = match (line.strength, &touches[..]) {
                 (Strength::Weak, [first, .., end]) => (*first, *end as f64),
                 (Strength::Weak, _) => (begin, stop as f64),
-                _ => (begin, stop as f64 + f64::from(slots.future) * slots.per as f64),
+                _ => (
+                    begin,
+                    stop as f64 + f64::from(slots.future) * slots.per as f64,
+                ),
             };
             let slope = line.slope * slots.per as f64;
             let at_first = line.intercept - slope * slots.place(begin as f64);
@@ -85,10 +104,24 @@ impl<'a> ChartOverlays<'a> {
             }
             let style = style(line.kind);
             let (role, dashed, label) = (style.role, style.dashed, style.label);
-            self.lines.push(ChartLine { intercept: at_first, slope, geometric: false, from, to, role, dashed, label });
+            self.lines.push(ChartLine {
+                intercept: at_first,
+                slope,
+                geometric: false,
+                from,
+                to,
+                role,
+                dashed,
+                label,
+            });
             let touches = touches.into_iter().filter_map(|index| slots.slot(index));
             let over = line.kind == LineType::Resistance;
-            self.marks.extend(touches.map(|index| Mark { index, over, role, glyph: Glyph::Touch }));
+            self.marks.extend(touches.map(|index| Mark {
+                index,
+                over,
+                role,
+                glyph: Glyph::Touch,
+            }));
         }
     }
 
@@ -113,7 +146,12 @@ impl<'a> ChartOverlays<'a> {
 
     /// Adds the user's levels, over the whole width.
     pub(super) fn own_levels(&mut self, own: &'a [UserLevel]) {
-        self.levels.extend(own.iter().map(|level| PriceLevel { price: level.price, from: None, role: Role::Text, label: &level.name }));
+        self.levels.extend(own.iter().map(|level| PriceLevel {
+            price: level.price,
+            from: None,
+            role: Role::Text,
+            label: &level.name,
+        }));
     }
 
     fn span(&mut self, pattern: &Pattern, detail: &PatternDetail, shift: i64, slots: &Slots<'_>) {
@@ -122,9 +160,15 @@ impl<'a> ChartOverlays<'a> {
         if to < slots.first as i64 || from >= slots.last as i64 {
             return;
         }
-        let inside = |index: i64| slots.place(index.clamp(slots.first as i64, slots.last as i64 - 1) as f64).max(0.0) as usize;
+        let inside = |index: i64| {
+            slots
+                .place(index.clamp(slots.first as i64, slots.last as i64 - 1) as f64)
+                .max(0.0) as usize
+        };
         let prices = detail.anchors.iter().map(|anchor| anchor.price);
-        let (low, high) = prices.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), price| (low.min(price), high.max(price)));
+        let (low, high) = prices.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), price| {
+            (low.min(price), high.max(price))
+        });
         self.spans.push(Span {
             from: inside(from),
             to: inside(to),
@@ -134,26 +178,58 @@ impl<'a> ChartOverlays<'a> {
         });
     }
 
-    fn chosen(&mut self, pattern: &Pattern, detail: &PatternDetail, shift: i64, slots: &Slots<'_>, targets: bool) {
+    fn chosen(
+        &mut self,
+        pattern: &Pattern,
+        detail: &PatternDetail,
+        shift: i64,
+        slots: &Slots<'_>,
+        targets: bool,
+    ) {
         let place = |index: usize| slots.place((index as i64 + shift) as f64);
-        let slot = |index: usize| usize::try_from(index as i64 + shift).ok().and_then(|index| slots.slot(index));
+        let slot = |index: usize| {
+            usize::try_from(index as i64 + shift)
+                .ok()
+                .and_then(|index| slots.slot(index))
+        };
         for segment in &detail.boundary {
             let (from, to) = (place(segment.from.index), place(segment.to.index));
             let slope = (segment.to.price / segment.from.price).ln() / (to - from);
             if to > from && slope.is_finite() {
                 let intercept = segment.from.price * (-slope * from).exp();
-                self.lines.push(ChartLine { intercept, slope, geometric: true, from, to, role: Role::Warning, dashed: false, label: "" });
+                self.lines.push(ChartLine {
+                    intercept,
+                    slope,
+                    geometric: true,
+                    from,
+                    to,
+                    role: Role::Warning,
+                    dashed: false,
+                    label: "",
+                });
             }
         }
         for anchor in &detail.anchors {
-            let Some(index) = slots.of_time(anchor.timestamp) else { continue };
+            let Some(index) = slots.of_time(anchor.timestamp) else {
+                continue;
+            };
             let over = anchor.price * 2.0 > slots.candles.high[index] + slots.candles.low[index];
-            self.marks.extend(slots.slot(index).map(|index| Mark { index, over, role: Role::Warning, glyph: Glyph::Anchor }));
+            self.marks.extend(slots.slot(index).map(|index| Mark {
+                index,
+                over,
+                role: Role::Warning,
+                glyph: Glyph::Anchor,
+            }));
         }
         let up = detail.direction == Direction::Up;
         let glyph = if up { Glyph::BreakUp } else { Glyph::BreakDown };
         let breakout = detail.breakout_index.and_then(slot);
-        self.marks.extend(breakout.map(|index| Mark { index, over: up, role: role(up), glyph }));
+        self.marks.extend(breakout.map(|index| Mark {
+            index,
+            over: up,
+            role: role(up),
+            glyph,
+        }));
         // A pattern that ends beyond the right edge has no target level.
         let label = match detail.status {
             Status::Reached => "target hit",
@@ -162,10 +238,20 @@ impl<'a> ChartOverlays<'a> {
         };
         if let Some(from) = slot(pattern.end_index).filter(|_| targets) {
             // Their colors tell target from stop, whatever the direction.
-            self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: Role::Up, label });
+            self.levels.push(PriceLevel {
+                price: detail.target_price,
+                from: Some(from),
+                role: Role::Up,
+                label,
+            });
             // A completed pattern has no stop.
             if !detail.status.is_over() {
-                self.levels.push(PriceLevel { price: detail.stop_price, from: Some(from), role: Role::Down, label: "stop" });
+                self.levels.push(PriceLevel {
+                    price: detail.stop_price,
+                    from: Some(from),
+                    role: Role::Down,
+                    label: "stop",
+                });
             }
         }
     }
@@ -184,9 +270,22 @@ mod tests {
     #[test]
     fn a_weak_line_is_drawn_from_its_first_touch_to_its_last() {
         let times: Vec<i64> = (0..20).collect();
-        let candles = Candles { timestamp: &times, ..Candles::default() };
-        let slots = Slots { candles, first: 0, last: 20, per: 1, future: 5 };
-        let touch = |index: usize| Touch { index, timestamp: Time(index as i64), price: 1.0 };
+        let candles = Candles {
+            timestamp: &times,
+            ..Candles::default()
+        };
+        let slots = Slots {
+            candles,
+            first: 0,
+            last: 20,
+            per: 1,
+            future: 5,
+        };
+        let touch = |index: usize| Touch {
+            index,
+            timestamp: Time(index as i64),
+            price: 1.0,
+        };
         let drawn = |strength, touches: &[usize]| {
             let line = Trendline {
                 slope: 2.0,
@@ -200,7 +299,14 @@ mod tests {
                 touches: Some(touches.iter().copied().map(touch).collect()),
             };
             let (trend, confidence) = (Trend::Sideways, 0.5);
-            let answer = TrendlineAnswer { trendlines: vec![line], trend, confidence, as_of: None, why: None, significance: None };
+            let answer = TrendlineAnswer {
+                trendlines: vec![line],
+                trend,
+                confidence,
+                as_of: None,
+                why: None,
+                significance: None,
+            };
             let mut overlays = ChartOverlays::default();
             overlays.trendlines(&answer, &slots);
             let line = overlays.lines[0];
@@ -215,12 +321,22 @@ mod tests {
     #[test]
     fn a_candle_is_marked_in_the_slot_it_is_drawn_in() {
         for per in 1..5 {
-            let slots = Slots { candles: Candles::default(), first: 7, last: 30, per, future: 0 };
+            let slots = Slots {
+                candles: Candles::default(),
+                first: 7,
+                last: 30,
+                per,
+                future: 0,
+            };
             let groups = (slots.last - slots.first).div_ceil(per);
             for index in slots.first..slots.last {
                 // Slots are grouped from the last candle.
                 let drawn = groups - 1 - (slots.last - 1 - index) / per;
-                assert_eq!(slots.slot(index), Some(drawn), "candle {index}, {per} to a slot");
+                assert_eq!(
+                    slots.slot(index),
+                    Some(drawn),
+                    "candle {index}, {per} to a slot"
+                );
             }
             assert_eq!((slots.slot(6), slots.slot(30)), (None, None));
         }

@@ -5,7 +5,9 @@ mod draw;
 use super::card;
 use crate::prelude::*;
 use analysis::patterns::{Family, Pattern, PatternsAnswer};
-use query::question::{patterns::PatternsQuestion, security::SecurityQuestion, track_record::TrackRecordQuestion};
+use query::question::{
+    patterns::PatternsQuestion, security::SecurityQuestion, track_record::TrackRecordQuestion,
+};
 
 /// From this width the list is drawn beside the chart.
 const BESIDE_WIDTH: u16 = 118;
@@ -24,23 +26,55 @@ impl Fields for PatternFields {
     type Row<'a> = &'a Pattern;
 
     const FIELDS: &'static [F] = &[
-        F::text("name", "pattern", [12, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
-        F::figure("confidence", "fit", 4, 240, |pattern| pattern.confidence.into()).fixed(2, Role::Text),
-        F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into()).fixed(0, Role::Text).unit("%"),
-        F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into()).change(),
-        F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
-        F::text("end_time", "to", [10, 10], 150, |pattern| pattern.detail.as_ref().map(|detail| detail.end_time.day()).into())
-            .largest_first(),
+        F::text("name", "pattern", [12, 26], 255, |pattern| {
+            words::shown(pattern.name.word()).into()
+        })
+        .grows(),
+        F::figure("confidence", "fit", 4, 240, |pattern| {
+            pattern.confidence.into()
+        })
+        .fixed(2, Role::Text),
+        F::figure("completionPercent", "complete", 4, 100, |pattern| {
+            pattern.completion_percent.into()
+        })
+        .fixed(0, Role::Text)
+        .unit("%"),
+        F::figure("distanceToTarget", "target", 7, 220, |pattern| {
+            away(&pattern).into()
+        })
+        .change(),
+        F::text("status", "status", [10, 10], 200, |pattern| {
+            pattern
+                .detail
+                .as_ref()
+                .map(|detail| words::of(&detail.status))
+                .into()
+        }),
+        F::text("end_time", "to", [10, 10], 150, |pattern| {
+            pattern
+                .detail
+                .as_ref()
+                .map(|detail| detail.end_time.day())
+                .into()
+        })
+        .largest_first(),
     ];
 }
 
 /// The distance of the target from the last close; `None` for a completed pattern.
 fn away(pattern: &Pattern) -> Option<f64> {
-    pattern.detail.as_ref().filter(|detail| !detail.status.is_over()).map(|detail| detail.distance_to_target)
+    pattern
+        .detail
+        .as_ref()
+        .filter(|detail| !detail.status.is_over())
+        .map(|detail| detail.distance_to_target)
 }
 
 fn is_over(pattern: &Pattern) -> bool {
-    pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over())
+    pattern
+        .detail
+        .as_ref()
+        .is_some_and(|detail| detail.status.is_over())
 }
 
 /// Each family, its action, and its word in the state file and in the title.
@@ -67,7 +101,10 @@ pub(super) enum PatternFocus {
 }
 
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is an independent switch, and any combination is valid")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent switch, and any combination is valid"
+)]
 pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// The track record of the token's patterns, asked for with the reasons, as it is slow.
@@ -103,34 +140,66 @@ impl ChartPatterns {
     }
 
     pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
-        if self.asked.question().is_some_and(|asked| *asked != question) {
+        if self
+            .asked
+            .question()
+            .is_some_and(|asked| *asked != question)
+        {
             (self.focus, self.place) = (PatternFocus::Latest, None);
         }
-        let PatternsQuestion { contract_address, timeframe, .. } = question;
+        let PatternsQuestion {
+            contract_address,
+            timeframe,
+            ..
+        } = question;
         if self.explained() {
-            self.record.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
+            self.record.refresh(
+                TrackRecordQuestion {
+                    contract_address,
+                    timeframe,
+                    scope: "token",
+                },
+                context,
+            );
         }
         // Once the records of all tokens are there, the advice is weighed by them.
-        let weighed = context.snapshot.map_or(0, |snapshot| snapshot.track_records.version());
+        let weighed = context
+            .snapshot
+            .map_or(0, |snapshot| snapshot.track_records.version());
         if self.weighed != weighed {
             self.weighed = weighed;
             self.asked.ask_again();
         }
         self.asked.refresh(question, context);
         if self.asked.answer().is_some() {
-            self.security.refresh(SecurityQuestion { contract_address, explain: true }, context);
+            self.security.refresh(
+                SecurityQuestion {
+                    contract_address,
+                    explain: true,
+                },
+                context,
+            );
         }
         self.arrange();
     }
 
     /// Lists the patterns of the visible families, open ones first, and keeps the chosen one.
     fn arrange(&mut self) {
-        let patterns = self.asked.answer().map_or(&[][..], PatternsAnswer::worth_following);
+        let patterns = self
+            .asked
+            .answer()
+            .map_or(&[][..], PatternsAnswer::worth_following);
         let kept = |place: &usize| !self.hidden.contains(&patterns[*place].name.family());
-        let (open, over): (Vec<usize>, Vec<usize>) = (0..patterns.len()).filter(kept).partition(|place| !is_over(&patterns[*place]));
-        self.list.arrange(open.into_iter().chain(over), |place| patterns.get(place));
+        let (open, over): (Vec<usize>, Vec<usize>) = (0..patterns.len())
+            .filter(kept)
+            .partition(|place| !is_over(&patterns[*place]));
+        self.list
+            .arrange(open.into_iter().chain(over), |place| patterns.get(place));
         let chosen = self.place.or(self.list.place(0));
-        let found = chosen.is_some_and(|chosen| self.list.point_to(|place| place == chosen) || self.list.point_to(|place| place > chosen));
+        let found = chosen.is_some_and(|chosen| {
+            self.list.point_to(|place| place == chosen)
+                || self.list.point_to(|place| place > chosen)
+        });
         if !found {
             self.list.cursor.select(usize::MAX);
         }
@@ -144,12 +213,17 @@ impl ChartPatterns {
 
     /// Whether targets and stops may be shown: not before the security result has arrived, and not next to a warning.
     pub(super) fn shows_targets(&self) -> bool {
-        self.warning().is_none() && (self.security.answer().is_some() || self.security.problem.is_some())
+        self.warning().is_none()
+            && (self.security.answer().is_some() || self.security.problem.is_some())
     }
 
     /// The patterns to draw, in list order.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
-        let patterns = self.asked.answer().filter(|_| !self.off).map_or(&[][..], PatternsAnswer::worth_following);
+        let patterns = self
+            .asked
+            .answer()
+            .filter(|_| !self.off)
+            .map_or(&[][..], PatternsAnswer::worth_following);
         self.list.places().filter_map(|place| patterns.get(place))
     }
 
@@ -163,7 +237,11 @@ impl ChartPatterns {
         if let Some(at) = self.list.cursor.selected() {
             self.choose(if back { at + count - 1 } else { at + 1 } % count);
         }
-        self.focus = if count > 0 { self.focus.max(PatternFocus::Zoomed) } else { PatternFocus::Latest };
+        self.focus = if count > 0 {
+            self.focus.max(PatternFocus::Zoomed)
+        } else {
+            PatternFocus::Latest
+        };
     }
 
     /// Whether the chart is zoomed to the chosen pattern.
@@ -186,7 +264,9 @@ impl ChartPatterns {
     }
 
     pub(super) fn toggle_family(&mut self, action: Action) {
-        let Some((family, ..)) = FAMILIES.iter().find(|(_, known, _)| *known == action) else { return };
+        let Some((family, ..)) = FAMILIES.iter().find(|(_, known, _)| *known == action) else {
+            return;
+        };
         if self.hidden.contains(family) {
             self.hidden.retain(|hidden| hidden != family);
         } else {
@@ -202,7 +282,11 @@ impl ChartPatterns {
 
     /// Returns whether the list handled the mouse: a click on a row chooses its pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
-        let event = if !self.off && self.on_screen { self.list.mouse(mouse) } else { ListEvent::Nothing };
+        let event = if !self.off && self.on_screen {
+            self.list.mouse(mouse)
+        } else {
+            ListEvent::Nothing
+        };
         match (event, self.list.cursor.selected()) {
             (ListEvent::Moved | ListEvent::ClickedAgain, Some(row)) => {
                 self.choose(row);
@@ -232,20 +316,35 @@ impl ChartPatterns {
                     card::ROWS + 1
                 }
             }
-            BELOW_HEIGHT.. => (self.list.len() as u16).saturating_add(3).clamp(4, BELOW_ROWS),
+            BELOW_HEIGHT.. => (self.list.len() as u16)
+                .saturating_add(3)
+                .clamp(4, BELOW_ROWS),
             height => height.min(1),
         };
         stacked(area, area.height - rows)
     }
 
     pub(super) fn save(&self) -> Json {
-        let words: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
+        let words: Vec<&str> = FAMILIES
+            .iter()
+            .filter(|(family, ..)| self.hidden.contains(family))
+            .map(|(.., word)| *word)
+            .collect();
         json!({ "shown": !self.off, "hidden": words })
     }
 
     pub(super) fn restore(&mut self, kept: &Json) {
         self.off = kept["shown"].as_bool().map_or(self.off, |shown| !shown);
-        let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
-        self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
+        let words: Vec<&str> = kept["hidden"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+            .collect();
+        self.hidden = FAMILIES
+            .iter()
+            .filter(|(.., word)| words.contains(word))
+            .map(|(family, ..)| *family)
+            .collect();
     }
 }

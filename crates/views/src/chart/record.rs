@@ -34,19 +34,25 @@ fn signals(record: &TrackRecord) -> Vec<SignalSummary> {
         random_mean_return: None,
         median_days: pattern.median_days,
     });
-    let words = [("trend", &record.trends), ("holders", &record.growth)].into_iter().flat_map(|(of, records)| {
-        records.iter().map(move |word| SignalSummary {
-            of,
-            name: word.word,
-            count: word.count,
-            right: word.right(word.rose),
-            any: word.right(word.random_rose),
-            edge: edge(word.right(word.rose), word.right(word.random_rose), word.count),
-            mean_return: word.mean_return,
-            random_mean_return: word.random_mean_return,
-            median_days: None,
-        })
-    });
+    let words = [("trend", &record.trends), ("holders", &record.growth)]
+        .into_iter()
+        .flat_map(|(of, records)| {
+            records.iter().map(move |word| SignalSummary {
+                of,
+                name: word.word,
+                count: word.count,
+                right: word.right(word.rose),
+                any: word.right(word.random_rose),
+                edge: edge(
+                    word.right(word.rose),
+                    word.right(word.random_rose),
+                    word.count,
+                ),
+                mean_return: word.mean_return,
+                random_mean_return: word.random_mean_return,
+                median_days: None,
+            })
+        });
     patterns.chain(words).collect()
 }
 
@@ -55,7 +61,9 @@ pub(super) struct SignalFields;
 type F = Field<SignalFields>;
 
 fn percent(fraction: Option<f64>) -> Cell {
-    fraction.map_or_else(Cell::missing, |fraction| Cell::figure(format::fixed(100.0 * fraction, 1)))
+    fraction.map_or_else(Cell::missing, |fraction| {
+        Cell::figure(format::fixed(100.0 * fraction, 1))
+    })
 }
 
 impl Fields for SignalFields {
@@ -68,19 +76,43 @@ impl Fields for SignalFields {
             .grows(),
         F::text("of", "type", [7, 8], 200, |row| row.of.into()).searched(),
         F::figure("count", "times", 7, 230, |row| row.count.into()).counted(),
-        F::figure("right", "right", 6, 240, |row| row.right.into()).cell(|row, _| percent(row.right)).unit("%").decimal(),
-        F::figure("any", "base rate", 6, 235, |row| row.any.into()).cell(|row, _| percent(row.any)).unit("%").decimal(),
-        F::figure("edge", "edge", 7, 250, |row| row.edge.map(|edge| edge.points).into()).change(),
-        F::figure("errors", "std errors", 7, 245, |row| row.edge.map(|edge| edge.errors).into())
-            .cell(|row, _| {
-                let cell =
-                    |edge: Edge| Cell::new(format!("{:+.1}", edge.errors), if edge.errors.abs() < 2.0 { Role::Dim } else { Role::Text });
-                row.edge.map_or_else(Cell::missing, cell)
-            })
+        F::figure("right", "right", 6, 240, |row| row.right.into())
+            .cell(|row, _| percent(row.right))
+            .unit("%")
             .decimal(),
+        F::figure("any", "base rate", 6, 235, |row| row.any.into())
+            .cell(|row, _| percent(row.any))
+            .unit("%")
+            .decimal(),
+        F::figure("edge", "edge", 7, 250, |row| {
+            row.edge.map(|edge| edge.points).into()
+        })
+        .change(),
+        F::figure("errors", "std errors", 7, 245, |row| {
+            row.edge.map(|edge| edge.errors).into()
+        })
+        .cell(|row, _| {
+            let cell = |edge: Edge| {
+                Cell::new(
+                    format!("{:+.1}", edge.errors),
+                    if edge.errors.abs() < 2.0 {
+                        Role::Dim
+                    } else {
+                        Role::Text
+                    },
+                )
+            };
+            row.edge.map_or_else(Cell::missing, cell)
+        })
+        .decimal(),
         F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into()).change(),
-        F::figure("random_mean_return", "base mean", 7, 140, |row| row.random_mean_return.into()).change(),
-        F::figure("median_days", "days", 5, 120, |row| row.median_days.into()).fixed(1, Role::Text).decimal(),
+        F::figure("random_mean_return", "base mean", 7, 140, |row| {
+            row.random_mean_return.into()
+        })
+        .change(),
+        F::figure("median_days", "days", 5, 120, |row| row.median_days.into())
+            .fixed(1, Role::Text)
+            .decimal(),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("errors"));
@@ -121,19 +153,25 @@ impl Record {
         if !self.open {
             return;
         }
-        let published = context.snapshot.map_or(0, |snapshot| snapshot.track_records.version());
+        let published = context
+            .snapshot
+            .map_or(0, |snapshot| snapshot.track_records.version());
         if self.published != published {
             self.published = published;
             self.asked.ask_again();
         }
-        if self.asked.refresh(WholeRecordQuestion { timeframe }, context) {
+        if self
+            .asked
+            .refresh(WholeRecordQuestion { timeframe }, context)
+        {
             self.signals = self.asked.answer().map_or_else(Vec::new, signals);
             self.arrange();
         }
     }
 
     fn arrange(&mut self) {
-        self.list.arrange(0..self.signals.len(), |place| self.signals.get(place));
+        self.list
+            .arrange(0..self.signals.len(), |place| self.signals.get(place));
     }
 
     pub(super) fn act(&mut self, action: Action) -> Effect {
@@ -148,7 +186,11 @@ impl Record {
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
         let event = self.list.mouse(mouse);
-        if event == ListEvent::Nothing { Effect::Nothing } else { self.on_list_event(event) }
+        if event == ListEvent::Nothing {
+            Effect::Nothing
+        } else {
+            self.on_list_event(event)
+        }
     }
 
     fn on_list_event(&mut self, event: ListEvent) -> Effect {
@@ -163,32 +205,60 @@ impl Record {
     }
 
     pub(super) fn export(&self) -> Export {
-        self.list.export("track-record", |place| self.signals.get(place))
+        self.list
+            .export("track-record", |place| self.signals.get(place))
     }
 
-    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, timeframe: &'static str, context: &Context<'_>) {
+    pub(super) fn draw(
+        &mut self,
+        buffer: &mut Buffer,
+        area: Rect,
+        timeframe: &'static str,
+        context: &Context<'_>,
+    ) {
         let title = format!("track record · {timeframe} · all tokens");
-        let waits = self.asked.answer().is_none_or(|record| !record.complete) && self.asked.problem.is_none();
+        let waits = self.asked.answer().is_none_or(|record| !record.complete)
+            && self.asked.problem.is_none();
         // How far the count is while it is drawn.
-        let counted = context.snapshot.filter(|_| waits).map(|snapshot| snapshot.track_records.want(timeframe));
+        let counted = context
+            .snapshot
+            .filter(|_| waits)
+            .map(|snapshot| snapshot.track_records.want(timeframe));
         let (done, total) = counted.map_or((0, 0), |counted| counted.progress);
         let progress = waits.then(|| (total > 0).then(|| done as f64 / total as f64));
-        let panel = Panel { note: "Esc back", focused: true, progress, ..Panel::new(&title) };
+        let panel = Panel {
+            note: "Esc back",
+            focused: true,
+            progress,
+            ..Panel::new(&title)
+        };
         let body = panel.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
         let says = if waits {
-            let so_far = if total > 0 { format!(": {done} of {total} tokens so far") } else { String::new() };
+            let so_far = if total > 0 {
+                format!(": {done} of {total} tokens so far")
+            } else {
+                String::new()
+            };
             format!("evaluating every pattern in the last 2,000 candles of each token{so_far}")
         } else {
             LEGEND.to_owned()
         };
         let width = usize::from(body.width.saturating_sub(2));
         let lines = text::wrap(&says, width, usize::from(body.height / 3));
-        let table = Rect { height: body.height.saturating_sub(lines.len() as u16 + 1), ..body };
+        let table = Rect {
+            height: body.height.saturating_sub(lines.len() as u16 + 1),
+            ..body
+        };
         if !waits {
-            self.list.draw(buffer, ListFrame::new(table, "no signals in this data"), context, |place| self.signals.get(place));
+            self.list.draw(
+                buffer,
+                ListFrame::new(table, "no signals in this data"),
+                context,
+                |place| self.signals.get(place),
+            );
         }
         let top = if waits { 1 } else { table.height + 1 };
         for (nth, line) in lines.iter().enumerate() {

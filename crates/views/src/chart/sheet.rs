@@ -15,7 +15,9 @@ use analysis::{
 };
 use model::{annotations::UserLevel, candles::Candles};
 use query::{deck::cached::CachedAnswer, question::candles::TokenCandles};
-use widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, label_cells, render, render_words};
+use widgets::candles::{
+    ChartData, ChartLayout, Crosshair, Glyph, Last, label_cells, render, render_words,
+};
 
 /// Empty columns at the right, into which lines are extended; level labels are drawn there.
 const FUTURE: u16 = 8;
@@ -36,7 +38,10 @@ pub(super) struct Zoom {
 
 impl Default for Zoom {
     fn default() -> Self {
-        Self { columns: 1, per_column: 1 }
+        Self {
+            columns: 1,
+            per_column: 1,
+        }
     }
 }
 
@@ -50,7 +55,10 @@ const FILLING_MAX: u16 = 5;
 const PER_COLUMN: &[usize] = &[1, 2, 3, 5, 8, 12, 20, 40];
 
 impl Zoom {
-    const THREE: Self = Self { columns: 3, per_column: 1 };
+    const THREE: Self = Self {
+        columns: 3,
+        per_column: 1,
+    };
 
     /// Empty slots at the right.
     fn future(self) -> u16 {
@@ -60,14 +68,32 @@ impl Zoom {
     fn closer(self) -> Self {
         match PER_COLUMN.iter().rev().find(|per| **per < self.per_column) {
             Some(&per_column) => Self { per_column, ..self },
-            None => Self { columns: COLUMNS.iter().copied().find(|c| *c > self.columns).unwrap_or(self.columns), ..self },
+            None => Self {
+                columns: COLUMNS
+                    .iter()
+                    .copied()
+                    .find(|c| *c > self.columns)
+                    .unwrap_or(self.columns),
+                ..self
+            },
         }
     }
 
     fn wider(self) -> Self {
-        match COLUMNS.iter().rev().find(|columns| **columns < self.columns) {
+        match COLUMNS
+            .iter()
+            .rev()
+            .find(|columns| **columns < self.columns)
+        {
             Some(&columns) => Self { columns, ..self },
-            None => Self { per_column: PER_COLUMN.iter().copied().find(|p| *p > self.per_column).unwrap_or(self.per_column), ..self },
+            None => Self {
+                per_column: PER_COLUMN
+                    .iter()
+                    .copied()
+                    .find(|p| *p > self.per_column)
+                    .unwrap_or(self.per_column),
+                ..self
+            },
         }
     }
 
@@ -128,20 +154,35 @@ impl ChartSheet {
     /// Converts an answer to columns, unless it is the current one.
     pub(super) fn take(&mut self, known: Option<&Arc<CachedAnswer<TokenCandles>>>) {
         let Some(known) = known else {
-            *self = Self { area: self.area, ..Self::default() };
+            *self = Self {
+                area: self.area,
+                ..Self::default()
+            };
             return;
         };
-        if self.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, known)) {
+        if self
+            .source
+            .as_ref()
+            .is_some_and(|source| Arc::ptr_eq(source, known))
+        {
             return;
         }
         self.candles = by_column(&known.answer.candles);
         self.label = label_cells(&self.candles.as_candles());
-        if self.source.as_ref().is_none_or(|source| source.answer.timeframe != known.answer.timeframe) {
+        if self
+            .source
+            .as_ref()
+            .is_none_or(|source| source.answer.timeframe != known.answer.timeframe)
+        {
             self.newest = None;
         }
         // After panning far back, the loaded candles end early; the newest price is then the one known before.
-        let here = self.time(self.len().saturating_sub(1)).zip(Last::of(&self.candles.as_candles()));
-        self.newest = here.filter(|(time, _)| self.newest.is_none_or(|(newest, _)| newest <= *time)).or(self.newest);
+        let here = self
+            .time(self.len().saturating_sub(1))
+            .zip(Last::of(&self.candles.as_candles()));
+        self.newest = here
+            .filter(|(time, _)| self.newest.is_none_or(|(newest, _)| newest <= *time))
+            .or(self.newest);
         self.source = Some(Arc::clone(known));
     }
 
@@ -179,15 +220,33 @@ impl ChartSheet {
     /// The closest zoom, up to `FILLING_MAX` columns each, at which all candles fit.
     fn filling(&self) -> Zoom {
         // A candle of two columns has no room for a body of two and air.
-        let near = (1..=FILLING_MAX).rev().filter(|columns| *columns != 2).map(|columns| Zoom { columns, per_column: 1 });
-        let each = self.len().div_ceil(self.room(Zoom::default()).max(1)).max(1);
-        near.into_iter().find(|zoom| self.all_fit(*zoom)).unwrap_or(Zoom { columns: 1, per_column: each })
+        let near = (1..=FILLING_MAX)
+            .rev()
+            .filter(|columns| *columns != 2)
+            .map(|columns| Zoom {
+                columns,
+                per_column: 1,
+            });
+        let each = self
+            .len()
+            .div_ceil(self.room(Zoom::default()).max(1))
+            .max(1);
+        near.into_iter()
+            .find(|zoom| self.all_fit(*zoom))
+            .unwrap_or(Zoom {
+                columns: 1,
+                per_column: each,
+            })
     }
 
     /// The zoom to begin with: few candles fill the screen; of many, the one chosen before stays unless it is wider than needed.
     pub(super) fn first(&self, chosen: Option<Zoom>) -> Zoom {
         let filling = self.filling();
-        let usual = if self.len() < FEW || self.room(Zoom::THREE) >= ENOUGH { Zoom::THREE } else { Zoom::default() };
+        let usual = if self.len() < FEW || self.room(Zoom::THREE) >= ENOUGH {
+            Zoom::THREE
+        } else {
+            Zoom::default()
+        };
         match chosen {
             _ if filling.per_column == 1 => {
                 if filling.columns > usual.columns {
@@ -221,15 +280,28 @@ impl ChartSheet {
     /// The next closer zoom, unless too few candles would be left.
     pub(super) fn closer(&self, zoom: Zoom) -> Zoom {
         let next = zoom.closer();
-        if self.room(next) >= SHOWN_MIN { next } else { zoom }
+        if self.room(next) >= SHOWN_MIN {
+            next
+        } else {
+            zoom
+        }
     }
 
     /// The zoom and offset at which candles `from..=to` fill most of the screen, with some context on both sides.
     pub(super) fn around(&self, from: usize, to: usize) -> (Zoom, usize) {
         let wanted = (to + 1 - from) * 4 / 3;
-        let near = COLUMNS.iter().rev().map(|&columns| Zoom { columns, per_column: 1 });
-        let far = PER_COLUMN.iter().map(|&per_column| Zoom { columns: 1, per_column });
-        let zoom = near.chain(far).find(|&zoom| self.room(zoom) >= wanted).unwrap_or_default();
+        let near = COLUMNS.iter().rev().map(|&columns| Zoom {
+            columns,
+            per_column: 1,
+        });
+        let far = PER_COLUMN.iter().map(|&per_column| Zoom {
+            columns: 1,
+            per_column,
+        });
+        let zoom = near
+            .chain(far)
+            .find(|&zoom| self.room(zoom) >= wanted)
+            .unwrap_or_default();
         let spare = self.shown(zoom).saturating_sub(to + 1 - from);
         (zoom, self.len().saturating_sub(to + 1 + spare / 3))
     }
@@ -242,7 +314,11 @@ impl ChartSheet {
     pub(super) fn index_of_slot(&self, slot: usize, zoom: Zoom, offset: usize) -> Option<usize> {
         let (first, last) = self.range(zoom, offset);
         let lead = lead(last - first, zoom.per_column);
-        let index = if slot == 0 { first } else { first + lead + (slot - 1) * zoom.per_column };
+        let index = if slot == 0 {
+            first
+        } else {
+            first + lead + (slot - 1) * zoom.per_column
+        };
         (index < last).then_some(index)
     }
 
@@ -256,8 +332,16 @@ impl ChartSheet {
         let part = self.part(end.saturating_sub(zoom.per_column).max(first), end);
         if let [time] = *part.timestamp {
             // A single candle is shown unchanged, valid or not.
-            let [open, high, low, close, volume] = [part.open, part.high, part.low, part.close, part.volume].map(|figures| figures[0]);
-            return Some(CandleColumn { time: Time(time), open, high, low, close, volume });
+            let [open, high, low, close, volume] =
+                [part.open, part.high, part.low, part.close, part.volume].map(|figures| figures[0]);
+            return Some(CandleColumn {
+                time: Time(time),
+                open,
+                high,
+                low,
+                close,
+                volume,
+            });
         }
         let one = condense(&part, zoom.per_column);
         let figure = |figures: &[f64]| figures.first().copied().unwrap_or(f64::NAN);
@@ -295,16 +379,35 @@ impl ChartSheet {
         let all = self.candles.as_candles();
         let part = self.part(first, last);
         let condensed = (zoom.per_column > 1).then(|| condense(&part, zoom.per_column));
-        let slots = Slots { candles: all, first, last, per: zoom.per_column, future: zoom.future() };
+        let slots = Slots {
+            candles: all,
+            first,
+            last,
+            per: zoom.per_column,
+            future: zoom.future(),
+        };
         let mut overlays = ChartOverlays::default();
         if let Some(answer) = lines {
             overlays.trendlines(answer, &slots);
         }
-        let at = window.crosshair.map(|crosshair| crosshair.candle).or(last.checked_sub(1)).and_then(|candle| self.time(candle));
+        let at = window
+            .crosshair
+            .map(|crosshair| crosshair.candle)
+            .or(last.checked_sub(1))
+            .and_then(|candle| self.time(candle));
         let drawn = studies.drawn(&slots, at);
-        overlays.patterns(patterns.drawn(), (patterns.chosen(), patterns.shows_targets()), &slots);
+        overlays.patterns(
+            patterns.drawn(),
+            (patterns.chosen(), patterns.shows_targets()),
+            &slots,
+        );
         overlays.own_levels(own);
-        let crosshair = |crosshair: Crosshair| slots.slot(crosshair.candle).map(|candle| Crosshair { candle, ..crosshair });
+        let crosshair = |crosshair: Crosshair| {
+            slots.slot(crosshair.candle).map(|candle| Crosshair {
+                candle,
+                ..crosshair
+            })
+        };
         let data = ChartData {
             columns: zoom.columns,
             future: zoom.future(),
@@ -329,8 +432,16 @@ impl ChartSheet {
         } else {
             render(&data, area, buffer, context.theme)
         };
-        let signs = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown];
-        self.marks = signs.into_iter().filter(|glyph| overlays.marks.iter().any(|mark| mark.glyph == *glyph)).collect();
+        let signs = [
+            Glyph::Touch,
+            Glyph::Anchor,
+            Glyph::BreakUp,
+            Glyph::BreakDown,
+        ];
+        self.marks = signs
+            .into_iter()
+            .filter(|glyph| overlays.marks.iter().any(|mark| mark.glyph == *glyph))
+            .collect();
         layout
     }
 
@@ -356,9 +467,21 @@ pub(super) struct LineStyle {
 
 pub(super) fn style(kind: LineType) -> LineStyle {
     match kind {
-        LineType::Regression => LineStyle { role: Role::Accent, dashed: true, label: "reg" },
-        LineType::Support => LineStyle { role: Role::Up, dashed: false, label: "S" },
-        LineType::Resistance => LineStyle { role: Role::Down, dashed: false, label: "R" },
+        LineType::Regression => LineStyle {
+            role: Role::Accent,
+            dashed: true,
+            label: "reg",
+        },
+        LineType::Support => LineStyle {
+            role: Role::Up,
+            dashed: false,
+            label: "S",
+        },
+        LineType::Resistance => LineStyle {
+            role: Role::Down,
+            dashed: false,
+            label: "R",
+        },
     }
 }
 
@@ -372,36 +495,71 @@ pub(super) struct Legend {
 /// The lines' legends in at most `cells`, and the gap between them. When space is short: slopes are dropped first, then touches, then names
 /// are shortened, then gaps.
 pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, usize) {
-    let tiers =
-        [(true, true, true, 3), (false, true, true, 3), (false, false, true, 3), (false, false, false, 3), (false, false, false, 2)];
+    let tiers = [
+        (true, true, true, 3),
+        (false, true, true, 3),
+        (false, false, true, 3),
+        (false, false, false, 3),
+        (false, false, false, 2),
+    ];
     let tier = |(slopes, touches, names, gap): (bool, bool, bool, usize)| {
-        let legends: Vec<Legend> = answer.trendlines.iter().map(|line| legend(line, slopes, touches, names)).collect();
+        let legends: Vec<Legend> = answer
+            .trendlines
+            .iter()
+            .map(|line| legend(line, slopes, touches, names))
+            .collect();
         (legends, gap)
     };
     let [fullest @ .., shortest] = tiers;
-    fullest.into_iter().map(tier).find(|legends| legends_width(legends) <= cells).unwrap_or_else(|| tier(shortest))
+    fullest
+        .into_iter()
+        .map(tier)
+        .find(|legends| legends_width(legends) <= cells)
+        .unwrap_or_else(|| tier(shortest))
 }
 
 /// The width of the legends: a gap before each, and a cell between name and text.
 pub(super) fn legends_width((legends, gap): &(Vec<Legend>, usize)) -> usize {
-    legends.iter().map(|legend| gap + text::width(&legend.name) + 1 + text::width(&legend.says)).sum()
+    legends
+        .iter()
+        .map(|legend| gap + text::width(&legend.name) + 1 + text::width(&legend.says))
+        .sum()
 }
 
 /// The width of the legends with line names only.
 pub(super) fn named_width(answer: &TrendlineAnswer) -> usize {
-    legends_width(&(answer.trendlines.iter().map(|line| legend(line, false, false, true)).collect(), 3))
+    legends_width(&(
+        answer
+            .trendlines
+            .iter()
+            .map(|line| legend(line, false, false, true))
+            .collect(),
+        3,
+    ))
 }
 
 fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend {
     let mut says = words::of(&line.strength);
-    if let Some(touches) = line.touches.as_ref().filter(|known| touches && !known.is_empty()) {
+    if let Some(touches) = line
+        .touches
+        .as_ref()
+        .filter(|known| touches && !known.is_empty())
+    {
         says.push_str(&format!(", {} touches", touches.len()));
     }
     if slopes {
         says.push_str(&format!(", slope {}", format::price(Some(line.slope))));
     }
     let style = style(line.kind);
-    Legend { name: if names { words::of(&line.kind).into() } else { style.label.into() }, says, role: style.role }
+    Legend {
+        name: if names {
+            words::of(&line.kind).into()
+        } else {
+            style.label.into()
+        },
+        says,
+        role: style.role,
+    }
 }
 
 /// The trend and its color, in at most `cells`: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93, 14 candles`.
@@ -416,13 +574,20 @@ pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (S
         ("no trend yet".to_owned(), Role::Dim)
     } else {
         let (word, sure) = (answer.trend.word(), answer.confidence);
-        let named = if answer.trend == Trend::Sideways { "trend sideways" } else { word };
+        let named = if answer.trend == Trend::Sideways {
+            "trend sideways"
+        } else {
+            word
+        };
         // Never without its candles: a trend of what?
         let short = candles.trim_start_matches("last ");
         let wordings = [
             format!("{named}, confidence {sure:.2}, {candles}"),
             format!("{word} {sure:.2}, {candles}"),
-            format!("{word} {sure:.2}{}{short}", if short.is_empty() { "" } else { ", " }),
+            format!(
+                "{word} {sure:.2}{}{short}",
+                if short.is_empty() { "" } else { ", " }
+            ),
         ];
         (text::fitting(wordings, cells), role)
     }

@@ -8,7 +8,15 @@ use query::question::indicators::{IndicatorRow, IndicatorsQuestion, TokenIndicat
 use widgets::candles::{IndicatorCurve, IndicatorPane};
 
 /// Colors of the overlay curves, in the order in which the indicators were chosen; trendlines and necklines have others.
-const ROLES: &[Role] = &[Role::Curve, Role::CurveSecond, Role::WarningSoft, Role::AccentSoft, Role::UpSoft, Role::DownSoft, Role::Text];
+const ROLES: &[Role] = &[
+    Role::Curve,
+    Role::CurveSecond,
+    Role::WarningSoft,
+    Role::AccentSoft,
+    Role::UpSoft,
+    Role::DownSoft,
+    Role::Text,
+];
 
 #[derive(Default)]
 pub(super) struct Studies {
@@ -37,8 +45,21 @@ impl Studies {
         self.asked.clear();
     }
 
-    pub(super) fn question(&self, token: Address, timeframe: &'static str, to: Option<Time>, limit: u64) -> IndicatorsQuestion {
-        IndicatorsQuestion { contract_address: token, names: self.chosen.clone(), timeframe, from: None, to, limit }
+    pub(super) fn question(
+        &self,
+        token: Address,
+        timeframe: &'static str,
+        to: Option<Time>,
+        limit: u64,
+    ) -> IndicatorsQuestion {
+        IndicatorsQuestion {
+            contract_address: token,
+            names: self.chosen.clone(),
+            timeframe,
+            from: None,
+            to,
+            limit,
+        }
     }
 
     pub(super) fn refresh(&mut self, question: IndicatorsQuestion, context: &Context<'_>) {
@@ -51,12 +72,18 @@ impl Studies {
 
     /// The indicators drawn over the candles, with their colors.
     fn over(&self) -> impl Iterator<Item = (&Indicator, Role)> {
-        let over = self.chosen.iter().filter(|indicator| indicator.kind().over_price);
-        over.enumerate().map(|(nth, indicator)| (indicator, ROLES[nth % ROLES.len()]))
+        let over = self
+            .chosen
+            .iter()
+            .filter(|indicator| indicator.kind().over_price);
+        over.enumerate()
+            .map(|(nth, indicator)| (indicator, ROLES[nth % ROLES.len()]))
     }
 
     fn under(&self) -> impl Iterator<Item = &Indicator> {
-        self.chosen.iter().filter(|indicator| !indicator.kind().over_price)
+        self.chosen
+            .iter()
+            .filter(|indicator| !indicator.kind().over_price)
     }
 
     /// Whether a legend line is drawn over the candles.
@@ -66,40 +93,68 @@ impl Studies {
 
     /// The export columns of the values.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.asked.answer().into_iter().flat_map(|answer| answer.columns.iter().map(|name| &**name))
+        self.asked
+            .answer()
+            .into_iter()
+            .flat_map(|answer| answer.columns.iter().map(|name| &**name))
     }
 
     /// The exported values at the candle that starts then.
     pub(super) fn written(&self, start: Time) -> impl Iterator<Item = Json> {
         let row = self.asked.answer().and_then(|answer| row_at(answer, start));
-        (0..self.columns().count()).map(move |nth| row.and_then(|row| row.values.get(nth)).map_or(Json::Null, |(_, value)| json!(value)))
+        (0..self.columns().count()).map(move |nth| {
+            row.and_then(|row| row.values.get(nth))
+                .map_or(Json::Null, |(_, value)| json!(value))
+        })
     }
 
     /// The curves of the visible candles; `at` is the candle whose values the pane titles show.
     pub(super) fn drawn(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
         let Some(answer) = self.asked.answer() else {
             // Panes keep their space while an answer is pending.
-            return Drawn { curves: Vec::new(), panes: self.under().map(|_| IndicatorPane::default()).collect() };
+            return Drawn {
+                curves: Vec::new(),
+                panes: self.under().map(|_| IndicatorPane::default()).collect(),
+            };
         };
         let rows = slots.rows(answer);
         let values = |name: &str| -> Vec<f64> {
             let place = answer.columns.iter().position(|column| **column == *name);
-            let value = |row: Option<&IndicatorRow>| place.and_then(|place| row?.values.get(place)?.1).unwrap_or(f64::NAN);
+            let value = |row: Option<&IndicatorRow>| {
+                place
+                    .and_then(|place| row?.values.get(place)?.1)
+                    .unwrap_or(f64::NAN)
+            };
             rows.iter().copied().map(value).collect()
         };
-        let curve = |name: &str, role, dashed| IndicatorCurve { values: values(name), role, dashed };
+        let curve = |name: &str, role, dashed| IndicatorCurve {
+            values: values(name),
+            role,
+            dashed,
+        };
         let mut drawn = Drawn::default();
         for (indicator, role) in self.over() {
-            drawn.curves.extend(indicator.columns().map(|name| curve(&name, role, name.ends_with("_middle"))));
+            drawn.curves.extend(
+                indicator
+                    .columns()
+                    .map(|name| curve(&name, role, name.ends_with("_middle"))),
+            );
         }
         for indicator in self.under() {
-            let mut pane = IndicatorPane { title: self.title(indicator, Role::Accent, at), ..IndicatorPane::default() };
+            let mut pane = IndicatorPane {
+                title: self.title(indicator, Role::Accent, at),
+                ..IndicatorPane::default()
+            };
             for name in indicator.columns() {
                 if name.ends_with("_histogram") {
                     pane.bars = values(&name);
                 } else {
                     let signal = name.ends_with("_signal");
-                    pane.curves.push(curve(&name, if signal { Role::Warning } else { Role::Accent }, signal));
+                    pane.curves.push(curve(
+                        &name,
+                        if signal { Role::Warning } else { Role::Accent },
+                        signal,
+                    ));
                 }
             }
             if let Indicator::Rsi(_) = indicator {
@@ -117,19 +172,28 @@ impl Studies {
     fn title(&self, indicator: &Indicator, role: Role, at: Option<Time>) -> Vec<(String, Role)> {
         let values = self.values(indicator, at);
         let figure = |value: &Option<f64>| match indicator {
-            Indicator::Rsi(_) => value.map_or_else(|| format::MISSING.to_owned(), |value| format::fixed(value, 1)),
+            Indicator::Rsi(_) => value.map_or_else(
+                || format::MISSING.to_owned(),
+                |value| format::fixed(value, 1),
+            ),
             Indicator::Obv => format::human(*value),
             _ => signed_price(*value),
         };
         let says: Vec<String> = values.iter().map(figure).collect();
-        vec![(format!(" {}", shown(indicator)), role), (format!(" {} ", says.join(" · ")), Role::Text)]
+        vec![
+            (format!(" {}", shown(indicator)), role),
+            (format!(" {} ", says.join(" · ")), Role::Text),
+        ]
     }
 
     fn values(&self, indicator: &Indicator, at: Option<Time>) -> Vec<Option<f64>> {
         let answer = self.asked.answer();
         let row = answer.zip(at).and_then(|(answer, at)| row_at(answer, at));
         let value = |name: String| {
-            let place = answer?.columns.iter().position(|column| **column == *name)?;
+            let place = answer?
+                .columns
+                .iter()
+                .position(|column| **column == *name)?;
             row?.values.get(place)?.1
         };
         indicator.columns().map(value).collect()
@@ -140,8 +204,15 @@ impl Studies {
         if let Some(problem) = &self.asked.problem {
             return vec![(problem.detail.clone(), Role::Warning)];
         }
-        let mut pieces: Vec<(String, Role)> = self.over().flat_map(|(indicator, role)| self.title(indicator, role, at)).collect();
-        let hidden = self.under().skip(panes_shown).map(shown).collect::<Vec<_>>();
+        let mut pieces: Vec<(String, Role)> = self
+            .over()
+            .flat_map(|(indicator, role)| self.title(indicator, role, at))
+            .collect();
+        let hidden = self
+            .under()
+            .skip(panes_shown)
+            .map(shown)
+            .collect::<Vec<_>>();
         if !hidden.is_empty() {
             pieces.push((format!(" no room for {}", hidden.join(", ")), Role::Dim));
         }
@@ -149,13 +220,23 @@ impl Studies {
     }
 
     pub(super) fn save(&self) -> Json {
-        json!(self.chosen.iter().map(ToString::to_string).collect::<Vec<_>>())
+        json!(
+            self.chosen
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        )
     }
 
     /// Restores the saved indicators; invalid ones are ignored.
     pub(super) fn restore(&mut self, kept: &Json) {
         if let Some(names) = kept.as_array() {
-            self.choose(names.iter().filter_map(|name| Indicator::parse(name.as_str()?).ok()).collect());
+            self.choose(
+                names
+                    .iter()
+                    .filter_map(|name| Indicator::parse(name.as_str()?).ok())
+                    .collect(),
+            );
         }
     }
 }
@@ -164,7 +245,11 @@ impl Studies {
 fn shown(indicator: &Indicator) -> String {
     let (name, word) = (indicator.to_string(), indicator.kind().word);
     // Abbreviations are in capitals, Bollinger is a name.
-    let title = if word == "bollinger" { "Bollinger".to_owned() } else { word.to_uppercase() };
+    let title = if word == "bollinger" {
+        "Bollinger".to_owned()
+    } else {
+        word.to_uppercase()
+    };
     format!("{title}{}", name[word.len()..].replace('_', " "))
 }
 
@@ -177,7 +262,11 @@ fn signed_price(value: Option<f64>) -> String {
 }
 
 fn row_at(answer: &TokenIndicators, at: Time) -> Option<&IndicatorRow> {
-    answer.rows.binary_search_by_key(&at, |row| row.timestamp).ok().and_then(|place| answer.rows.get(place))
+    answer
+        .rows
+        .binary_search_by_key(&at, |row| row.timestamp)
+        .ok()
+        .and_then(|place| answer.rows.get(place))
 }
 
 impl Slots<'_> {
@@ -189,7 +278,12 @@ impl Slots<'_> {
             let end = self.last - (slots - 1 - slot) * self.per;
             (end.saturating_sub(self.per).max(self.first)..end).rev()
         };
-        (0..slots).map(|slot| candles(slot).find_map(|candle| row_at(answer, Time(*self.candles.timestamp.get(candle)?)))).collect()
+        (0..slots)
+            .map(|slot| {
+                candles(slot)
+                    .find_map(|candle| row_at(answer, Time(*self.candles.timestamp.get(candle)?)))
+            })
+            .collect()
     }
 }
 
@@ -203,8 +297,23 @@ mod tests {
 
     #[test]
     fn every_kind_is_shown_by_its_usual_name() {
-        let names: Vec<String> = KINDS.iter().map(|kind| shown(&Indicator::parse(kind.usual).expect("a usual one"))).collect();
-        assert_eq!(names, ["SMA 20", "EMA 50", "Bollinger 20 2", "VWAP 20", "RSI 14", "MACD 12 26 9", "OBV", "ATR 14"]);
+        let names: Vec<String> = KINDS
+            .iter()
+            .map(|kind| shown(&Indicator::parse(kind.usual).expect("a usual one")))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "SMA 20",
+                "EMA 50",
+                "Bollinger 20 2",
+                "VWAP 20",
+                "RSI 14",
+                "MACD 12 26 9",
+                "OBV",
+                "ATR 14"
+            ]
+        );
     }
 
     #[test]
@@ -212,7 +321,10 @@ mod tests {
         let times: Vec<i64> = (0..7).collect();
         let name: Arc<str> = "sma_20".into();
         // The candle at time 4 is implausible, so it has no row.
-        let row = |time: i64| IndicatorRow { timestamp: Time(time), values: vec![(Arc::clone(&name), Some(time as f64))] };
+        let row = |time: i64| IndicatorRow {
+            timestamp: Time(time),
+            values: vec![(Arc::clone(&name), Some(time as f64))],
+        };
         let answer = TokenIndicators {
             contract_address: Address([1; 20]),
             timeframe: "1d",
@@ -222,9 +334,29 @@ mod tests {
             columns: vec![Arc::clone(&name)],
         };
         for (per, expected) in [(1, "0 1 2 3 - 5 6"), (2, "0 2 3 6"), (3, "0 3 6"), (8, "6")] {
-            let slots = Slots { candles: Candles { timestamp: &times, ..Candles::default() }, first: 0, last: 7, per, future: 0 };
-            let value = |row: Option<&IndicatorRow>| row.map_or_else(|| "-".to_owned(), |row| row.timestamp.0.to_string());
-            assert_eq!(slots.rows(&answer).into_iter().map(value).collect::<Vec<_>>().join(" "), expected, "{per} to a slot");
+            let slots = Slots {
+                candles: Candles {
+                    timestamp: &times,
+                    ..Candles::default()
+                },
+                first: 0,
+                last: 7,
+                per,
+                future: 0,
+            };
+            let value = |row: Option<&IndicatorRow>| {
+                row.map_or_else(|| "-".to_owned(), |row| row.timestamp.0.to_string())
+            };
+            assert_eq!(
+                slots
+                    .rows(&answer)
+                    .into_iter()
+                    .map(value)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                expected,
+                "{per} to a slot"
+            );
         }
     }
 }

@@ -23,11 +23,14 @@ pub(super) fn cell(value: &Scalar<'_>, kind: Kind) -> Cell {
         Scalar::List(members) => Cell::text(members.join(", ")),
         Scalar::Text(text) => match kind {
             Kind::Address => Cell::text(format::short_address(text)),
-            Kind::Uint256 => Cell::text(text.to_string()).or(text.parse().map_or_else(|_| "…".to_owned(), short)),
+            Kind::Uint256 => {
+                Cell::text(text.to_string()).or(text.parse().map_or_else(|_| "…".to_owned(), short))
+            }
             Kind::Hex if text.len() > 20 => {
                 // Two hexadecimal digits for each byte, after `0x`.
                 let bytes = (text.len() as u64).saturating_sub(2) / 2;
-                Cell::text(format::short_address(text)).then(format!(" {}", format::bytes(bytes)), Role::Dim)
+                Cell::text(format::short_address(text))
+                    .then(format!(" {}", format::bytes(bytes)), Role::Dim)
             }
             _ => Cell::text(text.to_string()),
         },
@@ -38,8 +41,12 @@ pub(super) fn cell(value: &Scalar<'_>, kind: Kind) -> Cell {
 fn float(number: f64) -> String {
     let whole = format::exact(Some(number));
     match number.abs() {
-        size if (CENTS_FROM..SHORT_FROM).contains(&size) && number.fract() != 0.0 => format::fixed(number, 2),
-        size if whole.chars().count() <= EXACT_MAX || (CENTS_FROM..SHORT_FROM).contains(&size) => whole,
+        size if (CENTS_FROM..SHORT_FROM).contains(&size) && number.fract() != 0.0 => {
+            format::fixed(number, 2)
+        }
+        size if whole.chars().count() <= EXACT_MAX || (CENTS_FROM..SHORT_FROM).contains(&size) => {
+            whole
+        }
         _ => format::human(Some(number)),
     }
 }
@@ -52,7 +59,9 @@ pub(super) fn exact(value: &Scalar<'_>) -> String {
             format!("{sign}{}", format::count(number.unsigned_abs()))
         }
         Scalar::Float(number) => format::exact(Some(*number)),
-        value => value.to_text().unwrap_or_else(|| format::MISSING.to_owned()),
+        value => value
+            .to_text()
+            .unwrap_or_else(|| format::MISSING.to_owned()),
     }
 }
 
@@ -74,7 +83,11 @@ const WIDTHS: &[(Kind, u16, u16, ColumnAlign)] = &[
 
 /// The list column of a schema column.
 pub(super) fn column(name: &'static str, kind: Kind) -> TableColumn {
-    let (_, min, ideal, align) = WIDTHS.iter().find(|row| row.0 == kind).copied().unwrap_or(WIDTHS[0]);
+    let (_, min, ideal, align) = WIDTHS
+        .iter()
+        .find(|row| row.0 == kind)
+        .copied()
+        .unwrap_or(WIDTHS[0]);
     // The title must fit with its sort mark.
     let title = name.len() as u16 + 2;
     let mut column = TableColumn::text(name, name, min.max(title), ideal.max(title), 100);
@@ -91,7 +104,10 @@ pub(super) fn cut_path(path: &str, cells: usize) -> String {
         return path.into_owned();
     }
     let tails = |at: usize| path.get(at..).filter(|tail| text::width(tail) < cells);
-    let folder = path.char_indices().filter(|(_, c)| matches!(c, '/' | '\\')).find_map(|(at, _)| tails(at));
+    let folder = path
+        .char_indices()
+        .filter(|(_, c)| matches!(c, '/' | '\\'))
+        .find_map(|(at, _)| tails(at));
     match folder.or_else(|| path.char_indices().find_map(|(at, _)| tails(at))) {
         Some(tail) if cells > 0 => format!("…{tail}"),
         _ => text::truncate(&path, cells).into_owned(),
@@ -107,20 +123,38 @@ mod tests {
 
     fn frame() -> DataFrame {
         let times = Series::new("timestamp".into(), [Some(1_760_000_000_000_i64), None])
-            .cast(&DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC)))
+            .cast(&DataType::Datetime(
+                TimeUnit::Milliseconds,
+                Some(TimeZone::UTC),
+            ))
             .unwrap();
-        let days = Series::new("date".into(), [Some(20_000_i32), None]).cast(&DataType::Date).unwrap();
-        let chains = Series::new("chain".into(), [Series::new("".into(), ["eth", "base"]), Series::new("".into(), [""; 0])]);
+        let days = Series::new("date".into(), [Some(20_000_i32), None])
+            .cast(&DataType::Date)
+            .unwrap();
+        let chains = Series::new(
+            "chain".into(),
+            [
+                Series::new("".into(), ["eth", "base"]),
+                Series::new("".into(), [""; 0]),
+            ],
+        );
         let columns = [
             Series::new("price".into(), [Some(0.1 + 0.2), None]),
             Series::new("holders".into(), [Some(i64::MAX), None]),
-            Series::new("address".into(), [Some("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), None]),
+            Series::new(
+                "address".into(),
+                [Some("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), None],
+            ),
             Series::new("listed".into(), [Some(true), None]),
             times,
             days,
             chains,
         ];
-        DataFrame::new(2, columns.into_iter().map(IntoColumn::into_column).collect()).unwrap()
+        DataFrame::new(
+            2,
+            columns.into_iter().map(IntoColumn::into_column).collect(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -143,8 +177,20 @@ mod tests {
     #[test]
     fn cells_are_short_in_a_row_and_exact_alone() {
         let cases = [
-            ("price", Kind::Float, "0.300", "0.30000000000000004", json!(0.1 + 0.2)),
-            ("holders", Kind::Integer, "9,223,372,036,854,775,807", "9,223,372,036,854,775,807", json!(i64::MAX)),
+            (
+                "price",
+                Kind::Float,
+                "0.300",
+                "0.30000000000000004",
+                json!(0.1 + 0.2),
+            ),
+            (
+                "holders",
+                Kind::Integer,
+                "9,223,372,036,854,775,807",
+                "9,223,372,036,854,775,807",
+                json!(i64::MAX),
+            ),
             (
                 "address",
                 Kind::Address,
@@ -153,16 +199,42 @@ mod tests {
                 json!("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"),
             ),
             ("listed", Kind::Boolean, "true", "true", json!(true)),
-            ("timestamp", Kind::Time, "2025-10-09T08:53:20Z", "2025-10-09T08:53:20Z", json!("2025-10-09T08:53:20Z")),
-            ("date", Kind::Date, "2024-10-04", "2024-10-04", json!("2024-10-04")),
-            ("chain", Kind::Chains, "eth, base", "eth, base", json!(["eth", "base"])),
+            (
+                "timestamp",
+                Kind::Time,
+                "2025-10-09T08:53:20Z",
+                "2025-10-09T08:53:20Z",
+                json!("2025-10-09T08:53:20Z"),
+            ),
+            (
+                "date",
+                Kind::Date,
+                "2024-10-04",
+                "2024-10-04",
+                json!("2024-10-04"),
+            ),
+            (
+                "chain",
+                Kind::Chains,
+                "eth, base",
+                "eth, base",
+                json!(["eth", "base"]),
+            ),
         ];
         for (name, kind, shown, whole, as_json) in cases {
             let value = in_frame(&frame(), name, 0);
             assert_eq!(cell(&value, kind).pieces[0].0, shown);
             assert_eq!((exact(&value), value.json()), (whole.to_owned(), as_json));
         }
-        for name in ["price", "holders", "address", "listed", "timestamp", "date", "no such column"] {
+        for name in [
+            "price",
+            "holders",
+            "address",
+            "listed",
+            "timestamp",
+            "date",
+            "no such column",
+        ] {
             assert_eq!(in_frame(&frame(), name, 1), Scalar::Missing);
         }
         assert_eq!(in_frame(&frame(), "price", 99), Scalar::Missing);
@@ -173,8 +245,16 @@ mod tests {
     fn the_end_of_a_path_stays() {
         let cases = [
             ("a/b.csv", 20, "a/b.csv"),
-            ("market/eth/candles_hourly.parquet", 29, "…/eth/candles_hourly.parquet"),
-            ("market/eth/candles_hourly.parquet", 26, "…/candles_hourly.parquet"),
+            (
+                "market/eth/candles_hourly.parquet",
+                29,
+                "…/eth/candles_hourly.parquet",
+            ),
+            (
+                "market/eth/candles_hourly.parquet",
+                26,
+                "…/candles_hourly.parquet",
+            ),
             ("market/eth/candles_hourly.parquet", 12, "…rly.parquet"),
             ("candles_hourly.parquet", 10, "…y.parquet"),
             ("漢字/漢字.csv", 8, "…字.csv"),

@@ -57,8 +57,14 @@ impl Fields for RowFields {
     const SCROLLS: bool = true;
 
     fn cell(row: ListRow<'_, Self>, key: &str) -> Cell {
-        let Some(place) = row.place else { return Cell::new("…", Role::Dim) };
-        let kind = row.columns.iter().find(|column| column.name == key).map_or(Kind::Text, |column| column.kind);
+        let Some(place) = row.place else {
+            return Cell::new("…", Role::Dim);
+        };
+        let kind = row
+            .columns
+            .iter()
+            .find(|column| column.name == key)
+            .map_or(Kind::Text, |column| column.kind);
         cells::cell(&cells::value(row.grid, key, place), kind)
     }
 }
@@ -66,10 +72,23 @@ impl Fields for RowFields {
 /// The list column of a data column. Filtering and sorting run in the query service.
 fn field(column: &Column) -> Field<RowFields> {
     let named = filter::of_kind(column.name, column.kind, column.aliases);
-    let field = Field::text(column.name, column.name, [0; 2], 0, |_| Scalar::Missing).of(named.kind).aliases(named.aliases);
-    let field = if named.searched { field.searched() } else { field };
-    let field = if let ColumnValues::Addresses(of) = named.values { field.addresses(of) } else { field };
-    let falls = matches!(column.kind, Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date);
+    let field = Field::text(column.name, column.name, [0; 2], 0, |_| Scalar::Missing)
+        .of(named.kind)
+        .aliases(named.aliases);
+    let field = if named.searched {
+        field.searched()
+    } else {
+        field
+    };
+    let field = if let ColumnValues::Addresses(of) = named.values {
+        field.addresses(of)
+    } else {
+        field
+    };
+    let falls = matches!(
+        column.kind,
+        Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date
+    );
     let mut field = if falls { field.largest_first() } else { field };
     field.column = cells::column(column.name, column.kind);
     field
@@ -82,7 +101,13 @@ fn rows<'a>(
     columns: &'a [Column],
     places: &'a RowSelection,
 ) -> impl Fn(usize) -> Option<TableRow<'a>> {
-    move |nth| Some(TableRow { grid, columns, place: RemoteRows::in_grid(remote, grid, places.get(nth)?) })
+    move |nth| {
+        Some(TableRow {
+            grid,
+            columns,
+            place: RemoteRows::in_grid(remote, grid, places.get(nth)?),
+        })
+    }
 }
 
 pub(super) struct RowsPane {
@@ -120,7 +145,9 @@ impl RowsPane {
         let remote = RemoteRows::of(table);
         let height = remote.as_ref().map_or(grid.height(), RemoteRows::all);
         let mut list = List::default();
-        list.set_own(snapshot.generation, TokenReader::default(), || columns.iter().map(field).collect());
+        list.set_own(snapshot.generation, TokenReader::default(), || {
+            columns.iter().map(field).collect()
+        });
         list.set_count(height);
         Self {
             schema: table.schema,
@@ -144,7 +171,9 @@ impl RowsPane {
 
     /// The grouping as it was typed; empty without one.
     pub(super) fn grouping(&self) -> String {
-        self.groups.as_ref().map_or_else(String::new, |groups| groups.line.clone())
+        self.groups
+            .as_ref()
+            .map_or_else(String::new, |groups| groups.line.clone())
     }
 
     /// Groups the rows, as in `chain count`; an empty text ends that.
@@ -153,7 +182,11 @@ impl RowsPane {
             self.groups = None;
             return Ok(());
         }
-        let table = self.snapshot.dataset.table(self.schema.name).ok_or("the table was removed")?;
+        let table = self
+            .snapshot
+            .dataset
+            .table(self.schema.name)
+            .ok_or("the table was removed")?;
         let mut pane = groups::GroupsPane::read(text, table, &self.chosen_query())?;
         pane.ask(&self.snapshot, context);
         self.groups = Some(pane);
@@ -169,20 +202,29 @@ impl RowsPane {
     }
 
     pub(super) fn group_completions(&self, text: &str) -> Vec<(String, String)> {
-        self.snapshot.dataset.table(self.schema.name).map_or_else(Vec::new, |table| groups::completions(text, table))
+        self.snapshot
+            .dataset
+            .table(self.schema.name)
+            .map_or_else(Vec::new, |table| groups::completions(text, table))
     }
 
     /// The list on screen.
     pub(super) fn shown_list(&self) -> &List<RowFields> {
-        self.groups.as_ref().map_or(&self.list, |groups| &groups.list)
+        self.groups
+            .as_ref()
+            .map_or(&self.list, |groups| &groups.list)
     }
 
     pub(super) fn shown_list_mut(&mut self) -> &mut List<RowFields> {
-        self.groups.as_mut().map_or(&mut self.list, |groups| &mut groups.list)
+        self.groups
+            .as_mut()
+            .map_or(&mut self.list, |groups| &mut groups.list)
     }
 
     fn act_in_groups(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        let Some(pane) = &mut self.groups else { return Effect::Pass };
+        let Some(pane) = &mut self.groups else {
+            return Effect::Pass;
+        };
         match action {
             Action::GroupBy => return Effect::Edit(EditedLine::Own(groups::BY), pane.line.clone()),
             Action::Back => self.groups = None,
@@ -208,10 +250,18 @@ impl RowsPane {
     }
 
     /// The same table in a new snapshot, with the user's choices.
-    pub(super) fn renewed(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
+    pub(super) fn renewed(
+        &mut self,
+        table: &DataTable,
+        snapshot: &Arc<Snapshot>,
+        context: &Context<'_>,
+    ) -> Self {
         let mut rows = Self::new(table, snapshot);
         rows.list = std::mem::take(&mut self.list);
-        rows.list.set_own(snapshot.generation, TokenReader::of(&**snapshot), || rows.columns.iter().map(field).collect());
+        rows.list
+            .set_own(snapshot.generation, TokenReader::of(&**snapshot), || {
+                rows.columns.iter().map(field).collect()
+            });
         rows.list.set_count(rows.height());
         rows.ask(context);
         rows
@@ -219,7 +269,11 @@ impl RowsPane {
 
     /// The chosen query.
     fn chosen_query(&self) -> RowQuery {
-        RowQuery { table: self.schema, filter: self.list.filter().clone(), sort: self.list.sorting.keys().to_vec() }
+        RowQuery {
+            table: self.schema,
+            filter: self.list.filter().clone(),
+            sort: self.list.sorting.keys().to_vec(),
+        }
     }
 
     /// Restores the choices of an earlier run.
@@ -231,7 +285,12 @@ impl RowsPane {
     /// Requests the chosen query, unless it is displayed or pending.
     pub(super) fn ask(&mut self, context: &Context<'_>) {
         let query = self.chosen_query();
-        if query == *self.pending.as_ref().map_or(&self.shown, |(_, query)| query) {
+        if query
+            == *self
+                .pending
+                .as_ref()
+                .map_or(&self.shown, |(_, query)| query)
+        {
             return;
         }
         self.problem = None;
@@ -240,7 +299,12 @@ impl RowsPane {
             return self.show(query, OrderedRows::all(self.height()));
         }
         let wake = Wake::clone(context.wake);
-        self.pending = Some((context.deck.find(&self.snapshot, query.clone(), move || wake()), query));
+        self.pending = Some((
+            context
+                .deck
+                .find(&self.snapshot, query.clone(), move || wake()),
+            query,
+        ));
     }
 
     fn show(&mut self, shown: RowQuery, order: OrderedRows) {
@@ -257,7 +321,9 @@ impl RowsPane {
     fn revert_choices(&mut self) {
         self.pending = None;
         self.list.sorting.set(self.shown.sort.iter().copied());
-        self.list.set_filter(&self.shown_filter, TokenReader::of(&*self.snapshot)).ok();
+        self.list
+            .set_filter(&self.shown_filter, TokenReader::of(&*self.snapshot))
+            .ok();
     }
 
     /// Takes an arrived order.
@@ -268,8 +334,12 @@ impl RowsPane {
             self.groups = Some(groups);
         }
         self.take_rows();
-        let Some((pending_order, query)) = &mut self.pending else { return };
-        let Some(outcome) = pending_order.poll_now() else { return };
+        let Some((pending_order, query)) = &mut self.pending else {
+            return;
+        };
+        let Some(outcome) = pending_order.poll_now() else {
+            return;
+        };
         match outcome {
             Ok(order) => {
                 let query = query.clone();
@@ -280,9 +350,15 @@ impl RowsPane {
                 }
                 self.show(query, order);
                 if self.order.unsorted.is_some() {
-                    let complete = CompleteOrder { query: self.shown.clone(), first: self.order.clone() };
+                    let complete = CompleteOrder {
+                        query: self.shown.clone(),
+                        first: self.order.clone(),
+                    };
                     let wake = Wake::clone(context.wake);
-                    self.pending = Some((context.deck.find(&self.snapshot, complete, move || wake()), self.shown.clone()));
+                    self.pending = Some((
+                        context.deck.find(&self.snapshot, complete, move || wake()),
+                        self.shown.clone(),
+                    ));
                 }
             }
             Err(problem) => {
@@ -301,9 +377,16 @@ impl RowsPane {
     }
 
     fn ask_column(&mut self, kind: column::ColumnQuestion, context: &Context<'_>) {
-        let Some(column) = self.list.column() else { return };
-        let again = self.column_pane.take().is_some_and(|pane| pane.kind == kind);
-        self.column_pane = (!again).then(|| column::ColumnPane::new(kind, &self.chosen_query(), column, &self.snapshot, context));
+        let Some(column) = self.list.column() else {
+            return;
+        };
+        let again = self
+            .column_pane
+            .take()
+            .is_some_and(|pane| pane.kind == kind);
+        self.column_pane = (!again).then(|| {
+            column::ColumnPane::new(kind, &self.chosen_query(), column, &self.snapshot, context)
+        });
     }
 
     #[cfg(test)]
@@ -317,32 +400,54 @@ impl RowsPane {
         }
         match action {
             Action::GroupBy => {
-                let column = self.list.column().or_else(|| self.columns.first().map(|column| column.name));
-                return column.map_or(Effect::Pass, |column| Effect::Edit(EditedLine::Own(groups::BY), groups::line_of(column)));
+                let column = self
+                    .list
+                    .column()
+                    .or_else(|| self.columns.first().map(|column| column.name));
+                return column.map_or(Effect::Pass, |column| {
+                    Effect::Edit(EditedLine::Own(groups::BY), groups::line_of(column))
+                });
             }
             Action::CountValues => self.ask_column(column::ColumnQuestion::Counts, context),
             Action::Describe => self.ask_column(column::ColumnQuestion::Describe, context),
             Action::Back if self.column_pane.is_some() => {
-                let cancelled = self.column_pane.take().is_some_and(|pane| pane.is_under_way());
-                return if cancelled { Effect::Say("canceled".to_owned()) } else { Effect::Redraw };
+                let cancelled = self
+                    .column_pane
+                    .take()
+                    .is_some_and(|pane| pane.is_under_way());
+                return if cancelled {
+                    Effect::Say("canceled".to_owned())
+                } else {
+                    Effect::Redraw
+                };
             }
             Action::Open if self.inspector.is_some() => self.inspector = None,
-            Action::Open if !self.list.is_empty() => self.inspector = Some(inspect::Inspector::default()),
+            Action::Open if !self.list.is_empty() => {
+                self.inspector = Some(inspect::Inspector::default())
+            }
             Action::Back if self.pending.is_some() => {
                 self.revert_choices();
                 return Effect::Say("canceled".to_owned());
             }
             Action::Back if self.inspector.is_some() => self.inspector = None,
             Action::Back if self.opened_from.is_some() => {
-                let Some((groups, filter)) = self.opened_from.take() else { return Effect::Pass };
+                let Some((groups, filter)) = self.opened_from.take() else {
+                    return Effect::Pass;
+                };
                 self.groups = Some(groups);
-                return self.set_filter(&filter, context).map_or_else(Effect::Say, |()| Effect::Redraw);
+                return self
+                    .set_filter(&filter, context)
+                    .map_or_else(Effect::Say, |()| Effect::Redraw);
             }
             Action::CopyValue => return self.copy(),
             Action::OpenLink => return self.open_link(),
             action => {
                 let event = self.list.act(action);
-                return if event == ListEvent::Nothing { Effect::Pass } else { self.on_list_event(event, context) };
+                return if event == ListEvent::Nothing {
+                    Effect::Pass
+                } else {
+                    self.on_list_event(event, context)
+                };
             }
         }
         Effect::Redraw
@@ -375,7 +480,8 @@ impl RowsPane {
 
     /// A cell of a table row; missing while it is being fetched.
     fn value(&self, column: &str, row: usize) -> Scalar<'static> {
-        self.in_grid(row).map_or(Scalar::Missing, |row| cells::value(&self.grid, column, row))
+        self.in_grid(row)
+            .map_or(Scalar::Missing, |row| cells::value(&self.grid, column, row))
     }
 
     /// The table index of the selected row.
@@ -385,19 +491,28 @@ impl RowsPane {
 
     fn selected(&self) -> Option<(usize, &Column)> {
         let key = self.list.column()?;
-        Some((self.row()?, self.columns.iter().find(|column| column.name == key)?))
+        Some((
+            self.row()?,
+            self.columns.iter().find(|column| column.name == key)?,
+        ))
     }
 
     fn copy(&self) -> Effect {
         match self.selected() {
-            Some((row, column)) => Effect::Copy(self.value(column.name, row).to_text().unwrap_or_default(), column.name),
+            Some((row, column)) => Effect::Copy(
+                self.value(column.name, row).to_text().unwrap_or_default(),
+                column.name,
+            ),
             None => Effect::Nothing,
         }
     }
 
     /// Opens the row's link, if the table has links.
     fn open_link(&self) -> Effect {
-        match self.row().map(|row| self.value("link", row).to_text().unwrap_or_default()) {
+        match self
+            .row()
+            .map(|row| self.value("link", row).to_text().unwrap_or_default())
+        {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
             _ => Effect::Say("this row has no link".to_owned()),
         }
@@ -408,11 +523,20 @@ impl RowsPane {
         if let Some(groups) = &self.groups {
             return groups.export(self.schema.name);
         }
-        let (grid, deck, snapshot) = (self.grid.clone(), Arc::clone(context.deck), Arc::clone(&self.snapshot));
+        let (grid, deck, snapshot) = (
+            self.grid.clone(),
+            Arc::clone(context.deck),
+            Arc::clone(&self.snapshot),
+        );
         let columns = self.list.members();
         let query = self.chosen_query();
         let order = (query == self.shown).then(|| self.order.clone());
-        let cells = |row| columns.iter().map(|column| self.value(column, row).json()).collect();
+        let cells = |row| {
+            columns
+                .iter()
+                .map(|column| self.value(column, row).json())
+                .collect()
+        };
         let is_remote = self.remote.is_some();
         Export {
             name: self.schema.name.to_owned(),
@@ -421,11 +545,17 @@ impl RowsPane {
             selected: self.row().map(cells),
             rows: Box::new(move |progress| {
                 if is_remote {
-                    return deck.find_in(&snapshot, &AllRows { query, columns }, progress).map(export::ExportRows::Batches);
+                    return deck
+                        .find_in(&snapshot, &AllRows { query, columns }, progress)
+                        .map(export::ExportRows::Batches);
                 }
                 let first = order.map_or_else(|| deck.find_in(&snapshot, &query, progress), Ok)?;
-                let places = deck.find_in(&snapshot, &CompleteOrder { query, first }, progress)?.places;
-                Ok(export::ExportRows::Batches(Box::new(Ordered::new(grid, places, columns))))
+                let places = deck
+                    .find_in(&snapshot, &CompleteOrder { query, first }, progress)?
+                    .places;
+                Ok(export::ExportRows::Batches(Box::new(Ordered::new(
+                    grid, places, columns,
+                ))))
             }),
         }
     }
@@ -442,14 +572,26 @@ impl RowsPane {
             add("where", self.list.filter_text());
         }
         if let Some(groups) = &self.groups {
-            groups.parameters().iter().for_each(|(name, value)| add(name, value));
+            groups
+                .parameters()
+                .iter()
+                .for_each(|(name, value)| add(name, value));
             return target;
         }
         let columns = self.list.members();
-        if !columns.iter().eq(self.columns.iter().map(|column| &column.name)) {
+        if !columns
+            .iter()
+            .eq(self.columns.iter().map(|column| &column.name))
+        {
             add("columns", &columns.join(","));
         }
-        let sort: Vec<String> = self.list.sorting.keys().iter().map(ToString::to_string).collect();
+        let sort: Vec<String> = self
+            .list
+            .sorting
+            .keys()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         if !sort.is_empty() {
             add("sort", &sort.join(","));
         }
@@ -459,7 +601,10 @@ impl RowsPane {
     /// `1,204 of 64,000 rows · 12 have no volume`.
     fn note(&self, width: u16) -> String {
         let all = plural(self.height() as u64, "row", "rows");
-        let (shown, total) = (format::count(self.list.len() as u64), format::count(self.order.total() as u64));
+        let (shown, total) = (
+            format::count(self.list.len() as u64),
+            format::count(self.order.total() as u64),
+        );
         let note = match self.order.total() {
             _ if self.order.unsorted.is_some() => format!("first {shown} of {total} sorted rows"),
             count if count != self.height() => format!("{total} of {all}"),

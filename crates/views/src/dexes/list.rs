@@ -15,29 +15,66 @@ impl Fields for DexFields {
     type Row<'a> = (&'a DexSummary, f64);
 
     const FIELDS: &'static [D] = &[
-        D::text("name", "name", [14, 14], 255, |dex| versioned(dex.0).into()).searched().plain().grows(),
-        D::text("dexId", "id", [18, 18], 90, |dex| (&dex.0.dex_id).into()).dim().aliases(&["id", "dex"]).searched().unsorted().plain(),
+        D::text("name", "name", [14, 14], 255, |dex| versioned(dex.0).into())
+            .searched()
+            .plain()
+            .grows(),
+        D::text("dexId", "id", [18, 18], 90, |dex| (&dex.0.dex_id).into())
+            .dim()
+            .aliases(&["id", "dex"])
+            .searched()
+            .unsorted()
+            .plain(),
         // A chain matches by its short name or its number.
         D::text("chainId", "chain", [5, 8], 220, |dex| {
-            dex.0.chain_id.as_deref().map(|id| Scalar::List(vec![chain(id).into(), id.into()])).into()
+            dex.0
+                .chain_id
+                .as_deref()
+                .map(|id| Scalar::List(vec![chain(id).into(), id.into()]))
+                .into()
         })
-        .cell(|dex, _| dex.0.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))))
+        .cell(|dex, _| {
+            dex.0
+                .chain_id
+                .as_deref()
+                .map_or_else(Cell::missing, |id| Cell::text(chain(id)))
+        })
         .of(ColumnKind::Chain)
         .aliases(&["chain"])
         .searched()
         .plain(),
-        D::figure("volume24h", "vol 24h", 9, 240, |dex| dex.0.volume_24h.into()).aliases(&["volume", "vol"]),
-        D::picture("bar", "", 0, 20, |dex, look| share_bar(dex.0.volume_24h, dex.1, look.cells)),
+        D::figure("volume24h", "vol 24h", 9, 240, |dex| {
+            dex.0.volume_24h.into()
+        })
+        .aliases(&["volume", "vol"]),
+        D::picture("bar", "", 0, 20, |dex, look| {
+            share_bar(dex.0.volume_24h, dex.1, look.cells)
+        }),
         D::figure("poolCount", "pools", 5, 150, |dex| dex.0.pool_count.into()).aliases(&["pools"]),
-        D::text("pair", "best pair", [9, 13], 120, |dex| (&dex.0.best_pool.pair).into()).unsorted().unfiltered().plain().member("bestPool"),
-        D::figure("liquidity", "liquidity", 9, 100, |dex| dex.0.liquidity.into()),
+        D::text("pair", "best pair", [9, 13], 120, |dex| {
+            (&dex.0.best_pool.pair).into()
+        })
+        .unsorted()
+        .unfiltered()
+        .plain()
+        .member("bestPool"),
+        D::figure("liquidity", "liquidity", 9, 100, |dex| {
+            dex.0.liquidity.into()
+        }),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("volume24h"));
 
     fn fit(column: &mut TableColumn, width: u16) {
         if column.key == "bar" {
-            fit_bar(column, if width >= 104 { (width - 92).min(24) } else { 0 });
+            fit_bar(
+                column,
+                if width >= 104 {
+                    (width - 92).min(24)
+                } else {
+                    0
+                },
+            );
         }
     }
 
@@ -53,30 +90,49 @@ impl Fields for PoolFields {
     type Row<'a> = &'a TokenPool;
 
     const FIELDS: &'static [P] = &[
-        P::text("pair", "pair", [9, 14], 255, |pool| (&pool.pair).into()).plain().grows(),
-        P::text("dex_id", "dex", [14, 18], 238, |pool| (&pool.dex_id).into()).dim().plain(),
-        P::figure("fee", "fee", 6, 235, |pool| pool.fee.into()).cell(|pool, _| share(pool.fee, false)).smallest_first(),
-        P::figure("price_impact", "impact", 9, 230, |pool| pool.price_impact.into())
-            .cell(|pool, _| share(pool.price_impact, pool.is_estimate()))
+        P::text("pair", "pair", [9, 14], 255, |pool| (&pool.pair).into())
+            .plain()
+            .grows(),
+        P::text("dex_id", "dex", [14, 18], 238, |pool| (&pool.dex_id).into())
+            .dim()
+            .plain(),
+        P::figure("fee", "fee", 6, 235, |pool| pool.fee.into())
+            .cell(|pool, _| share(pool.fee, false))
             .smallest_first(),
+        P::figure("price_impact", "impact", 9, 230, |pool| {
+            pool.price_impact.into()
+        })
+        .cell(|pool, _| share(pool.price_impact, pool.is_estimate()))
+        .smallest_first(),
         P::figure("loss", "cost", 9, 250, |pool| pool.loss.into())
             .aliases(&["cost"])
             .cell(|pool, _| share(pool.loss, pool.is_estimate()))
             .smallest_first(),
-        P::figure("proceeds", "proceeds", 8, 245, |pool| pool.proceeds.map(f64::round).into()).counted(),
-        P::figure("liquidity", "liquidity", 9, 240, |pool| pool.liquidity.into()),
+        P::figure("proceeds", "proceeds", 8, 245, |pool| {
+            pool.proceeds.map(f64::round).into()
+        })
+        .counted(),
+        P::figure("liquidity", "liquidity", 9, 240, |pool| {
+            pool.liquidity.into()
+        }),
         P::figure("volume24h", "vol 24h", 8, 220, |pool| pool.volume24h.into()),
-        P::figure("trades_per_day", "trades/d", 8, 110, |pool| pool.trades_per_day.into()),
+        P::figure("trades_per_day", "trades/d", 8, 110, |pool| {
+            pool.trades_per_day.into()
+        }),
         P::figure("created_at", "age", 5, 120, |pool| pool.created_at.into())
             .cell(|pool, look| {
-                pool.created_at.map_or_else(Cell::missing, |made| Cell::text(format::age(look.newest.0.saturating_sub(made.0))))
+                pool.created_at.map_or_else(Cell::missing, |made| {
+                    Cell::text(format::age(look.newest.0.saturating_sub(made.0)))
+                })
             })
             .of(ColumnKind::Time),
-        P::text("address", "address", [11, 11], 100, |pool| pool.address.to_string().into())
-            .addresses(AddressOf::Anyone)
-            .cell(|pool, look| whole_or_short(&pool.address, look.cells, Role::Dim))
-            .unsorted()
-            .plain(),
+        P::text("address", "address", [11, 11], 100, |pool| {
+            pool.address.to_string().into()
+        })
+        .addresses(AddressOf::Anyone)
+        .cell(|pool, look| whole_or_short(&pool.address, look.cells, Role::Dim))
+        .unsorted()
+        .plain(),
     ];
 
     const STANDARD: Option<Order> = Some(Order::rising("loss"));
@@ -95,7 +151,11 @@ impl Fields for PoolFields {
 /// A fraction in percent; an estimate is marked.
 fn share(fraction: Option<f64>, is_estimate: bool) -> Cell {
     let text = format::share(fraction);
-    Cell::figure(if is_estimate && fraction.is_some() { format!("≈ {text}") } else { text })
+    Cell::figure(if is_estimate && fraction.is_some() {
+        format!("≈ {text}")
+    } else {
+        text
+    })
 }
 
 pub(super) fn versioned(dex: &DexSummary) -> String {
@@ -108,7 +168,9 @@ fn fit_bar(column: &mut TableColumn, cells: u16) {
 
 /// A bar of the value, relative to the largest of its column.
 fn share_bar(value: Option<f64>, most: f64, cells: usize) -> Cell {
-    let share = value.filter(|_| most > 0.0).map_or(0.0, |value| value / most);
+    let share = value
+        .filter(|_| most > 0.0)
+        .map_or(0.0, |value| value / most);
     Cell::new(low_bar(share, cells), Role::AccentSoft)
 }
 

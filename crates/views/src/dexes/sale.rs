@@ -31,9 +31,13 @@ impl SoldAmount {
     /// Reads `50k`.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let typed = text.trim();
-        let amount = filter::number(typed).filter(|_| !typed.ends_with('%')).map(f64::round);
+        let amount = filter::number(typed)
+            .filter(|_| !typed.ends_with('%'))
+            .map(f64::round);
         let amount = amount.filter(|amount| (1.0..=AMOUNT_MAX as f64).contains(amount));
-        amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is not an amount; type USD, as in `sell 50k`"))
+        amount
+            .map(|amount| Self(amount as u64))
+            .ok_or_else(|| format!("`{typed}` is not an amount; type USD, as in `sell 50k`"))
     }
 }
 
@@ -45,33 +49,67 @@ impl std::fmt::Display for SoldAmount {
 
 pub(super) fn question(token: Address, SoldAmount(amount): SoldAmount) -> PoolsQuestion {
     let sort = vec![Order::rising("loss"), Order::falling("liquidity")];
-    PoolsQuestion { token_address: token, amount, filter: Filter::default(), sort, only: Vec::new(), page: 1, limit: POOLS_MAX }
+    PoolsQuestion {
+        token_address: token,
+        amount,
+        filter: Filter::default(),
+        sort,
+        only: Vec::new(),
+        page: 1,
+        limit: POOLS_MAX,
+    }
 }
 
 /// The same query for one DEX.
 pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
     let filter = filter::parse(&format!("dex_id={dex_id}"), TokenPool::COLUMNS).unwrap_or_default();
-    PoolsQuestion { filter, ..question.clone() }
+    PoolsQuestion {
+        filter,
+        ..question.clone()
+    }
 }
 
 /// The security warning, or a finding that the cost of a sell does not include: `Security (4) found SELL_TAX: …`.
 pub(super) fn against(danger: Danger, score: i64) -> Option<String> {
-    let found = || danger.against_sale().map(|code| format!("Security (4) found {}: {}", code.word(), code.meaning()));
+    let found = || {
+        danger
+            .against_sale()
+            .map(|code| format!("Security (4) found {}: {}", code.word(), code.meaning()))
+    };
     words::warning(danger, score).or_else(found)
 }
 
 /// `sell $50,000: cost 0.42%, receive $49,790, best: UNI/WETH on uniswap-v2`, in whole numbers only, and above it the
 /// warning against selling; returns the lines used.
-pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+pub(super) fn draw(
+    answer: &TokenPools,
+    against: Option<&str>,
+    buffer: &mut Buffer,
+    area: Rect,
+    context: &Context<'_>,
+) -> u16 {
     let selling = format!("sell ${}:", format::count(answer.amount));
     let says = match &answer.best {
         Some(best) => {
             let about = if best.is_estimate() { "≈ " } else { "" };
-            let brings = best.proceeds.map_or_else(|| format::human(None), |usd| format::count(usd.round() as u64));
+            let brings = best.proceeds.map_or_else(
+                || format::human(None),
+                |usd| format::count(usd.round() as u64),
+            );
             let lost = format!("cost {about}{}", format::share(best.loss));
-            let whole = format!("{selling} {lost}, receive ${brings}, best: {} on {}", best.pair, best.dex_id);
-            let short = format!("{selling} {lost}, receive ${brings}: {}, {}", best.pair, best.dex_id);
-            if area.height < LOW { text::fitting([whole, short], usize::from(area.width)) } else { whole }
+            let whole = format!(
+                "{selling} {lost}, receive ${brings}, best: {} on {}",
+                best.pair, best.dex_id
+            );
+            let short = format!(
+                "{selling} {lost}, receive ${brings}: {}, {}",
+                best.pair, best.dex_id
+            );
+            if area.height < LOW {
+                text::fitting([whole, short], usize::from(area.width))
+            } else {
+                whole
+            }
         }
         None => format!("{selling} the data has no pool with both a fee and liquidity"),
     };
@@ -80,7 +118,15 @@ pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buff
     let lines = if area.height < LOW { 1 } else { 2 };
     let mut used = 0;
     if let Some(against) = against {
-        used += put_wrapped(buffer, area, 0, used, against, lines, context.theme.style(Role::Warning));
+        used += put_wrapped(
+            buffer,
+            area,
+            0,
+            used,
+            against,
+            lines,
+            context.theme.style(Role::Warning),
+        );
     }
     let at = used;
     used += put_wrapped(buffer, area, 0, at, &says, lines, context.theme.text());
@@ -112,7 +158,11 @@ mod tests {
             ("50%", None),
             ("2000b", None),
         ] {
-            assert_eq!(SoldAmount::read(text).ok().map(|amount| amount.0), expected, "{text}");
+            assert_eq!(
+                SoldAmount::read(text).ok().map(|amount| amount.0),
+                expected,
+                "{text}"
+            );
         }
     }
 }

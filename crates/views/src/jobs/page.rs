@@ -24,7 +24,10 @@ pub(super) struct PageLine {
 
 /// Lays out a report in `cells` columns.
 pub(super) fn lines(document: &Document, cells: u16) -> Vec<PageLine> {
-    let mut page = Page { lines: Vec::new(), cells: usize::from(cells.max(40)) };
+    let mut page = Page {
+        lines: Vec::new(),
+        cells: usize::from(cells.max(40)),
+    };
     for section in &document.sections {
         page.section(section);
     }
@@ -38,16 +41,35 @@ struct Page {
 
 impl Page {
     fn line(&mut self, indent: u16, spans: Vec<(String, Role)>) {
-        self.lines.push(PageLine { indent, spans, heading: false });
+        self.lines.push(PageLine {
+            indent,
+            spans,
+            heading: false,
+        });
     }
 
     fn section(&mut self, section: &Section) {
         if !self.lines.is_empty() {
             self.lines.push(PageLine::default());
         }
-        let title = text::truncate(&section.title, if section.level == Level::Token { 24 } else { CELL }).into_owned();
-        let spans = vec![(title, Role::Accent), (format!("  {}", section.note), Role::Dim)];
-        self.lines.push(PageLine { indent: 0, spans, heading: true });
+        let title = text::truncate(
+            &section.title,
+            if section.level == Level::Token {
+                24
+            } else {
+                CELL
+            },
+        )
+        .into_owned();
+        let spans = vec![
+            (title, Role::Accent),
+            (format!("  {}", section.note), Role::Dim),
+        ];
+        self.lines.push(PageLine {
+            indent: 0,
+            spans,
+            heading: true,
+        });
         for block in &section.blocks {
             match block {
                 Block::Sentence(styled) => self.say(styled),
@@ -68,9 +90,18 @@ impl Page {
     /// `label   text`, the text wrapped in its column.
     fn labelled(&mut self, label: &str, styled: &StyledText) {
         let room = self.cells.saturating_sub(LABEL + 4);
-        for (i, line) in text::wrap(&styled.text, room, SENTENCE).into_iter().enumerate() {
+        for (i, line) in text::wrap(&styled.text, room, SENTENCE)
+            .into_iter()
+            .enumerate()
+        {
             let label = if i == 0 { label } else { "" };
-            self.line(1, vec![(text::fit(label, LABEL, text::Align::Left), Role::Dim), (line, role_of_tone(styled.tone))]);
+            self.line(
+                1,
+                vec![
+                    (text::fit(label, LABEL, text::Align::Left), Role::Dim),
+                    (line, role_of_tone(styled.tone)),
+                ],
+            );
         }
     }
 
@@ -82,14 +113,27 @@ impl Page {
         }
         let columns = table.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widest = |column: usize| {
-            let cells = table.rows.iter().filter_map(|row| row.get(column)).map(|styled| text::width(&styled.text));
-            cells.chain(table.header.get(column).map(|name| text::width(name))).max().unwrap_or(0).min(CELL)
+            let cells = table
+                .rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|styled| text::width(&styled.text));
+            cells
+                .chain(table.header.get(column).map(|name| text::width(name)))
+                .max()
+                .unwrap_or(0)
+                .min(CELL)
         };
         let widths: Vec<usize> = (0..columns.saturating_sub(1)).map(widest).collect();
-        let used = widths.iter().map(|width| width + GAP).sum::<usize>() + usize::from(indent) * 2 + 1;
+        let used =
+            widths.iter().map(|width| width + GAP).sum::<usize>() + usize::from(indent) * 2 + 1;
         let room = self.cells.saturating_sub(used).max(LAST);
         if !table.header.is_empty() {
-            let header: Vec<StyledText> = table.header.iter().map(|name| StyledText::quiet(*name)).collect();
+            let header: Vec<StyledText> = table
+                .header
+                .iter()
+                .map(|name| StyledText::quiet(*name))
+                .collect();
             self.row(indent, &header, &widths, room);
         }
         for row in &table.rows {
@@ -98,16 +142,28 @@ impl Page {
     }
 
     fn row(&mut self, indent: u16, row: &[StyledText], widths: &[usize], room: usize) {
-        let Some((last, before)) = row.split_last() else { return };
-        let cell =
-            |(styled, width): (&StyledText, &usize)| (text::fit(&styled.text, width + GAP, text::Align::Left), role_of_tone(styled.tone));
+        let Some((last, before)) = row.split_last() else {
+            return;
+        };
+        let cell = |(styled, width): (&StyledText, &usize)| {
+            (
+                text::fit(&styled.text, width + GAP, text::Align::Left),
+                role_of_tone(styled.tone),
+            )
+        };
         let mut spans: Vec<(String, Role)> = before.iter().zip(widths).map(cell).collect();
         let mut rest = text::wrap(&last.text, room, 3).into_iter();
         spans.push((rest.next().unwrap_or_default(), role_of_tone(last.tone)));
         self.line(indent, spans);
         let under = widths.iter().map(|width| width + GAP).sum();
         for line in rest {
-            self.line(indent, vec![(" ".repeat(under), Role::Dim), (line, role_of_tone(last.tone))]);
+            self.line(
+                indent,
+                vec![
+                    (" ".repeat(under), Role::Dim),
+                    (line, role_of_tone(last.tone)),
+                ],
+            );
         }
     }
 }

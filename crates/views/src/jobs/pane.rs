@@ -7,8 +7,7 @@ use super::{
 use crate::prelude::*;
 use query::jobs::{self, Job, JobStatus};
 
-pub(super) const NO_STORE: &str =
-    "jobs are unavailable here: their database is not open; in the dashboard, make the state folder writable and restart";
+pub(super) const NO_STORE: &str = "jobs are unavailable here: their database is not open; in the dashboard, make the state folder writable and restart";
 
 /// From this width the tables are side by side.
 const WIDE: u16 = 130;
@@ -34,17 +33,35 @@ impl JobsView {
         }
         // The list takes the rows it needs; the tasks never less than a job's six with their rule, header and two lines of detail.
         let wanted = self.list.len().max(2) as u16 + 2;
-        stacked(area, wanted.min(area.height.saturating_sub(TASK_ROWS_MIN).max(area.height / 3)))
+        stacked(
+            area,
+            wanted.min(
+                area.height
+                    .saturating_sub(TASK_ROWS_MIN)
+                    .max(area.height / 3),
+            ),
+        )
     }
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let count = |status: JobStatus| self.stored.reading.jobs.iter().filter(|job| job.status == status).count();
+        let count = |status: JobStatus| {
+            self.stored
+                .reading
+                .jobs
+                .iter()
+                .filter(|job| job.status == status)
+                .count()
+        };
         let (running, queued) = (count(JobStatus::Running), count(JobStatus::Queued));
         let mut note = match (self.list.len() as u64, self.stored.reading.total) {
             (_, 0) => String::new(),
             (shown, total) if shown == total => plural(total, "job", "jobs"),
-            (shown, total) => format!("{} of {}", format::count(shown), plural(total, "job", "jobs")),
+            (shown, total) => format!(
+                "{} of {}",
+                format::count(shown),
+                plural(total, "job", "jobs")
+            ),
         };
         note = with_left_out(note, &self.list.left_out, usize::from(area.width / 2));
         for (n, word) in [(running, "running"), (queued, "queued")] {
@@ -53,7 +70,11 @@ impl JobsView {
             }
         }
         let title = self.list.titled("deep analyses");
-        let panel = Panel { note: &note, focused: !self.in_tasks, ..Panel::new(&title) };
+        let panel = Panel {
+            note: &note,
+            focused: !self.in_tasks,
+            ..Panel::new(&title)
+        };
         let body = inset(panel.render(area, buffer, theme));
         if self.stored.reading.jobs.is_empty() {
             self.draw_empty(buffer, body, context);
@@ -61,7 +82,12 @@ impl JobsView {
         }
         self.list.focused = !self.in_tasks;
         let frame = ListFrame::new(body, "no job matches the filter; / then Esc clears it");
-        self.list.draw(buffer, frame, context, rows::rows(&self.stored.reading.jobs, context));
+        self.list.draw(
+            buffer,
+            frame,
+            context,
+            rows::rows(&self.stored.reading.jobs, context),
+        );
     }
 
     /// Draws the placeholder of an empty list: the reason, and how to proceed.
@@ -72,11 +98,23 @@ impl JobsView {
         } else if context.jobs.is_none() {
             panel::failure(body, buffer, theme, NO_STORE);
         } else if !self.stored.read {
-            progress::skeleton(Rect { height: body.height.min(6), ..body }, buffer, theme);
+            progress::skeleton(
+                Rect {
+                    height: body.height.min(6),
+                    ..body
+                },
+                buffer,
+                theme,
+            );
         } else {
-            let name = context.token.map_or_else(|| "the selected token".to_owned(), |token| rows::token_name(&token.to_string(), context));
+            let name = context.token.map_or_else(
+                || "the selected token".to_owned(),
+                |token| rows::token_name(&token.to_string(), context),
+            );
             put(buffer, body, 1, 1, "no deep analysis yet", theme.text());
-            let says = format!("press a to start one for {name}: market, trendline, patterns, security, DEXes and holders in one report");
+            let says = format!(
+                "press a to start one for {name}: market, trendline, patterns, security, DEXes and holders in one report"
+            );
             put_wrapped(buffer, body, 1, 2, &says, 4, theme.dim());
         }
     }
@@ -101,50 +139,132 @@ impl JobsView {
         let body = inset(panel.render(area, buffer, theme));
         // Lines under the table show the selected task in full.
         let detail = if body.height >= 7 { 3 } else { 0 };
-        let room = Rect { height: body.height - detail, ..body };
-        let table_area = Rect { height: room.height.min(job.tasks.len() as u16 + 1), ..room };
-        let watched = self.stored.reading.progress.as_ref().filter(|(id, _)| *id == job.job_id);
+        let room = Rect {
+            height: body.height - detail,
+            ..body
+        };
+        let table_area = Rect {
+            height: room.height.min(job.tasks.len() as u16 + 1),
+            ..room
+        };
+        let watched = self
+            .stored
+            .reading
+            .progress
+            .as_ref()
+            .filter(|(id, _)| *id == job.job_id);
         let progress = watched.map_or(&[][..], |(_, progress)| progress);
         let row = |place: usize| {
             let task = job.tasks.get(place)?;
-            Some(TaskRow { task, progress: progress.iter().find(|progress| progress.task_id == task.task_id), context })
+            Some(TaskRow {
+                task,
+                progress: progress
+                    .iter()
+                    .find(|progress| progress.task_id == task.task_id),
+                context,
+            })
         };
         // A job of one token needs no token column.
         self.tasks.show(rows::TOKEN, rows::tokens(&job).len() > 1);
         self.tasks.set_count(job.tasks.len());
         self.tasks.focused = self.in_tasks;
-        self.tasks.draw(buffer, ListFrame::new(table_area, "the job has no tasks"), context, row);
-        let below = Rect { y: table_area.bottom(), height: body.bottom() - table_area.bottom(), ..body };
+        self.tasks.draw(
+            buffer,
+            ListFrame::new(table_area, "the job has no tasks"),
+            context,
+            row,
+        );
+        let below = Rect {
+            y: table_area.bottom(),
+            height: body.bottom() - table_area.bottom(),
+            ..body
+        };
         self.previews = below.height >= DETAIL_ROWS + PREVIEW_ROWS_MIN;
-        if let Some((_, preview)) = self.preview.as_mut().filter(|(id, _)| self.previews && *id == job.job_id) {
-            preview.draw_preview(buffer, Rect { y: below.y + DETAIL_ROWS, height: below.height - DETAIL_ROWS, ..area }, context);
+        if let Some((_, preview)) = self
+            .preview
+            .as_mut()
+            .filter(|(id, _)| self.previews && *id == job.job_id)
+        {
+            preview.draw_preview(
+                buffer,
+                Rect {
+                    y: below.y + DETAIL_ROWS,
+                    height: below.height - DETAIL_ROWS,
+                    ..area
+                },
+                context,
+            );
         }
         if detail > 0 {
-            self.draw_detail(buffer, Rect { height: below.height.min(DETAIL_ROWS), ..below }, &job, context);
+            self.draw_detail(
+                buffer,
+                Rect {
+                    height: below.height.min(DETAIL_ROWS),
+                    ..below
+                },
+                &job,
+                context,
+            );
         }
     }
 
     /// Draws the selected task's full description, or the job's id and time.
     fn draw_detail(&self, buffer: &mut Buffer, area: Rect, job: &Job, context: &Context<'_>) {
         let theme = context.theme;
-        let task = self.tasks.selected().and_then(|task| job.tasks.get(task)).filter(|_| self.in_tasks);
+        let task = self
+            .tasks
+            .selected()
+            .and_then(|task| job.tasks.get(task))
+            .filter(|_| self.in_tasks);
         if let Some(task) = task {
-            put_wrapped(buffer, area, 0, 1, &task.description, usize::from(area.height.saturating_sub(1)).min(3), theme.text());
+            put_wrapped(
+                buffer,
+                area,
+                0,
+                1,
+                &task.description,
+                usize::from(area.height.saturating_sub(1)).min(3),
+                theme.text(),
+            );
             return;
         }
         let mut x = put(buffer, area, 0, 1, &job.job_id, theme.text());
         if let Some(time) = jobs::created(&job.job_id) {
-            x += put(buffer, area, x, 1, &format!("  started {}", format::moment(time)), theme.dim());
+            x += put(
+                buffer,
+                area,
+                x,
+                1,
+                &format!("  started {}", format::moment(time)),
+                theme.dim(),
+            );
         }
-        let read =
-            format!("  {} of {} analyzed", format::count(job.tokens_used), plural(rows::tokens(job).len() as u64, "token", "tokens"));
+        let read = format!(
+            "  {} of {} analyzed",
+            format::count(job.tokens_used),
+            plural(rows::tokens(job).len() as u64, "token", "tokens")
+        );
         if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
             put(buffer, area, x, 1, &read, theme.dim());
         }
         if let Some(problem) = &self.stored.problem {
-            put(buffer, area, 0, 2, &problem.detail, theme.style(Role::Warning));
+            put(
+                buffer,
+                area,
+                0,
+                2,
+                &problem.detail,
+                theme.style(Role::Warning),
+            );
         } else {
-            put(buffer, area, 0, 2, "Enter report   → tasks   x stop", theme.dim());
+            put(
+                buffer,
+                area,
+                0,
+                2,
+                "Enter report   → tasks   x stop",
+                theme.dim(),
+            );
         }
     }
 }

@@ -34,7 +34,14 @@ pub(super) struct ReportPane {
 
 impl ReportPane {
     fn of(state: State) -> Self {
-        Self { state, raw: false, lines: Vec::new(), made: None, top: 0, height: 0 }
+        Self {
+            state,
+            raw: false,
+            lines: Vec::new(),
+            made: None,
+            top: 0,
+            height: 0,
+        }
     }
 
     pub(super) fn waiting(job_id: String) -> Self {
@@ -57,23 +64,37 @@ impl ReportPane {
 
     /// The report as HTML, under its tokens and the job's id; created on request.
     pub(super) fn page(&self) -> Option<(String, WritePage)> {
-        let State::Read(report) = &self.state else { return None };
+        let State::Read(report) = &self.state else {
+            return None;
+        };
         let document = report.document.clone();
         // `uni-report` of one token.
-        let of = report.document.title.strip_prefix("Report on ").filter(|name| name.chars().all(char::is_alphanumeric));
+        let of = report
+            .document
+            .title
+            .strip_prefix("Report on ")
+            .filter(|name| name.chars().all(char::is_alphanumeric));
         let name = of.map_or_else(|| report.job_id.clone(), str::to_lowercase);
-        Some((format!("{name}-report"), Box::new(move || document.write(DocumentForm::Html))))
+        Some((
+            format!("{name}-report"),
+            Box::new(move || document.write(DocumentForm::Html)),
+        ))
     }
 
     /// Lays out the lines for a width, once.
     fn make(&mut self, cells: u16) {
-        let State::Read(report) = &self.state else { return };
+        let State::Read(report) = &self.state else {
+            return;
+        };
         if self.made == Some((cells, self.raw)) {
             return;
         }
         self.made = Some((cells, self.raw));
         self.lines = if self.raw {
-            let line = |line: &str| PageLine { spans: vec![(line.to_owned(), Role::Text)], ..PageLine::default() };
+            let line = |line: &str| PageLine {
+                spans: vec![(line.to_owned(), Role::Text)],
+                ..PageLine::default()
+            };
             report.json.lines().take(JSON_LINES).map(line).collect()
         } else {
             page::lines(&report.document, cells)
@@ -127,18 +148,34 @@ impl ReportPane {
         };
         let count = self.lines.len();
         let last = (self.top + self.height).min(count);
-        let place =
-            format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), plural(count as u64, "line", "lines"));
+        let place = format!(
+            "{}–{} of {}",
+            format::count(self.top as u64 + 1),
+            format::count(last as u64),
+            plural(count as u64, "line", "lines")
+        );
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
         let place = text::fitting([format!("e exports it as HTML · {place}"), place], room);
-        let panel = Panel { note: if count > 0 { &place } else { "" }, focused: true, ..Panel::new(&title) };
+        let panel = Panel {
+            note: if count > 0 { &place } else { "" },
+            focused: true,
+            ..Panel::new(&title)
+        };
         self.draw_panel(panel, buffer, area, context);
     }
 
     /// Draws a preview: the beginning of the report.
     pub(super) fn draw_preview(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         self.lay_out(area);
-        self.draw_panel(Panel { note: "Enter opens it", ..Panel::new("report") }, buffer, area, context);
+        self.draw_panel(
+            Panel {
+                note: "Enter opens it",
+                ..Panel::new("report")
+            },
+            buffer,
+            area,
+            context,
+        );
     }
 
     fn lay_out(&mut self, area: Rect) {
@@ -149,12 +186,22 @@ impl ReportPane {
 
     fn draw_panel(&self, panel: Panel<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let waiting = matches!(self.state, State::Waiting(_));
-        let body = Panel { progress: waiting.then_some(None), ..panel }.render(area, buffer, context.theme);
+        let body = Panel {
+            progress: waiting.then_some(None),
+            ..panel
+        }
+        .render(area, buffer, context.theme);
         match &self.state {
             State::Waiting(_) => progress::skeleton(body, buffer, context.theme),
             State::Failed(problem) => panel::failure(body, buffer, context.theme, &problem.detail),
             State::Read(_) => {
-                for (y, line) in self.lines.iter().skip(self.top).take(self.height).enumerate() {
+                for (y, line) in self
+                    .lines
+                    .iter()
+                    .skip(self.top)
+                    .take(self.height)
+                    .enumerate()
+                {
                     draw_line(buffer, body, y as u16, line, context);
                 }
             }

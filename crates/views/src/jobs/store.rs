@@ -93,8 +93,13 @@ impl StoredJobs {
             let (jobs, watched) = (Arc::clone(jobs), watched.map(str::to_owned));
             self.listing = Some(BackgroundTask::start(context.wake, move |_| {
                 let (total, listed) = jobs.list(1, JOBS_SHOWN)?;
-                let progress = watched.and_then(|id| jobs.progress(&id).ok().map(|progress| (id, progress)));
-                Ok(JobsRead { jobs: listed, total, progress })
+                let progress =
+                    watched.and_then(|id| jobs.progress(&id).ok().map(|progress| (id, progress)));
+                Ok(JobsRead {
+                    jobs: listed,
+                    total,
+                    progress,
+                })
             }));
         }
         if running && self.pause.is_none() && self.listing.is_none() {
@@ -106,8 +111,16 @@ impl StoredJobs {
     fn announce_ended(&mut self, deck: &QueryService) {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
-            let Some(job) = jobs.iter().find(|job| job.job_id == *id && job.status.ended()) else { return true };
-            deck.notify(DeckEvent::Notice(format!("deep analysis of {name} is {}; its report is in Jobs", job.status.word())));
+            let Some(job) = jobs
+                .iter()
+                .find(|job| job.job_id == *id && job.status.ended())
+            else {
+                return true;
+            };
+            deck.notify(DeckEvent::Notice(format!(
+                "deep analysis of {name} is {}; its report is in Jobs",
+                job.status.word()
+            )));
             false
         });
     }
@@ -135,7 +148,9 @@ impl StoredJobs {
 
     pub(super) fn start(&mut self, token: Address, name: String, context: &Context<'_>) {
         self.run_change(context, move |jobs| {
-            let job = jobs.create(&JobBody::One { token_address: token })?;
+            let job = jobs.create(&JobBody::One {
+                token_address: token,
+            })?;
             let says = format!("deep analysis of {name} is queued as {}", job.job_id);
             Ok((says, Some((job.job_id, name))))
         });
@@ -143,7 +158,12 @@ impl StoredJobs {
 
     pub(super) fn terminate(&mut self, id: String, context: &Context<'_>) {
         self.run_change(context, move |jobs| {
-            jobs.terminate(&id).map(|job| (format!("{} was stopped; its results are kept", job.job_id), None))
+            jobs.terminate(&id).map(|job| {
+                (
+                    format!("{} was stopped; its results are kept", job.job_id),
+                    None,
+                )
+            })
         });
     }
 
@@ -152,25 +172,36 @@ impl StoredJobs {
     where
         C: FnOnce(&Jobs) -> model::error::Result<(String, Option<Started>)> + Send + 'static,
     {
-        let Some(jobs) = context.jobs.map(Arc::clone) else { return };
+        let Some(jobs) = context.jobs.map(Arc::clone) else {
+            return;
+        };
         let deck = Arc::clone(context.deck);
-        self.changes.push(BackgroundTask::start(context.wake, move |_| {
-            let (said, started) = change(&jobs).unwrap_or_else(|problem| (problem.detail, None));
-            deck.notify(DeckEvent::Notice(said));
-            Ok(started)
-        }));
+        self.changes
+            .push(BackgroundTask::start(context.wake, move |_| {
+                let (said, started) =
+                    change(&jobs).unwrap_or_else(|problem| (problem.detail, None));
+                deck.notify(DeckEvent::Notice(said));
+                Ok(started)
+            }));
         self.stale = true;
     }
 
     pub(super) fn open_report(&mut self, id: String, context: &Context<'_>) {
-        let Some(jobs) = context.jobs.map(Arc::clone) else { return };
+        let Some(jobs) = context.jobs.map(Arc::clone) else {
+            return;
+        };
         let (deck, own) = (Arc::clone(context.deck), context.annotations.clone());
         self.report_task = Some(BackgroundTask::start(context.wake, move |progress| {
             let report = jobs.report(&id)?;
             let json = serde_json::to_string_pretty(&report).unwrap_or_default();
             let mut document = document::of_job(&deck, &report, progress)?;
             document.annotate(report.tokens.iter().map(|token| token.token_address), &own);
-            Ok(ReportText { job_id: id, status: report.status.word(), document, json })
+            Ok(ReportText {
+                job_id: id,
+                status: report.status.word(),
+                document,
+                json,
+            })
         }));
     }
 

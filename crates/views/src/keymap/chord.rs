@@ -33,7 +33,10 @@ const NAMED: &[(&str, KeyCode)] = &[
 
 impl Chord {
     pub fn of(event: &KeyEvent) -> Option<Self> {
-        let (ctrl, alt) = (event.modifiers.contains(KeyModifiers::CONTROL), event.modifiers.contains(KeyModifiers::ALT));
+        let (ctrl, alt) = (
+            event.modifiers.contains(KeyModifiers::CONTROL),
+            event.modifiers.contains(KeyModifiers::ALT),
+        );
         let shift = event.modifiers.contains(KeyModifiers::SHIFT);
         let code = match event.code {
             // With Ctrl the case is lost: terminals send one byte for both.
@@ -59,22 +62,49 @@ impl Chord {
                 break;
             }
         }
-        if let Some((_, code)) = NAMED.iter().find(|(name, _)| name.eq_ignore_ascii_case(rest)) {
-            return Some(Self { code: *code, ctrl, alt });
+        if let Some((_, code)) = NAMED
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(rest))
+        {
+            return Some(Self {
+                code: *code,
+                ctrl,
+                alt,
+            });
         }
-        if let Some(number) = rest.strip_prefix(['F', 'f']).and_then(|digits| digits.parse::<u8>().ok()) {
-            return (1..=24).contains(&number).then_some(Self { code: KeyCode::F(number), ctrl, alt });
+        if let Some(number) = rest
+            .strip_prefix(['F', 'f'])
+            .and_then(|digits| digits.parse::<u8>().ok())
+        {
+            return (1..=24).contains(&number).then_some(Self {
+                code: KeyCode::F(number),
+                ctrl,
+                alt,
+            });
         }
-        if let Some(letter) = strip_word(rest, "shift-").and_then(|letter| one_char(letter.chars())) {
-            return Some(Self { code: KeyCode::Char(one_char(letter.to_uppercase()).unwrap_or(letter)), ctrl, alt });
+        if let Some(letter) = strip_word(rest, "shift-").and_then(|letter| one_char(letter.chars()))
+        {
+            return Some(Self {
+                code: KeyCode::Char(one_char(letter.to_uppercase()).unwrap_or(letter)),
+                ctrl,
+                alt,
+            });
         }
         let c = one_char(rest.chars()).filter(|c| !c.is_control() && *c != ' ')?;
-        Some(Self { code: KeyCode::Char(if ctrl { c.to_ascii_lowercase() } else { c }), ctrl, alt })
+        Some(Self {
+            code: KeyCode::Char(if ctrl { c.to_ascii_lowercase() } else { c }),
+            ctrl,
+            alt,
+        })
     }
 
     /// The footer text: `⏎` for Enter, otherwise the text form.
     pub fn symbol(self) -> String {
-        if self.code == KeyCode::Enter && !self.ctrl && !self.alt { "⏎".to_owned() } else { self.to_string() }
+        if self.code == KeyCode::Enter && !self.ctrl && !self.alt {
+            "⏎".to_owned()
+        } else {
+            self.to_string()
+        }
     }
 }
 
@@ -116,7 +146,10 @@ mod tests {
         let cases = "ctrl-p Ctrl-P, Ctrl-P Ctrl-P, pageup PageUp, G G, shift-g G, shift-tab Shift-Tab, f5 F5, alt-x Alt-x, - -, Ctrl-- Ctrl--, é é, \
                      space Space";
         for (text, written) in cases.split(", ").filter_map(|case| case.split_once(' ')) {
-            assert_eq!(Chord::parse(text).map(|chord| chord.to_string()).as_deref(), Some(written));
+            assert_eq!(
+                Chord::parse(text).map(|chord| chord.to_string()).as_deref(),
+                Some(written)
+            );
         }
         for text in ["", "Ctrl-", "gg", "F99", "Ctrl-Banana", " ", "\n"] {
             assert_eq!(Chord::parse(text), None, "{text:?}");

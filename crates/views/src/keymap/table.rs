@@ -57,7 +57,10 @@ impl ViewId {
     }
 
     pub fn parse(word: &str) -> Option<Self> {
-        VIEWS.iter().find(|row| row.word.eq_ignore_ascii_case(word)).map(|row| row.id)
+        VIEWS
+            .iter()
+            .find(|row| row.word.eq_ignore_ascii_case(word))
+            .map(|row| row.id)
     }
 
     #[must_use]
@@ -83,9 +86,20 @@ pub enum Scope {
 /// The views with one list of tokens.
 const LISTS: Scope = Scope::Some("Tokens, Growth", &[ViewId::Tokens, ViewId::Growth]);
 /// The views with a list of selectable cells.
-const CELLS: Scope = Scope::Some("Tokens, Growth, Data", &[ViewId::Tokens, ViewId::Growth, ViewId::Data]);
+const CELLS: Scope = Scope::Some(
+    "Tokens, Growth, Data",
+    &[ViewId::Tokens, ViewId::Growth, ViewId::Data],
+);
 /// The views of one token.
-const TOKEN: Scope = Scope::Some("Posts, Chart, Security, DEXes", &[ViewId::Posts, ViewId::Chart, ViewId::Security, ViewId::Dexes]);
+const TOKEN: Scope = Scope::Some(
+    "Posts, Chart, Security, DEXes",
+    &[
+        ViewId::Posts,
+        ViewId::Chart,
+        ViewId::Security,
+        ViewId::Dexes,
+    ],
+);
 
 impl Scope {
     /// Whether two scopes overlap.
@@ -324,6 +338,9 @@ mod tests {
             assert_eq!(key.keys, [row.key.to_string()]);
             assert_eq!(ViewId::parse(row.word), Some(row.id));
         }
-        assert_eq!((ViewId::Api.next(), ViewId::Tokens.previous()), (ViewId::Tokens, ViewId::Api));
+        assert_eq!(
+            (ViewId::Api.next(), ViewId::Tokens.previous()),
+            (ViewId::Tokens, ViewId::Api)
+        );
     }
 }

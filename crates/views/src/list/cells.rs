@@ -16,8 +16,15 @@ impl<L: Fields> List<L> {
     /// The key of the selected cell's column; `None` while a whole row is selected.
     pub fn column(&self) -> Option<&'static str> {
         let shown = self.drawn_fields();
-        let chosen = self.column.filter(|key| shown.iter().any(|field| field.column.key == *key));
-        chosen.or_else(|| shown.first().filter(|_| L::SCROLLS).map(|field| field.column.key))
+        let chosen = self
+            .column
+            .filter(|key| shown.iter().any(|field| field.column.key == *key));
+        chosen.or_else(|| {
+            shown
+                .first()
+                .filter(|_| L::SCROLLS)
+                .map(|field| field.column.key)
+        })
     }
 
     /// Moves to the neighboring column; false where the list has no selectable cells.
@@ -25,8 +32,14 @@ impl<L: Fields> List<L> {
         if !L::CELLS {
             return false;
         }
-        let keys: Vec<&'static str> = self.drawn_fields().iter().map(|field| field.column.key).collect();
-        let at = self.column().and_then(|key| keys.iter().position(|known| *known == key));
+        let keys: Vec<&'static str> = self
+            .drawn_fields()
+            .iter()
+            .map(|field| field.column.key)
+            .collect();
+        let at = self
+            .column()
+            .and_then(|key| keys.iter().position(|known| *known == key));
         let next = match (at, right) {
             // The first press selects the first column.
             (None, _) => Some(0),
@@ -40,7 +53,10 @@ impl<L: Fields> List<L> {
 
     /// Selects the clicked cell.
     pub(super) fn click_column(&mut self, mouse: MouseEvent) {
-        let on_bar = matches!(self.cursor.hit(mouse.column, mouse.row), Some(Hit::Scrollbar(_)));
+        let on_bar = matches!(
+            self.cursor.hit(mouse.column, mouse.row),
+            Some(Hit::Scrollbar(_))
+        );
         if L::CELLS && !on_bar {
             self.column = self.cursor.column_at(mouse.column).or(self.column);
         }
@@ -57,25 +73,43 @@ impl<L: Fields> List<L> {
     /// The filter with one more condition: rows with the selected cell's value (`like`), or without it; for figures, times and ages `>=` or
     /// `<`. Errors: the reason why there is no such condition.
     pub fn filter_like(&self, row: Option<L::Row<'_>>, like: bool) -> Result<String, String> {
-        let key = self.column().ok_or("no cell is selected; select one with ← and →")?;
+        let key = self
+            .column()
+            .ok_or("no cell is selected; select one with ← and →")?;
         let row = row.ok_or("no row is selected")?;
-        let named = self.filter_columns().into_iter().find(|column| column.name == key);
-        let Some(column) = named else { return Err(format!("`{key}` cannot be filtered")) };
+        let named = self
+            .filter_columns()
+            .into_iter()
+            .find(|column| column.name == key);
+        let Some(column) = named else {
+            return Err(format!("`{key}` cannot be filtered"));
+        };
         let value = L::value(ListRow { given: row }, key).given();
-        let value = value.ok_or_else(|| format!("the cell has no value, so there is nothing to compare `{key}` with"))?;
+        let value = value.ok_or_else(|| {
+            format!("the cell has no value, so there is nothing to compare `{key}` with")
+        })?;
         let names = column.aliases.iter().copied().chain([column.name]);
         let name = names.min_by_key(|name| name.len()).unwrap_or(key);
-        let term = term(name, &value, like).ok_or_else(|| format!("this `{key}` value cannot be written in a filter"))?;
+        let term = term(name, &value, like)
+            .ok_or_else(|| format!("this `{key}` value cannot be written in a filter"))?;
         Ok(self.filter.with(&self.filter_text, &term))
     }
 
     /// Highlights the selected cell and its title in the accent style.
     pub(super) fn mark_cell(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let Some(key) = self.column().filter(|_| self.focused) else { return };
+        let Some(key) = self.column().filter(|_| self.focused) else {
+            return;
+        };
         let (area, state) = (area.intersection(buffer.area), self.cursor.state);
         let line = state.selected.saturating_sub(state.offset) as u16 + 1;
-        let bar = if self.len() > TableWidget::height(area) { BAR } else { 0 };
-        for x in (area.left()..area.right().saturating_sub(bar)).filter(|&x| self.cursor.column_at(x) == Some(key)) {
+        let bar = if self.len() > TableWidget::height(area) {
+            BAR
+        } else {
+            0
+        };
+        for x in (area.left()..area.right().saturating_sub(bar))
+            .filter(|&x| self.cursor.column_at(x) == Some(key))
+        {
             for y in [0, line] {
                 if y < area.height && (y == 0 || !self.is_empty()) {
                     buffer[(x, area.y + y)].set_style(context.theme.accent());
@@ -97,7 +131,9 @@ fn term(name: &str, value: &Scalar<'_>, like: bool) -> Option<String> {
         Scalar::Time(time) => format!("{name}{ordered}{time}"),
         Scalar::Day(day) => format!("{name}{ordered}{day}"),
         // An age of less than a day would be `0d`, which no row is under.
-        Scalar::Duration(length) if *length < DAY_MS => format!("{name}{ordered}{}h", length / HOUR_MS),
+        Scalar::Duration(length) if *length < DAY_MS => {
+            format!("{name}{ordered}{}h", length / HOUR_MS)
+        }
         Scalar::Duration(length) => format!("{name}{ordered}{}d", length / DAY_MS),
         Scalar::Flag(flag) => format!("{name}:{}", if *flag == like { "yes" } else { "no" }),
         Scalar::List(members) => format!("{name}{named}{}", quoted(members.first()?)?),
@@ -106,9 +142,18 @@ fn term(name: &str, value: &Scalar<'_>, like: bool) -> Option<String> {
 }
 
 fn quoted(text: &str) -> Option<String> {
-    let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let plain = !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
     // The filter language has no escape for a quote inside quotes.
-    (!text.contains('"') && !text.is_empty()).then(|| if plain { text.to_owned() } else { format!("\"{text}\"") })
+    (!text.contains('"') && !text.is_empty()).then(|| {
+        if plain {
+            text.to_owned()
+        } else {
+            format!("\"{text}\"")
+        }
+    })
 }
 
 #[cfg(test)]
@@ -125,12 +170,26 @@ mod tests {
             (Scalar::Duration(90 * DAY_MS + 5), "x>=90d", "x<90d"),
             (Scalar::Duration(5 * HOUR_MS + 7), "x>=5h", "x<5h"),
             (Scalar::Flag(true), "x:yes", "x:no"),
-            (Scalar::Time(Time(0)), "x>=1970-01-01T00:00:00Z", "x<1970-01-01T00:00:00Z"),
+            (
+                Scalar::Time(Time(0)),
+                "x>=1970-01-01T00:00:00Z",
+                "x<1970-01-01T00:00:00Z",
+            ),
             (texts, "x:base", "x!=base"),
-            (Scalar::text("USD Coin"), "x=\"USD Coin\"", "x!=\"USD Coin\""),
+            (
+                Scalar::text("USD Coin"),
+                "x=\"USD Coin\"",
+                "x!=\"USD Coin\"",
+            ),
             (Scalar::text("USDC"), "x=USDC", "x!=USDC"),
         ] {
-            assert_eq!((term("x", &value, true).as_deref(), term("x", &value, false).as_deref()), (Some(like), Some(unlike)));
+            assert_eq!(
+                (
+                    term("x", &value, true).as_deref(),
+                    term("x", &value, false).as_deref()
+                ),
+                (Some(like), Some(unlike))
+            );
         }
         assert_eq!(term("x", &Scalar::text("a\"b"), true), None);
     }

@@ -26,7 +26,12 @@ impl<L: Fields> List<L> {
     /// The drawn columns, without those scrolled out of view.
     pub(super) fn on_screen_columns(&mut self, width: u16) -> (Vec<Field<L>>, Vec<TableColumn>) {
         let columns = self.screen_columns(width);
-        let mut both: Vec<(Field<L>, TableColumn)> = self.drawn_fields().into_iter().copied().zip(columns).collect();
+        let mut both: Vec<(Field<L>, TableColumn)> = self
+            .drawn_fields()
+            .into_iter()
+            .copied()
+            .zip(columns)
+            .collect();
         if L::SCROLLS {
             self.scroll(&mut both, width);
         }
@@ -36,17 +41,34 @@ impl<L: Fields> List<L> {
     /// Sets the minimum width of each figure column to its widest figure, so that none is cut; for lists short enough to scan.
     pub fn fit_figures(&mut self, rows: &[L::Row<'_>], context: &Context<'_>) {
         let figures = |field: &Field<L>| {
-            let look = CellContext { cells: usize::from(field.column.ideal), now: context.now, newest: context.newest() };
-            let cells = rows.iter().map(|&row| field.show(ListRow { given: row }, &look));
+            let look = CellContext {
+                cells: usize::from(field.column.ideal),
+                now: context.now,
+                newest: context.newest(),
+            };
+            let cells = rows
+                .iter()
+                .map(|&row| field.show(ListRow { given: row }, &look));
             // Figures with a short form need no extra room.
-            let mut texts: Vec<String> = cells.filter(|cell| cell.short.is_none()).map(|cell: Cell| cell.plain().into_owned()).collect();
+            let mut texts: Vec<String> = cells
+                .filter(|cell| cell.short.is_none())
+                .map(|cell: Cell| cell.plain().into_owned())
+                .collect();
             if field.column.align == ColumnAlign::Decimal {
                 align_decimals(&mut texts);
             }
-            texts.iter().map(|text| text::width(text) as u16).max().unwrap_or(0)
+            texts
+                .iter()
+                .map(|text| text::width(text) as u16)
+                .max()
+                .unwrap_or(0)
         };
-        let fields = L::FIELDS.iter().filter(|field| field.shown && field.column.align != ColumnAlign::Left);
-        self.min_widths = fields.map(|field| (field.column.key, figures(field))).collect();
+        let fields = L::FIELDS
+            .iter()
+            .filter(|field| field.shown && field.column.align != ColumnAlign::Left);
+        self.min_widths = fields
+            .map(|field| (field.column.key, figures(field)))
+            .collect();
     }
 
     fn is_asked_for(&self, field: &Field<L>) -> bool {
@@ -57,15 +79,29 @@ impl<L: Fields> List<L> {
     pub fn without_room(&self, width: u16) -> usize {
         let fields = self.drawn_fields();
         let mut columns = self.screen_columns(width);
-        for (column, field) in columns.iter_mut().zip(&fields).filter(|(_, field)| self.is_asked_for(field)) {
+        for (column, field) in columns
+            .iter_mut()
+            .zip(&fields)
+            .filter(|(_, field)| self.is_asked_for(field))
+        {
             column.priority = column.priority.min(field.column.priority);
         }
         let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
         let star = |_: usize| false;
-        let table = TableWidget { star: L::STARS.then_some(&star), ..TableWidget::new(&columns, self.len(), nothing) };
+        let table = TableWidget {
+            star: L::STARS.then_some(&star),
+            ..TableWidget::new(&columns, self.len(), nothing)
+        };
         // One row: whether there is a scrollbar depends on the height, which may change.
-        let widths = table.widths(Rect { width: width.saturating_sub(BAR), ..Rect::new(0, 0, 0, 2) });
-        fields.iter().zip(widths).filter(|(field, width)| *width == 0 && self.is_asked_for(field)).count()
+        let widths = table.widths(Rect {
+            width: width.saturating_sub(BAR),
+            ..Rect::new(0, 0, 0, 2)
+        });
+        fields
+            .iter()
+            .zip(widths)
+            .filter(|(field, width)| *width == 0 && self.is_asked_for(field))
+            .count()
     }
 
     /// Number of frozen columns, which stay at any width.
@@ -76,19 +112,34 @@ impl<L: Fields> List<L> {
     /// Column priorities when narrow: frozen columns, the selected cell's column, the user's sort columns, then the rest.
     fn screen_columns(&self, width: u16) -> Vec<TableColumn> {
         let fields = self.drawn_fields();
-        let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
-        let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
+        let selected = self
+            .column()
+            .and_then(|key| fields.iter().position(|field| field.column.key == key));
+        let sorted = |key: &str| {
+            self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key)
+        };
         let fitted = |(nth, field): (usize, &&Field<L>)| {
             let mut column = field.column_in(width);
-            if let Some((_, min_width)) = self.min_widths.iter().find(|(key, _)| *key == column.key) {
-                (column.min, column.ideal) = (column.min.max(*min_width), column.ideal.max(*min_width));
+            if let Some((_, min_width)) = self.min_widths.iter().find(|(key, _)| *key == column.key)
+            {
+                (column.min, column.ideal) =
+                    (column.min.max(*min_width), column.ideal.max(*min_width));
             }
             if let Some((_, ideal)) = self.ideal_widths.iter().find(|(key, _)| *key == column.key) {
                 column.ideal = column.ideal.max(*ideal);
                 // The day of an older figure is worth more than another column.
-                column.min = if width >= ROOMY { column.ideal } else { column.min };
+                column.min = if width >= ROOMY {
+                    column.ideal
+                } else {
+                    column.min
+                };
             }
-            if self.sorting.keys().iter().any(|order| order.column == column.key) {
+            if self
+                .sorting
+                .keys()
+                .iter()
+                .any(|order| order.column == column.key)
+            {
                 // The sort mark must not cut the title.
                 column.min = column.min.max(column.title_width() + MARK);
             }
@@ -112,13 +163,26 @@ impl<L: Fields> List<L> {
 
     /// Drops the columns scrolled out of view.
     fn scroll(&mut self, columns: &mut Vec<(Field<L>, TableColumn)>, width: u16) {
-        let min_widths: Vec<u16> = columns.iter().map(|(_, column)| column.min_width()).collect();
-        let selected = self.column().and_then(|key| columns.iter().position(|(field, _)| field.column.key == key)).unwrap_or(0);
+        let min_widths: Vec<u16> = columns
+            .iter()
+            .map(|(_, column)| column.min_width())
+            .collect();
+        let selected = self
+            .column()
+            .and_then(|key| {
+                columns
+                    .iter()
+                    .position(|(field, _)| field.column.key == key)
+            })
+            .unwrap_or(0);
         let frozen = self.frozen().min(columns.len());
         let window = window(&min_widths, frozen, selected, self.first_scrolled, width);
         self.first_scrolled = window.start;
         let mut nth = 0..;
-        columns.retain(|_| nth.next().is_some_and(|nth| nth < frozen || window.contains(&nth)));
+        columns.retain(|_| {
+            nth.next()
+                .is_some_and(|nth| nth < frozen || window.contains(&nth))
+        });
         // Without a growing column, the figures would be far from their titles: a text column at the end grows.
         if !columns.iter().any(|(_, column)| column.grows)
             && let Some((_, last)) = columns.last_mut()
@@ -129,9 +193,17 @@ impl<L: Fields> List<L> {
 }
 
 /// The range of columns visible beside the `frozen` ones, from their minimum widths and the previous scroll offset `first`.
-fn window(min_widths: &[u16], frozen: usize, selected: usize, first: usize, width: u16) -> Range<usize> {
+fn window(
+    min_widths: &[u16],
+    frozen: usize,
+    selected: usize,
+    first: usize,
+    width: u16,
+) -> Range<usize> {
     let count = min_widths.len();
-    let stay = min_widths[..frozen].iter().fold(BAR, |used, min_width| used.saturating_add(min_width + GAP));
+    let stay = min_widths[..frozen]
+        .iter()
+        .fold(BAR, |used, min_width| used.saturating_add(min_width + GAP));
     let room = width.saturating_sub(stay.saturating_sub(GAP));
     let fitting = |first: usize| {
         let mut used = 0_u16;
@@ -173,7 +245,11 @@ mod tests {
             (1, 0, 0, 5, 1..1),
             (6, 2, 0, 40, 6..6),
         ] {
-            assert_eq!(window(&min_widths, frozen, selected, first, width), expected, "{frozen} {selected} {first} {width}");
+            assert_eq!(
+                window(&min_widths, frozen, selected, first, width),
+                expected,
+                "{frozen} {selected} {first} {width}"
+            );
         }
         assert_eq!(window(&[], 0, 0, 0, 40), 0..0);
     }

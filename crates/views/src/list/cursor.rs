@@ -114,7 +114,9 @@ impl Cursor {
                 Some(Hit::Row(row) | Hit::Star(row)) => self.select(row),
                 _ => return ListEvent::Nothing,
             },
-            MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left) => return self.click(mouse),
+            MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left) => {
+                return self.click(mouse);
+            }
             _ => return ListEvent::Nothing,
         }
         ListEvent::Moved
@@ -125,11 +127,24 @@ impl Cursor {
         let Pressed { column, x, dragged } = self.pressed.take()?;
         match mouse.kind {
             MouseEventKind::Drag(MouseButton::Left) => {
-                let cells = (i32::from(mouse.column) - i32::from(x)).clamp(i16::MIN.into(), i16::MAX.into()) as i16;
-                self.pressed = Some(Pressed { column, x: mouse.column, dragged: dragged || cells != 0 });
-                Some(if cells == 0 { ListEvent::Nothing } else { ListEvent::Dragged(column, cells) })
+                let cells = (i32::from(mouse.column) - i32::from(x))
+                    .clamp(i16::MIN.into(), i16::MAX.into()) as i16;
+                self.pressed = Some(Pressed {
+                    column,
+                    x: mouse.column,
+                    dragged: dragged || cells != 0,
+                });
+                Some(if cells == 0 {
+                    ListEvent::Nothing
+                } else {
+                    ListEvent::Dragged(column, cells)
+                })
             }
-            MouseEventKind::Up(MouseButton::Left) => Some(if dragged { ListEvent::Nothing } else { ListEvent::Header(column) }),
+            MouseEventKind::Up(MouseButton::Left) => Some(if dragged {
+                ListEvent::Nothing
+            } else {
+                ListEvent::Header(column)
+            }),
             _ => None,
         }
     }
@@ -141,7 +156,11 @@ impl Cursor {
             None => return ListEvent::Nothing,
             Some(_) if dragged => return ListEvent::Nothing,
             Some(Hit::Header(column)) => {
-                let held = |column: &TableColumn| Pressed { column: column.key, x: mouse.column, dragged: false };
+                let held = |column: &TableColumn| Pressed {
+                    column: column.key,
+                    x: mouse.column,
+                    dragged: false,
+                };
                 self.pressed = self.columns.get(column).map(held);
                 return ListEvent::Nothing;
             }
@@ -159,7 +178,10 @@ impl Cursor {
     pub fn hit(&self, x: u16, y: u16) -> Option<Hit> {
         const NO_STAR: &dyn Fn(usize) -> bool = &|_| false;
         let row: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
-        let table = TableWidget { star: self.starred.then_some(NO_STAR), ..TableWidget::new(&self.columns, self.count, row) };
+        let table = TableWidget {
+            star: self.starred.then_some(NO_STAR),
+            ..TableWidget::new(&self.columns, self.count, row)
+        };
         table.hit(self.area, x, y, &self.state)
     }
 
@@ -172,7 +194,13 @@ impl Cursor {
     }
 
     /// Draws the table and remembers its area.
-    pub fn draw(&mut self, table: &TableWidget<'_>, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+    pub fn draw(
+        &mut self,
+        table: &TableWidget<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        theme: &Theme,
+    ) {
         self.set_count(table.count);
         (self.area, self.starred) = (area.intersection(buffer.area), table.star.is_some());
         self.columns = table.columns.to_vec();

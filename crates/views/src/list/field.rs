@@ -40,7 +40,10 @@ impl<'a, L: Fields> std::ops::Deref for ListRow<'a, L> {
 }
 
 /// A field of the list `L`. Built by `text`, `figure`, `hidden` or `picture`, then modified by the builder methods.
-#[allow(clippy::struct_excessive_bools, reason = "each is an independent property of the column, and any combination is valid")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is an independent property of the column, and any combination is valid"
+)]
 pub struct Field<L: Fields> {
     pub column: TableColumn,
     pub value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,
@@ -136,7 +139,12 @@ impl<L: Fields> Field<L> {
         priority: u8,
         value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,
     ) -> Self {
-        Self::new(TableColumn::text(key, title, min, ideal, priority), Some(ColumnKind::Text), Some(false), value)
+        Self::new(
+            TableColumn::text(key, title, min, ideal, priority),
+            Some(ColumnKind::Text),
+            Some(false),
+            value,
+        )
     }
 
     /// A figure column.
@@ -147,12 +155,24 @@ impl<L: Fields> Field<L> {
         priority: u8,
         value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,
     ) -> Self {
-        Self::new(TableColumn::figure(key, title, width, priority), Some(ColumnKind::Number), Some(true), value)
+        Self::new(
+            TableColumn::figure(key, title, width, priority),
+            Some(ColumnKind::Number),
+            Some(true),
+            value,
+        )
     }
 
     /// A field for filters and files only, without a column.
-    pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>) -> Self {
-        Self { shown: false, ..Self::new(TableColumn::text(key, "", 0, 0, 0), Some(kind), None, value) }
+    pub const fn hidden(
+        key: &'static str,
+        kind: ColumnKind,
+        value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,
+    ) -> Self {
+        Self {
+            shown: false,
+            ..Self::new(TableColumn::text(key, "", 0, 0, 0), Some(kind), None, value)
+        }
     }
 
     /// A drawn column, without filter or sorting.
@@ -163,7 +183,15 @@ impl<L: Fields> Field<L> {
         priority: u8,
         cell: for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell,
     ) -> Self {
-        Self::new(TableColumn::text(key, title, width, width, priority), None, None, |_| Scalar::Missing).member("").plain().cell(cell)
+        Self::new(
+            TableColumn::text(key, title, width, width, priority),
+            None,
+            None,
+            |_| Scalar::Missing,
+        )
+        .member("")
+        .plain()
+        .cell(cell)
     }
 
     setters! {
@@ -211,7 +239,9 @@ impl<L: Fields> Field<L> {
         match (self.drawn, value) {
             (Drawn::Count, Scalar::Float(number)) => Cell::text(format::count(number as u64)),
             (Drawn::Change, Scalar::Float(percent)) => Cell::change(Some(percent)),
-            (Drawn::Fixed(digits, role), Scalar::Float(number)) => Cell::new(format::fixed(number, digits), role),
+            (Drawn::Fixed(digits, role), Scalar::Float(number)) => {
+                Cell::new(format::fixed(number, digits), role)
+            }
             (_, value) => Cell::new(cell_of(value).plain().into_owned(), Role::Dim),
         }
     }
@@ -231,12 +261,22 @@ impl<L: Fields> Field<L> {
 
     /// The filter column; `None` for an unfiltered field.
     pub(super) fn filter_column(&self) -> Option<FilterColumn> {
-        let column = FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) };
-        Some(if let Some(of) = self.addresses { column.addresses(of) } else { column })
+        let column = FilterColumn {
+            searched: self.searched,
+            ..FilterColumn::new(self.column.key, self.kind?, self.aliases)
+        };
+        Some(if let Some(of) = self.addresses {
+            column.addresses(of)
+        } else {
+            column
+        })
     }
 
     pub(super) fn sort_key(&self, row: ListRow<'_, L>) -> Option<Scalar<'static>> {
-        self.rank.map_or_else(|| (self.value)(row).sort_key(), |rank| rank(row).map(Scalar::Float))
+        self.rank.map_or_else(
+            || (self.value)(row).sort_key(),
+            |rank| rank(row).map(Scalar::Float),
+        )
     }
 }
 
@@ -255,7 +295,9 @@ pub(super) fn cell_of(value: Scalar<'_>) -> Cell {
         Scalar::List(names) => match &*names {
             [] => Cell::missing(),
             [only] => Cell::text(only.to_string()),
-            [first, others @ ..] => Cell::text(first.to_string()).then(format!(" +{}", others.len()), Role::Dim),
+            [first, others @ ..] => {
+                Cell::text(first.to_string()).then(format!(" +{}", others.len()), Role::Dim)
+            }
         },
     }
 }

@@ -31,7 +31,10 @@ impl ColumnLayout {
     }
 
     pub fn wider_by(&self, key: &str) -> i16 {
-        self.wider.iter().find(|(known, _)| *known == key).map_or(0, |(_, cells)| *cells)
+        self.wider
+            .iter()
+            .find(|(known, _)| *known == key)
+            .map_or(0, |(_, cells)| *cells)
     }
 
     /// Widens the column by this number of cells.
@@ -74,15 +77,32 @@ impl ColumnLayout {
         if !kept.is_object() {
             return;
         }
-        let key = |value: &Value| known.iter().copied().find(|known| value.as_str() == Some(known));
-        let keys = |name: &str| kept[name].as_array().into_iter().flatten().filter_map(key).collect::<Vec<_>>();
+        let key = |value: &Value| {
+            known
+                .iter()
+                .copied()
+                .find(|known| value.as_str() == Some(known))
+        };
+        let keys = |name: &str| {
+            kept[name]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(key)
+                .collect::<Vec<_>>()
+        };
         (self.order, self.hidden, self.wider) = (keys("order"), keys("hidden"), Vec::new());
         for pair in kept["wider"].as_array().into_iter().flatten() {
-            if let (Some(key), Some(cells)) = (key(&pair[0]), pair[1].as_i64().and_then(|cells| i16::try_from(cells).ok())) {
+            if let (Some(key), Some(cells)) = (
+                key(&pair[0]),
+                pair[1].as_i64().and_then(|cells| i16::try_from(cells).ok()),
+            ) {
                 self.widen(key, cells.clamp(-WIDER_MAX, WIDER_MAX));
             }
         }
-        self.frozen = kept["frozen"].as_u64().map_or(0, |count| (count as usize).min(known.len()));
+        self.frozen = kept["frozen"]
+            .as_u64()
+            .map_or(0, |count| (count as usize).min(known.len()));
     }
 }
 
@@ -93,17 +113,31 @@ mod tests {
     #[test]
     fn columns_stand_in_the_order_that_was_chosen_and_new_ones_behind_their_neighbour() {
         let all = ["a", "b", "c", "d", "e"];
-        for (order, expected) in
-            [(&[][..], "abcde"), (&["c", "a", "b", "d", "e"], "cabde"), (&["d", "a", "c"], "deabc"), (&["a", "b"], "abcde")]
-        {
-            let layout = ColumnLayout { order: order.to_vec(), ..ColumnLayout::default() };
-            assert_eq!(layout.in_order(all.to_vec(), |key| key).concat(), expected, "{order:?}");
+        for (order, expected) in [
+            (&[][..], "abcde"),
+            (&["c", "a", "b", "d", "e"], "cabde"),
+            (&["d", "a", "c"], "deabc"),
+            (&["a", "b"], "abcde"),
+        ] {
+            let layout = ColumnLayout {
+                order: order.to_vec(),
+                ..ColumnLayout::default()
+            };
+            assert_eq!(
+                layout.in_order(all.to_vec(), |key| key).concat(),
+                expected,
+                "{order:?}"
+            );
         }
     }
 
     #[test]
     fn what_was_chosen_comes_back_of_the_columns_there_are() {
-        let mut layout = ColumnLayout { order: vec!["b", "a"], frozen: 1, ..ColumnLayout::default() };
+        let mut layout = ColumnLayout {
+            order: vec!["b", "a"],
+            frozen: 1,
+            ..ColumnLayout::default()
+        };
         layout.show("b", false);
         layout.widen("a", 4);
         layout.widen("a", -1);
@@ -113,9 +147,20 @@ mod tests {
         again.restore(&kept, &["a", "b"]);
         assert_eq!(again, layout);
         again.restore(&kept, &["a"]);
-        assert_eq!(again, ColumnLayout { order: vec!["a"], wider: vec![("a", 3)], frozen: 1, ..ColumnLayout::default() });
+        assert_eq!(
+            again,
+            ColumnLayout {
+                order: vec!["a"],
+                wider: vec![("a", 3)],
+                frozen: 1,
+                ..ColumnLayout::default()
+            }
+        );
         again.restore(&json!(null), &["a"]);
         assert_eq!(again.order, ["a"], "nothing kept changes nothing");
-        assert_eq!(ColumnLayout::default().save(&ColumnLayout::default()), Value::Null);
+        assert_eq!(
+            ColumnLayout::default().save(&ColumnLayout::default()),
+            Value::Null
+        );
     }
 }

@@ -53,7 +53,9 @@ impl<L: Fields> Listing for List<L> {
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
         let values = |column: &FilterColumn| match column.kind {
             ColumnKind::Flag => vec!["yes".to_owned(), "no".to_owned()],
-            ColumnKind::Text | ColumnKind::List | ColumnKind::Chain => L::words(column.name, context),
+            ColumnKind::Text | ColumnKind::List | ColumnKind::Chain => {
+                L::words(column.name, context)
+            }
             ColumnKind::Number | ColumnKind::Time | ColumnKind::Duration => Vec::new(),
         };
         filter::complete(text, &self.filter_columns(), values)
@@ -78,7 +80,11 @@ impl<L: Fields> Listing for List<L> {
         (own["sort"], own["filter"]) = (self.sorting.save(), json!(self.filter_text));
         own["columns"] = self.layout.save(&Self::standard_layout());
         if own["columns"].is_object() {
-            own["columns"]["known"] = L::FIELDS.iter().filter(|field| field.shown).map(|field| field.column.key).collect();
+            own["columns"]["known"] = L::FIELDS
+                .iter()
+                .filter(|field| field.shown)
+                .map(|field| field.column.key)
+                .collect();
         }
         own
     }
@@ -94,21 +100,38 @@ impl<L: Fields> List<L> {
     /// The columns of a file.
     pub fn members(&self) -> Vec<&'static str> {
         // Columns hidden by the user are left out, those that a view hides by default are kept; fields without a column are always written.
-        let left_out = |field: &Field<L>| (L::CELLS || field.optional) && self.layout.is_hidden(field.column.key);
+        let left_out = |field: &Field<L>| {
+            (L::CELLS || field.optional) && self.layout.is_hidden(field.column.key)
+        };
         let fields = self.fields();
-        fields.iter().filter(|field| !field.member.is_empty() && !left_out(field)).map(|field| field.member).collect()
+        fields
+            .iter()
+            .filter(|field| !field.member.is_empty() && !left_out(field))
+            .map(|field| field.member)
+            .collect()
     }
 
     /// The row's values in those columns.
     pub fn written(row: L::Row<'_>, members: &[&str]) -> Vec<Json> {
         let row = L::json(row);
-        members.iter().map(|member| L::written(&row, member)).collect()
+        members
+            .iter()
+            .map(|member| L::written(&row, member))
+            .collect()
     }
 
     /// Every listed row, as a table to export.
-    pub fn export<'a>(&self, name: impl Into<String>, row: impl Fn(usize) -> Option<L::Row<'a>>) -> Export {
+    pub fn export<'a>(
+        &self,
+        name: impl Into<String>,
+        row: impl Fn(usize) -> Option<L::Row<'a>>,
+    ) -> Export {
         let members = self.members();
-        let rows = self.places().filter_map(row).map(|row| Self::written(row, &members)).collect();
+        let rows = self
+            .places()
+            .filter_map(row)
+            .map(|row| Self::written(row, &members))
+            .collect();
         Export::of(name, &members, rows, self.cursor.selected())
     }
 
@@ -118,13 +141,19 @@ impl<L: Fields> List<L> {
             self.sorting.set([]);
             self.layout = Self::standard_layout();
         }
-        let known: Vec<&'static str> = L::FIELDS.iter().chain(&self.own).map(|field| field.column.key).collect();
+        let known: Vec<&'static str> = L::FIELDS
+            .iter()
+            .chain(&self.own)
+            .map(|field| field.column.key)
+            .collect();
         self.layout.restore(&session["columns"], &known);
         self.hide_newer_columns(&session["columns"]);
         let columns = self.sort_columns();
         self.sorting.restore(&session["sort"], &columns);
         // A filter that no longer parses is dropped.
-        session["filter"].as_str().map(|text| self.set_filter(text, tokens).ok());
+        session["filter"]
+            .as_str()
+            .map(|text| self.set_filter(text, tokens).ok());
     }
 
     /// Columns that did not exist when the layout was saved stay hidden until they are chosen.
@@ -133,13 +162,22 @@ impl<L: Fields> List<L> {
             Some(known) => known.iter().any(|key| key == field.column.key),
             None => !field.recent,
         };
-        for field in L::FIELDS.iter().filter(|field| layout.is_object() && field.shown && !existed(field)) {
+        for field in L::FIELDS
+            .iter()
+            .filter(|field| layout.is_object() && field.shown && !existed(field))
+        {
             self.layout.show(field.column.key, false);
         }
     }
 
     pub(super) fn drop_hidden_orders(&mut self) {
-        let kept: Vec<Order> = self.sorting.keys().iter().copied().filter(|order| !self.layout.is_hidden(order.column)).collect();
+        let kept: Vec<Order> = self
+            .sorting
+            .keys()
+            .iter()
+            .copied()
+            .filter(|order| !self.layout.is_hidden(order.column))
+            .collect();
         if kept.len() != self.sorting.keys().len() {
             self.sorting.set(kept);
         }

@@ -18,7 +18,10 @@ pub struct Sorting {
 
 impl Sorting {
     pub fn new(standard: Option<Order>) -> Self {
-        Self { chosen: Vec::new(), standard }
+        Self {
+            chosen: Vec::new(),
+            standard,
+        }
     }
 
     /// Replaces the list's default.
@@ -28,7 +31,11 @@ impl Sorting {
 
     /// The sort keys in force, the most significant first.
     pub fn keys(&self) -> &[Order] {
-        if self.chosen.is_empty() { self.standard.as_slice() } else { &self.chosen }
+        if self.chosen.is_empty() {
+            self.standard.as_slice()
+        } else {
+            &self.chosen
+        }
     }
 
     pub fn first(&self) -> Option<Order> {
@@ -49,11 +56,21 @@ impl Sorting {
 
     /// `s`: sorts by the next of `columns`; past the last, by the list's default.
     pub fn next(&mut self, columns: &[SortColumn]) {
-        let at = self.first().and_then(|order| columns.iter().position(|(key, _)| *key == order.column));
+        let at = self
+            .first()
+            .and_then(|order| columns.iter().position(|(key, _)| *key == order.column));
         let next = at.map_or(0, |at| at + 1);
         // A list with a default order meets its column in the cycle.
-        let next = if self.standard.is_some() { next % columns.len().max(1) } else { next };
-        self.set(columns.get(next).map(|&(column, descending)| Order { column, descending }));
+        let next = if self.standard.is_some() {
+            next % columns.len().max(1)
+        } else {
+            next
+        };
+        self.set(
+            columns
+                .get(next)
+                .map(|&(column, descending)| Order { column, descending }),
+        );
     }
 
     /// `S`: reverses the most significant sort key.
@@ -68,12 +85,20 @@ impl Sorting {
     /// A click on a header: sorts by this column, then reversed, then by the list's default. With `also` it is added as the least
     /// significant key. False where the column is not sortable.
     pub fn click(&mut self, key: &str, also: bool, columns: &[SortColumn]) -> bool {
-        let Some(&(column, descending)) = columns.iter().find(|(known, _)| *known == key) else { return false };
-        let mut keys = if also { self.keys().to_vec() } else { self.first().into_iter().collect() };
+        let Some(&(column, descending)) = columns.iter().find(|(known, _)| *known == key) else {
+            return false;
+        };
+        let mut keys = if also {
+            self.keys().to_vec()
+        } else {
+            self.first().into_iter().collect()
+        };
         match keys.iter().position(|order| order.column == column) {
             Some(at) if keys[at].descending == descending => keys[at].descending = !descending,
             Some(at) => drop(keys.remove(at)),
-            None if also => keys.insert(keys.len().min(SORTS_MAX - 1), Order { column, descending }),
+            None if also => {
+                keys.insert(keys.len().min(SORTS_MAX - 1), Order { column, descending })
+            }
             None => keys = vec![Order { column, descending }],
         }
         self.set(keys);
@@ -82,13 +107,27 @@ impl Sorting {
 
     /// For `Table::sort`: the indices of the sort columns, and whether each is descending.
     pub fn marks(keys: &[Order], columns: &[TableColumn]) -> Vec<(usize, bool)> {
-        let place = |order: &Order| columns.iter().position(|column| column.key == order.column).map(|place| (place, order.descending));
+        let place = |order: &Order| {
+            columns
+                .iter()
+                .position(|column| column.key == order.column)
+                .map(|place| (place, order.descending))
+        };
         keys.iter().filter_map(place).collect()
     }
 
     /// `["-market_cap", "symbol"]`, as in the API's `sort=`; null for the list's default.
     pub fn save(&self) -> Value {
-        if self.chosen.is_empty() { Value::Null } else { json!(self.chosen.iter().map(ToString::to_string).collect::<Vec<_>>()) }
+        if self.chosen.is_empty() {
+            Value::Null
+        } else {
+            json!(
+                self.chosen
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+            )
+        }
     }
 
     /// Restores a saved order, also of the earlier format `{"column": …, "descending": …}`. Unknown columns are ignored.
@@ -97,8 +136,16 @@ impl Sorting {
             let &(column, _) = columns.iter().find(|(key, _)| *key == name)?;
             Some(Order { column, descending })
         };
-        let word = |word: &str| word.strip_prefix('-').map_or_else(|| known(word, false), |word| known(word, true));
-        let earlier = || known(kept["column"].as_str()?, kept["descending"].as_bool().or(kept["falls"].as_bool())?);
+        let word = |word: &str| {
+            word.strip_prefix('-')
+                .map_or_else(|| known(word, false), |word| known(word, true))
+        };
+        let earlier = || {
+            known(
+                kept["column"].as_str()?,
+                kept["descending"].as_bool().or(kept["falls"].as_bool())?,
+            )
+        };
         match kept {
             Value::Array(words) => self.set(words.iter().filter_map(|kept| word(kept.as_str()?))),
             _ => self.set(earlier().map_or_else(|| self.chosen.clone(), |order| vec![order])),
@@ -113,7 +160,12 @@ mod tests {
     const COLUMNS: &[SortColumn] = &[("name", false), ("cap", true)];
 
     fn words(sorting: &Sorting) -> String {
-        sorting.keys().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        sorting
+            .keys()
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
@@ -127,14 +179,26 @@ mod tests {
             ("another", &["cap", "name"], "name", "name"),
             ("unsortable", &["history"], "", "-cap"),
             ("also", &["name", "+cap"], "name -cap", "name -cap"),
-            ("also turned", &["name", "+cap", "+cap"], "name cap", "name cap"),
-            ("also gone", &["name", "+cap", "+cap", "+cap"], "name", "name"),
+            (
+                "also turned",
+                &["name", "+cap", "+cap"],
+                "name cap",
+                "name cap",
+            ),
+            (
+                "also gone",
+                &["name", "+cap", "+cap", "+cap"],
+                "name",
+                "name",
+            ),
         ];
         for (does, clicks, bare, standing) in cases {
             for (standard, expected) in [(None, bare), (Some(Order::falling("cap")), standing)] {
                 let mut sorting = Sorting::new(standard);
                 for key in clicks {
-                    let (also, key) = key.strip_prefix('+').map_or((false, *key), |key| (true, key));
+                    let (also, key) = key
+                        .strip_prefix('+')
+                        .map_or((false, *key), |key| (true, key));
                     assert_eq!(sorting.click(key, also, COLUMNS), key != "history");
                 }
                 assert_eq!(words(&sorting), expected, "{does} {standard:?}");
@@ -153,7 +217,10 @@ mod tests {
             sorting.reverse();
             seen.push(words(&sorting));
         }
-        assert_eq!(seen, ["name", "-cap", "", "", "name", "-cap", "name", "-name"]);
+        assert_eq!(
+            seen,
+            ["name", "-cap", "", "", "name", "-cap", "name", "-name"]
+        );
     }
 
     #[test]

@@ -24,36 +24,82 @@ impl Fields for PostFields {
     type Row<'a> = ListedPost<'a>;
 
     const FIELDS: &'static [F] = &[
-        F::hidden("post_id", ColumnKind::Text, |row| (&row.post.post_id).into()),
-        F::figure("published_at", "age", 5, 240, |row| row.post.published_at.into())
-            .cell(|row, _| Cell::new(format::age(row.context.newest_post().0.saturating_sub(row.post.published_at.0)), Role::Dim)),
+        F::hidden("post_id", ColumnKind::Text, |row| {
+            (&row.post.post_id).into()
+        }),
+        F::figure("published_at", "age", 5, 240, |row| {
+            row.post.published_at.into()
+        })
+        .cell(|row, _| {
+            Cell::new(
+                format::age(
+                    row.context
+                        .newest_post()
+                        .0
+                        .saturating_sub(row.post.published_at.0),
+                ),
+                Role::Dim,
+            )
+        }),
         F::picture("date", "published", 16, 90, |row, look| {
             let time = row.post.published_at.minute_text();
-            let shown = if look.cells >= 16 { time.as_str() } else { time.split(' ').next().unwrap_or_default() };
+            let shown = if look.cells >= 16 {
+                time.as_str()
+            } else {
+                time.split(' ').next().unwrap_or_default()
+            };
             Cell::new(shown.to_owned(), Role::Dim)
         }),
-        F::text(TOKEN, "token", [6, 9], 150, |row| symbol_of(row.context, &row.post.token_address).into()).unsorted().plain(),
-        F::text("title", "title", [34, 60], 255, |row| (&row.post.title).into()).grows(),
+        F::text(TOKEN, "token", [6, 9], 150, |row| {
+            symbol_of(row.context, &row.post.token_address).into()
+        })
+        .unsorted()
+        .plain(),
+        F::text("title", "title", [34, 60], 255, |row| {
+            (&row.post.title).into()
+        })
+        .grows(),
         F::hidden("link", ColumnKind::Text, |row| (&row.post.link).into()),
-        F::figure("impressions", "impressions", 11, 100, |row| float(row.post.impressions).into()),
-        F::figure("engagement", "engagement", 10, 120, |row| float(row.post.engagement).into()),
-        F::figure("smart_engagement", "smart", 7, 140, |row| float(row.post.smart_engagement).into()),
-        F::text(AUTHOR, "author", [8, 18], 110, |row| (&row.post.author).into()).plain(),
-        F::text("platform", "platform", [8, 14], 105, |row| row.post.place().into()).plain(),
+        F::figure("impressions", "impressions", 11, 100, |row| {
+            float(row.post.impressions).into()
+        }),
+        F::figure("engagement", "engagement", 10, 120, |row| {
+            float(row.post.engagement).into()
+        }),
+        F::figure("smart_engagement", "smart", 7, 140, |row| {
+            float(row.post.smart_engagement).into()
+        }),
+        F::text(AUTHOR, "author", [8, 18], 110, |row| {
+            (&row.post.author).into()
+        })
+        .plain(),
+        F::text("platform", "platform", [8, 14], 105, |row| {
+            row.post.place().into()
+        })
+        .plain(),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
     /// Plain words search the title, conditions are those of GET /posts; the question evaluates both.
     fn filter_columns() -> Vec<FilterColumn> {
-        [Post::COLUMNS, &[FilterColumn::new(AGE, ColumnKind::Duration, &[])]].concat()
+        [
+            Post::COLUMNS,
+            &[FilterColumn::new(AGE, ColumnKind::Duration, &[])],
+        ]
+        .concat()
     }
 
-    fn read(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>) -> Result<Filter, String> {
+    fn read(
+        text: &str,
+        columns: &[FilterColumn],
+        tokens: TokenReader<'_>,
+    ) -> Result<Filter, String> {
         if text.chars().count() > WORDS_MAX {
             return Err(format!("the filter is longer than {WORDS_MAX} characters"));
         }
-        let filter = filter::parse_with(text, columns, tokens).map_err(|error| error.in_text(text))?;
+        let filter =
+            filter::parse_with(text, columns, tokens).map_err(|error| error.in_text(text))?;
         if filter.compares(|column, operator| column == AGE && operator == Operator::Differs) {
             return Err("`age` takes `<` or `>`, as in `age<7d`".to_owned());
         }

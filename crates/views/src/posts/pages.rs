@@ -28,20 +28,37 @@ pub(super) struct PostsRequest {
 impl PostsRequest {
     /// The token, for an unfiltered query of one token's newest posts, which has its own question.
     fn plain(&self) -> Option<Address> {
-        self.token.filter(|_| self.query.is_none() && self.filter.is_empty() && self.sort == [Order::falling("published_at")])
+        self.token.filter(|_| {
+            self.query.is_none()
+                && self.filter.is_empty()
+                && self.sort == [Order::falling("published_at")]
+        })
     }
 
     fn limit(&self) -> u64 {
-        if self.plain().is_some() { TOKEN_PAGE } else { PAGE }
+        if self.plain().is_some() {
+            TOKEN_PAGE
+        } else {
+            PAGE
+        }
     }
 
     fn token_question(token: Address, page: u64) -> TokenPostsQuestion {
-        TokenPostsQuestion { token_address: token, page, limit: TOKEN_PAGE, explain: false }
+        TokenPostsQuestion {
+            token_address: token,
+            page,
+            limit: TOKEN_PAGE,
+            explain: false,
+        }
     }
 
     pub(super) fn question(&self, page: u64) -> PostsQuestion {
         let token = self.token.map(|token| token.to_string());
-        let words: Vec<&str> = token.as_deref().into_iter().chain(self.query.as_deref()).collect();
+        let words: Vec<&str> = token
+            .as_deref()
+            .into_iter()
+            .chain(self.query.as_deref())
+            .collect();
         PostsQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
             filter: self.filter.clone(),
@@ -72,7 +89,9 @@ enum Page {
 impl Page {
     fn refresh(&mut self, source: &PostsRequest, page: u64, context: &Context<'_>) {
         match (self, source.plain()) {
-            (Self::Token(asked), Some(token)) => asked.refresh(PostsRequest::token_question(token, page), context),
+            (Self::Token(asked), Some(token)) => {
+                asked.refresh(PostsRequest::token_question(token, page), context)
+            }
             (Self::Any(asked), _) => asked.refresh(source.question(page), context),
             (Self::Token(_), None) => false,
         };
@@ -114,17 +133,25 @@ impl Set {
     fn ask(&mut self, around: usize, context: &Context<'_>) {
         let page_of = |row: usize| row as u64 / self.source.limit() + 1;
         let last = page_of(self.total().unwrap_or(0).saturating_sub(1));
-        let (first, last) = (page_of(around.saturating_sub(AHEAD)).min(last), page_of(around + AHEAD).min(last));
+        let (first, last) = (
+            page_of(around.saturating_sub(AHEAD)).min(last),
+            page_of(around + AHEAD).min(last),
+        );
         for number in first..=last {
             if !self.pages.iter().any(|(known, _)| *known == number) {
-                let page =
-                    if self.source.plain().is_some() { Page::Token(ViewQuestion::default()) } else { Page::Any(ViewQuestion::default()) };
+                let page = if self.source.plain().is_some() {
+                    Page::Token(ViewQuestion::default())
+                } else {
+                    Page::Any(ViewQuestion::default())
+                };
                 self.pages.push((number, page));
             }
         }
         let middle = page_of(around);
         while self.pages.len() > PAGES_MAX {
-            let far = (0..self.pages.len()).max_by_key(|&i| self.pages[i].0.abs_diff(middle)).unwrap_or(0);
+            let far = (0..self.pages.len())
+                .max_by_key(|&i| self.pages[i].0.abs_diff(middle))
+                .unwrap_or(0);
             self.pages.remove(far);
         }
         self.pages.sort_by_key(|(number, _)| *number);
@@ -134,7 +161,10 @@ impl Set {
     }
 
     fn total(&self) -> Option<usize> {
-        self.pages.iter().find_map(|(_, page)| page.total()).map(|total| total as usize)
+        self.pages
+            .iter()
+            .find_map(|(_, page)| page.total())
+            .map(|total| total as usize)
     }
 
     fn problem(&self) -> Option<&Problem> {
@@ -158,11 +188,25 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn refresh(&mut self, source: &PostsRequest, around: usize, context: &Context<'_>) {
-        let Some(generation) = context.snapshot.map(|snapshot| snapshot.generation) else { return };
-        if self.shown.as_ref().is_some_and(|set| set.belongs_to(generation, source)) {
+        let Some(generation) = context.snapshot.map(|snapshot| snapshot.generation) else {
+            return;
+        };
+        if self
+            .shown
+            .as_ref()
+            .is_some_and(|set| set.belongs_to(generation, source))
+        {
             self.coming = None;
-        } else if !self.coming.as_ref().is_some_and(|set| set.belongs_to(generation, source)) {
-            self.coming = Some(Set { generation, source: source.clone(), pages: Vec::new() });
+        } else if !self
+            .coming
+            .as_ref()
+            .is_some_and(|set| set.belongs_to(generation, source))
+        {
+            self.coming = Some(Set {
+                generation,
+                source: source.clone(),
+                pages: Vec::new(),
+            });
         }
         if let Some(set) = self.coming.as_mut().or(self.shown.as_mut()) {
             set.ask(around, context);
@@ -187,14 +231,19 @@ impl Pages {
     /// Whether the predicate holds for any cached post.
     pub(super) fn any(&self, holds: impl Fn(&Post) -> bool) -> bool {
         let pages = self.shown.iter().flat_map(|set| &set.pages);
-        pages.flat_map(|(_, page)| (0..).map_while(|row| page.post(row))).any(holds)
+        pages
+            .flat_map(|(_, page)| (0..).map_while(|row| page.post(row)))
+            .any(holds)
     }
 
     /// The post in the row, if its page has arrived.
     pub(super) fn post(&self, row: usize) -> Option<&Post> {
         let set = self.shown.as_ref()?;
         let limit = set.source.limit();
-        let (_, page) = set.pages.iter().find(|(number, _)| *number == row as u64 / limit + 1)?;
+        let (_, page) = set
+            .pages
+            .iter()
+            .find(|(number, _)| *number == row as u64 / limit + 1)?;
         page.post((row as u64 % limit) as usize)
     }
 

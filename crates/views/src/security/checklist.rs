@@ -38,7 +38,13 @@ pub(super) struct ChecklistStyle<'a> {
 
 /// The finding of a check.
 pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&Anomaly> {
-    answer.anomaly_detection.part(code.part()).evidence.as_ref()?.iter().find(|anomaly| anomaly.code == code)
+    answer
+        .anomaly_detection
+        .part(code.part())
+        .evidence
+        .as_ref()?
+        .iter()
+        .find(|anomaly| anomaly.code == code)
 }
 
 /// All checks by question; those with findings come first.
@@ -46,16 +52,24 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     let checks = answer.checks.as_deref().unwrap_or_default();
     let mut lines = Vec::new();
     let own = |group: Group| checks.iter().filter(move |check| check.group == group);
-    let mut groups: Vec<(Group, Vec<&Check>)> =
-        Group::ALL.into_iter().map(|group| (group, own(group).collect())).filter(|(_, own): &(_, Vec<_>)| !own.is_empty()).collect();
+    let mut groups: Vec<(Group, Vec<&Check>)> = Group::ALL
+        .into_iter()
+        .map(|group| (group, own(group).collect()))
+        .filter(|(_, own): &(_, Vec<_>)| !own.is_empty())
+        .collect();
     groups.sort_by_key(|(_, own)| !own.iter().any(|check| check.state == CheckState::Found));
     // A gap shared by several checks is written out once.
     let mut lacks: HashMap<&str, AnomalyCode> = HashMap::new();
     for (group, own) in groups {
         lines.push(PaneLine::rule(group.title(), counts(&own)));
         for check in own {
-            let missing = check.missing.as_deref().filter(|_| check.state == CheckState::NotChecked);
-            let first = missing.map(|missing| *lacks.entry(missing).or_insert(check.code)).filter(|first| *first != check.code);
+            let missing = check
+                .missing
+                .as_deref()
+                .filter(|_| check.state == CheckState::NotChecked);
+            let first = missing
+                .map(|missing| *lacks.entry(missing).or_insert(check.code))
+                .filter(|first| *first != check.code);
             push(check, anomaly(answer, check.code), first, look, &mut lines);
         }
         lines.push(PaneLine::default());
@@ -82,14 +96,24 @@ fn counts(checks: &[&Check]) -> String {
 }
 
 /// Adds a check's lines; `first` is an earlier check with the same gap.
-fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
+fn push(
+    check: &Check,
+    anomaly: Option<&Anomaly>,
+    first: Option<AnomalyCode>,
+    look: &ChecklistStyle<'_>,
+    lines: &mut Vec<PaneLine>,
+) {
     let entry = PaneEntry::Check(check.code);
     let open = look.open.contains(&entry);
     let found = anomaly.filter(|_| check.state == CheckState::Found);
     let (sign, word, says) = match (check.state, found) {
-        (CheckState::Found, Some(anomaly)) if anomaly.disputed.is_some() => (Role::Dim, Role::Dim, Role::Dim),
+        (CheckState::Found, Some(anomaly)) if anomaly.disputed.is_some() => {
+            (Role::Dim, Role::Dim, Role::Dim)
+        }
         (CheckState::Found, Some(anomaly)) if anomaly.fatal => (Role::Down, Role::Down, Role::Text),
-        (CheckState::Found, Some(anomaly)) if anomaly.weighed() < NOTABLE => (Role::Warning, Role::Text, Role::Text),
+        (CheckState::Found, Some(anomaly)) if anomaly.weighed() < NOTABLE => {
+            (Role::Warning, Role::Text, Role::Text)
+        }
         (CheckState::Found, _) => (Role::Warning, Role::Warning, Role::Text),
         (CheckState::Passed, _) if check.remarkable => (Role::Accent, Role::Text, Role::Text),
         // Titles name the fault, which a tick must not seem to confirm: the sentence says what was found instead.
@@ -112,7 +136,9 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, lo
         Some(_) => FIGURE + if with_bar { BAR as u16 + 2 } else { 0 },
         None => WEIGHT,
     };
-    let mut line = PaneLine::of(entry).at(1, check_mark(check.state, check.remarkable), sign).at(LEFT, check.code.title(), word);
+    let mut line = PaneLine::of(entry)
+        .at(1, check_mark(check.state, check.remarkable), sign)
+        .at(LEFT, check.code.title(), word);
     if look.width > LEFT + TITLE + CODE + right {
         line = line.at(LEFT + TITLE, check.code.word(), Role::Dim);
     }
@@ -123,21 +149,42 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, lo
         line = line.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
     }
     // When expanded, the full sentence is under the title.
-    let told = check.evidence.as_ref().or(check.missing.as_ref()).map_or("", String::as_str);
-    let as_first = first.map(|first| format!("see {} (same missing data)", first.title())).filter(|_| !open);
+    let told = check
+        .evidence
+        .as_ref()
+        .or(check.missing.as_ref())
+        .map_or("", String::as_str);
+    let as_first = first
+        .map(|first| format!("see {} (same missing data)", first.title()))
+        .filter(|_| !open);
     let told = as_first.as_deref().unwrap_or(told);
     if open {
         lines.push(line);
         return proof::push(check, anomaly, look, lines);
     }
     // In full, except for an unremarkable pass.
-    let most = if check.state == CheckState::Passed && !check.remarkable { PASSED_LINES } else { SENTENCE_LINES };
+    let most = if check.state == CheckState::Passed && !check.remarkable {
+        PASSED_LINES
+    } else {
+        SENTENCE_LINES
+    };
     let beside = look.width.saturating_sub(LEFT + TITLE + CODE + right + 1);
     if beside < SENTENCE_MIN {
         lines.push(line);
-        return lines.extend(PaneLine::wrapped(Some(entry), PROOF, told, look.width, most, says));
+        return lines.extend(PaneLine::wrapped(
+            Some(entry),
+            PROOF,
+            told,
+            look.width,
+            most,
+            says,
+        ));
     }
     let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
-    lines.push(line.at(LEFT + TITLE + CODE, sentence.next().unwrap_or_default(), says));
+    lines.push(line.at(
+        LEFT + TITLE + CODE,
+        sentence.next().unwrap_or_default(),
+        says,
+    ));
     lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + TITLE + CODE, line, says)));
 }

@@ -30,17 +30,36 @@ pub(super) struct PaneLine {
 
 impl PaneLine {
     pub(super) fn rule(title: impl Into<String>, note: impl Into<String>) -> Self {
-        Self { rule: Some((title.into(), note.into())), ..Self::default() }
+        Self {
+            rule: Some((title.into(), note.into())),
+            ..Self::default()
+        }
     }
 
     pub(super) fn of(entry: PaneEntry) -> Self {
-        Self { entry: Some(entry), ..Self::default() }
+        Self {
+            entry: Some(entry),
+            ..Self::default()
+        }
     }
 
     /// Text wrapped in one column of a pane of that width: lines of the entry, or of none.
-    pub(super) fn wrapped(entry: Option<PaneEntry>, x: u16, says: &str, width: u16, most: usize, role: Role) -> impl Iterator<Item = Self> {
+    pub(super) fn wrapped(
+        entry: Option<PaneEntry>,
+        x: u16,
+        says: &str,
+        width: u16,
+        most: usize,
+        role: Role,
+    ) -> impl Iterator<Item = Self> {
         let lines = text::wrap(says, usize::from(width.saturating_sub(x + 1)), most).into_iter();
-        lines.map(move |line| Self { entry, ..Self::default() }.at(x, line, role))
+        lines.map(move |line| {
+            Self {
+                entry,
+                ..Self::default()
+            }
+            .at(x, line, role)
+        })
     }
 
     #[must_use]
@@ -64,7 +83,9 @@ impl PaneLine {
 
     /// The cells used from the left.
     pub(super) fn end(&self) -> u16 {
-        self.pieces.last().map_or(0, |(x, text, _)| x.saturating_add(text::width(text) as u16))
+        self.pieces
+            .last()
+            .map_or(0, |(x, text, _)| x.saturating_add(text::width(text) as u16))
     }
 }
 
@@ -106,8 +127,13 @@ impl Pane {
 
     fn step(&mut self, by: isize) {
         let entries = self.entries();
-        let at = self.at.and_then(|at| entries.iter().position(|entry| *entry == at)).unwrap_or(0);
-        let next = at.saturating_add_signed(by).min(entries.len().saturating_sub(1));
+        let at = self
+            .at
+            .and_then(|at| entries.iter().position(|entry| *entry == at))
+            .unwrap_or(0);
+        let next = at
+            .saturating_add_signed(by)
+            .min(entries.len().saturating_sub(1));
         self.at = entries.get(next).copied();
     }
 
@@ -135,10 +161,17 @@ impl Pane {
             MouseEventKind::ScrollUp => self.step(-WHEEL),
             MouseEventKind::ScrollDown => self.step(WHEEL),
             MouseEventKind::Down(MouseButton::Left) => {
-                let entry = self.lines.get(self.offset + usize::from(mouse.row - self.area.y))?.entry?;
+                let entry = self
+                    .lines
+                    .get(self.offset + usize::from(mouse.row - self.area.y))?
+                    .entry?;
                 let again = self.at == Some(entry);
                 self.at = Some(entry);
-                return Some(if again { Clicked::Again } else { Clicked::Selected });
+                return Some(if again {
+                    Clicked::Again
+                } else {
+                    Clicked::Selected
+                });
             }
             _ => return None,
         }
@@ -148,24 +181,39 @@ impl Pane {
     /// Scrolls the selection into view, with the section title above it if it is the first entry.
     fn follow(&mut self, height: usize) {
         let mine = |line: &PaneLine| line.entry.is_some() && line.entry == self.at;
-        let (Some(first), Some(last)) = (self.lines.iter().position(mine), self.lines.iter().rposition(mine)) else {
+        let (Some(first), Some(last)) = (
+            self.lines.iter().position(mine),
+            self.lines.iter().rposition(mine),
+        ) else {
             self.offset = 0;
             return;
         };
-        let before = self.lines[..first].iter().rposition(|line| line.entry.is_some());
+        let before = self.lines[..first]
+            .iter()
+            .rposition(|line| line.entry.is_some());
         let top = before.map_or(0, |before| before + 1);
-        let after = self.lines[last + 1..].iter().any(|line| line.entry.is_some());
+        let after = self.lines[last + 1..]
+            .iter()
+            .any(|line| line.entry.is_some());
         let bottom = if after { last } else { self.lines.len() - 1 };
         if bottom >= self.offset + height {
             self.offset = bottom + 1 - height;
         }
         // Lines before the entry are shown as long as the entry itself stays on screen.
         let top = top.max((last + 1).saturating_sub(height));
-        self.offset = self.offset.min(if top + height > last { top } else { first });
+        self.offset = self
+            .offset
+            .min(if top + height > last { top } else { first });
         self.offset = self.offset.min(self.lines.len().saturating_sub(height));
     }
 
-    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, focused: bool, context: &Context<'_>) {
+    pub(super) fn draw(
+        &mut self,
+        buffer: &mut Buffer,
+        area: Rect,
+        focused: bool,
+        context: &Context<'_>,
+    ) {
         let (area, theme) = (area.intersection(buffer.area), context.theme);
         self.area = area;
         if area.is_empty() {
@@ -174,18 +222,39 @@ impl Pane {
         let height = usize::from(area.height);
         self.follow(height);
         let scrolls = self.lines.len() > height && area.width > 8;
-        let body = Rect { width: area.width - u16::from(scrolls), ..area };
+        let body = Rect {
+            width: area.width - u16::from(scrolls),
+            ..area
+        };
         for (y, line) in self.lines.iter().skip(self.offset).take(height).enumerate() {
-            let row = Rect { y: body.y + y as u16, height: 1, ..body };
+            let row = Rect {
+                y: body.y + y as u16,
+                height: 1,
+                ..body
+            };
             if let Some((title, note)) = &line.rule {
-                Panel { note, focused, ..Panel::new(title) }.render(row, buffer, theme);
+                Panel {
+                    note,
+                    focused,
+                    ..Panel::new(title)
+                }
+                .render(row, buffer, theme);
                 continue;
             }
             for (x, text, role) in &line.pieces {
                 put(buffer, row, *x, 0, text, theme.style(*role));
             }
             if let Some((text, role)) = &line.right {
-                put_right(buffer, Rect { width: row.width - 1.min(row.width), ..row }, 0, text, theme.style(*role));
+                put_right(
+                    buffer,
+                    Rect {
+                        width: row.width - 1.min(row.width),
+                        ..row
+                    },
+                    0,
+                    text,
+                    theme.style(*role),
+                );
             }
             if focused && line.entry.is_some() && line.entry == self.at {
                 buffer.set_style(row, theme.style(Role::Selection));
@@ -195,7 +264,14 @@ impl Pane {
             let thumb = (height * height / self.lines.len()).max(1);
             let top = self.offset * (height - thumb) / (self.lines.len() - height);
             for y in top..top + thumb {
-                put(buffer, area, area.width - 1, y as u16, "▐", theme.style(Role::Grid));
+                put(
+                    buffer,
+                    area,
+                    area.width - 1,
+                    y as u16,
+                    "▐",
+                    theme.style(Role::Grid),
+                );
             }
         }
     }

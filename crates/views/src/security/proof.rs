@@ -16,19 +16,44 @@ const SENTENCE_LINES: usize = 4;
 
 /// The evidence of a check: of its finding, or of its passing.
 pub(super) fn proofs<'a>(check: &'a Check, anomaly: Option<&'a Anomaly>) -> &'a [Evidence] {
-    anomaly.map(|anomaly| &anomaly.evidence[..]).filter(|evidence| !evidence.is_empty()).unwrap_or(&check.proof)
+    anomaly
+        .map(|anomaly| &anomaly.evidence[..])
+        .filter(|evidence| !evidence.is_empty())
+        .unwrap_or(&check.proof)
 }
 
 /// Adds the lines under an expanded check. `anomaly` is its finding.
-pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
+pub(super) fn push(
+    check: &Check,
+    anomaly: Option<&Anomaly>,
+    look: &ChecklistStyle<'_>,
+    lines: &mut Vec<PaneLine>,
+) {
     let entry = PaneEntry::Check(check.code);
-    let mut say = |says: &str, role| lines.extend(PaneLine::wrapped(Some(entry), PROOF, says, look.width, SENTENCE_LINES, role));
+    let mut say = |says: &str, role| {
+        lines.extend(PaneLine::wrapped(
+            Some(entry),
+            PROOF,
+            says,
+            look.width,
+            SENTENCE_LINES,
+            role,
+        ))
+    };
     if let Some(told) = check.evidence.as_ref().or(check.missing.as_ref()) {
         say(told, Role::Text);
     }
-    let mut asks = format!("found if {} · weight {}", check.code.meaning(), format::fixed(check.weight, 2));
+    let mut asks = format!(
+        "found if {} · weight {}",
+        check.code.meaning(),
+        format::fixed(check.weight, 2)
+    );
     if let Some(anomaly) = anomaly {
-        asks += &format!(" × strength {} = {} risk", format::fixed(anomaly.strength, 2), format::fixed(anomaly.weighed(), 2));
+        asks += &format!(
+            " × strength {} = {} risk",
+            format::fixed(anomaly.strength, 2),
+            format::fixed(anomaly.weighed(), 2)
+        );
         for figure in &anomaly.figures {
             asks += &format!(" · {} {}", figure.name, format::human(Some(figure.value)));
         }
@@ -58,9 +83,18 @@ fn caller_text(caller: &str) -> &str {
 }
 
 /// `setFee(99)  by owner  0x69fe0e2d   received 950 → received 10`, on one line or two.
-fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
+fn push_proof(
+    evidence: &Evidence,
+    entry: PaneEntry,
+    look: &ChecklistStyle<'_>,
+    lines: &mut Vec<PaneLine>,
+) {
     let room = usize::from(look.width.saturating_sub(PROOF + 1));
-    let mut line = PaneLine::of(entry).at(PROOF, text::truncate(&evidence.what, room).into_owned(), Role::Text);
+    let mut line = PaneLine::of(entry).at(
+        PROOF,
+        text::truncate(&evidence.what, room).into_owned(),
+        Role::Text,
+    );
     if let Some(caller) = &evidence.caller {
         line = line.then(PROOF, 2, format!("by {}", caller_text(caller)), Role::Dim);
     }
@@ -74,23 +108,42 @@ fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, 
         return;
     }
     // `→ fails` if there is no earlier value.
-    let mut after = if after.is_empty() { MISSING.to_owned() } else { after };
+    let mut after = if after.is_empty() {
+        MISSING.to_owned()
+    } else {
+        after
+    };
     if let Some(change) = &evidence.change {
         after += &format!(" ({change})");
     }
     let arrow = if before.is_empty() { "→ " } else { " → " };
     let length = text::width(&before) + text::width(&after) + 3;
     if usize::from(line.end()) + 3 + length < usize::from(look.width) {
-        lines.push(line.then(PROOF, 3, before, Role::Dim).then(PROOF, 0, arrow, Role::Dim).then(PROOF, 0, after, Role::Warning));
+        lines.push(
+            line.then(PROOF, 3, before, Role::Dim)
+                .then(PROOF, 0, arrow, Role::Dim)
+                .then(PROOF, 0, after, Role::Warning),
+        );
         return;
     }
     lines.push(line);
     if usize::from(ROW) + length < usize::from(look.width) {
-        lines.push(PaneLine::of(entry).at(ROW, before, Role::Dim).then(ROW, 0, arrow, Role::Dim).then(ROW, 0, after, Role::Warning));
+        lines.push(
+            PaneLine::of(entry)
+                .at(ROW, before, Role::Dim)
+                .then(ROW, 0, arrow, Role::Dim)
+                .then(ROW, 0, after, Role::Warning),
+        );
         return;
     }
-    for (label, value, role) in [("before", before, Role::Dim), ("after", after, Role::Warning)] {
-        for (i, part) in text::wrap(&value, usize::from(look.width.saturating_sub(ROW + 8)), 3).into_iter().enumerate() {
+    for (label, value, role) in [
+        ("before", before, Role::Dim),
+        ("after", after, Role::Warning),
+    ] {
+        for (i, part) in text::wrap(&value, usize::from(look.width.saturating_sub(ROW + 8)), 3)
+            .into_iter()
+            .enumerate()
+        {
             let line = PaneLine::of(entry).at(ROW, if i == 0 { label } else { "" }, Role::Dim);
             lines.push(line.at(ROW + 7, part, role));
         }
@@ -121,20 +174,41 @@ impl EvidenceColumns {
     /// The row's cells, in the order of `COLUMNS`.
     fn cells(row: &EvidenceRow, in_full: bool) -> [String; COLUMNS.len()] {
         let parties = |address: Option<model::address::Address>| {
-            address.map_or_else(String::new, |address| if in_full { address.to_string() } else { address.short() })
+            address.map_or_else(String::new, |address| {
+                if in_full {
+                    address.to_string()
+                } else {
+                    address.short()
+                }
+            })
         };
         let hash = row
             .transaction_hash
             .as_deref()
-            .map_or_else(String::new, |hash| if in_full { hash.to_owned() } else { format::short_address(hash) });
+            .map_or_else(String::new, |hash| {
+                if in_full {
+                    hash.to_owned()
+                } else {
+                    format::short_address(hash)
+                }
+            });
         let to = parties(row.to_address);
         [
-            row.timestamp.map_or_else(|| row.table.to_owned(), model::time::Time::minute_text),
-            row.block_number.map_or_else(String::new, |block| format!("block {}", format::count(block.unsigned_abs()))),
+            row.timestamp
+                .map_or_else(|| row.table.to_owned(), model::time::Time::minute_text),
+            row.block_number.map_or_else(String::new, |block| {
+                format!("block {}", format::count(block.unsigned_abs()))
+            }),
             parties(row.address),
-            if to.is_empty() { to } else { format!("→ {to}") },
-            row.amount.map_or_else(String::new, |amount| format::human(Some(amount))),
-            row.share.map_or_else(String::new, |share| format::share(Some(share))),
+            if to.is_empty() {
+                to
+            } else {
+                format!("→ {to}")
+            },
+            row.amount
+                .map_or_else(String::new, |amount| format::human(Some(amount))),
+            row.share
+                .map_or_else(String::new, |share| format::share(Some(share))),
             hash,
             row.note.clone().unwrap_or_default(),
         ]
@@ -150,7 +224,13 @@ impl EvidenceColumns {
         }
         // Drops the block first, as the time implies it, then the transaction hash.
         for dropped in [BLOCK, TRANSACTION] {
-            if usize::from(ROW) + widths.iter().map(|width| width + 2 * usize::from(*width > 0)).sum::<usize>() > usize::from(width) {
+            if usize::from(ROW)
+                + widths
+                    .iter()
+                    .map(|width| width + 2 * usize::from(*width > 0))
+                    .sum::<usize>()
+                > usize::from(width)
+            {
                 widths[dropped] = 0;
             }
         }
@@ -160,7 +240,11 @@ impl EvidenceColumns {
     fn line(&self, row: &EvidenceRow, entry: PaneEntry) -> PaneLine {
         let mut line = PaneLine::of(entry);
         let mut x = ROW;
-        for ((cell, width), (role, align)) in Self::cells(row, self.in_full).into_iter().zip(&self.widths).zip(COLUMNS) {
+        for ((cell, width), (role, align)) in Self::cells(row, self.in_full)
+            .into_iter()
+            .zip(&self.widths)
+            .zip(COLUMNS)
+        {
             if *width == 0 {
                 continue;
             }

@@ -30,7 +30,11 @@ fn name(part: Part) -> &'static str {
 
 /// Splits the recommendation into its word and its reasons.
 fn split_recommendation(recommendation: &str) -> (&str, &str) {
-    recommendation.split_once(':').map_or((recommendation, ""), |(word, reasons)| (word, reasons.trim_start()))
+    recommendation
+        .split_once(':')
+        .map_or((recommendation, ""), |(word, reasons)| {
+            (word, reasons.trim_start())
+        })
 }
 
 /// The role of a part's risk.
@@ -43,7 +47,12 @@ fn role_of_part(score: f64) -> Role {
 }
 
 /// Draws the head; returns the lines used, including an empty one at the end.
-pub(super) fn draw(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+pub(super) fn draw(
+    answer: &SecurityInference,
+    buffer: &mut Buffer,
+    area: Rect,
+    context: &Context<'_>,
+) -> u16 {
     if area.width >= LARGE.0 && area.height >= LARGE.1 {
         draw_large(answer, buffer, area, context)
     } else {
@@ -54,28 +63,68 @@ pub(super) fn draw(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, 
 /// The cap on the score, if any: `capped at 59: the contract code is unknown; 87 without the cap`.
 fn cap_text(answer: &SecurityInference, cells: usize) -> Option<String> {
     let explanation = answer.explanation.as_ref()?;
-    let cap = explanation.caps.first().filter(|cap| cap.score < explanation.uncapped_score)?;
+    let cap = explanation
+        .caps
+        .first()
+        .filter(|cap| cap.score < explanation.uncapped_score)?;
     let short = format!("capped at {}: {}", cap.score, cap.reason);
-    Some(text::fitting([format!("{short}; {} without the cap", explanation.uncapped_score), short], cells))
+    Some(text::fitting(
+        [
+            format!("{short}; {} without the cap", explanation.uncapped_score),
+            short,
+        ],
+        cells,
+    ))
 }
 
-fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+fn draw_large(
+    answer: &SecurityInference,
+    buffer: &mut Buffer,
+    area: Rect,
+    context: &Context<'_>,
+) -> u16 {
     const DIGITS: u16 = 22;
     const LEFT: u16 = 32;
     let theme = context.theme;
     let role = role_of_score(answer.security_score, &answer.recommendation);
     let used = gauge::huge(
-        Rect { x: area.x + 2, width: DIGITS, ..area },
+        Rect {
+            x: area.x + 2,
+            width: DIGITS,
+            ..area
+        },
         buffer,
         &score_text(answer.security_score, &answer.recommendation),
         theme.style(role),
         context.ascii,
     );
-    put(buffer, area, 2 + used + 1, gauge::HUGE_ROWS - 1, "/ 100", theme.dim());
+    put(
+        buffer,
+        area,
+        2 + used + 1,
+        gauge::HUGE_ROWS - 1,
+        "/ 100",
+        theme.dim(),
+    );
     let (word, reasons) = split_recommendation(&answer.recommendation);
-    let body = Rect { x: area.x + LEFT, width: area.width - LEFT - 1, ..area };
-    put(buffer, body, 0, 0, word, theme.style(role).add_modifier(Modifier::BOLD));
-    let beside = Rect { x: body.x + 22, width: body.width - 22, ..body };
+    let body = Rect {
+        x: area.x + LEFT,
+        width: area.width - LEFT - 1,
+        ..area
+    };
+    put(
+        buffer,
+        body,
+        0,
+        0,
+        word,
+        theme.style(role).add_modifier(Modifier::BOLD),
+    );
+    let beside = Rect {
+        x: body.x + 22,
+        width: body.width - 22,
+        ..body
+    };
     if let Some(capped) = cap_text(answer, usize::from(beside.width)) {
         put_right(buffer, beside, 0, &capped, theme.dim());
     } else if text::width(&formula()) <= usize::from(beside.width) {
@@ -87,8 +136,23 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         let found = answer.anomaly_detection.part(part);
         put(buffer, body, 0, y, name(part), theme.dim());
         let width = body.width.saturating_sub(NAME + 32).min(60);
-        part_bar(found.score, buffer, Rect { x: body.x + NAME, y: body.y + y, width: width + 8, height: 1 }, context);
-        let fatal = found.evidence.iter().flatten().filter(|anomaly| anomaly.fatal).count();
+        part_bar(
+            found.score,
+            buffer,
+            Rect {
+                x: body.x + NAME,
+                y: body.y + y,
+                width: width + 8,
+                height: 1,
+            },
+            context,
+        );
+        let fatal = found
+            .evidence
+            .iter()
+            .flatten()
+            .filter(|anomaly| anomaly.fatal)
+            .count();
         let x = NAME + width + 10;
         let note = match (found.score, found.anomalies.len()) {
             (None, _) => "no data".to_owned(),
@@ -97,10 +161,26 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         };
         let x = x + put(buffer, body, x, y, &note, theme.dim());
         if fatal > 0 {
-            put(buffer, body, x, y, &format!(" · {fatal} fatal"), theme.style(Role::Down));
+            put(
+                buffer,
+                body,
+                x,
+                y,
+                &format!(" · {fatal} fatal"),
+                theme.style(Role::Down),
+            );
         }
     }
-    draw_taxes(answer, buffer, Rect { y: body.y + top + 3, height: 1, ..body }, context);
+    draw_taxes(
+        answer,
+        buffer,
+        Rect {
+            y: body.y + top + 3,
+            height: 1,
+            ..body
+        },
+        context,
+    );
     gauge::HUGE_ROWS.max(top + 4) + 1
 }
 
@@ -113,12 +193,22 @@ const TAX_WORDS: u16 = 60;
 /// Draws the taxes of a buy, a sell and a transfer, as measured by execution.
 fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let (area, theme) = (area.intersection(buffer.area), context.theme);
-    let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
-    let taxes = execution.and_then(|execution| execution.taxes).unwrap_or_default();
-    let Taxes { buy, sell, transfer } = taxes;
+    let execution = answer
+        .explanation
+        .as_ref()
+        .and_then(|explanation| explanation.execution.as_ref());
+    let taxes = execution
+        .and_then(|execution| execution.taxes)
+        .unwrap_or_default();
+    let Taxes {
+        buy,
+        sell,
+        transfer,
+    } = taxes;
     // A simulation of the bare code does not measure the on-chain tax while a check reports that as unknown.
     let open = |code: AnomalyCode| code == AnomalyCode::SellBlocked || code == AnomalyCode::SellTax;
-    let not_known = |check: &security::Check| open(check.code) && check.state == CheckState::NotChecked;
+    let not_known =
+        |check: &security::Check| open(check.code) && check.state == CheckState::NotChecked;
     let trial = sell.is_some() && answer.checks.iter().flatten().any(not_known);
     let title = match (trial, area.width < TAX_WORDS) {
         (true, true) => "sim. tax",
@@ -138,15 +228,34 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         let text = tax.map_or_else(|| MISSING.to_owned(), percent);
         x += put(buffer, area, x, 0, &text, theme.style(role)) + 2;
     }
-    let note = match execution.map(|execution| (execution.deployed_by.as_deref(), execution.trading.as_deref())) {
+    let note = match execution.map(|execution| {
+        (
+            execution.deployed_by.as_deref(),
+            execution.trading.as_deref(),
+        )
+    }) {
         None => "no code to execute".to_owned(),
-        Some((Some(_), Some(word))) if trial => format!("trading: {} in the simulation; on-chain state unknown", gaps::trading(word)),
-        Some((Some(stands), Some(word))) => format!("trading: {}; {}", gaps::trading(word), gaps::standing(stands)),
+        Some((Some(_), Some(word))) if trial => format!(
+            "trading: {} in the simulation; on-chain state unknown",
+            gaps::trading(word)
+        ),
+        Some((Some(stands), Some(word))) => format!(
+            "trading: {}; {}",
+            gaps::trading(word),
+            gaps::standing(stands)
+        ),
         Some(_) => "no trade was simulated".to_owned(),
     };
     let room = usize::from(area.width.saturating_sub(x));
     let brief = note.split_once(';').map_or("", |(brief, _)| brief);
-    put(buffer, area, x, 0, &text::fitting([note.clone(), brief.to_owned(), String::new()], room), theme.dim());
+    put(
+        buffer,
+        area,
+        x,
+        0,
+        &text::fitting([note.clone(), brief.to_owned(), String::new()], room),
+        theme.dim(),
+    );
 }
 
 /// A part's bar with its risk at the right, out of 100.
@@ -158,17 +267,46 @@ fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Conte
     };
     let role = role_of_part(score);
     let cells = usize::from(area.width.saturating_sub(6));
-    put(buffer, area, 0, 0, &"─".repeat(cells), theme.style(Role::Grid));
+    put(
+        buffer,
+        area,
+        0,
+        0,
+        &"─".repeat(cells),
+        theme.style(Role::Grid),
+    );
     // Below full height, so that stacked bars stay separate.
-    put(buffer, area, 0, 0, &low_bar(score / 100.0, cells), theme.style(role));
-    put_right(buffer, area, 0, &format::fixed(score, 1), theme.style(if score > 0.0 { role } else { Role::Text }));
+    put(
+        buffer,
+        area,
+        0,
+        0,
+        &low_bar(score / 100.0, cells),
+        theme.style(role),
+    );
+    put_right(
+        buffer,
+        area,
+        0,
+        &format::fixed(score, 1),
+        theme.style(if score > 0.0 { role } else { Role::Text }),
+    );
 }
 
-fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+fn draw_small(
+    answer: &SecurityInference,
+    buffer: &mut Buffer,
+    area: Rect,
+    context: &Context<'_>,
+) -> u16 {
     let theme = context.theme;
     let role = role_of_score(answer.security_score, &answer.recommendation);
     let digits = gauge::render(
-        Rect { x: area.x + 1, width: 16.min(area.width), ..area },
+        Rect {
+            x: area.x + 1,
+            width: 16.min(area.width),
+            ..area
+        },
         buffer,
         &score_text(answer.security_score, &answer.recommendation),
         theme.style(role),
@@ -178,26 +316,69 @@ fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     if area.width <= left + 12 {
         return gauge::ROWS + 1;
     }
-    let body = Rect { x: area.x + left, width: area.width - left - 1, ..area };
+    let body = Rect {
+        x: area.x + left,
+        width: area.width - left - 1,
+        ..area
+    };
     let (word, reasons) = split_recommendation(&answer.recommendation);
     let room = usize::from(body.width).saturating_sub(8);
-    let lines = text::wrap(&format!("{word}: {reasons}"), room, REASON_LINES.min(usize::from(area.height) / ROWS_FOR_A_LINE).max(1));
+    let lines = text::wrap(
+        &format!("{word}: {reasons}"),
+        room,
+        REASON_LINES
+            .min(usize::from(area.height) / ROWS_FOR_A_LINE)
+            .max(1),
+    );
     for (y, line) in lines.iter().enumerate() {
         put(buffer, body, 0, y as u16, line, theme.text());
     }
-    put(buffer, body, 0, 0, word, theme.style(role).add_modifier(Modifier::BOLD));
+    put(
+        buffer,
+        body,
+        0,
+        0,
+        word,
+        theme.style(role).add_modifier(Modifier::BOLD),
+    );
     put_right(buffer, body, 0, "of 100", theme.dim());
     let y = (lines.len() as u16).max(2);
-    let labels: u16 = PARTS.iter().map(|part| text::width(name(*part)) as u16 + 1).sum();
+    let labels: u16 = PARTS
+        .iter()
+        .map(|part| text::width(name(*part)) as u16 + 1)
+        .sum();
     let bar = body.width.saturating_sub(labels + 2 * GAP) / 3;
     let mut x = body.x;
     for part in PARTS {
-        let row = Rect { x, y: body.y + y, width: body.right().saturating_sub(x), height: 1 };
+        let row = Rect {
+            x,
+            y: body.y + y,
+            width: body.right().saturating_sub(x),
+            height: 1,
+        };
         let used = put(buffer, row, 0, 0, name(part), theme.dim()) + 1;
-        let room = Rect { x: x + used, width: bar.min(row.width.saturating_sub(used)), ..row };
-        part_bar(answer.anomaly_detection.part(part).score, buffer, room, context);
+        let room = Rect {
+            x: x + used,
+            width: bar.min(row.width.saturating_sub(used)),
+            ..row
+        };
+        part_bar(
+            answer.anomaly_detection.part(part).score,
+            buffer,
+            room,
+            context,
+        );
         x = room.right() + GAP;
     }
-    draw_taxes(answer, buffer, Rect { y: body.y + y + 1, height: 1, ..body }, context);
+    draw_taxes(
+        answer,
+        buffer,
+        Rect {
+            y: body.y + y + 1,
+            height: 1,
+            ..body
+        },
+        context,
+    );
     (y + 2).max(gauge::ROWS) + u16::from(area.height > 18)
 }

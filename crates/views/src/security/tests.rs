@@ -6,8 +6,9 @@ use super::*;
 use crate::fixture::{Stage, address, market};
 use query::deck::cached::CachedAnswer;
 use security::{
-    Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Danger, Evidence, EvidenceRow, Execution, Explanation,
-    HolderMetrics, HolderShare, LeftOut, Missing, Part, SecurityInference, SimilarScam, Simulation, Taxes,
+    Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Danger, Evidence,
+    EvidenceRow, Execution, Explanation, HolderMetrics, HolderShare, LeftOut, Missing, Part,
+    SecurityInference, SimilarScam, Simulation, Taxes,
     changes::{SecurityChange, SecurityChanges},
     check_log::{CheckLog, NeededInput},
     checks::checks,
@@ -15,7 +16,11 @@ use security::{
 };
 
 fn part(score: Option<f64>, evidence: Vec<Anomaly>) -> AnomalyPart {
-    AnomalyPart { score, anomalies: evidence.iter().map(Anomaly::text).collect(), evidence: Some(evidence) }
+    AnomalyPart {
+        score,
+        anomalies: evidence.iter().map(Anomaly::text).collect(),
+        evidence: Some(evidence),
+    }
 }
 
 fn row(i: u8) -> EvidenceRow {
@@ -35,7 +40,14 @@ fn row(i: u8) -> EvidenceRow {
 /// The answer with its checklist, given the missing input of each part.
 fn listed(mut answer: SecurityInference, lacks: [Option<NeededInput>; 3]) -> SecurityInference {
     let parts = [Part::Code, Part::Transactions, Part::Holders];
-    let found = parts.map(|part| answer.anomaly_detection.part(part).evidence.clone().unwrap_or_default());
+    let found = parts.map(|part| {
+        answer
+            .anomaly_detection
+            .part(part)
+            .evidence
+            .clone()
+            .unwrap_or_default()
+    });
     let mut logs: [CheckLog; 3] = Default::default();
     for ((part, need), log) in parts.into_iter().zip(lacks).zip(&mut logs) {
         if let Some(need) = need {
@@ -51,7 +63,11 @@ fn listed(mut answer: SecurityInference, lacks: [Option<NeededInput>; 3]) -> Sec
         ..Evidence::default()
     };
     logs[0].prove(AnomalyCode::PublicDrain, call);
-    logs[2].prove_by(AnomalyCode::FewHolders, "the largest holders", (0..3).map(row).collect());
+    logs[2].prove_by(
+        AnomalyCode::FewHolders,
+        "the largest holders",
+        (0..3).map(row).collect(),
+    );
     answer.checks = Some(checks(found.each_ref().map(Vec::as_slice), logs.each_ref()));
     answer
 }
@@ -97,28 +113,58 @@ fn trap() -> SecurityInference {
         0.0,
         "mint(owner, 100 tokens) [0x40c10f19] by the owner mints (renounced: the owner is the zero address)",
     );
-    let unverified = Anomaly::new(AnomalyCode::Unverified, 1.0, "its source code is not in the dataset");
-    let pulled =
-        Anomaly::new(AnomalyCode::LiquidityPulled, 0.97, "97.0% of pool 0x0909…0909's liquidity was removed within a day of 2026-07-02")
-            .figure("share", 0.97)
-            .evidence(Evidence { what: "burned within a day".into(), rows: vec![row(0)], ..Evidence::default() });
-    let failures = Anomaly::new(AnomalyCode::SellFailures, 0.8, "46 of 61 sells failed, at least 63.0% with 95% confidence")
-        .figure("failed", 46.0)
-        .figure("tried", 61.0)
-        .evidence(Evidence { what: "failed sells".into(), rows: (1..5).map(row).collect(), ..Evidence::default() });
-    let top =
-        Anomaly::new(AnomalyCode::Top10Concentration, 0.62, "the top 10 individual holders own 61.0% of the supply").figure("top10", 0.61);
-    let unlocked = Anomaly::new(AnomalyCode::LpUnlocked, 0.91, "91.0% of the LP tokens are neither burned nor locked");
-    let scam = |i: u8, name: Option<&str>, kind: &str, similarity, traits: &[AnomalyCode], shared| SimilarScam {
-        address: address(70 + i),
-        name: name.map(str::to_owned),
-        scam_type: Some(kind.into()),
-        similarity,
-        shared_traits: traits.to_vec(),
-        shared_selectors: shared,
-        same_creator: i == 1,
-        source: Some("an invented list".into()),
-    };
+    let unverified = Anomaly::new(
+        AnomalyCode::Unverified,
+        1.0,
+        "its source code is not in the dataset",
+    );
+    let pulled = Anomaly::new(
+        AnomalyCode::LiquidityPulled,
+        0.97,
+        "97.0% of pool 0x0909…0909's liquidity was removed within a day of 2026-07-02",
+    )
+    .figure("share", 0.97)
+    .evidence(Evidence {
+        what: "burned within a day".into(),
+        rows: vec![row(0)],
+        ..Evidence::default()
+    });
+    let failures = Anomaly::new(
+        AnomalyCode::SellFailures,
+        0.8,
+        "46 of 61 sells failed, at least 63.0% with 95% confidence",
+    )
+    .figure("failed", 46.0)
+    .figure("tried", 61.0)
+    .evidence(Evidence {
+        what: "failed sells".into(),
+        rows: (1..5).map(row).collect(),
+        ..Evidence::default()
+    });
+    let top = Anomaly::new(
+        AnomalyCode::Top10Concentration,
+        0.62,
+        "the top 10 individual holders own 61.0% of the supply",
+    )
+    .figure("top10", 0.61);
+    let unlocked = Anomaly::new(
+        AnomalyCode::LpUnlocked,
+        0.91,
+        "91.0% of the LP tokens are neither burned nor locked",
+    );
+    let scam =
+        |i: u8, name: Option<&str>, kind: &str, similarity, traits: &[AnomalyCode], shared| {
+            SimilarScam {
+                address: address(70 + i),
+                name: name.map(str::to_owned),
+                scam_type: Some(kind.into()),
+                similarity,
+                shared_traits: traits.to_vec(),
+                shared_selectors: shared,
+                same_creator: i == 1,
+                source: Some("an invented list".into()),
+            }
+        };
     let answer = SecurityInference {
         checks: None,
         security_score: 3,
@@ -144,8 +190,20 @@ fn trap() -> SecurityInference {
 
 /// Trades over the state of a chain: one that can be bought and not sold later.
 fn simulation() -> Simulation {
-    let through = |tax, share| Some(SimulatedTrade { ok: true, tax: Some(tax), of_quote: share, reason: None });
-    let refused = |reason: &str| Some(SimulatedTrade { reason: Some(reason.into()), ..SimulatedTrade::default() });
+    let through = |tax, share| {
+        Some(SimulatedTrade {
+            ok: true,
+            tax: Some(tax),
+            of_quote: share,
+            reason: None,
+        })
+    };
+    let refused = |reason: &str| {
+        Some(SimulatedTrade {
+            reason: Some(reason.into()),
+            ..SimulatedTrade::default()
+        })
+    };
     Simulation {
         block: 21_345_678,
         timestamp: Time(1_783_000_000_000),
@@ -171,7 +229,11 @@ fn trap_explained() -> Explanation {
     let largest = (0..50).map(|i| HolderShare {
         address: address(100 + i),
         share: 0.19 * 0.82_f64.powi(i32::from(i)),
-        role: [Some("creator"), None, Some("exchange")].get(usize::from(i)).copied().flatten().map(str::to_owned),
+        role: [Some("creator"), None, Some("exchange")]
+            .get(usize::from(i))
+            .copied()
+            .flatten()
+            .map(str::to_owned),
     });
     Explanation {
         uncapped_score: 0,
@@ -213,8 +275,12 @@ fn trap_explained() -> Explanation {
 
 /// A token with almost no data.
 fn unknown() -> SecurityInference {
-    let gap =
-        |part, what: &str, supply: &str| Missing { part, what: what.into(), codes: AnomalyCode::of(part).collect(), supply: supply.into() };
+    let gap = |part, what: &str, supply: &str| Missing {
+        part,
+        what: what.into(),
+        codes: AnomalyCode::of(part).collect(),
+        supply: supply.into(),
+    };
     let answer = SecurityInference {
         checks: None,
         security_score: 59,
@@ -245,13 +311,25 @@ fn unknown() -> SecurityInference {
         simulation: None,
         changed: None,
     };
-    listed(answer, [Some(NeededInput::Code), Some(NeededInput::Transfers), None])
+    listed(
+        answer,
+        [Some(NeededInput::Code), Some(NeededInput::Transfers), None],
+    )
 }
 
 fn shown(answer: SecurityInference) -> (Stage, SecurityView) {
     let stage = Stage::new(Some(market()));
-    let mut view = SecurityView { token: stage.token, ..SecurityView::default() };
-    view.asked.known = Some(Arc::new(CachedAnswer { answer, as_of: None, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
+    let mut view = SecurityView {
+        token: stage.token,
+        ..SecurityView::default()
+    };
+    view.asked.known = Some(Arc::new(CachedAnswer {
+        answer,
+        as_of: None,
+        json: Vec::new().into(),
+        etag: "\"0\"".into(),
+        links: None,
+    }));
     (stage, view)
 }
 
@@ -263,7 +341,10 @@ fn screens_look_as_they_did() {
     insta::assert_snapshot!("security-evidence", stage.screens_now(&mut view));
     let (stage, mut view) = shown(unknown());
     insta::assert_snapshot!("security-unknown", stage.screens_now(&mut view));
-    let (stage, mut view) = shown(SecurityInference { simulation: Some(simulation()), ..trap() });
+    let (stage, mut view) = shown(SecurityInference {
+        simulation: Some(simulation()),
+        ..trap()
+    });
     insta::assert_snapshot!("security-simulated", stage.screens_now(&mut view));
 }
 
@@ -274,49 +355,116 @@ fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
     for (width, height) in [(80, 20), (140, 38)] {
         let buffer = stage.draw_now(&mut view, width, height);
         let up = stage.theme.style(Role::Up).fg;
-        let head = buffer.content().iter().take(usize::from(width) * 6).filter(|cell| cell.symbol().trim() != "");
-        assert!(head.clone().any(|cell| cell.fg == stage.theme.style(Role::Dim).fg.unwrap_or_default()));
-        assert!(head.filter(|cell| "█▀▄".contains(cell.symbol())).all(|cell| Some(cell.fg) != up), "{width}x{height}");
+        let head = buffer
+            .content()
+            .iter()
+            .take(usize::from(width) * 6)
+            .filter(|cell| cell.symbol().trim() != "");
+        assert!(
+            head.clone()
+                .any(|cell| cell.fg == stage.theme.style(Role::Dim).fg.unwrap_or_default())
+        );
+        assert!(
+            head.filter(|cell| "█▀▄".contains(cell.symbol()))
+                .all(|cell| Some(cell.fg) != up),
+            "{width}x{height}"
+        );
         let text = widgets::picture::text(&buffer);
         assert!(text.contains("NOT ENOUGH DATA"), "{text}");
     }
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 20));
-    view.draw(&mut buffer, Rect::new(0, 0, 80, 20), &Context { ascii: true, ..stage.context() });
+    view.draw(
+        &mut buffer,
+        Rect::new(0, 0, 80, 20),
+        &Context {
+            ascii: true,
+            ..stage.context()
+        },
+    );
     let text = widgets::picture::text(&buffer);
-    assert!(text.contains('?') && !text.contains("59"), "a limit is not a score: {text}");
+    assert!(
+        text.contains('?') && !text.contains("59"),
+        "a limit is not a score: {text}"
+    );
 }
 
 #[test]
 fn what_changed_between_two_readings_of_the_files_stands_in_the_view() {
-    let change = SecurityChange { what: "sale".into(), before: "succeeds".into(), after: "unknown".into() };
-    let changed = SecurityChanges { since_block: None, since: None, changes: vec![change] };
-    let (stage, mut view) = shown(SecurityInference { changed: Some(changed), ..trap() });
+    let change = SecurityChange {
+        what: "sale".into(),
+        before: "succeeds".into(),
+        after: "unknown".into(),
+    };
+    let changed = SecurityChanges {
+        since_block: None,
+        since: None,
+        changes: vec![change],
+    };
+    let (stage, mut view) = shown(SecurityInference {
+        changed: Some(changed),
+        ..trap()
+    });
     let text = stage.text_now(&mut view, 140, 60);
-    assert!(text.contains("changed since the files were last loaded") && text.contains("sell: succeeds → unknown"), "{text}");
+    assert!(
+        text.contains("changed since the files were last loaded")
+            && text.contains("sell: succeeds → unknown"),
+        "{text}"
+    );
     let (stage, mut view) = shown(trap());
-    assert!(!stage.text_now(&mut view, 140, 60).contains("since the files"));
+    assert!(
+        !stage
+            .text_now(&mut view, 140, 60)
+            .contains("since the files")
+    );
 }
 
 #[test]
 fn a_tax_is_called_measured_only_where_the_checks_know_it() {
     for state in [CheckState::Passed, CheckState::NotChecked] {
         let mut answer = trap();
-        let execution = answer.explanation.as_mut().and_then(|explanation| explanation.execution.as_mut()).expect("an execution");
-        (execution.trading, execution.taxes) = (Some("open".into()), Some(Taxes { buy: Some(0.0), sell: Some(0.0), transfer: Some(0.0) }));
-        for check in answer.checks.iter_mut().flatten().filter(|check| matches!(check.code.word(), "SELL_BLOCKED" | "SELL_TAX")) {
+        let execution = answer
+            .explanation
+            .as_mut()
+            .and_then(|explanation| explanation.execution.as_mut())
+            .expect("an execution");
+        (execution.trading, execution.taxes) = (
+            Some("open".into()),
+            Some(Taxes {
+                buy: Some(0.0),
+                sell: Some(0.0),
+                transfer: Some(0.0),
+            }),
+        );
+        for check in answer
+            .checks
+            .iter_mut()
+            .flatten()
+            .filter(|check| matches!(check.code.word(), "SELL_BLOCKED" | "SELL_TAX"))
+        {
             check.state = state;
         }
         let (stage, mut view) = shown(answer);
         let text = stage.text_now(&mut view, 140, 38);
         let is_trial = state == CheckState::NotChecked;
         assert_eq!(text.contains("measured tax"), !is_trial, "{text}");
-        assert_eq!(text.contains("simulated tax") && text.contains("trading: open in the simulation"), is_trial, "{text}");
+        assert_eq!(
+            text.contains("simulated tax") && text.contains("trading: open in the simulation"),
+            is_trial,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn any_size_can_be_drawn_opened_or_not() {
-    for answer in [trap(), unknown(), SecurityInference { simulation: Some(simulation()), ..unknown() }] {
+    for answer in [
+        trap(),
+        unknown(),
+        SecurityInference {
+            simulation: Some(simulation()),
+            ..unknown()
+        },
+    ] {
         let (stage, mut view) = shown(answer);
         for _ in 0..2 {
             stage.draw_in_odd_sizes(&mut view);
@@ -334,7 +482,12 @@ fn enter_opens_the_evidence_and_esc_closes_it() {
     assert!(!closed.contains("transferFrom(holder, pair, 1000)"));
     assert_eq!(view.act(Action::Open, &stage.context()), Effect::Redraw);
     let open = stage.text_now(&mut view, 140, 38);
-    for part in ["transferFrom(holder, pair, 1000)", "by router", "0x23b872dd", "bought 1,000 → revert"] {
+    for part in [
+        "transferFrom(holder, pair, 1000)",
+        "by router",
+        "0x23b872dd",
+        "bought 1,000 → revert",
+    ] {
         assert!(open.contains(part), "{part} in\n{open}");
     }
     assert_eq!(view.act(Action::Back, &stage.context()), Effect::Redraw);
@@ -347,8 +500,19 @@ fn a_check_that_passed_opens_to_its_calls_and_rows() {
     let (stage, mut view) = shown(trap());
     stage.draw_now(&mut view, 140, 160);
     for (code, parts) in [
-        (AnomalyCode::PublicDrain, &["burn(holder, 100 tokens)", "by any caller", "0x9dc29fac", "holder 2,000 tokens → refused"][..]),
-        (AnomalyCode::FewHolders, &["the largest holders", "2026-", "12.4k"]),
+        (
+            AnomalyCode::PublicDrain,
+            &[
+                "burn(holder, 100 tokens)",
+                "by any caller",
+                "0x9dc29fac",
+                "holder 2,000 tokens → refused",
+            ][..],
+        ),
+        (
+            AnomalyCode::FewHolders,
+            &["the largest holders", "2026-", "12.4k"],
+        ),
     ] {
         view.pane().select(PaneEntry::Check(code));
         view.act(Action::Open, &stage.context());
@@ -379,7 +543,17 @@ fn each_kind_of_entry_copies_what_it_is_about() {
         assert!(selected.is_none_or(|row| rows.contains(&row)));
         view.act(Action::Down, &stage.context());
     }
-    assert_eq!(seen, HashSet::from(["check", "selector", "evidence", "transaction", "address", "advice"]));
+    assert_eq!(
+        seen,
+        HashSet::from([
+            "check",
+            "selector",
+            "evidence",
+            "transaction",
+            "address",
+            "advice"
+        ])
+    );
 }
 
 #[test]
@@ -390,9 +564,18 @@ fn the_selection_is_always_on_screen() {
         let selection = stage.theme.style(widgets::theme::Role::Selection).bg;
         stage.draw_now(&mut view, width, height);
         view.act(Action::First, &stage.context());
-        for action in [Action::Down, Action::Up].into_iter().flat_map(|action| std::iter::repeat_n(action, 50)) {
+        for action in [Action::Down, Action::Up]
+            .into_iter()
+            .flat_map(|action| std::iter::repeat_n(action, 50))
+        {
             let buffer = stage.draw_now(&mut view, width, height);
-            assert!(buffer.content().iter().any(|cell| Some(cell.bg) == selection), "{width}x{height} after {action:?}");
+            assert!(
+                buffer
+                    .content()
+                    .iter()
+                    .any(|cell| Some(cell.bg) == selection),
+                "{width}x{height} after {action:?}"
+            );
             view.act(action, &stage.context());
         }
     }
@@ -402,7 +585,10 @@ fn the_selection_is_always_on_screen() {
 fn the_request_explains_and_a_cancelled_question_says_so() {
     let (stage, mut view) = shown(trap());
     let target = format!("/{}/security/inference?explain=true", address(1));
-    assert_eq!(view.request(&stage.context()).expect("a request").target, target);
+    assert_eq!(
+        view.request(&stage.context()).expect("a request").target,
+        target
+    );
     assert!(matches!(view.stop(&stage.context()), Effect::Say(_)));
     view.refresh(&stage.context());
     assert!(stage.text_now(&mut view, 80, 20).contains("canceled"));
@@ -419,18 +605,35 @@ fn holders_are_a_list_and_enter_shows_what_one_holds() {
     assert!(!view.answers(Action::Filter) && view.listing().is_none());
     stage.act(&mut view, Action::TokenHolders);
     let list = stage.text(&mut view, 140, 38);
-    assert!(list.contains("holders of ") && list.contains("SHARE") && list.contains("OUT 30D"), "{list}");
+    assert!(
+        list.contains("holders of ") && list.contains("SHARE") && list.contains("OUT 30D"),
+        "{list}"
+    );
     assert!(view.answers(Action::Filter) && view.listing().is_some());
     let target = view.request(&stage.context()).expect("a request").target;
-    assert!(target.contains("/holders?flows=true") && target.contains("sort=-balance"), "{target}");
-    view.set_filter("balance>1t", &stage.context()).expect("a filter");
-    assert!(stage.text(&mut view, 140, 38).contains("no holder matches the filter"));
+    assert!(
+        target.contains("/holders?flows=true") && target.contains("sort=-balance"),
+        "{target}"
+    );
+    view.set_filter("balance>1t", &stage.context())
+        .expect("a filter");
+    assert!(
+        stage
+            .text(&mut view, 140, 38)
+            .contains("no holder matches the filter")
+    );
     view.set_filter("", &stage.context()).expect("no filter");
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::Open);
     let held = stage.text(&mut view, 140, 38);
-    assert!(held.contains("tokens of 0x") && held.contains("VALUE USD"), "{held}");
-    assert!(matches!(stage.act(&mut view, Action::Open), Effect::Open(_, ViewId::Chart)));
+    assert!(
+        held.contains("tokens of 0x") && held.contains("VALUE USD"),
+        "{held}"
+    );
+    assert!(matches!(
+        stage.act(&mut view, Action::Open),
+        Effect::Open(_, ViewId::Chart)
+    ));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert!(stage.text(&mut view, 140, 38).contains("holders of "));
     stage.act(&mut view, Action::Back);

@@ -12,18 +12,26 @@ use query::question::fields::is_computed;
 const OLD_MS: i64 = 3 * DAY_MS;
 
 impl TokensView {
-    pub(super) fn draw_both(&mut self, buffer: &mut Buffer, (list, detail): (Rect, Rect), context: &Context<'_>) {
+    pub(super) fn draw_both(
+        &mut self,
+        buffer: &mut Buffer,
+        (list, detail): (Rect, Rect),
+        context: &Context<'_>,
+    ) {
         self.draw_list(buffer, list, context);
         self.draw_detail(buffer, detail, context);
     }
 
     pub(super) fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else { return };
+        let Some(snapshot) = context.snapshot else {
+            return;
+        };
         let tokens = &snapshot.market.tokens;
         self.draw_line(buffer, area, context, tokens.len());
         let area = below(area, 1);
         if tokens.is_empty() {
-            let sentence = missing_table(context, "tokens", "any view").unwrap_or_else(|| "the `tokens` table is empty".to_owned());
+            let sentence = missing_table(context, "tokens", "any view")
+                .unwrap_or_else(|| "the `tokens` table is empty".to_owned());
             say(buffer, below(area, 1), context, &sentence);
             return;
         }
@@ -34,11 +42,23 @@ impl TokensView {
         } else {
             &words::no_match("token")
         };
-        let row = rows(tokens, &self.figures.known, self.fresh.marked(Instant::now()), context);
-        let marked = |place: usize| self.compare.row_mark(&tokens.get(place)?.token_address, context);
-        let frame = ListFrame { marked: Some(&marked), ..ListFrame::new(area, empty) };
+        let row = rows(
+            tokens,
+            &self.figures.known,
+            self.fresh.marked(Instant::now()),
+            context,
+        );
+        let marked = |place: usize| {
+            self.compare
+                .row_mark(&tokens.get(place)?.token_address, context)
+        };
+        let frame = ListFrame {
+            marked: Some(&marked),
+            ..ListFrame::new(area, empty)
+        };
         self.list.draw(buffer, frame, context, row);
-        self.fresh.note(self.list.on_screen().filter_map(|place| tokens.get(place)));
+        self.fresh
+            .note(self.list.on_screen().filter_map(|place| tokens.get(place)));
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {
@@ -46,25 +66,65 @@ impl TokensView {
         if self.watched_only {
             notes.push(("★ watchlist".to_owned(), Role::Dim));
         }
-        let judged: Vec<&str> = self.list.filter().columns().filter(|column| is_computed(column)).collect();
-        let computing = self.figures.note(context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens), &judged);
+        let judged: Vec<&str> = self
+            .list
+            .filter()
+            .columns()
+            .filter(|column| is_computed(column))
+            .collect();
+        let computing = self.figures.note(
+            context
+                .snapshot
+                .map_or(&[][..], |snapshot| &snapshot.market.tokens),
+            &judged,
+        );
         notes.extend(computing.into_iter().map(|note| (note, Role::Dim)));
-        let is_present = context.snapshot.is_some_and(|snapshot| !snapshot.dataset.synthetic) && context.as_of().is_none();
-        notes.extend(self.newest_candle.filter(|_| is_present).and_then(|end| old(end, context.now)).map(|note| (note, Role::Warning)));
-        draw_list_line(&self.list, &notes, (total as u64, ["token", "tokens"]), buffer, area, context);
+        let is_present = context
+            .snapshot
+            .is_some_and(|snapshot| !snapshot.dataset.synthetic)
+            && context.as_of().is_none();
+        notes.extend(
+            self.newest_candle
+                .filter(|_| is_present)
+                .and_then(|end| old(end, context.now))
+                .map(|note| (note, Role::Warning)),
+        );
+        draw_list_line(
+            &self.list,
+            &notes,
+            (total as u64, ["token", "tokens"]),
+            buffer,
+            area,
+            context,
+        );
     }
 
     pub(super) fn draw_detail(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let Some(summary) = self.token(context).and_then(|token| summary(context, &token)) else { return };
-        let known = self.detail.answer().filter(|detail| detail.token_address == summary.token_address);
-        let shown = detail::DetailContent { summary, detail: known, problem: self.detail.problem.as_ref() };
+        let Some(summary) = self
+            .token(context)
+            .and_then(|token| summary(context, &token))
+        else {
+            return;
+        };
+        let known = self
+            .detail
+            .answer()
+            .filter(|detail| detail.token_address == summary.token_address);
+        let shown = detail::DetailContent {
+            summary,
+            detail: known,
+            problem: self.detail.problem.as_ref(),
+        };
         detail::draw(&shown, buffer, area, context);
     }
 }
 
 /// The end of the newest candle in the data.
 pub(super) fn newest_candle(tokens: &[TokenSummary]) -> Option<Time> {
-    let ends = tokens.iter().filter_map(|token| token.last_candle).map(|last| last.start.0.saturating_add(last.interval.0));
+    let ends = tokens
+        .iter()
+        .filter_map(|token| token.last_candle)
+        .map(|last| last.start.0.saturating_add(last.interval.0));
     ends.max().map(Time)
 }
 
@@ -83,10 +143,20 @@ mod tests {
     #[test]
     fn candles_that_are_all_old_are_called_so_with_their_day() {
         let now = Time(20_500 * DAY_MS);
-        assert_eq!([3, -1].map(|days| old(Time((20_500 - days) * DAY_MS), now)), [None, None]);
-        assert_eq!(old(Time(20_496 * DAY_MS), now).as_deref(), Some("candles to 2026-02-11, 4d old"));
+        assert_eq!(
+            [3, -1].map(|days| old(Time((20_500 - days) * DAY_MS), now)),
+            [None, None]
+        );
+        assert_eq!(
+            old(Time(20_496 * DAY_MS), now).as_deref(),
+            Some("candles to 2026-02-11, 4d old")
+        );
         assert_eq!(newest_candle(&[crate::fixture::token()]), None);
-        let end = newest_candle(&analysis::market::Market::new(&crate::fixture::market()).tokens).expect("candles");
-        assert_eq!(old(end, Time(end.0 + 4 * DAY_MS)).as_deref(), Some("candles to 2026-08-14, 4d old"));
+        let end = newest_candle(&analysis::market::Market::new(&crate::fixture::market()).tokens)
+            .expect("candles");
+        assert_eq!(
+            old(end, Time(end.0 + 4 * DAY_MS)).as_deref(),
+            Some("candles to 2026-08-14, 4d old")
+        );
     }
 }

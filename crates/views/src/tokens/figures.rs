@@ -22,7 +22,10 @@ use security::score::{NOT_ENOUGH_DATA, too_little_known};
 // The optional columns, each named as its field of GET /tokens. First sort: highest confidence, strongest advice.
 type F = Field<TokenFields>;
 
-pub(super) const TREND: F = F::text("trend", "trend", [9, 9], 187, LISTED).cell(|row, _| worded(*row, "trend")).largest_first().optional();
+pub(super) const TREND: F = F::text("trend", "trend", [9, 9], 187, LISTED)
+    .cell(|row, _| worded(*row, "trend"))
+    .largest_first()
+    .optional();
 
 /// From this column width a pattern shows its confidence.
 const CONFIDENCE_FROM: usize = 26;
@@ -30,9 +33,17 @@ const CONFIDENCE_FROM: usize = 26;
 pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, LISTED)
     .cell(|row, look| {
         figure(*row, "best_pattern", |figures| {
-            let Some(FigureValue::Pattern(pattern, status)) = figures.get("best_pattern") else { return None };
-            let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement));
-            let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
+            let Some(FigureValue::Pattern(pattern, status)) = figures.get("best_pattern") else {
+                return None;
+            };
+            let (moves, arrow) = (
+                pattern.projected_movement,
+                format::direction(pattern.projected_movement),
+            );
+            let (confidence, name) = (
+                format!("{:.2} ", pattern.confidence),
+                format!("{arrow} {}", words::shown(pattern.name.word())),
+            );
             // A completed pattern has no target any more.
             let over = match status {
                 Some(Status::Failed) => ", failed",
@@ -41,24 +52,37 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
                 Some(Status::Forming | Status::Confirmed) | None => "",
             };
             let whole = look.cells >= CONFIDENCE_FROM;
-            let room = look.cells.saturating_sub(text::width(over) + if whole { confidence.len() } else { 0 });
+            let room = look
+                .cells
+                .saturating_sub(text::width(over) + if whole { confidence.len() } else { 0 });
             // The name takes precedence over the confidence; the longest names are abbreviated.
             let name = if text::width(&name) <= room {
                 name
             } else {
-                name.replace("ead and shoulders", "ead & sh.").replace("ymmetrical", "ymm.")
+                name.replace("ead and shoulders", "ead & sh.")
+                    .replace("ymmetrical", "ymm.")
             };
-            let cell = if whole { Cell::new(confidence, Role::Dim) } else { Cell::default() };
+            let cell = if whole {
+                Cell::new(confidence, Role::Dim)
+            } else {
+                Cell::default()
+            };
             let name = text::truncate(&name, room).into_owned();
-            Some(if over.is_empty() { cell.then(name, by_sign(moves)) } else { cell.then(format!("{name}{over}"), Role::Dim) })
+            Some(if over.is_empty() {
+                cell.then(name, by_sign(moves))
+            } else {
+                cell.then(format!("{name}{over}"), Role::Dim)
+            })
         })
     })
     .largest_first()
     .optional();
 
 /// The recommended action, no stronger than its track record allows.
-pub(super) const ADVICE: F =
-    F::text("advice", "advice", [11, 11], 186, LISTED).cell(|row, _| worded(*row, "advice")).largest_first().optional();
+pub(super) const ADVICE: F = F::text("advice", "advice", [11, 11], 186, LISTED)
+    .cell(|row, _| worded(*row, "advice"))
+    .largest_first()
+    .optional();
 
 pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     .cell(|row, _| {
@@ -68,7 +92,10 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
                 FigureValue::Unknown => (0, NOT_ENOUGH_DATA),
                 _ => return None,
             };
-            Some(Cell::new(score_text(score, word), role_of_score(score, word)))
+            Some(Cell::new(
+                score_text(score, word),
+                role_of_score(score, word),
+            ))
         })
     })
     .optional();
@@ -80,7 +107,11 @@ pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LIST
     .cell(|row, _| {
         figure(*row, "recommendation", |figures| {
             let word = figures.get("recommendation")?.word()?;
-            let role = if too_little_known(word) { Role::Dim } else { Role::Text };
+            let role = if too_little_known(word) {
+                Role::Dim
+            } else {
+                Role::Text
+            };
             Some(Cell::new(word.to_owned(), role))
         })
     })
@@ -91,7 +122,14 @@ pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
     .cell(|row, _| {
         figure(*row, "rsi_14", |figures| {
             let rsi = number(figures, "rsi_14")?;
-            Some(Cell::new(format::fixed(rsi, 1), if (30.0..=70.0).contains(&rsi) { Role::Text } else { Role::Warning }))
+            Some(Cell::new(
+                format::fixed(rsi, 1),
+                if (30.0..=70.0).contains(&rsi) {
+                    Role::Text
+                } else {
+                    Role::Warning
+                },
+            ))
         })
     })
     .decimal()
@@ -99,14 +137,24 @@ pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
     .recent();
 
 pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, LISTED)
-    .cell(|row, _| figure(*row, "from_52w_high", |figures| Some(Cell::change(Some(number(figures, "from_52w_high")?)))))
+    .cell(|row, _| {
+        figure(*row, "from_52w_high", |figures| {
+            Some(Cell::change(Some(number(figures, "from_52w_high")?)))
+        })
+    })
     .unit("%")
     .decimal()
     .optional()
     .recent();
 
 /// The columns of `m`; other computed columns are chosen individually.
-pub(super) const MORE: &[&str] = &["trend", "best_pattern", "advice", "securityScore", "recommendation"];
+pub(super) const MORE: &[&str] = &[
+    "trend",
+    "best_pattern",
+    "advice",
+    "securityScore",
+    "recommendation",
+];
 
 /// Minimum number of tokens of one background task, so that first figures appear soon and cancelling is quick.
 const BATCH: usize = 64;
@@ -146,12 +194,22 @@ impl FigureStore {
         if self.generation != snapshot.generation {
             let mut all = std::mem::take(&mut self.all);
             all.extend(judged);
-            *self = Self { generation: snapshot.generation, records, all, ..Self::default() };
+            *self = Self {
+                generation: snapshot.generation,
+                records,
+                all,
+                ..Self::default()
+            };
         }
         if self.records != records {
             self.records = records;
             let has_advice = |figures: &Figures| figures.names().any(is_weighed);
-            self.weighed_anew = self.known.iter().filter(|(_, figures)| has_advice(figures)).map(|(token, _)| *token).collect();
+            self.weighed_anew = self
+                .known
+                .iter()
+                .filter(|(_, figures)| has_advice(figures))
+                .map(|(token, _)| *token)
+                .collect();
         }
         let outcome = self.task.as_mut().and_then(PendingResult::poll_now);
         if outcome.is_some() {
@@ -171,25 +229,53 @@ impl FigureStore {
             None => {}
         }
         if self.task.is_none() && self.problem.is_none() && !self.weighed_anew.is_empty() {
-            let tokens = self.weighed_anew.split_off(self.weighed_anew.len().saturating_sub(BATCH));
-            let known = tokens.iter().filter_map(|token| self.known.get(token)).flat_map(Figures::names);
+            let tokens = self
+                .weighed_anew
+                .split_off(self.weighed_anew.len().saturating_sub(BATCH));
+            let known = tokens
+                .iter()
+                .filter_map(|token| self.known.get(token))
+                .flat_map(Figures::names);
             let names: BTreeSet<&'static str> = known.filter(|name| is_weighed(name)).collect();
-            self.ask(snapshot, FiguresOf { tokens, names: names.into_iter().collect() }, context);
+            self.ask(
+                snapshot,
+                FiguresOf {
+                    tokens,
+                    names: names.into_iter().collect(),
+                },
+                context,
+            );
         }
         if self.task.is_none() && self.problem.is_none() {
             let mut names = shown;
-            let mut wanted: Vec<Address> = screen.iter().copied().filter(|token| self.lacks(token, &names)).collect();
+            let mut wanted: Vec<Address> = screen
+                .iter()
+                .copied()
+                .filter(|token| self.lacks(token, &names))
+                .collect();
             if wanted.is_empty() && !self.all.is_empty() {
                 names.clone_from(&self.all);
                 let tokens = &snapshot.market.tokens;
-                let missing = tokens.iter().map(|token| token.token_address).filter(|token| self.lacks(token, &names));
-                wanted = missing.take(BATCH.max((tokens.len() - self.missing(tokens)) / 4)).collect();
+                let missing = tokens
+                    .iter()
+                    .map(|token| token.token_address)
+                    .filter(|token| self.lacks(token, &names));
+                wanted = missing
+                    .take(BATCH.max((tokens.len() - self.missing(tokens)) / 4))
+                    .collect();
                 if wanted.is_empty() {
                     self.all.clear();
                 }
             }
             if !wanted.is_empty() {
-                self.ask(snapshot, FiguresOf { tokens: wanted, names }, context);
+                self.ask(
+                    snapshot,
+                    FiguresOf {
+                        tokens: wanted,
+                        names,
+                    },
+                    context,
+                );
             }
         }
         came
@@ -201,12 +287,17 @@ impl FigureStore {
     }
 
     fn lacks(&self, token: &Address, names: &[&str]) -> bool {
-        self.known.get(token).map_or(!names.is_empty(), |known| names.iter().any(|name| !known.has(name)))
+        self.known.get(token).map_or(!names.is_empty(), |known| {
+            names.iter().any(|name| !known.has(name))
+        })
     }
 
     /// Number of tokens that lack a figure requested for all.
     fn missing(&self, tokens: &[TokenSummary]) -> usize {
-        tokens.iter().filter(|token| self.lacks(&token.token_address, &self.all)).count()
+        tokens
+            .iter()
+            .filter(|token| self.lacks(&token.token_address, &self.all))
+            .count()
     }
 
     /// Whether figures requested for all tokens are still being computed.
@@ -230,28 +321,51 @@ impl FigureStore {
     pub(super) fn note(&self, tokens: &[TokenSummary], judged: &[&str]) -> Option<String> {
         let so_far = || {
             let done = tokens.len() - self.missing(tokens);
-            format!("computed {} of {}, Esc stops", format::count(done as u64), format::count(tokens.len() as u64))
+            format!(
+                "computed {} of {}, Esc stops",
+                format::count(done as u64),
+                format::count(tokens.len() as u64)
+            )
         };
         let stopped = || {
-            let unknown = tokens.iter().filter(|token| self.lacks(&token.token_address, judged)).count();
+            let unknown = tokens
+                .iter()
+                .filter(|token| self.lacks(&token.token_address, judged))
+                .count();
             (unknown > 0).then(|| format!("{} not computed", format::count(unknown as u64)))
         };
-        let going = || if self.all.is_empty() { stopped() } else { Some(so_far()) };
-        self.problem.as_ref().map(|problem| format!("! {problem}")).or_else(going)
+        let going = || {
+            if self.all.is_empty() {
+                stopped()
+            } else {
+                Some(so_far())
+            }
+        };
+        self.problem
+            .as_ref()
+            .map(|problem| format!("! {problem}"))
+            .or_else(going)
     }
 }
 
 /// A figure's cell: a dim `…` until it is computed.
 fn figure(row: ListedToken<'_>, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
     let waiting = || Cell::new("…", Role::Dim);
-    row.figures.filter(|figures| figures.has(key)).map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
+    row.figures
+        .filter(|figures| figures.has(key))
+        .map_or_else(waiting, |figures| {
+            cell(figures).unwrap_or_else(Cell::missing)
+        })
 }
 
 /// A figure that is a word.
 fn worded(row: ListedToken<'_>, key: &str) -> Cell {
     figure(row, key, |figures| {
         let rank = number(figures, key).unwrap_or_default();
-        Some(Cell::new(words::shown(figures.get(key)?.word()?).to_owned(), by_sign(rank)))
+        Some(Cell::new(
+            words::shown(figures.get(key)?.word()?).to_owned(),
+            by_sign(rank),
+        ))
     })
 }
 
@@ -283,7 +397,10 @@ mod tests {
 
     fn given(figures: &[(&'static str, Option<FigureValue>)]) -> Figures {
         let mut all = Figures::default();
-        figures.iter().cloned().for_each(|(name, figure)| all.set(name, figure));
+        figures
+            .iter()
+            .cloned()
+            .for_each(|(name, figure)| all.set(name, figure));
         all
     }
 
@@ -309,32 +426,84 @@ mod tests {
         ] {
             let figures = given(&[
                 ("trend", Some(trend.into())),
-                ("best_pattern", Some(FigureValue::Pattern(Box::new(pattern.clone()), None))),
+                (
+                    "best_pattern",
+                    Some(FigureValue::Pattern(Box::new(pattern.clone()), None)),
+                ),
                 ("advice", Some(advice.into())),
                 ("securityScore", Some(FigureValue::Value(Scalar::Whole(21)))),
-                ("recommendation", Some(FigureValue::Value(Scalar::text("HIGH RISK")))),
+                (
+                    "recommendation",
+                    Some(FigureValue::Value(Scalar::text("HIGH RISK"))),
+                ),
             ]);
             let json = serde_json::to_value(&figures).unwrap();
-            let row = ListRow::<TokenFields> { given: ListedToken { token, figures: Some(&figures), starred: false, has_changed: false } };
-            let words = [&json["trend"], &json["best_pattern"]["name"], &json["advice"]];
+            let row = ListRow::<TokenFields> {
+                given: ListedToken {
+                    token,
+                    figures: Some(&figures),
+                    starred: false,
+                    has_changed: false,
+                },
+            };
+            let words = [
+                &json["trend"],
+                &json["best_pattern"]["name"],
+                &json["advice"],
+            ];
             for (field, expected) in [TREND, PATTERN, ADVICE].iter().zip(words) {
-                assert_eq!(TokenFields::value(row, field.column.key), Scalar::from(expected.as_str()));
+                assert_eq!(
+                    TokenFields::value(row, field.column.key),
+                    Scalar::from(expected.as_str())
+                );
                 assert!(TokenFields::sort_key(row, field.column.key).is_some());
             }
-            assert_eq!(TokenFields::value(row, SCORE.column.key), Scalar::from(21.0));
+            assert_eq!(
+                TokenFields::value(row, SCORE.column.key),
+                Scalar::from(21.0)
+            );
         }
         assert!(
             List::<TokenFields>::optional().count() == 7
-                && List::<TokenFields>::optional().all(|key| query::question::fields::FIELDS.contains(&key))
+                && List::<TokenFields>::optional()
+                    .all(|key| query::question::fields::FIELDS.contains(&key))
         );
-        let look = CellContext { cells: 9, now: Time(0), newest: Time(0) };
+        let look = CellContext {
+            cells: 9,
+            now: Time(0),
+            newest: Time(0),
+        };
         let cell = |field: F, figures: Figures| {
-            field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false, has_changed: false } }, &look)
+            field.show(
+                ListRow {
+                    given: ListedToken {
+                        token,
+                        figures: Some(&figures),
+                        starred: false,
+                        has_changed: false,
+                    },
+                },
+                &look,
+            )
         };
         assert_eq!(cell(TREND, given(&[("trend", None)])), Cell::missing());
-        let failed = given(&[("best_pattern", Some(FigureValue::Pattern(Box::new(pattern), Some(Status::Failed))))]);
-        assert_eq!(cell(PATTERN, failed), Cell::default().then("…, failed", Role::Dim), "how it stands is never cut");
-        assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
+        let failed = given(&[(
+            "best_pattern",
+            Some(FigureValue::Pattern(
+                Box::new(pattern),
+                Some(Status::Failed),
+            )),
+        )]);
+        assert_eq!(
+            cell(PATTERN, failed),
+            Cell::default().then("…, failed", Role::Dim),
+            "how it stands is never cut"
+        );
+        assert_eq!(
+            cell(SCORE, Figures::default()),
+            Cell::new("…", Role::Dim),
+            "not worked out yet"
+        );
         let scored = ("securityScore", Some(FigureValue::Value(Scalar::Whole(21))));
         assert_eq!(cell(SCORE, given(&[scored])), Cell::new("21", Role::Down));
         let unknown = given(&[("securityScore", Some(FigureValue::Unknown))]);

@@ -22,13 +22,23 @@ pub(super) struct FreshPrices {
 impl FreshPrices {
     /// Records the prices on screen.
     pub(super) fn note<'a>(&mut self, shown: impl Iterator<Item = &'a TokenSummary>) {
-        self.shown = shown.map(|token| (token.token_address, token.price)).collect();
+        self.shown = shown
+            .map(|token| (token.token_address, token.price))
+            .collect();
     }
 
     /// Finds the prices on screen that changed with a new snapshot.
     pub(super) fn compare(&mut self, tokens: &[TokenSummary], now: Instant) {
-        let is_new = |token: &&TokenSummary| self.shown.get(&token.token_address).is_some_and(|price| *price != token.price);
-        self.changed = tokens.iter().filter(is_new).map(|token| token.token_address).collect();
+        let is_new = |token: &&TokenSummary| {
+            self.shown
+                .get(&token.token_address)
+                .is_some_and(|price| *price != token.price)
+        };
+        self.changed = tokens
+            .iter()
+            .filter(is_new)
+            .map(|token| token.token_address)
+            .collect();
         self.since = Some(now);
     }
 
@@ -39,7 +49,9 @@ impl FreshPrices {
 
     /// The tokens whose price is marked.
     pub(super) fn marked(&self, now: Instant) -> Option<&HashSet<Address>> {
-        self.since.filter(|since| now.duration_since(*since) < MARKED_FOR).map(|_| &self.changed)
+        self.since
+            .filter(|since| now.duration_since(*since) < MARKED_FOR)
+            .map(|_| &self.changed)
     }
 }
 
@@ -50,8 +62,16 @@ mod tests {
     use store::sample;
 
     fn tokens(prices: &[&str]) -> Vec<TokenSummary> {
-        let rows: Vec<String> = prices.iter().enumerate().map(|(i, price)| format!("0x{},T,Token,eth,{price}\n", i + 1)).collect();
-        Market::new(&sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,price\n{}", rows.concat()))])).tokens
+        let rows: Vec<String> = prices
+            .iter()
+            .enumerate()
+            .map(|(i, price)| format!("0x{},T,Token,eth,{price}\n", i + 1))
+            .collect();
+        Market::new(&sample::dataset(&[(
+            "tokens",
+            &format!("token_address,symbol,name,chain,price\n{}", rows.concat()),
+        )]))
+        .tokens
     }
 
     #[test]
@@ -62,7 +82,10 @@ mod tests {
         fresh.note(before.iter().take(3));
         fresh.compare(&tokens(&["1", "2.5", "", "4"]), start);
         let marked: HashSet<Address> = [sample::address("0x2"), sample::address("0x3")].into();
-        assert_eq!(fresh.marked(start + Duration::from_millis(900)), Some(&marked));
+        assert_eq!(
+            fresh.marked(start + Duration::from_millis(900)),
+            Some(&marked)
+        );
         assert_eq!(fresh.marked(start + MARKED_FOR), None);
         fresh.clear();
         assert_eq!(fresh.marked(start), None);

@@ -36,14 +36,26 @@ impl Fields for TokenFields {
     const FIELDS: &'static [F] = &[
         F::hidden("token_address", ColumnKind::Text, LISTED).addresses(AddressOf::Tokens),
         F::text("symbol", "symbol", [6, 8], 255, LISTED).widths(&[(110, [6, 11])]),
-        F::text("name", "name", [14, 18], 200, LISTED).widths(&[(110, [14, 26])]).grows(),
+        F::text("name", "name", [14, 18], 200, LISTED)
+            .widths(&[(110, [14, 26])])
+            .grows(),
         F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
         F::figure("price", "price", 10, 220, LISTED)
             // Dim: not of the time of the other figures.
-            .cell(|row, _| match row.token.outdated(row.token.price_as_of).is_some() || row.token.close_apart.is_some() {
-                _ if row.has_changed => shorter(Cell::new(format::price(row.token.price), Role::Accent), row.token.price),
-                true => shorter(Cell::new(format::price(row.token.price), Role::Dim), row.token.price),
-                false => price(row.token.price, stale(row.token)),
+            .cell(|row, _| {
+                match row.token.outdated(row.token.price_as_of).is_some()
+                    || row.token.close_apart.is_some()
+                {
+                    _ if row.has_changed => shorter(
+                        Cell::new(format::price(row.token.price), Role::Accent),
+                        row.token.price,
+                    ),
+                    true => shorter(
+                        Cell::new(format::price(row.token.price), Role::Dim),
+                        row.token.price,
+                    ),
+                    false => price(row.token.price, stale(row.token)),
+                }
             })
             .widths(&[(110, [12, 12])])
             .decimal(),
@@ -58,25 +70,46 @@ impl Fields for TokenFields {
             .decimal(),
         F::figure("price_change_7d", "7d", 6, 150, LISTED).change(),
         F::figure("price_change_30d", "30d", 6, 105, LISTED).change(),
-        F::figure("market_cap", "cap", 6, 205, LISTED)
-            .cell(|row, _| dated(row.token.market_cap, row.token.outdated(row.token.market_cap_as_of))),
+        F::figure("market_cap", "cap", 6, 205, LISTED).cell(|row, _| {
+            dated(
+                row.token.market_cap,
+                row.token.outdated(row.token.market_cap_as_of),
+            )
+        }),
         F::figure("volume_24h", "vol", 6, 148, LISTED),
         F::figure("liquidity", "liq", 6, 120, LISTED),
-        F::figure("age", "age", 5, 110, LISTED).of(ColumnKind::Duration).smallest_first(),
-        F::figure("holders", "holders", 7, 90, LISTED)
-            .cell(|row, _| dated(float(row.token.holders), row.token.outdated(row.token.holders_as_of))),
+        F::figure("age", "age", 5, 110, LISTED)
+            .of(ColumnKind::Duration)
+            .smallest_first(),
+        F::figure("holders", "holders", 7, 90, LISTED).cell(|row, _| {
+            dated(
+                float(row.token.holders),
+                row.token.outdated(row.token.holders_as_of),
+            )
+        }),
         F::figure("holders_growth", "holders 7d", 6, 80, LISTED)
             // Dim: growth up to an older day is not this week's.
-            .cell(|row, _| match row.token.last_count.filter(|count| count.old && row.token.holders_growth.is_some()) {
-                Some(_) => Cell::new(Cell::change(row.token.holders_growth).plain().into_owned(), Role::Dim),
-                None => Cell::change(row.token.holders_growth),
+            .cell(|row, _| {
+                match row
+                    .token
+                    .last_count
+                    .filter(|count| count.old && row.token.holders_growth.is_some())
+                {
+                    Some(_) => Cell::new(
+                        Cell::change(row.token.holders_growth).plain().into_owned(),
+                        Role::Dim,
+                    ),
+                    None => Cell::change(row.token.holders_growth),
+                }
             })
             .unit("%")
             .decimal(),
-        F::picture("price_history", "last 30 days", 30, 140, |row, look| history(&row.token.price_history, look.cells))
-            .widths(&[(0, [10, 10]), (96, [15, 15]), (120, [30, 30])])
-            .short_title(12, "30 days")
-            .member("price_history"),
+        F::picture("price_history", "last 30 days", 30, 140, |row, look| {
+            history(&row.token.price_history, look.cells)
+        })
+        .widths(&[(0, [10, 10]), (96, [15, 15]), (120, [30, 30])])
+        .short_title(12, "30 days")
+        .member("price_history"),
         figures::TREND,
         figures::PATTERN,
         figures::ADVICE,
@@ -84,11 +117,23 @@ impl Fields for TokenFields {
         figures::RISK,
         figures::RSI,
         figures::FROM_HIGH,
-        F::text("as_of", "as of", [10, 10], 30, LISTED).of(ColumnKind::Time).largest_first().cell(|row, _| {
-            let role = if stale(row.token).is_some() { Role::Warning } else { Role::Dim };
-            let day = |last: LastCandle| Cell::new(last.start.to_string().chars().take(10).collect::<String>(), role);
-            row.token.last_candle.map_or_else(Cell::missing, day)
-        }),
+        F::text("as_of", "as of", [10, 10], 30, LISTED)
+            .of(ColumnKind::Time)
+            .largest_first()
+            .cell(|row, _| {
+                let role = if stale(row.token).is_some() {
+                    Role::Warning
+                } else {
+                    Role::Dim
+                };
+                let day = |last: LastCandle| {
+                    Cell::new(
+                        last.start.to_string().chars().take(10).collect::<String>(),
+                        role,
+                    )
+                };
+                row.token.last_candle.map_or_else(Cell::missing, day)
+            }),
         F::hidden("recommendedAction", ColumnKind::Text, LISTED),
         F::hidden("signal", ColumnKind::Text, LISTED),
         F::hidden("created_at", ColumnKind::Time, LISTED),
@@ -104,11 +149,23 @@ impl Fields for TokenFields {
 
     /// Those of the API's `where`, and the watchlist.
     fn filter_columns() -> Vec<FilterColumn> {
-        [TokenEntry::COLUMNS, &[FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"])]].concat()
+        [
+            TokenEntry::COLUMNS,
+            &[FilterColumn::new(
+                "starred",
+                ColumnKind::Flag,
+                &["star", "watchlist"],
+            )],
+        ]
+        .concat()
     }
 
     fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Scalar<'a> {
-        if key == "starred" { Scalar::Flag(row.starred) } else { listed(*row).field(key) }
+        if key == "starred" {
+            Scalar::Flag(row.starred)
+        } else {
+            listed(*row).field(key)
+        }
     }
 
     fn lacks(row: ListRow<'_, Self>, key: &str) -> bool {
@@ -147,21 +204,43 @@ impl Fields for TokenFields {
 
 /// The precomputed columns that are empty for all tokens; none without tokens.
 pub(super) fn empty_columns(tokens: &[TokenSummary]) -> Vec<&'static str> {
-    let precomputed = TokenEntry::COLUMNS.iter().map(|column| column.name).filter(|key| !fields::is_computed(key));
-    let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key) == Scalar::Missing);
+    let precomputed = TokenEntry::COLUMNS
+        .iter()
+        .map(|column| column.name)
+        .filter(|key| !fields::is_computed(key));
+    let nobody = |key: &&'static str| {
+        !tokens.is_empty()
+            && tokens
+                .iter()
+                .all(|token| TokenRow::plain(token).field(key) == Scalar::Missing)
+    };
     precomputed.filter(nobody).collect()
 }
 
 /// The columns that have room for the day of an older figure, where a token has one.
 pub(super) fn dated_widths(tokens: &[TokenSummary]) -> Vec<(&'static str, u16)> {
     type AsOf = fn(&TokenSummary) -> Option<Time>;
-    let columns: [(&'static str, AsOf); 2] = [("market_cap", |token| token.market_cap_as_of), ("holders", |token| token.holders_as_of)];
-    let old = |as_of: AsOf| tokens.iter().any(|token| token.outdated(as_of(token)).is_some());
-    columns.into_iter().filter(|(_, as_of)| old(*as_of)).map(|(key, _)| (key, DATED)).collect()
+    let columns: [(&'static str, AsOf); 2] = [
+        ("market_cap", |token| token.market_cap_as_of),
+        ("holders", |token| token.holders_as_of),
+    ];
+    let old = |as_of: AsOf| {
+        tokens
+            .iter()
+            .any(|token| token.outdated(as_of(token)).is_some())
+    };
+    columns
+        .into_iter()
+        .filter(|(_, as_of)| old(*as_of))
+        .map(|(key, _)| (key, DATED))
+        .collect()
 }
 
 fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
-    TokenRow { token: row.token, figures: row.figures.map(Cow::Borrowed) }
+    TokenRow {
+        token: row.token,
+        figures: row.figures.map(Cow::Borrowed),
+    }
 }
 
 /// The sparkline's minimum span, as a share of the price: smaller monthly changes are drawn small, so a stablecoin's cents are no
@@ -170,12 +249,21 @@ const HISTORY_SPAN_MIN: f64 = 0.04;
 
 /// The sparkline: the last week strong, earlier days muted, in the color of the month's direction.
 pub(super) fn history(closes: &[f64], cells: usize) -> Cell {
-    let (Some(first), Some(last)) = (closes.first(), closes.last()) else { return Cell::missing() };
-    let (soft, strong) = if last >= first { (Role::UpSoft, Role::Up) } else { (Role::DownSoft, Role::Down) };
+    let (Some(first), Some(last)) = (closes.first(), closes.last()) else {
+        return Cell::missing();
+    };
+    let (soft, strong) = if last >= first {
+        (Role::UpSoft, Role::Up)
+    } else {
+        (Role::DownSoft, Role::Down)
+    };
     let values: Vec<Option<f64>> = closes.iter().copied().map(Some).collect();
     let line = low(&sparkline_over(&values, cells, HISTORY_SPAN_MIN));
     let recent = (cells * 7).div_ceil(30);
-    let split = line.char_indices().nth(cells.saturating_sub(recent)).map_or(line.len(), |(at, _)| at);
+    let split = line
+        .char_indices()
+        .nth(cells.saturating_sub(recent))
+        .map_or(line.len(), |(at, _)| at);
     Cell::new(line[..split].to_owned(), soft).then(line[split..].to_owned(), strong)
 }
 
@@ -216,16 +304,34 @@ mod tests {
         for (sort, filter, expected) in cases {
             let mut list = List::<TokenFields>::default();
             list.set_filter(filter, TokenReader::default()).unwrap();
-            list.sorting.set(sort.iter().map(|word| word.strip_prefix('-').map_or(Order::rising(word), Order::falling)));
-            list.arrange(0..4, |i| Some(ListedToken { token: tokens.get(i)?, figures: None, starred: i == 1, has_changed: false }));
-            assert_eq!(list.places().collect::<Vec<_>>(), expected, "{sort:?} {filter}");
+            list.sorting.set(sort.iter().map(|word| {
+                word.strip_prefix('-')
+                    .map_or(Order::rising(word), Order::falling)
+            }));
+            list.arrange(0..4, |i| {
+                Some(ListedToken {
+                    token: tokens.get(i)?,
+                    figures: None,
+                    starred: i == 1,
+                    has_changed: false,
+                })
+            });
+            assert_eq!(
+                list.places().collect::<Vec<_>>(),
+                expected,
+                "{sort:?} {filter}"
+            );
         }
     }
 
     #[test]
     fn the_last_week_of_a_sparkline_is_strong() {
         let cell = history(&(0..30).map(f64::from).collect::<Vec<_>>(), 30);
-        let pieces: Vec<(usize, Role)> = cell.pieces.iter().map(|(text, role)| (text.chars().count(), *role)).collect();
+        let pieces: Vec<(usize, Role)> = cell
+            .pieces
+            .iter()
+            .map(|(text, role)| (text.chars().count(), *role))
+            .collect();
         assert_eq!(pieces, [(23, Role::UpSoft), (7, Role::Up)]);
         assert_eq!(history(&[], 10), Cell::missing());
     }

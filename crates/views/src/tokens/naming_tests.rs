@@ -50,7 +50,9 @@ fn one_line_finds_a_token_however_it_is_named() {
         assert_eq!(again.list.len(), found, "{text}, restored");
     }
     let mut view = TokensView::default();
-    let refused = |view: &mut TokensView, text: &str| view.set_filter(text, &stage.context()).expect_err(text);
+    let refused = |view: &mut TokensView, text: &str| {
+        view.set_filter(text, &stage.context()).expect_err(text)
+    };
     assert!(refused(&mut view, "address:UNI").contains("`UNI@eth`, 0x1f98"));
     assert!(refused(&mut view, "address:USDTT").ends_with("Did you mean `USDT`?"));
 }

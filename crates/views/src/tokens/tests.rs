@@ -29,13 +29,30 @@ fn screens_look_as_they_did() {
 
 #[test]
 fn why_a_section_is_empty_is_shown_whole_or_in_short() {
-    let tables = market().tables.iter().filter(|table| table.schema.name != "kols").cloned().collect();
-    let (stage, mut view) = (Stage::new(Some(Dataset::new(tables))), TokensView { detail_open: true, ..TokensView::default() });
+    let tables = market()
+        .tables
+        .iter()
+        .filter(|table| table.schema.name != "kols")
+        .cloned()
+        .collect();
+    let (stage, mut view) = (
+        Stage::new(Some(Dataset::new(tables))),
+        TokensView {
+            detail_open: true,
+            ..TokensView::default()
+        },
+    );
     let mut seen = [0, 0];
     for (width, height) in (8..=22).map(|height| (80, height)).chain([(140, 38)]) {
         let text = stage.text(&mut view, width, height);
-        let (whole, short) = (text.contains("for leaders"), text.contains("no `kols` table (Data, 9)"));
-        assert!(whole != short || !text.contains("`kols`"), "{width}x{height}: {text}");
+        let (whole, short) = (
+            text.contains("for leaders"),
+            text.contains("no `kols` table (Data, 9)"),
+        );
+        assert!(
+            whole != short || !text.contains("`kols`"),
+            "{width}x{height}: {text}"
+        );
         seen = [seen[0] + u32::from(whole), seen[1] + u32::from(short)];
     }
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
@@ -45,10 +62,21 @@ fn why_a_section_is_empty_is_shown_whole_or_in_short() {
 fn moving_selects_the_token_and_enter_opens_its_chart() {
     let (mut stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
-    assert_eq!(stage.act(&mut view, Action::First), Effect::Select(address(3)));
-    let Effect::Select(second) = stage.act(&mut view, Action::Down) else { panic!("no token selected") };
-    assert_eq!(stage.act(&mut view, Action::Open), Effect::Open(second, ViewId::Chart));
-    assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(second.to_string(), "address"));
+    assert_eq!(
+        stage.act(&mut view, Action::First),
+        Effect::Select(address(3))
+    );
+    let Effect::Select(second) = stage.act(&mut view, Action::Down) else {
+        panic!("no token selected")
+    };
+    assert_eq!(
+        stage.act(&mut view, Action::Open),
+        Effect::Open(second, ViewId::Chart)
+    );
+    assert_eq!(
+        stage.act(&mut view, Action::CopyValue),
+        Effect::Copy(second.to_string(), "address")
+    );
     assert_eq!(stage.act(&mut view, Action::Detail), Effect::Redraw);
     stage.draw(&mut view, 140, 38);
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
@@ -59,9 +87,19 @@ fn where_it_is_narrow_enter_opens_the_detail_and_esc_closes_it() {
     let (mut stage, mut view) = stage();
     let table = stage.text(&mut view, 80, 20);
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
-    assert!(stage.text(&mut view, 80, 20).contains(&address(1).to_string()));
-    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/tokens/{}?explain=true", address(1)));
-    assert!(matches!(stage.act(&mut view, Action::Open), Effect::Open(..)));
+    assert!(
+        stage
+            .text(&mut view, 80, 20)
+            .contains(&address(1).to_string())
+    );
+    assert_eq!(
+        view.request(&stage.context()).expect("a request").target,
+        format!("/tokens/{}?explain=true", address(1))
+    );
+    assert!(matches!(
+        stage.act(&mut view, Action::Open),
+        Effect::Open(..)
+    ));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(stage.text(&mut view, 80, 20), table);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);
@@ -71,9 +109,13 @@ fn where_it_is_narrow_enter_opens_the_detail_and_esc_closes_it() {
 fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
     let (mut stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
-    view.set_filter("chain:base cap>1m", &stage.context()).expect("a filter that reads");
+    view.set_filter("chain:base cap>1m", &stage.context())
+        .expect("a filter that reads");
     let text = stage.text(&mut view, 140, 38);
-    assert!(text.contains("4 of 10") && text.contains("DAI") && !text.contains("UNI "), "{text}");
+    assert!(
+        text.contains("4 of 10") && text.contains("DAI") && !text.contains("UNI "),
+        "{text}"
+    );
     assert!(view.set_filter("capp>1m", &stage.context()).is_err());
     assert_eq!(view.filter(), Some("chain:base cap>1m"));
     assert_eq!(
@@ -81,30 +123,68 @@ fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
         "/tokens?where=chain%3Abase%20cap%3E1m&sort=-market_cap&fields=as_of%2Cvolume_24h%2Cliquidity%2Cprice_change_7d%2Cprice_change_30d&page=1&limit=250"
     );
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
-    assert_eq!(view.export(&stage.context()).expect("rows to export").values().len(), 10);
+    assert_eq!(
+        view.export(&stage.context())
+            .expect("rows to export")
+            .values()
+            .len(),
+        10
+    );
 }
 
 #[test]
 fn a_filter_tells_how_many_tokens_have_no_value() {
     let (stage, mut view) = stage();
     let tokens = &stage.context().snapshot.expect("a snapshot").market.tokens;
-    let without = tokens.iter().filter(|token| token.price_change_24h.is_none()).count();
+    let without = tokens
+        .iter()
+        .filter(|token| token.price_change_24h.is_none())
+        .count();
     assert_eq!(without, 1);
-    for (filter, says) in [("24h>-1000", Some(" · 1 has no 24h".to_owned())), ("24h>-1000 address:0xfff", None), ("address:0x", None)] {
-        view.set_filter(filter, &stage.context()).expect("a filter that reads");
+    for (filter, says) in [
+        ("24h>-1000", Some(" · 1 has no 24h".to_owned())),
+        ("24h>-1000 address:0xfff", None),
+        ("address:0x", None),
+    ] {
+        view.set_filter(filter, &stage.context())
+            .expect("a filter that reads");
         let text = stage.text(&mut view, 80, 20);
-        assert!(says.as_ref().map_or(!text.contains(" has no "), |says| text.contains(says)), "{filter}: {says:?}\n{text}");
+        assert!(
+            says.as_ref()
+                .map_or(!text.contains(" has no "), |says| text.contains(says)),
+            "{filter}: {says:?}\n{text}"
+        );
     }
     // A figure still to be computed is not missing; tokens without a trend have none.
-    view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
+    view.set_filter("trend:uptrend", &stage.context())
+        .expect("a filter that reads");
     assert_eq!(view.list.left_out.rows(), 0);
-    assert!(stage.text_now(&mut view, 120, 20).contains("computed 0 of 10, Esc stops"));
+    assert!(
+        stage
+            .text_now(&mut view, 120, 20)
+            .contains("computed 0 of 10, Esc stops")
+    );
     settled(&stage, &mut view, 20, |view| view.figures.all.is_empty());
     let text = stage.text(&mut view, 120, 20);
-    assert!(view.list.left_out.rows() > 0 && text.contains(" no trend"), "{text}");
-    stage.look(|context| view.figures.refresh(context.snapshot.expect("a snapshot"), &[], [vec![], vec![]], context));
+    assert!(
+        view.list.left_out.rows() > 0 && text.contains(" no trend"),
+        "{text}"
+    );
+    stage.look(|context| {
+        view.figures.refresh(
+            context.snapshot.expect("a snapshot"),
+            &[],
+            [vec![], vec![]],
+            context,
+        )
+    });
     view.figures.known.clear();
-    assert!(stage.text_now(&mut view, 120, 20).contains("10 not computed"), "what was stopped is told");
+    assert!(
+        stage
+            .text_now(&mut view, 120, 20)
+            .contains("10 not computed"),
+        "what was stopped is told"
+    );
 }
 
 #[test]
@@ -116,16 +196,29 @@ fn a_new_order_is_looked_at_from_its_first_row_and_else_the_selection_stays_on_i
         stage.draw(&mut view, 140, 8);
         stage.act(&mut view, action);
         stage.draw(&mut view, 140, 8);
-        assert_eq!((view.list.cursor.state.selected, view.list.cursor.state.offset, view.token(&stage.context())), (0, 0, stage.token));
+        assert_eq!(
+            (
+                view.list.cursor.state.selected,
+                view.list.cursor.state.offset,
+                view.token(&stage.context())
+            ),
+            (0, 0, stage.token)
+        );
         // As when the figures of the order arrive.
         view.list.sorting.reverse();
         view.relist(&stage.context());
-        assert!(view.list.cursor.selected() == Some(0) && view.token(&stage.context()) != stage.token);
+        assert!(
+            view.list.cursor.selected() == Some(0) && view.token(&stage.context()) != stage.token
+        );
     }
     stage.act(&mut view, Action::Down);
     view.list.sorting.reverse();
     view.relist(&stage.context());
-    assert_eq!(view.token(&stage.context()), stage.token, "once the selection has moved");
+    assert_eq!(
+        view.token(&stage.context()),
+        stage.token,
+        "once the selection has moved"
+    );
     stage.token = Some(address(5));
     view.refresh(&stage.context());
     assert_eq!(view.token(&stage.context()), Some(address(5)));
@@ -139,7 +232,11 @@ fn the_watchlist_shows_starred_tokens_alone() {
     assert_eq!(view.list.len(), 2);
     stage.act(&mut view, Action::Star);
     stage.act(&mut view, Action::Star);
-    assert!(stage.text(&mut view, 140, 38).contains("the watchlist is empty"));
+    assert!(
+        stage
+            .text(&mut view, 140, 38)
+            .contains("the watchlist is empty")
+    );
 }
 
 #[test]
@@ -147,10 +244,17 @@ fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
     let (stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
     let context = stage.context();
-    assert!(matches!(view.mouse(click(5, 4), &context), Effect::Select(_)));
+    assert!(matches!(
+        view.mouse(click(5, 4), &context),
+        Effect::Select(_)
+    ));
     assert!(matches!(view.mouse(click(0, 4), &context), Effect::Star(_)));
     let header = |kind: fn(MouseButton) -> MouseEventKind, column| mouse_at(kind, column, 1);
-    let (down, drag, up) = (MouseEventKind::Down, MouseEventKind::Drag, MouseEventKind::Up);
+    let (down, drag, up) = (
+        MouseEventKind::Down,
+        MouseEventKind::Drag,
+        MouseEventKind::Up,
+    );
     // A header sorts when the button is released.
     view.mouse(header(down, 3), &context);
     assert_eq!(view.list.sorting.save(), json!(null));
@@ -160,25 +264,46 @@ fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
     let width = |view: &TokensView| view.save()["columns"]["wider"].clone();
     view.mouse(header(down, 3), &context);
     view.mouse(header(drag, 6), &context);
-    assert_ne!(view.mouse(MouseEvent { row: 20, ..header(drag, 8) }, &context), Effect::Nothing);
+    assert_ne!(
+        view.mouse(
+            MouseEvent {
+                row: 20,
+                ..header(drag, 8)
+            },
+            &context
+        ),
+        Effect::Nothing
+    );
     view.mouse(header(up, 8), &context);
-    assert_eq!((view.list.sorting.save(), width(&view)), (json!(["symbol"]), json!([["symbol", 5]])));
+    assert_eq!(
+        (view.list.sorting.save(), width(&view)),
+        (json!(["symbol"]), json!([["symbol", 5]]))
+    );
     view.mouse(header(drag, 12), &context);
-    assert_eq!(width(&view), json!([["symbol", 5]]), "the button is not held any more");
+    assert_eq!(
+        width(&view),
+        json!([["symbol", 5]]),
+        "the button is not held any more"
+    );
     assert_eq!(view.mouse(click(138, 30), &context), Effect::Nothing);
 }
 
 #[test]
 fn choices_are_kept_between_runs() {
     let (mut stage, mut view) = stage();
-    view.set_filter("usd", &stage.context()).expect("a filter that reads");
+    view.set_filter("usd", &stage.context())
+        .expect("a filter that reads");
     stage.act(&mut view, Action::Sort);
     stage.act(&mut view, Action::Detail);
     let mut again = TokensView::default();
     again.restore(&view.save());
     assert_eq!(again.save(), view.save());
     assert_eq!(again.filter(), Some("usd"));
-    for strange in [json!(null), json!({"filter": "capp>1", "sort": 3, "detail": "x"}), json!([])] {
+    for strange in [
+        json!(null),
+        json!({"filter": "capp>1", "sort": 3, "detail": "x"}),
+        json!([]),
+    ] {
         let mut fresh = TokensView::default();
         fresh.restore(&strange);
         assert_eq!(fresh.save(), TokensView::default().save());
@@ -189,11 +314,19 @@ fn choices_are_kept_between_runs() {
 fn a_dataset_without_tokens_says_what_to_do() {
     let stage = Stage::new(Some(Dataset::default()));
     let text = stage.text(&mut TokensView::default(), 80, 20);
-    assert!(text.contains("no `tokens` table:") && text.contains("tokens.csv"), "{text}");
+    assert!(
+        text.contains("no `tokens` table:") && text.contains("tokens.csv"),
+        "{text}"
+    );
 }
 
 /// The screen at rest, once it is `done`: on a busy machine it may rest before the next batch is requested.
-fn settled(stage: &Stage, view: &mut TokensView, height: u16, done: impl Fn(&TokensView) -> bool) -> String {
+fn settled(
+    stage: &Stage,
+    view: &mut TokensView,
+    height: u16,
+    done: impl Fn(&TokensView) -> bool,
+) -> String {
     let begun = Instant::now();
     loop {
         let text = stage.text(view, 140, height);
@@ -223,15 +356,26 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
         "cap>1b or (chain:base and price<=1)",
         "usd (price>2 or holders>10)",
     ] {
-        view.set_filter(filter, &stage.context()).expect("a filter that reads");
+        view.set_filter(filter, &stage.context())
+            .expect("a filter that reads");
         let target = view.question().target();
         let (_, query) = target.split_once('?').expect("a query");
         let arguments = Arguments::new(SearchQuestion::PARAMETERS, &[], query).expect("parameters");
         let asked = SearchQuestion::parse(&arguments).expect("a question");
         assert_eq!(asked, view.question(), "{filter}");
-        let answer = asked.answer(&snapshot, &Progress::default()).expect("an answer");
-        let answered: Vec<_> = answer.tokens.iter().map(|token| token.token_address).collect();
-        let shown: Vec<_> = view.list.places().map(|place| snapshot.market.tokens[place].token_address).collect();
+        let answer = asked
+            .answer(&snapshot, &Progress::default())
+            .expect("an answer");
+        let answered: Vec<_> = answer
+            .tokens
+            .iter()
+            .map(|token| token.token_address)
+            .collect();
+        let shown: Vec<_> = view
+            .list
+            .places()
+            .map(|place| snapshot.market.tokens[place].token_address)
+            .collect();
         assert_eq!(answered, shown, "{filter}");
     }
 }
@@ -244,27 +388,70 @@ fn the_request_is_for_the_page_with_the_selected_token() {
     let context = stage.context();
     let snapshot = context.snapshot.expect("loaded data");
     for limit in [1, 3, 250] {
-        let question = SearchQuestion { limit, ..view.question() };
+        let question = SearchQuestion {
+            limit,
+            ..view.question()
+        };
         for token in market().tokens() {
-            let (page, total) = question.page_of(&token.row.token_address, snapshot).expect("a token of the list");
-            let answer = SearchQuestion { page, ..question.clone() }.answer(snapshot, &Progress::default()).expect("an answer");
-            assert!(answer.tokens.iter().any(|found| found.token_address == token.row.token_address), "{limit} {page}");
+            let (page, total) = question
+                .page_of(&token.row.token_address, snapshot)
+                .expect("a token of the list");
+            let answer = SearchQuestion {
+                page,
+                ..question.clone()
+            }
+            .answer(snapshot, &Progress::default())
+            .expect("an answer");
+            assert!(
+                answer
+                    .tokens
+                    .iter()
+                    .any(|found| found.token_address == token.row.token_address),
+                "{limit} {page}"
+            );
             assert_eq!(total, 10);
         }
         assert_eq!(question.page_of(&address(99), snapshot), None);
     }
     let request = HttpRequest::get("/tokens").of_page(2, 250, 501);
-    assert_eq!((request.page, HttpRequest::get("/tokens").of_page(1, 250, 250).page), (Some((2, 3)), None));
+    assert_eq!(
+        (
+            request.page,
+            HttpRequest::get("/tokens").of_page(1, 250, 250).page
+        ),
+        (Some((2, 3)), None)
+    );
 }
 
 #[test]
 fn where_most_tokens_have_no_price_the_others_are_shown_first_and_counted() {
     let sample = |priced: &[&str]| {
-        let row = |i: usize| format!("0x0{},T{i},Token,eth,{}\n", i + 1, priced.get(i).copied().unwrap_or_default());
-        sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,price\n{}", (0..5).map(row).collect::<String>()))])
+        let row = |i: usize| {
+            format!(
+                "0x0{},T{i},Token,eth,{}\n",
+                i + 1,
+                priced.get(i).copied().unwrap_or_default()
+            )
+        };
+        sample::dataset(&[(
+            "tokens",
+            &format!(
+                "token_address,symbol,name,chain,price\n{}",
+                (0..5).map(row).collect::<String>()
+            ),
+        )])
     };
-    for (priced, line) in [(&["1", "2"][..], "2 of 5 · 3 have no price"), (&["1", "2", "3"], "5 tokens"), (&[], "5 tokens")] {
-        assert!(Stage::new(Some(sample(priced))).text(&mut TokensView::default(), 140, 38).contains(line), "{line}");
+    for (priced, line) in [
+        (&["1", "2"][..], "2 of 5 · 3 have no price"),
+        (&["1", "2", "3"], "5 tokens"),
+        (&[], "5 tokens"),
+    ] {
+        assert!(
+            Stage::new(Some(sample(priced)))
+                .text(&mut TokensView::default(), 140, 38)
+                .contains(line),
+            "{line}"
+        );
     }
     // It is of that dataset, and not of the next.
     let (mut stage, mut view) = (Stage::new(Some(sample(&["1", "2"]))), TokensView::default());
@@ -275,5 +462,9 @@ fn where_most_tokens_have_no_price_the_others_are_shown_first_and_counted() {
     assert!(stage.text(&mut view, 140, 38).contains("5 tokens"));
     // A filter that was taken off stays off.
     view.restore(&json!({ "filter": "" }));
-    assert!(Stage::new(Some(sample(&["1", "2"]))).text(&mut view, 140, 38).contains("5 tokens"));
+    assert!(
+        Stage::new(Some(sample(&["1", "2"])))
+            .text(&mut view, 140, 38)
+            .contains("5 tokens")
+    );
 }

@@ -27,9 +27,20 @@ impl SavedPlan {
         let text = |value: &Json| value.as_str().map(str::to_owned);
         let plan = |plan: &Json| {
             let (name, body) = (text(&plan["name"])?, text(&plan["body"])?);
-            Some(Self { name, body, net: plan["net"].as_f64(), risk: plan["risk"].as_f64() })
+            Some(Self {
+                name,
+                body,
+                net: plan["net"].as_f64(),
+                risk: plan["risk"].as_f64(),
+            })
         };
-        saved.as_array().into_iter().flatten().filter_map(plan).take(SAVED_MAX).collect()
+        saved
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(plan)
+            .take(SAVED_MAX)
+            .collect()
     }
 }
 
@@ -39,15 +50,38 @@ impl YieldView {
             return Effect::Say("no wallet, so there is no plan to save".to_owned());
         };
         if self.saved.len() == SAVED_MAX {
-            return Effect::Warn(format!("{SAVED_MAX} plans are already saved; load one with p and delete it with V"));
+            return Effect::Warn(format!(
+                "{SAVED_MAX} plans are already saved; load one with p and delete it with V"
+            ));
         }
-        let explained = self.plan.answer().and_then(|answer| answer.summary.explained.as_ref());
-        let (net, risk) = (explained.map(|explained| explained.net_yield_usd), explained.and_then(|explained| explained.risk_score));
-        let wallet = if self.line.trim_start().starts_with('{') { "JSON request".to_owned() } else { self.without_minimum() };
-        let name = format!("{}: {}, {wallet}", self.saved.len() + 1, self.settings_text());
-        let yearly = net.map(|net| format!(", {}/yr", format::fixed(net, 2))).unwrap_or_default();
+        let explained = self
+            .plan
+            .answer()
+            .and_then(|answer| answer.summary.explained.as_ref());
+        let (net, risk) = (
+            explained.map(|explained| explained.net_yield_usd),
+            explained.and_then(|explained| explained.risk_score),
+        );
+        let wallet = if self.line.trim_start().starts_with('{') {
+            "JSON request".to_owned()
+        } else {
+            self.without_minimum()
+        };
+        let name = format!(
+            "{}: {}, {wallet}",
+            self.saved.len() + 1,
+            self.settings_text()
+        );
+        let yearly = net
+            .map(|net| format!(", {}/yr", format::fixed(net, 2)))
+            .unwrap_or_default();
         let said = format!("saved plan {name}{yearly}");
-        self.saved.push(SavedPlan { name, body, net, risk });
+        self.saved.push(SavedPlan {
+            name,
+            body,
+            net,
+            risk,
+        });
         Effect::Say(said)
     }
 
@@ -55,7 +89,9 @@ impl YieldView {
         if self.saved.is_empty() {
             return Effect::Say("no plan is saved yet; press v to save this one".to_owned());
         }
-        let Some(snapshot) = context.snapshot else { return Effect::Pass };
+        let Some(snapshot) = context.snapshot else {
+            return Effect::Pass;
+        };
         let at = self.loaded.map_or(0, |at| (at + 1) % self.saved.len());
         let plan = self.saved[at].clone();
         match YieldQuestion::parse_body(plan.body.as_bytes(), TokenReader::default()) {
@@ -72,7 +108,9 @@ impl YieldView {
     pub(super) fn delete_loaded(&mut self) -> Effect {
         match self.loaded.take().filter(|at| *at < self.saved.len()) {
             Some(at) => Effect::Say(format!("deleted plan {}", self.saved.remove(at).name)),
-            None => Effect::Say("no plan is loaded; press p to load a saved plan, then V to delete it".to_owned()),
+            None => Effect::Say(
+                "no plan is loaded; press p to load a saved plan, then V to delete it".to_owned(),
+            ),
         }
     }
 }

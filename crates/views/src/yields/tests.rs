@@ -37,7 +37,8 @@ fn plan(view: &YieldView) -> &YieldPlan {
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = stage();
-    view.set_filter("12.5 WETH, 250k USDC, 20 DEAR", &stage.context()).expect("a filter that reads");
+    view.set_filter("12.5 WETH, 250k USDC, 20 DEAR", &stage.context())
+        .expect("a filter that reads");
     insta::assert_snapshot!("yield", stage.screen(&mut view));
     stage.draw_in_odd_sizes(&mut view);
 }
@@ -45,11 +46,20 @@ fn screens_look_as_they_did() {
 #[test]
 fn amounts_of_any_size_are_never_cut() {
     let (stage, mut view) = stage();
-    view.set_filter("5M USDC, 12B WETH", &stage.context()).expect("a wallet");
+    view.set_filter("5M USDC, 12B WETH", &stage.context())
+        .expect("a wallet");
     for (width, height) in [(60, 24), (80, 24), (100, 30), (140, 38), (220, 56)] {
         let text = stage.text(&mut view, width, height);
-        let values = plan(&view).strategies.iter().map(|row| format::fixed(row.value_usd.unwrap_or_default(), 2));
-        let rows = text.lines().skip_while(|line| !line.contains("PROTOCOL")).take(6).collect::<Vec<_>>().join("\n");
+        let values = plan(&view)
+            .strategies
+            .iter()
+            .map(|row| format::fixed(row.value_usd.unwrap_or_default(), 2));
+        let rows = text
+            .lines()
+            .skip_while(|line| !line.contains("PROTOCOL"))
+            .take(6)
+            .collect::<Vec<_>>()
+            .join("\n");
         for value in values {
             assert!(rows.contains(&value), "{value} at {width}\n{text}");
         }
@@ -59,7 +69,8 @@ fn amounts_of_any_size_are_never_cut() {
 #[test]
 fn where_there_is_room_for_one_thing_the_panes_are_reached_by_key() {
     let (mut stage, mut view) = stage();
-    view.set_filter("12.5 WETH, 250k USDC", &stage.context()).expect("a wallet");
+    view.set_filter("12.5 WETH, 250k USDC", &stage.context())
+        .expect("a wallet");
     for says in ["PROTOCOL", "comparison", "allocation", "steps", "PROTOCOL"] {
         let text = stage.text(&mut view, 60, 12);
         assert!(text.contains(says), "{says}\n{text}");
@@ -67,7 +78,10 @@ fn where_there_is_room_for_one_thing_the_panes_are_reached_by_key() {
     }
     stage.text(&mut view, 60, 12);
     stage.act(&mut view, Action::Back);
-    assert!(stage.text(&mut view, 60, 12).contains("PROTOCOL"), "Esc brings the table back");
+    assert!(
+        stage.text(&mut view, 60, 12).contains("PROTOCOL"),
+        "Esc brings the table back"
+    );
 }
 
 #[test]
@@ -85,8 +99,14 @@ fn settings_change_by_key_and_are_answered_at_once() {
         stage.act(&mut view, action);
         stage.draw(&mut view, 140, 38);
         let request = view.request(&stage.context()).expect("a request");
-        assert_eq!((request.method, request.target.as_str()), ("POST", "/yield/optimize?explain=true"));
-        assert!(request.body.as_ref().expect("a body").contains(part), "{action:?}: {request:?}");
+        assert_eq!(
+            (request.method, request.target.as_str()),
+            ("POST", "/yield/optimize?explain=true")
+        );
+        assert!(
+            request.body.as_ref().expect("a body").contains(part),
+            "{action:?}: {request:?}"
+        );
     }
     assert_ne!(*plan(&view), medium);
 }
@@ -94,9 +114,17 @@ fn settings_change_by_key_and_are_answered_at_once() {
 #[test]
 fn the_minimum_apy_is_typed_with_the_wallet() {
     let (mut stage, mut view) = stage();
-    assert_eq!(stage.act(&mut view, Action::MinimumApy), Effect::Edit(EditedLine::Filter, format!("{EXAMPLE}, min APY ")));
-    view.set_filter(&format!("{EXAMPLE}, min APY 2.5%"), &stage.context()).expect("a filter that reads");
-    let body = view.request(&stage.context()).expect("a request").body.expect("a body");
+    assert_eq!(
+        stage.act(&mut view, Action::MinimumApy),
+        Effect::Edit(EditedLine::Filter, format!("{EXAMPLE}, min APY "))
+    );
+    view.set_filter(&format!("{EXAMPLE}, min APY 2.5%"), &stage.context())
+        .expect("a filter that reads");
+    let body = view
+        .request(&stage.context())
+        .expect("a request")
+        .body
+        .expect("a body");
     assert!(body.contains("\"minApy\":2.5"), "{body}");
     assert_eq!(
         stage.act(&mut view, Action::MinimumApy),
@@ -105,22 +133,47 @@ fn the_minimum_apy_is_typed_with_the_wallet() {
     );
     stage.act(&mut view, Action::NoMinimumApy);
     assert_eq!((view.line.as_str(), view.min_apy), (EXAMPLE, 0.0));
-    assert!(view.set_filter("1 WETH, min APY lots", &stage.context()).unwrap_err().contains("expected a percentage"));
+    assert!(
+        view.set_filter("1 WETH, min APY lots", &stage.context())
+            .unwrap_err()
+            .contains("expected a percentage")
+    );
 }
 
 #[test]
 fn a_wallet_is_typed_pasted_and_taken_apart() {
     let (mut stage, mut view) = stage();
-    assert!(view.set_filter("5 USDC, 1 NOPE", &stage.context()).unwrap_err().contains("NOPE"));
+    assert!(
+        view.set_filter("5 USDC, 1 NOPE", &stage.context())
+            .unwrap_err()
+            .contains("NOPE")
+    );
     assert_eq!(view.filter(), Some(EXAMPLE), "the last good wallet stands");
-    assert!(matches!(stage.act(&mut view, Action::AddAmount), Effect::Edit(EditedLine::Filter, text) if text.starts_with(EXAMPLE)));
+    assert!(
+        matches!(stage.act(&mut view, Action::AddAmount), Effect::Edit(EditedLine::Filter, text) if text.starts_with(EXAMPLE))
+    );
     stage.draw(&mut view, 140, 38);
-    let first = view.strategy().expect("a selected strategy").token.symbol.clone().expect("a symbol");
+    let first = view
+        .strategy()
+        .expect("a selected strategy")
+        .token
+        .symbol
+        .clone()
+        .expect("a symbol");
     stage.act(&mut view, Action::RemoveAmount);
-    assert!(!view.line.contains(&first) && view.amounts.len() == 1, "{}", view.line);
-    assert_eq!(stage.act(&mut view, Action::Back), Effect::Nothing, "Esc leaves the wallet");
+    assert!(
+        !view.line.contains(&first) && view.amounts.len() == 1,
+        "{}",
+        view.line
+    );
+    assert_eq!(
+        stage.act(&mut view, Action::Back),
+        Effect::Nothing,
+        "Esc leaves the wallet"
+    );
     let body = r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5000000000"},"settings":{"riskLevel":"low","chains":["base"]}}"#;
-    view.set_filter(body, &stage.context()).expect("a filter that reads");
+    view.set_filter(body, &stage.context())
+        .expect("a filter that reads");
     assert_eq!((view.risk, view.chains.len()), (RiskLevel::Low, 1));
     assert!(!view.line.contains('{'), "said in words: {}", view.line);
 }
@@ -133,28 +186,63 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
     stage.act(&mut view, Action::SavePlan);
     let mut again = YieldView::default();
     again.restore(&view.save());
-    assert_eq!((again.saved.clone(), again.line.clone(), again.risk), (view.saved.clone(), view.line.clone(), RiskLevel::High));
+    assert_eq!(
+        (again.saved.clone(), again.line.clone(), again.risk),
+        (view.saved.clone(), view.line.clone(), RiskLevel::High)
+    );
     stage.draw(&mut again, 140, 38);
-    assert!(stage.text(&mut again, 220, 38).contains("saved 1: medium risk · min APY 0%, 12.5 WETH, 250k USDC"));
-    again.set_filter("10k USDC", &stage.context()).expect("a wallet");
+    assert!(
+        stage
+            .text(&mut again, 220, 38)
+            .contains("saved 1: medium risk · min APY 0%, 12.5 WETH, 250k USDC")
+    );
+    again
+        .set_filter("10k USDC", &stage.context())
+        .expect("a wallet");
     stage.draw(&mut again, 140, 38);
-    let (net, risk) = (again.saved[0].net.expect("a yield"), again.saved[0].risk.expect("a risk"));
-    let more = net - plan(&again).summary.explained.as_ref().expect("explained").net_yield_usd;
+    let (net, risk) = (
+        again.saved[0].net.expect("a yield"),
+        again.saved[0].risk.expect("a risk"),
+    );
+    let more = net
+        - plan(&again)
+            .summary
+            .explained
+            .as_ref()
+            .expect("explained")
+            .net_yield_usd;
     let compared = stage.text(&mut again, 220, 38);
-    let row = compared.lines().find(|line| line.contains("saved 1")).expect("the saved plan").to_owned();
-    for figure in [format::fixed(risk, 0), format::fixed(net, 2), format!("+{}", format::fixed(more, 2))] {
+    let row = compared
+        .lines()
+        .find(|line| line.contains("saved 1"))
+        .expect("the saved plan")
+        .to_owned();
+    for figure in [
+        format::fixed(risk, 0),
+        format::fixed(net, 2),
+        format!("+{}", format::fixed(more, 2)),
+    ] {
         assert!(row.contains(&format!(" {figure}")), "{figure}: {row}");
     }
     stage.act(&mut again, Action::NextPlan);
     assert_eq!(again.risk, RiskLevel::Medium);
     assert!(
-        wallet::means(&again.line, &view.amounts, 0.0, stage.snapshot.as_ref().expect("data")) && !again.line.contains('{'),
+        wallet::means(
+            &again.line,
+            &view.amounts,
+            0.0,
+            stage.snapshot.as_ref().expect("data")
+        ) && !again.line.contains('{'),
         "{}",
         again.line
     );
     stage.act(&mut again, Action::DropPlan);
     assert_eq!(again.saved.len(), 1);
-    for odd in [Json::Null, json!([1]), json!({ "wallet": 3, "risk": "x", "plans": [{ "name": 1 }, 2] })] {
+    for odd in [
+        Json::Null,
+        json!([1]),
+        json!({ "wallet": 3, "risk": "x", "plans": [{ "name": 1 }, 2] }),
+    ] {
         YieldView::default().restore(&odd);
     }
 }
@@ -170,12 +258,34 @@ fn what_is_exported_is_what_is_answered() {
     assert!(rows.iter().all(|row| row.len() == columns));
     for (at, strategy) in plan.strategies.iter().enumerate() {
         let (approval, deposit) = (&rows[2 * at], &rows[2 * at + 1]);
-        assert!(approval[1].as_str().is_some_and(|action| action.starts_with("Approve ")) && approval[9].is_null(), "{approval:?}");
-        assert!(deposit[1].as_str().is_some_and(|action| action.starts_with("Deposit ")), "{deposit:?}");
-        assert_eq!((&deposit[7], &deposit[9]), (&json!(strategy.token.amount), &json!(strategy.apy)));
+        assert!(
+            approval[1]
+                .as_str()
+                .is_some_and(|action| action.starts_with("Approve "))
+                && approval[9].is_null(),
+            "{approval:?}"
+        );
+        assert!(
+            deposit[1]
+                .as_str()
+                .is_some_and(|action| action.starts_with("Deposit ")),
+            "{deposit:?}"
+        );
+        assert_eq!(
+            (&deposit[7], &deposit[9]),
+            (&json!(strategy.token.amount), &json!(strategy.apy))
+        );
         assert!(!deposit.iter().any(Json::is_null), "{deposit:?}");
     }
-    for (held, row) in plan.unplaced.iter().flatten().zip(&rows[2 * plan.strategies.len()..]) {
-        assert_eq!((&row[5], &row[7]), (&json!(held.address), &json!(held.amount)));
+    for (held, row) in plan
+        .unplaced
+        .iter()
+        .flatten()
+        .zip(&rows[2 * plan.strategies.len()..])
+    {
+        assert_eq!(
+            (&row[5], &row[7]),
+            (&json!(held.address), &json!(held.amount))
+        );
     }
 }

@@ -35,14 +35,21 @@ pub(super) const MINIMUM: &str = "min APY";
 /// Parses a part with the minimum APY, in percent; `None` for any other part.
 pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
     let word = |text: &str, word: &str| {
-        let head = text.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word));
+        let head = text
+            .get(..word.len())
+            .filter(|head| head.eq_ignore_ascii_case(word));
         head.map(|_| text[word.len()..].trim_start().to_owned())
     };
     let rest = word(part, "min ")?;
     let rest = word(&rest, "apy").unwrap_or(rest);
     let number = rest.trim_end_matches('%').trim_end();
-    let percent = number.parse().ok().filter(|percent: &f64| (0.0..=MINIMUM_MAX).contains(percent));
-    Some(percent.ok_or_else(|| format!("`{part}`: expected a percentage from 0 to {MINIMUM_MAX}, as in {MINIMUM} 2.5%")))
+    let percent = number
+        .parse()
+        .ok()
+        .filter(|percent: &f64| (0.0..=MINIMUM_MAX).contains(percent));
+    Some(percent.ok_or_else(|| {
+        format!("`{part}`: expected a percentage from 0 to {MINIMUM_MAX}, as in {MINIMUM} 2.5%")
+    }))
 }
 
 /// Parses the wallet line. Errors: user-readable.
@@ -53,41 +60,76 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, Stri
             .map_err(|problem| problem.detail);
     }
     let (mut amounts, mut min_apy) = (BTreeMap::new(), 0.0);
-    for part in text.split([',', ';', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
+    for part in text
+        .split([',', ';', '\n'])
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
         if let Some(minimum) = minimum(part) {
             min_apy = minimum?;
             continue;
         }
         let Some((amount, name)) = part.split_once(char::is_whitespace) else {
-            return Err(format!("`{part}`: expected an amount and a token, as in 1.5 WETH"));
+            return Err(format!(
+                "`{part}`: expected an amount and a token, as in 1.5 WETH"
+            ));
         };
         let token = named(name.trim(), snapshot)?;
         let amount = units(amount, name.trim(), token)?;
         let whole: &mut U256 = amounts.entry(token.row.token_address).or_default();
-        *whole = whole.checked_add(amount).ok_or_else(|| format!("`{part}`: the amount exceeds 2^256-1 base units"))?;
+        *whole = whole
+            .checked_add(amount)
+            .ok_or_else(|| format!("`{part}`: the amount exceeds 2^256-1 base units"))?;
     }
     Ok(WalletInput::Typed { amounts, min_apy })
 }
 
 /// Whether a typed line means exactly these amounts and this minimum APY.
-pub(super) fn means(line: &str, amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> bool {
+pub(super) fn means(
+    line: &str,
+    amounts: &BTreeMap<Address, U256>,
+    min_apy: f64,
+    snapshot: &Snapshot,
+) -> bool {
     matches!(parse(line, snapshot), Ok(WalletInput::Typed { amounts: typed, min_apy: minimum }) if typed == *amounts && minimum == min_apy)
 }
 
 /// Formats a wallet in typed form. Not possible for a token without known decimals: see [`means`].
-pub(super) fn typed_form(amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> String {
-    let decimals = |token: &Address| snapshot.dataset.token(token)?.row.decimals.and_then(|decimals| u32::try_from(decimals).ok());
+pub(super) fn typed_form(
+    amounts: &BTreeMap<Address, U256>,
+    min_apy: f64,
+    snapshot: &Snapshot,
+) -> String {
+    let decimals = |token: &Address| {
+        snapshot
+            .dataset
+            .token(token)?
+            .row
+            .decimals
+            .and_then(|decimals| u32::try_from(decimals).ok())
+    };
     let amount = |(token, amount): (&Address, &U256)| {
-        format!("{} {}", short(in_tokens(*amount, decimals(token).unwrap_or(0))), name_of(token, snapshot))
+        format!(
+            "{} {}",
+            short(in_tokens(*amount, decimals(token).unwrap_or(0))),
+            name_of(token, snapshot)
+        )
     };
     let minimum = (min_apy > 0.0).then(|| format!("{MINIMUM} {min_apy}%"));
-    amounts.iter().map(amount).chain(minimum).collect::<Vec<_>>().join(", ")
+    amounts
+        .iter()
+        .map(amount)
+        .chain(minimum)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// `250000` as `250k`.
 fn short(number: String) -> String {
     let shorter = ZEROS.iter().rev().find_map(|(letter, zeros)| {
-        let head = number.strip_suffix(&"0".repeat(*zeros as usize)).filter(|head| !head.is_empty() && !number.contains('.'))?;
+        let head = number
+            .strip_suffix(&"0".repeat(*zeros as usize))
+            .filter(|head| !head.is_empty() && !number.contains('.'))?;
         Some(format!("{head}{letter}"))
     });
     shorter.unwrap_or(number)
@@ -96,44 +138,80 @@ fn short(number: String) -> String {
 /// The token's name in a wallet: its symbol, with its chain unless it is the largest of that symbol, or its address.
 pub(super) fn name_of(token: &Address, snapshot: &Snapshot) -> String {
     let known = snapshot.dataset.token(token);
-    let symbol = known.and_then(|known| known.row.symbol.clone()).filter(|symbol| !symbol.contains([' ', ',', ';', '@']));
+    let symbol = known
+        .and_then(|known| known.row.symbol.clone())
+        .filter(|symbol| !symbol.contains([' ', ',', ';', '@']));
     let chains = known.map_or(&[][..], |known| &known.chains);
-    let names = symbol
+    let names = symbol.into_iter().flat_map(|symbol| {
+        std::iter::once(symbol.clone())
+            .chain(chains.iter().map(move |chain| format!("{symbol}@{chain}")))
+    });
+    let is_it =
+        |name: &String| named(name, snapshot).is_ok_and(|found| found.row.token_address == *token);
+    names
         .into_iter()
-        .flat_map(|symbol| std::iter::once(symbol.clone()).chain(chains.iter().map(move |chain| format!("{symbol}@{chain}"))));
-    let is_it = |name: &String| named(name, snapshot).is_ok_and(|found| found.row.token_address == *token);
-    names.into_iter().find(is_it).unwrap_or_else(|| token.to_string())
+        .find(is_it)
+        .unwrap_or_else(|| token.to_string())
 }
 
 /// Finds the token of an address, or the largest of a symbol, on the chain after `@` if given.
 fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
-    let unknown = || format!("`{name}` is not a token in the data; write a symbol, SYMBOL@chain or an address");
+    let unknown = || {
+        format!("`{name}` is not a token in the data; write a symbol, SYMBOL@chain or an address")
+    };
     if let Some(address) = Address::asked(name) {
         return snapshot.dataset.token(&address).ok_or_else(unknown);
     }
-    let (symbol, chain) = name.split_once('@').map_or((name, None), |(symbol, chain)| (symbol, Some(chain)));
+    let (symbol, chain) = name
+        .split_once('@')
+        .map_or((name, None), |(symbol, chain)| (symbol, Some(chain)));
     let chain = match chain.map(Chain::parse) {
         Some(None) => return Err(unknown()),
         chain => chain.flatten(),
     };
     let fits = |token: &&Token| {
-        let named = token.row.symbol.as_deref().is_some_and(|known| known.to_lowercase() == symbol.to_lowercase());
-        named && chain.as_ref().is_none_or(|chain| token.chains.contains(chain))
+        let named = token
+            .row
+            .symbol
+            .as_deref()
+            .is_some_and(|known| known.to_lowercase() == symbol.to_lowercase());
+        named
+            && chain
+                .as_ref()
+                .is_none_or(|chain| token.chains.contains(chain))
     };
-    let cap = |token: &Token| snapshot.market.of(&snapshot.dataset, &token.row.token_address).and_then(|summary| summary.market_cap);
+    let cap = |token: &Token| {
+        snapshot
+            .market
+            .of(&snapshot.dataset, &token.row.token_address)
+            .and_then(|summary| summary.market_cap)
+    };
     let all: Vec<&Token> = snapshot.dataset.tokens().iter().filter(fits).collect();
     // As of a day no market cap may be known: which of several is meant is not guessed then.
     if all.len() > 1 && all.iter().all(|token| cap(token).is_none()) {
-        let on = all[0].chains.first().map_or_else(|| "CHAIN".to_owned(), ToString::to_string);
+        let on = all[0]
+            .chains
+            .first()
+            .map_or_else(|| "CHAIN".to_owned(), ToString::to_string);
         let count = all.len();
-        return Err(format!("`{name}` is the symbol of {count} tokens, none with a known market cap; write {symbol}@{on}, or an address"));
+        return Err(format!(
+            "`{name}` is the symbol of {count} tokens, none with a known market cap; write {symbol}@{on}, or an address"
+        ));
     }
-    all.into_iter().reduce(|best, next| if cap(next) > cap(best) { next } else { best }).ok_or_else(unknown)
+    all.into_iter()
+        .reduce(|best, next| if cap(next) > cap(best) { next } else { best })
+        .ok_or_else(unknown)
 }
 
 fn units(text: &str, name: &str, token: &Token) -> Result<U256, String> {
-    let Some(decimals) = token.row.decimals.and_then(|decimals| u32::try_from(decimals).ok()) else {
-        return Err(format!("the decimals of `{name}` are unknown; add them to the tokens table"));
+    let Some(decimals) = token
+        .row
+        .decimals
+        .and_then(|decimals| u32::try_from(decimals).ok())
+    else {
+        return Err(format!(
+            "the decimals of `{name}` are unknown; add them to the tokens table"
+        ));
     };
     let zeros = ZEROS.iter().find_map(|(letter, zeros)| {
         let number = text.strip_suffix([*letter, letter.to_ascii_uppercase()])?;
@@ -153,11 +231,16 @@ mod tests {
     #[test]
     fn wallets_are_read_as_people_write_them() {
         let tokens = "token_address,symbol,name,chain,decimals,market_cap\n0x1,USDC,USD,eth,6,9\n0x2,USDC,USD,base,6,5\n0x3,WETH,Ether,eth,18,7\n0x4,NOD,None,eth,,1";
-        let snapshot = Snapshot::new(1, sample::dataset(&[("tokens", tokens)]), AnswerSettings::default());
+        let snapshot = Snapshot::new(
+            1,
+            sample::dataset(&[("tokens", tokens)]),
+            AnswerSettings::default(),
+        );
         let amounts = |text: &str| match parse(text, &snapshot)? {
-            WalletInput::Typed { amounts, .. } => {
-                Ok(amounts.into_iter().map(|(token, amount)| (token.0[19], amount.to_string())).collect::<Vec<_>>())
-            }
+            WalletInput::Typed { amounts, .. } => Ok(amounts
+                .into_iter()
+                .map(|(token, amount)| (token.0[19], amount.to_string()))
+                .collect::<Vec<_>>()),
             WalletInput::Request(question) => Err(format!("{:?}", question.risk_level)),
         };
         for (token, name) in [(1, "USDC"), (2, "USDC@base"), (3, "WETH")] {
@@ -170,28 +253,65 @@ mod tests {
         assert_eq!(amounts("250k usdc"), one(1, "250000000000"));
         assert_eq!(amounts("1.25m USDC@Base;"), one(2, "1250000000000"));
         assert_eq!(amounts("1 USDC, 2 usdc"), one(1, "3000000"));
-        assert_eq!(amounts("1 0x0000000000000000000000000000000000000003"), one(3, "1000000000000000000"));
-        assert_eq!(amounts("1 USDC; 2 WETH").map(|amounts| amounts.len()), Ok(2));
         assert_eq!(
-            amounts(r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5"},"settings":{"riskLevel":"low"}}"#),
+            amounts("1 0x0000000000000000000000000000000000000003"),
+            one(3, "1000000000000000000")
+        );
+        assert_eq!(
+            amounts("1 USDC; 2 WETH").map(|amounts| amounts.len()),
+            Ok(2)
+        );
+        assert_eq!(
+            amounts(
+                r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5"},"settings":{"riskLevel":"low"}}"#
+            ),
             Err("Low".to_owned())
         );
-        for (text, percent) in [("1 USDC", 0.0), ("1 USDC, min APY 2.5%", 2.5), ("min 3%; 1 USDC", 3.0), ("MIN apy 4", 4.0)] {
-            assert!(matches!(parse(text, &snapshot), Ok(WalletInput::Typed { min_apy, .. }) if min_apy == percent), "{text}");
+        for (text, percent) in [
+            ("1 USDC", 0.0),
+            ("1 USDC, min APY 2.5%", 2.5),
+            ("min 3%; 1 USDC", 3.0),
+            ("MIN apy 4", 4.0),
+        ] {
+            assert!(
+                matches!(parse(text, &snapshot), Ok(WalletInput::Typed { min_apy, .. }) if min_apy == percent),
+                "{text}"
+            );
         }
         let capless = "token_address,symbol,name,chain,decimals\n0x1,USDC,USD,eth,6\n0x2,USDC,USD,base,6\n0x3,WETH,Ether,eth,18";
-        let capless = Snapshot::new(1, sample::dataset(&[("tokens", capless)]), AnswerSettings::default());
+        let capless = Snapshot::new(
+            1,
+            sample::dataset(&[("tokens", capless)]),
+            AnswerSettings::default(),
+        );
         let refused = parse("1 WETH, 1 USDC", &capless).map(|_| ());
         let says = "`USDC` is the symbol of 2 tokens, none with a known market cap; write USDC@eth, or an address";
         assert_eq!(refused, Err(says.to_owned()));
         assert!(parse("1 WETH, 1 USDC@base", &capless).is_ok());
-        for line in ["1.5 WETH", "250k USDC, 1.25 USDC@base", "12500k USDC", "3m USDC, 0.000001 USDC@base, min APY 2.5%"] {
-            let Ok(WalletInput::Typed { amounts, min_apy }) = parse(line, &snapshot) else { panic!("{line}") };
+        for line in [
+            "1.5 WETH",
+            "250k USDC, 1.25 USDC@base",
+            "12500k USDC",
+            "3m USDC, 0.000001 USDC@base, min APY 2.5%",
+        ] {
+            let Ok(WalletInput::Typed { amounts, min_apy }) = parse(line, &snapshot) else {
+                panic!("{line}")
+            };
             assert_eq!(typed_form(&amounts, min_apy, &snapshot), line);
-            assert!(means(line, &amounts, min_apy, &snapshot) && !means("1 USDC", &amounts, min_apy, &snapshot), "{line}");
+            assert!(
+                means(line, &amounts, min_apy, &snapshot)
+                    && !means("1 USDC", &amounts, min_apy, &snapshot),
+                "{line}"
+            );
         }
-        let nod = BTreeMap::from([(Address::asked(&format!("0x{:040x}", 4)).expect("an address"), U256::from(7))]);
-        assert!(!means(&typed_form(&nod, 0.0, &snapshot), &nod, 0.0, &snapshot), "what has no decimals is not said in words");
+        let nod = BTreeMap::from([(
+            Address::asked(&format!("0x{:040x}", 4)).expect("an address"),
+            U256::from(7),
+        )]);
+        assert!(
+            !means(&typed_form(&nod, 0.0, &snapshot), &nod, 0.0, &snapshot),
+            "what has no decimals is not said in words"
+        );
         for (text, part) in [
             ("min APY x", "expected a percentage"),
             ("min APY -1", "expected a percentage"),
@@ -204,7 +324,11 @@ mod tests {
             ("1 NOD", "decimals of"),
             ("{", "not valid JSON"),
         ] {
-            assert!(amounts(text).unwrap_err().contains(part), "{text}: {:?}", amounts(text));
+            assert!(
+                amounts(text).unwrap_err().contains(part),
+                "{text}: {:?}",
+                amounts(text)
+            );
         }
     }
 }

@@ -39,15 +39,33 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     }
     for tag in tags {
         put_axis(layout, buf, tag.y, tag.glyph, tag.line);
-        let slot = Rect { x: plot.right() + 1, y: tag.y, width: layout.label_cells() as u16 + 1, height: 1 };
-        widgets::put(buf, slot, 0, 0, &text::fit(&format!(" {}", tag.says), slot.width.into(), text::Align::Left), tag.style);
+        let slot = Rect {
+            x: plot.right() + 1,
+            y: tag.y,
+            width: layout.label_cells() as u16 + 1,
+            height: 1,
+        };
+        widgets::put(
+            buf,
+            slot,
+            0,
+            0,
+            &text::fit(
+                &format!(" {}", tag.says),
+                slot.width.into(),
+                text::Align::Left,
+            ),
+            tag.style,
+        );
     }
     volume_label(data, layout, buf, theme);
 }
 
 /// The labeled prices.
 pub(super) fn ticks(layout: &ChartLayout) -> Vec<f64> {
-    layout.scale.ticks(usize::from(layout.plot.height / 3).clamp(2, 10))
+    layout
+        .scale
+        .ticks(usize::from(layout.plot.height / 3).clamp(2, 10))
 }
 
 /// A price on the axis, in a color of its own.
@@ -64,18 +82,39 @@ struct Tag {
 const TAG_OFF: u16 = 2;
 
 /// The tags: of the crosshair, the last price, the levels; each at its height, or next to one that is already there.
-fn tags(data: &ChartData<'_>, layout: &ChartLayout, notation: &PriceNotation, theme: &Theme) -> Vec<Tag> {
+fn tags(
+    data: &ChartData<'_>,
+    layout: &ChartLayout,
+    notation: &PriceNotation,
+    theme: &Theme,
+) -> Vec<Tag> {
     let plot = layout.plot;
     let mut tags: Vec<Tag> = Vec::new();
     let mut add = |y: u16, price: f64, glyph, line: Style, style: Style| {
-        let near = (0..=TAG_OFF).flat_map(|off| [y.checked_add(off), y.checked_sub(off)]).flatten();
-        let free = near.into_iter().find(|y| (plot.y..plot.bottom()).contains(y) && tags.iter().all(|tag| tag.y != *y));
+        let near = (0..=TAG_OFF)
+            .flat_map(|off| [y.checked_add(off), y.checked_sub(off)])
+            .flatten();
+        let free = near
+            .into_iter()
+            .find(|y| (plot.y..plot.bottom()).contains(y) && tags.iter().all(|tag| tag.y != *y));
         if let Some(y) = free {
-            tags.push(Tag { y, says: notation.tag(price), glyph, line, style });
+            tags.push(Tag {
+                y,
+                says: notation.tag(price),
+                glyph,
+                line,
+                style,
+            });
         }
     };
     if let Some((price, y)) = super::overlay::crosshair_price(data, layout) {
-        add(y, price, "◂", theme.dim(), theme.text().patch(theme.style(Role::Selection)));
+        add(
+            y,
+            price,
+            "◂",
+            theme.dim(),
+            theme.text().patch(theme.style(Role::Selection)),
+        );
     }
     // The last close always has a tag, in its color; at the edge where it lies beyond.
     if let Some(last) = data.last {
@@ -84,8 +123,15 @@ fn tags(data: &ChartData<'_>, layout: &ChartLayout, notation: &PriceNotation, th
             None if last.close > layout.scale.high() => (plot.y, "▴"),
             None => (plot.bottom() - 1, "▾"),
         };
-        let style = super::body::drawing(theme.style(if last.falling { Role::Down } else { Role::Up }));
-        add(y, last.close, glyph, style, style.add_modifier(Modifier::REVERSED));
+        let style =
+            super::body::drawing(theme.style(if last.falling { Role::Down } else { Role::Up }));
+        add(
+            y,
+            last.close,
+            glyph,
+            style,
+            style.add_modifier(Modifier::REVERSED),
+        );
     }
     for level in data.levels {
         let style = super::body::drawing(theme.style(level.role));
@@ -98,19 +144,36 @@ fn tags(data: &ChartData<'_>, layout: &ChartLayout, notation: &PriceNotation, th
 
 fn volume_label(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     let volumes = &data.candles.volume[layout.shown.0..layout.shown.1];
-    let most = volumes.iter().copied().filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
+    let most = volumes
+        .iter()
+        .copied()
+        .filter(|value| value.is_finite())
+        .fold(0.0_f64, f64::max);
     if layout.volume.height > 0 && most > 0.0 {
-        label(layout, buf, layout.volume.y, &format::human(Some(most)), theme.dim());
+        label(
+            layout,
+            buf,
+            layout.volume.y,
+            &format::human(Some(most)),
+            theme.dim(),
+        );
     }
 }
 
 fn put_axis(layout: &ChartLayout, buf: &mut Buffer, y: u16, glyph: &str, style: Style) {
-    buf[(layout.plot.right(), y)].set_symbol(glyph).set_style(style);
+    buf[(layout.plot.right(), y)]
+        .set_symbol(glyph)
+        .set_style(style);
 }
 
 /// Writes a label right of the axis.
 pub(super) fn label(layout: &ChartLayout, buf: &mut Buffer, y: u16, label: &str, style: Style) {
-    let slot = Rect { x: layout.plot.right() + 2, y, width: layout.label_cells() as u16, height: 1 };
+    let slot = Rect {
+        x: layout.plot.right() + 2,
+        y,
+        width: layout.label_cells() as u16,
+        height: 1,
+    };
     widgets::put(buf, slot, 0, 0, label, style);
 }
 
@@ -119,12 +182,21 @@ pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer,
     if axis.is_empty() {
         return;
     }
-    widgets::put(buf, axis, 0, 0, &"─".repeat(usize::from(axis.width)), theme.style(Role::Grid));
+    widgets::put(
+        buf,
+        axis,
+        0,
+        0,
+        &"─".repeat(usize::from(axis.width)),
+        theme.style(Role::Grid),
+    );
     if layout.has_axis() {
         put_axis(layout, buf, axis.y, "┘", theme.style(Role::Grid));
     }
     let mut free = layout.labels.x;
-    let tag = super::overlay::time_tag(data, layout).map_or(0..0, |(left, label)| left..left + text::width(&label) as u16);
+    let tag = super::overlay::time_tag(data, layout).map_or(0..0, |(left, label)| {
+        left..left + text::width(&label) as u16
+    });
     for (i, label) in time_labels(data, layout) {
         let Some(x) = layout.x_of(i) else { continue };
         let width = text::width(&label) as u16;
@@ -134,8 +206,17 @@ pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer,
         if left < free || under_tag || left + width > layout.labels.right() {
             continue;
         }
-        buf[(x, axis.y)].set_symbol("┴").set_style(theme.style(Role::Grid));
-        widgets::put(buf, layout.labels, left - layout.labels.x, 0, &label, theme.dim());
+        buf[(x, axis.y)]
+            .set_symbol("┴")
+            .set_style(theme.style(Role::Grid));
+        widgets::put(
+            buf,
+            layout.labels,
+            left - layout.labels.x,
+            0,
+            &label,
+            theme.dim(),
+        );
         free = left + width + 3;
     }
 }
@@ -183,8 +264,9 @@ impl Step {
             Self::Time(length) => ms.div_euclid(length),
             // The epoch was a Thursday.
             Self::Week => (ms.div_euclid(DAY_MS) + 3).div_euclid(7),
-            Self::Month(count) => DateTime::from_timestamp_millis(ms)
-                .map_or(0, |time| (i64::from(time.year()) * 12 + i64::from(time.month0())).div_euclid(count)),
+            Self::Month(count) => DateTime::from_timestamp_millis(ms).map_or(0, |time| {
+                (i64::from(time.year()) * 12 + i64::from(time.month0())).div_euclid(count)
+            }),
         }
     }
 }
@@ -194,21 +276,33 @@ impl Step {
 pub(super) fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String)> {
     let (first, last) = layout.shown;
     let times = &data.candles.timestamp[first..last];
-    let (Some(&start), Some(&end)) = (times.first(), times.last()) else { return Vec::new() };
+    let (Some(&start), Some(&end)) = (times.first(), times.last()) else {
+        return Vec::new();
+    };
     let span = end.saturating_sub(start).max(1);
     let cells = (times.len() as i64 * i64::from(layout.columns)).max(1);
     let enough = |step: &&Step| {
         let cells_each = step.length() as f64 / span as f64 * cells as f64;
         cells_each >= 11.0
     };
-    let fitting = STEPS.iter().position(|step| enough(&step)).unwrap_or(STEPS.len() - 1);
-    let mut tries = STEPS[..=fitting].iter().rev().map(|step| step_labels(times, first, *step));
-    tries.find(|labels| labels.len() > 1).unwrap_or_else(|| step_labels(times, first, STEPS[fitting]))
+    let fitting = STEPS
+        .iter()
+        .position(|step| enough(&step))
+        .unwrap_or(STEPS.len() - 1);
+    let mut tries = STEPS[..=fitting]
+        .iter()
+        .rev()
+        .map(|step| step_labels(times, first, *step));
+    tries
+        .find(|labels| labels.len() > 1)
+        .unwrap_or_else(|| step_labels(times, first, STEPS[fitting]))
 }
 
 /// The first candle of each interval but the initial one.
 fn step_labels(times: &[i64], first: usize, step: Step) -> Vec<(usize, String)> {
-    let Some(&start) = times.first() else { return Vec::new() };
+    let Some(&start) = times.first() else {
+        return Vec::new();
+    };
     let mut labels = Vec::new();
     let mut before = step.number(start);
     let mut labelled = None;
@@ -226,7 +320,9 @@ fn step_labels(times: &[i64], first: usize, step: Step) -> Vec<(usize, String)> 
 
 /// `2026` where a year begins, `Aug` a month, `Aug 14` a day, else `09:00`.
 fn time_text(ms: i64, before: Option<i64>, step: Step) -> String {
-    let Some(time) = DateTime::from_timestamp_millis(ms) else { return String::new() };
+    let Some(time) = DateTime::from_timestamp_millis(ms) else {
+        return String::new();
+    };
     let previous = before.and_then(DateTime::from_timestamp_millis);
     let new_year = previous.is_some_and(|previous| previous.year() != time.year());
     let new_day = previous.is_none_or(|previous| previous.date_naive() != time.date_naive());
@@ -237,8 +333,12 @@ fn time_text(ms: i64, before: Option<i64>, step: Step) -> String {
         Step::Month(_) => time.format("%b").to_string(),
         _ if new_year => time.format("%b %-d %Y").to_string(),
         Step::Week => time.format("%b %-d").to_string(),
-        Step::Time(length) if length < DAY_MS && previous.is_none() && !midnight => time.format("%b %-d %H:%M").to_string(),
-        Step::Time(length) if length >= DAY_MS || new_day || midnight => time.format("%b %-d").to_string(),
+        Step::Time(length) if length < DAY_MS && previous.is_none() && !midnight => {
+            time.format("%b %-d %H:%M").to_string()
+        }
+        Step::Time(length) if length >= DAY_MS || new_day || midnight => {
+            time.format("%b %-d").to_string()
+        }
         Step::Time(_) => time.format("%H:%M").to_string(),
     }
 }

@@ -14,7 +14,11 @@ pub struct Scale {
 impl Scale {
     /// A scale over `low..=high`; an empty range is widened, and a range that has no logarithm is linear.
     pub fn new(low: f64, high: f64, log: bool) -> Self {
-        let (mut low, mut high) = if low.is_finite() && high.is_finite() && low <= high { (low, high) } else { (0.0, 1.0) };
+        let (mut low, mut high) = if low.is_finite() && high.is_finite() && low <= high {
+            (low, high)
+        } else {
+            (0.0, 1.0)
+        };
         if high - low <= high.abs() * 1e-9 {
             let margin = if high == 0.0 { 1.0 } else { high.abs() * 0.01 };
             (low, high) = (low - margin, high + margin);
@@ -37,7 +41,11 @@ impl Scale {
     /// The position of the price; outside 0…1 beyond the range, NaN if undefined.
     pub fn place(&self, price: f64) -> f64 {
         if self.log {
-            if price <= 0.0 { f64::NAN } else { (price / self.low).ln() / (self.high / self.low).ln() }
+            if price <= 0.0 {
+                f64::NAN
+            } else {
+                (price / self.low).ln() / (self.high / self.low).ln()
+            }
         } else {
             (price - self.low) / (self.high - self.low)
         }
@@ -45,7 +53,11 @@ impl Scale {
 
     /// The price at a position.
     pub fn price(&self, place: f64) -> f64 {
-        if self.log { self.low * (self.high / self.low).powf(place) } else { self.low + place * (self.high - self.low) }
+        if self.log {
+            self.low * (self.high / self.low).powf(place)
+        } else {
+            self.low + place * (self.high - self.low)
+        }
     }
 
     /// About `most` round prices inside the range, ascending, three or more where possible: steps of 1, 2 or 5 times a power of ten; on a
@@ -53,9 +65,20 @@ impl Scale {
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         let mut most = most;
         while most > 0 {
-            let decades = if self.log { (self.high / self.low).log10() } else { 0.0 };
-            let ticks = if decades > 1.0 { self.log_ticks(most, decades) } else { self.even_ticks(most) };
-            let ticks: Vec<f64> = ticks.into_iter().filter(|tick| (self.low..=self.high).contains(tick)).collect();
+            let decades = if self.log {
+                (self.high / self.low).log10()
+            } else {
+                0.0
+            };
+            let ticks = if decades > 1.0 {
+                self.log_ticks(most, decades)
+            } else {
+                self.even_ticks(most)
+            };
+            let ticks: Vec<f64> = ticks
+                .into_iter()
+                .filter(|tick| (self.low..=self.high).contains(tick))
+                .collect();
             // A single tick shows no scale, and one may be hidden by the tag of the last price.
             if ticks.len() > 2 || most > TICKS_MOST {
                 return ticks;
@@ -68,26 +91,46 @@ impl Scale {
     fn even_ticks(&self, most: usize) -> Vec<f64> {
         let rough = (self.high - self.low) / most as f64;
         let power = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|unit| unit * power).find(|step| *step >= rough * 0.999).unwrap_or(power * 10.0);
+        let step = [1.0, 2.0, 5.0, 10.0]
+            .into_iter()
+            .map(|unit| unit * power)
+            .find(|step| *step >= rough * 0.999)
+            .unwrap_or(power * 10.0);
         if !step.is_normal() {
             return Vec::new();
         }
         let first = (self.low / step).ceil();
         // Multiples, not sums: sums accumulate rounding errors.
-        (0..=most.min(1_000)).map(|i| (first + i as f64) * step).collect()
+        (0..=most.min(1_000))
+            .map(|i| (first + i as f64) * step)
+            .collect()
     }
 
     fn log_ticks(&self, most: usize, decades: f64) -> Vec<f64> {
-        let units: &[f64] = if decades * 3.0 <= most as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let units: &[f64] = if decades * 3.0 <= most as f64 {
+            &[1.0, 2.0, 5.0]
+        } else {
+            &[1.0]
+        };
         let stride = (decades / most as f64).ceil().max(1.0) as i32;
-        let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
-        (first..=last).step_by(stride as usize).flat_map(|power| units.iter().map(move |unit| unit * 10_f64.powi(power))).collect()
+        let (first, last) = (
+            self.low.log10().floor() as i32,
+            self.high.log10().ceil() as i32,
+        );
+        (first..=last)
+            .step_by(stride as usize)
+            .flat_map(|power| units.iter().map(move |unit| unit * 10_f64.powi(power)))
+            .collect()
     }
 }
 
 /// Decimals that distinguish ticks this far apart.
 pub fn decimals(step: f64) -> usize {
-    if step.is_finite() && step > 0.0 { (-step.log10().floor()).clamp(0.0, 12.0) as usize } else { 2 }
+    if step.is_finite() && step > 0.0 {
+        (-step.log10().floor()).clamp(0.0, 12.0) as usize
+    } else {
+        2
+    }
 }
 
 #[cfg(test)]
@@ -103,10 +146,20 @@ mod tests {
             (0.0, 100.0, false, 4, &[0.0, 50.0, 100.0]),
             (1.0, 1_000.0, true, 4, &[1.0, 10.0, 100.0, 1_000.0]),
             (1.0, 60.0, true, 6, &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0]),
-            (2_900.0, 3_100.0, true, 4, &[2_900.0, 2_950.0, 3_000.0, 3_050.0, 3_100.0]),
+            (
+                2_900.0,
+                3_100.0,
+                true,
+                4,
+                &[2_900.0, 2_950.0, 3_000.0, 3_050.0, 3_100.0],
+            ),
         ];
         for (low, high, log, most, expected) in cases {
-            assert_eq!(Scale::new(low, high, log).ticks(most), expected, "{low}..{high}");
+            assert_eq!(
+                Scale::new(low, high, log).ticks(most),
+                expected,
+                "{low}..{high}"
+            );
         }
     }
 

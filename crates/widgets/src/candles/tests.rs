@@ -26,8 +26,17 @@ pub(super) struct Owned {
 impl Owned {
     pub(super) fn new(rows: &[[f64; 5]]) -> Self {
         let column = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<_>>();
-        let timestamp = (0..rows.len() as i64).map(|i| 1_767_225_600_000 + i * DAY).collect();
-        Self { timestamp, open: column(0), high: column(1), low: column(2), close: column(3), volume: column(4) }
+        let timestamp = (0..rows.len() as i64)
+            .map(|i| 1_767_225_600_000 + i * DAY)
+            .collect();
+        Self {
+            timestamp,
+            open: column(0),
+            high: column(1),
+            low: column(2),
+            close: column(3),
+            volume: column(4),
+        }
     }
 
     pub(super) fn candles(&self) -> Candles<'_> {
@@ -48,7 +57,13 @@ pub(super) fn wave(count: usize) -> Owned {
     let rows: Vec<[f64; 5]> = (0..count)
         .map(|i| {
             let (open, close) = (price(i), price(i + 1));
-            [open, open.max(close) + 0.4, open.min(close) - 0.4, close, 1e6 * (1.0 + (i % 5) as f64)]
+            [
+                open,
+                open.max(close) + 0.4,
+                open.min(close) - 0.4,
+                close,
+                1e6 * (1.0 + (i % 5) as f64),
+            ]
         })
         .collect();
     Owned::new(&rows)
@@ -69,60 +84,128 @@ pub(super) fn lines(buffer: &Buffer) -> Vec<String> {
 fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
     let owned = wave(60);
     // A curve over the candles with a gap; in one pane a share of 0 to 100, in another bars below zero.
-    let over =
-        IndicatorCurve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
-    let share = IndicatorCurve { values: vec![100.0; 60], role: Role::Accent, dashed: false };
+    let over = IndicatorCurve {
+        values: (0..60)
+            .map(|i| if i == 30 { f64::NAN } else { 15.0 })
+            .collect(),
+        role: Role::Warning,
+        dashed: false,
+    };
+    let share = IndicatorCurve {
+        values: vec![100.0; 60],
+        role: Role::Accent,
+        dashed: false,
+    };
     let title = |name: &str| vec![(format!(" {name} "), Role::Text)];
     let panes = [
-        IndicatorPane { title: title("RSI 14"), curves: vec![share], guides: vec![30.0, 70.0], ..IndicatorPane::default() },
-        IndicatorPane { title: title("MACD"), bars: vec![-1.0; 60], ..IndicatorPane::default() },
+        IndicatorPane {
+            title: title("RSI 14"),
+            curves: vec![share],
+            guides: vec![30.0, 70.0],
+            ..IndicatorPane::default()
+        },
+        IndicatorPane {
+            title: title("MACD"),
+            bars: vec![-1.0; 60],
+            ..IndicatorPane::default()
+        },
     ];
     let curves = [over];
-    let data = ChartData { curves: &curves, panes: &panes, ..ChartData::new(owned.candles()) };
+    let data = ChartData {
+        curves: &curves,
+        panes: &panes,
+        ..ChartData::new(owned.candles())
+    };
     let (buffer, layout) = drawn(&data, 90, 40, &Theme::default());
     let shown = lines(&buffer);
     let (first, second) = (layout.pane(0).expect("room"), layout.pane(1).expect("room"));
     let text = |y: u16| &shown[usize::from(y)];
-    assert!(text(first.y).contains(" RSI 14 ─") && text(second.y).contains(" MACD ─"), "{shown:#?}");
-    assert!(text(first.y + 1).contains('⠉'), "the highest value in the highest row: {shown:#?}");
+    assert!(
+        text(first.y).contains(" RSI 14 ─") && text(second.y).contains(" MACD ─"),
+        "{shown:#?}"
+    );
+    assert!(
+        text(first.y + 1).contains('⠉'),
+        "the highest value in the highest row: {shown:#?}"
+    );
     assert!(text(second.bottom() - 1).contains('│') && layout.panes() == 2);
     let y = layout.y_of(15.0).expect("inside the prices");
     let there = |index: usize| buffer[(layout.x_of(index).expect("on screen"), y)].symbol() != " ";
     assert!(there(28) && there(33) && !there(30), "{}", text(y));
     // With little space the candles keep their rows, and the last pane is dropped first.
     let (_, small) = drawn(&data, 90, 20, &Theme::default());
-    assert_eq!((small.panes(), small.pane(1), small.plot.height >= 8), (1, None, true));
+    assert_eq!(
+        (small.panes(), small.pane(1), small.plot.height >= 8),
+        (1, None, true)
+    );
     assert_eq!(drawn(&data, 90, 12, &Theme::default()).1.panes(), 0);
 }
 
 #[test]
 fn every_candle_has_its_glyphs_and_its_own_colour() {
-    let owned =
-        Owned::new(&[[1.0, 4.0, 1.0, 3.0, 5.0], [3.0, 3.0, 1.0, 1.0, 1.0], [f64::NAN, 1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0, f64::NAN]]);
+    let owned = Owned::new(&[
+        [1.0, 4.0, 1.0, 3.0, 5.0],
+        [3.0, 3.0, 1.0, 1.0, 1.0],
+        [f64::NAN, 1.0, 1.0, 1.0, 1.0],
+        [2.0, 2.0, 2.0, 2.0, f64::NAN],
+    ]);
     let theme = Theme::default();
-    let (buffer, layout) = drawn(&ChartData { volume: false, ..ChartData::new(owned.candles()) }, 4, 4, &theme);
+    let (buffer, layout) = drawn(
+        &ChartData {
+            volume: false,
+            ..ChartData::new(owned.candles())
+        },
+        4,
+        4,
+        &theme,
+    );
     assert_eq!(lines(&buffer), ["│", "▌▖", "▌▌ ▘", "▌▌"], "{layout:?}");
     assert_eq!(
         (buffer[(0, 1)].fg, buffer[(1, 1)].fg),
-        (theme.style(Role::Up).fg.expect("the role has a color"), theme.style(Role::Down).fg.expect("the role has a color"))
+        (
+            theme.style(Role::Up).fg.expect("the role has a color"),
+            theme.style(Role::Down).fg.expect("the role has a color")
+        )
     );
 }
 
-pub(super) const SUPPORT: ChartLine<'static> =
-    ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" };
+pub(super) const SUPPORT: ChartLine<'static> = ChartLine {
+    intercept: 6.5,
+    slope: 0.05,
+    geometric: false,
+    from: 5.0,
+    to: 50.0,
+    role: Role::Accent,
+    dashed: false,
+    label: "support",
+};
 
 #[test]
 fn lines_spans_levels_and_the_crosshair_stand_in_their_places() {
     let owned = wave(48);
     let support = [SUPPORT];
-    let spans = [Span { from: 20, to: 30, prices: None, role: Role::Up, label: "flag" }];
-    let levels = [PriceLevel { price: 17.0, from: Some(30), role: Role::Warning, label: "target" }];
+    let spans = [Span {
+        from: 20,
+        to: 30,
+        prices: None,
+        role: Role::Up,
+        label: "flag",
+    }];
+    let levels = [PriceLevel {
+        price: 17.0,
+        from: Some(30),
+        role: Role::Warning,
+        label: "target",
+    }];
     let data = ChartData {
         lines: &support,
         spans: &spans,
         levels: &levels,
         future: 3,
-        crosshair: Some(Crosshair { candle: 10, price: Some(12.0) }),
+        crosshair: Some(Crosshair {
+            candle: 10,
+            price: Some(12.0),
+        }),
         ..ChartData::new(owned.candles())
     };
     let (buffer, layout) = drawn(&data, 64, 18, &Theme::default());
@@ -132,7 +215,10 @@ fn lines_spans_levels_and_the_crosshair_stand_in_their_places() {
     });
     assert_eq!(
         buffer[(layout.x_of(25).expect("a candle on screen"), 0)].bg,
-        Theme::default().tint(Role::Up).bg.expect("the role has a color")
+        Theme::default()
+            .tint(Role::Up)
+            .bg
+            .expect("the role has a color")
     );
     assert_eq!(layout.shown, (0, 48));
 }
@@ -140,14 +226,33 @@ fn lines_spans_levels_and_the_crosshair_stand_in_their_places() {
 #[test]
 fn a_level_off_the_chart_is_named_at_the_edge_it_lies_beyond() {
     let owned = wave(60);
-    for (price, ascii, says, at_top) in
-        [(0.01, false, "▼ target", false), (900.0, false, "▲ target", true), (0.01, true, "v target", false)]
-    {
-        let levels = [PriceLevel { price, from: Some(40), role: Role::Down, label: "target" }];
-        let data = ChartData { levels: &levels, future: 12, ascii, ..ChartData::new(owned.candles()) };
+    for (price, ascii, says, at_top) in [
+        (0.01, false, "▼ target", false),
+        (900.0, false, "▲ target", true),
+        (0.01, true, "v target", false),
+    ] {
+        let levels = [PriceLevel {
+            price,
+            from: Some(40),
+            role: Role::Down,
+            label: "target",
+        }];
+        let data = ChartData {
+            levels: &levels,
+            future: 12,
+            ascii,
+            ..ChartData::new(owned.candles())
+        };
         let (buffer, layout) = drawn(&data, 90, 24, &Theme::default());
-        let row = lines(&buffer).iter().position(|line| line.contains(says)).expect("the label") as u16;
-        let near = if at_top { row - layout.plot.y } else { layout.plot.bottom() - 1 - row };
+        let row = lines(&buffer)
+            .iter()
+            .position(|line| line.contains(says))
+            .expect("the label") as u16;
+        let near = if at_top {
+            row - layout.plot.y
+        } else {
+            layout.plot.bottom() - 1 - row
+        };
         assert!(near < 4, "{says} {row}");
     }
 }
@@ -158,31 +263,81 @@ fn prices_at_the_right_edge_stand_at_their_height_and_no_two_in_one_row() {
     let last = owned.close[59];
     // One level far from the last close, one in its row, one in the first one's.
     let levels =
-        [("target", 16.5), ("mine", last), ("stop", 16.51)].map(|(label, price)| PriceLevel { price, from: None, role: Role::Up, label });
-    let data = ChartData { levels: &levels, future: 8, ..ChartData::new(owned.candles()) };
+        [("target", 16.5), ("mine", last), ("stop", 16.51)].map(|(label, price)| PriceLevel {
+            price,
+            from: None,
+            role: Role::Up,
+            label,
+        });
+    let data = ChartData {
+        levels: &levels,
+        future: 8,
+        ..ChartData::new(owned.candles())
+    };
     let (buffer, layout) = drawn(&data, 90, 24, &Theme::default());
     let shown = lines(&buffer);
     let row = |price: f64| usize::from(layout.y_of(price).expect("a price of the plot"));
     let target = &shown[row(16.5)];
-    assert!(target.contains("┄target◂ 16.50") || target.contains("┄ target◂ 16.50") || target.ends_with("target◂ 16.50"), "{target}");
+    assert!(
+        target.contains("┄target◂ 16.50")
+            || target.contains("┄ target◂ 16.50")
+            || target.ends_with("target◂ 16.50"),
+        "{target}"
+    );
     let says = format::price(Some(last));
-    assert!(shown[row(last)].contains(&format!("◂ {says}")), "{shown:#?}");
+    assert!(
+        shown[row(last)].contains(&format!("◂ {says}")),
+        "{shown:#?}"
+    );
     assert_eq!(
         shown.iter().filter(|line| line.contains(&says)).count(),
         2,
         "a level in the row of the last close has the next\n{shown:#?}"
     );
-    let tagged = |says: &str| shown.iter().position(|line| line.contains(says)).expect("a tag");
-    assert_eq!(tagged("◂ 16.50").abs_diff(tagged("◂ 16.51")), 1, "{shown:#?}");
+    let tagged = |says: &str| {
+        shown
+            .iter()
+            .position(|line| line.contains(says))
+            .expect("a tag")
+    };
+    assert_eq!(
+        tagged("◂ 16.50").abs_diff(tagged("◂ 16.51")),
+        1,
+        "{shown:#?}"
+    );
 }
 
 #[test]
 fn a_span_has_a_frame_where_there_is_no_colour_to_shade_it() {
     let owned = wave(60);
-    let spans = [Span { from: 30, to: 40, prices: Some((9.0, 14.0)), role: Role::Up, label: "flag" }];
-    for (depth, framed) in [(Depth::True, false), (Depth::Sixteen, true), (Depth::None, true)] {
-        let theme = Theme::new(&Palette::dark(), Options { depth, ..Options::default() });
-        let (buffer, _) = drawn(&ChartData { spans: &spans, ..ChartData::new(owned.candles()) }, 90, 24, &theme);
+    let spans = [Span {
+        from: 30,
+        to: 40,
+        prices: Some((9.0, 14.0)),
+        role: Role::Up,
+        label: "flag",
+    }];
+    for (depth, framed) in [
+        (Depth::True, false),
+        (Depth::Sixteen, true),
+        (Depth::None, true),
+    ] {
+        let theme = Theme::new(
+            &Palette::dark(),
+            Options {
+                depth,
+                ..Options::default()
+            },
+        );
+        let (buffer, _) = drawn(
+            &ChartData {
+                spans: &spans,
+                ..ChartData::new(owned.candles())
+            },
+            90,
+            24,
+            &theme,
+        );
         assert_eq!(lines(&buffer).join("\n").contains('╌'), framed, "{depth:?}");
     }
 }
@@ -201,13 +356,21 @@ fn a_line_that_leaves_the_chart_is_named_at_its_edge_and_moves_no_axis() {
         label: "S",
     };
     let scale = |lines: &[ChartLine<'_>]| {
-        let data = ChartData { lines, future: 6, ..ChartData::new(owned.candles()) };
+        let data = ChartData {
+            lines,
+            future: 6,
+            ..ChartData::new(owned.candles())
+        };
         let (buffer, layout) = drawn(&data, 100, 30, &Theme::default());
         (self::lines(&buffer).join("\n"), layout.scale)
     };
     let (bare, alone) = scale(&[]);
     assert!(!bare.contains('S'));
-    for (drawn, says) in [(line(10.0, -0.1), "▼ S 3."), (line(10.0, -1.0), "▼ S below zero"), (line(10.0, 1.0), "▲ S 7")] {
+    for (drawn, says) in [
+        (line(10.0, -0.1), "▼ S 3."),
+        (line(10.0, -1.0), "▼ S below zero"),
+        (line(10.0, 1.0), "▲ S 7"),
+    ] {
         let (text, scale) = scale(&[drawn]);
         assert!(text.contains(says) && scale == alone, "{says}\n{text}");
     }
@@ -218,12 +381,36 @@ fn a_line_that_leaves_the_chart_is_named_at_its_edge_and_moves_no_axis() {
 #[test]
 fn ascii_charts_have_no_other_character() {
     let owned = wave(60);
-    let support = [ChartLine { dashed: true, ..SUPPORT }];
-    let levels = [PriceLevel { price: 15.0, from: None, role: Role::Warning, label: "target" }];
-    let theme = Theme::new(&Palette::dark(), Options { depth: Depth::None, ..Options::default() });
+    let support = [ChartLine {
+        dashed: true,
+        ..SUPPORT
+    }];
+    let levels = [PriceLevel {
+        price: 15.0,
+        from: None,
+        role: Role::Warning,
+        label: "target",
+    }];
+    let theme = Theme::new(
+        &Palette::dark(),
+        Options {
+            depth: Depth::None,
+            ..Options::default()
+        },
+    );
     for columns in [1, 2, 4] {
-        let crosshair = Some(Crosshair { candle: 55, price: Some(12.0) });
-        let data = ChartData { ascii: true, columns, lines: &support, levels: &levels, crosshair, ..ChartData::new(owned.candles()) };
+        let crosshair = Some(Crosshair {
+            candle: 55,
+            price: Some(12.0),
+        });
+        let data = ChartData {
+            ascii: true,
+            columns,
+            lines: &support,
+            levels: &levels,
+            crosshair,
+            ..ChartData::new(owned.candles())
+        };
         let (mut buffer, _) = drawn(&data, 80, 24, &theme);
         crate::ascii::replace_glyphs(&mut buffer);
         let text = lines(&buffer).join("\n");
@@ -235,7 +422,13 @@ fn ascii_charts_have_no_other_character() {
 #[test]
 fn without_colours_rising_and_falling_differ_in_shape() {
     let owned = Owned::new(&[[1.0, 4.0, 1.0, 4.0, 1.0], [4.0, 4.0, 1.0, 1.0, 1.0]]);
-    let theme = Theme::new(&Palette::dark(), Options { depth: Depth::None, ..Options::default() });
+    let theme = Theme::new(
+        &Palette::dark(),
+        Options {
+            depth: Depth::None,
+            ..Options::default()
+        },
+    );
     let (buffer, _) = drawn(&ChartData::new(owned.candles()), 2, 3, &theme);
     assert_eq!(lines(&buffer)[1], "║▌");
 }
@@ -244,7 +437,16 @@ fn without_colours_rising_and_falling_differ_in_shape() {
 fn bodies_are_two_columns_wide_when_zoomed_in_and_no_wick_looks_like_one() {
     let owned = wave(120);
     for columns in [1_u16, 3, 4, 5, 8] {
-        let (buffer, layout) = drawn(&ChartData { columns, volume: false, ..ChartData::new(owned.candles()) }, 80, 24, &Theme::default());
+        let (buffer, layout) = drawn(
+            &ChartData {
+                columns,
+                volume: false,
+                ..ChartData::new(owned.candles())
+            },
+            80,
+            24,
+            &Theme::default(),
+        );
         insta::with_settings!({ snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/snapshots"), prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(format!("candles-{columns}"), lines(&buffer).join("\n"));
         });
@@ -260,9 +462,19 @@ fn bodies_are_two_columns_wide_when_zoomed_in_and_no_wick_looks_like_one() {
             let y = layout.y_of(middle).expect("inside");
             // A thin body may be rounded into the row beside.
             let rows = y.saturating_sub(1)..=(y + 1).min(layout.plot.bottom() - 1);
-            let wide: u16 = rows.map(|y| (left..left + columns).map(|x| halves(buffer[(x, y)].symbol())).sum()).max().unwrap_or(0);
+            let wide: u16 = rows
+                .map(|y| {
+                    (left..left + columns)
+                        .map(|x| halves(buffer[(x, y)].symbol()))
+                        .sum()
+                })
+                .max()
+                .unwrap_or(0);
             let least = if columns > 1 { 4 } else { 1 };
-            assert!(wide >= least && wide < 2 * columns, "candle {index} of {columns} columns: {wide} halves");
+            assert!(
+                wide >= least && wide < 2 * columns,
+                "candle {index} of {columns} columns: {wide} halves"
+            );
         }
     }
 }
@@ -271,7 +483,16 @@ fn bodies_are_two_columns_wide_when_zoomed_in_and_no_wick_looks_like_one() {
 fn wide_bodies_end_to_an_eighth() {
     // The scale is 0.9 to 5.1 here; the body is 2 to 3.
     let owned = Owned::new(&[[1.0, 5.0, 1.0, 5.0, 1.0], [2.0, 3.0, 2.0, 3.0, 1.0]]);
-    let (buffer, layout) = drawn(&ChartData { columns: 4, volume: false, ..ChartData::new(owned.candles()) }, 8, 5, &Theme::default());
+    let (buffer, layout) = drawn(
+        &ChartData {
+            columns: 4,
+            volume: false,
+            ..ChartData::new(owned.candles())
+        },
+        8,
+        5,
+        &Theme::default(),
+    );
     let x = layout.x_of(1).expect("a candle on screen");
     let column: Vec<&str> = (0..5).map(|y| buffer[(x, y)].symbol()).collect();
     assert_eq!(layout.x_of(1), Some(5));
@@ -279,8 +500,15 @@ fn wide_bodies_end_to_an_eighth() {
     let filled: usize = (0..5)
         .map(|y| {
             let cell = &buffer[(x, y)];
-            let eighths = " ▁▂▃▄▅▆▇█".chars().position(|c| cell.symbol().starts_with(c)).expect("a part of a bar");
-            if cell.modifier.contains(ratatui::style::Modifier::REVERSED) { 8 - eighths } else { eighths }
+            let eighths = " ▁▂▃▄▅▆▇█"
+                .chars()
+                .position(|c| cell.symbol().starts_with(c))
+                .expect("a part of a bar");
+            if cell.modifier.contains(ratatui::style::Modifier::REVERSED) {
+                8 - eighths
+            } else {
+                eighths
+            }
         })
         .sum();
     assert_eq!(filled, rise(3.0) - rise(2.0), "{column:?}");
@@ -292,11 +520,24 @@ fn the_mouse_finds_candles_and_prices() {
     let (_, layout) = drawn(&ChartData::new(owned.candles()), 111, 30, &Theme::default());
     assert_eq!(layout.shown, (100, 200));
     for index in [100, 150, 199] {
-        assert_eq!(layout.candle_at(layout.x_of(index).expect("a candle on screen")), Some(index));
+        assert_eq!(
+            layout.candle_at(layout.x_of(index).expect("a candle on screen")),
+            Some(index)
+        );
     }
-    assert_eq!((layout.candle_at(layout.plot.right()), layout.candle_at(200), layout.x_of(99)), (None, None, None));
+    assert_eq!(
+        (
+            layout.candle_at(layout.plot.right()),
+            layout.candle_at(200),
+            layout.x_of(99)
+        ),
+        (None, None, None)
+    );
     for y in layout.plot.y..layout.plot.bottom() {
-        assert_eq!(layout.y_of(layout.price_at(y).expect("a price in the plot")), Some(y));
+        assert_eq!(
+            layout.y_of(layout.price_at(y).expect("a price in the plot")),
+            Some(y)
+        );
     }
     assert_eq!(layout.price_at(layout.axis.y), None);
 }
@@ -305,13 +546,25 @@ fn the_mouse_finds_candles_and_prices() {
 fn labels_of_time_are_at_round_times() {
     let owned = wave(120);
     let (buffer, _) = drawn(&ChartData::new(owned.candles()), 131, 20, &Theme::default());
-    assert_eq!(lines(&buffer)[19].split_whitespace().collect::<Vec<_>>().join(" "), "Feb 2026 Mar Apr");
+    assert_eq!(
+        lines(&buffer)[19]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+        "Feb 2026 Mar Apr"
+    );
     let mut hours = wave(72);
     for (i, time) in hours.timestamp.iter_mut().enumerate() {
         *time = 1_767_225_600_000 + i as i64 * 3_600_000;
     }
     let (buffer, _) = drawn(&ChartData::new(hours.candles()), 83, 20, &Theme::default());
-    assert_eq!(lines(&buffer)[19].split_whitespace().collect::<Vec<_>>().join(" "), "Jan 1 12:00 Jan 2 12:00 Jan 3 12:00");
+    assert_eq!(
+        lines(&buffer)[19]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+        "Jan 1 12:00 Jan 2 12:00 Jan 3 12:00"
+    );
 }
 
 #[test]
@@ -319,10 +572,29 @@ fn an_axis_has_more_than_one_label_where_there_are_more_candles() {
     for count in [40, 63, 200] {
         let owned = wave(count);
         for log in [false, true] {
-            let (buffer, layout) = drawn(&ChartData { future: 6, log, ..ChartData::new(owned.candles()) }, 80, 18, &Theme::default());
-            let labels = lines(&buffer).last().map_or(0, |line| line.split("  ").filter(|label| !label.trim().is_empty()).count());
-            let ticks = (layout.plot.y..layout.plot.bottom()).filter(|&y| buffer[(layout.plot.right(), y)].symbol() == "├").count();
-            assert!(labels > 1 && ticks > 1, "{count}: {}", lines(&buffer).join("\n"));
+            let (buffer, layout) = drawn(
+                &ChartData {
+                    future: 6,
+                    log,
+                    ..ChartData::new(owned.candles())
+                },
+                80,
+                18,
+                &Theme::default(),
+            );
+            let labels = lines(&buffer).last().map_or(0, |line| {
+                line.split("  ")
+                    .filter(|label| !label.trim().is_empty())
+                    .count()
+            });
+            let ticks = (layout.plot.y..layout.plot.bottom())
+                .filter(|&y| buffer[(layout.plot.right(), y)].symbol() == "├")
+                .count();
+            assert!(
+                labels > 1 && ticks > 1,
+                "{count}: {}",
+                lines(&buffer).join("\n")
+            );
         }
     }
 }
@@ -383,8 +655,16 @@ fn a_lone_wick_does_not_take_the_axis_and_is_named_at_its_edge() {
     let theme = Theme::default();
     // Bodies from 6.75 to 15.5 or so; the low of candle 20 changes, in the second row those of two.
     let bodies = wave(40);
-    let (bottom, top) = (bodies.open.iter().copied().fold(f64::INFINITY, f64::min), bodies.open.iter().copied().fold(0.0, f64::max));
-    for (lows, is_cut) in [(&[][..], false), (&[(20, 5.0)], false), (&[(20, 0.5)], true), (&[(20, 0.5), (25, 0.6)], false)] {
+    let (bottom, top) = (
+        bodies.open.iter().copied().fold(f64::INFINITY, f64::min),
+        bodies.open.iter().copied().fold(0.0, f64::max),
+    );
+    for (lows, is_cut) in [
+        (&[][..], false),
+        (&[(20, 5.0)], false),
+        (&[(20, 0.5)], true),
+        (&[(20, 0.5), (25, 0.6)], false),
+    ] {
         let mut candles = wave(40);
         for (i, low) in lows {
             candles.low[*i] = *low;
@@ -401,5 +681,11 @@ fn a_lone_wick_does_not_take_the_axis_and_is_named_at_its_edge() {
     // Of few candles, each counts.
     let mut few = wave(6);
     few.low[3] = 0.5;
-    assert!(drawn(&ChartData::new(few.candles()), 100, 30, &theme).1.scale.low() < 0.5);
+    assert!(
+        drawn(&ChartData::new(few.candles()), 100, 30, &theme)
+            .1
+            .scale
+            .low()
+            < 0.5
+    );
 }

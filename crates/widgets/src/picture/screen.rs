@@ -28,23 +28,44 @@ fn canvas(buffer: &Buffer, area: Rect, theme: &Theme, scene: Option<&PlotScene>)
     let area = area.intersection(buffer.area);
     let background = theme.rgb(Role::Background).unwrap_or((0, 0, 0));
     let foreground = theme.rgb(Role::Text).unwrap_or((255, 255, 255));
-    let mut canvas = PixelCanvas::new(usize::from(area.width) * WIDTH, usize::from(area.height) * HEIGHT, background);
-    let place = |x: u16, y: u16| (i64::from(x - area.x) * WIDTH as i64, i64::from(y - area.y) * HEIGHT as i64);
+    let mut canvas = PixelCanvas::new(
+        usize::from(area.width) * WIDTH,
+        usize::from(area.height) * HEIGHT,
+        background,
+    );
+    let place = |x: u16, y: u16| {
+        (
+            i64::from(x - area.x) * WIDTH as i64,
+            i64::from(y - area.y) * HEIGHT as i64,
+        )
+    };
     let colors = |x: u16, y: u16| {
         let cell = &buffer[(x, y)];
         let (front, back) = (rgb(cell.fg, foreground), rgb(cell.bg, background));
-        if cell.modifier.contains(Modifier::REVERSED) { (back, front) } else { (front, back) }
+        if cell.modifier.contains(Modifier::REVERSED) {
+            (back, front)
+        } else {
+            (front, back)
+        }
     };
     for position in area.positions() {
         let (left, top) = place(position.x, position.y);
         let (_, back) = colors(position.x, position.y);
         if back != background {
             let ink = canvas.ink(back);
-            canvas.fill(left..left + WIDTH as i64, top..top + HEIGHT as i64, ink, WHOLE);
+            canvas.fill(
+                left..left + WIDTH as i64,
+                top..top + HEIGHT as i64,
+                ink,
+                WHOLE,
+            );
         }
     }
     let cell = CellPixels::new(WIDTH as u16, HEIGHT as u16);
-    if let Some((scene, cell)) = scene.zip(cell).filter(|(scene, _)| scene.area.intersection(area) == scene.area) {
+    if let Some((scene, cell)) = scene
+        .zip(cell)
+        .filter(|(scene, _)| scene.area.intersection(area) == scene.area)
+    {
         canvas.lay(&scene.paint(cell), place(scene.area.x, scene.area.y));
     }
     for position in area.positions() {
@@ -52,7 +73,13 @@ fn canvas(buffer: &Buffer, area: Rect, theme: &Theme, scene: Option<&PlotScene>)
         let (left, top) = place(position.x, position.y);
         let ink = canvas.ink(colors(position.x, position.y).0);
         if let Some(letter) = cell.symbol().chars().next().filter(|letter| *letter != ' ') {
-            letters::write(&mut canvas, (left, top), letter, cell.modifier.contains(Modifier::BOLD), ink);
+            letters::write(
+                &mut canvas,
+                (left, top),
+                letter,
+                cell.modifier.contains(Modifier::BOLD),
+                ink,
+            );
         }
         if cell.modifier.contains(Modifier::UNDERLINED) {
             let bottom = top + HEIGHT as i64 - 3;
@@ -63,5 +90,9 @@ fn canvas(buffer: &Buffer, area: Rect, theme: &Theme, scene: Option<&PlotScene>)
 }
 
 fn rgb(color: Color, default: Rgb) -> Rgb {
-    if let Color::Rgb(r, g, b) = color { (r, g, b) } else { default }
+    if let Color::Rgb(r, g, b) = color {
+        (r, g, b)
+    } else {
+        default
+    }
 }

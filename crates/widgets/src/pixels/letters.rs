@@ -26,12 +26,23 @@ impl Letters {
     fn read() -> Self {
         let mut file = Vec::new();
         // The file is compiled in, and a test reads it.
-        if ZlibDecoder::new(&include_bytes!("../../fonts/mono.bin")[..]).read_to_end(&mut file).is_err() || file.len() < 2 {
+        if ZlibDecoder::new(&include_bytes!("../../fonts/mono.bin")[..])
+            .read_to_end(&mut file)
+            .is_err()
+            || file.len() < 2
+        {
             return Self::default();
         }
         let count = usize::from(u16::from_le_bytes([file[0], file[1]]));
-        let codes = file[2..].chunks_exact(4).take(count).map(|code| u32::from_le_bytes([code[0], code[1], code[2], code[3]])).collect();
-        Self { codes, glyphs: file.split_off((2 + 4 * count).min(file.len())) }
+        let codes = file[2..]
+            .chunks_exact(4)
+            .take(count)
+            .map(|code| u32::from_le_bytes([code[0], code[1], code[2], code[3]]))
+            .collect();
+        Self {
+            codes,
+            glyphs: file.split_off((2 + 4 * count).min(file.len())),
+        }
     }
 
     fn glyph(&self, letter: char) -> Option<&[u8]> {
@@ -41,12 +52,24 @@ impl Letters {
 }
 
 /// Writes a letter into the cell at these pixels; an unknown one is a frame.
-pub fn write(canvas: &mut PixelCanvas, (left, top): (i64, i64), letter: char, bold: bool, ink: usize) {
+pub fn write(
+    canvas: &mut PixelCanvas,
+    (left, top): (i64, i64),
+    letter: char,
+    bold: bool,
+    ink: usize,
+) {
     let letters = LETTERS.get_or_init(Letters::read);
-    let Some(glyph) = letters.glyph(letter).or_else(|| letters.glyph('□')) else { return };
+    let Some(glyph) = letters.glyph(letter).or_else(|| letters.glyph('□')) else {
+        return;
+    };
     let covered = |x: usize, y: usize| {
         let at = y * WIDTH + x;
-        usize::from(if at.is_multiple_of(2) { glyph[at / 2] >> 4 } else { glyph[at / 2] & 15 })
+        usize::from(if at.is_multiple_of(2) {
+            glyph[at / 2] >> 4
+        } else {
+            glyph[at / 2] & 15
+        })
     };
     for y in 0..HEIGHT {
         for x in 0..WIDTH {
@@ -67,7 +90,17 @@ mod tests {
         assert_eq!(letters.glyphs.len(), letters.codes.len() * BYTES);
         assert!(letters.codes.is_sorted());
         let all = "Aaz09µé—…│┌╌▌█▄⣿▲▼◆•★✓✗⚠→↗⏎−²≤";
-        assert_eq!(all.chars().filter(|letter| letters.glyph(*letter).is_none()).collect::<String>(), "");
-        assert!(letters.glyph('█').is_some_and(|glyph| glyph.iter().all(|byte| *byte == 0xff)), "blocks fill their cells");
+        assert_eq!(
+            all.chars()
+                .filter(|letter| letters.glyph(*letter).is_none())
+                .collect::<String>(),
+            ""
+        );
+        assert!(
+            letters
+                .glyph('█')
+                .is_some_and(|glyph| glyph.iter().all(|byte| *byte == 0xff)),
+            "blocks fill their cells"
+        );
     }
 }

@@ -94,8 +94,15 @@ impl PlotScene {
     /// Paints the scene at this cell size.
     pub fn paint(&self, cell: CellPixels) -> PixelCanvas {
         let (width, height) = (f64::from(cell.width), f64::from(cell.height));
-        let size = (usize::from(self.area.width) * usize::from(cell.width), usize::from(self.area.height) * usize::from(cell.height));
-        let mut painter = Painter { canvas: PixelCanvas::new(size.0, size.1, self.background), width, height };
+        let size = (
+            usize::from(self.area.width) * usize::from(cell.width),
+            usize::from(self.area.height) * usize::from(cell.height),
+        );
+        let mut painter = Painter {
+            canvas: PixelCanvas::new(size.0, size.1, self.background),
+            width,
+            height,
+        };
         for shape in &self.shapes {
             painter.shape(shape);
         }
@@ -147,7 +154,13 @@ impl Painter {
 
     fn shape(&mut self, shape: &PlotShape) {
         match shape {
-            PlotShape::Surface { x, y, color, share, edged } => {
+            PlotShape::Surface {
+                x,
+                y,
+                color,
+                share,
+                edged,
+            } => {
                 let ink = self.canvas.ink(*color);
                 let (columns, rows) = (self.x(x.0)..self.x(x.1), self.rows(*y));
                 self.canvas.fill(columns.clone(), rows.clone(), ink, *share);
@@ -155,7 +168,10 @@ impl Painter {
                     for edge in [rows.start..rows.start + 1, rows.end - 1..rows.end] {
                         self.canvas.fill(columns.clone(), edge, ink, 2);
                     }
-                    for edge in [columns.start..columns.start + 1, columns.end - 1..columns.end] {
+                    for edge in [
+                        columns.start..columns.start + 1,
+                        columns.end - 1..columns.end,
+                    ] {
                         self.canvas.fill(edge, rows.start + 1..rows.end - 1, ink, 2);
                     }
                 }
@@ -165,9 +181,26 @@ impl Painter {
                 let (columns, rows) = (self.columns(*x, *width), self.rows(*y));
                 self.canvas.fill(columns, rows, ink, WHOLE);
             }
-            PlotShape::Candle { x, width, wick, body, color } => self.candle(*x, *width, *wick, *body, *color),
-            PlotShape::Line { points, rows, color, dashed } => self.line(points, *rows, *color, *dashed),
-            PlotShape::Rule { from, to, color, share, dashed } => self.rule(*from, *to, *color, *share, *dashed),
+            PlotShape::Candle {
+                x,
+                width,
+                wick,
+                body,
+                color,
+            } => self.candle(*x, *width, *wick, *body, *color),
+            PlotShape::Line {
+                points,
+                rows,
+                color,
+                dashed,
+            } => self.line(points, *rows, *color, *dashed),
+            PlotShape::Rule {
+                from,
+                to,
+                color,
+                share,
+                dashed,
+            } => self.rule(*from, *to, *color, *share, *dashed),
             PlotShape::Sign { at, kind, color } => self.sign(*at, *kind, *color),
         }
     }
@@ -184,7 +217,8 @@ impl Painter {
         }
         let left = columns.start + (columns.end - columns.start - thin).max(0) / 2;
         let (wick, body) = (self.rows(wick), self.rows(body));
-        self.canvas.fill(left..left + thin.min(wide), wick, ink, WHOLE);
+        self.canvas
+            .fill(left..left + thin.min(wide), wick, ink, WHOLE);
         self.canvas.fill(columns, body, ink, WHOLE);
     }
 
@@ -206,10 +240,27 @@ impl Painter {
             let mut along = 0.0;
             while along < length.min(1e5) {
                 let phase = (gone + along) % (drawn + left_out);
-                let part = if phase < drawn { drawn - phase } else { drawn + left_out - phase }.max(0.5).min(length - along);
+                let part = if phase < drawn {
+                    drawn - phase
+                } else {
+                    drawn + left_out - phase
+                }
+                .max(0.5)
+                .min(length - along);
                 if phase < drawn {
-                    let place = |share: f64| (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
-                    self.canvas.stroke(place(along / length), place((along + part) / length), weight, &rows, ink);
+                    let place = |share: f64| {
+                        (
+                            from.0 + (to.0 - from.0) * share,
+                            from.1 + (to.1 - from.1) * share,
+                        )
+                    };
+                    self.canvas.stroke(
+                        place(along / length),
+                        place((along + part) / length),
+                        weight,
+                        &rows,
+                        ink,
+                    );
                 }
                 along += part.max(0.01);
             }
@@ -222,14 +273,32 @@ impl Painter {
         let flat = from.1 == to.1;
         // The pixel that the place lies in.
         let pixel = |cells: f64, size: f64| pixel((cells * size).floor());
-        let (start, end) = if flat { (self.x(from.0), self.x(to.0)) } else { (self.y(from.1), self.y(to.1)) };
-        let across = if flat { pixel(from.1, self.height) } else { pixel(from.0, self.width) };
-        let (drawn, period) =
-            if dashed { ((DASH.0 * self.height).round() as i64, ((DASH.0 + DASH.1) * self.height).round() as i64) } else { (1, 1) };
+        let (start, end) = if flat {
+            (self.x(from.0), self.x(to.0))
+        } else {
+            (self.y(from.1), self.y(to.1))
+        };
+        let across = if flat {
+            pixel(from.1, self.height)
+        } else {
+            pixel(from.0, self.width)
+        };
+        let (drawn, period) = if dashed {
+            (
+                (DASH.0 * self.height).round() as i64,
+                ((DASH.0 + DASH.1) * self.height).round() as i64,
+            )
+        } else {
+            (1, 1)
+        };
         let mut at = start;
         while at < end {
             let part = at..(at + drawn).min(end);
-            let (columns, rows) = if flat { (part, across..across + 1) } else { (across..across + 1, part) };
+            let (columns, rows) = if flat {
+                (part, across..across + 1)
+            } else {
+                (across..across + 1, part)
+            };
             self.canvas.fill(columns, rows, ink, share);
             at += period.max(1);
         }
@@ -237,13 +306,20 @@ impl Painter {
 
     fn sign(&mut self, (x, y): PlotPoint, kind: SignKind, color: Rgb) {
         let ink = self.canvas.ink(color);
-        let at = ((x * self.width).clamp(-FAR, FAR), (y * self.height).clamp(-FAR, FAR));
+        let at = (
+            (x * self.width).clamp(-FAR, FAR),
+            (y * self.height).clamp(-FAR, FAR),
+        );
         let size = self.width.min(self.height / 2.0);
         match kind {
             SignKind::Disc => self.canvas.spot(at, size * 0.28, false, ink),
             SignKind::Diamond => self.canvas.spot(at, size * 0.36, true, ink),
-            SignKind::Up => self.canvas.arrow((at.0, at.1 - size / 2.0), size, true, ink),
-            SignKind::Down => self.canvas.arrow((at.0, at.1 + size / 2.0), size, false, ink),
+            SignKind::Up => self
+                .canvas
+                .arrow((at.0, at.1 - size / 2.0), size, true, ink),
+            SignKind::Down => self
+                .canvas
+                .arrow((at.0, at.1 + size / 2.0), size, false, ink),
         }
     }
 }

@@ -17,7 +17,11 @@ pub fn png(canvas: &PixelCanvas, level: u32) -> Vec<u8> {
     // Eight bits, indexed; the usual coding, filter and order.
     header.extend([8, 3, 0, 0, 0]);
     chunk(&mut file, *b"IHDR", &header);
-    let colors: Vec<u8> = canvas.palette().iter().flat_map(|(r, g, b)| [*r, *g, *b]).collect();
+    let colors: Vec<u8> = canvas
+        .palette()
+        .iter()
+        .flat_map(|(r, g, b)| [*r, *g, *b])
+        .collect();
     chunk(&mut file, *b"PLTE", &colors);
     chunk(&mut file, *b"IDAT", &data(canvas, level));
     chunk(&mut file, *b"IEND", &[]);

@@ -15,7 +15,13 @@ pub fn sixel(canvas: &PixelCanvas) -> Vec<u8> {
     let _ = write!(out, "\x1bP0;1q\"1;1;{width};{height}");
     for (index, (r, g, b)) in canvas.palette().iter().enumerate() {
         let percent = |value: u8| (u32::from(value) * 100 + 127) / 255;
-        let _ = write!(out, "#{index};2;{};{};{}", percent(*r), percent(*g), percent(*b));
+        let _ = write!(
+            out,
+            "#{index};2;{};{};{}",
+            percent(*r),
+            percent(*g),
+            percent(*b)
+        );
     }
     let mut masks = vec![0_u8; canvas.palette().len() * width];
     for band in canvas.pixels().chunks(BAND * width.max(1)) {
@@ -30,7 +36,11 @@ pub fn sixel(canvas: &PixelCanvas) -> Vec<u8> {
         }
         // One run instead of one between every two shapes.
         out.extend(b"#0");
-        run(&mut out, ((1_u16 << (band.len() / width.max(1))) - 1) as u8, width);
+        run(
+            &mut out,
+            ((1_u16 << (band.len() / width.max(1))) - 1) as u8,
+            width,
+        );
         for (index, extent) in extents.iter().enumerate() {
             let Some((from, to)) = *extent else { continue };
             let _ = write!(out, "$#{index}");

@@ -8,7 +8,11 @@ use super::*;
 
 /// Colors of every pixel, row by row.
 fn colors(canvas: &PixelCanvas) -> Vec<Rgb> {
-    canvas.pixels().iter().map(|index| canvas.palette()[usize::from(*index)]).collect()
+    canvas
+        .pixels()
+        .iter()
+        .map(|index| canvas.palette()[usize::from(*index)])
+        .collect()
 }
 
 fn drawn() -> PixelCanvas {
@@ -25,7 +29,11 @@ fn drawn() -> PixelCanvas {
 
 /// Width, height and colors of an indexed PNG of eight bits without filters, with every checksum tested.
 fn read_png(file: &[u8]) -> (usize, usize, Vec<Rgb>) {
-    let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte));
+    let number = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
     let (mut rest, mut size, mut palette, mut data) = (&file[8..], (0, 0), Vec::new(), Vec::new());
     assert_eq!(&file[..8], b"\x89PNG\r\n\x1a\n");
     while !rest.is_empty() {
@@ -46,15 +54,27 @@ fn read_png(file: &[u8]) -> (usize, usize, Vec<Rgb>) {
         rest = &rest[12 + length..];
     }
     let mut rows = Vec::new();
-    ZlibDecoder::new(&data[..]).read_to_end(&mut rows).expect("zlib");
-    let pixels = rows.chunks(size.0 + 1).inspect(|row| assert_eq!(row[0], 0)).flat_map(|row| &row[1..]);
-    (size.0, size.1, pixels.map(|index| palette[usize::from(*index)]).collect())
+    ZlibDecoder::new(&data[..])
+        .read_to_end(&mut rows)
+        .expect("zlib");
+    let pixels = rows
+        .chunks(size.0 + 1)
+        .inspect(|row| assert_eq!(row[0], 0))
+        .flat_map(|row| &row[1..]);
+    (
+        size.0,
+        size.1,
+        pixels.map(|index| palette[usize::from(*index)]).collect(),
+    )
 }
 
 /// As `read_png`, of sixels; pixels that no pass covers are `None`.
 fn read_sixel(image: &[u8]) -> (usize, usize, Vec<Option<Rgb>>) {
     let text = std::str::from_utf8(image).expect("ASCII");
-    let body = text.strip_prefix("\x1bP0;1q\"1;1;").and_then(|text| text.strip_suffix("\x1b\\")).expect("a sixel image");
+    let body = text
+        .strip_prefix("\x1bP0;1q\"1;1;")
+        .and_then(|text| text.strip_suffix("\x1b\\"))
+        .expect("a sixel image");
     let (mut at, bytes) = (0, body.as_bytes());
     let number = |at: &mut usize| {
         let start = *at;
@@ -103,7 +123,10 @@ fn read_sixel(image: &[u8]) -> (usize, usize, Vec<Option<Rgb>>) {
             for row in (0..6).filter(|row| mask >> row & 1 == 1) {
                 let place = (top + row) * width + x;
                 // The background is laid first, each other color once.
-                assert!(pixels[place].is_none_or(|under| under == palette[0]), "a pixel has two colors");
+                assert!(
+                    pixels[place].is_none_or(|under| under == palette[0]),
+                    "a pixel has two colors"
+                );
                 pixels[place] = Some(palette[color]);
             }
             x += 1;
@@ -116,19 +139,33 @@ fn read_sixel(image: &[u8]) -> (usize, usize, Vec<Option<Rgb>>) {
 fn a_png_is_read_as_it_was_drawn() {
     let canvas = drawn();
     for level in [0, 6, 9] {
-        assert_eq!(read_png(&png::png(&canvas, level)), (61, 40, colors(&canvas)));
+        assert_eq!(
+            read_png(&png::png(&canvas, level)),
+            (61, 40, colors(&canvas))
+        );
     }
-    assert_eq!(read_png(&png::png(&PixelCanvas::new(0, 0, (1, 2, 3)), 6)), (0, 0, Vec::new()));
+    assert_eq!(
+        read_png(&png::png(&PixelCanvas::new(0, 0, (1, 2, 3)), 6)),
+        (0, 0, Vec::new())
+    );
 }
 
 #[test]
 fn a_sixel_is_read_as_it_was_drawn() {
     let canvas = drawn();
     let (width, height, pixels) = read_sixel(&sixel::sixel(&canvas));
-    let percent = |(r, g, b): Rgb| [r, g, b].map(|value| ((u32::from(value) * 100 + 127) / 255) as u8);
-    let expected: Vec<Option<[u8; 3]>> = colors(&canvas).into_iter().map(percent).map(Some).collect();
+    let percent =
+        |(r, g, b): Rgb| [r, g, b].map(|value| ((u32::from(value) * 100 + 127) / 255) as u8);
+    let expected: Vec<Option<[u8; 3]>> =
+        colors(&canvas).into_iter().map(percent).map(Some).collect();
     assert_eq!((width, height), (61, 40));
-    assert_eq!(pixels.into_iter().map(|color| color.map(|(r, g, b)| [r, g, b])).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        pixels
+            .into_iter()
+            .map(|color| color.map(|(r, g, b)| [r, g, b]))
+            .collect::<Vec<_>>(),
+        expected
+    );
     sixel::sixel(&PixelCanvas::new(0, 0, (1, 2, 3)));
 }
 
@@ -137,11 +174,19 @@ fn a_stroke_has_soft_edges_and_keeps_to_its_rows() {
     let mut canvas = PixelCanvas::new(40, 40, (0, 0, 0));
     let white = canvas.ink((255, 255, 255));
     canvas.stroke((0.0, 10.0), (40.0, 30.0), 2.0, &(0..25), white);
-    let column = |x: usize| (0..40).map(|y| u32::from(canvas.rgb(x, y).expect("inside").0)).sum::<u32>();
+    let column = |x: usize| {
+        (0..40)
+            .map(|y| u32::from(canvas.rgb(x, y).expect("inside").0))
+            .sum::<u32>()
+    };
     // Two pixels across the line are more down the column: by the root of 1 + (1/2)².
     let expected = 255.0 * 2.0 * 1.25_f64.sqrt();
     for x in [3, 10, 20] {
-        assert!((f64::from(column(x)) - expected).abs() < 80.0, "{x}: {}", column(x));
+        assert!(
+            (f64::from(column(x)) - expected).abs() < 80.0,
+            "{x}: {}",
+            column(x)
+        );
     }
     assert_eq!(column(39), 0, "under the last row");
     assert!(canvas.palette().len() > 3, "soft edges");

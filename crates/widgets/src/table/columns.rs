@@ -17,7 +17,11 @@ pub enum ColumnAlign {
 
 impl ColumnAlign {
     pub(super) fn plain(self) -> Align {
-        if self == Self::Left { Align::Left } else { Align::Right }
+        if self == Self::Left {
+            Align::Left
+        } else {
+            Align::Right
+        }
     }
 }
 
@@ -43,20 +47,49 @@ pub struct TableColumn {
 
 impl TableColumn {
     /// A text column of the given priority and widths.
-    pub const fn text(key: &'static str, title: &'static str, min: u16, ideal: u16, priority: u8) -> Self {
-        Self { key, title, unit: "", min, ideal, priority, align: ColumnAlign::Left, grows: false, matched: true }
+    pub const fn text(
+        key: &'static str,
+        title: &'static str,
+        min: u16,
+        ideal: u16,
+        priority: u8,
+    ) -> Self {
+        Self {
+            key,
+            title,
+            unit: "",
+            min,
+            ideal,
+            priority,
+            align: ColumnAlign::Left,
+            grows: false,
+            matched: true,
+        }
     }
 
     /// A right-aligned figure column.
     pub const fn figure(key: &'static str, title: &'static str, width: u16, priority: u8) -> Self {
-        Self { key, title, unit: "", min: width, ideal: width, priority, align: ColumnAlign::Right, grows: false, matched: false }
+        Self {
+            key,
+            title,
+            unit: "",
+            min: width,
+            ideal: width,
+            priority,
+            align: ColumnAlign::Right,
+            grows: false,
+            matched: false,
+        }
     }
 
     /// Widens the column, or narrows it by a negative number.
     #[must_use]
     pub fn widened(mut self, cells: i16) -> Self {
         if cells != 0 {
-            (self.min, self.ideal) = (self.min.saturating_add_signed(cells).max(3), self.ideal.saturating_add_signed(cells).max(3));
+            (self.min, self.ideal) = (
+                self.min.saturating_add_signed(cells).max(3),
+                self.ideal.saturating_add_signed(cells).max(3),
+            );
         }
         self
     }
@@ -80,7 +113,11 @@ impl TableColumn {
 
     /// Width of the title with its unit.
     pub fn title_width(&self) -> u16 {
-        let unit = if self.unit.is_empty() { 0 } else { 1 + text::width(self.unit) };
+        let unit = if self.unit.is_empty() {
+            0
+        } else {
+            1 + text::width(self.unit)
+        };
         (text::width(self.title) + unit) as u16
     }
 }
@@ -88,14 +125,25 @@ impl TableColumn {
 pub(super) fn places(columns: &[TableColumn], width: u16) -> Vec<ColumnPlace> {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let total = |kept: &[usize], size: fn(&TableColumn) -> u16| -> u32 {
-        kept.iter().map(|&i| u32::from(size(&columns[i]))).sum::<u32>() + u32::from(GAP) * kept.len().saturating_sub(1) as u32
+        kept.iter()
+            .map(|&i| u32::from(size(&columns[i])))
+            .sum::<u32>()
+            + u32::from(GAP) * kept.len().saturating_sub(1) as u32
     };
     while kept.len() > 1 && total(&kept, TableColumn::min_width) > u32::from(width) {
         // With equal priority, the rightmost is dropped.
-        let Some(dropped) = (0..kept.len()).rev().min_by_key(|&k| columns[kept[k]].priority) else { break };
+        let Some(dropped) = (0..kept.len())
+            .rev()
+            .min_by_key(|&k| columns[kept[k]].priority)
+        else {
+            break;
+        };
         kept.remove(dropped);
     }
-    let mut widths: Vec<u16> = kept.iter().map(|&i| columns[i].min_width().min(width)).collect();
+    let mut widths: Vec<u16> = kept
+        .iter()
+        .map(|&i| columns[i].min_width().min(width))
+        .collect();
     let mut spare = u32::from(width).saturating_sub(total(&kept, TableColumn::min_width)) as u16;
     let mut order: Vec<usize> = (0..kept.len()).collect();
     order.sort_by_key(|&k| std::cmp::Reverse(columns[kept[k]].priority));
@@ -104,7 +152,9 @@ pub(super) fn places(columns: &[TableColumn], width: u16) -> Vec<ColumnPlace> {
         widths[k] += more;
         spare -= more;
     }
-    let growing: Vec<usize> = (0..kept.len()).filter(|&k| columns[kept[k]].grows).collect();
+    let growing: Vec<usize> = (0..kept.len())
+        .filter(|&k| columns[kept[k]].grows)
+        .collect();
     for (nth, &k) in growing.iter().enumerate() {
         let share = spare / (growing.len() - nth) as u16;
         widths[k] += share;

@@ -7,20 +7,39 @@ use crate::picture;
 
 const COLUMNS: &[TableColumn] = &[
     TableColumn::text("symbol", "symbol", 6, 8, 255),
-    TableColumn { grows: true, ..TableColumn::text("name", "name", 8, 16, 90) },
+    TableColumn {
+        grows: true,
+        ..TableColumn::text("name", "name", 8, 16, 90)
+    },
     TableColumn::text("chain", "chain", 4, 6, 20),
-    TableColumn { unit: "USD", align: ColumnAlign::Decimal, ..TableColumn::figure("price", "price", 9, 80) },
+    TableColumn {
+        unit: "USD",
+        align: ColumnAlign::Decimal,
+        ..TableColumn::figure("price", "price", 9, 80)
+    },
     TableColumn::figure("price_change_24h", "24h", 9, 70),
 ];
 
 fn row(i: usize) -> Vec<Cell> {
     let rows = [
         ("WETH", "Wrapped Ether", "eth", "2,987.41", "▲ 2.10%"),
-        ("漢字幣", "全角の名前トークンとても長い", "base", "0.125", "▼ 38.2%"),
+        (
+            "漢字幣",
+            "全角の名前トークンとても長い",
+            "base",
+            "0.125",
+            "▼ 38.2%",
+        ),
         ("PEPX", "Pepe 👩\u{200d}💻 X", "bsc", "14", "–"),
     ];
     let (symbol, name, chain, price, change) = rows[i % rows.len()];
-    vec![Cell::text(symbol), Cell::text(name), Cell::new(chain, Role::Dim), Cell::figure(price.to_owned()), Cell::new(change, Role::Up)]
+    vec![
+        Cell::text(symbol),
+        Cell::text(name),
+        Cell::new(chain, Role::Dim),
+        Cell::figure(price.to_owned()),
+        Cell::new(change, Role::Up),
+    ]
 }
 
 fn lines(buffer: &Buffer) -> Vec<String> {
@@ -30,7 +49,12 @@ fn lines(buffer: &Buffer) -> Vec<String> {
 fn drawn(width: u16, height: u16, count: usize, state: &mut TableWidgetState) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
-    let table = TableWidget { sort: vec![(4, true)], star: Some(&|i| i == 0), words: &["ether"], ..TableWidget::new(COLUMNS, count, &row) };
+    let table = TableWidget {
+        sort: vec![(4, true)],
+        star: Some(&|i| i == 0),
+        words: &["ether"],
+        ..TableWidget::new(COLUMNS, count, &row)
+    };
     table.render(area, &mut buffer, &Theme::default(), state);
     buffer
 }
@@ -48,7 +72,10 @@ fn columns_stand_under_their_titles_and_wide_names_move_nothing() {
     for (shown, expected) in shown.iter().zip(expected) {
         assert_eq!(shown.replace(' ', ""), expected.replace(' ', ""));
     }
-    let prices: Vec<usize> = shown[1..3].iter().map(|line| text::width(line.rsplit_once('.').map_or("", |_| line))).collect();
+    let prices: Vec<usize> = shown[1..3]
+        .iter()
+        .map(|line| text::width(line.rsplit_once('.').map_or("", |_| line)))
+        .collect();
     assert_eq!(prices[0], prices[1], "{shown:#?}");
 }
 
@@ -63,7 +90,10 @@ fn the_least_wanted_columns_go_first() {
     ];
     for (width, titles) in cases {
         let buffer = drawn(width, 2, 1, &mut TableWidgetState::default());
-        let header: Vec<String> = lines(&buffer)[0].split_whitespace().map(str::to_owned).collect();
+        let header: Vec<String> = lines(&buffer)[0]
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
         assert_eq!(header.join(" "), titles, "at {width}");
     }
 }
@@ -77,8 +107,16 @@ fn only_rows_on_screen_are_built_whatever_their_number() {
     };
     let area = Rect::new(0, 0, 80, 13);
     let mut buffer = Buffer::empty(area);
-    let mut state = TableWidgetState { selected: 19_999_999, offset: 0 };
-    TableWidget::new(COLUMNS, 20_000_000, &counted).render(area, &mut buffer, &Theme::default(), &mut state);
+    let mut state = TableWidgetState {
+        selected: 19_999_999,
+        offset: 0,
+    };
+    TableWidget::new(COLUMNS, 20_000_000, &counted).render(
+        area,
+        &mut buffer,
+        &Theme::default(),
+        &mut state,
+    );
     assert_eq!((built.get(), state.offset), (12, 19_999_988));
 }
 
@@ -86,8 +124,14 @@ fn only_rows_on_screen_are_built_whatever_their_number() {
 fn the_mouse_finds_headers_rows_stars_and_the_bar() {
     let area = Rect::new(5, 2, 64, 11);
     let star = |_: usize| false;
-    let table = TableWidget { star: Some(&star), ..TableWidget::new(COLUMNS, 1_000, &row) };
-    let state = TableWidgetState { selected: 100, offset: 100 };
+    let table = TableWidget {
+        star: Some(&star),
+        ..TableWidget::new(COLUMNS, 1_000, &row)
+    };
+    let state = TableWidgetState {
+        selected: 100,
+        offset: 100,
+    };
     let cases = [
         ((7, 2), Some(Hit::Header(0))),
         ((20, 2), Some(Hit::Header(1))),
@@ -107,7 +151,10 @@ fn the_mouse_finds_headers_rows_stars_and_the_bar() {
 
 #[test]
 fn the_selection_is_a_background_and_stays_on_screen() {
-    let mut state = TableWidgetState { selected: 7, offset: 0 };
+    let mut state = TableWidgetState {
+        selected: 7,
+        offset: 0,
+    };
     let buffer = drawn(64, 4, 9, &mut state);
     assert_eq!(state.offset, 5);
     let theme = Theme::default();
@@ -123,9 +170,19 @@ fn the_selection_is_a_background_and_stays_on_screen() {
 
 #[test]
 fn what_the_filter_found_is_marked() {
-    let buffer = drawn(64, 4, 3, &mut TableWidgetState { selected: 2, offset: 0 });
-    let marked: String =
-        (0..64).filter(|x| buffer[(*x, 1)].style().fg == Theme::default().accent().fg).map(|x| buffer[(x, 1)].symbol()).collect();
+    let buffer = drawn(
+        64,
+        4,
+        3,
+        &mut TableWidgetState {
+            selected: 2,
+            offset: 0,
+        },
+    );
+    let marked: String = (0..64)
+        .filter(|x| buffer[(*x, 1)].style().fg == Theme::default().accent().fg)
+        .map(|x| buffer[(x, 1)].symbol())
+        .collect();
     assert_eq!(marked, "Ether");
 }
 

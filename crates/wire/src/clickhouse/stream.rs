@@ -71,14 +71,22 @@ impl Stream {
         stopped: Arc<dyn Fn() -> bool + Send + Sync>,
     ) -> Result<Self, Fault> {
         let (id, (sender, parts)) = (new_id()?, mpsc::channel(AHEAD));
-        let (wire, held, query) = (Arc::clone(&engine.wire), Arc::clone(&engine.held), id.clone());
+        let (wire, held, query) = (
+            Arc::clone(&engine.wire),
+            Arc::clone(&engine.held),
+            id.clone(),
+        );
         let work = async move {
             let sent = async {
                 let _place = held.places.acquire().await;
                 let _asking = wire.ask(&held.source.name);
                 let mut response = held.post(&query, sql, &pairs).await?;
                 let mut since = SPEND_EVERY;
-                while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source, &error))? {
+                while let Some(part) = response
+                    .chunk()
+                    .await
+                    .map_err(|error| codes::of_request(&held.source, &error))?
+                {
                     wire.count(part.len() as u64);
                     since += part.len() as u64;
                     if since >= SPEND_EVERY {
@@ -95,9 +103,21 @@ impl Stream {
                 drop(sender.send(Err(fault)).await);
             }
         };
-        let outcome = Arc::new(StreamEnd { source: engine.source().clone(), ..StreamEnd::default() });
+        let outcome = Arc::new(StreamEnd {
+            source: engine.source().clone(),
+            ..StreamEnd::default()
+        });
         let task = engine.wire.runtime()?.spawn(work).abort_handle();
-        Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, outcome })
+        Ok(Self {
+            engine,
+            id,
+            parts,
+            task,
+            stopped,
+            now: Bytes::new(),
+            ended: false,
+            outcome,
+        })
     }
 
     /// Outcome of the stream; filled in once it has ended.
@@ -111,7 +131,11 @@ impl Stream {
             return Ok(0);
         };
         // A server that fails midway writes its error before it breaks off.
-        let fault = if fault == Fault::Stopped { fault } else { self.outcome.error_in_tail().unwrap_or(fault) };
+        let fault = if fault == Fault::Stopped {
+            fault
+        } else {
+            self.outcome.error_in_tail().unwrap_or(fault)
+        };
         let error = io::Error::other(fault.to_string());
         self.outcome.fault.set(fault).ok();
         Err(error)
@@ -128,9 +152,23 @@ impl Read for Stream {
                 Ok(part) => Some(Some(part)),
                 Err(mpsc::error::TryRecvError::Disconnected) => Some(None),
                 Err(mpsc::error::TryRecvError::Empty) => {
-                    let runtime = self.engine.wire.runtime().map_err(|fault| io::Error::other(fault.to_string()))?.handle().clone();
+                    let runtime = self
+                        .engine
+                        .wire
+                        .runtime()
+                        .map_err(|fault| io::Error::other(fault.to_string()))?
+                        .handle()
+                        .clone();
                     let parts = &mut self.parts;
-                    runtime.block_on(async { tokio::time::timeout(POLL_INTERVAL.max(Duration::from_millis(1)), parts.recv()).await }).ok()
+                    runtime
+                        .block_on(async {
+                            tokio::time::timeout(
+                                POLL_INTERVAL.max(Duration::from_millis(1)),
+                                parts.recv(),
+                            )
+                            .await
+                        })
+                        .ok()
                 }
             };
             match part {

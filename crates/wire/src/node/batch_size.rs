@@ -27,7 +27,14 @@ struct Learnt {
 
 impl BatchSize {
     pub(super) fn new(first: usize) -> Self {
-        Self { first, now: Mutex::new(Learnt { most: first, taken: 0, patience: PATIENCE }) }
+        Self {
+            first,
+            now: Mutex::new(Learnt {
+                most: first,
+                taken: 0,
+                patience: PATIENCE,
+            }),
+        }
     }
 
     pub(super) fn most(&self) -> usize {
@@ -39,7 +46,11 @@ impl BatchSize {
         let mut now = locked(&self.now);
         // Of several batches sent at once each is refused.
         if sent / 2 < now.most {
-            *now = Learnt { most: (sent / 2).max(1), taken: 0, patience: (now.patience * 2).min(PATIENCE_MAX) };
+            *now = Learnt {
+                most: (sent / 2).max(1),
+                taken: 0,
+                patience: (now.patience * 2).min(PATIENCE_MAX),
+            };
         }
     }
 

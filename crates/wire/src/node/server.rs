@@ -69,14 +69,17 @@ pub(super) struct NodeServer {
 /// Without its URL, which may have a key.
 impl fmt::Debug for NodeServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeServer").field("source", &self.source.name).finish_non_exhaustive()
+        f.debug_struct("NodeServer")
+            .field("source", &self.source.name)
+            .finish_non_exhaustive()
     }
 }
 
 impl NodeServer {
     pub(super) fn new(source: Source, timeouts: &TimeoutsAndRetries) -> Result<Self, Fault> {
         let (url, token) = node_address(&source)?;
-        let url = Url::parse(&url).map_err(|_| Fault::Refused("has an invalid `url`".to_owned()))?;
+        let url =
+            Url::parse(&url).map_err(|_| Fault::Refused("has an invalid `url`".to_owned()))?;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(token) = token {
@@ -90,14 +93,35 @@ impl NodeServer {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
-        let timeouts = TimeoutsAndRetries { read_timeout: source.timeout(), ..timeouts.clone() };
-        let connector = Connector { timeouts, named: true, plain: url.scheme() == "http", headers };
+        let timeouts = TimeoutsAndRetries {
+            read_timeout: source.timeout(),
+            ..timeouts.clone()
+        };
+        let connector = Connector {
+            timeouts,
+            named: true,
+            plain: url.scheme() == "http",
+            headers,
+        };
         // A redirect must not send the key elsewhere.
-        let client = connector.builder().redirect(redirect::Policy::none()).timeout(source.timeout()).build();
+        let client = connector
+            .builder()
+            .redirect(redirect::Policy::none())
+            .timeout(source.timeout())
+            .build();
         let client = client.map_err(|_| Fault::Failed("cannot be contacted".to_owned()))?;
-        let near = url.host_str().is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])));
+        let near = url
+            .host_str()
+            .is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])));
         let batch_size = BatchSize::new(if near { BATCH_NEAR } else { BATCH_FAR });
-        Ok(Self { source, client, url, chain_id: OnceLock::new(), batch_size, failed: Mutex::default() })
+        Ok(Self {
+            source,
+            client,
+            url,
+            chain_id: OnceLock::new(),
+            batch_size,
+            failed: Mutex::default(),
+        })
     }
 
     /// Whether it failed a short while ago.
@@ -116,9 +140,14 @@ impl NodeServer {
         let asked = NodeCall::chain_id();
         let first = (chain_id.is_some() && self.chain_id.get().is_none()).then_some(&asked);
         let all: Vec<&NodeCall> = first.into_iter().chain(calls).collect();
-        let answers = self.complete(wire, &all, trips).await.and_then(|answers| self.of_chain(chain_id, answers, first.is_some()));
+        let answers = self
+            .complete(wire, &all, trips)
+            .await
+            .and_then(|answers| self.of_chain(chain_id, answers, first.is_some()));
         // One that is asked for too much does not fail.
-        let failed = answers.as_ref().is_err_and(|fault| !matches!(fault, Fault::TooMuch(_)));
+        let failed = answers
+            .as_ref()
+            .is_err_and(|fault| !matches!(fault, Fault::TooMuch(_)));
         *locked(&self.failed) = failed.then(Instant::now);
         answers
     }
@@ -161,13 +190,19 @@ impl NodeServer {
         let mut answers: Vec<Option<Result<Value, CallRefusal>>> = vec![None; calls.len()];
         let mut tries = 0;
         for _ in 0..TRIPS_MAX {
-            let open: Vec<usize> = (0..calls.len()).filter(|call| answers[*call].is_none()).collect();
+            let open: Vec<usize> = (0..calls.len())
+                .filter(|call| answers[*call].is_none())
+                .collect();
             if open.is_empty() {
                 return Ok(answers.into_iter().flatten().collect());
             }
-            let batches: Vec<&[usize]> = open.chunks(self.batch_size.most()).take(BATCHES_AT_ONCE).collect();
+            let batches: Vec<&[usize]> = open
+                .chunks(self.batch_size.most())
+                .take(BATCHES_AT_ONCE)
+                .collect();
             trips.fetch_add(1, Ordering::Relaxed);
-            let outcomes = join_all(batches.iter().map(|batch| self.batch(wire, calls, batch))).await;
+            let outcomes =
+                join_all(batches.iter().map(|batch| self.batch(wire, calls, batch))).await;
             let (mut progress, mut wait, mut why) = (false, None, None);
             for (batch, outcome) in batches.iter().zip(outcomes) {
                 match outcome {
@@ -175,7 +210,9 @@ impl NodeServer {
                         if replies.len() == batch.len() {
                             self.batch_size.took(batch.len());
                         }
-                        for (id, outcome) in replies.into_iter().filter(|(id, _)| batch.contains(id)) {
+                        for (id, outcome) in
+                            replies.into_iter().filter(|(id, _)| batch.contains(id))
+                        {
                             match outcome {
                                 CallOutcome::Value(value) => answers[id] = Some(Ok(value)),
                                 CallOutcome::Refused(refusal) => answers[id] = Some(Err(refusal)),
@@ -185,7 +222,9 @@ impl NodeServer {
                                     answers[id] = Some(Err(CallRefusal::too_large()));
                                 }
                                 CallOutcome::LeftOut => self.batch_size.refused(batch.len()),
-                                CallOutcome::Busy => (wait, why) = (Some(wait.unwrap_or_default()), Some(busy(429))),
+                                CallOutcome::Busy => {
+                                    (wait, why) = (Some(wait.unwrap_or_default()), Some(busy(429)))
+                                }
                             }
                             progress |= answers[id].is_some();
                         }
@@ -195,10 +234,15 @@ impl NodeServer {
                         progress = true;
                     }
                     Err(BatchFault::TooLarge) => {
-                        return Err(Fault::TooMuch("rejects even a single call as too large".to_owned()));
+                        return Err(Fault::TooMuch(
+                            "rejects even a single call as too large".to_owned(),
+                        ));
                     }
                     Err(BatchFault::Later(after, fault)) => {
-                        wait = Some(wait.unwrap_or(Duration::ZERO).max(after.unwrap_or_default()));
+                        wait = Some(
+                            wait.unwrap_or(Duration::ZERO)
+                                .max(after.unwrap_or_default()),
+                        );
                         why = Some(fault);
                     }
                     Err(BatchFault::Final(fault)) => return Err(fault),
@@ -206,15 +250,20 @@ impl NodeServer {
             }
             tries = if progress { 0 } else { tries + 1 };
             if tries > wire.options.timeouts.retries {
-                return Err(why.unwrap_or_else(|| Fault::Unavailable("left calls of a batch unanswered".to_owned())));
+                return Err(why.unwrap_or_else(|| {
+                    Fault::Unavailable("left calls of a batch unanswered".to_owned())
+                }));
             }
             if let Some(after) = wait.or_else(|| (!progress).then_some(Duration::ZERO)) {
                 let timeouts = &wire.options.timeouts;
-                let backoff = (timeouts.backoff * 2u32.pow(tries.min(6) as u32)).min(timeouts.backoff_max);
+                let backoff =
+                    (timeouts.backoff * 2u32.pow(tries.min(6) as u32)).min(timeouts.backoff_max);
                 tokio::time::sleep(backoff.max(after)).await;
             }
         }
-        Err(Fault::Unavailable("left calls of a batch unanswered".to_owned()))
+        Err(Fault::Unavailable(
+            "left calls of a batch unanswered".to_owned(),
+        ))
     }
 
     fn no_state(&self, said: &str) -> Fault {
@@ -225,10 +274,19 @@ impl NodeServer {
     }
 
     /// Sends one batch.
-    async fn batch(&self, wire: &RemoteClient, calls: &[&NodeCall], ids: &[usize]) -> Result<Vec<(usize, CallOutcome)>, BatchFault> {
+    async fn batch(
+        &self,
+        wire: &RemoteClient,
+        calls: &[&NodeCall],
+        ids: &[usize],
+    ) -> Result<Vec<(usize, CallOutcome)>, BatchFault> {
         let requests: Vec<Value> = ids.iter().map(|id| calls[*id].request(*id)).collect();
         // Some nodes take no batches at all.
-        let body = if let [single] = &requests[..] { single.to_string() } else { Value::Array(requests).to_string() };
+        let body = if let [single] = &requests[..] {
+            single.to_string()
+        } else {
+            Value::Array(requests).to_string()
+        };
         let _asking = wire.ask(&self.source.name);
         let sent = self.client.post(self.url.clone()).body(body).send().await;
         let response = sent.map_err(|error| self.request_fault(&error))?;
@@ -239,15 +297,21 @@ impl NodeServer {
         match answer::read(&bytes) {
             BatchAnswer::Calls(replies) => Ok(replies),
             BatchAnswer::Whole(CallOutcome::Busy) => Err(BatchFault::Later(None, busy(429))),
-            BatchAnswer::Whole(CallOutcome::NoState(said)) => Err(BatchFault::Final(self.no_state(&said))),
+            BatchAnswer::Whole(CallOutcome::NoState(said)) => {
+                Err(BatchFault::Final(self.no_state(&said)))
+            }
             // A node says in many words that it takes no batches, or none so large.
             BatchAnswer::Whole(_) if ids.len() > 1 => Err(BatchFault::TooLarge),
-            BatchAnswer::Whole(CallOutcome::Refused(CallRefusal { message, is_too_much: true, .. })) => {
-                Err(BatchFault::Final(Fault::TooMuch(format!("rejected the call: {message}"))))
-            }
-            BatchAnswer::Whole(CallOutcome::Refused(CallRefusal { message, .. })) => {
-                Err(BatchFault::Final(Fault::Unavailable(format!("rejected the call: {message}"))))
-            }
+            BatchAnswer::Whole(CallOutcome::Refused(CallRefusal {
+                message,
+                is_too_much: true,
+                ..
+            })) => Err(BatchFault::Final(Fault::TooMuch(format!(
+                "rejected the call: {message}"
+            )))),
+            BatchAnswer::Whole(CallOutcome::Refused(CallRefusal { message, .. })) => Err(
+                BatchFault::Final(Fault::Unavailable(format!("rejected the call: {message}"))),
+            ),
             BatchAnswer::Whole(_) => Err(BatchFault::TooLarge),
             BatchAnswer::Broken => Err(BatchFault::Later(None, cut_off())),
             BatchAnswer::NotJson => Err(BatchFault::Final(self.misunderstood())),
@@ -255,12 +319,15 @@ impl NodeServer {
     }
 
     async fn body(&self, wire: &RemoteClient, response: Response) -> Result<Vec<u8>, BatchFault> {
-        body(response, ANSWER_MAX, |bytes| wire.count(bytes)).await.map_err(|fault| match fault {
-            BodyFault::TooLarge => {
-                BatchFault::Final(Fault::TooMuch(format!("sent more than {}, the largest response accepted", amount(ANSWER_MAX))))
-            }
-            BodyFault::Broken(error) => self.request_fault(&error),
-        })
+        body(response, ANSWER_MAX, |bytes| wire.count(bytes))
+            .await
+            .map_err(|fault| match fault {
+                BodyFault::TooLarge => BatchFault::Final(Fault::TooMuch(format!(
+                    "sent more than {}, the largest response accepted",
+                    amount(ANSWER_MAX)
+                ))),
+                BodyFault::Broken(error) => self.request_fault(&error),
+            })
     }
 
     /// Fault for a response of that status.
@@ -271,11 +338,19 @@ impl NodeServer {
             413 => BatchFault::TooLarge,
             400 | 422 if calls > 1 => BatchFault::TooLarge,
             429 | 500.. => match retry_after(response.headers()) {
-                Some(after) if after > WAIT_MAX => is_final(format!("returned {} and asks to wait {} s", status.as_u16(), after.as_secs())),
+                Some(after) if after > WAIT_MAX => is_final(format!(
+                    "returned {} and asks to wait {} s",
+                    status.as_u16(),
+                    after.as_secs()
+                )),
                 after => BatchFault::Later(after, busy(status.as_u16())),
             },
-            300..=399 => is_final(format!("redirects to another address; set `url` in [sources.{name}] of config.toml to that address")),
-            401 | 403 => is_final(format!("requires a valid key; check `token_env` and `url_env` in [sources.{name}] of config.toml")),
+            300..=399 => is_final(format!(
+                "redirects to another address; set `url` in [sources.{name}] of config.toml to that address"
+            )),
+            401 | 403 => is_final(format!(
+                "requires a valid key; check `token_env` and `url_env` in [sources.{name}] of config.toml"
+            )),
             _ => is_final(format!(
                 "returned {}; check that `url` in [sources.{name}] of config.toml is a node's JSON-RPC endpoint",
                 status.as_u16()
@@ -285,20 +360,29 @@ impl NodeServer {
 
     /// Fault for a request without a response.
     fn request_fault(&self, error: &reqwest::Error) -> BatchFault {
-        let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |&error| error.source());
+        let chain = || {
+            std::iter::successors(
+                Some(error as &(dyn std::error::Error + 'static)),
+                |&error| error.source(),
+            )
+        };
         let name = &self.source.name;
         if error.is_timeout() && !error.is_connect() {
             let seconds = self.source.timeout().as_secs();
-            let words = format!("timed out after {seconds} s; raise `timeout_seconds` in [sources.{name}] of config.toml");
+            let words = format!(
+                "timed out after {seconds} s; raise `timeout_seconds` in [sources.{name}] of config.toml"
+            );
             return BatchFault::Final(Fault::TooMuch(words));
         }
-        BatchFault::Final(Fault::Unavailable(if chain().any(|error| error.to_string().contains("certificate")) {
-            UNTRUSTED.to_owned()
-        } else if error.is_connect() {
-            format!("is unreachable; check the `url` of [sources.{name}] in config.toml")
-        } else {
-            return BatchFault::Later(None, cut_off());
-        }))
+        BatchFault::Final(Fault::Unavailable(
+            if chain().any(|error| error.to_string().contains("certificate")) {
+                UNTRUSTED.to_owned()
+            } else if error.is_connect() {
+                format!("is unreachable; check the `url` of [sources.{name}] in config.toml")
+            } else {
+                return BatchFault::Later(None, cut_off());
+            },
+        ))
     }
 }
 
@@ -308,7 +392,8 @@ fn cut_off() -> Fault {
 
 fn busy(status: u16) -> Fault {
     Fault::Unavailable(if status == StatusCode::TOO_MANY_REQUESTS {
-        "exceeded its rate limit on every try; retry later, or add another node to config.toml".to_owned()
+        "exceeded its rate limit on every try; retry later, or add another node to config.toml"
+            .to_owned()
     } else {
         format!("returned {status} on every try: the node is busy or broken")
     })

@@ -22,15 +22,25 @@ impl RemoteClient {
 
     async fn first_page(&self, origin: &str) -> Result<Duration, Fault> {
         let url = parsed(origin)?;
-        let connector =
-            Connector { timeouts: self.options.timeouts.clone(), named: true, plain: url.scheme() == "http", headers: HeaderMap::new() };
-        let client = connector.builder().redirect(redirect::Policy::none()).timeout(REACH_TIME).build();
+        let connector = Connector {
+            timeouts: self.options.timeouts.clone(),
+            named: true,
+            plain: url.scheme() == "http",
+            headers: HeaderMap::new(),
+        };
+        let client = connector
+            .builder()
+            .redirect(redirect::Policy::none())
+            .timeout(REACH_TIME)
+            .build();
         let client = client.map_err(|_| Fault::Failed("cannot be contacted".to_owned()))?;
         let _asking = self.ask(origin);
         let start = Instant::now();
         let answer = client.get(url).send().await;
-        answer.map(|_| start.elapsed()).map_err(|error| match request_fault(&error) {
-            WebFault::Later(fault, _) | WebFault::Final(fault) => fault,
-        })
+        answer
+            .map(|_| start.elapsed())
+            .map_err(|error| match request_fault(&error) {
+                WebFault::Later(fault, _) | WebFault::Final(fault) => fault,
+            })
     }
 }

@@ -22,7 +22,12 @@ const OFF_MIDDLE_MOST: f64 = 0.3;
 const NEAR_LOW_LEAST: f64 = 0.33;
 
 /// All bowls at one pivot scale.
-pub(super) fn search(prices: &LogPrices, pivots: &[Pivot], scale: &PivotScale, found: &mut Candidates<'_>) {
+pub(super) fn search(
+    prices: &LogPrices,
+    pivots: &[Pivot],
+    scale: &PivotScale,
+    found: &mut Candidates<'_>,
+) {
     if scale.theta < 1.4 {
         return;
     }
@@ -105,11 +110,29 @@ fn fit_parabola(prices: &LogPrices, a: usize, b: usize) -> ParabolaFit {
     }
     let q2 = s4 - flat * s2;
     let bend = y2 / q2;
-    let r2 = if yy > 0.0 { (y1 * y1 / s2 + y2 * y2 / q2) / yy } else { 0.0 };
-    let (lowest, highest) = parts.iter().fold((f64::MAX, f64::MIN), |(low, high), part| (low.min(*part), high.max(*part)));
-    let near_low = parts.iter().filter(|part| **part < lowest + 0.4 * (highest - lowest)).count() as f64 / PARTS as f64;
-    let lowest_at = parts.iter().position(|part| *part == lowest).unwrap_or(0) as f64 / (PARTS - 1) as f64;
-    ParabolaFit { bend, r2, near_low, lowest_at }
+    let r2 = if yy > 0.0 {
+        (y1 * y1 / s2 + y2 * y2 / q2) / yy
+    } else {
+        0.0
+    };
+    let (lowest, highest) = parts
+        .iter()
+        .fold((f64::MAX, f64::MIN), |(low, high), part| {
+            (low.min(*part), high.max(*part))
+        });
+    let near_low = parts
+        .iter()
+        .filter(|part| **part < lowest + 0.4 * (highest - lowest))
+        .count() as f64
+        / PARTS as f64;
+    let lowest_at =
+        parts.iter().position(|part| *part == lowest).unwrap_or(0) as f64 / (PARTS - 1) as f64;
+    ParabolaFit {
+        bend,
+        r2,
+        near_low,
+        lowest_at,
+    }
 }
 
 fn propose(prices: &LogPrices, rim: Pivot, low: Pivot, right: Pivot, found: &mut Candidates<'_>) {
@@ -128,7 +151,15 @@ fn propose(prices: &LogPrices, rim: Pivot, low: Pivot, right: Pivot, found: &mut
     if !(-0.55..=0.8).contains(&apart) {
         return;
     }
-    let bowl = Bowl { prices, rim, low, right, height, apart, place };
+    let bowl = Bowl {
+        prices,
+        rim,
+        low,
+        right,
+        height,
+        apart,
+        place,
+    };
     // If the right side rises above the left rim, the bowl ends at the first close above it; if it turns below, at the first close near the
     // lower rim.
     let first_over = |level: f64| (low.at as usize + 1..=c).find(|&at| prices.close[at] > level);
@@ -137,7 +168,14 @@ fn propose(prices: &LogPrices, rim: Pivot, low: Pivot, right: Pivot, found: &mut
     let live = c == prices.len() - 1;
     match (over, live) {
         (Some(at), _) => bowl.rounding(PatternEnd { at, broken: true }, rim.price, found),
-        (None, true) => bowl.rounding(PatternEnd { at: c, broken: false }, rim.price, found),
+        (None, true) => bowl.rounding(
+            PatternEnd {
+                at: c,
+                broken: false,
+            },
+            rim.price,
+            found,
+        ),
         (None, false) => {
             if let Some(at) = first_over(lower_rim) {
                 bowl.rounding(PatternEnd { at, broken: true }, lower_rim, found);
@@ -185,7 +223,14 @@ impl Bowl<'_> {
         Some(own)
     }
 
-    fn candidate(&self, kind: CandidateKind, turns: &[Pivot], end: PatternEnd, level: f64, own: [f64; OWN]) -> PatternCandidate {
+    fn candidate(
+        &self,
+        kind: CandidateKind,
+        turns: &[Pivot],
+        end: PatternEnd,
+        level: f64,
+        own: [f64; OWN],
+    ) -> PatternCandidate {
         PatternCandidate {
             kind,
             flipped: false,
@@ -202,10 +247,21 @@ impl Bowl<'_> {
     }
 
     fn rounding(&self, end: PatternEnd, level: f64, found: &mut Candidates<'_>) {
-        let Some(mut own) = self.measures(end.at).filter(|own| own[bowl::TIME_NEAR_LOW] >= NEAR_LOW_LEAST) else { return };
+        let Some(mut own) = self
+            .measures(end.at)
+            .filter(|own| own[bowl::TIME_NEAR_LOW] >= NEAR_LOW_LEAST)
+        else {
+            return;
+        };
         own[bowl::OVER_LEFT_RIM] = f64::from(u8::from(end.broken && level >= self.rim.price));
         let end_turn = Pivot::new(end.at, self.prices.high[end.at], true);
-        found.push(&self.candidate(CandidateKind::Rounding, &[self.rim, self.low, end_turn], end, level, own));
+        found.push(&self.candidate(
+            CandidateKind::Rounding,
+            &[self.rim, self.low, end_turn],
+            end,
+            level,
+            own,
+        ));
     }
 
     fn cup(&self, found: &mut Candidates<'_>) {
@@ -215,7 +271,10 @@ impl Bowl<'_> {
         let last = prices.len() - 1;
         let limit = last.min(c + (0.6 * length) as usize + 4);
         let mut handle = c;
-        let levels = [self.right.price, self.rim.price.max(self.right.price) - 0.1 * height];
+        let levels = [
+            self.right.price,
+            self.rim.price.max(self.right.price) - 0.1 * height,
+        ];
         let mut done = [false; 2];
         let mut before = usize::MAX;
         for at in c + 1..=limit {
@@ -237,14 +296,28 @@ impl Bowl<'_> {
                     continue;
                 }
                 before = at;
-                let Some(mut own) = *measured.get_or_insert_with(|| self.measures(c)) else { return };
+                let Some(mut own) = *measured.get_or_insert_with(|| self.measures(c)) else {
+                    return;
+                };
                 own[bowl::HANDLE_DEPTH] = depth;
                 own[bowl::HANDLE_TIME] = (at - c) as f64 / length;
                 own[bowl::EARLY_BREAKOUT] = k as f64;
-                own[bowl::TOLERANCE_USED] =
-                    own[bowl::TOLERANCE_USED].max(tolerance_used(depth, 0.55, 0.4)).max(tolerance_used(depth, 0.08, 0.12));
-                let turns = [self.rim, self.low, self.right, Pivot::new(handle, prices.low[handle], false)];
-                found.push(&self.candidate(CandidateKind::Cup, &turns, PatternEnd { at, broken }, *level, own));
+                own[bowl::TOLERANCE_USED] = own[bowl::TOLERANCE_USED]
+                    .max(tolerance_used(depth, 0.55, 0.4))
+                    .max(tolerance_used(depth, 0.08, 0.12));
+                let turns = [
+                    self.rim,
+                    self.low,
+                    self.right,
+                    Pivot::new(handle, prices.low[handle], false),
+                ];
+                found.push(&self.candidate(
+                    CandidateKind::Cup,
+                    &turns,
+                    PatternEnd { at, broken },
+                    *level,
+                    own,
+                ));
             }
         }
     }

@@ -29,15 +29,30 @@ use CandidateKind as K;
 /// Each kind, its name in the file of coefficients, the pattern name of its rising form, and whether a close beyond either line confirms it.
 const KINDS: [(K, &str, P, bool); 13] = [
     (K::Double, "double", P::DoubleBottom, false),
-    (K::HeadAndShoulders, "head_and_shoulders", P::InverseHeadAndShoulders, false),
+    (
+        K::HeadAndShoulders,
+        "head_and_shoulders",
+        P::InverseHeadAndShoulders,
+        false,
+    ),
     (K::Triple, "triple", P::TripleBottom, false),
     (K::Rounding, "rounding", P::RoundingBottom, false),
     (K::Cup, "cup", P::CupAndHandle, false),
     (K::Rectangle, "rectangle", P::Rectangle, true),
     (K::Channel, "channel", P::AscendingChannel, true),
     (K::Wedge, "wedge", P::RisingWedge, true),
-    (K::LevelTriangle, "level_triangle", P::AscendingTriangle, true),
-    (K::SymmetricalTriangle, "symmetrical_triangle", P::SymmetricalTriangle, true),
+    (
+        K::LevelTriangle,
+        "level_triangle",
+        P::AscendingTriangle,
+        true,
+    ),
+    (
+        K::SymmetricalTriangle,
+        "symmetrical_triangle",
+        P::SymmetricalTriangle,
+        true,
+    ),
     (K::Broadening, "broadening", P::BroadeningTop, true),
     (K::Flag, "flag", P::BullFlag, false),
     (K::Pennant, "pennant", P::BullPennant, false),
@@ -102,12 +117,27 @@ pub(super) struct PatternCandidate {
 
 impl PatternCandidate {
     pub(super) fn name(&self) -> P {
-        if self.flipped { self.kind.rising().mirrored() } else { self.kind.rising() }
+        if self.flipped {
+            self.kind.rising().mirrored()
+        } else {
+            self.kind.rising()
+        }
     }
 
     pub(super) fn claim(&self) -> Claim {
-        let Self { start, end, kind, flipped, .. } = *self;
-        Claim { start, end, kind, flipped }
+        let Self {
+            start,
+            end,
+            kind,
+            flipped,
+            ..
+        } = *self;
+        Claim {
+            start,
+            end,
+            kind,
+            flipped,
+        }
     }
 
     pub(super) fn length(&self) -> f64 {
@@ -120,9 +150,10 @@ impl PatternCandidate {
         let width = |x: f64| self.upper.at(x) - self.lower.at(x);
         let last = self.turns.last().x(self.turns.first().at);
         match self.kind {
-            CandidateKind::Wedge | CandidateKind::LevelTriangle | CandidateKind::SymmetricalTriangle | CandidateKind::Broadening => {
-                width(0.0).max(width(last))
-            }
+            CandidateKind::Wedge
+            | CandidateKind::LevelTriangle
+            | CandidateKind::SymmetricalTriangle
+            | CandidateKind::Broadening => width(0.0).max(width(last)),
             CandidateKind::Double | CandidateKind::Triple => width(0.0),
             _ => self.height,
         }
@@ -130,7 +161,8 @@ impl PatternCandidate {
 
     /// Level of the boundary at a candle.
     pub(super) fn level(&self, at: u32) -> f64 {
-        if self.up { self.upper } else { self.lower }.at(f64::from(at) - f64::from(self.turns.first().at))
+        if self.up { self.upper } else { self.lower }
+            .at(f64::from(at) - f64::from(self.turns.first().at))
     }
 
     /// The same candidate in the mirrored prices.

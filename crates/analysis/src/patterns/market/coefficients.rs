@@ -19,32 +19,71 @@ const FILE: &str = include_str!("coefficients.csv");
 /// The model that the program uses, read once.
 pub(super) static BUILT_IN: LazyLock<Model> = LazyLock::new(|| {
     let [sieve, own] = models();
-    Model { sieve, own, trees: Trees::built_in(), calibration: calibration(), selection: SelectionParams::default() }
+    Model {
+        sieve,
+        own,
+        trees: Trees::built_in(),
+        calibration: calibration(),
+        selection: SelectionParams::default(),
+    }
 });
 
 /// The models of each stage, in the order of the kinds.
 fn models() -> [Vec<AdditiveModel>; 2] {
-    let rows: Vec<Vec<&str>> = FILE.lines().skip(1).map(|line| line.split(',').collect()).collect();
-    STAGES.map(|stage| CandidateKind::ALL.iter().map(|kind| model(&rows, stage, kind.word())).collect())
+    let rows: Vec<Vec<&str>> = FILE
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect())
+        .collect();
+    STAGES.map(|stage| {
+        CandidateKind::ALL
+            .iter()
+            .map(|kind| model(&rows, stage, kind.word()))
+            .collect()
+    })
 }
 
 /// The last two rows: intercept and slope.
 fn calibration() -> Calibration {
-    let of = |name: &str| FILE.lines().find_map(|line| line.strip_prefix("confidence,all,")?.strip_prefix(name)?.parse().ok());
+    let of = |name: &str| {
+        FILE.lines().find_map(|line| {
+            line.strip_prefix("confidence,all,")?
+                .strip_prefix(name)?
+                .parse()
+                .ok()
+        })
+    };
     let Calibration { intercept, slope } = Calibration::NONE;
-    Calibration { intercept: of("intercept,").unwrap_or(intercept), slope: of("logit,").unwrap_or(slope) }
+    Calibration {
+        intercept: of("intercept,").unwrap_or(intercept),
+        slope: of("logit,").unwrap_or(slope),
+    }
 }
 
 fn model(rows: &[Vec<&str>], stage: &str, kind: &str) -> AdditiveModel {
     let own = rows.iter().filter(|row| row[..2] == [stage, kind]);
-    let intercept = own.clone().find(|row| row[2] == "intercept").and_then(|row| row[3].parse().ok());
-    AdditiveModel::new(intercept.unwrap_or_default(), own.filter_map(|row| curve(row)).collect())
+    let intercept = own
+        .clone()
+        .find(|row| row[2] == "intercept")
+        .and_then(|row| row[3].parse().ok());
+    AdditiveModel::new(
+        intercept.unwrap_or_default(),
+        own.filter_map(|row| curve(row)).collect(),
+    )
 }
 
 fn curve(row: &[&str]) -> Option<Curve> {
-    let numbers: Vec<f64> = row.get(3..)?.iter().filter_map(|cell| cell.parse().ok()).collect();
+    let numbers: Vec<f64> = row
+        .get(3..)?
+        .iter()
+        .filter_map(|cell| cell.parse().ok())
+        .collect();
     let (knots, adds) = numbers.split_at_checked(KNOTS)?;
-    Some(Curve::new(row[2].parse().ok()?, knots.try_into().ok()?, adds.try_into().ok()?))
+    Some(Curve::new(
+        row[2].parse().ok()?,
+        knots.try_into().ok()?,
+        adds.try_into().ok()?,
+    ))
 }
 
 #[cfg(test)]
@@ -54,8 +93,19 @@ mod tests {
     #[test]
     fn every_line_of_the_file_is_part_of_a_model() {
         let models = models();
-        let curves: usize = models.iter().flatten().map(|model| model.curves().len()).sum();
-        let intercepts = models.iter().flatten().filter(|model| model.intercept() != 0.0).count();
-        assert_eq!((intercepts, curves + intercepts + 3), (26, FILE.lines().count()));
+        let curves: usize = models
+            .iter()
+            .flatten()
+            .map(|model| model.curves().len())
+            .sum();
+        let intercepts = models
+            .iter()
+            .flatten()
+            .filter(|model| model.intercept() != 0.0)
+            .count();
+        assert_eq!(
+            (intercepts, curves + intercepts + 3),
+            (26, FILE.lines().count())
+        );
     }
 }

@@ -88,7 +88,11 @@ pub(super) fn contexts(all: &[Scored]) -> Vec<[f64; CONTEXT_MEASURES]> {
             update_both(me, other, &mut mine[0], their);
         }
     }
-    packed.iter().zip(&contexts).map(|(me, context)| context.measures(me)).collect()
+    packed
+        .iter()
+        .zip(&contexts)
+        .map(|(me, context)| context.measures(me))
+        .collect()
 }
 
 /// A candidate in the layout of the inner loop.
@@ -107,7 +111,15 @@ impl Packed {
     fn of(one: &Scored) -> Self {
         let (start, end) = (one.claim.start as i32, one.claim.end as i32);
         let (group, flipped) = (group_of(one.claim.kind) as u8, one.claim.flipped);
-        Self { start, end, length: end - start + 1, group, flipped, logit: one.logit, probability: one.probability }
+        Self {
+            start,
+            end,
+            length: end - start + 1,
+            group,
+            flipped,
+            logit: one.logit,
+            probability: one.probability,
+        }
     }
 }
 
@@ -205,7 +217,18 @@ impl Context {
     }
 
     fn measures(&self, me: &Packed) -> [f64; CONTEXT_MEASURES] {
-        let Self { support, supporters, near, same, smaller, larger, starts, ends, better, rivals } = *self;
+        let Self {
+            support,
+            supporters,
+            near,
+            same,
+            smaller,
+            larger,
+            starts,
+            ends,
+            better,
+            rivals,
+        } = *self;
         let length = f64::from(me.length);
         let mut measures = [0.0; CONTEXT_MEASURES];
         measures[..OF_ALL].copy_from_slice(&[

@@ -39,14 +39,20 @@ fn add_feet(prices: &LogPrices, top: usize, feet: &mut Vec<usize>) {
     let mut from = top;
     for far in [3, 6, 10, POLE_LONGEST] {
         let to = top.saturating_sub(far);
-        lowest = (to..from).rev().fold(lowest, |lowest, at| if low[at] <= low[lowest] { at } else { lowest });
+        lowest = (to..from).rev().fold(
+            lowest,
+            |lowest, at| if low[at] <= low[lowest] { at } else { lowest },
+        );
         from = to;
         add(lowest);
     }
     if high - low[lowest] > least {
         let steepness = |at: usize| (at, (high - low[at]) / ((top - at) as f64 + 2.0).sqrt());
         let steeper = |a: (usize, f64), b: (usize, f64)| if b.1 >= a.1 { b } else { a };
-        add((top.saturating_sub(14)..top).map(steepness).fold((top, f64::MIN), steeper).0);
+        add((top.saturating_sub(14)..top)
+            .map(steepness)
+            .fold((top, f64::MIN), steeper)
+            .0);
     }
 }
 
@@ -71,14 +77,24 @@ impl LeastSquares {
 
     fn line(&self) -> Line {
         let spread = self.n * self.xx - self.x * self.x;
-        let slope = if spread > 0.0 { (self.n * self.xy - self.x * self.y) / spread } else { 0.0 };
-        Line { slope, intercept: (self.y - slope * self.x) / self.n }
+        let slope = if spread > 0.0 {
+            (self.n * self.xy - self.x * self.y) / spread
+        } else {
+            0.0
+        };
+        Line {
+            slope,
+            intercept: (self.y - slope * self.x) / self.n,
+        }
     }
 }
 
 fn flags(prices: &LogPrices, top: usize, feet: &[usize], found: &mut Candidates<'_>) {
     let high = prices.high[top];
-    let lowest_foot = feet.iter().map(|foot| prices.low[*foot]).fold(f64::MAX, f64::min);
+    let lowest_foot = feet
+        .iter()
+        .map(|foot| prices.low[*foot])
+        .fold(f64::MAX, f64::min);
     let last = prices.len() - 1;
     let (mut highs, mut lows) = (LeastSquares::default(), LeastSquares::default());
     let (mut lowest, mut lowest_at) = (f64::MAX, top);
@@ -94,13 +110,31 @@ fn flags(prices: &LogPrices, top: usize, feet: &[usize], found: &mut Candidates<
             if over || rising && breaks < 3 || live {
                 let upper = highs.line();
                 let line_broken = rising && prices.close[at] > upper.at(x) && {
-                    let most = (top + 1..at).map(|k| prices.high[k] - upper.at((k - top) as f64)).fold(0.0, f64::max);
+                    let most = (top + 1..at)
+                        .map(|k| prices.high[k] - upper.at((k - top) as f64))
+                        .fold(0.0, f64::max);
                     prices.close[at] > upper.at(x) + 0.8 * most
                 };
                 if over || line_broken || live {
                     breaks += usize::from(line_broken || over);
-                    let end = PatternEnd { at, broken: over || line_broken };
-                    propose(prices, feet, &Consolidation { top, upper, lower: lows.line(), lowest, lowest_at, end, over }, found);
+                    let end = PatternEnd {
+                        at,
+                        broken: over || line_broken,
+                    };
+                    propose(
+                        prices,
+                        feet,
+                        &Consolidation {
+                            top,
+                            upper,
+                            lower: lows.line(),
+                            lowest,
+                            lowest_at,
+                            end,
+                            over,
+                        },
+                        found,
+                    );
                     done = over;
                 }
             }
@@ -136,11 +170,20 @@ struct Consolidation {
 
 /// Proposes the flags of a consolidation, one for each start of the pole.
 fn propose(prices: &LogPrices, feet: &[usize], flag: &Consolidation, found: &mut Candidates<'_>) {
-    let Consolidation { top, upper, lower, end, .. } = *flag;
+    let Consolidation {
+        top,
+        upper,
+        lower,
+        end,
+        ..
+    } = *flag;
     let high = prices.high[top];
     let range = prices.range[end.at];
     let length = (end.at - top) as f64;
-    let (w0, w1) = (upper.at(1.0) - lower.at(1.0), upper.at(length - 1.0) - lower.at(length - 1.0));
+    let (w0, w1) = (
+        upper.at(1.0) - lower.at(1.0),
+        upper.at(length - 1.0) - lower.at(length - 1.0),
+    );
     for foot in feet {
         let pole = high - prices.low[*foot];
         let retrace = (high - flag.lowest) / pole;
@@ -157,18 +200,37 @@ fn propose(prices: &LogPrices, feet: &[usize], flag: &Consolidation, found: &mut
         own[flag::LOWER_SLOPE] = lower.slope * length / pole;
         own[flag::NARROWING] = w1 / w0;
         own[flag::POLE_OVER_WAY] = pole / prices.walked(*foot, top).max(pole);
-        own[flag::POLE_OVER_RANDOM_WALK] = pole / (prices.mean_range(*foot + 1, top) * lasts.sqrt());
+        own[flag::POLE_OVER_RANDOM_WALK] =
+            pole / (prices.mean_range(*foot + 1, top) * lasts.sqrt());
         own[flag::WIDTH] = f64::midpoint(w0, w1) / pole;
         own[flag::OVER_POLE] = f64::from(u8::from(flag.over));
         own[flag::CANDLES] = length;
-        own[flag::CONVERGENCE] = (upper.slope - lower.slope) * length / f64::midpoint(w0, w1).max(f64::MIN_POSITIVE);
-        let pivot = |at: usize, high: bool| Pivot::new(at, if high { prices.high[at] } else { prices.low[at] }, high);
+        own[flag::CONVERGENCE] =
+            (upper.slope - lower.slope) * length / f64::midpoint(w0, w1).max(f64::MIN_POSITIVE);
+        let pivot = |at: usize, high: bool| {
+            Pivot::new(
+                at,
+                if high {
+                    prices.high[at]
+                } else {
+                    prices.low[at]
+                },
+                high,
+            )
+        };
         // Line offsets are counted from the foot.
-        let shifted = |line: Line| Line { slope: line.slope, intercept: line.at(-lasts) };
+        let shifted = |line: Line| Line {
+            slope: line.slope,
+            intercept: line.at(-lasts),
+        };
         let shape = PatternCandidate {
             kind: CandidateKind::Flag,
             flipped: false,
-            turns: Turns::of(&[pivot(*foot, false), pivot(top, true), pivot(flag.lowest_at, false)]),
+            turns: Turns::of(&[
+                pivot(*foot, false),
+                pivot(top, true),
+                pivot(flag.lowest_at, false),
+            ]),
             start: *foot as u32,
             end: end.at as u32,
             broken: end.broken,
@@ -180,7 +242,10 @@ fn propose(prices: &LogPrices, feet: &[usize], flag: &Consolidation, found: &mut
         };
         found.push(&shape);
         if w1 < 0.65 * w0 && upper.slope < 0.0 && lower.slope > 0.0 && length >= 6.0 {
-            found.push(&PatternCandidate { kind: CandidateKind::Pennant, ..shape });
+            found.push(&PatternCandidate {
+                kind: CandidateKind::Pennant,
+                ..shape
+            });
         }
     }
 }

@@ -25,13 +25,19 @@ pub(super) fn search(prices: &LogPrices, scale: &PivotScale, found: &mut Candida
     for start in 0..pivots.len().saturating_sub(3) {
         let first = pivots[start];
         let least = scale.new_from(start);
-        if least > TURNS_MOST || pivots.get(start + least - 1).is_none_or(|turn| turn.at - first.at > LONGEST) {
+        if least > TURNS_MOST
+            || pivots
+                .get(start + least - 1)
+                .is_none_or(|turn| turn.at - first.at > LONGEST)
+        {
             continue;
         }
         let mut off = 0.0;
         sides.iter_mut().for_each(PivotSide::clear);
         for count in 1..=TURNS_MOST {
-            let Some(run) = pivots.get(start..start + count) else { break };
+            let Some(run) = pivots.get(start..start + count) else {
+                break;
+            };
             let last = run[count - 1];
             let length = last.at - first.at;
             if length > LONGEST {
@@ -56,18 +62,37 @@ fn swing(three: &[Pivot]) -> f64 {
 }
 
 /// Proposes the patterns that two lines through a run form; its turns swing by `height` on average.
-fn propose(prices: &LogPrices, run: &[Pivot], sides: &[PivotSide; 2], height: f64, found: &mut Candidates<'_>) {
-    let Some(channel) = Channel::fit(prices, run, sides, height) else { return };
+fn propose(
+    prices: &LogPrices,
+    run: &[Pivot],
+    sides: &[PivotSide; 2],
+    height: f64,
+    found: &mut Candidates<'_>,
+) {
+    let Some(channel) = Channel::fit(prices, run, sides, height) else {
+        return;
+    };
     let kinds = kinds(channel.up, channel.down, channel.narrowing);
     if kinds.iter().all(Option::is_none) {
         return;
     }
-    let Some((end, over)) = channel.end(prices, run) else { return };
+    let Some((end, over)) = channel.end(prices, run) else {
+        return;
+    };
     let first = run[0];
-    let span = CandidateSpan { start: first.at, end: end.at as u32, broken: end.broken, height: channel.width };
+    let span = CandidateSpan {
+        start: first.at,
+        end: end.at as u32,
+        broken: end.broken,
+        height: channel.width,
+    };
     let mut own = channel.measures(run.len());
     for (kind, flipped) in kinds.into_iter().flatten() {
-        let (up, down) = if flipped { (-channel.down, -channel.up) } else { (channel.up, channel.down) };
+        let (up, down) = if flipped {
+            (-channel.down, -channel.up)
+        } else {
+            (channel.up, channel.down)
+        };
         own[lines::UPPER_RISE] = up;
         own[lines::LOWER_RISE] = down;
         own[lines::BROKE_UP] = f64::from(u8::from(over != flipped));
@@ -80,7 +105,17 @@ fn propose(prices: &LogPrices, run: &[Pivot], sides: &[PivotSide; 2], height: f6
                 start: first.at,
                 end: end.at as u32,
                 broken: end.broken,
-                up: if end.broken { over } else { expected(prices, kind, flipped, first.at as usize, run[run.len() - 1].high) },
+                up: if end.broken {
+                    over
+                } else {
+                    expected(
+                        prices,
+                        kind,
+                        flipped,
+                        first.at as usize,
+                        run[run.len() - 1].high,
+                    )
+                },
                 upper: channel.upper.line,
                 lower: channel.lower.line,
                 height: channel.width,
@@ -122,11 +157,23 @@ impl Channel {
         let width_at = |x: f64| upper.line.at(x) - lower.line.at(x);
         let (first_width, last_width) = (width_at(0.0), width_at(length));
         let width = f64::midpoint(first_width, last_width);
-        if upper.touches + lower.touches < 4 || width <= range || first_width <= 0.1 * width || last_width <= 0.05 * width {
+        if upper.touches + lower.touches < 4
+            || width <= range
+            || first_width <= 0.1 * width
+            || last_width <= 0.05 * width
+        {
             return None;
         }
         let [up, down] = [upper, lower].map(|side| side.line.slope * length / width);
-        Some(Self { upper, lower, length, width, up, down, narrowing: last_width / first_width })
+        Some(Self {
+            upper,
+            lower,
+            length,
+            width,
+            up,
+            down,
+            narrowing: last_width / first_width,
+        })
     }
 
     /// The end of the pattern, and whether a breakout there is (or is expected to be) upward. Returns `None` if the price stayed inside
@@ -151,12 +198,26 @@ impl Channel {
                 return None;
             }
         }
-        (limit > latest).then_some((PatternEnd { at: latest, broken: false }, !last.high))
+        (limit > latest).then_some((
+            PatternEnd {
+                at: latest,
+                broken: false,
+            },
+            !last.high,
+        ))
     }
 
     /// The measures that are the same for each kind, whether upside down or not.
     fn measures(&self, turns: usize) -> [f64; OWN] {
-        let Self { upper, lower, width, up, down, narrowing, .. } = *self;
+        let Self {
+            upper,
+            lower,
+            width,
+            up,
+            down,
+            narrowing,
+            ..
+        } = *self;
         let mut own = [0.0; OWN];
         own[lines::TOUCHES] = (upper.touches + lower.touches) as f64;
         own[lines::FURTHEST_OUTSIDE] = upper.over.max(lower.over) / width;
@@ -171,7 +232,13 @@ impl Channel {
 
 /// Expected breakout direction while it forms: up for ascending triangles and falling wedges; otherwise the trend before the pattern
 /// continues.
-fn expected(prices: &LogPrices, kind: CandidateKind, flipped: bool, start: usize, high: bool) -> bool {
+fn expected(
+    prices: &LogPrices,
+    kind: CandidateKind,
+    flipped: bool,
+    start: usize,
+    high: bool,
+) -> bool {
     match kind {
         CandidateKind::LevelTriangle => !flipped,
         CandidateKind::Wedge => flipped,
@@ -190,12 +257,16 @@ fn most_tolerance_used(kind: CandidateKind, (up, down): (f64, f64), narrowing: f
     match kind {
         CandidateKind::Rectangle => parallel.max(tilt / 0.2),
         CandidateKind::Channel => parallel.max(tolerance_used(tilt, 0.6, 0.9)),
-        CandidateKind::LevelTriangle => narrows.max(up.abs() / 0.16).max(tolerance_used(down, 0.25, 0.4)),
-        CandidateKind::SymmetricalTriangle => narrows.max(tolerance_used(up, -0.16, -0.3)).max(tolerance_used(down, 0.16, 0.3)),
+        CandidateKind::LevelTriangle => narrows
+            .max(up.abs() / 0.16)
+            .max(tolerance_used(down, 0.25, 0.4)),
+        CandidateKind::SymmetricalTriangle => narrows
+            .max(tolerance_used(up, -0.16, -0.3))
+            .max(tolerance_used(down, 0.16, 0.3)),
         CandidateKind::Wedge => narrows.max(tolerance_used(up.min(down), 0.16, 0.3)),
-        CandidateKind::Broadening => {
-            tolerance_used(narrowing, 1.5, 1.9).max(tolerance_used(up, 0.08, 0.2)).max(tolerance_used(down, -0.08, -0.2))
-        }
+        CandidateKind::Broadening => tolerance_used(narrowing, 1.5, 1.9)
+            .max(tolerance_used(up, 0.08, 0.2))
+            .max(tolerance_used(down, -0.08, -0.2)),
         _ => 0.0,
     }
 }
@@ -208,7 +279,11 @@ fn kinds(up: f64, down: f64, narrowing: f64) -> [Option<(CandidateKind, bool)>; 
         kinds[0] = Some((CandidateKind::Rectangle, tilt < 0.0));
     }
     if up.min(down) > 0.25 || up.max(down) < -0.25 {
-        let kind = if (up - down).abs() < 0.7 { CandidateKind::Channel } else { CandidateKind::Wedge };
+        let kind = if (up - down).abs() < 0.7 {
+            CandidateKind::Channel
+        } else {
+            CandidateKind::Wedge
+        };
         // A wedge must narrow along its way.
         if kind == CandidateKind::Channel || narrowing < 0.75 {
             kinds[1] = Some((kind, tilt < 0.0));

@@ -164,7 +164,9 @@ measures! {
 
 /// Label of a measure, in a trader's words.
 pub(super) fn label(kind: CandidateKind, measure: usize) -> &'static str {
-    let Some(own) = measure.checked_sub(COMMON) else { return common::LABELS[measure] };
+    let Some(own) = measure.checked_sub(COMMON) else {
+        return common::LABELS[measure];
+    };
     let labels = match kind {
         CandidateKind::Double => &double::LABELS,
         CandidateKind::HeadAndShoulders => &head_and_shoulders::LABELS,

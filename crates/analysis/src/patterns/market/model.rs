@@ -24,16 +24,27 @@ impl Curve {
         let mut k = 0;
         while k < slopes.len() {
             let width = knots[k + 1] - knots[k];
-            slopes[k] = if width > 0.0 { (adds[k + 1] - adds[k]) / width } else { 0.0 };
+            slopes[k] = if width > 0.0 {
+                (adds[k + 1] - adds[k]) / width
+            } else {
+                0.0
+            };
             k += 1;
         }
-        Self { measure, knots, adds, slopes }
+        Self {
+            measure,
+            knots,
+            adds,
+            slopes,
+        }
     }
 
     pub fn at(&self, value: f64) -> f64 {
         // Branch-free: the segment of a value is unpredictable.
         let [low, .., high] = self.knots;
-        let k = usize::from(value >= self.knots[1]) + usize::from(value >= self.knots[2]) + usize::from(value >= self.knots[3]);
+        let k = usize::from(value >= self.knots[1])
+            + usize::from(value >= self.knots[2])
+            + usize::from(value >= self.knots[3]);
         let inside = if value < low { low } else { value };
         let inside = if inside > high { high } else { inside };
         self.adds[k] + (inside - self.knots[k]) * self.slopes[k]
@@ -41,7 +52,11 @@ impl Curve {
 
     /// Smallest and largest addend.
     fn bounds(&self) -> (f64, f64) {
-        self.adds.iter().fold((f64::MAX, f64::MIN), |(low, high), adds| (low.min(*adds), high.max(*adds)))
+        self.adds
+            .iter()
+            .fold((f64::MAX, f64::MIN), |(low, high), adds| {
+                (low.min(*adds), high.max(*adds))
+            })
     }
 }
 
@@ -52,7 +67,11 @@ pub fn knot_interval(knots: &[f64; KNOTS], value: f64) -> (usize, f64) {
         k += 1;
     }
     let width = knots[k + 1] - knots[k];
-    let share = if width > 0.0 { ((value - knots[k]) / width).clamp(0.0, 1.0) } else { 0.0 };
+    let share = if width > 0.0 {
+        ((value - knots[k]) / width).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
     (k, share)
 }
 
@@ -75,13 +94,23 @@ impl AdditiveModel {
             high - low
         };
         let thorough = |curve: &Curve| measures::is_thorough(curve.measure);
-        curves.sort_by(|a, b| thorough(a).cmp(&thorough(b)).then(range(b).total_cmp(&range(a))).then(a.measure.cmp(&b.measure)));
+        curves.sort_by(|a, b| {
+            thorough(a)
+                .cmp(&thorough(b))
+                .then(range(b).total_cmp(&range(a)))
+                .then(a.measure.cmp(&b.measure))
+        });
         let thorough_from = curves.partition_point(|curve| !thorough(curve));
         let mut upper_bounds = vec![0.0; curves.len() + 1];
         for (k, curve) in curves.iter().enumerate().rev() {
             upper_bounds[k] = upper_bounds[k + 1] + curve.bounds().1;
         }
-        Self { intercept, curves, thorough_from, upper_bounds }
+        Self {
+            intercept,
+            curves,
+            thorough_from,
+            upper_bounds,
+        }
     }
 
     pub fn intercept(&self) -> f64 {
@@ -108,12 +137,26 @@ impl AdditiveModel {
 
     /// Adds the thorough measures to the result of `without_thorough`.
     pub(super) fn with_thorough(&self, measures: &[f64], logit: f64, least: f64) -> Option<f64> {
-        self.add(self.thorough_from..self.curves.len(), measures, logit, least)
+        self.add(
+            self.thorough_from..self.curves.len(),
+            measures,
+            logit,
+            least,
+        )
     }
 
-    fn add(&self, range: Range<usize>, measures: &[f64], mut logit: f64, least: f64) -> Option<f64> {
+    fn add(
+        &self,
+        range: Range<usize>,
+        measures: &[f64],
+        mut logit: f64,
+        least: f64,
+    ) -> Option<f64> {
         let bound_of_rest = self.upper_bounds[range.end];
-        for (curve, bound) in self.curves[range.clone()].iter().zip(&self.upper_bounds[range]) {
+        for (curve, bound) in self.curves[range.clone()]
+            .iter()
+            .zip(&self.upper_bounds[range])
+        {
             if logit + bound < least {
                 return None;
             }
@@ -124,7 +167,13 @@ impl AdditiveModel {
 
     /// Index, value and addend of each measure.
     pub fn parts(&self, measures: &[f64]) -> impl Iterator<Item = (usize, f64, f64)> {
-        self.curves.iter().map(|curve| (curve.measure, measures[curve.measure], curve.at(measures[curve.measure])))
+        self.curves.iter().map(|curve| {
+            (
+                curve.measure,
+                measures[curve.measure],
+                curve.at(measures[curve.measure]),
+            )
+        })
     }
 }
 
@@ -138,7 +187,10 @@ pub struct Calibration {
 
 impl Calibration {
     /// The confidence as it is.
-    pub const NONE: Self = Self { intercept: 0.0, slope: 1.0 };
+    pub const NONE: Self = Self {
+        intercept: 0.0,
+        slope: 1.0,
+    };
 
     pub fn logit(self, logit: f64) -> f64 {
         self.intercept + self.slope * logit

@@ -38,14 +38,24 @@ impl TreeScorer {
     pub(super) fn new(trees: &[Vec<TreeNode>]) -> Self {
         let order = |a: &(usize, f64), b: &(usize, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
         let splits = trees.iter().flatten().filter_map(|node| node.split);
-        let mut questions: Vec<(usize, f64)> = splits.map(|split| (split.measure, split.threshold)).collect();
+        let mut questions: Vec<(usize, f64)> = splits
+            .map(|split| (split.measure, split.threshold))
+            .collect();
         questions.sort_by(order);
         questions.dedup();
-        let mut scorer = Self { questions, ..Self::default() };
+        let mut scorer = Self {
+            questions,
+            ..Self::default()
+        };
         for nodes in trees {
             let mut leaves = [0.0; LEAVES_MOST];
             // Nodes stand in the order of a walk, so the leaves before a node are those on its smaller side.
-            let leaves_before = |node: usize| nodes[..node.min(nodes.len())].iter().filter(|node| node.split.is_none()).count();
+            let leaves_before = |node: usize| {
+                nodes[..node.min(nodes.len())]
+                    .iter()
+                    .filter(|node| node.split.is_none())
+                    .count()
+            };
             for (at, node) in nodes.iter().enumerate() {
                 let Some(split) = node.split else {
                     if let Some(leaf) = leaves.get_mut(leaves_before(at)) {
@@ -54,11 +64,20 @@ impl TreeScorer {
                     continue;
                 };
                 let asks = (split.measure, split.threshold);
-                let ruled_out = bits_below(leaves_before(split.right)) & !bits_below(leaves_before(at));
-                let question = scorer.questions.partition_point(|other| order(other, &asks).is_lt());
-                scorer.splits.push(Split { question, left_possible: !ruled_out });
+                let ruled_out =
+                    bits_below(leaves_before(split.right)) & !bits_below(leaves_before(at));
+                let question = scorer
+                    .questions
+                    .partition_point(|other| order(other, &asks).is_lt());
+                scorer.splits.push(Split {
+                    question,
+                    left_possible: !ruled_out,
+                });
             }
-            scorer.trees.push(Tree { splits_end: scorer.splits.len(), leaves });
+            scorer.trees.push(Tree {
+                splits_end: scorer.splits.len(),
+                leaves,
+            });
         }
         scorer
     }
@@ -66,7 +85,9 @@ impl TreeScorer {
     /// What the trees add together to each.
     pub(super) fn sums(&self, of: &[&[f64; JUDGED]]) -> Vec<f64> {
         let mut below = vec![[0; LANES]; self.questions.len()];
-        of.chunks(LANES).flat_map(|block| self.block(block, &mut below).into_iter().take(block.len())).collect()
+        of.chunks(LANES)
+            .flat_map(|block| self.block(block, &mut below).into_iter().take(block.len()))
+            .collect()
     }
 
     /// The same of at most `LANES`; `below` has room for the answers: all bits where the measure is below the threshold, else none.
@@ -84,7 +105,11 @@ impl TreeScorer {
         let mut from = 0;
         for Tree { splits_end, leaves } in &self.trees {
             let mut possible = [u32::MAX; LANES];
-            for &Split { question, left_possible } in &self.splits[from..*splits_end] {
+            for &Split {
+                question,
+                left_possible,
+            } in &self.splits[from..*splits_end]
+            {
                 for (possible, below) in possible.iter_mut().zip(&below[question]) {
                     *possible &= left_possible | below;
                 }
@@ -99,5 +124,7 @@ impl TreeScorer {
 }
 
 fn bits_below(count: usize) -> u32 {
-    1_u32.checked_shl(count as u32).map_or(u32::MAX, |bit| bit - 1)
+    1_u32
+        .checked_shl(count as u32)
+        .map_or(u32::MAX, |bit| bit - 1)
 }

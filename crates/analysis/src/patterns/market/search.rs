@@ -58,8 +58,27 @@ impl<'a> Candidates<'a> {
     }
 
     pub(super) fn push(&mut self, candidate: &PatternCandidate) {
-        let PatternCandidate { kind, flipped, start, end, broken, height, .. } = *candidate;
-        self.offer(kind, flipped, CandidateSpan { start, end, broken, height }, &candidate.own, || *candidate);
+        let PatternCandidate {
+            kind,
+            flipped,
+            start,
+            end,
+            broken,
+            height,
+            ..
+        } = *candidate;
+        self.offer(
+            kind,
+            flipped,
+            CandidateSpan {
+                start,
+                end,
+                broken,
+                height,
+            },
+            &candidate.own,
+            || *candidate,
+        );
     }
 
     /// Makes and keeps a candidate, as seen in the prices being searched, unless its cheap measures reject it or a kept one of the same claim
@@ -73,9 +92,19 @@ impl<'a> Candidates<'a> {
         made: impl FnOnce() -> PatternCandidate,
     ) {
         let flipped = flipped ^ self.flipped;
-        let Some(logit) = self.sieve_logit(kind, flipped, span, own) else { return };
-        let claim = Claim { start: span.start, end: span.end, kind, flipped };
-        let known = self.sieve.and_then(|_| self.starting_at(claim.start).find(|place| self.kept[*place].claim() == claim));
+        let Some(logit) = self.sieve_logit(kind, flipped, span, own) else {
+            return;
+        };
+        let claim = Claim {
+            start: span.start,
+            end: span.end,
+            kind,
+            flipped,
+        };
+        let known = self.sieve.and_then(|_| {
+            self.starting_at(claim.start)
+                .find(|place| self.kept[*place].claim() == claim)
+        });
         if known.is_some_and(|known| logit <= self.logits[known]) {
             return;
         }
@@ -93,16 +122,32 @@ impl<'a> Candidates<'a> {
     }
 
     /// Log odds by the cheap measures; `None` if the candidate is rejected.
-    fn sieve_logit(&mut self, kind: CandidateKind, flipped: bool, span: CandidateSpan, own: &[f64; OWN]) -> Option<f64> {
-        let Some(models) = self.sieve else { return Some(0.0) };
-        measures::quick(self.series.oriented(flipped), flipped, span, own, &mut self.measures);
+    fn sieve_logit(
+        &mut self,
+        kind: CandidateKind,
+        flipped: bool,
+        span: CandidateSpan,
+        own: &[f64; OWN],
+    ) -> Option<f64> {
+        let Some(models) = self.sieve else {
+            return Some(0.0);
+        };
+        measures::quick(
+            self.series.oriented(flipped),
+            flipped,
+            span,
+            own,
+            &mut self.measures,
+        );
         models[kind as usize].at_least(&self.measures, SIEVE_MIN_LOGIT)
     }
 
     /// Indices of the kept candidates that start at a candle, the newest first.
     fn starting_at(&self, start: u32) -> impl Iterator<Item = usize> {
         let place = |link: u32| (link != NONE).then_some(link as usize);
-        std::iter::successors(place(self.newest[start as usize]), move |newer| place(self.older[*newer]))
+        std::iter::successors(place(self.newest[start as usize]), move |newer| {
+            place(self.older[*newer])
+        })
     }
 
     /// Indices of the kept candidates, in order of their claims.
@@ -118,7 +163,10 @@ impl<'a> Candidates<'a> {
 }
 
 /// All candidates, overlapping; with a sieve, only the likely ones.
-pub(super) fn all<'a>(series: &'a CandleSeries, sieve: Option<&'a [AdditiveModel]>) -> Candidates<'a> {
+pub(super) fn all<'a>(
+    series: &'a CandleSeries,
+    sieve: Option<&'a [AdditiveModel]>,
+) -> Candidates<'a> {
     let scales = pivots::scales(&series.upright);
     let mut found = Candidates::new(series, sieve);
     for scale in &scales {
@@ -137,10 +185,21 @@ fn search_oriented(prices: &LogPrices, scales: &[PivotScale], found: &mut Candid
     let mut turned: Vec<Pivot> = Vec::new();
     for scale in scales {
         turned.clear();
-        turned.extend(scale.pivots.iter().map(|pivot| if found.flipped { pivot.mirrored() } else { *pivot }));
+        turned.extend(scale.pivots.iter().map(|pivot| {
+            if found.flipped {
+                pivot.mirrored()
+            } else {
+                *pivot
+            }
+        }));
         reversal::search(prices, &turned, scale, found);
         bowl::search(prices, &turned, scale, found);
-        tops.extend(turned.iter().filter(|pivot| pivot.high).map(|pivot| pivot.at));
+        tops.extend(
+            turned
+                .iter()
+                .filter(|pivot| pivot.high)
+                .map(|pivot| pivot.at),
+        );
     }
     tops.sort_unstable();
     tops.dedup();

@@ -115,7 +115,8 @@ impl PivotSide {
         }
         // …and the least-squares line, in one pass: there are few points, and they start near 0.
         let count = (N + 1) as f64;
-        let slope = (count * self.sum_xy - self.sum_x * self.sum_y) / (count * self.sum_xx - self.sum_x * self.sum_x);
+        let slope = (count * self.sum_xy - self.sum_x * self.sum_y)
+            / (count * self.sum_xx - self.sum_x * self.sum_x);
         self.squares = (slope, (self.sum_y - slope * self.sum_x) / count);
         for k in 0..=N {
             self.all_off[k] = self.y[k] - self.squares.1 - slope * self.x[k];
@@ -134,12 +135,18 @@ impl PivotSide {
 
     /// Cost of a line: the sum of the residuals in tolerances, each capped at three, plus twice the excess of outward ones over one
     /// tolerance. N is the number of turns, M = N − 2 the number that a line through two of them misses.
-    fn cheapest<const N: usize, const M: usize, const LANES: usize>(&self, tolerance: f64) -> Fitted {
+    fn cheapest<const N: usize, const M: usize, const LANES: usize>(
+        &self,
+        tolerance: f64,
+    ) -> Fitted {
         let scale = 1.0 / tolerance;
         let one = |off: f64| {
             let away = off * scale;
             let (near, outside) = (away.abs(), away - 1.0);
-            let (near, outside) = (if near < 3.0 { near } else { 3.0 }, if outside > 0.0 { outside } else { 0.0 });
+            let (near, outside) = (
+                if near < 3.0 { near } else { 3.0 },
+                if outside > 0.0 { outside } else { 0.0 },
+            );
             near + 2.0 * outside
         };
         let mut costs = [0.0; LANES];
@@ -148,7 +155,9 @@ impl PivotSide {
                 *cost += one(*off);
             }
         }
-        let squares = self.all_off[..N].iter().fold(0.0, |cost, off| cost + one(*off));
+        let squares = self.all_off[..N]
+            .iter()
+            .fold(0.0, |cost, off| cost + one(*off));
         // Lines that miss the same turn by far cost the same: then the first, regardless of rounding.
         let below = |cost: f64| cost - 1e-9;
         let chord = place(0, N - 1);
@@ -179,7 +188,15 @@ impl PivotSide {
             over = if *off > over { *off } else { over };
             stray += off.abs();
         }
-        let line = Line { slope: self.sign * slope, intercept: self.base + self.sign * intercept };
-        Fitted { line, touches, over, stray }
+        let line = Line {
+            slope: self.sign * slope,
+            intercept: self.base + self.sign * intercept,
+        };
+        Fitted {
+            line,
+            touches,
+            over,
+            stray,
+        }
     }
 }

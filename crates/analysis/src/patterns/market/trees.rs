@@ -40,7 +40,11 @@ pub struct Trees {
 impl Trees {
     /// Trees of at most [`LEAVES_MOST`](super::LEAVES_MOST) leaves.
     pub fn new(base: f64, nodes: Vec<Vec<TreeNode>>) -> Self {
-        Self { base, scorer: TreeScorer::new(&nodes), nodes }
+        Self {
+            base,
+            scorer: TreeScorer::new(&nodes),
+            nodes,
+        }
     }
 
     /// The trees of the built-in model.
@@ -63,7 +67,11 @@ impl Trees {
 
     /// Log odds of each.
     pub fn logits<'a>(&self, of: impl Iterator<Item = &'a [f64; JUDGED]>) -> Vec<f64> {
-        self.scorer.sums(&of.collect::<Vec<_>>()).iter().map(|sum| self.base + sum).collect()
+        self.scorer
+            .sums(&of.collect::<Vec<_>>())
+            .iter()
+            .map(|sum| self.base + sum)
+            .collect()
     }
 
     /// What each measure adds to the log odds; they and a constant sum up to it.
@@ -80,7 +88,9 @@ impl Trees {
         let (mut base, mut trees) = (0.0, Vec::<Vec<TreeNode>>::new());
         for line in text.lines().skip(1) {
             let cells: Vec<&str> = line.split(',').collect();
-            let [tree, measure, threshold, right, adds] = cells[..] else { continue };
+            let [tree, measure, threshold, right, adds] = cells[..] else {
+                continue;
+            };
             let Ok(adds) = adds.parse() else { continue };
             let Ok(tree) = tree.parse::<usize>() else {
                 base = adds;
@@ -88,12 +98,19 @@ impl Trees {
             };
             let split = || {
                 let measure = measure.parse().ok().filter(|measure| *measure < JUDGED)?;
-                Some(TreeSplit { measure, threshold: threshold.parse().ok()?, right: right.parse().ok()? })
+                Some(TreeSplit {
+                    measure,
+                    threshold: threshold.parse().ok()?,
+                    right: right.parse().ok()?,
+                })
             };
             if trees.len() <= tree {
                 trees.push(Vec::new());
             }
-            trees[tree].push(TreeNode { split: split(), adds });
+            trees[tree].push(TreeNode {
+                split: split(),
+                adds,
+            });
         }
         Self::new(base, trees)
     }
@@ -103,8 +120,17 @@ impl Trees {
 fn walk(tree: &[TreeNode], measures: &[f64; JUDGED], mut met: impl FnMut(usize, f64)) {
     let mut at = 0;
     let mut node = tree[0];
-    while let Some(TreeSplit { measure, threshold, right }) = node.split {
-        at = if measures[measure] < threshold { at + 1 } else { right };
+    while let Some(TreeSplit {
+        measure,
+        threshold,
+        right,
+    }) = node.split
+    {
+        at = if measures[measure] < threshold {
+            at + 1
+        } else {
+            right
+        };
         let Some(next) = tree.get(at) else { break };
         met(measure, next.adds - node.adds);
         node = *next;
@@ -130,7 +156,10 @@ mod tests {
                     met[split.right] += 1;
                 }
             }
-            assert!(met.iter().all(|count| *count == 1), "each node is below one other");
+            assert!(
+                met.iter().all(|count| *count == 1),
+                "each node is below one other"
+            );
             assert!(tree.iter().filter(|node| node.split.is_none()).count() <= LEAVES_MOST);
         }
     }
@@ -138,17 +167,38 @@ mod tests {
     #[test]
     fn what_the_measures_add_sums_up() {
         let leaf = |adds| TreeNode { split: None, adds };
-        let split = |measure, threshold, right, adds| TreeNode { split: Some(TreeSplit { measure, threshold, right }), adds };
-        let first = vec![split(0, 2.0, 4, 0.1), split(3, 0.0, 3, 0.2), leaf(0.5), leaf(-0.1), leaf(-0.3)];
+        let split = |measure, threshold, right, adds| TreeNode {
+            split: Some(TreeSplit {
+                measure,
+                threshold,
+                right,
+            }),
+            adds,
+        };
+        let first = vec![
+            split(0, 2.0, 4, 0.1),
+            split(3, 0.0, 3, 0.2),
+            leaf(0.5),
+            leaf(-0.1),
+            leaf(-0.3),
+        ];
         let trees = Trees::new(-1.0, vec![first, vec![leaf(0.05)]]);
-        for (first, fourth, parts, logit) in
-            [(1.0, -1.0, [0.1, 0.3], -0.45), (1.0, 0.0, [0.1, -0.3], -1.05), (2.0, 0.0, [-0.4, 0.0], -1.25)]
-        {
+        for (first, fourth, parts, logit) in [
+            (1.0, -1.0, [0.1, 0.3], -0.45),
+            (1.0, 0.0, [0.1, -0.3], -1.05),
+            (2.0, 0.0, [-0.4, 0.0], -1.25),
+        ] {
             let mut measures = [0.0; JUDGED];
             (measures[0], measures[3]) = (first, fourth);
             let told = trees.parts(&measures);
-            assert!((trees.logit(&measures) - logit).abs() < 1e-12, "{first} {fourth}");
-            assert!((told[0] - parts[0]).abs() < 1e-12 && (told[3] - parts[1]).abs() < 1e-12, "{told:?}");
+            assert!(
+                (trees.logit(&measures) - logit).abs() < 1e-12,
+                "{first} {fourth}"
+            );
+            assert!(
+                (told[0] - parts[0]).abs() < 1e-12 && (told[3] - parts[1]).abs() < 1e-12,
+                "{told:?}"
+            );
             // The constant: the base and the roots.
             assert!((told.iter().sum::<f64>() - 1.0 + 0.1 + 0.05 - logit).abs() < 1e-12);
         }

@@ -25,11 +25,19 @@ const HANDLE_SHARE: f64 = 0.05;
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     for start in 0..pivots.len().saturating_sub(1) {
         let (rim, low) = (pivots[start], pivots[start + 1]);
-        if !rim.high || !(rim.fresh || start > 0 && pivots[start - 1].fresh) || rim.price - low.price < HEIGHT_LEAST * view.range {
+        if !rim.high
+            || !(rim.fresh || start > 0 && pivots[start - 1].fresh)
+            || rim.price - low.price < HEIGHT_LEAST * view.range
+        {
             continue;
         }
         let prior = prior(pivots, start);
-        let bowl = Bowl { view, rim, low, prior };
+        let bowl = Bowl {
+            view,
+            rim,
+            low,
+            prior,
+        };
         bowl.cups(found);
         bowl.roundings(found);
     }
@@ -75,15 +83,29 @@ impl Bowl<'_> {
     }
 
     fn pivot(&self, at: usize, high: bool) -> Pivot {
-        let price = if high { self.view.high[at] } else { self.view.low[at] };
-        Pivot { at: at as u32, slot: self.view.slot[at], price, high, fresh: false }
+        let price = if high {
+            self.view.high[at]
+        } else {
+            self.view.low[at]
+        };
+        Pivot {
+            at: at as u32,
+            slot: self.view.slot[at],
+            price,
+            high,
+            fresh: false,
+        }
     }
 
     fn round(&self, to: usize, half: f64) -> Round {
         let (a, b) = (self.rim.at as usize, to);
         let n = (b - a + 1) as f64;
         let closes = &self.view.close[a..=b];
-        let xs = || self.view.slot[a..=b].iter().map(|slot| f64::from(slot - self.rim.slot));
+        let xs = || {
+            self.view.slot[a..=b]
+                .iter()
+                .map(|slot| f64::from(slot - self.rim.slot))
+        };
         let mean = xs().sum::<f64>() / n;
         let (mut s2, mut s3, mut s4, mut sy, mut lower) = (0.0, 0.0, 0.0, 0.0, 0.0);
         let base = self.rim.price;
@@ -107,8 +129,15 @@ impl Bowl<'_> {
             y2 += (u * u - along * u - flat) * y;
         }
         let q2 = s4 - along * s3 - flat * s2;
-        let clarity = if yy > 0.0 && q2 > 0.0 && y2 > 0.0 { ((y1 * y1 / s2 + y2 * y2 / q2) / yy).clamp(0.0, 1.0) } else { 0.0 };
-        Round { clarity, lower: lower / n }
+        let clarity = if yy > 0.0 && q2 > 0.0 && y2 > 0.0 {
+            ((y1 * y1 / s2 + y2 * y2 / q2) / yy).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        Round {
+            clarity,
+            lower: lower / n,
+        }
     }
 
     /// Tries each high as the right rim from which the price retraced by a handle.
@@ -119,7 +148,10 @@ impl Bowl<'_> {
         let longest = 5.0 * self.x(self.low.at as usize) + 5.0;
         let mut tried = usize::MAX;
         for at in self.low.at as usize + 1..view.len() {
-            if view.low[at] < self.low.price || view.high[right] > self.rim.price + RIMS * height / (1.0 - RIMS) || self.x(at) > longest {
+            if view.low[at] < self.low.price
+                || view.high[right] > self.rim.price + RIMS * height / (1.0 - RIMS)
+                || self.x(at) > longest
+            {
                 break;
             }
             if view.high[at] > view.high[right] {
@@ -144,7 +176,10 @@ impl Bowl<'_> {
         if apart > RIMS || !(0.2..=0.8).contains(&middle) || height < HEIGHT_LEAST * view.range {
             return None;
         }
-        let round = self.round(right, f64::midpoint(level.min(self.rim.price), self.low.price));
+        let round = self.round(
+            right,
+            f64::midpoint(level.min(self.rim.price), self.low.price),
+        );
         if round.clarity < 0.8 || round.lower < LOWER_HALF || round.clarity - 0.3 * apart < 0.6 {
             return None;
         }
@@ -164,7 +199,10 @@ impl Bowl<'_> {
             }
         }
         let retrace = (level - view.low[handle]) / height;
-        if !(0.08..=0.55).contains(&retrace) || end == right + 1 || self.x(handle) - length > length / 2.0 {
+        if !(0.08..=0.55).contains(&retrace)
+            || end == right + 1
+            || self.x(handle) - length > length / 2.0
+        {
             return None;
         }
         let lasts = self.x(end.min(view.len() - 1)) - length;
@@ -189,7 +227,12 @@ impl Bowl<'_> {
             slack: 0.0,
             live: false,
             usually_up: true,
-            scores: ShapeScores { clarity: round.clarity, fit: 1.0 - worst_use, even, prior: (self.prior.abs() / height).min(1.0) },
+            scores: ShapeScores {
+                clarity: round.clarity,
+                fit: 1.0 - worst_use,
+                even,
+                prior: (self.prior.abs() / height).min(1.0),
+            },
         })
     }
 
@@ -232,8 +275,9 @@ impl Bowl<'_> {
         if round.clarity < 0.88 || round.lower < LOWER_HALF {
             return None;
         }
-        let worst_use =
-            tolerance_used(round.clarity, 0.88, 0.92).max(tolerance_used(round.lower, LOWER_HALF, 0.64)).max((middle - 0.5).abs() / 0.22);
+        let worst_use = tolerance_used(round.clarity, 0.88, 0.92)
+            .max(tolerance_used(round.lower, LOWER_HALF, 0.64))
+            .max((middle - 0.5).abs() / 0.22);
         let last = self.pivot(right, true);
         Some(PatternShape {
             name: P::RoundingBottom,

@@ -6,7 +6,9 @@ use super::{
     name::PatternName as P,
     pair::{self, LinePair},
     pivots::Fresh,
-    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, smallest_swing},
+    shape::{
+        PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, smallest_swing,
+    },
     zigzag::{Pivot, Turns},
 };
 use crate::numeric::Line;
@@ -34,16 +36,24 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternSh
         }
         let mut pole = None;
         for count in TURNS {
-            let Some(turns) = pivots.get(start..start + count) else { break };
+            let Some(turns) = pivots.get(start..start + count) else {
+                break;
+            };
             let length = turns[count - 1].x(turns[0].slot);
             if length > *LENGTH.end() {
                 break;
             }
-            let fresh = pivots[start - 1..start + count - 1].iter().any(|pivot| pivot.fresh);
+            let fresh = pivots[start - 1..start + count - 1]
+                .iter()
+                .any(|pivot| pivot.fresh);
             if length < *LENGTH.start() || !fresh {
                 continue;
             }
-            let Some(pole) = pole.get_or_insert_with(|| Pole::into(view, turns[0], turns[0].price - turns[1].price)) else { break };
+            let Some(pole) = pole
+                .get_or_insert_with(|| Pole::into(view, turns[0], turns[0].price - turns[1].price))
+            else {
+                break;
+            };
             if is_hopeful(view, turns) {
                 found.extend(shape(view, turns, pole, start + count == pivots.len()));
             }
@@ -52,7 +62,11 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternSh
 }
 
 fn is_hopeful(view: View<'_>, turns: &[Pivot]) -> bool {
-    confidence::FLAG.may_find(turns.len(), evenness(turns), smallest_swing(turns) / view.range)
+    confidence::FLAG.may_find(
+        turns.len(),
+        evenness(turns),
+        smallest_swing(turns) / view.range,
+    )
 }
 
 struct Pole {
@@ -79,7 +93,14 @@ impl Pole {
             // The expected range of a random walk grows with the square root of time.
             let steep = height / (bars + 2.0).sqrt();
             if best.as_ref().is_none_or(|(most, _)| steep > *most) {
-                best = Some((steep, Self { at: at as u32, bars, height }));
+                best = Some((
+                    steep,
+                    Self {
+                        at: at as u32,
+                        bars,
+                        height,
+                    },
+                ));
             }
         }
         best.map(|(_, pole)| pole)
@@ -90,7 +111,9 @@ impl Pole {
         let foot = self.at as usize;
         let lowest_close = view.close[foot].min(view.close[foot.saturating_sub(1)]);
         let between_closes = view.close[top.at as usize] - lowest_close;
-        self.height >= POLE_LEAST * depth && self.bars <= length && between_closes >= CLOSES_LEAST * self.height
+        self.height >= POLE_LEAST * depth
+            && self.bars <= length
+            && between_closes >= CLOSES_LEAST * self.height
     }
 }
 
@@ -130,19 +153,24 @@ fn shape(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Pat
     }
     let (name, ratio_tolerance) = name_by_ratio(pair.ratio())?;
     let tilt = f64::midpoint(pair.climb(pair.upper), pair.climb(pair.lower));
-    if tilt > TILT_MOST || pair::has_odd_leg(turns, width) || is_any_close_outside(view, turns, &pair) {
+    if tilt > TILT_MOST
+        || pair::has_odd_leg(turns, width)
+        || is_any_close_outside(view, turns, &pair)
+    {
         return None;
     }
-    let clarity = explained(off_the_legs(view, turns), scatter(&view.close[first.at as usize..=last.at as usize]));
+    let clarity = explained(
+        off_the_legs(view, turns),
+        scatter(&view.close[first.at as usize..=last.at as usize]),
+    );
     let residual = pair.residual / width;
     if clarity - MISMATCH * residual < CLARITY_LEAST {
         return None;
     }
-    let worst_use = ratio_tolerance.max(residual / pair::RESIDUAL_MOST).max(tolerance_used(tilt, TILT_MOST, 0.05)).max(tolerance_used(
-        pole.height / depth,
-        POLE_LEAST,
-        2.6,
-    ));
+    let worst_use = ratio_tolerance
+        .max(residual / pair::RESIDUAL_MOST)
+        .max(tolerance_used(tilt, TILT_MOST, 0.05))
+        .max(tolerance_used(pole.height / depth, POLE_LEAST, 2.6));
     Some(PatternShape {
         name,
         turns: Turns::of(turns),
@@ -154,6 +182,11 @@ fn shape(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Pat
         slack: pair::SLACK * width,
         live,
         usually_up: true,
-        scores: ShapeScores { clarity, fit: 1.0 - worst_use, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },
+        scores: ShapeScores {
+            clarity,
+            fit: 1.0 - worst_use,
+            even: evenness(turns),
+            prior: (pole.height / depth / 4.0).min(1.0),
+        },
     })
 }

@@ -15,15 +15,25 @@ struct Broken {
 }
 
 /// Returns `None` if the shape is invalid: a close beyond the wrong line came first, or no close beyond the right one came in time.
-pub(super) fn follow(view: View<'_>, shape: &PatternShape, upside_down: bool) -> Option<FoundPattern> {
+pub(super) fn follow(
+    view: View<'_>,
+    shape: &PatternShape,
+    upside_down: bool,
+) -> Option<FoundPattern> {
     let last = shape.turns.last();
     let mut broken = None;
     for at in last.at as usize + 1..view.len() {
-        let (x, close) = (f64::from(view.slot[at] - shape.turns.first().slot), view.close[at]);
+        let (x, close) = (
+            f64::from(view.slot[at] - shape.turns.first().slot),
+            view.close[at],
+        );
         if f64::from(view.slot[at] - last.slot) > shape.patience {
             return None;
         }
-        let (over, under) = (close > shape.upper.line().at(x) + shape.slack, close < shape.lower.line().at(x) - shape.slack);
+        let (over, under) = (
+            close > shape.upper.line().at(x) + shape.slack,
+            close < shape.lower.line().at(x) - shape.slack,
+        );
         if !over && !under {
             continue;
         }
@@ -39,13 +49,28 @@ pub(super) fn follow(view: View<'_>, shape: &PatternShape, upside_down: bool) ->
 }
 
 fn found(view: View<'_>, shape: &PatternShape, broken: Option<Broken>) -> FoundPattern {
-    let PatternShape { name, turns, start, upper, lower, height, .. } = *shape;
+    let PatternShape {
+        name,
+        turns,
+        start,
+        upper,
+        lower,
+        height,
+        ..
+    } = *shape;
     let end = broken.map_or(view.len() - 1, |broken| broken.at);
-    let level = |up: bool| if up { upper } else { lower }.line().at(f64::from(view.slot[end] - turns.first().slot));
+    let level = |up: bool| {
+        if up { upper } else { lower }
+            .line()
+            .at(f64::from(view.slot[end] - turns.first().slot))
+    };
     let breaks = |edge: BoundaryLine| matches!(edge, BoundaryLine::Breaks(_));
     // While it forms: where it usually breaks out, and the line that comes next.
-    let (usually, next) =
-        if breaks(upper) && breaks(lower) { (shape.usually_up, !turns.last().high) } else { (breaks(upper), breaks(upper)) };
+    let (usually, next) = if breaks(upper) && breaks(lower) {
+        (shape.usually_up, !turns.last().high)
+    } else {
+        (breaks(upper), breaks(upper))
+    };
     let up = broken.map_or(usually, |broken| broken.up);
     let completion = if broken.is_some() {
         100.0
@@ -67,6 +92,10 @@ fn found(view: View<'_>, shape: &PatternShape, broken: Option<Broken>) -> FoundP
         confidence,
         upper,
         lower,
-        why: if view.explain { confidence::why(shape, view.range, confidence) } else { Vec::new() },
+        why: if view.explain {
+            confidence::why(shape, view.range, confidence)
+        } else {
+            Vec::new()
+        },
     }
 }

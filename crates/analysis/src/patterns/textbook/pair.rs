@@ -65,11 +65,26 @@ impl LinePair {
     fn by(sums: &SideSums, turns: &[Pivot]) -> Option<Self> {
         let origin = turns[0].slot;
         let [(even, off_even), (odd, off_odd)] = sums.lines()?;
-        let (upper, lower) = if turns[0].high { (even, odd) } else { (odd, even) };
+        let (upper, lower) = if turns[0].high {
+            (even, odd)
+        } else {
+            (odd, even)
+        };
         let length = turns[turns.len() - 1].x(origin);
-        let (first, last) = (upper.intercept - lower.intercept, upper.at(length) - lower.at(length));
+        let (first, last) = (
+            upper.intercept - lower.intercept,
+            upper.at(length) - lower.at(length),
+        );
         let residual = ((off_even + off_odd) / turns.len() as f64).sqrt();
-        (first > 0.0 && last > 0.0).then_some(Self { upper, lower, length, first, last, width: f64::midpoint(first, last), residual })
+        (first > 0.0 && last > 0.0).then_some(Self {
+            upper,
+            lower,
+            length,
+            first,
+            last,
+            width: f64::midpoint(first, last),
+            residual,
+        })
     }
 
     /// Rise of the line from the first turn to the last, in mean widths.
@@ -79,15 +94,25 @@ impl LinePair {
 
     /// Largest residual of a turn from its line.
     fn farthest(&self, turns: &[Pivot]) -> f64 {
-        let off = |turn: &Pivot| (turn.price - if turn.high { self.upper } else { self.lower }.at(turn.x(turns[0].slot))).abs();
+        let off = |turn: &Pivot| {
+            (turn.price - if turn.high { self.upper } else { self.lower }.at(turn.x(turns[0].slot)))
+                .abs()
+        };
         turns.iter().map(off).fold(0.0, f64::max)
     }
 
     /// Whether the turn after the last reversed well before reaching its line: then the line is no boundary of the price.
     fn is_short_of(&self, turns: &[Pivot], next: Pivot) -> bool {
         let line = if next.high { self.upper } else { self.lower }.at(next.x(turns[0].slot));
-        let (way, whole) = (next.price - turns[turns.len() - 1].price, line - turns[turns.len() - 1].price);
-        let short = if next.high { line - next.price } else { next.price - line };
+        let (way, whole) = (
+            next.price - turns[turns.len() - 1].price,
+            line - turns[turns.len() - 1].price,
+        );
+        let short = if next.high {
+            line - next.price
+        } else {
+            next.price - line
+        };
         short > SHORT_MOST * self.width && way / whole > WAY_LEAST
     }
 
@@ -112,7 +137,11 @@ struct SideSums {
 
 impl SideSums {
     fn of(turns: &[Pivot]) -> Self {
-        let mut sums = Self { first: turns[0], count: 0, sums: [[0.0; 6]; 2] };
+        let mut sums = Self {
+            first: turns[0],
+            count: 0,
+            sums: [[0.0; 6]; 2],
+        };
         for turn in turns {
             sums.push(*turn);
         }
@@ -121,7 +150,11 @@ impl SideSums {
 
     fn push(&mut self, turn: Pivot) {
         let (x, y) = (turn.x(self.first.slot), turn.price - self.first.price);
-        for (total, term) in self.sums[self.count % 2].iter_mut().zip([1.0, x, y, x * x, x * y, y * y]) {
+        for (total, term) in
+            self.sums[self.count % 2]
+                .iter_mut()
+                .zip([1.0, x, y, x * x, x * y, y * y])
+        {
             *total += term;
         }
         self.count += 1;
@@ -133,7 +166,15 @@ impl SideSums {
             let (spread, along) = (xx - x * x / n, xy - x * y / n);
             let slope = along / spread;
             let left = (yy - y * y / n - slope * along).max(0.0);
-            (n >= 2.0 && spread > 0.0).then(|| (Line { slope, intercept: self.first.price + (y - slope * x) / n }, left))
+            (n >= 2.0 && spread > 0.0).then(|| {
+                (
+                    Line {
+                        slope,
+                        intercept: self.first.price + (y - slope * x) / n,
+                    },
+                    left,
+                )
+            })
         };
         Some([fit(self.sums[0])?, fit(self.sums[1])?])
     }
@@ -158,18 +199,32 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternSh
 }
 
 /// Patterns that begin at one turn; with a gap, two turns are skipped before that position.
-fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &mut Vec<PatternShape>) {
+fn runs(
+    view: View<'_>,
+    pivots: &[Pivot],
+    (start, gap): (usize, usize),
+    found: &mut Vec<PatternShape>,
+) {
     let mut run = Run::new(pivots[start], start > 0 && pivots[start - 1].fresh);
     let mut previous = start;
     for k in 1..MOST {
         let from = start + k + if gap > 0 && k >= gap { 2 } else { 0 };
         let Some(pivot) = pivots.get(from) else { break };
-        run.push(*pivot, pivots[previous..from].iter().any(|pivot| pivot.fresh));
+        run.push(
+            *pivot,
+            pivots[previous..from].iter().any(|pivot| pivot.fresh),
+        );
         previous = from;
         if k + 1 >= LEAST && k >= gap && run.fresh && run.is_hopeful(view.range) {
             // The live extreme is not a confirmed turn yet.
             let next = pivots.get(from + 1).filter(|_| from + 2 < pivots.len());
-            found.extend(shape(view, &run, next, from + 1 == pivots.len(), before(pivots, start)));
+            found.extend(shape(
+                view,
+                &run,
+                next,
+                from + 1 == pivots.len(),
+                before(pivots, start),
+            ));
         }
     }
 }
@@ -186,7 +241,14 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(first: Pivot, fresh: bool) -> Self {
-        Self { turns: Turns::of(&[first]), sums: SideSums::of(&[first]), fresh, smallest: f64::MAX, longest: 0.0, squares: 0.0 }
+        Self {
+            turns: Turns::of(&[first]),
+            sums: SideSums::of(&[first]),
+            fresh,
+            smallest: f64::MAX,
+            longest: 0.0,
+            squares: 0.0,
+        }
     }
 
     pub(super) fn push(&mut self, pivot: Pivot, fresh: bool) {
@@ -205,7 +267,8 @@ impl Run {
         let legs = (turns.len() - 1) as f64;
         let mean = self.turns.last().x(turns[0].slot) / legs;
         let even = 1.0 - (self.squares / legs / (mean * mean) - 1.0).max(0.0).sqrt();
-        self.longest <= LEG_MOST * mean && confidence::PAIR.may_find(turns.len(), even, self.smallest / range)
+        self.longest <= LEG_MOST * mean
+            && confidence::PAIR.may_find(turns.len(), even, self.smallest / range)
     }
 }
 
@@ -217,10 +280,20 @@ fn is_notch(pivots: &[Pivot], k: usize) -> bool {
 
 /// Price change of the leg into the first turn.
 fn before(pivots: &[Pivot], start: usize) -> f64 {
-    if start == 0 { 0.0 } else { pivots[start].price - pivots[start - 1].price }
+    if start == 0 {
+        0.0
+    } else {
+        pivots[start].price - pivots[start - 1].price
+    }
 }
 
-fn shape(view: View<'_>, run: &Run, next: Option<&Pivot>, live: bool, prior: f64) -> Option<PatternShape> {
+fn shape(
+    view: View<'_>,
+    run: &Run,
+    next: Option<&Pivot>,
+    live: bool,
+    prior: f64,
+) -> Option<PatternShape> {
     let turns = run.turns.as_slice();
     let pair = LinePair::by(&run.sums, turns)?;
     let width = pair.width;
@@ -279,7 +352,10 @@ fn shape(view: View<'_>, run: &Run, next: Option<&Pivot>, live: bool, prior: f64
 /// Whether some leg is too small or too long beside the others.
 pub(super) fn has_odd_leg(turns: &[Pivot], width: f64) -> bool {
     let mean = turns[turns.len() - 1].x(turns[0].slot) / (turns.len() - 1) as f64;
-    let is_odd = |leg: &[Pivot]| (leg[1].price - leg[0].price).abs() < STEP_LEAST * width || leg[1].x(leg[0].slot) > LEG_MOST * mean;
+    let is_odd = |leg: &[Pivot]| {
+        (leg[1].price - leg[0].price).abs() < STEP_LEAST * width
+            || leg[1].x(leg[0].slot) > LEG_MOST * mean
+    };
     turns.windows(2).any(is_odd)
 }
 
@@ -303,17 +379,31 @@ fn classify(pair: &LinePair, turns: &[Pivot]) -> Option<(P, f64)> {
         let narrowing = tolerance_used(ratio, 0.68, 0.5);
         let (name, worst_use) = match (upper, lower) {
             _ if upper.abs() <= FLAT && lower >= 0.25 => (P::AscendingTriangle, upper.abs() / FLAT),
-            _ if lower.abs() <= FLAT && upper <= -0.25 => (P::DescendingTriangle, lower.abs() / FLAT),
-            _ if upper < -FLAT && lower > FLAT => (P::SymmetricalTriangle, tolerance_used(lower.min(-upper), FLAT, 0.3)),
+            _ if lower.abs() <= FLAT && upper <= -0.25 => {
+                (P::DescendingTriangle, lower.abs() / FLAT)
+            }
+            _ if upper < -FLAT && lower > FLAT => (
+                P::SymmetricalTriangle,
+                tolerance_used(lower.min(-upper), FLAT, 0.3),
+            ),
             _ if upper > FLAT && lower > FLAT => (P::RisingWedge, tolerance_used(upper, FLAT, 0.3)),
-            _ if upper < -FLAT && lower < -FLAT => (P::FallingWedge, tolerance_used(-lower, FLAT, 0.3)),
+            _ if upper < -FLAT && lower < -FLAT => {
+                (P::FallingWedge, tolerance_used(-lower, FLAT, 0.3))
+            }
             _ => return None,
         };
         return Some((name, narrowing.max(worst_use)));
     }
     if ratio >= 1.5 && upper > 0.08 && lower < -0.08 {
-        let name = if turns[0].high { P::BroadeningTop } else { P::BroadeningBottom };
-        return Some((name, tolerance_used(ratio, 1.5, 2.0).max(tolerance_used(upper.min(-lower), 0.08, 0.2))));
+        let name = if turns[0].high {
+            P::BroadeningTop
+        } else {
+            P::BroadeningBottom
+        };
+        return Some((
+            name,
+            tolerance_used(ratio, 1.5, 2.0).max(tolerance_used(upper.min(-lower), 0.08, 0.2)),
+        ));
     }
     if turns.len() < PARALLEL_LEAST || !(0.78..=1.28).contains(&ratio) {
         return None;
@@ -322,8 +412,14 @@ fn classify(pair: &LinePair, turns: &[Pivot]) -> Option<(P, f64)> {
     let apart = ratio.ln().abs() / 1.28_f64.ln();
     match climb {
         -0.2..=0.2 => Some((P::Rectangle, apart.max(climb.abs() / 0.2))),
-        0.6.. => Some((P::AscendingChannel, apart.max(tolerance_used(climb, 0.6, 0.8)))),
-        ..=-0.6 => Some((P::DescendingChannel, apart.max(tolerance_used(-climb, 0.6, 0.8)))),
+        0.6.. => Some((
+            P::AscendingChannel,
+            apart.max(tolerance_used(climb, 0.6, 0.8)),
+        )),
+        ..=-0.6 => Some((
+            P::DescendingChannel,
+            apart.max(tolerance_used(-climb, 0.6, 0.8)),
+        )),
         _ => None,
     }
 }
@@ -334,7 +430,10 @@ fn clarity(view: View<'_>, turns: &[Pivot], pair: &LinePair) -> Option<f64> {
     let (a, b) = (turns[0].at as usize, turns[turns.len() - 1].at as usize);
     let middle = pair.middle();
     let mut swings = 0.0;
-    let (half, narrows) = (pair.first / 2.0 + BEYOND_MOST * pair.width, (pair.last - pair.first) / 2.0 / pair.length);
+    let (half, narrows) = (
+        pair.first / 2.0 + BEYOND_MOST * pair.width,
+        (pair.last - pair.first) / 2.0 / pair.length,
+    );
     let wick = (WICK_MOST - BEYOND_MOST) * pair.width;
     for at in a..=b {
         let x = f64::from(view.slot[at] - turns[0].slot);

@@ -24,8 +24,20 @@ pub(super) fn finest(view: View<'_>, theta: f64) -> Vec<Pivot> {
     for i in 0..view.len() {
         let (at, slot) = (i as u32, view.slot[i]);
         zigzag.push(
-            Pivot { at, slot, price: view.high[i], high: true, fresh: true },
-            Pivot { at, slot, price: view.low[i], high: false, fresh: true },
+            Pivot {
+                at,
+                slot,
+                price: view.high[i],
+                high: true,
+                fresh: true,
+            },
+            Pivot {
+                at,
+                slot,
+                price: view.low[i],
+                high: false,
+                fresh: true,
+            },
             theta,
         );
     }
@@ -43,7 +55,10 @@ pub(super) fn coarser(finer: &[Pivot], theta: f64) -> Vec<Pivot> {
     let mut old = finer.iter();
     let mut previous: Option<usize> = None;
     for k in 0..pivots.len() {
-        let gone = old.by_ref().take_while(|pivot| pivot.at != pivots[k].at || pivot.high != pivots[k].high).count();
+        let gone = old
+            .by_ref()
+            .take_while(|pivot| pivot.at != pivots[k].at || pivot.high != pivots[k].high)
+            .count();
         if let Some(previous) = previous {
             pivots[previous].fresh = gone > 0;
         }

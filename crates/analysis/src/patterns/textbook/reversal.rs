@@ -28,7 +28,11 @@ pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternSh
         if !pivots[start].high {
             continue;
         }
-        let fresh = |count: usize| pivots[start.saturating_sub(1)..start + count - 1].iter().any(|pivot| pivot.fresh);
+        let fresh = |count: usize| {
+            pivots[start.saturating_sub(1)..start + count - 1]
+                .iter()
+                .any(|pivot| pivot.fresh)
+        };
         if fresh(3) {
             found.extend(double_top(view, pivots, start));
         }
@@ -45,13 +49,26 @@ fn foot(view: View<'_>, pivots: &[Pivot], start: usize, floor: f64) -> Option<f6
     const FAR: usize = 7;
     let top = pivots[start].price;
     let before = &pivots[start.saturating_sub(FAR)..start];
-    let rise = || before.iter().rev().take_while(|pivot| !pivot.high || pivot.price < top).filter(|pivot| !pivot.high);
+    let rise = || {
+        before
+            .iter()
+            .rev()
+            .take_while(|pivot| !pivot.high || pivot.price < top)
+            .filter(|pivot| !pivot.high)
+    };
     let stayed = |pivot: &Pivot| {
         let at = pivot.at as usize;
-        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| view.low.get(at));
+        let beside = [at.checked_sub(1), Some(at + 1)]
+            .into_iter()
+            .flatten()
+            .filter_map(|at| view.low.get(at));
         beside.fold(view.close[at], |lowest, low| lowest.min(*low)) < floor
     };
-    if rise().any(stayed) { rise().map(|pivot| pivot.price).min_by(f64::total_cmp) } else { None }
+    if rise().any(stayed) {
+        rise().map(|pivot| pivot.price).min_by(f64::total_cmp)
+    } else {
+        None
+    }
 }
 
 /// Tolerance used by two durations that should be about equal.
@@ -74,7 +91,12 @@ struct Top<'a> {
 
 impl Top<'_> {
     fn shape(&self, view: View<'_>, live: bool) -> Option<PatternShape> {
-        let Self { turns, boundary, height, .. } = *self;
+        let Self {
+            turns,
+            boundary,
+            height,
+            ..
+        } = *self;
         if self.worst_use > 1.0 || height < HEIGHT_LEAST * view.range {
             return None;
         }
@@ -86,7 +108,11 @@ impl Top<'_> {
             return None;
         }
         let floor = |slot: &u32| boundary.at(f64::from(slot - first.slot)) - BEYOND_MOST * height;
-        if closes.iter().zip(&view.slot[a..=b]).any(|(close, slot)| *close < floor(slot)) {
+        if closes
+            .iter()
+            .zip(&view.slot[a..=b])
+            .any(|(close, slot)| *close < floor(slot))
+        {
             return None;
         }
         // A close well above the first top is a breakout in the other direction, not a second top.
@@ -105,7 +131,12 @@ impl Top<'_> {
             slack: 0.0,
             live,
             usually_up: false,
-            scores: ShapeScores { clarity, fit: 1.0 - self.worst_use, even: evenness(turns), prior: (self.rise / height).clamp(0.0, 1.0) },
+            scores: ShapeScores {
+                clarity,
+                fit: 1.0 - self.worst_use,
+                even: evenness(turns),
+                prior: (self.rise / height).clamp(0.0, 1.0),
+            },
         })
     }
 }
@@ -124,9 +155,20 @@ fn double_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternS
     if foot > low - 0.15 * height {
         return None;
     }
-    let worst_use = (mismatch / 0.15).max(halves(turns[1].x(turns[0].slot), turns[2].x(turns[1].slot)));
+    let worst_use =
+        (mismatch / 0.15).max(halves(turns[1].x(turns[0].slot), turns[2].x(turns[1].slot)));
     let boundary = Line::level(low);
-    Top { name: P::DoubleTop, turns, boundary, height, patience: length, mismatch, worst_use, rise: first - foot }.shape(view, live)
+    Top {
+        name: P::DoubleTop,
+        turns,
+        boundary,
+        height,
+        patience: length,
+        mismatch,
+        worst_use,
+        rise: first - foot,
+    }
+    .shape(view, live)
 }
 
 fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternShape> {
@@ -142,29 +184,57 @@ fn head_and_shoulders(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<
     if x[4] < 16.0 || height <= 0.0 {
         return None;
     }
-    let shoulders = [(left - neckline.at(x[0])) / height, (right - neckline.at(x[4])) / height];
+    let shoulders = [
+        (left - neckline.at(x[0])) / height,
+        (right - neckline.at(x[4])) / height,
+    ];
     let margin = (head - left.max(right)) / height;
-    if margin < 0.12 || shoulders.iter().any(|shoulder| !(0.28..=0.92).contains(shoulder)) {
+    if margin < 0.12
+        || shoulders
+            .iter()
+            .any(|shoulder| !(0.28..=0.92).contains(shoulder))
+    {
         return None;
     }
-    let (tops, lows) = ((left - right).abs() / height, (low - high_low).abs() / height);
+    let (tops, lows) = (
+        (left - right).abs() / height,
+        (low - high_low).abs() / height,
+    );
     let foot = foot(view, pivots, start, low.min(high_low))?;
-    let worst_use = (tops / 0.22).max(lows / 0.25).max(halves(x[2], x[4] - x[2])).max(tolerance_used(margin, 0.12, 0.25));
+    let worst_use = (tops / 0.22)
+        .max(lows / 0.25)
+        .max(halves(x[2], x[4] - x[2]))
+        .max(tolerance_used(margin, 0.12, 0.25));
     let patience = x[4] / 2.0 + 5.0;
     let rise = left - foot;
-    Top { name: P::HeadAndShoulders, turns, boundary: neckline, height, patience, mismatch: tops.max(lows), worst_use, rise }
-        .shape(view, live)
+    Top {
+        name: P::HeadAndShoulders,
+        turns,
+        boundary: neckline,
+        height,
+        patience,
+        mismatch: tops.max(lows),
+        worst_use,
+        rise,
+    }
+    .shape(view, live)
 }
 
 fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternShape> {
     let live = start + 5 == pivots.len();
     let turns = &pivots[start..start + 5];
     let tops = [turns[0].price, turns[2].price, turns[4].price];
-    let (highest, lowest_top) = (tops.iter().fold(f64::MIN, |a, b| a.max(*b)), tops.iter().fold(f64::MAX, |a, b| a.min(*b)));
+    let (highest, lowest_top) = (
+        tops.iter().fold(f64::MIN, |a, b| a.max(*b)),
+        tops.iter().fold(f64::MAX, |a, b| a.min(*b)),
+    );
     let bottom = turns[1].price.min(turns[3].price);
     let height = highest - bottom;
     let length = turns[4].x(turns[0].slot);
-    let (apart, lows) = ((highest - lowest_top) / height, (turns[1].price - turns[3].price).abs() / height);
+    let (apart, lows) = (
+        (highest - lowest_top) / height,
+        (turns[1].price - turns[3].price).abs() / height,
+    );
     if length < 20.0 || apart > 0.20 || lows > 0.25 {
         return None;
     }
@@ -175,13 +245,24 @@ fn triple_top(view: View<'_>, pivots: &[Pivot], start: usize) -> Option<PatternS
     let worst_use = (apart / 0.20).max(lows / 0.25);
     let boundary = Line::level(bottom);
     let patience = length / 2.0 + 5.0;
-    Top { name: P::TripleTop, turns, boundary, height, patience, mismatch: apart.max(lows), worst_use, rise: tops[0] - foot }
-        .shape(view, live)
+    Top {
+        name: P::TripleTop,
+        turns,
+        boundary,
+        height,
+        patience,
+        mismatch: apart.max(lows),
+        worst_use,
+        rise: tops[0] - foot,
+    }
+    .shape(view, live)
 }
 
 /// Whether the low before or after the five turns is a third one at the level of the two: then it is a rectangle.
 fn is_rectangle(pivots: &[Pivot], start: usize, height: f64) -> bool {
     let bottom = f64::midpoint(pivots[start + 1].price, pivots[start + 3].price);
-    let touches = |pivot: Option<&Pivot>| pivot.is_some_and(|pivot| (pivot.price - bottom).abs() <= THIRD * height);
+    let touches = |pivot: Option<&Pivot>| {
+        pivot.is_some_and(|pivot| (pivot.price - bottom).abs() <= THIRD * height)
+    };
     touches(start.checked_sub(1).and_then(|k| pivots.get(k))) || touches(pivots.get(start + 5))
 }

@@ -46,14 +46,20 @@ pub(super) struct ShapeScores {
 
 /// Height of the smallest leg.
 pub(super) fn smallest_swing(turns: &[Pivot]) -> f64 {
-    turns.windows(2).map(|leg| (leg[1].price - leg[0].price).abs()).fold(f64::MAX, f64::min)
+    turns
+        .windows(2)
+        .map(|leg| (leg[1].price - leg[0].price).abs())
+        .fold(f64::MAX, f64::min)
 }
 
 /// 1 − the coefficient of variation of the legs' durations.
 pub(super) fn evenness(turns: &[Pivot]) -> f64 {
     let count = (turns.len() - 1) as f64;
     let mean = turns[turns.len() - 1].x(turns[0].slot) / count;
-    let squares: f64 = turns.windows(2).map(|leg| (leg[1].x(leg[0].slot) - mean).powi(2)).sum();
+    let squares: f64 = turns
+        .windows(2)
+        .map(|leg| (leg[1].x(leg[0].slot) - mean).powi(2))
+        .sum();
     1.0 - ((squares / count).sqrt() / mean).min(1.0)
 }
 
@@ -73,7 +79,9 @@ pub(super) fn off_the_legs(view: View<'_>, turns: &[Pivot]) -> f64 {
 
 /// Total sum of squares of the closes about their mean.
 pub(super) fn scatter(closes: &[f64]) -> f64 {
-    let Some(&base) = closes.first() else { return 0.0 };
+    let Some(&base) = closes.first() else {
+        return 0.0;
+    };
     let (mut sum, mut squares) = (0.0, 0.0);
     for close in closes {
         let off = close - base;
@@ -85,5 +93,9 @@ pub(super) fn scatter(closes: &[f64]) -> f64 {
 
 /// R² = 1 − left/all; 0 if there is no variance.
 pub(super) fn explained(left: f64, all: f64) -> f64 {
-    if all > 0.0 { (1.0 - left / all).clamp(0.0, 1.0) } else { 0.0 }
+    if all > 0.0 {
+        (1.0 - left / all).clamp(0.0, 1.0)
+    } else {
+        0.0
+    }
 }

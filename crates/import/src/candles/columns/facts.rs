@@ -27,7 +27,15 @@ use model::candles::Interval;
 const BROKEN_FEW: f64 = 0.2;
 
 pub(super) fn figures(sheet: &RawTable, at: usize, style: NumberStyle) -> Vec<f64> {
-    sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect()
+    sheet
+        .column(at)
+        .map(|cell| {
+            style
+                .plain(cell)
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(f64::NAN)
+        })
+        .collect()
 }
 
 /// The column of times of day beside that of days.
@@ -35,24 +43,46 @@ pub(super) fn clock(sheet: &RawTable, time: usize) -> Option<usize> {
     let is_clock = |cell: &str| {
         let parts: Vec<&str> = cell.trim().split(':').collect();
         (2..=3).contains(&parts.len())
-            && parts.iter().all(|part| (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit()))
+            && parts.iter().all(|part| {
+                (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit())
+            })
     };
     // `093000`, in a column whose name says so.
     let is_digits = |cell: &str| {
         let cell = cell.trim();
-        let part = |from: usize| format!("{cell:0>6}")[from..from + 2].parse::<u32>().unwrap_or(99);
-        (1..=6).contains(&cell.len()) && cell.bytes().all(|digit| digit.is_ascii_digit()) && part(0) < 24 && part(2) < 60 && part(4) < 60
+        let part = |from: usize| {
+            format!("{cell:0>6}")[from..from + 2]
+                .parse::<u32>()
+                .unwrap_or(99)
+        };
+        (1..=6).contains(&cell.len())
+            && cell.bytes().all(|digit| digit.is_ascii_digit())
+            && part(0) < 24
+            && part(2) < 60
+            && part(4) < 60
     };
     let days = sheet.column(time).take(50).all(|cell| !cell.contains(':'));
-    let all = |at: &usize, is: &dyn Fn(&str) -> bool| sheet.column(*at).take(50).all(is) && sheet.column(*at).next().is_some();
+    let all = |at: &usize, is: &dyn Fn(&str) -> bool| {
+        sheet.column(*at).take(50).all(is) && sheet.column(*at).next().is_some()
+    };
     let named = |at: &usize| ["time", "hour", "clock"].contains(&plain(&sheet.names[*at]).as_str());
     let others = || (0..sheet.names.len()).filter(|at| *at != time);
-    days.then(|| others().find(|at| all(at, &is_clock)).or_else(|| others().find(|at| named(at) && all(at, &is_digits)))).flatten()
+    days.then(|| {
+        others()
+            .find(|at| all(at, &is_clock))
+            .or_else(|| others().find(|at| named(at) && all(at, &is_digits)))
+    })
+    .flatten()
 }
 
 /// The time cells of the sample rows, each joined with its time of day if that is a separate column.
 pub(super) fn time_cells(sheet: &RawTable, time: usize, clock: Option<usize>) -> Vec<String> {
-    let cell = |row: &Vec<String>| clock.map_or_else(|| row[time].clone(), |clock| with_clock(&row[time], &row[clock]));
+    let cell = |row: &Vec<String>| {
+        clock.map_or_else(
+            || row[time].clone(),
+            |clock| with_clock(&row[time], &row[clock]),
+        )
+    };
     sheet.first.iter().map(cell).collect()
 }
 
@@ -62,38 +92,70 @@ pub(super) fn times(cells: &[String], when: TimeStyle) -> Vec<Option<i64>> {
 
 /// The sample rows by time; if the table joins several lists, only those of the first, as each is a series.
 pub(super) fn by_time(sheet: &RawTable, times: &[Option<i64>]) -> Vec<usize> {
-    let first = |row: usize| sheet.lists().len() < 2 || sheet.first[row].first() == sheet.lists().first();
-    let mut rows: Vec<usize> = (0..times.len()).filter(|&row| times[row].is_some() && first(row)).collect();
+    let first =
+        |row: usize| sheet.lists().len() < 2 || sheet.first[row].first() == sheet.lists().first();
+    let mut rows: Vec<usize> = (0..times.len())
+        .filter(|&row| times[row].is_some() && first(row))
+        .collect();
     rows.sort_by_key(|&row| times[row]);
     rows
 }
 
 /// Builds the candle columns with the facts that the rows show.
-pub(super) fn candle_columns(sheet: &RawTable, time: usize, prices: OhlcPlaces, said: bool, ends: bool) -> Result<CandleColumns, Refusal> {
+pub(super) fn candle_columns(
+    sheet: &RawTable,
+    time: usize,
+    prices: OhlcPlaces,
+    said: bool,
+    ends: bool,
+) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
     let cells = time_cells(sheet, time, clock);
     let when = time_style(sheet, time, &cells)?;
     if let Some((zone, column)) = foreign_zone(sheet, time, when, &cells) {
-        let why = format!("its times are in the time zone `{zone}` (see its column `{column}`), but candles are in UTC");
-        let refused =
-            refusal(sheet, &why, "convert them to UTC, or pass their time zone, as in --timezone Europe/Berlin or --timezone +01:00");
-        return Err(zone.parse().map_or(refused.clone(), |zone: Zone| refused.say("timezone", zone.to_string())));
+        let why = format!(
+            "its times are in the time zone `{zone}` (see its column `{column}`), but candles are in UTC"
+        );
+        let refused = refusal(
+            sheet,
+            &why,
+            "convert them to UTC, or pass their time zone, as in --timezone Europe/Berlin or --timezone +01:00",
+        );
+        return Err(zone.parse().map_or(refused.clone(), |zone: Zone| {
+            refused.say("timezone", zone.to_string())
+        }));
     }
-    let style = notation::style(sheet, &prices)
-        .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "use one notation"))?;
+    let style = notation::style(sheet, &prices).ok_or_else(|| {
+        refusal(
+            sheet,
+            "some of its prices have a decimal comma and others a decimal point",
+            "use one notation",
+        )
+    })?;
     let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
     let times = times(&cells, when);
     if let Some(cell) = rounded(&cells, &times) {
-        let why = format!("`{cell}` in `{}` has lost its last digits, as spreadsheets round long numbers", sheet.names[time]);
-        return Err(refusal(sheet, &why, "format the column as whole numbers and save it again, or use the original file"));
+        let why = format!(
+            "`{cell}` in `{}` has lost its last digits, as spreadsheets round long numbers",
+            sheet.names[time]
+        );
+        return Err(refusal(
+            sheet,
+            &why,
+            "format the column as whole numbers and save it again, or use the original file",
+        ));
     }
     let names = Names::of(&sheet.names);
     // A bare number may be minutes or seconds, which the steps between times decide; of a single candle, a small one is minutes.
     let is_single = times.iter().flatten().min() == times.iter().flatten().max();
     let intervals = |at: &usize| {
         let different = sheet.different(*at);
-        let length =
-            |text: &str| text.parse::<i64>().map_or(Interval::parse(text).is_some(), |number| is_single && (1..60).contains(&number));
+        let length = |text: &str| {
+            text.parse::<i64>()
+                .map_or(Interval::parse(text).is_some(), |number| {
+                    is_single && (1..60).contains(&number)
+                })
+        };
         !different.is_empty() && different.iter().all(|text| length(text))
     };
     let interval = names.find(INTERVALS).filter(intervals);
@@ -104,7 +166,11 @@ pub(super) fn candle_columns(sheet: &RawTable, time: usize, prices: OhlcPlaces, 
         (None, None) => CandleTimes::of(&times, ends, None),
     };
     let whole = placed.whole(&times, &mut RowsSeen::default());
-    let times: Vec<Option<i64>> = times.iter().zip(whole).map(|(ms, whole)| ms.filter(|_| whole).map(|ms| placed.start(ms))).collect();
+    let times: Vec<Option<i64>> = times
+        .iter()
+        .zip(whole)
+        .map(|(ms, whole)| ms.filter(|_| whole).map(|ms| placed.start(ms)))
+        .collect();
     let unzoned = unzoned(sheet, time, when, &cells, &times);
     let by_time = by_time(sheet, &times);
     let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
@@ -114,7 +180,10 @@ pub(super) fn candle_columns(sheet: &RawTable, time: usize, prices: OhlcPlaces, 
     if style.comma {
         says.push("its numbers have a decimal comma".to_owned());
     }
-    let currency = PRICES.iter().zip(prices).find_map(|(_, at)| pair::currency_of(&plain(&sheet.names[at])));
+    let currency = PRICES
+        .iter()
+        .zip(prices)
+        .find_map(|(_, at)| pair::currency_of(&plain(&sheet.names[at])));
     let figures = figures(prices);
     Ok(CandleColumns {
         time,
@@ -129,10 +198,15 @@ pub(super) fn candle_columns(sheet: &RawTable, time: usize, prices: OhlcPlaces, 
         times,
         by_time,
         says,
-        notes: [notation::assumed(sheet, &prices, style), placed.assumed(), local_times(sheet, time), unzoned]
-            .into_iter()
-            .flatten()
-            .collect(),
+        notes: [
+            notation::assumed(sheet, &prices, style),
+            placed.assumed(),
+            local_times(sheet, time),
+            unzoned,
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         figures,
     })
 }
@@ -142,12 +216,22 @@ fn time_style(sheet: &RawTable, time: usize, cells: &[String]) -> Result<TimeSty
     match sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>()) {
         Ok(Some(when)) => Ok(when),
         Ok(None) => {
-            let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
+            let cell = cells
+                .iter()
+                .find(|cell| !cell.is_empty())
+                .map_or("", String::as_str);
             let why = format!("`{cell}` in `{name}` is not a readable time");
-            Err(refusal(sheet, &why, "write times as ISO 8601 or as seconds since 1970"))
+            Err(refusal(
+                sheet,
+                &why,
+                "write times as ISO 8601 or as seconds since 1970",
+            ))
         }
         Err(AmbiguousDate) => {
-            let why = format!("`{}` in `{name}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default());
+            let why = format!(
+                "`{}` in `{name}` could be day/month or month/day",
+                sheet.column(time).next().unwrap_or_default()
+            );
             Err(refusal(sheet, &why, "pass --dates day or --dates month").say("dates", DATES))
         }
     }
@@ -167,8 +251,14 @@ fn fitting(
     if share >= 0.99 || sheet.broken_too && few {
         return Ok((prices, None));
     }
-    let shown =
-        |row: usize| PRICES.iter().zip(figures).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
+    let shown = |row: usize| {
+        PRICES
+            .iter()
+            .zip(figures)
+            .map(|(name, cells)| format!("{name} {}", cells[row]))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
     let broken = (1.0 - share) * 100.0;
     let why = format!(
@@ -211,20 +301,44 @@ mod tests {
 
     #[test]
     fn where_the_columns_are_known_it_is_the_rows_that_are_wrong() {
-        let rows = [["date", "open", "high", "low", "close"], ["2026-01-01", "1.1", "1.0", "0.9", "1.2"]];
+        let rows = [
+            ["date", "open", "high", "low", "close"],
+            ["2026-01-01", "1.1", "1.0", "0.9", "1.2"],
+        ];
         let refused = |renamed: Option<&str>, said: bool| {
-            let mut rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
+            let mut rows: Vec<Vec<String>> = rows
+                .iter()
+                .map(|row| row.iter().map(|&cell| cell.to_owned()).collect())
+                .collect();
             rows[0][1] = renamed.unwrap_or("open").to_owned();
             let sheet = RawTable::cells(rows).expect("a table");
             // One of four rows closes above its high, and no order of these columns fits all.
-            let figures = [vec![1.0, 1.05, 1.1, 1.2], vec![1.1, 1.2, 1.0, 1.3], vec![0.9, 1.0, 0.9, 1.1], vec![1.05, 1.1, 1.2, 1.2]];
+            let figures = [
+                vec![1.0, 1.05, 1.1, 1.2],
+                vec![1.1, 1.2, 1.0, 1.3],
+                vec![0.9, 1.0, 0.9, 1.1],
+                vec![1.05, 1.1, 1.2, 1.2],
+            ];
             fitting(&sheet, [1, 2, 3, 4], &figures, &[0, 1, 2, 3], said).expect_err("a refusal")
         };
         let wrong = refused(None, false);
-        assert!(wrong.reason.contains("row 3 has open 1.1") && wrong.reason.contains("these rows are wrong"), "{}", wrong.reason);
-        assert_eq!((wrong.say, wrong.lines), (Vec::new(), None), "no option helps");
+        assert!(
+            wrong.reason.contains("row 3 has open 1.1")
+                && wrong.reason.contains("these rows are wrong"),
+            "{}",
+            wrong.reason
+        );
+        assert_eq!(
+            (wrong.say, wrong.lines),
+            (Vec::new(), None),
+            "no option helps"
+        );
         for unsure in [refused(Some("first"), false), refused(None, true)] {
-            assert!(unsure.reason.contains("--map open=NAME") && !unsure.say.is_empty(), "{}", unsure.reason);
+            assert!(
+                unsure.reason.contains("--map open=NAME") && !unsure.say.is_empty(),
+                "{}",
+                unsure.reason
+            );
         }
     }
 }

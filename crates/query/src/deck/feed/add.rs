@@ -29,7 +29,12 @@ impl QueryService {
     /// there are rows.
     pub fn begin_live(self: &Arc<Self>, folder: &Path) -> Result<bool, String> {
         if !folder.join(FILE).exists() {
-            create(folder, &[], &provider::all(self.options.feed.own_providers.as_deref(), None)?, None)?;
+            create(
+                folder,
+                &[],
+                &provider::all(self.options.feed.own_providers.as_deref(), None)?,
+                None,
+            )?;
         }
         self.open(folder);
         let has_rows = folder.join(source::live_files::FOLDER).is_dir();
@@ -39,13 +44,35 @@ impl QueryService {
         Ok(has_rows)
     }
 
-    fn with_search<T>(&self, watch: Arc<dyn RefreshWatch>, work: impl FnOnce(&FindContext<'_>) -> Result<T, String>) -> Result<T, String> {
-        let Feeds { folder, manifest, providers } = self.feeds()?.ok_or(NOT_LIVE)?;
-        if manifest.tables.get("tokens").is_none_or(|tokens| tokens.live.is_none()) {
+    fn with_search<T>(
+        &self,
+        watch: Arc<dyn RefreshWatch>,
+        work: impl FnOnce(&FindContext<'_>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let Feeds {
+            folder,
+            manifest,
+            providers,
+        } = self.feeds()?.ok_or(NOT_LIVE)?;
+        if manifest
+            .tables
+            .get("tokens")
+            .is_none_or(|tokens| tokens.live.is_none())
+        {
             return Err(NOT_LIVE.to_owned());
         }
-        let wire = self.options.wire.as_ref().ok_or("network access is off, so no provider can be searched")?;
-        work(&FindContext { dataset: &folder, providers: &providers, wire, now: now(), watch })
+        let wire = self
+            .options
+            .wire
+            .as_ref()
+            .ok_or("network access is off, so no provider can be searched")?;
+        work(&FindContext {
+            dataset: &folder,
+            providers: &providers,
+            wire,
+            now: now(),
+            watch,
+        })
     }
 
     /// Hosts that a search contacts and that the user has not allowed yet, with the number of requests. Errors: the dataset has no live
@@ -53,13 +80,19 @@ impl QueryService {
     pub fn search_hosts(&self) -> Result<BTreeMap<String, u64>, String> {
         self.with_search(Arc::new(Unwatched), |context| {
             let mut hosts = search_hosts(context);
-            hosts.retain(|origin, _| context.wire.asks_first() && context.wire.may_ask(context.dataset, origin).is_err());
+            hosts.retain(|origin, _| {
+                context.wire.asks_first() && context.wire.may_ask(context.dataset, origin).is_err()
+            });
             Ok(hosts)
         })
     }
 
     /// The tokens that are meant by an address, a symbol or a name.
-    pub fn find_tokens(&self, words: &str, stopped: impl Fn() -> bool + Send + Sync + 'static) -> Result<FoundTokens, String> {
+    pub fn find_tokens(
+        &self,
+        words: &str,
+        stopped: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<FoundTokens, String> {
         self.with_search(Arc::new(Stops(stopped)), |context| {
             let found = find(context, words).map_err(|error| error.to_string())?;
             match (found.tokens.is_empty(), found.failures.first()) {
@@ -71,8 +104,16 @@ impl QueryService {
     }
 
     /// Stores a token that was found, and fetches its rows.
-    pub fn add_token(self: &Arc<Self>, found: &FoundTokens, token: &FoundToken) -> Result<(), String> {
-        self.with_search(Arc::new(Unwatched), |context| found.keep(context, token).map_err(|error| error.to_string()))?;
+    pub fn add_token(
+        self: &Arc<Self>,
+        found: &FoundTokens,
+        token: &FoundToken,
+    ) -> Result<(), String> {
+        self.with_search(Arc::new(Unwatched), |context| {
+            found
+                .keep(context, token)
+                .map_err(|error| error.to_string())
+        })?;
         self.fetch_added();
         Ok(())
     }
@@ -80,7 +121,9 @@ impl QueryService {
     /// Stores a coin without a contract, and fetches its rows.
     pub fn add_coin(self: &Arc<Self>, symbol: &str) -> Result<(), String> {
         self.with_search(Arc::new(Unwatched), |context| {
-            keep_coin(context.dataset, symbol, context.now).map(drop).map_err(|error: RefreshError| error.to_string())
+            keep_coin(context.dataset, symbol, context.now)
+                .map(drop)
+                .map_err(|error: RefreshError| error.to_string())
         })?;
         self.fetch_added();
         Ok(())

@@ -6,8 +6,16 @@ use super::*;
 use crate::document::{Document, DocumentForm};
 
 fn document(report: &Value, extras: &Extras) -> Document {
-    let sections = list(&report["tokens"]).iter().flat_map(|one| token(one, extras.clone())).collect();
-    Document { title: "Report".to_owned(), note: String::new(), sections, provenance: None }
+    let sections = list(&report["tokens"])
+        .iter()
+        .flat_map(|one| token(one, extras.clone()))
+        .collect();
+    Document {
+        title: "Report".to_owned(),
+        note: String::new(),
+        sections,
+        provenance: None,
+    }
 }
 
 fn report() -> Value {
@@ -53,7 +61,11 @@ fn failed(detail: &str) -> Value {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, clippy::type_complexity, reason = "one table of cases")]
+#[expect(
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    reason = "one table of cases"
+)]
 fn the_summary_has_five_sentences_and_says_what_is_missing() {
     const SOUND: [&str; 5] = [
         "Uniswap (UNI) is a token on Ethereum, created on 2020-09-14, with a price of $7.9200, a market cap of $7.92B and 148,978 holders.",
@@ -71,7 +83,10 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
             "no security data",
             |token, _| token["security"] = failed("No security data for the token."),
             &[
-                (1, "There is no security verdict, and the chart advice is “watch”: no track record yet."),
+                (
+                    1,
+                    "There is no security verdict, and the chart advice is “watch”: no track record yet.",
+                ),
                 (3, "No security check has run, so no risk could be found."),
                 (4, "The data does not cover the security of the contract."),
             ],
@@ -87,21 +102,37 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
                 token["patterns"] = json!({"patterns": [], "recommendedAction": "strong_sell"});
             },
             &[
-                (1, "The security verdict is AVOID with a score of 12 out of 100, and the chart advice is “strong sell”."),
-                (3, "2 security checks found a risk: bought tokens cannot be sold (honeypot); sells are taxed."),
-                (4, "1 of 4 security checks gave no result; see the Security section for the reasons."),
+                (
+                    1,
+                    "The security verdict is AVOID with a score of 12 out of 100, and the chart advice is “strong sell”.",
+                ),
+                (
+                    3,
+                    "2 security checks found a risk: bought tokens cannot be sold (honeypot); sells are taxed.",
+                ),
+                (
+                    4,
+                    "1 of 4 security checks gave no result; see the Security section for the reasons.",
+                ),
             ],
         ),
         (
             "many risks, and too little data for a score",
             |token, _| {
                 token["security"]["recommendation"] = "NOT ENOUGH DATA: unknown".into();
-                for check in token["security"]["checks"].as_array_mut().into_iter().flatten() {
+                for check in token["security"]["checks"]
+                    .as_array_mut()
+                    .into_iter()
+                    .flatten()
+                {
                     check["state"] = "found".into();
                 }
             },
             &[
-                (1, "There is not enough data for a security verdict, and the chart advice is “watch”: no track record yet."),
+                (
+                    1,
+                    "There is not enough data for a security verdict, and the chart advice is “watch”: no track record yet.",
+                ),
                 (
                     3,
                     "4 security checks found risks, including: bought tokens cannot be sold (honeypot); sells are taxed; its code can be \
@@ -112,15 +143,29 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
         (
             "no candles",
             |token, _| {
-                (token["trendline"], token["patterns"]) = (failed("No candles."), failed("No candles."));
-                for key in ["as_of", "price_change_24h", "price_change_7d", "price_change_30d", "price_change_90d", "holders_growth"] {
+                (token["trendline"], token["patterns"]) =
+                    (failed("No candles."), failed("No candles."));
+                for key in [
+                    "as_of",
+                    "price_change_24h",
+                    "price_change_7d",
+                    "price_change_30d",
+                    "price_change_90d",
+                    "holders_growth",
+                ] {
                     token["market"][key] = Value::Null;
                 }
             },
             &[
-                (1, "The security verdict is NO MAJOR RISK FOUND with a score of 97 out of 100, and there is no chart advice."),
+                (
+                    1,
+                    "The security verdict is NO MAJOR RISK FOUND with a score of 97 out of 100, and there is no chart advice.",
+                ),
                 (2, "No price or holder change is known."),
-                (4, "The data does not cover the price change in 24 hours, 7 days, 30 days and 90 days."),
+                (
+                    4,
+                    "The data does not cover the price change in 24 hours, 7 days, 30 days and 90 days.",
+                ),
             ],
         ),
         (
@@ -138,8 +183,15 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
         (
             "stale candles",
             |token, extras| {
-                extras.stale = Some("the last candle started 2026-10-09, 5w behind the other 1d candles".to_owned());
-                for key in ["price_change_24h", "price_change_7d", "price_change_30d", "price_change_90d"] {
+                extras.stale = Some(
+                    "the last candle started 2026-10-09, 5w behind the other 1d candles".to_owned(),
+                );
+                for key in [
+                    "price_change_24h",
+                    "price_change_7d",
+                    "price_change_30d",
+                    "price_change_90d",
+                ] {
                     token["market"][key] = Value::Null;
                 }
             },
@@ -156,13 +208,17 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
                 (token["holders"], token["dexes"]) = (json!({"holders": []}), failed("No pools."));
                 extras.no_posts = Some("The data has no `posts` table.".to_owned());
             },
-            &[(4, "The data does not cover the largest holders, the markets where it trades or posts about it.")],
+            &[(
+                4,
+                "The data does not cover the largest holders, the markets where it trades or posts about it.",
+            )],
         ),
         (
             "a token of which little is known",
             |token, _| {
                 token["token"] = json!({"symbol": "UNI", "top_posts": [{"title": "Audit report"}]});
-                (token["market"]["chains"], token["market"]["created_at"]) = (json!([]), Value::Null);
+                (token["market"]["chains"], token["market"]["created_at"]) =
+                    (json!([]), Value::Null);
                 token["market"]["holders"] = Value::Null;
                 token["security"]["checks"][0]["state"] = "not_checked".into();
             },
@@ -177,13 +233,21 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
         ),
         (
             "an analysis that has just begun",
-            |token, _| *token = json!({"token_address": "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"}),
+            |token, _| {
+                *token = json!({"token_address": "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"})
+            },
             &[
                 (0, "0x1f98…f984 is a token."),
-                (1, "The security checks have not run yet, and there is no chart advice."),
+                (
+                    1,
+                    "The security checks have not run yet, and there is no chart advice.",
+                ),
                 (2, "No price or holder change is known."),
                 (3, "No security check has run, so no risk could be found."),
-                (4, "The analysis is not complete, so parts of this report are missing."),
+                (
+                    4,
+                    "The analysis is not complete, so parts of this report are missing.",
+                ),
             ],
         ),
     ];
@@ -194,8 +258,16 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
             expected[*nth] = sentence;
         }
         let blocks = summary::section(&token, &extras).blocks;
-        let sentences: Vec<&str> =
-            blocks.iter().filter_map(|block| if let Block::Sentence(styled) = block { Some(styled.text.as_str()) } else { None }).collect();
+        let sentences: Vec<&str> = blocks
+            .iter()
+            .filter_map(|block| {
+                if let Block::Sentence(styled) = block {
+                    Some(styled.text.as_str())
+                } else {
+                    None
+                }
+            })
+            .collect();
         assert_eq!(sentences, expected, "{case}");
     }
 }
@@ -205,20 +277,54 @@ fn a_coin_is_called_one_and_a_missing_performance_has_its_reason() {
     let mut token = whole();
     token["token_address"] = model::address::Address::coin("UNI").to_string().into();
     token["market"] = failed("The data changed after this analysis, so no performance is shown.");
-    let text = document(&json!({"tokens": [token]}), &Extras::default()).write(DocumentForm::Markdown);
-    assert!(text.contains("\nUniswap (UNI) is a coin without a contract, with a price of "), "{text}");
-    assert!(text.contains("### Performance\n\nThe data changed after this analysis, so no performance is shown.\n"), "{text}");
+    let text =
+        document(&json!({"tokens": [token]}), &Extras::default()).write(DocumentForm::Markdown);
+    assert!(
+        text.contains("\nUniswap (UNI) is a coin without a contract, with a price of "),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "### Performance\n\nThe data changed after this analysis, so no performance is shown.\n"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
 fn the_sections_have_the_order_of_a_document_in_both_forms() {
-    const ORDER: [&str; 8] = ["Summary", "Performance", "Chart", "Chart patterns", "Security", "Holders", "Liquidity", "Top posts"];
+    const ORDER: [&str; 8] = [
+        "Summary",
+        "Performance",
+        "Chart",
+        "Chart patterns",
+        "Security",
+        "Holders",
+        "Liquidity",
+        "Top posts",
+    ];
     let document = document(&json!({"tokens": [whole()]}), &Extras::default());
-    for (form, mark) in [(DocumentForm::Markdown, "\n### "), (DocumentForm::Html, "<h3>")] {
+    for (form, mark) in [
+        (DocumentForm::Markdown, "\n### "),
+        (DocumentForm::Html, "<h3>"),
+    ] {
         let text = document.write(form);
-        let titles: Vec<&str> = text.split(mark).skip(1).filter_map(|rest| rest.split(['\n', '<']).next()).map(str::trim).collect();
+        let titles: Vec<&str> = text
+            .split(mark)
+            .skip(1)
+            .filter_map(|rest| rest.split(['\n', '<']).next())
+            .map(str::trim)
+            .collect();
         assert_eq!(titles, ORDER);
-        for part in ["24 hours", "90 days", "RSI (14 days)", "52-week high", "148,978", "318M", "275M"] {
+        for part in [
+            "24 hours",
+            "90 days",
+            "RSI (14 days)",
+            "52-week high",
+            "148,978",
+            "318M",
+            "275M",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
@@ -245,9 +351,23 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
         assert!(text.contains(says), "{says}\n{text}");
     }
     assert!(!text.contains("OWNER"));
-    for odd in [json!({"tokens": [{}]}), json!({"tokens": [7, null, {"security": 3, "holders": {"holders": {}}}]})] {
+    for odd in [
+        json!({"tokens": [{}]}),
+        json!({"tokens": [7, null, {"security": 3, "holders": {"holders": {}}}]}),
+    ] {
         for form in DocumentForm::ALL {
-            assert!(!document(&odd, &Extras { card: Some(9), ..Extras::default() }).write(form).is_empty(), "{odd}");
+            assert!(
+                !document(
+                    &odd,
+                    &Extras {
+                        card: Some(9),
+                        ..Extras::default()
+                    }
+                )
+                .write(form)
+                .is_empty(),
+                "{odd}"
+            );
         }
     }
 }
@@ -258,12 +378,30 @@ fn the_track_record_and_the_list_differ() {
     report["tokens"][0]["patterns"] = json!({"patterns": [{
         "name": "head_and_shoulders", "confidence": 0.9, "completionPercent": 100.0, "status": "confirmed", "direction": "down",
         "breakoutPrice": 2.0, "height": 0.5}]});
-    report["tokens"][0]["security"] = json!({"securityScore": 52, "recommendation": "CAUTION: a tax"});
+    report["tokens"][0]["security"] =
+        json!({"securityScore": 52, "recommendation": "CAUTION: a tax"});
     let none = PatternRecord::none(analysis::patterns::PatternName::HeadAndShoulders);
-    let few = PatternRecord { count: 9, target: Some(1.0), ..none.clone() };
-    let some = PatternRecord { count: 30, target: Some(1.0 / 3.0), random_target: Some(0.25), ..none.clone() };
+    let few = PatternRecord {
+        count: 9,
+        target: Some(1.0),
+        ..none.clone()
+    };
+    let some = PatternRecord {
+        count: 30,
+        target: Some(1.0 / 3.0),
+        random_target: Some(0.25),
+        ..none.clone()
+    };
     let text = |record: &PatternRecord| {
-        document(&report, &Extras { card: Some(0), record: Some(record.clone()), ..Extras::default() }).write(DocumentForm::Markdown)
+        document(
+            &report,
+            &Extras {
+                card: Some(0),
+                record: Some(record.clone()),
+                ..Extras::default()
+            },
+        )
+        .write(DocumentForm::Markdown)
     };
     for says in [
         "1 pattern, detected in hindsight (with all candles)\n",
@@ -275,27 +413,48 @@ fn the_track_record_and_the_list_differ() {
     }
     let says = "- **Track record**: only 9 completed patterns of this name; at least 10 are needed for a hit rate\n";
     assert!(text(&few).contains(says), "{}", text(&few));
-    let says =
-        "33% of this token's 30 completed patterns of this name (detected in real time) hit their target; base rate 25% (random entries)";
+    let says = "33% of this token's 30 completed patterns of this name (detected in real time) hit their target; base rate 25% (random entries)";
     assert!(text(&some).contains(says), "{}", text(&some));
     // Next to a warning there is no trade card, target or stop.
-    report["tokens"][0]["security"] = json!({"securityScore": 12, "recommendation": "AVOID: sells fail"});
-    let warned = document(&report, &Extras { card: Some(0), record: Some(some), ..Extras::default() }).write(DocumentForm::Markdown);
-    assert!(!warned.contains("rade card") && !warned.contains("target") && !warned.contains("stop"), "{warned}");
-    let (warning, name) = (warned.find("Security: AVOID, score 12."), warned.find("Uniswap"));
-    assert!(warning.is_some() && warning < name, "the warning comes first: {warned}");
+    report["tokens"][0]["security"] =
+        json!({"securityScore": 12, "recommendation": "AVOID: sells fail"});
+    let warned = document(
+        &report,
+        &Extras {
+            card: Some(0),
+            record: Some(some),
+            ..Extras::default()
+        },
+    )
+    .write(DocumentForm::Markdown);
+    assert!(
+        !warned.contains("rade card") && !warned.contains("target") && !warned.contains("stop"),
+        "{warned}"
+    );
+    let (warning, name) = (
+        warned.find("Security: AVOID, score 12."),
+        warned.find("Uniswap"),
+    );
+    assert!(
+        warning.is_some() && warning < name,
+        "the warning comes first: {warned}"
+    );
 }
 
 #[test]
 fn a_fall_by_more_than_the_price_is_measured_on_a_logarithmic_scale() {
     let told = |by_log: bool| {
-        let part =
-            json!({"patterns": [{"direction": "down", "breakoutPrice": 0.000_010_73, "height": 0.000_075_7, "targetByLog": by_log}]});
+        let part = json!({"patterns": [{"direction": "down", "breakoutPrice": 0.000_010_73, "height": 0.000_075_7, "targetByLog": by_log}]});
         let section = levels::trade_card(&part, 0, None, Some("stale: so"));
         format!("{:?}", section.blocks)
     };
-    assert!(told(true).contains("0.0000757, more than half of the breakout price, so the target uses a logarithmic scale"));
-    assert!(told(false).contains("0.0000757, measured from the breakout") && told(false).contains("stale: so"));
+    assert!(told(true).contains(
+        "0.0000757, more than half of the breakout price, so the target uses a logarithmic scale"
+    ));
+    assert!(
+        told(false).contains("0.0000757, measured from the breakout")
+            && told(false).contains("stale: so")
+    );
 }
 
 #[test]
@@ -309,26 +468,43 @@ fn text_of_the_dataset_never_becomes_markup() {
     token["token"]["top_posts"][0]["title"] = wicked.into();
     token["security"]["recommendation"] = wicked.into();
     token["security"]["checks"][0]["evidence"] = wicked.into();
-    token["holders"] = json!({"holders": [{"holder_address": wicked, "balance": 1.0, "labels": [wicked]}]});
-    token["dexes"] = json!({"dexes": [{"name": wicked, "chainId": wicked, "bestPool": {"pair": wicked}}]});
+    token["holders"] =
+        json!({"holders": [{"holder_address": wicked, "balance": 1.0, "labels": [wicked]}]});
+    token["dexes"] =
+        json!({"dexes": [{"name": wicked, "chainId": wicked, "bestPool": {"pair": wicked}}]});
     let mut document = document(&report, &Extras::default());
     document.title = wicked.to_owned();
     document.note = wicked.to_owned();
     let html = document.write(DocumentForm::Html);
-    let tags: Vec<&str> = html.split('<').skip(1).map(|tag| tag.split(['>', ' ', '\n']).next().unwrap_or_default()).collect();
+    let tags: Vec<&str> = html
+        .split('<')
+        .skip(1)
+        .map(|tag| tag.split(['>', ' ', '\n']).next().unwrap_or_default())
+        .collect();
     for tag in tags {
-        let known =
-            "!doctype html head meta title style body header h1 h2 h3 h4 p main section small dl dt dd div table thead tbody tr th td";
-        assert!(known.split(' ').any(|known| known == tag.trim_start_matches('/')), "{tag}");
+        let known = "!doctype html head meta title style body header h1 h2 h3 h4 p main section small dl dt dd div table thead tbody tr th td";
+        assert!(
+            known
+                .split(' ')
+                .any(|known| known == tag.trim_start_matches('/')),
+            "{tag}"
+        );
     }
-    assert!(html.matches("&lt;script&gt;alert(1)&lt;/script&gt;").count() >= 10, "{html}");
+    assert!(
+        html.matches("&lt;script&gt;alert(1)&lt;/script&gt;")
+            .count()
+            >= 10,
+        "{html}"
+    );
     assert!(!html.contains('\u{202e}') && !html.contains('\0'));
     // Anything that would load or run: the only URL in it is text.
     for loads in ["<script", "src=", "href=", "url(", "@import"] {
         assert!(!html.contains(loads), "{loads}");
     }
     let text = document.write(DocumentForm::Markdown);
-    for meant in ["<script", "[x](", "![", "http://", "www.", "@", "\n# T", "\n- l", " | 'q'", " `c`"] {
+    for meant in [
+        "<script", "[x](", "![", "http://", "www.", "@", "\n# T", "\n- l", " | 'q'", " `c`",
+    ] {
         assert!(!text.contains(meant), "{meant}\n{text}");
     }
 }
@@ -337,5 +513,10 @@ fn text_of_the_dataset_never_becomes_markup() {
 fn a_text_of_the_dataset_is_cut_to_a_length() {
     let mut report = report();
     report["tokens"][0]["token"]["name"] = "a".repeat(1 << 20).into();
-    assert!(document(&report, &Extras::default()).write(DocumentForm::Html).len() < 100_000);
+    assert!(
+        document(&report, &Extras::default())
+            .write(DocumentForm::Html)
+            .len()
+            < 100_000
+    );
 }

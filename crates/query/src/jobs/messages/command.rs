@@ -23,8 +23,15 @@ type Fill = fn(&AlertMessage) -> String;
 /// THE table of placeholders.
 const PLACEHOLDERS: [(&str, Fill); 5] = [
     ("{symbol}", |message| message.fired.about()),
-    ("{name}", |message| message.name.clone().unwrap_or_else(|| message.fired.about())),
-    ("{token_address}", |message| message.fired.token_address.to_string()),
+    ("{name}", |message| {
+        message
+            .name
+            .clone()
+            .unwrap_or_else(|| message.fired.about())
+    }),
+    ("{token_address}", |message| {
+        message.fired.token_address.to_string()
+    }),
     ("{condition}", |message| message.fired.condition.clone()),
     (VALUE, |message| message.value.clone().unwrap_or_default()),
 ];
@@ -50,16 +57,27 @@ impl AlertCommand {
     /// None where there is no program, or an unknown placeholder.
     pub fn parse(words: &[String]) -> Option<Self> {
         let (program, arguments) = words.split_first()?;
-        let good = |text: &String| !text.contains('\0') && parts(text).iter().all(|(_, fill)| fill.is_ok());
-        let fits = !program.is_empty() && arguments.len() <= ARGUMENTS_MAX && arguments.iter().all(good);
+        let good = |text: &String| {
+            !text.contains('\0') && parts(text).iter().all(|(_, fill)| fill.is_ok())
+        };
+        let fits =
+            !program.is_empty() && arguments.len() <= ARGUMENTS_MAX && arguments.iter().all(good);
         // What is started is never chosen by the data.
-        let is_fixed = !program.contains('\0') && parts(program).iter().all(|(_, fill)| matches!(fill, Ok(None)));
-        (fits && is_fixed).then(|| Self { program: program.clone(), arguments: arguments.to_vec() })
+        let is_fixed = !program.contains('\0')
+            && parts(program)
+                .iter()
+                .all(|(_, fill)| matches!(fill, Ok(None)));
+        (fits && is_fixed).then(|| Self {
+            program: program.clone(),
+            arguments: arguments.to_vec(),
+        })
     }
 
     /// Whether it is told the value that the condition compares.
     pub(super) fn wants_value(&self) -> bool {
-        self.arguments.iter().any(|argument| argument.contains(VALUE))
+        self.arguments
+            .iter()
+            .any(|argument| argument.contains(VALUE))
     }
 
     pub(super) fn program(&self) -> &str {
@@ -67,10 +85,22 @@ impl AlertCommand {
     }
 
     /// Runs it to its end, or kills it after `limit` or once `stopped`. The error continues "`PROGRAM` …".
-    pub(super) fn run(&self, message: &AlertMessage, limit: Duration, stopped: &dyn Fn() -> bool) -> Result<(), String> {
-        let arguments = self.arguments.iter().map(|argument| filled(argument, message));
+    pub(super) fn run(
+        &self,
+        message: &AlertMessage,
+        limit: Duration,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<(), String> {
+        let arguments = self
+            .arguments
+            .iter()
+            .map(|argument| filled(argument, message));
         let mut command = Command::new(&self.program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
         let until = Instant::now() + limit;
         loop {
@@ -86,7 +116,10 @@ impl AlertCommand {
                 Ok(None) | Err(_) => {
                     child.kill().ok();
                     child.wait().ok();
-                    return Err(format!("did not finish within {} s and was killed", limit.as_secs()));
+                    return Err(format!(
+                        "did not finish within {} s and was killed",
+                        limit.as_secs()
+                    ));
                 }
             }
         }
@@ -106,14 +139,26 @@ fn parts(argument: &str) -> Vec<(&str, Result<Option<Fill>, ()>)> {
     let mut parts = Vec::new();
     let mut rest = argument;
     while let Some(start) = rest.find('{') {
-        let length = rest[start + 1..].find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(rest.len() - start - 1);
+        let length = rest[start + 1..]
+            .find(|c: char| !c.is_ascii_lowercase() && c != '_')
+            .unwrap_or(rest.len() - start - 1);
         let end = start + 1 + length;
         let is_word = length > 0 && rest[end..].starts_with('}');
         let end = if is_word { end + 1 } else { start + 1 };
         let (before, word) = (&rest[..start], &rest[start..end]);
         parts.push((before, Ok(None)));
-        let known = PLACEHOLDERS.iter().find(|(name, _)| *name == word).map(|(_, fill)| *fill);
-        parts.push((word, if is_word { known.map(Some).ok_or(()) } else { Ok(None) }));
+        let known = PLACEHOLDERS
+            .iter()
+            .find(|(name, _)| *name == word)
+            .map(|(_, fill)| *fill);
+        parts.push((
+            word,
+            if is_word {
+                known.map(Some).ok_or(())
+            } else {
+                Ok(None)
+            },
+        ));
         rest = &rest[end..];
     }
     parts.push((rest, Ok(None)));
@@ -140,7 +185,12 @@ mod tests {
     const LIMIT: Duration = Duration::from_mins(1);
 
     fn command(words: &[&str]) -> Option<AlertCommand> {
-        AlertCommand::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        AlertCommand::parse(
+            &words
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]
@@ -153,27 +203,48 @@ mod tests {
         for (argument, expected) in [
             ("{symbol}: {condition} ({value})", "S1: price>20 (20.5)"),
             ("{name}", "Some Token "),
-            ("{token_address}", "0x0101010101010101010101010101010101010101"),
+            (
+                "{token_address}",
+                "0x0101010101010101010101010101010101010101",
+            ),
             ("{\"text\": \"{symbol}\"}", "{\"text\": \"S1\"}"),
             ("{} { {{symbol}} é{", "{} { {S1} é{"),
         ] {
             assert_eq!(filled(argument, &message), expected);
             assert!(command(&["say", argument]).is_some(), "{argument}");
         }
-        for wrong in [&["say", "{symbl}"][..], &["{symbol}"], &[""], &[], &["say", "a\0b"]] {
+        for wrong in [
+            &["say", "{symbl}"][..],
+            &["{symbol}"],
+            &[""],
+            &[],
+            &["say", "a\0b"],
+        ] {
             assert!(command(wrong).is_none(), "{wrong:?}");
         }
     }
 
     #[test]
     fn a_run_ends_with_what_is_wrong_with_it() {
-        let run = |words: &[&str], limit| command(words).expect("a command").run(&message(1, "a"), limit, &|| false);
+        let run = |words: &[&str], limit| {
+            command(words)
+                .expect("a command")
+                .run(&message(1, "a"), limit, &|| false)
+        };
         assert_eq!(run(&["true"], LIMIT), Ok(()));
         for (words, limit, says) in [
-            (&["no-such-program-here"][..], LIMIT, "was not found; set its full path"),
+            (
+                &["no-such-program-here"][..],
+                LIMIT,
+                "was not found; set its full path",
+            ),
             (&["sh", "-c", "exit 3"], LIMIT, "exited with code 3"),
             (&["/"], LIMIT, "is not executable"),
-            (&["sleep", "600"], Duration::from_millis(50), "did not finish within 0 s and was killed"),
+            (
+                &["sleep", "600"],
+                Duration::from_millis(50),
+                "did not finish within 0 s and was killed",
+            ),
         ] {
             assert_eq!(run(words, limit), Err(says.to_owned()), "{words:?}");
         }

@@ -118,7 +118,8 @@ pub(in crate::jobs) struct AlertCheck {
 
 const ALERT: &str = "SELECT alert_id, token_address, symbol, condition, created_at, checked_at, problem, holds, fired_count, last_fired_at
     FROM alert";
-const FIRED: &str = "SELECT fired_id, alert_id, token_address, symbol, condition, fired_at FROM fired";
+const FIRED: &str =
+    "SELECT fired_id, alert_id, token_address, symbol, condition, fired_at FROM fired";
 
 impl JobStore {
     /// Adds an alert, or returns the existing one with the same token and condition.
@@ -170,24 +171,47 @@ impl JobStore {
             )?;
             Ok(removed)
         })?;
-        if removed == 0 { Err(no_alert(id).into()) } else { Ok(()) }
+        if removed == 0 {
+            Err(no_alert(id).into())
+        } else {
+            Ok(())
+        }
     }
 
-    pub(in crate::jobs) fn alerts(&self, dataset: &str, limit: u64, before: u64) -> StoreResult<AlertList> {
+    pub(in crate::jobs) fn alerts(
+        &self,
+        dataset: &str,
+        limit: u64,
+        before: u64,
+    ) -> StoreResult<AlertList> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
-        let mut alerts = moment.prepare_cached(&format!("{ALERT} WHERE dataset = ? ORDER BY alert_id DESC"))?;
-        let alerts = alerts.query_map([dataset], alert)?.collect::<rusqlite::Result<_>>()?;
-        let mut fired = moment.prepare_cached(&format!("{FIRED} WHERE dataset = ? AND fired_id < ? ORDER BY fired_id DESC LIMIT ?"))?;
-        let fired = fired.query_map(params![dataset, before as i64, limit as i64], fired_alert)?.collect::<rusqlite::Result<_>>()?;
+        let mut alerts =
+            moment.prepare_cached(&format!("{ALERT} WHERE dataset = ? ORDER BY alert_id DESC"))?;
+        let alerts = alerts
+            .query_map([dataset], alert)?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut fired = moment.prepare_cached(&format!(
+            "{FIRED} WHERE dataset = ? AND fired_id < ? ORDER BY fired_id DESC LIMIT ?"
+        ))?;
+        let fired = fired
+            .query_map(params![dataset, before as i64, limit as i64], fired_alert)?
+            .collect::<rusqlite::Result<_>>()?;
         Ok(AlertList { alerts, fired })
     }
 
     /// Returns the dataset's alerts, and whether the last check of each was on these data.
-    pub(in crate::jobs) fn alerts_checked_in(&self, dataset: &str, digest: &[u8; 32]) -> StoreResult<Vec<(String, bool)>> {
+    pub(in crate::jobs) fn alerts_checked_in(
+        &self,
+        dataset: &str,
+        digest: &[u8; 32],
+    ) -> StoreResult<Vec<(String, bool)>> {
         let reader = self.reader();
-        let mut rows = reader.prepare_cached("SELECT alert_id, digest = ? FROM alert WHERE dataset = ?")?;
-        let rows = rows.query_map(params![digest.as_slice(), dataset], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut rows =
+            reader.prepare_cached("SELECT alert_id, digest = ? FROM alert WHERE dataset = ?")?;
+        let rows = rows.query_map(params![digest.as_slice(), dataset], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
@@ -197,17 +221,41 @@ impl JobStore {
         let mut rows =
             reader.prepare_cached("SELECT alert_id, dataset, token_address, condition, held, digest FROM alert WHERE alert_id = ?")?;
         let watched = rows.query_row([id], |row| {
-            let held = row.get_ref(4)?.as_blob()?.chunks_exact(20).filter_map(|bytes| Some(Address(bytes.try_into().ok()?)));
-            let (id, dataset, token, condition) = (row.get(0)?, row.get(1)?, optional_address(row, 2)?, row.get(3)?);
-            Ok(StoredAlert { id, dataset, token, condition, held: held.collect(), digest: row.get(5)? })
+            let held = row
+                .get_ref(4)?
+                .as_blob()?
+                .chunks_exact(20)
+                .filter_map(|bytes| Some(Address(bytes.try_into().ok()?)));
+            let (id, dataset, token, condition) = (
+                row.get(0)?,
+                row.get(1)?,
+                optional_address(row, 2)?,
+                row.get(3)?,
+            );
+            Ok(StoredAlert {
+                id,
+                dataset,
+                token,
+                condition,
+                held: held.collect(),
+                digest: row.get(5)?,
+            })
         });
         Ok(watched.optional()?)
     }
 
     /// Stores the outcome of a check and returns its firings. Stores nothing and returns `None` if the alert was deleted, or checked by
     /// another process, since `watched` was read.
-    pub(in crate::jobs) fn save_check(&self, watched: &StoredAlert, found: &AlertCheck) -> StoreResult<Option<Vec<FiredAlert>>> {
-        let durability = if found.fired.is_empty() { Durability::Deferred } else { Durability::Synced };
+    pub(in crate::jobs) fn save_check(
+        &self,
+        watched: &StoredAlert,
+        found: &AlertCheck,
+    ) -> StoreResult<Option<Vec<FiredAlert>>> {
+        let durability = if found.fired.is_empty() {
+            Durability::Deferred
+        } else {
+            Durability::Synced
+        };
         self.write(durability, |tx| {
             let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ?
                 AND held = ? AND digest = ?";
@@ -249,52 +297,82 @@ impl JobStore {
     }
 
     /// Stores why the check failed; with the data's digest if retrying on the same data is pointless.
-    pub(in crate::jobs) fn save_failed_check(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> StoreResult<()> {
+    pub(in crate::jobs) fn save_failed_check(
+        &self,
+        id: &str,
+        why: &str,
+        digest: Option<&[u8; 32]>,
+        at: Time,
+    ) -> StoreResult<()> {
         let keep = "UPDATE alert SET problem = ?, checked_at = ?, digest = coalesce(?, digest) WHERE alert_id = ?";
         let digest = digest.map(<[u8; 32]>::as_slice);
-        self.write(Durability::Deferred, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
+        self.write(Durability::Deferred, |tx| {
+            Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?)
+        })
     }
 
     /// Returns one page of the dataset's firings after this one, oldest first.
-    pub(in crate::jobs) fn fired_after(&self, dataset: &str, last: u64) -> StoreResult<Vec<FiredAlert>> {
+    pub(in crate::jobs) fn fired_after(
+        &self,
+        dataset: &str,
+        last: u64,
+    ) -> StoreResult<Vec<FiredAlert>> {
         let reader = self.reader();
-        let mut rows =
-            reader.prepare_cached(&format!("{FIRED} WHERE dataset = ? AND fired_id > ? ORDER BY fired_id LIMIT {FIRED_AT_ONCE}"))?;
-        let rows = rows.query_map(params![dataset, i64::try_from(last).unwrap_or(i64::MAX)], fired_alert)?;
+        let mut rows = reader.prepare_cached(&format!(
+            "{FIRED} WHERE dataset = ? AND fired_id > ? ORDER BY fired_id LIMIT {FIRED_AT_ONCE}"
+        ))?;
+        let rows = rows.query_map(
+            params![dataset, i64::try_from(last).unwrap_or(i64::MAX)],
+            fired_alert,
+        )?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// Returns the dataset's last firing; 0 without any.
     pub(in crate::jobs) fn last_fired(&self, dataset: &str) -> StoreResult<u64> {
-        self.number("SELECT coalesce(max(fired_id), 0) FROM fired WHERE dataset = ?", dataset)
+        self.number(
+            "SELECT coalesce(max(fired_id), 0) FROM fired WHERE dataset = ?",
+            dataset,
+        )
     }
 
     /// Returns the dataset's last firing delivered to the user.
     pub(in crate::jobs) fn last_delivered(&self, dataset: &str) -> StoreResult<u64> {
-        self.number("SELECT coalesce(max(fired_id), 0) FROM told WHERE dataset = ?", dataset)
+        self.number(
+            "SELECT coalesce(max(fired_id), 0) FROM told WHERE dataset = ?",
+            dataset,
+        )
     }
 
     fn number(&self, query: &str, dataset: &str) -> StoreResult<u64> {
-        let number: i64 = self.reader().prepare_cached(query)?.query_row([dataset], |row| row.get(0))?;
+        let number: i64 = self
+            .reader()
+            .prepare_cached(query)?
+            .query_row([dataset], |row| row.get(0))?;
         Ok(number as u64)
     }
 
     /// Records that all firings up to this one were delivered to the user.
     pub(in crate::jobs) fn set_last_delivered(&self, dataset: &str, last: u64) -> StoreResult<()> {
         let keep = "INSERT INTO told VALUES (?, ?) ON CONFLICT DO UPDATE SET fired_id = max(fired_id, excluded.fired_id)";
-        self.write(Durability::Deferred, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
+        self.write(Durability::Deferred, |tx| {
+            Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?)
+        })
     }
 }
 
 /// SQL subquery within a query of `fired`: the last firing of its dataset delivered to the user.
-const LAST_DELIVERED: &str = "coalesce((SELECT told.fired_id FROM told WHERE told.dataset = fired.dataset), 0)";
+const LAST_DELIVERED: &str =
+    "coalesce((SELECT told.fired_id FROM told WHERE told.dataset = fired.dataset), 0)";
 
 fn bytes(tokens: &[Address]) -> Vec<u8> {
     tokens.iter().flat_map(|token| token.0).collect()
 }
 
 fn one(tx: &Transaction<'_>, id: &str) -> StoreResult<Alert> {
-    tx.query_row(&format!("{ALERT} WHERE alert_id = ?"), [id], alert).optional()?.ok_or_else(|| no_alert(id).into())
+    tx.query_row(&format!("{ALERT} WHERE alert_id = ?"), [id], alert)
+        .optional()?
+        .ok_or_else(|| no_alert(id).into())
 }
 
 fn alert(row: &Row<'_>) -> rusqlite::Result<Alert> {
@@ -336,12 +414,26 @@ mod tests {
 
     fn new(condition: &str, held: &[Address]) -> NewAlert {
         let (condition, held) = (condition.to_owned(), held.to_vec());
-        NewAlert { dataset: "d".to_owned(), token: None, symbol: None, condition, held, digest: vec![1; 32], at: Time(1) }
+        NewAlert {
+            dataset: "d".to_owned(),
+            token: None,
+            symbol: None,
+            condition,
+            held,
+            digest: vec![1; 32],
+            at: Time(1),
+        }
     }
 
     fn found(held: &[Address], fired: &[Address], at: i64) -> AlertCheck {
         let fired = fired.iter().map(|token| (*token, None)).collect();
-        AlertCheck { held: held.to_vec(), holds: held.len(), fired, digest: [2; 32], at: Time(at) }
+        AlertCheck {
+            held: held.to_vec(),
+            holds: held.len(),
+            fired,
+            digest: [2; 32],
+            at: Time(at),
+        }
     }
 
     #[test]
@@ -349,51 +441,148 @@ mod tests {
         let (store, _folder) = store(LIMITS);
         let made = store.add_alert(&new("price>2", &[A])).expect("an alert");
         assert_eq!((made.holds, made.fired, made.alert_id.len()), (1, 0, 28));
-        assert_eq!(store.add_alert(&new("price>2", &[])).map(|again| again.alert_id), Ok(made.alert_id.clone()), "the same one");
-        let checked_in = |digest: u8| store.alerts_checked_in("d", &[digest; 32]).map(|alerts| alerts[0].1);
-        assert_eq!((checked_in(1), checked_in(2)), (Ok(true), Ok(false)), "in the data it was made in");
+        assert_eq!(
+            store
+                .add_alert(&new("price>2", &[]))
+                .map(|again| again.alert_id),
+            Ok(made.alert_id.clone()),
+            "the same one"
+        );
+        let checked_in = |digest: u8| {
+            store
+                .alerts_checked_in("d", &[digest; 32])
+                .map(|alerts| alerts[0].1)
+        };
+        assert_eq!(
+            (checked_in(1), checked_in(2)),
+            (Ok(true), Ok(false)),
+            "in the data it was made in"
+        );
         assert_eq!(store.alerts_checked_in("e", &[1; 32]), Ok(vec![]));
-        let watched = store.stored_alert(&made.alert_id).expect("a store").expect("an alert");
-        let fired = store.save_check(&watched, &found(&[A, B], &[B], 5)).expect("kept").expect("the first check");
+        let watched = store
+            .stored_alert(&made.alert_id)
+            .expect("a store")
+            .expect("an alert");
+        let fired = store
+            .save_check(&watched, &found(&[A, B], &[B], 5))
+            .expect("kept")
+            .expect("the first check");
         assert_eq!((checked_in(1), checked_in(2)), (Ok(false), Ok(true)));
         // A second check that started from the same state changes nothing.
-        assert_eq!(store.save_check(&watched, &found(&[A, B], &[B], 6)), Ok(None));
+        assert_eq!(
+            store.save_check(&watched, &found(&[A, B], &[B], 6)),
+            Ok(None)
+        );
         let list = store.alerts("d", 10, FIRED_ID_MAX).expect("a list");
-        assert_eq!((list.fired.len(), &list.fired), (1, &fired), "what the check returned");
-        assert_eq!((list.alerts[0].holds, list.alerts[0].fired, list.alerts[0].last_fired_at), (2, 1, Some(Time(5))));
+        assert_eq!(
+            (list.fired.len(), &list.fired),
+            (1, &fired),
+            "what the check returned"
+        );
+        assert_eq!(
+            (
+                list.alerts[0].holds,
+                list.alerts[0].fired,
+                list.alerts[0].last_fired_at
+            ),
+            (2, 1, Some(Time(5)))
+        );
         assert_eq!(store.fired_after("d", 0).map(|fired| fired.len()), Ok(1));
         assert_eq!(store.fired_after("e", 0), Ok(vec![]), "another dataset's");
-        assert_eq!((store.last_fired("d"), store.last_fired("e")), (Ok(list.fired[0].fired_id), Ok(0)));
-        store.save_failed_check(&made.alert_id, "gone", None, Time(7)).expect("kept");
+        assert_eq!(
+            (store.last_fired("d"), store.last_fired("e")),
+            (Ok(list.fired[0].fired_id), Ok(0))
+        );
+        store
+            .save_failed_check(&made.alert_id, "gone", None, Time(7))
+            .expect("kept");
         let told = store.alerts("d", 0, FIRED_ID_MAX).expect("a list");
-        assert_eq!((told.alerts[0].problem.as_deref(), told.alerts[0].holds, told.fired.len()), (Some("gone"), 2, 0));
-        assert!(store.alerts("e", 9, FIRED_ID_MAX).expect("none").alerts.is_empty());
+        assert_eq!(
+            (
+                told.alerts[0].problem.as_deref(),
+                told.alerts[0].holds,
+                told.fired.len()
+            ),
+            (Some("gone"), 2, 0)
+        );
+        assert!(
+            store
+                .alerts("e", 9, FIRED_ID_MAX)
+                .expect("none")
+                .alerts
+                .is_empty()
+        );
         assert_eq!(store.remove_alert(&made.alert_id), Ok(()));
-        assert_eq!(store.remove_alert(&made.alert_id).map_err(|error| Problem::from(error).code), Err(Code::AlertNotFound));
-        assert_eq!(store.alerts("d", 9, FIRED_ID_MAX).expect("a list").fired.len(), 1, "what fired stays");
+        assert_eq!(
+            store
+                .remove_alert(&made.alert_id)
+                .map_err(|error| Problem::from(error).code),
+            Err(Code::AlertNotFound)
+        );
+        assert_eq!(
+            store
+                .alerts("d", 9, FIRED_ID_MAX)
+                .expect("a list")
+                .fired
+                .len(),
+            1,
+            "what fired stays"
+        );
     }
 
     #[test]
     fn firings_are_deleted_only_after_they_were_delivered_and_still_count() {
         let (store, _folder) = store(LIMITS);
-        let id = store.add_alert(&new("price>2", &[])).expect("an alert").alert_id;
-        let many: Vec<Address> =
-            (0..1_500_u16).map(|i| Address([&i.to_be_bytes()[..], &[0; 18]].concat().try_into().expect("20"))).collect();
+        let id = store
+            .add_alert(&new("price>2", &[]))
+            .expect("an alert")
+            .alert_id;
+        let many: Vec<Address> = (0..1_500_u16)
+            .map(|i| {
+                Address(
+                    [&i.to_be_bytes()[..], &[0; 18]]
+                        .concat()
+                        .try_into()
+                        .expect("20"),
+                )
+            })
+            .collect();
         let fire = |held: &[Address], fired: &[Address]| {
             let watched = store.stored_alert(&id).expect("a store").expect("an alert");
-            store.save_check(&watched, &found(held, fired, 5)).expect("kept");
+            store
+                .save_check(&watched, &found(held, fired, 5))
+                .expect("kept");
         };
-        let rows = || store.alerts("d", 10_000, FIRED_ID_MAX).expect("a list").fired.len();
+        let rows = || {
+            store
+                .alerts("d", 10_000, FIRED_ID_MAX)
+                .expect("a list")
+                .fired
+                .len()
+        };
         fire(&many, &many);
         assert_eq!(rows(), 1_500, "none was delivered");
-        assert_eq!(store.fired_after("d", 0).map(|page| page.len()), Ok(1_000), "a page");
-        store.set_last_delivered("d", store.last_fired("d").expect("a number")).expect("kept");
+        assert_eq!(
+            store.fired_after("d", 0).map(|page| page.len()),
+            Ok(1_000),
+            "a page"
+        );
+        store
+            .set_last_delivered("d", store.last_fired("d").expect("a number"))
+            .expect("kept");
         store.set_last_delivered("d", 3).expect("kept");
-        assert_eq!(store.last_delivered("d"), store.last_fired("d"), "it never goes back");
+        assert_eq!(
+            store.last_delivered("d"),
+            store.last_fired("d"),
+            "it never goes back"
+        );
         fire(&[A], &[A]);
         let list = store.alerts("d", 10_000, FIRED_ID_MAX).expect("a list");
         assert_eq!((list.fired.len(), list.alerts[0].fired), (1_000, 1_501));
-        let page = store.alerts("d", 3, list.fired[9].fired_id).expect("a page").fired;
+        let page = store
+            .alerts("d", 3, list.fired[9].fired_id)
+            .expect("a page")
+            .fired;
         assert_eq!(page, list.fired[10..13], "the three before");
     }
 
@@ -408,7 +597,12 @@ mod tests {
                 Ok(())
             })
             .expect("rows");
-        assert_eq!(store.add_alert(&new("price<1", &[])).map_err(|error| Problem::from(error).code), Err(Code::InvalidValue));
+        assert_eq!(
+            store
+                .add_alert(&new("price<1", &[]))
+                .map_err(|error| Problem::from(error).code),
+            Err(Code::InvalidValue)
+        );
         store.remove_alert("a_7").expect("removed");
         assert!(store.add_alert(&new("price<1", &[])).is_ok());
     }

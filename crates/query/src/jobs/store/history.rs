@@ -39,7 +39,10 @@ impl JobStore {
             let removed = match which {
                 Purge::All => tx.execute(&format!("DELETE FROM job WHERE {ENDED}"), [])?,
                 Purge::Before(time) => delete_before(tx, *time)?,
-                Purge::One(id) => tx.execute(&format!("DELETE FROM job WHERE job_id = ? AND {ENDED}"), [id])?,
+                Purge::One(id) => tx.execute(
+                    &format!("DELETE FROM job WHERE job_id = ? AND {ENDED}"),
+                    [id],
+                )?,
             };
             Ok(removed as u64)
         })
@@ -57,28 +60,53 @@ impl JobStore {
         let (started, opened) = self.opened;
         // Not of a program that has just ended, by the same wrong clock.
         let before = id::first_at(Time(opened.0.saturating_sub(HOUR_MS)));
-        let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job WHERE job_id < ?", [before], |row| row.get(0))?;
+        let last: Option<String> = tx.query_row(
+            "SELECT max(job_id) FROM job WHERE job_id < ?",
+            [before],
+            |row| row.get(0),
+        )?;
         let running = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let certain = |last: Time| Time(last.0.saturating_add(DAY_MS).saturating_add(running).min(now.0));
+        let certain = |last: Time| {
+            Time(
+                last.0
+                    .saturating_add(DAY_MS)
+                    .saturating_add(running)
+                    .min(now.0),
+            )
+        };
         Ok(last.as_deref().and_then(id::created).map(certain))
     }
 
     /// Deletes the oldest ended jobs, but never `keep`, until the limits are met.
     pub(super) fn delete_old(&self, tx: &Transaction<'_>, keep: &str) -> rusqlite::Result<()> {
         if let (days @ 1.., Some(certain)) = (self.limits.days, self.certain_time(tx, now())?) {
-            let kept = i64::try_from(days).unwrap_or(i64::MAX / DAY_MS).saturating_mul(DAY_MS);
+            let kept = i64::try_from(days)
+                .unwrap_or(i64::MAX / DAY_MS)
+                .saturating_mul(DAY_MS);
             delete_before(tx, Time(certain.0.saturating_sub(kept)))?;
         }
-        let oldest = format!("SELECT job_id FROM job WHERE {ENDED} AND job_id <> ? ORDER BY job_id");
+        let oldest =
+            format!("SELECT job_id FROM job WHERE {ENDED} AND job_id <> ? ORDER BY job_id");
         let count: i64 = tx.query_row("SELECT count(*) FROM job", [], |row| row.get(0))?;
         let surplus = count - i64::try_from(self.limits.jobs).unwrap_or(i64::MAX);
         if surplus > 0 {
-            tx.execute(&format!("DELETE FROM job WHERE job_id IN ({oldest} LIMIT ?)"), params![keep, surplus])?;
+            tx.execute(
+                &format!("DELETE FROM job WHERE job_id IN ({oldest} LIMIT ?)"),
+                params![keep, surplus],
+            )?;
         }
         loop {
-            let bytes: i64 = tx.query_row("SELECT coalesce(sum(bytes), 0) FROM job", [], |row| row.get(0))?;
+            let bytes: i64 =
+                tx.query_row("SELECT coalesce(sum(bytes), 0) FROM job", [], |row| {
+                    row.get(0)
+                })?;
             let fits = bytes <= i64::try_from(self.limits.bytes).unwrap_or(i64::MAX);
-            if fits || tx.execute(&format!("DELETE FROM job WHERE job_id = ({oldest} LIMIT 1)"), [keep])? == 0 {
+            if fits
+                || tx.execute(
+                    &format!("DELETE FROM job WHERE job_id = ({oldest} LIMIT 1)"),
+                    [keep],
+                )? == 0
+            {
                 return Ok(());
             }
         }
@@ -86,7 +114,10 @@ impl JobStore {
 }
 
 fn delete_before(tx: &Transaction<'_>, time: Time) -> rusqlite::Result<usize> {
-    tx.execute(&format!("DELETE FROM job WHERE {ENDED} AND job_id < ?"), [id::first_at(time)])
+    tx.execute(
+        &format!("DELETE FROM job WHERE {ENDED} AND job_id < ?"),
+        [id::first_at(time)],
+    )
 }
 
 #[cfg(test)]
@@ -103,35 +134,90 @@ mod tests {
         let (mut store, _folder) = store(HistoryLimits { days: 90, ..LIMITS });
         let today = now();
         let id_of = |age: i64| id::first_at(Time(today.0 - age * DAY_MS));
-        let insert = "INSERT INTO job (job_id, status, changed, dataset) VALUES (?, 'completed', 0, 'd')";
+        let insert =
+            "INSERT INTO job (job_id, status, changed, dataset) VALUES (?, 'completed', 0, 'd')";
         for age in ages {
-            store.writer.locked().execute(insert, [id_of(*age)]).expect("a job");
+            store
+                .writer
+                .locked()
+                .execute(insert, [id_of(*age)])
+                .expect("a job");
         }
         // The clock of this program is ahead from its start.
         store.opened.1 = Time(today.0 + ahead * DAY_MS);
         let wrong = Time(today.0 + ahead * DAY_MS);
-        let certain = store.write(Durability::Deferred, |tx| Ok(store.certain_time(tx, wrong)?)).expect("a time");
+        let certain = store
+            .write(
+                Durability::Deferred,
+                |tx| Ok(store.certain_time(tx, wrong)?),
+            )
+            .expect("a time");
         if let Some(certain) = certain {
-            store.purge(&Purge::Before(Time(certain.0 - 90 * DAY_MS))).expect("purged");
+            store
+                .purge(&Purge::Before(Time(certain.0 - 90 * DAY_MS)))
+                .expect("purged");
         }
-        store.insert("d", &[NewToken { address: Address([7; 20]), label: "X".into() }], 9).expect("a job");
-        ages.iter().copied().filter(|age| store.job(&id_of(*age)).is_ok()).collect()
+        store
+            .insert(
+                "d",
+                &[NewToken {
+                    address: Address([7; 20]),
+                    label: "X".into(),
+                }],
+                9,
+            )
+            .expect("a job");
+        ages.iter()
+            .copied()
+            .filter(|age| store.job(&id_of(*age)).is_ok())
+            .collect()
     }
 
     #[test]
     fn jobs_are_deleted_by_their_age_and_not_by_a_clock_that_jumps() {
         assert_eq!(left_after(&[200, 92, 80, 1], 0), [80, 1]);
-        assert_eq!(left_after(&[80, 40, 1], 100), [80, 40, 1], "the clock was ahead");
-        assert_eq!(left_after(&[80, 40, 1, -100], 0), [80, 40, 1, -100], "it was ahead before");
-        assert_eq!(left_after(&[200, 150], 0), [200, 150], "no later job shows that this much time has passed");
+        assert_eq!(
+            left_after(&[80, 40, 1], 100),
+            [80, 40, 1],
+            "the clock was ahead"
+        );
+        assert_eq!(
+            left_after(&[80, 40, 1, -100], 0),
+            [80, 40, 1, -100],
+            "it was ahead before"
+        );
+        assert_eq!(
+            left_after(&[200, 150], 0),
+            [200, 150],
+            "no later job shows that this much time has passed"
+        );
     }
 
     #[test]
     fn a_job_far_ahead_does_not_take_later_ones_along() {
         let (store, _folder) = store(LIMITS);
         let ahead = id::first_at(Time(now().0 + 100 * DAY_MS));
-        store.writer.locked().execute("INSERT INTO job (job_id, status, changed) VALUES (?, 'completed', 0)", [&ahead]).expect("a job");
-        let new = || store.insert("d", &[NewToken { address: Address([7; 20]), label: "X".into() }], 9).expect("a job").job_id;
+        store
+            .writer
+            .locked()
+            .execute(
+                "INSERT INTO job (job_id, status, changed) VALUES (?, 'completed', 0)",
+                [&ahead],
+            )
+            .expect("a job");
+        let new = || {
+            store
+                .insert(
+                    "d",
+                    &[NewToken {
+                        address: Address([7; 20]),
+                        label: "X".into(),
+                    }],
+                    9,
+                )
+                .expect("a job")
+                .job_id
+        };
         let (first, second) = (new(), new());
         assert!(first < second && second < ahead);
     }

@@ -82,16 +82,27 @@ enum Failure {
 
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
-        if damaged(&error) { Self::Damaged(error.to_string()) } else { Self::Other(error.to_string()) }
+        if damaged(&error) {
+            Self::Damaged(error.to_string())
+        } else {
+            Self::Other(error.to_string())
+        }
     }
 }
 
 impl JobStore {
     /// Opens or creates the store. The owner also checks its integrity and sets a damaged file aside, reported in the text.
-    pub(in crate::jobs) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(Self, Option<String>), String> {
+    pub(in crate::jobs) fn open(
+        path: &Path,
+        owner: bool,
+        limits: HistoryLimits,
+    ) -> Result<(Self, Option<String>), String> {
         match connect(path, owner, limits) {
             Ok(store) => Ok((store, None)),
-            Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
+            Err(Failure::Other(reason)) => Err(format!(
+                "cannot open the job store `{}`: {reason}",
+                path.display()
+            )),
             Err(Failure::Damaged(reason)) if !owner => Err(format!(
                 "the job store `{}` is damaged ({reason}) and in use by another program; end that program and restart tokendeck",
                 path.display()
@@ -116,7 +127,8 @@ impl JobStore {
 
 fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
     // Created here first, it is private to the user: SQLite would make it as readable as the umask allows.
-    ::store::private_files::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
+    ::store::private_files::open_private(path)
+        .map_err(|error| Failure::Other(error.to_string()))?;
     let mut writer = Connection::open(path)?;
     writer.busy_timeout(BUSY_TIMEOUT)?;
     use_wal(&writer)?;
@@ -124,14 +136,18 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
     if check {
         let verdict: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
-            return Err(Failure::Damaged(verdict.lines().last().unwrap_or_default().to_owned()));
+            return Err(Failure::Damaged(
+                verdict.lines().last().unwrap_or_default().to_owned(),
+            ));
         }
     }
     let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
     match transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
         0 => {
             let schema = [SCHEMA, alerts::SCHEMA].concat();
-            transaction.execute_batch(&schema).map_err(|error| Failure::Damaged(error.to_string()))?;
+            transaction
+                .execute_batch(&schema)
+                .map_err(|error| Failure::Damaged(error.to_string()))?;
             transaction.pragma_update(None, "user_version", JOBS_VERSION)?;
         }
         before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED_BY_ROWS | NO_SOURCES | NO_DATASET) => {
@@ -157,18 +173,29 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
     }
     transaction.commit()?;
     for probe in [PROBE, alerts::PROBE] {
-        writer.prepare(probe).map_err(|error| Failure::Damaged(error.to_string()))?;
+        writer
+            .prepare(probe)
+            .map_err(|error| Failure::Damaged(error.to_string()))?;
     }
     let reader = Connection::open(path)?;
     reader.busy_timeout(BUSY_TIMEOUT)?;
     reader.execute_batch("PRAGMA query_only = ON")?;
-    Ok(JobStore { writer: Mutex::new(writer), reader: Mutex::new(reader), limits, opened: (Instant::now(), now()) })
+    Ok(JobStore {
+        writer: Mutex::new(writer),
+        reader: Mutex::new(reader),
+        limits,
+        opened: (Instant::now(), now()),
+    })
 }
 
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     for _ in 0..WAL_TRIES {
-        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
-            Err(rusqlite::Error::SqliteFailure(failure, _)) if failure.code == ErrorCode::DatabaseBusy => {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| {
+            row.get::<_, String>(0)
+        }) {
+            Err(rusqlite::Error::SqliteFailure(failure, _))
+                if failure.code == ErrorCode::DatabaseBusy =>
+            {
                 std::thread::sleep(Duration::from_millis(20));
             }
             outcome => return outcome.map(drop),
@@ -184,7 +211,9 @@ fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
         name.push(suffix);
         PathBuf::from(name)
     };
-    let stamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
+    let stamp = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| age.as_millis());
     let aside = with(path, &format!(".damaged-{stamp}"));
     std::fs::rename(path, &aside)?;
     for suffix in ["-wal", "-shm"] {
@@ -206,9 +235,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
         drop(JobStore::open(&path, true, LIMITS).expect("a store"));
-        Connection::open(&path).and_then(|c| c.pragma_update(None, "user_version", JOBS_VERSION + 1)).expect("a newer store");
+        Connection::open(&path)
+            .and_then(|c| c.pragma_update(None, "user_version", JOBS_VERSION + 1))
+            .expect("a newer store");
         let reason = JobStore::open(&path, true, LIMITS).expect_err("it is refused");
-        assert!(reason.contains(&format!("version {}", JOBS_VERSION + 1)), "{reason}");
+        assert!(
+            reason.contains(&format!("version {}", JOBS_VERSION + 1)),
+            "{reason}"
+        );
         assert!(path.exists());
     }
 
@@ -229,25 +263,49 @@ mod tests {
     fn earlier_store(path: &Path, version: i64) -> Connection {
         drop(JobStore::open(path, true, LIMITS).expect("a store"));
         let earlier = Connection::open(path).expect("a database");
-        earlier.execute("INSERT INTO job VALUES ('j_1', 'completed', 0, 0, 1, NULL, 'd')", []).expect("a job");
-        for (_, step) in STEPS_BACK.iter().take_while(|(reached, _)| *reached >= version) {
+        earlier
+            .execute(
+                "INSERT INTO job VALUES ('j_1', 'completed', 0, 0, 1, NULL, 'd')",
+                [],
+            )
+            .expect("a job");
+        for (_, step) in STEPS_BACK
+            .iter()
+            .take_while(|(reached, _)| *reached >= version)
+        {
             earlier.execute_batch(step).expect("a step back");
         }
-        earlier.pragma_update(None, "user_version", version).expect("its version");
+        earlier
+            .pragma_update(None, "user_version", version)
+            .expect("its version");
         earlier
     }
 
     #[test]
     fn a_store_of_every_earlier_version_is_read() {
-        assert!(STEPS_BACK.iter().map(|step| step.0).eq((1..JOBS_VERSION).rev()));
+        assert!(
+            STEPS_BACK
+                .iter()
+                .map(|step| step.0)
+                .eq((1..JOBS_VERSION).rev())
+        );
         for (version, _) in STEPS_BACK {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("jobs.sqlite");
             drop(earlier_store(&path, *version));
-            let (store, notice) = JobStore::open(&path, true, LIMITS).unwrap_or_else(|reason| panic!("{version}: {reason}"));
-            let kept = |question: &str| store.reader().query_row(question, [], |row| row.get::<_, i64>(0));
+            let (store, notice) = JobStore::open(&path, true, LIMITS)
+                .unwrap_or_else(|reason| panic!("{version}: {reason}"));
+            let kept = |question: &str| {
+                store
+                    .reader()
+                    .query_row(question, [], |row| row.get::<_, i64>(0))
+            };
             assert_eq!(
-                (notice, kept("SELECT count(*) FROM job"), kept("PRAGMA user_version")),
+                (
+                    notice,
+                    kept("SELECT count(*) FROM job"),
+                    kept("PRAGMA user_version")
+                ),
                 (None, Ok(1), Ok(JOBS_VERSION)),
                 "{version}"
             );
@@ -260,10 +318,20 @@ mod tests {
         let path = folder.path().join("jobs.sqlite");
         let fired = "INSERT INTO alert VALUES ('a_1', 'd', NULL, NULL, 'price>2', 1, 1, NULL, zeroblob(40));
             INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5)";
-        earlier_store(&path, COUNTED_BY_ROWS).execute_batch(fired).expect("an alert that fired");
+        earlier_store(&path, COUNTED_BY_ROWS)
+            .execute_batch(fired)
+            .expect("an alert that fired");
         let (store, notice) = JobStore::open(&path, true, LIMITS).expect("a store");
         let alert = &store.alerts("d", 0, 1).expect("a list").alerts[0];
-        assert_eq!((notice, alert.holds, alert.fired, alert.last_fired_at.map(|at| at.0)), (None, 2, 1, Some(5)));
+        assert_eq!(
+            (
+                notice,
+                alert.holds,
+                alert.fired,
+                alert.last_fired_at.map(|at| at.0)
+            ),
+            (None, 2, 1, Some(5))
+        );
         assert_eq!(store.last_delivered("d"), Ok(7));
     }
 
@@ -276,7 +344,10 @@ mod tests {
                 c.execute_batch("CREATE TABLE job (job_id, status, x); CREATE TABLE task (status, reason, job_id); PRAGMA user_version = 1")
             })
             .expect("a database");
-        assert!(JobStore::open(&path, false, LIMITS).is_err_and(|reason| reason.contains("another program")));
+        assert!(
+            JobStore::open(&path, false, LIMITS)
+                .is_err_and(|reason| reason.contains("another program"))
+        );
         let (_, notice) = JobStore::open(&path, true, LIMITS).expect("a fresh store");
         assert!(notice.expect("a notice").contains("damaged"));
     }

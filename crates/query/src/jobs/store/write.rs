@@ -2,7 +2,9 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{ClaimedJob, Durability, JobStore, NewToken, StoreResult, TaskEnding, TaskKey, address, read};
+use super::{
+    ClaimedJob, Durability, JobStore, NewToken, StoreResult, TaskEnding, TaskKey, address, read,
+};
 use crate::jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job};
 use ::store::wall_clock::now;
 use model::{
@@ -12,30 +14,64 @@ use model::{
 
 impl JobStore {
     /// Appends a job to the dataset's queue. Errors: `queue` jobs are queued already.
-    pub(in crate::jobs) fn insert(&self, dataset: &str, tokens: &[NewToken], queue: usize) -> StoreResult<Job> {
+    pub(in crate::jobs) fn insert(
+        &self,
+        dataset: &str,
+        tokens: &[NewToken],
+        queue: usize,
+    ) -> StoreResult<Job> {
         self.write(Durability::Synced, |tx| {
-            let waiting: i64 =
-                tx.query_row("SELECT count(*) FROM job WHERE status = 'queued' AND dataset = ?", [dataset], |row| row.get(0))?;
+            let waiting: i64 = tx.query_row(
+                "SELECT count(*) FROM job WHERE status = 'queued' AND dataset = ?",
+                [dataset],
+                |row| row.get(0),
+            )?;
             if waiting >= queue as i64 {
-                return Err(
-                    Problem::new(Code::Busy, format!("{waiting} jobs are already queued, the maximum; start this one later.")).into()
-                );
+                return Err(Problem::new(
+                    Code::Busy,
+                    format!(
+                        "{waiting} jobs are already queued, the maximum; start this one later."
+                    ),
+                )
+                .into());
             }
             // A job that the clock put far ahead does not take the later ones along.
             let ahead = id::first_at(Time(now().0.saturating_add(DAY_MS)));
-            let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job WHERE job_id < ?", [ahead], |row| row.get(0))?;
+            let last: Option<String> = tx.query_row(
+                "SELECT max(job_id) FROM job WHERE job_id < ?",
+                [ahead],
+                |row| row.get(0),
+            )?;
             let id = id::new(id::JOB, last.as_deref())?;
             self.insert_rows(tx, &id, dataset, tokens)?;
             read::job(tx, &id)?.ok_or_else(|| no_job(&id).into())
         })
     }
 
-    fn insert_rows(&self, tx: &Transaction<'_>, id: &str, dataset: &str, tokens: &[NewToken]) -> rusqlite::Result<()> {
-        tx.execute("INSERT INTO job (job_id, status, changed, dataset) VALUES (?, 'queued', 0, ?)", [id, dataset])?;
-        let mut token_row = tx.prepare_cached("INSERT INTO token (job_id, position, token_address, label) VALUES (?, ?, ?, ?)")?;
-        let mut task_row = tx.prepare_cached("INSERT INTO task (job_id, position, analysis, status) VALUES (?, ?, ?, 'queued')")?;
+    fn insert_rows(
+        &self,
+        tx: &Transaction<'_>,
+        id: &str,
+        dataset: &str,
+        tokens: &[NewToken],
+    ) -> rusqlite::Result<()> {
+        tx.execute(
+            "INSERT INTO job (job_id, status, changed, dataset) VALUES (?, 'queued', 0, ?)",
+            [id, dataset],
+        )?;
+        let mut token_row = tx.prepare_cached(
+            "INSERT INTO token (job_id, position, token_address, label) VALUES (?, ?, ?, ?)",
+        )?;
+        let mut task_row = tx.prepare_cached(
+            "INSERT INTO task (job_id, position, analysis, status) VALUES (?, ?, ?, 'queued')",
+        )?;
         for (position, token) in tokens.iter().enumerate() {
-            token_row.execute(params![id, position as i64, token.address.to_string(), token.label])?;
+            token_row.execute(params![
+                id,
+                position as i64,
+                token.address.to_string(),
+                token.label
+            ])?;
             for analysis in Analysis::ALL {
                 task_row.execute(params![id, position as i64, analysis as i64])?;
             }
@@ -58,29 +94,63 @@ impl JobStore {
     }
 
     /// Stores the sources at the job's start; for later tokens, only marks whether they have changed.
-    pub(in crate::jobs) fn save_sources(&self, id: &str, sources: &Sources, first: bool) -> StoreResult<()> {
+    pub(in crate::jobs) fn save_sources(
+        &self,
+        id: &str,
+        sources: &Sources,
+        first: bool,
+    ) -> StoreResult<()> {
         let json = |sources: &Sources| serde_json::to_string(sources).unwrap_or_default();
         self.write(Durability::Deferred, |tx| {
             if first {
-                tx.execute("UPDATE job SET sources = ? WHERE job_id = ?", params![json(sources), id])?;
+                tx.execute(
+                    "UPDATE job SET sources = ? WHERE job_id = ?",
+                    params![json(sources), id],
+                )?;
                 return Ok(());
             }
-            let kept = tx.query_row("SELECT sources FROM job WHERE job_id = ?", [id], |row| row.get::<_, Option<String>>(0)).optional()?;
-            let Some(kept) = kept.flatten().and_then(|kept| serde_json::from_str::<Sources>(&kept).ok()) else { return Ok(()) };
-            let same = Sources { changed: false, ..kept.clone() } == *sources;
+            let kept = tx
+                .query_row("SELECT sources FROM job WHERE job_id = ?", [id], |row| {
+                    row.get::<_, Option<String>>(0)
+                })
+                .optional()?;
+            let Some(kept) = kept
+                .flatten()
+                .and_then(|kept| serde_json::from_str::<Sources>(&kept).ok())
+            else {
+                return Ok(());
+            };
+            let same = Sources {
+                changed: false,
+                ..kept.clone()
+            } == *sources;
             if !same && !kept.changed {
-                let changed = json(&Sources { changed: true, ..kept });
-                tx.execute("UPDATE job SET sources = ? WHERE job_id = ?", params![changed, id])?;
+                let changed = json(&Sources {
+                    changed: true,
+                    ..kept
+                });
+                tx.execute(
+                    "UPDATE job SET sources = ? WHERE job_id = ?",
+                    params![changed, id],
+                )?;
             }
             Ok(())
         })
     }
 
     /// Sets the task to `running` and updates its job's `tokens_used`; false if the job is not running any more.
-    pub(in crate::jobs) fn begin_task(&self, key: TaskKey<'_>, tokens_used: u64) -> StoreResult<bool> {
+    pub(in crate::jobs) fn begin_task(
+        &self,
+        key: TaskKey<'_>,
+        tokens_used: u64,
+    ) -> StoreResult<bool> {
         self.write(Durability::Deferred, |tx| {
             let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
-            if tx.prepare_cached(used)?.execute(params![tokens_used as i64, key.job])? == 0 {
+            if tx
+                .prepare_cached(used)?
+                .execute(params![tokens_used as i64, key.job])?
+                == 0
+            {
                 return Ok(false);
             }
             set_task(tx, key, TaskStatus::Running, None)?;
@@ -89,10 +159,18 @@ impl JobStore {
     }
 
     /// Stores a task's finding; false if the job is not running any more.
-    pub(in crate::jobs) fn end_task(&self, key: TaskKey<'_>, ending: &TaskEnding) -> StoreResult<bool> {
+    pub(in crate::jobs) fn end_task(
+        &self,
+        key: TaskKey<'_>,
+        ending: &TaskEnding,
+    ) -> StoreResult<bool> {
         // This level takes a fraction of the answer's own time and leaves about a tenth of its bytes.
-        let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
-            .map_err(|_| Problem::new(Code::Busy, "Out of memory: the task's result cannot be stored."))?;
+        let part = zstd::bulk::compress(ending.part.as_bytes(), 3).map_err(|_| {
+            Problem::new(
+                Code::Busy,
+                "Out of memory: the task's result cannot be stored.",
+            )
+        })?;
         self.write(Durability::Deferred, |tx| {
             let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(bytes)?.execute(params![part.len() as i64, key.job])? == 0 {
@@ -113,8 +191,15 @@ impl JobStore {
     pub(in crate::jobs) fn finish(&self, id: &str) -> StoreResult<()> {
         self.write(Durability::Synced, |tx| {
             let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";
-            let status = if tx.query_row(any, [id], |row| row.get(0))? { JobStatus::Completed } else { JobStatus::Terminated };
-            tx.execute("UPDATE job SET status = ? WHERE job_id = ? AND status = 'running'", params![status, id])?;
+            let status = if tx.query_row(any, [id], |row| row.get(0))? {
+                JobStatus::Completed
+            } else {
+                JobStatus::Terminated
+            };
+            tx.execute(
+                "UPDATE job SET status = ? WHERE job_id = ? AND status = 'running'",
+                params![status, id],
+            )?;
             touch(tx, id)?;
             Ok(self.delete_old(tx, id)?)
         })
@@ -156,8 +241,16 @@ impl JobStore {
     }
 }
 
-fn set_task(tx: &Transaction<'_>, key: TaskKey<'_>, status: TaskStatus, reason: Option<&str>) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE task SET status = ?, reason = ? WHERE job_id = ? AND position = ? AND analysis = ?")?.execute(params![
+fn set_task(
+    tx: &Transaction<'_>,
+    key: TaskKey<'_>,
+    status: TaskStatus,
+    reason: Option<&str>,
+) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE task SET status = ?, reason = ? WHERE job_id = ? AND position = ? AND analysis = ?",
+    )?
+    .execute(params![
         status,
         reason,
         key.job,
@@ -169,7 +262,11 @@ fn set_task(tx: &Transaction<'_>, key: TaskKey<'_>, status: TaskStatus, reason: 
 
 /// Assigns the job the next change number, by which all processes on the store notice.
 fn touch(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE job SET changed = (SELECT max(changed) + 1 FROM job) WHERE job_id = ?")?.execute([id]).map(drop)
+    tx.prepare_cached(
+        "UPDATE job SET changed = (SELECT max(changed) + 1 FROM job) WHERE job_id = ?",
+    )?
+    .execute([id])
+    .map(drop)
 }
 
 #[cfg(test)]
@@ -182,7 +279,16 @@ mod tests {
     use model::address::Address;
 
     fn insert(store: &JobStore) -> Job {
-        store.insert("d", &[NewToken { address: Address([7; 20]), label: "X".into() }], 100).expect("a job")
+        store
+            .insert(
+                "d",
+                &[NewToken {
+                    address: Address([7; 20]),
+                    label: "X".into(),
+                }],
+                100,
+            )
+            .expect("a job")
     }
 
     #[test]
@@ -196,24 +302,44 @@ mod tests {
         let newest = insert(&store).job_id;
         let (total, jobs) = store.list(Some("d"), 1, 10).expect("a list");
         assert_eq!(total, 3);
-        assert_eq!(jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&newest, &ended[3], &open]);
+        assert_eq!(
+            jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(),
+            [&newest, &ended[3], &open]
+        );
     }
 
     #[test]
     fn beyond_the_bytes_kept_the_oldest_ended_jobs_are_deleted() {
-        let (store, _folder) = store(HistoryLimits { bytes: 45, ..LIMITS });
+        let (store, _folder) = store(HistoryLimits {
+            bytes: 45,
+            ..LIMITS
+        });
         let run = || {
             let id = insert(&store).job_id;
             store.claim("d").expect("a claim").expect("a job");
-            let key = TaskKey { job: &id, position: 0, analysis: Analysis::Market };
-            let ending = TaskEnding { status: TaskStatus::Completed, reason: None, part: "\"12345678\"".into() };
-            assert!(store.begin_task(key, 1).expect("begun") && store.end_task(key, &ending).expect("ended"));
+            let key = TaskKey {
+                job: &id,
+                position: 0,
+                analysis: Analysis::Market,
+            };
+            let ending = TaskEnding {
+                status: TaskStatus::Completed,
+                reason: None,
+                part: "\"12345678\"".into(),
+            };
+            assert!(
+                store.begin_task(key, 1).expect("begun")
+                    && store.end_task(key, &ending).expect("ended")
+            );
             store.finish(&id).expect("finished");
             id
         };
         let ids: Vec<_> = (0..4).map(|_| run()).collect();
         let (_, jobs) = store.list(Some("d"), 1, 10).expect("a list");
-        assert_eq!(jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&ids[3], &ids[2]]);
+        assert_eq!(
+            jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(),
+            [&ids[3], &ids[2]]
+        );
     }
 
     #[test]
@@ -223,12 +349,23 @@ mod tests {
         for id in &ids[..3] {
             store.terminate(id).expect("terminated");
         }
-        let left =
-            |store: &JobStore| store.list(Some("d"), 1, 10).expect("a list").1.into_iter().map(|job| job.job_id).rev().collect::<Vec<_>>();
+        let left = |store: &JobStore| {
+            store
+                .list(Some("d"), 1, 10)
+                .expect("a list")
+                .1
+                .into_iter()
+                .map(|job| job.job_id)
+                .rev()
+                .collect::<Vec<_>>()
+        };
         assert_eq!(store.purge(&Purge::One(ids[3].clone())), Ok(0), "it waits");
         assert_eq!(store.purge(&Purge::One(ids[1].clone())), Ok(1));
         assert_eq!(left(&store), [&ids[0], &ids[2], &ids[3]].map(Clone::clone));
-        assert_eq!(store.purge(&Purge::Before(id::created(&ids[2]).expect("a time"))), Ok(1));
+        assert_eq!(
+            store.purge(&Purge::Before(id::created(&ids[2]).expect("a time"))),
+            Ok(1)
+        );
         assert_eq!(left(&store), ids[2..]);
         assert_eq!(store.purge(&Purge::All), Ok(1));
         store.shrink().expect("shrunk");
@@ -240,10 +377,18 @@ mod tests {
         let (store, _folder) = store(LIMITS);
         let id = insert(&store).job_id;
         store.claim("d").expect("a claim").expect("a job");
-        let key = TaskKey { job: &id, position: 0, analysis: Analysis::Dex };
+        let key = TaskKey {
+            job: &id,
+            position: 0,
+            analysis: Analysis::Dex,
+        };
         assert!(store.begin_task(key, 1).expect("begun"));
         let terminated = store.terminate(&id).expect("terminated");
-        let ending = TaskEnding { status: TaskStatus::Completed, reason: None, part: "1".into() };
+        let ending = TaskEnding {
+            status: TaskStatus::Completed,
+            reason: None,
+            part: "1".into(),
+        };
         assert!(!store.end_task(key, &ending).expect("refused"));
         assert!(!store.begin_task(key, 2).expect("refused"));
         store.finish(&id).expect("nothing to do");
@@ -258,6 +403,9 @@ mod tests {
         let since = store.last_change().expect("a number");
         assert_eq!(store.changes("d", since), Ok(vec![]));
         store.terminate(&ids[0]).expect("terminated");
-        assert_eq!(store.changes("d", since), Ok(vec![(since + 1, ids[0].clone())]));
+        assert_eq!(
+            store.changes("d", since),
+            Ok(vec![(since + 1, ids[0].clone())])
+        );
     }
 }

@@ -25,12 +25,17 @@ impl OrderedRows {
     }
 
     pub(in crate::question) fn complete(places: RowSelection) -> Self {
-        Self { places, ..Self::default() }
+        Self {
+            places,
+            ..Self::default()
+        }
     }
 
     /// Number of rows in the complete order.
     pub fn total(&self) -> usize {
-        self.unsorted.as_ref().map_or(self.places.len(), RowSelection::len)
+        self.unsorted
+            .as_ref()
+            .map_or(self.places.len(), RowSelection::len)
     }
 }
 
@@ -41,7 +46,10 @@ pub struct RowOrderCache(Mutex<VecDeque<(String, OrderedRows)>>);
 impl RowOrderCache {
     pub(in crate::question) fn get(&self, key: &str) -> Option<OrderedRows> {
         let orders = self.0.locked();
-        orders.iter().find(|(known, _)| known == key).map(|(_, order)| order.clone())
+        orders
+            .iter()
+            .find(|(known, _)| known == key)
+            .map(|(_, order)| order.clone())
     }
 
     pub(in crate::question) fn insert(&self, key: String, order: OrderedRows) {

@@ -68,7 +68,10 @@ impl SecuritySummary {
             score: answer.security_score,
             recommendation: word_of(&answer.recommendation),
             danger: answer.danger,
-            changed: answer.changed.as_ref().is_some_and(|changed| !changed.changes.is_empty()),
+            changed: answer
+                .changed
+                .as_ref()
+                .is_some_and(|changed| !changed.changes.is_empty()),
         }
     }
 }
@@ -89,7 +92,11 @@ impl SecurityCache {
 
     /// The scans of earlier snapshots, newest first.
     pub fn earlier(&self, token: &Address) -> Vec<Scan> {
-        self.earlier.locked().get(token).cloned().unwrap_or_default()
+        self.earlier
+            .locked()
+            .get(token)
+            .cloned()
+            .unwrap_or_default()
     }
 
     pub fn keep_scan(&self, token: Address, scan: Scan) {
@@ -152,7 +159,12 @@ impl SecurityCache {
     }
 
     /// The traits of a known scam, which is executed at most once unless the caller cancels.
-    pub fn traits(&self, scam: &Address, progress: &Progress, execute: impl FnOnce() -> CodeTraits) -> CodeTraits {
+    pub fn traits(
+        &self,
+        scam: &Address,
+        progress: &Progress,
+        execute: impl FnOnce() -> CodeTraits,
+    ) -> CodeTraits {
         let lock = || self.traits.locked();
         if let Some(known) = lock().get(scam) {
             return known.clone();

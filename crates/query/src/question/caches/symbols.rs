@@ -14,14 +14,26 @@ impl SymbolOrder {
     }
 
     /// The tokens with this symbol, which is in lower case, and their places.
-    pub fn of<'a>(&self, tokens: &'a [TokenSummary], symbol: &str) -> Vec<(usize, &'a TokenSummary)> {
+    pub fn of<'a>(
+        &self,
+        tokens: &'a [TokenSummary],
+        symbol: &str,
+    ) -> Vec<(usize, &'a TokenSummary)> {
         let key = |place: &u32| self::symbol(&tokens[*place as usize]);
         let from = self.0.partition_point(|place| key(place).as_str() < symbol);
-        let same = self.0[from..].iter().take_while(|place| key(place) == symbol);
-        same.map(|place| (*place as usize, &tokens[*place as usize])).collect()
+        let same = self.0[from..]
+            .iter()
+            .take_while(|place| key(place) == symbol);
+        same.map(|place| (*place as usize, &tokens[*place as usize]))
+            .collect()
     }
 }
 
 fn symbol(token: &TokenSummary) -> String {
-    token.symbol.as_deref().unwrap_or_default().trim().to_lowercase()
+    token
+        .symbol
+        .as_deref()
+        .unwrap_or_default()
+        .trim()
+        .to_lowercase()
 }

@@ -71,11 +71,20 @@ pub(in crate::question) struct ReplayedToken {
 }
 
 impl TrackRecordCache {
-    pub(in crate::question) fn get(&self, token: Address, timeframe: &'static str) -> Option<Arc<ReplayedToken>> {
+    pub(in crate::question) fn get(
+        &self,
+        token: Address,
+        timeframe: &'static str,
+    ) -> Option<Arc<ReplayedToken>> {
         self.tokens.locked().get(&(token, timeframe)).cloned()
     }
 
-    pub(in crate::question) fn insert(&self, token: Address, timeframe: &'static str, replay: &Arc<ReplayedToken>) {
+    pub(in crate::question) fn insert(
+        &self,
+        token: Address,
+        timeframe: &'static str,
+        replay: &Arc<ReplayedToken>,
+    ) {
         let mut tokens = self.tokens.locked();
         if tokens.len() < REPLAYS_MAX || tokens.contains_key(&(token, timeframe)) {
             tokens.insert((token, timeframe), Arc::clone(replay));
@@ -94,7 +103,12 @@ impl TrackRecordCache {
 
     /// A timeframe whose record is wanted and not counted yet.
     pub fn due(&self) -> Option<&'static str> {
-        self.counted.locked().iter().filter(|(_, counted)| counted.is_due()).map(|(timeframe, _)| *timeframe).min()
+        self.counted
+            .locked()
+            .iter()
+            .filter(|(_, counted)| counted.is_due())
+            .map(|(timeframe, _)| *timeframe)
+            .min()
     }
 
     pub fn report(&self, timeframe: &'static str, progress: (u64, u64)) {
@@ -107,7 +121,14 @@ impl TrackRecordCache {
             Ok(record) => (Some(Arc::new(record)), None),
             Err(problem) => (None, Some(problem)),
         };
-        self.counted.locked().insert(timeframe, RecordCount { record, problem, ..RecordCount::default() });
+        self.counted.locked().insert(
+            timeframe,
+            RecordCount {
+                record,
+                problem,
+                ..RecordCount::default()
+            },
+        );
         self.version.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -115,8 +136,15 @@ impl TrackRecordCache {
     pub(in crate::question) fn inherit(&self, before: &Self) {
         self.tokens.locked().clone_from(&before.tokens.locked());
         let counted = before.counted.locked().clone();
-        let inherited = |counted: RecordCount| RecordCount { record: counted.record, inherited: true, ..RecordCount::default() };
-        *self.counted.locked() = counted.into_iter().map(|(timeframe, counted)| (timeframe, inherited(counted))).collect();
+        let inherited = |counted: RecordCount| RecordCount {
+            record: counted.record,
+            inherited: true,
+            ..RecordCount::default()
+        };
+        *self.counted.locked() = counted
+            .into_iter()
+            .map(|(timeframe, counted)| (timeframe, inherited(counted)))
+            .collect();
         self.version.store(before.version(), Ordering::Relaxed);
     }
 

@@ -25,23 +25,45 @@ use model::{
 };
 
 /// The metrics of one token named by `fields` (of `FIELDS`).
-pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
+pub fn figures(
+    snapshot: &Snapshot,
+    token: Address,
+    fields: &[&str],
+    progress: &Progress,
+) -> Result<Figures> {
     let summary = snapshot.market.of(&snapshot.dataset, &token);
     let mut figures = summary.map_or_else(Figures::default, |token| precomputed(token, fields));
     if let Some(summary) = summary.filter(|_| fields.contains(&OWN_COLUMNS)) {
         figures.set(OWN_COLUMNS, own(snapshot, summary));
     }
     let by_candles = named(fields).any(|(_, source)| !matches!(source, FigureSource::Security(_)));
-    let candles = if by_candles { none_without_data(candles_of(snapshot, &token))? } else { None };
+    let candles = if by_candles {
+        none_without_data(candles_of(snapshot, &token))?
+    } else {
+        None
+    };
     let series = candles.as_ref().map_or_else(Vec::new, ChartCandles::series);
     let advise = |answer: &mut PatternsAnswer| advise(snapshot, &token, answer, "1d", progress);
     let coins = coins(snapshot, &token, fields)?;
-    add_of_candles(&mut figures, fields, &series, &coins.frames(Interval::DAY), summary.is_some_and(TokenSummary::is_stale), &advise)?;
+    add_of_candles(
+        &mut figures,
+        fields,
+        &series,
+        &coins.frames(Interval::DAY),
+        summary.is_some_and(TokenSummary::is_stale),
+        &advise,
+    )?;
     for (name, source) in named(fields) {
-        let FigureSource::Security(of) = source else { continue };
+        let FigureSource::Security(of) = source else {
+            continue;
+        };
         let figure = match SecurityQuestion::summary(snapshot, token, progress) {
             // The others are shown; the token's own answer says why it has none.
-            Err(problem) if !problem.is_missing_rows() && snapshot.security.unread(&token).is_some() => None,
+            Err(problem)
+                if !problem.is_missing_rows() && snapshot.security.unread(&token).is_some() =>
+            {
+                None
+            }
             summary => none_without_data(summary)?.as_ref().map(of),
         };
         figures.set(name, figure);
@@ -51,7 +73,8 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
 
 /// Whether a token's candles alone determine the metric.
 pub fn is_of_candles(name: &str) -> bool {
-    !is_weighed(name) && named(&[name]).any(|(_, source)| !matches!(source, FigureSource::Security(_)))
+    !is_weighed(name)
+        && named(&[name]).any(|(_, source)| !matches!(source, FigureSource::Security(_)))
 }
 
 /// Whether the metric needs the patterns, which are slow to detect.
@@ -69,13 +92,24 @@ pub fn of_candles(
 ) -> Result<Figures> {
     let mut figures = Figures::default();
     let coins = coins(snapshot, token, fields)?;
-    add_of_candles(&mut figures, fields, series, &coins.frames(Interval::DAY), is_stale, &|_| Ok(()))?;
+    add_of_candles(
+        &mut figures,
+        fields,
+        series,
+        &coins.frames(Interval::DAY),
+        is_stale,
+        &|_| Ok(()),
+    )?;
     Ok(figures)
 }
 
 /// The coins that the token may follow, if the patterns are asked for: nothing else depends on them.
 fn coins<'a>(snapshot: &'a Snapshot, token: &Address, fields: &[&str]) -> Result<Coins<'a>> {
-    if fields.iter().any(|field| is_by_patterns(field)) { Coins::and_namesakes_of(snapshot, token) } else { Ok(Coins::default()) }
+    if fields.iter().any(|field| is_by_patterns(field)) {
+        Coins::and_namesakes_of(snapshot, token)
+    } else {
+        Ok(Coins::default())
+    }
 }
 
 fn named(fields: &[&str]) -> impl Iterator<Item = &'static (&'static str, FigureSource)> {
@@ -92,18 +126,36 @@ fn add_of_candles(
 ) -> Result<()> {
     let by_patterns = named(fields).any(|(_, source)| matches!(source, FigureSource::Patterns(_)));
     let by_days = named(fields).any(|(_, source)| matches!(source, FigureSource::Days(_)));
-    let frame = if by_patterns || by_days { frames::frame(series, Interval::DAY) } else { None };
-    let mut patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_to_advise(&frame.as_candles(), &coins.coins(), false));
-    if let Some(answer) = patterns.as_mut().filter(|_| fields.iter().any(|field| is_weighed(field))) {
+    let frame = if by_patterns || by_days {
+        frames::frame(series, Interval::DAY)
+    } else {
+        None
+    };
+    let mut patterns = frame
+        .as_ref()
+        .filter(|_| by_patterns)
+        .map(|frame| patterns_to_advise(&frame.as_candles(), &coins.coins(), false));
+    if let Some(answer) = patterns
+        .as_mut()
+        .filter(|_| fields.iter().any(|field| is_weighed(field)))
+    {
         advise(answer)?;
     }
     // No signals from a chart that ended long ago.
-    let days = frame.as_ref().filter(|_| by_days && !is_stale).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
+    let days = frame
+        .as_ref()
+        .filter(|_| by_days && !is_stale)
+        .map(|frame| CandleVec::sound(&frame.as_candles()))
+        .unwrap_or_default();
     for (name, source) in named(fields) {
         let figure = match source {
             FigureSource::Trend => {
                 let base = frames::base(series);
-                base.map(|(_, frame)| trendlines(&frame.as_candles(), PERIOD_DEFAULT as usize, false).trend.into())
+                base.map(|(_, frame)| {
+                    trendlines(&frame.as_candles(), PERIOD_DEFAULT as usize, false)
+                        .trend
+                        .into()
+                })
             }
             FigureSource::Patterns(of) => patterns.as_ref().and_then(of),
             FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::number),
@@ -118,7 +170,10 @@ fn add_of_candles(
 pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
     let mut figures = Figures::default();
     let is_known = |name: &str| name != OWN_COLUMNS && !super::is_computed(name);
-    for row in ADDED.iter().filter(|row| fields.contains(&row.name) && is_known(row.name)) {
+    for row in ADDED
+        .iter()
+        .filter(|row| fields.contains(&row.name) && is_known(row.name))
+    {
         figures.set(row.name, FigureValue::of(&value(token, row.name)));
     }
     figures
@@ -126,9 +181,20 @@ pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
 
 /// Every custom column of the `tokens` file, null where the token has no value; `None` where the file has no custom columns.
 fn own(snapshot: &Snapshot, token: &TokenSummary) -> Option<FigureValue> {
-    let value = |name: &str| token.own.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, value)| value.json());
+    let value = |name: &str| {
+        token
+            .own
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or(Value::Null, |(_, value)| value.json())
+    };
     let columns = snapshot.dataset.own_columns();
-    let all = || columns.iter().map(|column| (column.name.to_owned(), value(column.name))).collect::<Map<String, Value>>();
+    let all = || {
+        columns
+            .iter()
+            .map(|column| (column.name.to_owned(), value(column.name)))
+            .collect::<Map<String, Value>>()
+    };
     (!columns.is_empty()).then(|| FigureValue::Own(all()))
 }
 

@@ -57,8 +57,20 @@ pub enum AddressOf {
 }
 
 impl FilterColumn {
-    pub const fn new(name: &'static str, kind: ColumnKind, aliases: &'static [&'static str]) -> Self {
-        Self { name, kind, aliases, searched: false, fraction: false, absolute: false, values: ColumnValues::Open }
+    pub const fn new(
+        name: &'static str,
+        kind: ColumnKind,
+        aliases: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            kind,
+            aliases,
+            searched: false,
+            fraction: false,
+            absolute: false,
+            values: ColumnValues::Open,
+        }
     }
 
     /// The same column, searched by plain words.
@@ -79,21 +91,30 @@ impl FilterColumn {
     #[must_use]
     pub const fn of_words(mut self, words: fn() -> Vec<&'static str>) -> Self {
         // A const function may not drop the old values; those of a constant own nothing.
-        std::mem::forget(std::mem::replace(&mut self.values, ColumnValues::Words(words)));
+        std::mem::forget(std::mem::replace(
+            &mut self.values,
+            ColumnValues::Words(words),
+        ));
         self
     }
 
     /// The same column, whose values are addresses.
     #[must_use]
     pub const fn addresses(mut self, of: AddressOf) -> Self {
-        std::mem::forget(std::mem::replace(&mut self.values, ColumnValues::Addresses(of)));
+        std::mem::forget(std::mem::replace(
+            &mut self.values,
+            ColumnValues::Addresses(of),
+        ));
         self
     }
 
     /// The same column, whose values are chains of the list, or `own` ones of the data.
     #[must_use]
     pub const fn of_chains(mut self, own: Vec<String>) -> Self {
-        std::mem::forget(std::mem::replace(&mut self.values, ColumnValues::Chains(own)));
+        std::mem::forget(std::mem::replace(
+            &mut self.values,
+            ColumnValues::Chains(own),
+        ));
         self
     }
 
@@ -103,7 +124,12 @@ impl FilterColumn {
 
     /// The shortest of its names, for narrow space.
     pub fn short(&self) -> &str {
-        self.aliases.iter().copied().chain([self.name]).min_by_key(|name| name.len()).unwrap_or(self.name)
+        self.aliases
+            .iter()
+            .copied()
+            .chain([self.name])
+            .min_by_key(|name| name.len())
+            .unwrap_or(self.name)
     }
 
     /// An example value, as it would be typed.
@@ -136,7 +162,15 @@ impl FilterColumn {
 }
 
 /// Name parts of columns with large figures.
-const LARGE: &[&str] = &["cap", "volume", "liquidity", "tvl", "value_locked", "supply", "usd"];
+const LARGE: &[&str] = &[
+    "cap",
+    "volume",
+    "liquidity",
+    "tvl",
+    "value_locked",
+    "supply",
+    "usd",
+];
 
 /// Finds a column by name or alias, in any letter case.
 pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {
@@ -145,7 +179,9 @@ pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterC
 
 /// All column names, each followed by its aliases.
 pub fn names(columns: &[FilterColumn]) -> impl Iterator<Item = &str> {
-    columns.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied()))
+    columns
+        .iter()
+        .flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied()))
 }
 
 /// The filter columns of a table; plain words search its text columns.
@@ -157,15 +193,30 @@ pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
 pub fn of_column(column: &Column) -> FilterColumn {
     let fraction = column.fraction;
     let absolute = !fraction && !column.meaning.contains("percent");
-    FilterColumn { fraction, absolute, ..of_kind(column.name, column.kind, column.aliases) }
+    FilterColumn {
+        fraction,
+        absolute,
+        ..of_kind(column.name, column.kind, column.aliases)
+    }
 }
 
 /// A filter column for cells of this kind.
 pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str]) -> FilterColumn {
-    let searched = matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
-    let of = if name.starts_with("token") { AddressOf::Tokens } else { AddressOf::Anyone };
+    let searched = matches!(
+        kind,
+        Kind::Text | Kind::Address | Kind::Chain | Kind::Chains
+    );
+    let of = if name.starts_with("token") {
+        AddressOf::Tokens
+    } else {
+        AddressOf::Anyone
+    };
     let is_address = matches!(kind, Kind::Address | Kind::Addresses);
-    let values = if is_address { ColumnValues::Addresses(of) } else { ColumnValues::Open };
+    let values = if is_address {
+        ColumnValues::Addresses(of)
+    } else {
+        ColumnValues::Open
+    };
     let kind = match kind {
         Kind::Text | Kind::Address | Kind::Hex => ColumnKind::Text,
         Kind::Chain | Kind::Chains => ColumnKind::Chain,
@@ -174,5 +225,9 @@ pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str])
         Kind::Time | Kind::Date => ColumnKind::Time,
         Kind::Boolean => ColumnKind::Flag,
     };
-    FilterColumn { searched, values, ..FilterColumn::new(name, kind, aliases) }
+    FilterColumn {
+        searched,
+        values,
+        ..FilterColumn::new(name, kind, aliases)
+    }
 }

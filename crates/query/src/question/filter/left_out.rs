@@ -26,7 +26,11 @@ impl ExcludedRows {
         for (column, _, text) in filter.terms.iter().flat_map(Term::conditions) {
             if columns.iter().all(|known| known.column != column) {
                 let end = text.find([':', '=', '!', '<', '>']).unwrap_or(text.len());
-                columns.push(Lack { column, name: text[..end].to_lowercase(), rows: 0 });
+                columns.push(Lack {
+                    column,
+                    name: text[..end].to_lowercase(),
+                    rows: 0,
+                });
             }
         }
         Self { rows: 0, columns }
@@ -39,7 +43,10 @@ impl ExcludedRows {
 
     /// Each column with missing values, by its name in the filter, and their number. A row without two values counts for both columns.
     pub fn columns(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.columns.iter().filter(|lack| lack.rows > 0).map(|lack| (lack.name.as_str(), lack.rows))
+        self.columns
+            .iter()
+            .filter(|lack| lack.rows > 0)
+            .map(|lack| (lack.name.as_str(), lack.rows))
     }
 
     /// Adds the counts of other rows under the same filter.
@@ -54,13 +61,26 @@ impl ExcludedRows {
 impl Filter {
     /// As `matches`; also counts in `left_out` a row that fails only for missing values, all of which `lacks` confirms: not those known to be
     /// absent or still to be computed.
-    pub fn keeps<'a>(&self, field: impl Fn(&str) -> Scalar<'a>, lacks: impl Fn(&str) -> bool, left_out: &mut ExcludedRows) -> bool {
-        let row = Row { filter: self, field: &field, absent: &|column: &str| !lacks(column) };
+    pub fn keeps<'a>(
+        &self,
+        field: impl Fn(&str) -> Scalar<'a>,
+        lacks: impl Fn(&str) -> bool,
+        left_out: &mut ExcludedRows,
+    ) -> bool {
+        let row = Row {
+            filter: self,
+            field: &field,
+            absent: &|column: &str| !lacks(column),
+        };
         let all = row.all(&self.terms);
         if all.is_none() {
             let unknown = row.unknown(&self.terms);
             left_out.rows += 1;
-            left_out.columns.iter_mut().filter(|lack| unknown.contains(&lack.column)).for_each(|lack| lack.rows += 1);
+            left_out
+                .columns
+                .iter_mut()
+                .filter(|lack| unknown.contains(&lack.column))
+                .for_each(|lack| lack.rows += 1);
         }
         all == Some(true)
     }
@@ -77,7 +97,13 @@ mod tests {
     fn rows_are_counted_that_a_missing_value_alone_leaves_out() {
         type Case = (&'static str, usize, u64, &'static [(&'static str, u64)]);
         // Symbol, cap and change of each row.
-        let rows = [("A", Some(5.0), Some(1.0)), ("B", None, Some(1.0)), ("C", Some(5.0), None), ("D", None, None), ("E", Some(1.0), None)];
+        let rows = [
+            ("A", Some(5.0), Some(1.0)),
+            ("B", None, Some(1.0)),
+            ("C", Some(5.0), None),
+            ("D", None, None),
+            ("E", Some(1.0), None),
+        ];
         let cases: [Case; 13] = [
             ("", 5, 0, &[]),
             ("cap>2", 2, 2, &[("cap", 2)]),
@@ -109,11 +135,23 @@ mod tests {
                 assert_eq!(holds, filter.matches(field), "{text} {symbol}");
                 holding += usize::from(holds);
                 filter.keeps(field, |_| true, &mut halves[nth % 2]);
-                assert_eq!(filter.keeps(field, |_| false, &mut ExcludedRows::default()), holds, "{text} {symbol}");
+                assert_eq!(
+                    filter.keeps(field, |_| false, &mut ExcludedRows::default()),
+                    holds,
+                    "{text} {symbol}"
+                );
             }
             let [mut first, second] = halves;
             first.add(&second);
-            assert_eq!((holding, counted.rows(), counted.columns().collect::<Vec<_>>()), (kept, left_out, columns.to_vec()), "{text}");
+            assert_eq!(
+                (
+                    holding,
+                    counted.rows(),
+                    counted.columns().collect::<Vec<_>>()
+                ),
+                (kept, left_out, columns.to_vec()),
+                "{text}"
+            );
             assert_eq!(first, counted, "{text}");
         }
     }

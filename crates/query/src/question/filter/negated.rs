@@ -7,7 +7,9 @@ use super::{ConditionValue, Operator, Term, pieces::OPERATORS};
 pub(super) fn all(mut terms: Vec<Term>) -> Vec<Term> {
     match (terms.pop(), terms.is_empty()) {
         (None, _) => Vec::new(),
-        (Some(Term::Either(alternatives)), true) => alternatives.into_iter().flat_map(all).collect(),
+        (Some(Term::Either(alternatives)), true) => {
+            alternatives.into_iter().flat_map(all).collect()
+        }
         (Some(term), true) => vec![one(term)],
         (Some(last), false) => {
             terms.push(last);
@@ -25,7 +27,15 @@ pub(super) fn all(mut terms: Vec<Term>) -> Vec<Term> {
 
 /// The opposite of a condition.
 pub(super) fn one(term: Term) -> Term {
-    let Term::Compare { column, operator, wanted, text } = term else { return term };
+    let Term::Compare {
+        column,
+        operator,
+        wanted,
+        text,
+    } = term
+    else {
+        return term;
+    };
     let opposite = match operator {
         // Of texts `:` asks for a part.
         Operator::Has if matches!(wanted, ConditionValue::Text(_)) => Operator::Lacks,
@@ -37,12 +47,25 @@ pub(super) fn one(term: Term) -> Term {
         Operator::Less => Operator::AtLeast,
         Operator::AtLeast => Operator::Less,
     };
-    let sign = OPERATORS.iter().find(|(_, known)| *known == opposite).map_or("", |(sign, _)| sign);
+    let sign = OPERATORS
+        .iter()
+        .find(|(_, known)| *known == opposite)
+        .map_or("", |(sign, _)| sign);
     // A flag alone has neither sign nor value.
-    let (name, value) = text.find([':', '=', '!', '<', '>']).map_or((text.as_str(), "yes"), |at| {
-        let length = OPERATORS.iter().find(|(sign, _)| text[at..].starts_with(sign)).map_or(1, |(sign, _)| sign.len());
-        (&text[..at], &text[at + length..])
-    });
+    let (name, value) = text
+        .find([':', '=', '!', '<', '>'])
+        .map_or((text.as_str(), "yes"), |at| {
+            let length = OPERATORS
+                .iter()
+                .find(|(sign, _)| text[at..].starts_with(sign))
+                .map_or(1, |(sign, _)| sign.len());
+            (&text[..at], &text[at + length..])
+        });
     let text = format!("{name}{sign}{value}");
-    Term::Compare { column, operator: opposite, wanted, text }
+    Term::Compare {
+        column,
+        operator: opposite,
+        wanted,
+        text,
+    }
 }

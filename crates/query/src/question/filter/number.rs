@@ -20,7 +20,10 @@ pub struct ConditionNumber {
 impl ConditionNumber {
     /// `1000`, `1,000`, `1e6`, `1k`, `2.5m`, `4b`, `1t`, `5%`, times a power of ten.
     pub(super) fn times_ten_to(text: &str, scale: i32) -> Option<Self> {
-        let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
+        let text = text
+            .strip_prefix('$')
+            .unwrap_or(text)
+            .replace([',', '_'], "");
         let text = text.strip_suffix('%').unwrap_or(&text);
         let power = match text.chars().last()?.to_ascii_lowercase() {
             'k' => 3,
@@ -29,17 +32,28 @@ impl ConditionNumber {
             't' => 12,
             _ => 0,
         };
-        let digits = if power > 0 { &text[..text.len() - 1] } else { text };
-        let is_of = |text: &str, signs: &[char]| text.chars().all(|c| c.is_ascii_digit() || signs.contains(&c));
+        let digits = if power > 0 {
+            &text[..text.len() - 1]
+        } else {
+            text
+        };
+        let is_of = |text: &str, signs: &[char]| {
+            text.chars()
+                .all(|c| c.is_ascii_digit() || signs.contains(&c))
+        };
         // The suffix becomes the exponent of the text, not a multiplication, so that 4.1b is the float nearest to 4.1e9.
         let (digits, exponent) = match digits.split_once(['e', 'E']) {
-            Some((digits, exponent)) if power == 0 && is_of(exponent, &['-', '+']) => (digits, exponent.parse::<i32>().ok()?),
+            Some((digits, exponent)) if power == 0 && is_of(exponent, &['-', '+']) => {
+                (digits, exponent.parse::<i32>().ok()?)
+            }
             _ => (digits, power),
         };
         let exponent = exponent.saturating_add(scale);
         // Digits only: Rust would also parse `inf`.
-        let float =
-            format!("{digits}e{exponent}").parse::<f64>().ok().filter(|value| is_of(digits, &['.', '-', '+']) && value.is_finite())?;
+        let float = format!("{digits}e{exponent}")
+            .parse::<f64>()
+            .ok()
+            .filter(|value| is_of(digits, &['.', '-', '+']) && value.is_finite())?;
         Some(Self::of_digits(float, digits, exponent))
     }
 
@@ -51,33 +65,52 @@ impl ConditionNumber {
         let significant = written.trim_start_matches('0');
         let leading = written.len() - significant.len();
         // How many of the significant digits stand before the point.
-        let point = i64::try_from(before.len()).unwrap_or(i64::MAX) - i64::try_from(leading).unwrap_or(0) + i64::from(exponent);
-        let point = if significant.is_empty() { 0 } else { usize::try_from(point).unwrap_or(0) };
+        let point = i64::try_from(before.len()).unwrap_or(i64::MAX)
+            - i64::try_from(leading).unwrap_or(0)
+            + i64::from(exponent);
+        let point = if significant.is_empty() {
+            0
+        } else {
+            usize::try_from(point).unwrap_or(0)
+        };
         let (whole, rest) = significant.split_at(point.min(significant.len()));
         let whole = format!("{whole}{}", "0".repeat(point - whole.len()));
         let has_fraction = rest.bytes().any(|digit| digit != b'0');
         let is_negative = digits.starts_with('-') && (has_fraction || !whole.is_empty());
-        Self { float, is_negative, whole, has_fraction }
+        Self {
+            float,
+            is_negative,
+            whole,
+            has_fraction,
+        }
     }
 
     /// How a whole number in digits compares with it; `None` for other texts.
     pub(super) fn order_of(&self, digits: &str) -> Option<Ordering> {
-        let (is_negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
+        let (is_negative, digits) = digits
+            .strip_prefix('-')
+            .map_or((false, digits), |digits| (true, digits));
         if !is_digits(digits) {
             return None;
         }
         let digits = digits.trim_start_matches('0');
-        Some(match (is_negative && !digits.is_empty(), self.is_negative) {
-            (false, true) => Ordering::Greater,
-            (true, false) => Ordering::Less,
-            (false, false) => self.size_of(digits),
-            (true, true) => self.size_of(digits).reverse(),
-        })
+        Some(
+            match (is_negative && !digits.is_empty(), self.is_negative) {
+                (false, true) => Ordering::Greater,
+                (true, false) => Ordering::Less,
+                (false, false) => self.size_of(digits),
+                (true, true) => self.size_of(digits).reverse(),
+            },
+        )
     }
 
     /// The same of the sizes, whatever the signs.
     fn size_of(&self, digits: &str) -> Ordering {
-        let beyond = if self.has_fraction { Ordering::Less } else { Ordering::Equal };
+        let beyond = if self.has_fraction {
+            Ordering::Less
+        } else {
+            Ordering::Equal
+        };
         by_digits(digits, &self.whole).then(beyond)
     }
 
@@ -99,7 +132,11 @@ impl ConditionNumber {
     }
 
     fn digits(&self) -> String {
-        if self.whole.is_empty() { "0".to_owned() } else { self.whole.clone() }
+        if self.whole.is_empty() {
+            "0".to_owned()
+        } else {
+            self.whole.clone()
+        }
     }
 }
 
@@ -131,14 +168,24 @@ mod tests {
             ("12345e-3", false, "12", true),
             ("12000e-3", false, "12", false),
             ("-9007199254740993", true, "9007199254740993", false),
-            ("340282366920938463463374607431768211455", false, "340282366920938463463374607431768211455", false),
+            (
+                "340282366920938463463374607431768211455",
+                false,
+                "340282366920938463463374607431768211455",
+                false,
+            ),
         ] {
             let number = read(text);
-            assert_eq!((number.is_negative, &*number.whole, number.has_fraction), (is_negative, whole, has_fraction), "{text}");
+            assert_eq!(
+                (number.is_negative, &*number.whole, number.has_fraction),
+                (is_negative, whole, has_fraction),
+                "{text}"
+            );
         }
         assert_eq!(read("1e300").whole.len(), 301);
         assert_eq!(
-            ConditionNumber::times_ten_to("250%", -2).map(|number| (number.whole, number.has_fraction)),
+            ConditionNumber::times_ten_to("250%", -2)
+                .map(|number| (number.whole, number.has_fraction)),
             Some(("2".to_owned(), true))
         );
     }
@@ -169,7 +216,9 @@ mod tests {
     #[test]
     fn a_condition_on_amounts_means_the_same_in_whole_numbers() {
         const MAX: &str = "255";
-        for text in ["-1", "-0.5", "0", "0.5", "1", "7.2", "254.9", "255", "255.1", "256", "1e9"] {
+        for text in [
+            "-1", "-0.5", "0", "0.5", "1", "7.2", "254.9", "255", "255.1", "256", "1e9",
+        ] {
             for (sign, holds) in [
                 ("=", Ordering::is_eq as fn(Ordering) -> bool),
                 (">", Ordering::is_gt),

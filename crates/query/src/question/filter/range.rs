@@ -24,7 +24,12 @@ impl Filter {
 fn may_match(terms: &[Term], range: &impl Fn(&str) -> Option<Range>) -> bool {
     terms.iter().all(|term| match term {
         Term::Word { .. } => true,
-        Term::Compare { column, operator, wanted, .. } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
+        Term::Compare {
+            column,
+            operator,
+            wanted,
+            ..
+        } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
         Term::Either(alternatives) => alternatives.iter().any(|terms| may_match(terms, range)),
     })
 }
@@ -32,11 +37,17 @@ fn may_match(terms: &[Term], range: &impl Fn(&str) -> Option<Range>) -> bool {
 fn may_hold(range: Range, operator: Operator, wanted: &ConditionValue) -> bool {
     match (range, wanted) {
         (Range::Empty, _) => false,
-        (Range::Number(low, high), ConditionValue::Number(wanted)) => between(low, high, operator, wanted.float),
+        (Range::Number(low, high), ConditionValue::Number(wanted)) => {
+            between(low, high, operator, wanted.float)
+        }
         (Range::Whole(low, high), ConditionValue::Number(wanted)) => {
-            let meets = |value: i64, operator: Operator| (operator.comparison().1)(wanted.order_of(&value.to_string()));
+            let meets = |value: i64, operator: Operator| {
+                (operator.comparison().1)(wanted.order_of(&value.to_string()))
+            };
             match operator {
-                Operator::Has | Operator::Equal => meets(low, Operator::AtMost) && meets(high, Operator::AtLeast),
+                Operator::Has | Operator::Equal => {
+                    meets(low, Operator::AtMost) && meets(high, Operator::AtLeast)
+                }
                 Operator::Greater | Operator::AtLeast => meets(high, operator),
                 Operator::Less | Operator::AtMost => meets(low, operator),
                 Operator::Differs | Operator::Lacks => true,
@@ -74,8 +85,15 @@ mod tests {
     #[test]
     fn a_block_with_a_match_is_read() {
         const ABOVE: i64 = (1 << 53) + 1;
-        let columns = [FilterColumn::new("at", ColumnKind::Time, &[]), FilterColumn::new("count", ColumnKind::Number, &[])];
-        let hours = |from: i64, to: i64| (from..=to).map(|hour| Time(hour * model::time::HOUR_MS)).collect::<Vec<_>>();
+        let columns = [
+            FilterColumn::new("at", ColumnKind::Time, &[]),
+            FilterColumn::new("count", ColumnKind::Number, &[]),
+        ];
+        let hours = |from: i64, to: i64| {
+            (from..=to)
+                .map(|hour| Time(hour * model::time::HOUR_MS))
+                .collect::<Vec<_>>()
+        };
         for (sign, within, before, behind) in [
             ("=", true, false, false),
             ("<", false, true, false),
@@ -84,8 +102,14 @@ mod tests {
             (">=", true, false, true),
         ] {
             let filter = parse(&format!("at{sign}1970-01-02"), &columns).unwrap();
-            for (times, expected) in [(hours(30, 40), within), (hours(0, 23), before), (hours(48, 60), behind)] {
-                let any = times.iter().any(|time| filter.matches(|_| Scalar::Time(*time)));
+            for (times, expected) in [
+                (hours(30, 40), within),
+                (hours(0, 23), before),
+                (hours(48, 60), behind),
+            ] {
+                let any = times
+                    .iter()
+                    .any(|time| filter.matches(|_| Scalar::Time(*time)));
                 let may = filter.may_match(|_| Some(Range::Time(times[0], times[times.len() - 1])));
                 assert_eq!((any, may), (expected, expected), "{sign} {times:?}");
             }
@@ -100,7 +124,11 @@ mod tests {
             ("count!=9007199254740993", true),
         ] {
             let filter = parse(condition, &columns).unwrap();
-            assert_eq!(filter.may_match(|_| Some(Range::Whole(ABOVE, ABOVE))), expected, "{condition}");
+            assert_eq!(
+                filter.may_match(|_| Some(Range::Whole(ABOVE, ABOVE))),
+                expected,
+                "{condition}"
+            );
         }
     }
 }

@@ -5,58 +5,112 @@ use super::{ColumnKind, ConditionValue, Filter, FilterColumn, Operator, Term};
 use model::time::Time;
 
 /// The largest amount, 2^256 - 1.
-const AMOUNT_MAX: &str = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+const AMOUNT_MAX: &str =
+    "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 
 impl Filter {
     /// The SQL expression over these columns; empty if there are no conditions. Text is compared with its column in lower case,
     /// `NAME_small`, and a part of a time with `NAME_text`. Errors: what SQL cannot express, as a clause.
     pub fn sql(&self, columns: &[FilterColumn]) -> Result<String, String> {
-        if self.is_empty() { Ok(String::new()) } else { joined(&self.terms, " AND ", &|term| self.term_sql(term, columns)) }
+        if self.is_empty() {
+            Ok(String::new())
+        } else {
+            joined(&self.terms, " AND ", &|term| self.term_sql(term, columns))
+        }
     }
 
     fn term_sql(&self, term: &Term, columns: &[FilterColumn]) -> Result<String, String> {
         match term {
             // Longer words are met by texts that hold their letters alone, too.
-            Term::Word { word, exact, tokens } if *exact || word.chars().count() < 4 => {
-                let parts = self.searched.iter().map(|name| has(&format!("{name}_small"), word));
-                let named =
-                    self.addresses.iter().flat_map(|name| tokens.iter().map(move |token| format!("({name}_small = {})", literal(token))));
+            Term::Word {
+                word,
+                exact,
+                tokens,
+            } if *exact || word.chars().count() < 4 => {
+                let parts = self
+                    .searched
+                    .iter()
+                    .map(|name| has(&format!("{name}_small"), word));
+                let named = self.addresses.iter().flat_map(|name| {
+                    tokens
+                        .iter()
+                        .map(move |token| format!("({name}_small = {})", literal(token)))
+                });
                 let all: Vec<String> = parts.chain(named).collect();
                 joined(&all, " OR ", &|said| Ok(format!("ifNull({said}, 0)")))
             }
-            Term::Word { word, .. } => Err(format!("only quoted words can be searched there: write \"{word}\"")),
-            Term::Compare { column, operator, wanted, text } => {
-                let kind = columns.iter().find(|known| known.name == *column).map(|known| known.kind);
+            Term::Word { word, .. } => Err(format!(
+                "only quoted words can be searched there: write \"{word}\""
+            )),
+            Term::Compare {
+                column,
+                operator,
+                wanted,
+                text,
+            } => {
+                let kind = columns
+                    .iter()
+                    .find(|known| known.name == *column)
+                    .map(|known| known.kind);
                 let plain = operator.without_not();
                 let said = kind.and_then(|kind| comparison(column, kind, plain, wanted));
                 let said = said.ok_or_else(|| format!("`{text}` cannot be evaluated there"))?;
-                Ok(if plain == *operator { said } else { format!("(NOT {said})") })
+                Ok(if plain == *operator {
+                    said
+                } else {
+                    format!("(NOT {said})")
+                })
             }
-            Term::Either(alternatives) => {
-                joined(alternatives, " OR ", &|terms| joined(terms, " AND ", &|term| self.term_sql(term, columns)))
-            }
+            Term::Either(alternatives) => joined(alternatives, " OR ", &|terms| {
+                joined(terms, " AND ", &|term| self.term_sql(term, columns))
+            }),
         }
     }
 }
 
-fn joined<T>(parts: &[T], word: &str, each: &dyn Fn(&T) -> Result<String, String>) -> Result<String, String> {
+fn joined<T>(
+    parts: &[T],
+    word: &str,
+    each: &dyn Fn(&T) -> Result<String, String>,
+) -> Result<String, String> {
     let parts: Vec<String> = parts.iter().map(each).collect::<Result<_, _>>()?;
     Ok(format!("({})", parts.join(word)))
 }
 
-fn comparison(column: &str, kind: ColumnKind, operator: Operator, wanted: &ConditionValue) -> Option<String> {
+fn comparison(
+    column: &str,
+    kind: ColumnKind,
+    operator: Operator,
+    wanted: &ConditionValue,
+) -> Option<String> {
     let sign = operator.comparison().0;
     match (kind, wanted) {
         // The digits of an amount, of which no float holds all, as it is sorted.
         (ColumnKind::Number, ConditionValue::Number(wanted)) if column == "value" => {
             let (sign, digits) = wanted.within(sign, AMOUNT_MAX);
-            Some(format!("(toUInt256OrNull(value) {sign} toUInt256('{digits}'))"))
+            Some(format!(
+                "(toUInt256OrNull(value) {sign} toUInt256('{digits}'))"
+            ))
         }
-        (ColumnKind::Number, ConditionValue::Number(wanted)) => Some(format!("({column} {sign} {:?})", wanted.float)),
-        (ColumnKind::Text, ConditionValue::Text(wanted)) if operator == Operator::Has => Some(has(&format!("{column}_small"), wanted)),
-        (ColumnKind::Text, ConditionValue::Text(wanted)) => Some(format!("({column}_small = {})", literal(wanted))),
-        (ColumnKind::Time, ConditionValue::Text(part)) => Some(format!("(position({column}_text, '{part}') > 0)")),
-        (ColumnKind::Time, ConditionValue::Period { start: Time(start), end: Time(end) }) => Some(match operator {
+        (ColumnKind::Number, ConditionValue::Number(wanted)) => {
+            Some(format!("({column} {sign} {:?})", wanted.float))
+        }
+        (ColumnKind::Text, ConditionValue::Text(wanted)) if operator == Operator::Has => {
+            Some(has(&format!("{column}_small"), wanted))
+        }
+        (ColumnKind::Text, ConditionValue::Text(wanted)) => {
+            Some(format!("({column}_small = {})", literal(wanted)))
+        }
+        (ColumnKind::Time, ConditionValue::Text(part)) => {
+            Some(format!("(position({column}_text, '{part}') > 0)"))
+        }
+        (
+            ColumnKind::Time,
+            ConditionValue::Period {
+                start: Time(start),
+                end: Time(end),
+            },
+        ) => Some(match operator {
             Operator::Equal => format!("({column} >= {start} AND {column} < {end})"),
             Operator::Greater => format!("({column} >= {end})"),
             Operator::AtMost => format!("({column} < {end})"),
@@ -67,12 +121,21 @@ fn comparison(column: &str, kind: ColumnKind, operator: Operator, wanted: &Condi
 }
 
 fn has(text: &str, part: &str) -> String {
-    if part.is_empty() { format!("(length({text}) >= 0)") } else { format!("(position({text}, {}) > 0)", literal(part)) }
+    if part.is_empty() {
+        format!("(length({text}) >= 0)")
+    } else {
+        format!("(position({text}, {}) > 0)", literal(part))
+    }
 }
 
 /// A text in lower case, as a literal.
 fn literal(text: &str) -> String {
-    format!("'{}'", text.to_lowercase().replace('\\', "\\\\").replace('\'', "\\'"))
+    format!(
+        "'{}'",
+        text.to_lowercase()
+            .replace('\\', "\\\\")
+            .replace('\'', "\\'")
+    )
 }
 
 #[cfg(test)]
@@ -82,24 +145,51 @@ mod tests {
     #[test]
     fn an_engine_judges_as_it_is_judged_here() {
         let columns = of_table(model::schema::table("transfers").unwrap());
-        let value = |sign: &str, digits: &str| format!("((toUInt256OrNull(value) {sign} toUInt256('{digits}')))");
+        let value = |sign: &str, digits: &str| {
+            format!("((toUInt256OrNull(value) {sign} toUInt256('{digits}')))")
+        };
         for (condition, expected) in [
-            ("value=1000000000000000001", value("=", "1000000000000000001")),
+            (
+                "value=1000000000000000001",
+                value("=", "1000000000000000001"),
+            ),
             ("value>1.5e18", value(">", "1500000000000000000")),
             ("value>=0.5", value(">", "0")),
             ("value<0.5", value("<=", "0")),
             ("value=0.5", value("<", "0")),
             ("value<=1e78", value(">=", "0")),
             ("value>-1", value(">=", "0")),
-            ("value!=7", "((NOT (toUInt256OrNull(value) = toUInt256('7'))))".to_owned()),
+            (
+                "value!=7",
+                "((NOT (toUInt256OrNull(value) = toUInt256('7'))))".to_owned(),
+            ),
             ("block_number>7", "((block_number > 7.0))".to_owned()),
-            ("timestamp=1970-01-02", "((timestamp >= 86400000 AND timestamp < 172800000))".to_owned()),
-            ("timestamp>1970-01-02", "((timestamp >= 172800000))".to_owned()),
-            ("timestamp<=1970-01-02", "((timestamp < 172800000))".to_owned()),
-            ("timestamp>=1970-01-02", "((timestamp >= 86400000))".to_owned()),
-            ("timestamp<1970-01-02", "((timestamp < 86400000))".to_owned()),
+            (
+                "timestamp=1970-01-02",
+                "((timestamp >= 86400000 AND timestamp < 172800000))".to_owned(),
+            ),
+            (
+                "timestamp>1970-01-02",
+                "((timestamp >= 172800000))".to_owned(),
+            ),
+            (
+                "timestamp<=1970-01-02",
+                "((timestamp < 172800000))".to_owned(),
+            ),
+            (
+                "timestamp>=1970-01-02",
+                "((timestamp >= 86400000))".to_owned(),
+            ),
+            (
+                "timestamp<1970-01-02",
+                "((timestamp < 86400000))".to_owned(),
+            ),
         ] {
-            assert_eq!(parse(condition, &columns).unwrap().sql(&columns), Ok(expected), "{condition}");
+            assert_eq!(
+                parse(condition, &columns).unwrap().sql(&columns),
+                Ok(expected),
+                "{condition}"
+            );
         }
     }
 }

@@ -40,10 +40,17 @@ fn a_condition_more_holds_beside_all_others() {
         (" usd age<9d ", "usd age<9d cap>1m"),
         ("cap>1m usd", "cap>1m usd"),
         ("age<9d or cap>1m", "(age<9d or cap>1m) cap>1m"),
-        ("(age<9d or cap>1m or chain:eth)", "(age<9d or cap>1m or chain:eth) cap>1m"),
+        (
+            "(age<9d or cap>1m or chain:eth)",
+            "(age<9d or cap>1m or chain:eth) cap>1m",
+        ),
         ("usd (age<9d or cap>1m)", "usd (age<9d or cap>1m) cap>1m"),
     ] {
-        assert_eq!(parse(text, COLUMNS).map(|filter| filter.with(text, "cap>1m")), Ok(longer.to_owned()), "{text}");
+        assert_eq!(
+            parse(text, COLUMNS).map(|filter| filter.with(text, "cap>1m")),
+            Ok(longer.to_owned()),
+            "{text}"
+        );
     }
 }
 
@@ -144,22 +151,58 @@ fn the_signs_of_a_span_exclude_each_other() {
     let start = 1_769_817_600_000; // 2026-01-31T00:00:00Z
     let times = (-30..60).map(|hour| Scalar::Time(Time(start + hour * HOUR_MS + HOUR_MS / 2)));
     let days = (20_470..20_500).map(|day| Scalar::Day(Day(day)));
-    let numbers =
-        ["0", "1", "999999999999999999", "1000000000000000000", "1000000000000000001"].map(|digits| Scalar::Digits(digits.into()));
+    let numbers = [
+        "0",
+        "1",
+        "999999999999999999",
+        "1000000000000000000",
+        "1000000000000000001",
+    ]
+    .map(|digits| Scalar::Digits(digits.into()));
     let cases: [(&str, &[&str], Vec<Scalar<'_>>); 3] = [
-        ("counted", &["2026", "2026-01", "2026-01-31", "2026-01-31T10", "2026-01-31T10:30", "2026-02-01T00:30:00"], times.collect()),
-        ("date", &["2026", "2026-01", "2026-01-31", "2026-01-31T10"], days.collect()),
-        ("cap", &["0.5", "1e18", "1000000000000000001", "-1", "1.5"], numbers.to_vec()),
+        (
+            "counted",
+            &[
+                "2026",
+                "2026-01",
+                "2026-01-31",
+                "2026-01-31T10",
+                "2026-01-31T10:30",
+                "2026-02-01T00:30:00",
+            ],
+            times.collect(),
+        ),
+        (
+            "date",
+            &["2026", "2026-01", "2026-01-31", "2026-01-31T10"],
+            days.collect(),
+        ),
+        (
+            "cap",
+            &["0.5", "1e18", "1000000000000000001", "-1", "1.5"],
+            numbers.to_vec(),
+        ),
     ];
     for (column, wanted, values) in cases {
-        for (wanted, value) in wanted.iter().flat_map(|wanted| values.iter().map(move |value| (wanted, value))) {
+        for (wanted, value) in wanted
+            .iter()
+            .flat_map(|wanted| values.iter().map(move |value| (wanted, value)))
+        {
             let holds = |sign: &str| {
                 let condition = format!("{column}{sign}{wanted}");
                 parse(&condition, COLUMNS).is_ok_and(|filter| filter.matches(|_| value.clone()))
             };
             let [less, equal, greater] = ["<", "=", ">"].map(holds);
-            assert_eq!(usize::from(less) + usize::from(equal) + usize::from(greater), 1, "{column} {wanted} {value:?}");
-            assert_eq!((holds("<="), holds(">=")), (less || equal, greater || equal), "{column} {wanted} {value:?}");
+            assert_eq!(
+                usize::from(less) + usize::from(equal) + usize::from(greater),
+                1,
+                "{column} {wanted} {value:?}"
+            );
+            assert_eq!(
+                (holds("<="), holds(">=")),
+                (less || equal, greater || equal),
+                "{column} {wanted} {value:?}"
+            );
             assert_eq!(holds("!="), !equal, "{column} {wanted} {value:?}");
         }
     }

@@ -9,10 +9,12 @@ pub fn contains(word: &str, text: &str) -> bool {
         return true;
     }
     wanted.len() >= 4
-        && letters.windows((wanted.len() * 2).min(letters.len().max(1))).any(|run| {
-            let mut run = run.iter();
-            wanted.iter().all(|letter| run.any(|c| c == letter))
-        })
+        && letters
+            .windows((wanted.len() * 2).min(letters.len().max(1)))
+            .any(|run| {
+                let mut run = run.iter();
+                wanted.iter().all(|letter| run.any(|c| c == letter))
+            })
 }
 
 #[cfg(test)]

@@ -30,7 +30,12 @@ pub struct ConditionMatch {
 
 /// Parses a condition. Errors: an empty one, which every token would meet.
 pub(in crate::question) fn filter(condition: &str, snapshot: &Snapshot) -> Result<Filter> {
-    let filter = parameter::conditions("condition", condition, &row::columns(&snapshot.dataset), TokenReader::of(snapshot))?;
+    let filter = parameter::conditions(
+        "condition",
+        condition,
+        &row::columns(&snapshot.dataset),
+        TokenReader::of(snapshot),
+    )?;
     if filter.is_empty() {
         let detail = "`condition` is empty; write column, operator and value, as in `price>20`.";
         return Err(Problem::new(Code::InvalidParameter, detail));
@@ -62,13 +67,26 @@ impl Find for ConditionFigure {
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Option<String>> {
         let filter = filter(&self.condition, snapshot)?;
-        let Some(column) = filter.columns().next() else { return Ok(None) };
-        let Some(summary) = snapshot.market.of(&snapshot.dataset, &self.token) else { return Ok(None) };
+        let Some(column) = filter.columns().next() else {
+            return Ok(None);
+        };
+        let Some(summary) = snapshot.market.of(&snapshot.dataset, &self.token) else {
+            return Ok(None);
+        };
         let mut found: Vec<Hit<'_>> = vec![(0, TokenRow::plain(summary))];
         if is_computed(column) {
-            compute_figures(&mut found, &filter.split(|column| !is_computed(column)).1, &[], snapshot, progress)?;
+            compute_figures(
+                &mut found,
+                &filter.split(|column| !is_computed(column)).1,
+                &[],
+                snapshot,
+                progress,
+            )?;
         }
-        Ok(found.first().and_then(|(_, row)| row.field(column).given()).map(|value| words(&value)))
+        Ok(found
+            .first()
+            .and_then(|(_, row)| row.field(column).given())
+            .map(|value| words(&value)))
     }
 }
 
@@ -98,7 +116,10 @@ impl Find for ConditionMatch {
             None => all.as_slice(),
             Some(token) => {
                 known_token(snapshot, token)?;
-                snapshot.market.of(&snapshot.dataset, token).map_or(&[][..], std::slice::from_ref)
+                snapshot
+                    .market
+                    .of(&snapshot.dataset, token)
+                    .map_or(&[][..], std::slice::from_ref)
             }
         };
         let (quick, slow) = filter.split(|column| !is_computed(column));
@@ -129,28 +150,84 @@ mod tests {
     use store::sample;
 
     fn find(snapshot: &Snapshot, condition: &str, token: Option<&str>) -> Result<MatchedTokens> {
-        ConditionMatch { condition: condition.to_owned(), token: token.map(sample::address) }.find(snapshot, &Progress::default())
+        ConditionMatch {
+            condition: condition.to_owned(),
+            token: token.map(sample::address),
+        }
+        .find(snapshot, &Progress::default())
     }
 
     #[test]
     fn the_tokens_that_hold_are_those_that_where_keeps() {
-        let tokens = "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,eth,30\n0x3,C,C,eth,";
+        let tokens =
+            "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,eth,30\n0x3,C,C,eth,";
         let snapshot = tests::snapshot(&[("tokens", tokens)]);
-        let count = |condition: &str, token: Option<&str>| find(&snapshot, condition, token).map(|matched| matched.holds.len());
-        let unknown = |condition: &str| find(&snapshot, condition, None).map(|matched| matched.unknown);
+        let count = |condition: &str, token: Option<&str>| {
+            find(&snapshot, condition, token).map(|matched| matched.holds.len())
+        };
+        let unknown =
+            |condition: &str| find(&snapshot, condition, None).map(|matched| matched.unknown);
         let third = vec![sample::address("0x3")];
-        assert_eq!((unknown("price>20"), unknown("price>20 symbol:x")), (Ok(third), Ok(vec![])));
-        assert_eq!(unknown("trend:uptrend").map(|tokens| tokens.len()), Ok(3), "there are no candles to tell it by");
-        assert_eq!((count("price>20", None), count("price<20", None), count("price>1 symbol:a", None)), (Ok(1), Ok(1), Ok(1)));
-        assert_eq!((count("price>20", Some("0x2")), count("price>20", Some("0x1")), count("price<9", Some("0x3"))), (Ok(1), Ok(0), Ok(0)));
-        assert_eq!(count("trend:uptrend", None), Ok(0), "without candles there is no trend");
+        assert_eq!(
+            (unknown("price>20"), unknown("price>20 symbol:x")),
+            (Ok(third), Ok(vec![]))
+        );
+        assert_eq!(
+            unknown("trend:uptrend").map(|tokens| tokens.len()),
+            Ok(3),
+            "there are no candles to tell it by"
+        );
+        assert_eq!(
+            (
+                count("price>20", None),
+                count("price<20", None),
+                count("price>1 symbol:a", None)
+            ),
+            (Ok(1), Ok(1), Ok(1))
+        );
+        assert_eq!(
+            (
+                count("price>20", Some("0x2")),
+                count("price>20", Some("0x1")),
+                count("price<9", Some("0x3"))
+            ),
+            (Ok(1), Ok(0), Ok(0))
+        );
+        assert_eq!(
+            count("trend:uptrend", None),
+            Ok(0),
+            "without candles there is no trend"
+        );
         // What is known may be enough beside what is not.
-        assert_eq!((count("trend:uptrend or price>20", None), count("price>20 or (symbol:a price<9)", None)), (Ok(1), Ok(2)));
+        assert_eq!(
+            (
+                count("trend:uptrend or price>20", None),
+                count("price>20 or (symbol:a price<9)", None)
+            ),
+            (Ok(1), Ok(2))
+        );
         assert_eq!(unknown("price>20 or symbol:c"), Ok(vec![]));
-        for wrong in ["", " ", "usd", "pric>2", "price>x", "price>2 or", "(price>2", "()", "price>2 or usd"] {
-            assert_eq!(count(wrong, None).map_err(|problem| problem.code), Err(Code::InvalidParameter), "{wrong}");
+        for wrong in [
+            "",
+            " ",
+            "usd",
+            "pric>2",
+            "price>x",
+            "price>2 or",
+            "(price>2",
+            "()",
+            "price>2 or usd",
+        ] {
+            assert_eq!(
+                count(wrong, None).map_err(|problem| problem.code),
+                Err(Code::InvalidParameter),
+                "{wrong}"
+            );
         }
-        assert_eq!(count("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
+        assert_eq!(
+            count("price>2", Some("0x9")).map_err(|problem| problem.code),
+            Err(Code::TokenNotFound)
+        );
     }
 
     #[test]
@@ -158,7 +235,11 @@ mod tests {
         let tokens = "token_address,symbol,name,chain,price,supply\n0x1,A,A,eth,0.00000012,1000\n0x2,B,B,eth,,1";
         let snapshot = tests::snapshot(&[("tokens", tokens)]);
         let value = |condition: &str, token: &str| {
-            ConditionFigure { condition: condition.to_owned(), token: sample::address(token) }.find(&snapshot, &Progress::default())
+            ConditionFigure {
+                condition: condition.to_owned(),
+                token: sample::address(token),
+            }
+            .find(&snapshot, &Progress::default())
         };
         for (condition, token, expected) in [
             ("price<20 symbol:a", "0x1", Some("0.00000012")),
@@ -167,7 +248,11 @@ mod tests {
             ("trend:uptrend", "0x1", None),
             ("price<20", "0x9", None),
         ] {
-            assert_eq!(value(condition, token), Ok(expected.map(str::to_owned)), "{condition} {token}");
+            assert_eq!(
+                value(condition, token),
+                Ok(expected.map(str::to_owned)),
+                "{condition} {token}"
+            );
         }
         assert!(value("pric<20", "0x1").is_err());
     }
@@ -189,7 +274,15 @@ mod tests {
             assert!(problem.detail.contains(near), "{condition}: {problem}");
         }
         // Parts of words, words still being typed, and the data's own chains.
-        for condition in ["pattern:flag", "pattern:BULL_", "trend:up", "trend!=uptrend", "chain:bas", "chain:mychain", "chain=1"] {
+        for condition in [
+            "pattern:flag",
+            "pattern:BULL_",
+            "trend:up",
+            "trend!=uptrend",
+            "chain:bas",
+            "chain:mychain",
+            "chain=1",
+        ] {
             assert!(find(&snapshot, condition, None).is_ok(), "{condition}");
         }
     }
@@ -197,10 +290,20 @@ mod tests {
     #[test]
     fn candles_without_a_pattern_are_no_missing_value() {
         let snapshot = fields::tests::snapshot();
-        for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag", "pattern:bull_flag or (pattern:double_top price>0)"]
-        {
+        for condition in [
+            "pattern:bull_flag",
+            "pattern!=double_top pattern:bull_flag",
+            "pattern:bull_flag or (pattern:double_top price>0)",
+        ] {
             let matched = find(&snapshot, condition, None);
-            assert_eq!(matched, Ok(MatchedTokens { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
+            assert_eq!(
+                matched,
+                Ok(MatchedTokens {
+                    holds: vec![],
+                    unknown: vec![sample::address("0x2")]
+                }),
+                "0x2 has no candles"
+            );
         }
     }
 }

@@ -39,34 +39,70 @@ impl Find for FiguresOf {
 }
 
 /// The figures of each token. Errors: rows are missing, those of the first tokens that lack any; too many would be.
-pub(super) fn of_each(tokens: Vec<Address>, names: &[&str], snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Figures>> {
+pub(super) fn of_each(
+    tokens: Vec<Address>,
+    names: &[&str],
+    snapshot: &Snapshot,
+    progress: &Progress,
+) -> Result<Vec<Figures>> {
     let count = tokens.len();
     // Weighed by what changes while a generation lasts, others are worked out each time.
-    let keeps = snapshot.dataset.in_place("candles").is_some() && names.iter().all(|name| !is_computed(name) || is_of_candles(name));
-    let in_steps = |problem: &Problem| keeps && problem.missing.iter().all(|key| matches!(key, FetchKey::Chart(_)));
+    let keeps = snapshot.dataset.in_place("candles").is_some()
+        && names
+            .iter()
+            .all(|name| !is_computed(name) || is_of_candles(name));
+    let in_steps = |problem: &Problem| {
+        keeps
+            && problem
+                .missing
+                .iter()
+                .all(|key| matches!(key, FetchKey::Chart(_)))
+    };
     let missing = Mutex::new(MissingRows::default());
-    let mut found: Vec<(Address, Option<Figures>)> = tokens.into_iter().map(|token| (token, None)).collect();
+    let mut found: Vec<(Address, Option<Figures>)> =
+        tokens.into_iter().map(|token| (token, None)).collect();
     parallel::each(&mut found, progress, |(token, found)| {
-        *found = if keeps { snapshot.figures.get(token, names) } else { None };
+        *found = if keeps {
+            snapshot.figures.get(token, names)
+        } else {
+            None
+        };
         if found.is_some() {
             return Ok(());
         }
-        let figures = fields::figures(snapshot, *token, names, &progress.quiet()).map_err(|problem| {
-            let most = if in_steps(&problem) { CANDLES_OF_MAX } else { FETCHED_MAX };
-            if problem.is_missing_rows() && count > most { too_many(count, most, &problem) } else { problem }
-        });
+        let figures =
+            fields::figures(snapshot, *token, names, &progress.quiet()).map_err(|problem| {
+                let most = if in_steps(&problem) {
+                    CANDLES_OF_MAX
+                } else {
+                    FETCHED_MAX
+                };
+                if problem.is_missing_rows() && count > most {
+                    too_many(count, most, &problem)
+                } else {
+                    problem
+                }
+            });
         *found = missing.locked().take(figures).transpose()?;
         if let Some(figures) = found.as_ref().filter(|_| keeps) {
             snapshot.figures.keep(*token, figures);
         }
         Ok(())
     })?;
-    let done = found.iter().filter(|(_, figures)| figures.is_some()).count() as u64;
-    std::mem::take(&mut *missing.locked()).check().map_err(|problem| {
-        let step = in_steps(&problem).then_some((done, count as u64));
-        Problem { step, ..problem }
-    })?;
-    Ok(found.into_iter().map(|(_, figures)| figures.unwrap_or_default()).collect())
+    let done = found
+        .iter()
+        .filter(|(_, figures)| figures.is_some())
+        .count() as u64;
+    std::mem::take(&mut *missing.locked())
+        .check()
+        .map_err(|problem| {
+            let step = in_steps(&problem).then_some((done, count as u64));
+            Problem { step, ..problem }
+        })?;
+    Ok(found
+        .into_iter()
+        .map(|(_, figures)| figures.unwrap_or_default())
+        .collect())
 }
 
 fn too_many(count: usize, most: usize, missing: &Problem) -> Problem {

@@ -29,8 +29,13 @@ pub const OWN: &str = "own_";
 /// colliding one.
 pub fn own_columns(dataset: &Dataset) -> Vec<FilterColumn> {
     let named = |own: &ExtraColumn| {
-        let taken = filter::column(own.name, TokenEntry::COLUMNS).is_some() || ["starred", "star", "watchlist"].contains(&own.name);
-        let name = if taken { names::intern(&format!("{OWN}{}", own.name))? } else { own.name };
+        let taken = filter::column(own.name, TokenEntry::COLUMNS).is_some()
+            || ["starred", "star", "watchlist"].contains(&own.name);
+        let name = if taken {
+            names::intern(&format!("{OWN}{}", own.name))?
+        } else {
+            own.name
+        };
         // A name with a blank or an operator in it cannot be used in a filter, but in a header.
         Some(filter::of_kind(name, own.kind, &[]))
     };
@@ -39,22 +44,35 @@ pub fn own_columns(dataset: &Dataset) -> Vec<FilterColumn> {
 
 /// Every column for conditions on tokens and for sorting them.
 pub fn columns(dataset: &Dataset) -> Vec<FilterColumn> {
-    let listed = TokenEntry::COLUMNS.iter().cloned().map(|column| match column.values {
-        ColumnValues::Chains(_) => column.of_chains(own_chains(dataset)),
-        _ => column,
-    });
+    let listed = TokenEntry::COLUMNS
+        .iter()
+        .cloned()
+        .map(|column| match column.values {
+            ColumnValues::Chains(_) => column.of_chains(own_chains(dataset)),
+            _ => column,
+        });
     listed.chain(own_columns(dataset)).collect()
 }
 
 /// The chains of the data that are not in the list.
 fn own_chains(dataset: &Dataset) -> Vec<String> {
-    let all = dataset.tokens().iter().flat_map(|token| &token.chains).filter(|chain| chain.id().is_none());
-    all.map(Chain::to_string).collect::<BTreeSet<_>>().into_iter().collect()
+    let all = dataset
+        .tokens()
+        .iter()
+        .flat_map(|token| &token.chains)
+        .filter(|chain| chain.id().is_none());
+    all.map(Chain::to_string)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 impl<'a> TokenRow<'a> {
     pub fn plain(token: &'a TokenSummary) -> Self {
-        Self { token, figures: None }
+        Self {
+            token,
+            figures: None,
+        }
     }
 
     fn figure(&self, column: &str) -> Option<&FigureValue> {
@@ -66,29 +84,53 @@ impl<'a> TokenRow<'a> {
         if is_computed(column) {
             return self.figure(column).map(FigureValue::field).into();
         }
-        fields::value(self.token, column).given().unwrap_or_else(|| own(self.token, column))
+        fields::value(self.token, column)
+            .given()
+            .unwrap_or_else(|| own(self.token, column))
     }
 
     /// Whether the value is missing from the data, rather than not yet computed or the pattern of candles that have none.
     pub fn lacks(&self, column: &str) -> bool {
-        let known = !is_computed(column) || self.figures.as_deref().is_some_and(|figures| figures.has(column));
+        let known = !is_computed(column)
+            || self
+                .figures
+                .as_deref()
+                .is_some_and(|figures| figures.has(column));
         let no_pattern = column == "best_pattern" && self.token.last_candle.is_some();
         known && !no_pattern && self.field(column) == Scalar::Missing
     }
 
     /// The value that sorting by the column compares.
     pub fn rank(&self, column: &str) -> Scalar<'a> {
-        if is_computed(column) { self.figure(column).map(FigureValue::rank).into() } else { self.field(column) }
+        if is_computed(column) {
+            self.figure(column).map(FigureValue::rank).into()
+        } else {
+            self.field(column)
+        }
     }
 }
 
 /// The token's values in the custom columns, under each name of `own_columns`.
 pub fn own_values(token: &TokenSummary) -> impl Iterator<Item = (String, Value)> + '_ {
-    token.own.iter().flat_map(|(name, value)| [((*name).to_owned(), value.json()), (format!("{OWN}{name}"), value.json())])
+    token.own.iter().flat_map(|(name, value)| {
+        [
+            ((*name).to_owned(), value.json()),
+            (format!("{OWN}{name}"), value.json()),
+        ]
+    })
 }
 
 /// The token's value in a custom column.
 fn own<'a>(token: &'a TokenSummary, column: &str) -> Scalar<'a> {
-    let named = |name: &str| token.own.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-    named(column).or_else(|| named(column.strip_prefix(OWN)?)).map(Scalar::borrowed).into()
+    let named = |name: &str| {
+        token
+            .own
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    };
+    named(column)
+        .or_else(|| named(column.strip_prefix(OWN)?))
+        .map(Scalar::borrowed)
+        .into()
 }

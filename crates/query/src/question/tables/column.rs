@@ -42,8 +42,16 @@ use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
 /// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;
 
-const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "Table name, from the list of tables.");
-const COLUMN: Parameter = parameter("column", ParameterKind::Column, "Column name, from the list of tables.");
+const TABLE: Parameter = parameter(
+    "table",
+    ParameterKind::Identifier,
+    "Table name, from the list of tables.",
+);
+const COLUMN: Parameter = parameter(
+    "column",
+    ParameterKind::Column,
+    "Column name, from the list of tables.",
+);
 
 request! {
     /// How often each value of a column occurs.
@@ -159,13 +167,22 @@ impl Find for ColumnScan {
         let table = loaded_table(snapshot, self.query.table.name)?;
         let columns = columns::of(table);
         let column = columns::find("column", &self.column, &columns)?;
-        let query = RowQuery { sort: Vec::new(), ..self.query.clone() };
+        let query = RowQuery {
+            sort: Vec::new(),
+            ..self.query.clone()
+        };
         let values = if let Some(remote) = RemoteQuery::of(table, &query)? {
             remote::values(&remote, snapshot, column, self.limit)?
         } else {
             let grid = Grid::of(table);
             let (places, _) = query.matching_rows(table, &grid, progress)?;
-            ColumnReader { grid: &grid, places: &places, column: column.name, progress }.values(column.kind, self.limit)?
+            ColumnReader {
+                grid: &grid,
+                places: &places,
+                column: column.name,
+                progress,
+            }
+            .values(column.kind, self.limit)?
         };
         Ok(column_findings(table, column, &values, self.limit))
     }
@@ -181,13 +198,29 @@ fn answer_both(
 ) -> Result<ColumnFindings> {
     let table = loaded_table(snapshot, table)?;
     let Some(column) = column else {
-        let names: Vec<&str> = columns::of(table).into_iter().map(|column| column.name).collect();
+        let names: Vec<&str> = columns::of(table)
+            .into_iter()
+            .map(|column| column.name)
+            .collect();
         let detail = format!("`column` is required; choose one of {}.", names.join(", "));
         return Err(Problem::new(Code::InvalidParameter, detail));
     };
-    let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table), TokenReader::of(snapshot))?;
-    let query = RowQuery { filter, ..RowQuery::all(table.schema) };
-    ColumnScan { query, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
+    let filter = read_conditions(
+        "where",
+        conditions.unwrap_or_default(),
+        &columns::for_filter(table),
+        TokenReader::of(snapshot),
+    )?;
+    let query = RowQuery {
+        filter,
+        ..RowQuery::all(table.schema)
+    };
+    ColumnScan {
+        query,
+        column: column.to_owned(),
+        limit: usize::try_from(limit).unwrap_or(usize::MAX),
+    }
+    .find(snapshot, progress)
 }
 
 impl Query for CountsQuestion {
@@ -198,19 +231,36 @@ impl Query for CountsQuestion {
     const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Counts> {
-        Ok(answer_both(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), self.limit, progress)?.counts)
+        Ok(answer_both(
+            snapshot,
+            &self.table,
+            self.column.as_deref(),
+            self.conditions.as_deref(),
+            self.limit,
+            progress,
+        )?
+        .counts)
     }
 }
 
 impl Query for DescribeQuestion {
     type Answer = Description;
     const NAME: &'static str = "table_describe";
-    const SUMMARY: &'static str = "Describe a column: count, missing, distinct, quartiles, mean, histogram.";
+    const SUMMARY: &'static str =
+        "Describe a column: count, missing, distinct, quartiles, mean, histogram.";
     const NEEDS: &'static [&'static str] = &[];
     const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Description> {
-        Ok(answer_both(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), 1, progress)?.description)
+        Ok(answer_both(
+            snapshot,
+            &self.table,
+            self.column.as_deref(),
+            self.conditions.as_deref(),
+            1,
+            progress,
+        )?
+        .description)
     }
 }
 
@@ -224,10 +274,24 @@ struct ColumnReader<'a> {
 
 impl ColumnReader<'_> {
     /// Maps every chunk of the column by `each`, several in parallel, and passes the results to `take` in order.
-    fn chunks<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
+    fn chunks<T: Send>(
+        &self,
+        each: impl Fn(&Column, usize) -> T + Sync,
+        mut take: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
         let unread = |_| Problem::new(Code::Defect, "Internal error: the column cannot be read.");
-        let of_frame = |frame: &DataFrame, start: usize| Ok(each(frame.column(self.column).map_err(unread)?, start));
-        chunks(self.grid, self.places, &[self.column], self.progress, BATCH_CHUNKS, of_frame, |made: Result<T>| take(made?))
+        let of_frame = |frame: &DataFrame, start: usize| {
+            Ok(each(frame.column(self.column).map_err(unread)?, start))
+        };
+        chunks(
+            self.grid,
+            self.places,
+            &[self.column],
+            self.progress,
+            BATCH_CHUNKS,
+            of_frame,
+            |made: Result<T>| take(made?),
+        )
     }
 
     /// The numbers, sorted.
@@ -237,19 +301,37 @@ impl ColumnReader<'_> {
             match kind {
                 NumberKind::Floats if column.dtype() == &DataType::String => {
                     let texts = column.str().ok();
-                    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
-                    keys.extend(texts.into_iter().flat_map(|texts| texts.iter().flatten()).filter_map(number).map(key_of_float));
+                    let number =
+                        |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+                    keys.extend(
+                        texts
+                            .into_iter()
+                            .flat_map(|texts| texts.iter().flatten())
+                            .filter_map(number)
+                            .map(key_of_float),
+                    );
                 }
                 NumberKind::Floats => {
                     let floats = column.cast(&DataType::Float64).ok();
                     let floats = floats.as_ref().and_then(|column| column.f64().ok());
                     let finite = |value: &f64| value.is_finite();
-                    keys.extend(floats.into_iter().flat_map(|floats| floats.iter().flatten()).filter(finite).map(key_of_float));
+                    keys.extend(
+                        floats
+                            .into_iter()
+                            .flat_map(|floats| floats.iter().flatten())
+                            .filter(finite)
+                            .map(key_of_float),
+                    );
                 }
                 NumberKind::Integers => {
                     let integers = column.to_physical_repr().cast(&DataType::Int64).ok();
                     let integers = integers.as_ref().and_then(|column| column.i64().ok());
-                    keys.extend(integers.into_iter().flat_map(|integers| integers.iter().flatten()).map(key_of_integer));
+                    keys.extend(
+                        integers
+                            .into_iter()
+                            .flat_map(|integers| integers.iter().flatten())
+                            .map(key_of_integer),
+                    );
                 }
             }
             keys
@@ -260,7 +342,8 @@ impl ColumnReader<'_> {
             Ok(())
         })?;
         parallel_sort(&mut all, rayon::current_num_threads());
-        self.progress.step(all.len() as u64, self.places.len() as u64)?;
+        self.progress
+            .step(all.len() as u64, self.places.len() as u64)?;
         Ok(Sorted::new(kind, all))
     }
 
@@ -272,38 +355,82 @@ impl ColumnReader<'_> {
         let compare = |a: &str, b: &str| order(a, b).then_with(|| a.cmp(b));
         let count = |column: &Column, start: usize| {
             let counts = self.count_texts(column, start);
-            let min = counts.keys().min_by(|a, b| compare(a, b)).map(ToString::to_string);
-            let max = counts.keys().max_by(|a, b| compare(a, b)).map(ToString::to_string);
-            (counts.into_iter().map(|(text, count)| (hash(&text), count)).collect::<Vec<_>>(), min, max)
+            let min = counts
+                .keys()
+                .min_by(|a, b| compare(a, b))
+                .map(ToString::to_string);
+            let max = counts
+                .keys()
+                .max_by(|a, b| compare(a, b))
+                .map(ToString::to_string);
+            (
+                counts
+                    .into_iter()
+                    .map(|(text, count)| (hash(&text), count))
+                    .collect::<Vec<_>>(),
+                min,
+                max,
+            )
         };
         let mut texts = Texts::default();
         self.chunks(count, |(counts, min, max)| {
             for (hash, TextCount { count, first_row }) in counts {
-                texts.counts.entry(hash).or_insert(TextCount { count: 0, first_row }).count += count;
+                texts
+                    .counts
+                    .entry(hash)
+                    .or_insert(TextCount {
+                        count: 0,
+                        first_row,
+                    })
+                    .count += count;
             }
             if texts.counts.len() > TEXTS_MAX {
                 return Err(too_many_texts());
             }
-            texts.min = texts.min.take().into_iter().chain(min).min_by(|a, b| compare(a, b));
-            texts.max = texts.max.take().into_iter().chain(max).max_by(|a, b| compare(a, b));
+            texts.min = texts
+                .min
+                .take()
+                .into_iter()
+                .chain(min)
+                .min_by(|a, b| compare(a, b));
+            texts.max = texts
+                .max
+                .take()
+                .into_iter()
+                .chain(max)
+                .max_by(|a, b| compare(a, b));
             Ok(())
         })?;
         Ok(texts)
     }
 
     /// Counts the texts of a chunk that begins at row `start`.
-    fn count_texts<'c>(&self, column: &'c Column, start: usize) -> PlHashMap<Cow<'c, str>, TextCount> {
+    fn count_texts<'c>(
+        &self,
+        column: &'c Column,
+        start: usize,
+    ) -> PlHashMap<Cow<'c, str>, TextCount> {
         let mut counts: PlHashMap<Cow<'c, str>, TextCount> = PlHashMap::default();
         let mut add = |text, at: usize, count| {
-            counts.entry(text).or_insert(TextCount { count: 0, first_row: (start + at) as u32 }).count += count;
+            counts
+                .entry(text)
+                .or_insert(TextCount {
+                    count: 0,
+                    first_row: (start + at) as u32,
+                })
+                .count += count;
         };
         if let Ok(texts) = column.str() {
             // Equal texts often come in runs: one lookup for each run.
-            let present = texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?)));
+            let present = texts
+                .iter()
+                .enumerate()
+                .filter_map(|(at, text)| Some((at, text?)));
             runs(present).for_each(|(at, text, count)| add(text.into(), at, count));
         } else {
             let frame = column.clone().into_frame();
-            let present = (0..column.len()).filter_map(|at| Some((at, in_frame(&frame, self.column, at).to_text()?)));
+            let present = (0..column.len())
+                .filter_map(|at| Some((at, in_frame(&frame, self.column, at).to_text()?)));
             present.for_each(|(at, text)| add(text.into(), at, 1));
         }
         counts
@@ -328,7 +455,11 @@ impl ColumnReader<'_> {
             min: texts.min,
             max: texts.max,
         });
-        Ok(CountedValues { rows: self.places.len() as u64, numbers, texts })
+        Ok(CountedValues {
+            rows: self.places.len() as u64,
+            numbers,
+            texts,
+        })
     }
 
     /// The most frequent texts and their counts.
@@ -338,10 +469,19 @@ impl ColumnReader<'_> {
         counts.sort_unstable_by(|a, b| b.count.cmp(&a.count).then(a.first_row.cmp(&b.first_row)));
         counts.truncate(limit);
         let text = |row: usize| {
-            let frame = self.grid.at(self.places, row..row + 1, Some(&[self.column]));
-            in_frame(&frame, self.column, 0).to_text().unwrap_or_default()
+            let frame = self
+                .grid
+                .at(self.places, row..row + 1, Some(&[self.column]));
+            in_frame(&frame, self.column, 0)
+                .to_text()
+                .unwrap_or_default()
         };
-        ordered_counts(counts.into_iter().map(|counted| (text(counted.first_row as usize), counted.count)).collect())
+        ordered_counts(
+            counts
+                .into_iter()
+                .map(|counted| (text(counted.first_row as usize), counted.count))
+                .collect(),
+        )
     }
 }
 
@@ -352,11 +492,16 @@ fn parallel_sort(keys: &mut [u64], threads: usize) {
         return keys.sort_unstable();
     }
     let (low, _, high) = keys.select_nth_unstable(keys.len() / 2);
-    rayon::join(|| parallel_sort(low, threads / 2), || parallel_sort(high, threads - threads / 2));
+    rayon::join(
+        || parallel_sort(low, threads / 2),
+        || parallel_sort(high, threads - threads / 2),
+    );
 }
 
 /// Run-length encoding: the row of each run's first text, the text, and the run's length.
-fn runs<'a>(texts: impl Iterator<Item = (usize, &'a str)>) -> impl Iterator<Item = (usize, &'a str, u64)> {
+fn runs<'a>(
+    texts: impl Iterator<Item = (usize, &'a str)>,
+) -> impl Iterator<Item = (usize, &'a str, u64)> {
     let mut texts = texts.peekable();
     std::iter::from_fn(move || {
         let (at, text) = texts.next()?;
@@ -426,30 +571,71 @@ fn most_frequent_numbers(numbers: &Sorted, limit: usize) -> (Vec<(Number, u64)>,
     (counts, distinct)
 }
 
-fn column_findings(table: &Table, column: &schema::Column, values: &CountedValues, limit: usize) -> ColumnFindings {
-    let CountedValues { rows, numbers, texts } = values;
+fn column_findings(
+    table: &Table,
+    column: &schema::Column,
+    values: &CountedValues,
+    limit: usize,
+) -> ColumnFindings {
+    let CountedValues {
+        rows,
+        numbers,
+        texts,
+    } = values;
     let (kind, rows) = (column.kind, *rows);
     let (present, distinct, counts): (u64, u64, Vec<(Value, u64)>) = match (texts, numbers) {
-        (Some(texts), _) => (texts.present, texts.distinct, texts.counts.iter().map(|(text, count)| (json!(text), *count)).collect()),
+        (Some(texts), _) => (
+            texts.present,
+            texts.distinct,
+            texts
+                .counts
+                .iter()
+                .map(|(text, count)| (json!(text), *count))
+                .collect(),
+        ),
         (None, Some(numbers)) => {
             let (counts, distinct) = most_frequent_numbers(numbers, limit);
-            let counts = counts.into_iter().map(|(number, count)| (json_number(kind, number), count));
+            let counts = counts
+                .into_iter()
+                .map(|(number, count)| (json_number(kind, number), count));
             (numbers.len() as u64, distinct, counts.collect())
         }
         (None, None) => (0, 0, Vec::new()),
     };
     let share = |count: u64| count as f64 / present.max(1) as f64;
-    let counts = counts.into_iter().map(|(value, count)| ValueCount { value, count, share: share(count) }).collect();
+    let counts = counts
+        .into_iter()
+        .map(|(value, count)| ValueCount {
+            value,
+            count,
+            share: share(count),
+        })
+        .collect();
     let missing = rows - present.min(rows);
     let statistics = numbers.as_ref().and_then(Sorted::statistics);
     let (min, max) = match (texts, &statistics) {
         (Some(texts), _) => (json!(texts.min), json!(texts.max)),
-        (None, Some(statistics)) => (json_number(kind, statistics.min), json_number(kind, statistics.max)),
+        (None, Some(statistics)) => (
+            json_number(kind, statistics.min),
+            json_number(kind, statistics.max),
+        ),
         (None, None) => (Value::Null, Value::Null),
     };
-    let float = |number: Option<f64>| number.map_or(Value::Null, |number| json_number(kind, Number::Float(number)));
-    let quartile = |nth: usize| float(statistics.as_ref().map(|statistics| statistics.quartiles[nth]));
-    let bins = statistics.iter().flat_map(|statistics| &statistics.histogram);
+    let float = |number: Option<f64>| {
+        number.map_or(Value::Null, |number| {
+            json_number(kind, Number::Float(number))
+        })
+    };
+    let quartile = |nth: usize| {
+        float(
+            statistics
+                .as_ref()
+                .map(|statistics| statistics.quartiles[nth]),
+        )
+    };
+    let bins = statistics
+        .iter()
+        .flat_map(|statistics| &statistics.histogram);
     let description = Description {
         table: table.schema.name,
         column: column.name.to_owned(),
@@ -463,10 +649,25 @@ fn column_findings(table: &Table, column: &schema::Column, values: &CountedValue
         quartile_3: quartile(2),
         max,
         mean: float(statistics.as_ref().map(|statistics| statistics.mean)),
-        histogram: bins.map(|(from, count)| Bin { from: json_number(kind, *from), count: *count }).collect(),
+        histogram: bins
+            .map(|(from, count)| Bin {
+                from: json_number(kind, *from),
+                count: *count,
+            })
+            .collect(),
     };
-    let counts = Counts { table: table.schema.name, column: column.name.to_owned(), rows, missing, distinct, counts };
-    ColumnFindings { counts, description }
+    let counts = Counts {
+        table: table.schema.name,
+        column: column.name.to_owned(),
+        rows,
+        missing,
+        distinct,
+        counts,
+    };
+    ColumnFindings {
+        counts,
+        description,
+    }
 }
 
 #[cfg(test)]

@@ -16,11 +16,24 @@ use store::{Table, cell::kind_of, grid::Grid};
 /// Built-in columns in schema order, then custom ones.
 pub fn of(table: &Table) -> Vec<Column> {
     let grid = Grid::of(table);
-    let ours = table.schema.columns.iter().copied().filter(|column| grid.has(column.name));
-    let new = table.others.columns().iter().filter(|column| table.schema.column(column.name()).is_none());
+    let ours = table
+        .schema
+        .columns
+        .iter()
+        .copied()
+        .filter(|column| grid.has(column.name));
+    let new = table
+        .others
+        .columns()
+        .iter()
+        .filter(|column| table.schema.column(column.name()).is_none());
     let theirs = new.filter_map(|column| {
         let meaning = "an extra column of the file";
-        Some(Column::of_kind(names::intern(column.name())?, kind_of(column), meaning))
+        Some(Column::of_kind(
+            names::intern(column.name())?,
+            kind_of(column),
+            meaning,
+        ))
     });
     ours.chain(theirs).collect()
 }
@@ -44,16 +57,29 @@ pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'sta
             chosen.push(column.name);
         }
     }
-    Ok(if chosen.is_empty() { columns.iter().map(|column| column.name).collect() } else { chosen })
+    Ok(if chosen.is_empty() {
+        columns.iter().map(|column| column.name).collect()
+    } else {
+        chosen
+    })
 }
 
 /// The column that the parameter names, in any letter case.
 pub(super) fn find<'a>(parameter: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column> {
-    columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
-        let all = || columns.iter().map(|column| column.name);
-        let nearest = meant(name, all()).map_or_else(|| ".".to_owned(), |nearest| format!("; did you mean `{nearest}`?"));
-        let detail =
-            format!("`{parameter}` names the unknown column `{}`{nearest} Columns: {}.", clip(name), all().collect::<Vec<_>>().join(", "));
-        Problem::new(Code::InvalidParameter, detail)
-    })
+    columns
+        .iter()
+        .find(|column| column.name.eq_ignore_ascii_case(name))
+        .ok_or_else(|| {
+            let all = || columns.iter().map(|column| column.name);
+            let nearest = meant(name, all()).map_or_else(
+                || ".".to_owned(),
+                |nearest| format!("; did you mean `{nearest}`?"),
+            );
+            let detail = format!(
+                "`{parameter}` names the unknown column `{}`{nearest} Columns: {}.",
+                clip(name),
+                all().collect::<Vec<_>>().join(", ")
+            );
+            Problem::new(Code::InvalidParameter, detail)
+        })
 }

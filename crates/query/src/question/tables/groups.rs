@@ -6,7 +6,9 @@ mod split;
 
 use std::{collections::HashMap, fmt};
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone};
+use polars::prelude::{
+    Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone,
+};
 
 use self::split::{GroupRows, as_written, grouped};
 use super::{chunks::chunks, columns, loaded_table, order::RowQuery, remote::RemoteQuery};
@@ -50,7 +52,8 @@ pub struct GroupFigure {
 impl fmt::Display for GroupFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.aggregate.word())?;
-        self.of.map_or(Ok(()), |column| write!(f, ":{}", column.name))
+        self.of
+            .map_or(Ok(()), |column| write!(f, ":{}", column.name))
     }
 }
 
@@ -81,7 +84,10 @@ impl Groups {
         let shown = self.frame.height();
         (shown < self.total).then(|| {
             let [shown, total] = [shown, self.total].map(|count| format::count(count as u64));
-            format!("the first {shown} of {total} groups in this order; `limit` can be up to {}", format::count(SHOWN_MAX as u64))
+            format!(
+                "the first {shown} of {total} groups in this order; `limit` can be up to {}",
+                format::count(SHOWN_MAX as u64)
+            )
         })
     }
 }
@@ -93,28 +99,55 @@ impl GroupQuery {
         let by = *columns::find("by", by.trim(), &known)?;
         let mut figures: Vec<GroupFigure> = Vec::new();
         let parts: Vec<&str> = parts_of(agg).collect();
-        for part in if parts.is_empty() { vec!["count"] } else { parts } {
+        for part in if parts.is_empty() {
+            vec!["count"]
+        } else {
+            parts
+        } {
             let figure = figure(part, &known)?;
             if figure.name == by.name {
-                return Err(refused(format!("`by` and a metric of `agg` have the same name, `{}`; remove one of them.", by.name)));
+                return Err(refused(format!(
+                    "`by` and a metric of `agg` have the same name, `{}`; remove one of them.",
+                    by.name
+                )));
             }
             if !figures.contains(&figure) {
                 figures.push(figure);
             }
         }
         if figures.len() > FIGURES_MAX {
-            return Err(refused(format!("`agg` has {} metrics; at most {FIGURES_MAX} are allowed.", figures.len())));
+            return Err(refused(format!(
+                "`agg` has {} metrics; at most {FIGURES_MAX} are allowed.",
+                figures.len()
+            )));
         }
-        let kind = |figure: &GroupFigure| figure.of.filter(|_| figure.keeps_kind()).map_or(Kind::Float, |column| column.kind);
-        let named = figures.iter().map(|figure| of_kind(figure.name, kind(figure), &[]));
-        let named: Vec<_> = std::iter::once(of_kind(by.name, by.kind, by.aliases)).chain(named).collect();
+        let kind = |figure: &GroupFigure| {
+            figure
+                .of
+                .filter(|_| figure.keeps_kind())
+                .map_or(Kind::Float, |column| column.kind)
+        };
+        let named = figures
+            .iter()
+            .map(|figure| of_kind(figure.name, kind(figure), &[]));
+        let named: Vec<_> = std::iter::once(of_kind(by.name, by.kind, by.aliases))
+            .chain(named)
+            .collect();
         let sort = parameter::orders("sort", sort, &named)?;
-        Ok(Self { rows: RowQuery::all(table.schema), by, figures, sort, limit: SHOWN_MAX })
+        Ok(Self {
+            rows: RowQuery::all(table.schema),
+            by,
+            figures,
+            sort,
+            limit: SHOWN_MAX,
+        })
     }
 
     /// The names of the answer's columns.
     pub fn columns(&self) -> Vec<&'static str> {
-        std::iter::once(self.by.name).chain(self.figures.iter().map(|figure| figure.name)).collect()
+        std::iter::once(self.by.name)
+            .chain(self.figures.iter().map(|figure| figure.name))
+            .collect()
     }
 
     /// The kind of a column of the answer.
@@ -128,9 +161,10 @@ impl GroupQuery {
                 kind => kind,
             },
             Some(figure) if figure.aggregate == Aggregate::Count => Kind::Integer,
-            Some(figure) => {
-                figure.of.filter(|column| figure.keeps_kind() || column.kind == Kind::Integer).map_or(Kind::Float, |of| of.kind)
-            }
+            Some(figure) => figure
+                .of
+                .filter(|column| figure.keeps_kind() || column.kind == Kind::Integer)
+                .map_or(Kind::Float, |of| of.kind),
         }
     }
 
@@ -142,13 +176,22 @@ impl GroupQuery {
                 .filter(move |column| fits(aggregate, column.kind))
                 .map(move |column| format!("{}:{}", aggregate.word(), column.name))
         };
-        let made = Aggregate::ALL.into_iter().filter(|aggregate| *aggregate != Aggregate::Count).flat_map(of);
-        std::iter::once(Aggregate::Count.word().to_owned()).chain(made).collect()
+        let made = Aggregate::ALL
+            .into_iter()
+            .filter(|aggregate| *aggregate != Aggregate::Count)
+            .flat_map(of);
+        std::iter::once(Aggregate::Count.word().to_owned())
+            .chain(made)
+            .collect()
     }
 
     /// The `agg` parameter for these metrics.
     pub fn agg(&self) -> String {
-        self.figures.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        self.figures
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(",")
     }
 }
 
@@ -162,22 +205,38 @@ impl GroupFigure {
 /// Reads `sum:volume`, or `count`.
 fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
     let words = || Aggregate::ALL.map(Aggregate::word).join(", ");
-    let (word, column) = part.split_once(':').map_or((part, None), |(word, column)| (word, Some(column.trim())));
+    let (word, column) = part
+        .split_once(':')
+        .map_or((part, None), |(word, column)| (word, Some(column.trim())));
     let Some(aggregate) = Aggregate::parse(&word.trim().to_lowercase()) else {
-        return Err(refused(format!("`agg` has `{}`; expected one of {}, and a column, as in `count,sum:COLUMN`.", clip(part), words())));
+        return Err(refused(format!(
+            "`agg` has `{}`; expected one of {}, and a column, as in `count,sum:COLUMN`.",
+            clip(part),
+            words()
+        )));
     };
     let of = match column {
         None if aggregate == Aggregate::Count => None,
         None => {
             return Err(refused(format!(
                 "`agg` has `{word}` without a column; {}.",
-                fitting(aggregate, known, &format!("write `{word}:COLUMN` with one of "))
+                fitting(
+                    aggregate,
+                    known,
+                    &format!("write `{word}:COLUMN` with one of ")
+                )
             )));
         }
         Some(column) => Some(*columns::find("agg", column, known)?),
     };
-    if let Some(column) = of.filter(|column| aggregate != Aggregate::Count && !fits(aggregate, column.kind)) {
-        let wanted = if aggregate.adds() { "numbers" } else { "numbers or times" };
+    if let Some(column) =
+        of.filter(|column| aggregate != Aggregate::Count && !fits(aggregate, column.kind))
+    {
+        let wanted = if aggregate.adds() {
+            "numbers"
+        } else {
+            "numbers or times"
+        };
         return Err(refused(format!(
             "`agg` has `{}`, but `{}` contains {}, and {} needs {wanted}; {}.",
             clip(part),
@@ -187,9 +246,22 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
             fitting(aggregate, known, "expected one of ")
         )));
     }
-    let named = of.map_or_else(|| aggregate.word().to_owned(), |column| format!("{}_{}", aggregate.word(), column.name));
-    let name = names::intern(&named).ok_or_else(|| refused(format!("`agg` has `{}`: {}.", clip(part), names::refusal(&named))))?;
-    Ok(GroupFigure { aggregate, of, name })
+    let named = of.map_or_else(
+        || aggregate.word().to_owned(),
+        |column| format!("{}_{}", aggregate.word(), column.name),
+    );
+    let name = names::intern(&named).ok_or_else(|| {
+        refused(format!(
+            "`agg` has `{}`: {}.",
+            clip(part),
+            names::refusal(&named)
+        ))
+    })?;
+    Ok(GroupFigure {
+        aggregate,
+        of,
+        name,
+    })
 }
 
 fn refused(detail: String) -> Problem {
@@ -206,8 +278,16 @@ fn fits(aggregate: Aggregate, kind: Kind) -> bool {
 
 /// The columns that fit, after `before`; or that the table has none.
 fn fitting(aggregate: Aggregate, known: &[schema::Column], before: &str) -> String {
-    let names: Vec<&str> = known.iter().filter(|column| fits(aggregate, column.kind)).map(|column| column.name).collect();
-    if names.is_empty() { "this table has no such column".to_owned() } else { format!("{before}{}", names.join(", ")) }
+    let names: Vec<&str> = known
+        .iter()
+        .filter(|column| fits(aggregate, column.kind))
+        .map(|column| column.name)
+        .collect();
+    if names.is_empty() {
+        "this table has no such column".to_owned()
+    } else {
+        format!("{before}{}", names.join(", "))
+    }
 }
 
 impl Find for GroupQuery {
@@ -215,31 +295,65 @@ impl Find for GroupQuery {
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Groups> {
         let table = loaded_table(snapshot, self.rows.table.name)?;
-        let (read, rows) = (self.read_columns(), RowQuery { sort: Vec::new(), ..self.rows.clone() });
+        let (read, rows) = (
+            self.read_columns(),
+            RowQuery {
+                sort: Vec::new(),
+                ..self.rows.clone()
+            },
+        );
         let (mut groups, grid, places) = if let Some(remote) = RemoteQuery::of(table, &rows)? {
             let (groups, shown) = self.remote_groups(&remote, snapshot, &read)?;
             let places = RowSelection::Run(0..shown.height());
-            (groups, if shown.height() == 0 { Grid::of(table) } else { Grid::Memory(shown) }, places)
+            (
+                groups,
+                if shown.height() == 0 {
+                    Grid::of(table)
+                } else {
+                    Grid::Memory(shown)
+                },
+                places,
+            )
         } else {
             let grid = Grid::of(table);
             let (places, _) = rows.matching_rows(table, &grid, progress)?;
             (self.groups(&grid, &places, &read, progress)?, grid, places)
         };
         let total = groups.len();
-        let first = self.figures.first().map(|figure| Order::falling(figure.name));
-        let orders = if self.sort.is_empty() { first.into_iter().collect() } else { self.sort.clone() };
+        let first = self
+            .figures
+            .first()
+            .map(|figure| Order::falling(figure.name));
+        let orders = if self.sort.is_empty() {
+            first.into_iter().collect()
+        } else {
+            self.sort.clone()
+        };
         let by_key = Order::rising(self.by.name);
-        let ties = |a: &GroupRows, b: &GroupRows| by_key.compare(self.key_of(a).as_ref(), self.key_of(b).as_ref());
-        sort_rows(&mut groups, &orders, |group, column| self.sort_key(group, column, &read), ties);
+        let ties = |a: &GroupRows, b: &GroupRows| {
+            by_key.compare(self.key_of(a).as_ref(), self.key_of(b).as_ref())
+        };
+        sort_rows(
+            &mut groups,
+            &orders,
+            |group, column| self.sort_key(group, column, &read),
+            ties,
+        );
         groups.truncate(self.limit);
-        Ok(Groups { frame: self.frame(&groups, &grid, &places, &read)?, total })
+        Ok(Groups {
+            frame: self.frame(&groups, &grid, &places, &read)?,
+            total,
+        })
     }
 }
 
 impl GroupQuery {
     fn too_many(&self) -> Problem {
         let most = format::count(GROUPS_MAX as u64);
-        refused(format!("`by` creates more than {most} groups of `{}`; narrow the rows with `where`.", self.by.name))
+        refused(format!(
+            "`by` creates more than {most} groups of `{}`; narrow the rows with `where`.",
+            self.by.name
+        ))
     }
 
     /// The columns whose values are read, each once.
@@ -253,14 +367,24 @@ impl GroupQuery {
         read
     }
 
-    fn groups(&self, grid: &Grid, places: &RowSelection, read: &[schema::Column], progress: &Progress) -> Result<Vec<GroupRows>> {
-        let names: Vec<&str> = std::iter::once(self.by.name).chain(read.iter().map(|column| column.name)).collect();
+    fn groups(
+        &self,
+        grid: &Grid,
+        places: &RowSelection,
+        read: &[schema::Column],
+        progress: &Progress,
+    ) -> Result<Vec<GroupRows>> {
+        let names: Vec<&str> = std::iter::once(self.by.name)
+            .chain(read.iter().map(|column| column.name))
+            .collect();
         let mut known: HashMap<Scalar<'static>, usize> = HashMap::new();
         let mut groups: Vec<GroupRows> = Vec::new();
         let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, read);
         let batch = (BATCH_CHUNKS / (1 + read.len())).max(8);
         chunks(grid, places, &names, progress, batch, each, |part| {
-            for group in part.map_err(|_| Problem::new(Code::Defect, "Internal error: the columns cannot be read."))? {
+            for group in part.map_err(|_| {
+                Problem::new(Code::Defect, "Internal error: the columns cannot be read.")
+            })? {
                 let Some(&at) = known.get(&group.key) else {
                     if groups.len() == GROUPS_MAX {
                         return Err(self.too_many());
@@ -270,7 +394,11 @@ impl GroupQuery {
                     continue;
                 };
                 groups[at].rows += group.rows;
-                groups[at].tallies.iter_mut().zip(&group.tallies).for_each(|(tally, other)| tally.merge(other));
+                groups[at]
+                    .tallies
+                    .iter_mut()
+                    .zip(&group.tallies)
+                    .for_each(|(tally, other)| tally.merge(other));
             }
             Ok(())
         })?;
@@ -278,38 +406,85 @@ impl GroupQuery {
     }
 
     /// A group's figure, from the tallies of the columns that were `read`.
-    fn figure(group: &GroupRows, figure: &GroupFigure, read: &[schema::Column]) -> Option<Scalar<'static>> {
-        let Some(column) = figure.of else { return Some(Scalar::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX))) };
+    fn figure(
+        group: &GroupRows,
+        figure: &GroupFigure,
+        read: &[schema::Column],
+    ) -> Option<Scalar<'static>> {
+        let Some(column) = figure.of else {
+            return Some(Scalar::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX)));
+        };
         let nth = read.iter().position(|read| *read == column)?;
-        group.tallies.get(nth)?.figure(figure.aggregate, is_whole(column.kind))
+        group
+            .tallies
+            .get(nth)?
+            .figure(figure.aggregate, is_whole(column.kind))
     }
 
     fn key_of(&self, group: &GroupRows) -> Option<Scalar<'static>> {
         let key = group.key.clone();
-        if self.by.kind == Kind::Uint256 { key.number() } else { key }.given()
+        if self.by.kind == Kind::Uint256 {
+            key.number()
+        } else {
+            key
+        }
+        .given()
     }
 
-    fn sort_key(&self, group: &GroupRows, column: &str, read: &[schema::Column]) -> Option<Scalar<'static>> {
-        let Some(figure) = self.figures.iter().find(|figure| figure.name == column) else { return self.key_of(group) };
+    fn sort_key(
+        &self,
+        group: &GroupRows,
+        column: &str,
+        read: &[schema::Column],
+    ) -> Option<Scalar<'static>> {
+        let Some(figure) = self.figures.iter().find(|figure| figure.name == column) else {
+            return self.key_of(group);
+        };
         Self::figure(group, figure, read)
     }
 
-    fn frame(&self, groups: &[GroupRows], grid: &Grid, places: &RowSelection, read: &[schema::Column]) -> Result<DataFrame> {
-        let firsts: Vec<u32> = groups.iter().filter_map(|group| places.get(group.first)).map(|row| row as u32).collect();
-        let first = grid.at(&RowSelection::from(firsts), 0..groups.len(), Some(&[self.by.name]));
-        let is_list = first.column(self.by.name).is_ok_and(|column| matches!(column.dtype(), DataType::List(_)));
+    fn frame(
+        &self,
+        groups: &[GroupRows],
+        grid: &Grid,
+        places: &RowSelection,
+        read: &[schema::Column],
+    ) -> Result<DataFrame> {
+        let firsts: Vec<u32> = groups
+            .iter()
+            .filter_map(|group| places.get(group.first))
+            .map(|row| row as u32)
+            .collect();
+        let first = grid.at(
+            &RowSelection::from(firsts),
+            0..groups.len(),
+            Some(&[self.by.name]),
+        );
+        let is_list = first
+            .column(self.by.name)
+            .is_ok_and(|column| matches!(column.dtype(), DataType::List(_)));
         let mut columns = if is_list {
-            let written = |(row, group): (usize, &GroupRows)| as_written(in_frame(&first, self.by.name, row), &group.key);
+            let written = |(row, group): (usize, &GroupRows)| {
+                as_written(in_frame(&first, self.by.name, row), &group.key)
+            };
             let elements: Vec<Option<String>> = groups.iter().enumerate().map(written).collect();
             vec![Series::new(self.by.name.into(), elements).into_column()]
         } else {
             first.into_columns()
         };
         for figure in &self.figures {
-            let values: Vec<Option<Scalar<'static>>> = groups.iter().map(|group| Self::figure(group, figure, read)).collect();
+            let values: Vec<Option<Scalar<'static>>> = groups
+                .iter()
+                .map(|group| Self::figure(group, figure, read))
+                .collect();
             columns.push(column_of(figure.name, self.kind(figure.name), &values));
         }
-        DataFrame::new(groups.len(), columns).map_err(|_| Problem::new(Code::Defect, "Internal error: the groups cannot be written."))
+        DataFrame::new(groups.len(), columns).map_err(|_| {
+            Problem::new(
+                Code::Defect,
+                "Internal error: the groups cannot be written.",
+            )
+        })
     }
 }
 
@@ -319,14 +494,24 @@ fn column_of(name: &str, kind: Kind, values: &[Option<Scalar<'static>>]) -> Colu
         Some(Scalar::Whole(value)) => Some(*value),
         _ => None,
     };
-    if values.iter().any(|value| matches!(value, Some(Scalar::Float(_)))) || kind == Kind::Float {
+    if values
+        .iter()
+        .any(|value| matches!(value, Some(Scalar::Float(_))))
+        || kind == Kind::Float
+    {
         let floats = values.iter().map(|value| value.as_ref()?.as_float());
         return Series::new(name.into(), floats.collect::<Vec<Option<f64>>>()).into_column();
     }
-    let column = Series::new(name.into(), values.iter().map(whole).collect::<Vec<Option<i64>>>()).into_column();
+    let column = Series::new(
+        name.into(),
+        values.iter().map(whole).collect::<Vec<Option<i64>>>(),
+    )
+    .into_column();
     let cast = match kind {
         Kind::Time => column.cast(&time_type()),
-        Kind::Date => column.cast(&DataType::Int32).and_then(|days| days.cast(&DataType::Date)),
+        Kind::Date => column
+            .cast(&DataType::Int32)
+            .and_then(|days| days.cast(&DataType::Date)),
         _ => return column,
     };
     cast.unwrap_or(column)
@@ -350,9 +535,13 @@ mod tests {
 
     /// Rows of the answer as JSON, and its total.
     fn rows(snapshot: &Snapshot, query: &str) -> (Vec<serde_json::Value>, u64) {
-        let answer = answered::<TableQuestion>(snapshot, &[("table", "tokens")], query).expect("an answer");
+        let answer =
+            answered::<TableQuestion>(snapshot, &[("table", "tokens")], query).expect("an answer");
         let rows = serde_json::to_value(&answer.rows).expect("JSON");
-        (rows.as_array().expect("rows").clone(), answer.total.expect("a total"))
+        (
+            rows.as_array().expect("rows").clone(),
+            answer.total.expect("a total"),
+        )
     }
 
     #[test]
@@ -361,16 +550,34 @@ mod tests {
             "tokens",
             "token_address,symbol,name,chain\n0x1,USD,INF,eth;base\n0x2,usd,Infinity,base\n0x3,Gem,1e999,base;arb1\n0x4,uSd,,eth",
         )]);
-        for (by, expected) in [("chain", &[("base", 3), ("eth", 2), ("arb1", 1)][..]), ("symbol", &[("USD", 3), ("Gem", 1)])] {
+        for (by, expected) in [
+            ("chain", &[("base", 3), ("eth", 2), ("arb1", 1)][..]),
+            ("symbol", &[("USD", 3), ("Gem", 1)]),
+        ] {
             let (groups, total) = rows(&snapshot, &format!("by={by}&agg=count"));
-            let found: Vec<_> = groups.iter().filter_map(|group| Some((group[by].as_str()?, group["count"].as_u64()?))).collect();
-            assert_eq!((found.as_slice(), total), (expected, expected.len() as u64), "{by}");
+            let found: Vec<_> = groups
+                .iter()
+                .filter_map(|group| Some((group[by].as_str()?, group["count"].as_u64()?)))
+                .collect();
+            assert_eq!(
+                (found.as_slice(), total),
+                (expected, expected.len() as u64),
+                "{by}"
+            );
             for (value, count) in expected {
-                assert_eq!(rows(&snapshot, &format!("where={by}={value}")).1, *count, "{by} {value}");
+                assert_eq!(
+                    rows(&snapshot, &format!("where={by}={value}")).1,
+                    *count,
+                    "{by} {value}"
+                );
             }
         }
         // Texts are counted, whatever they read as.
-        let named: Vec<_> = rows(&snapshot, "by=chain&agg=count,count:name").0.iter().map(|group| group["count_name"].as_u64()).collect();
+        let named: Vec<_> = rows(&snapshot, "by=chain&agg=count,count:name")
+            .0
+            .iter()
+            .map(|group| group["count_name"].as_u64())
+            .collect();
         assert_eq!(named, [Some(3), Some(1), Some(1)]);
     }
 
@@ -378,16 +585,35 @@ mod tests {
     fn too_many_groups_are_refused_before_all_rows_are_read() {
         let rows = GROUPS_MAX as i64 * 5 / 2;
         let grid = Grid::Memory(
-            DataFrame::new(rows as usize, vec![Series::new("n".into(), (0..rows).collect::<Vec<i64>>()).into_column()]).expect("a frame"),
+            DataFrame::new(
+                rows as usize,
+                vec![Series::new("n".into(), (0..rows).collect::<Vec<i64>>()).into_column()],
+            )
+            .expect("a frame"),
         );
         let by = schema::Column::of_kind("n", Kind::Integer, "");
         let table = schema::TABLES.first().expect("a table");
-        let figure = |aggregate: Aggregate| GroupFigure { aggregate, of: None, name: aggregate.word() };
-        let query =
-            GroupQuery { rows: RowQuery::all(table), by, figures: vec![figure(Aggregate::Count)], sort: Vec::new(), limit: SHOWN_MAX };
+        let figure = |aggregate: Aggregate| GroupFigure {
+            aggregate,
+            of: None,
+            name: aggregate.word(),
+        };
+        let query = GroupQuery {
+            rows: RowQuery::all(table),
+            by,
+            figures: vec![figure(Aggregate::Count)],
+            sort: Vec::new(),
+            limit: SHOWN_MAX,
+        };
         let progress = Progress::default();
-        let refused = query.groups(&grid, &RowSelection::Run(0..rows as usize), &[], &progress).err().expect("a refusal");
-        assert!(refused.detail.contains("more than 1,000,000 groups of `n`"), "{refused}");
+        let refused = query
+            .groups(&grid, &RowSelection::Run(0..rows as usize), &[], &progress)
+            .err()
+            .expect("a refusal");
+        assert!(
+            refused.detail.contains("more than 1,000,000 groups of `n`"),
+            "{refused}"
+        );
         let (read, _) = progress.state();
         assert!(read < GROUPS_MAX as u64 * 7 / 4, "{read} of {rows}");
     }

@@ -52,7 +52,11 @@ pub struct CompleteOrder {
 
 impl RowQuery {
     pub fn all(table: &'static TableSchema) -> Self {
-        Self { table, filter: Filter::default(), sort: Vec::new() }
+        Self {
+            table,
+            filter: Filter::default(),
+            sort: Vec::new(),
+        }
     }
 
     pub fn is_all(&self) -> bool {
@@ -78,14 +82,33 @@ impl RowQuery {
     }
 
     /// The first `count` matching rows from row `start` on, in table order.
-    pub(super) fn next_matching(&self, table: &Table, grid: &Grid, start: usize, count: usize, progress: &Progress) -> Result<Vec<u32>> {
+    pub(super) fn next_matching(
+        &self,
+        table: &Table,
+        grid: &Grid,
+        start: usize,
+        count: usize,
+        progress: &Progress,
+    ) -> Result<Vec<u32>> {
         let columns_read = self.columns_read(table);
         let mut found = Vec::new();
-        for chunks in (start..grid.height()).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(SCAN_CHUNKS) {
+        for chunks in (start..grid.height())
+            .step_by(CHUNK_ROWS)
+            .collect::<Vec<_>>()
+            .chunks(SCAN_CHUNKS)
+        {
             progress.step(chunks[0] as u64, grid.height() as u64)?;
-            let matching =
-                |&start: &usize| matching_in_chunk(grid, start..(start + CHUNK_ROWS).min(grid.height()), &self.filter, &columns_read);
-            found.par_extend(chunks.par_iter().flat_map_iter(|start| matching(start).map_or_else(Vec::new, |(matching, _)| matching)));
+            let matching = |&start: &usize| {
+                matching_in_chunk(
+                    grid,
+                    start..(start + CHUNK_ROWS).min(grid.height()),
+                    &self.filter,
+                    &columns_read,
+                )
+            };
+            found.par_extend(chunks.par_iter().flat_map_iter(|start| {
+                matching(start).map_or_else(Vec::new, |(matching, _)| matching)
+            }));
             if found.len() >= count {
                 break;
             }
@@ -95,14 +118,37 @@ impl RowQuery {
     }
 
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
-    pub(super) fn sorted(&self, grid: &Grid, matching: RowSelection, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
-        let keys: Vec<(&str, bool)> = self.sort.iter().map(|by| (by.column, by.descending)).collect();
-        let Some((first, ties)) = keys.split_first() else { return Ok(OrderedRows::complete(matching)) };
-        let by = SortBy { ties, ..SortBy::from(*first) };
-        Ok(match grid.sorted(self.table, by, &matching, count, |done, total| progress.step(done, total))? {
-            SortedRows::All(places) => OrderedRows::complete(places),
-            SortedRows::First(places) => OrderedRows { places, unsorted: Some(matching), ..OrderedRows::default() },
-        })
+    pub(super) fn sorted(
+        &self,
+        grid: &Grid,
+        matching: RowSelection,
+        count: Option<usize>,
+        progress: &Progress,
+    ) -> Result<OrderedRows> {
+        let keys: Vec<(&str, bool)> = self
+            .sort
+            .iter()
+            .map(|by| (by.column, by.descending))
+            .collect();
+        let Some((first, ties)) = keys.split_first() else {
+            return Ok(OrderedRows::complete(matching));
+        };
+        let by = SortBy {
+            ties,
+            ..SortBy::from(*first)
+        };
+        Ok(
+            match grid.sorted(self.table, by, &matching, count, |done, total| {
+                progress.step(done, total)
+            })? {
+                SortedRows::All(places) => OrderedRows::complete(places),
+                SortedRows::First(places) => OrderedRows {
+                    places,
+                    unsorted: Some(matching),
+                    ..OrderedRows::default()
+                },
+            },
+        )
     }
 }
 
@@ -114,11 +160,16 @@ impl Find for RowQuery {
         let table = super::loaded_table(snapshot, self.table.name)?;
         if let Some(remote) = RemoteQuery::of(table, self)? {
             // The engine sorts them, page by page.
-            return Ok(OrderedRows::all(usize::try_from(remote.total(snapshot)?).unwrap_or(usize::MAX)));
+            return Ok(OrderedRows::all(
+                usize::try_from(remote.total(snapshot)?).unwrap_or(usize::MAX),
+            ));
         }
         let grid = Grid::of(table);
         let (matching, left_out) = self.matching_rows(table, &grid, progress)?;
-        Ok(OrderedRows { left_out, ..self.sorted(&grid, matching, Some(TOP_ROWS), progress)? })
+        Ok(OrderedRows {
+            left_out,
+            ..self.sorted(&grid, matching, Some(TOP_ROWS), progress)?
+        })
     }
 }
 
@@ -129,22 +180,36 @@ impl Find for CompleteOrder {
         match &self.first.unsorted {
             Some(unsorted) => {
                 let table = super::loaded_table(snapshot, self.query.table.name)?;
-                let complete = self.query.sorted(&Grid::of(table), unsorted.clone(), None, progress)?;
-                Ok(OrderedRows { left_out: self.first.left_out.clone(), ..complete })
+                let complete =
+                    self.query
+                        .sorted(&Grid::of(table), unsorted.clone(), None, progress)?;
+                Ok(OrderedRows {
+                    left_out: self.first.left_out.clone(),
+                    ..complete
+                })
             }
             None => Ok(self.first.clone()),
         }
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<(RowSelection, ExcludedRows)> {
+fn filtered(
+    grid: &Grid,
+    filter: &Filter,
+    columns_read: &[FilterColumn],
+    progress: &Progress,
+) -> Result<(RowSelection, ExcludedRows)> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
     let (mut left_out, mut counted) = (ExcludedRows::of(filter), true);
     // Rows of skipped chunks cannot be counted.
     let may_lack = filter.columns().any(|column| grid.extent_has_nulls(column));
     let mut places = grid.selection();
-    for chunks in (0..count).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(BATCH_CHUNKS) {
+    for chunks in (0..count)
+        .step_by(CHUNK_ROWS)
+        .collect::<Vec<_>>()
+        .chunks(BATCH_CHUNKS)
+    {
         let matching: Result<Vec<Option<ChunkMatches>>> = chunks
             .par_iter()
             .map(|&start| {
@@ -166,23 +231,45 @@ fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progres
             }
         }
     }
-    Ok((places.finish()?, if counted { left_out } else { ExcludedRows::default() }))
+    Ok((
+        places.finish()?,
+        if counted {
+            left_out
+        } else {
+            ExcludedRows::default()
+        },
+    ))
 }
 
 /// Matching rows of a chunk, and those left out because of missing values.
 type ChunkMatches = (Vec<u32>, ExcludedRows);
 
 /// The matching rows of a chunk; `None` if its zone map rules out a match.
-fn matching_in_chunk(grid: &Grid, rows: Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> Option<ChunkMatches> {
+fn matching_in_chunk(
+    grid: &Grid,
+    rows: Range<usize>,
+    filter: &Filter,
+    columns_read: &[FilterColumn],
+) -> Option<ChunkMatches> {
     if !filter.may_match(|column| range(grid, column, rows.clone(), columns_read)) {
         return None;
     }
     let names: Vec<&str> = columns_read.iter().map(|column| column.name).collect();
-    Some(matching_in_frame(&grid.slice(rows.clone(), Some(&names)), &rows, filter, columns_read))
+    Some(matching_in_frame(
+        &grid.slice(rows.clone(), Some(&names)),
+        &rows,
+        filter,
+        columns_read,
+    ))
 }
 
 /// The minimum and maximum of a column in these rows, where known without reading them.
-fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterColumn]) -> Option<filter::Range> {
+fn range(
+    grid: &Grid,
+    column: &str,
+    rows: Range<usize>,
+    columns_read: &[FilterColumn],
+) -> Option<filter::Range> {
     let kind = columns_read.iter().find(|known| known.name == column)?.kind;
     Some(match (grid.extent(column, rows)?, kind) {
         (Extent::Empty, _) => filter::Range::Empty,
@@ -193,15 +280,33 @@ fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterCo
     })
 }
 
-fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> ChunkMatches {
+fn matching_in_frame(
+    chunk: &DataFrame,
+    rows: &Range<usize>,
+    filter: &Filter,
+    columns_read: &[FilterColumn],
+) -> ChunkMatches {
     let (mut matching, mut left_out) = (Vec::new(), ExcludedRows::of(filter));
     for (place, row) in rows.clone().enumerate() {
         let cell = |column: &FilterColumn| {
             let cell = in_frame(chunk, column.name, place);
-            if column.kind == ColumnKind::Number { cell.number() } else { cell }
+            if column.kind == ColumnKind::Number {
+                cell.number()
+            } else {
+                cell
+            }
         };
-        let values: Vec<(&str, Scalar<'static>)> = columns_read.iter().map(|column| (column.name, cell(column))).collect();
-        let found = |name: &str| values.iter().find(|(column, _)| *column == name).map(|(_, cell)| cell.borrowed()).into();
+        let values: Vec<(&str, Scalar<'static>)> = columns_read
+            .iter()
+            .map(|column| (column.name, cell(column)))
+            .collect();
+        let found = |name: &str| {
+            values
+                .iter()
+                .find(|(column, _)| *column == name)
+                .map(|(_, cell)| cell.borrowed())
+                .into()
+        };
         if filter.keeps(found, |_| true, &mut left_out) {
             matching.push(row as u32);
         }
@@ -234,7 +339,14 @@ mod tests {
             Series::new("holders".into(), [Some(381_i64), Some(2), Some(742), None]),
             chains,
         ];
-        (DataFrame::new(4, columns.into_iter().map(IntoColumn::into_column).collect()).unwrap(), schema::table("tokens").unwrap())
+        (
+            DataFrame::new(
+                4,
+                columns.into_iter().map(IntoColumn::into_column).collect(),
+            )
+            .unwrap(),
+            schema::table("tokens").unwrap(),
+        )
     }
 
     #[test]
@@ -251,13 +363,33 @@ mod tests {
             ("holders<400", Some(("symbol", false)), &[1, 0]),
             ("price>7 or holders<400", None, &[0, 1, 2]),
             ("pep (price>7 or holders<400)", None, &[1]),
-            ("symbol=pepx or (chain:eth price<2)", Some(("symbol", true)), &[3, 1]),
+            (
+                "symbol=pepx or (chain:eth price<2)",
+                Some(("symbol", true)),
+                &[3, 1],
+            ),
         ];
         let (frame, schema) = tokens();
         for (text, sort, expected) in cases {
             let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
-            let sort = sort.into_iter().map(|(column, descending)| Order { column, descending }).collect();
-            assert_eq!(found(&frame, &RowQuery { table: schema, filter, sort }, &Progress::default()).unwrap(), expected, "{text}");
+            let sort = sort
+                .into_iter()
+                .map(|(column, descending)| Order { column, descending })
+                .collect();
+            assert_eq!(
+                found(
+                    &frame,
+                    &RowQuery {
+                        table: schema,
+                        filter,
+                        sort
+                    },
+                    &Progress::default()
+                )
+                .unwrap(),
+                expected,
+                "{text}"
+            );
         }
     }
 
@@ -269,14 +401,26 @@ mod tests {
             ("price>1 holders<400", Some("symbol"), &[("price", 1)]),
             ("holders>2 price>0", None, &[("holders", 1)]),
             ("price>1 symbol:uni", None, &[]),
-            ("price>1 or holders>2", None, &[("price", 1), ("holders", 1)]),
+            (
+                "price>1 or holders>2",
+                None,
+                &[("price", 1), ("holders", 1)],
+            ),
             ("price>1 or holders>1", None, &[("holders", 1)]),
             ("", Some("price"), &[]),
         ] {
             let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
-            let query = RowQuery { table: schema, filter, sort: sort.into_iter().map(Order::rising).collect() };
+            let query = RowQuery {
+                table: schema,
+                filter,
+                sort: sort.into_iter().map(Order::rising).collect(),
+            };
             let rows = asked(&frame, &query, &Progress::default()).unwrap();
-            assert_eq!(rows.left_out.columns().collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(
+                rows.left_out.columns().collect::<Vec<_>>(),
+                expected,
+                "{text}"
+            );
         }
     }
 
@@ -293,8 +437,16 @@ mod tests {
     #[test]
     fn numbers_that_are_kept_as_text_are_sorted_as_numbers_and_lengths_of_time_by_their_length() {
         type Case = (&'static [(&'static str, bool)], &'static [usize]);
-        let by = |names: &[(&'static str, bool)]| names.iter().map(|&(column, descending)| Order { column, descending }).collect();
-        let values = Series::new("value".into(), [Some("9"), Some("10"), None, Some("0"), Some("10")]);
+        let by = |names: &[(&'static str, bool)]| {
+            names
+                .iter()
+                .map(|&(column, descending)| Order { column, descending })
+                .collect()
+        };
+        let values = Series::new(
+            "value".into(),
+            [Some("9"), Some("10"), None, Some("0"), Some("10")],
+        );
         let logs = Series::new("log_index".into(), [1_i64, 1, 2, 3, 4]);
         let transfers = DataFrame::new(5, vec![values.into_column(), logs.into_column()]).unwrap();
         let schema = schema::table("transfers").unwrap();
@@ -305,28 +457,53 @@ mod tests {
             (&[("log_index", false), ("value", true)], &[1, 0, 2, 3, 4]),
         ];
         for (sort, expected) in cases {
-            let query = RowQuery { sort: by(sort), ..RowQuery::all(schema) };
-            assert_eq!(found(&transfers, &query, &Progress::default()).unwrap(), expected, "{sort:?}");
+            let query = RowQuery {
+                sort: by(sort),
+                ..RowQuery::all(schema)
+            };
+            assert_eq!(
+                found(&transfers, &query, &Progress::default()).unwrap(),
+                expected,
+                "{sort:?}"
+            );
         }
         let intervals = Series::new("interval".into(), ["1d", "1h", "1w", "15m"]).into_column();
         let candles = DataFrame::new(4, vec![intervals]).unwrap();
-        let query = RowQuery { sort: by(&[("interval", false)]), ..RowQuery::all(schema::table("candles").unwrap()) };
-        assert_eq!(found(&candles, &query, &Progress::default()).unwrap(), [3, 1, 0, 2]);
+        let query = RowQuery {
+            sort: by(&[("interval", false)]),
+            ..RowQuery::all(schema::table("candles").unwrap())
+        };
+        assert_eq!(
+            found(&candles, &query, &Progress::default()).unwrap(),
+            [3, 1, 0, 2]
+        );
     }
 
     /// Of `value` and `block_number`, whose blocks are numbers that a float does not hold.
     #[test]
     fn whole_numbers_are_filtered_by_all_their_digits() {
-        let values = ["1000000000000000000", "1000000000000000001", "999999999999999999", "340282366920938463463374607431768211456", "0"];
+        let values = [
+            "1000000000000000000",
+            "1000000000000000001",
+            "999999999999999999",
+            "340282366920938463463374607431768211456",
+            "0",
+        ];
         let blocks = [(1_i64 << 53) - 1, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1, 0];
-        let columns = [Series::new("value".into(), values).into_column(), Series::new("block_number".into(), blocks).into_column()];
+        let columns = [
+            Series::new("value".into(), values).into_column(),
+            Series::new("block_number".into(), blocks).into_column(),
+        ];
         let transfers = DataFrame::new(5, columns.to_vec()).unwrap();
         let schema = schema::table("transfers").unwrap();
         for (text, expected) in [
             ("value=1000000000000000001", &[1][..]),
             ("value>1e18", &[1, 3]),
             ("value>=1.5e18", &[3]),
-            ("value<=340282366920938463463374607431768211455", &[0, 1, 2, 4]),
+            (
+                "value<=340282366920938463463374607431768211455",
+                &[0, 1, 2, 4],
+            ),
             ("value>0.5", &[0, 1, 2, 3]),
             ("value<0.5", &[4]),
             ("value in (1000000000000000001, 0)", &[1, 4]),
@@ -337,7 +514,19 @@ mod tests {
             ("block_number>=9007199254740991", &[0, 1, 2]),
         ] {
             let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
-            assert_eq!(found(&transfers, &RowQuery { filter, ..RowQuery::all(schema) }, &Progress::default()).unwrap(), expected, "{text}");
+            assert_eq!(
+                found(
+                    &transfers,
+                    &RowQuery {
+                        filter,
+                        ..RowQuery::all(schema)
+                    },
+                    &Progress::default()
+                )
+                .unwrap(),
+                expected,
+                "{text}"
+            );
         }
     }
 
@@ -347,7 +536,14 @@ mod tests {
         let progress = Progress::default();
         progress.cancel();
         let filter = filter::parse("usd", &filter::of_table(schema)).unwrap();
-        let stopped = found(&frame, &RowQuery { filter, ..RowQuery::all(schema) }, &progress);
+        let stopped = found(
+            &frame,
+            &RowQuery {
+                filter,
+                ..RowQuery::all(schema)
+            },
+            &progress,
+        );
         assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
     }
 }

@@ -50,16 +50,35 @@ impl<'a> PageRequest<'a> {
         let table = loaded_table(snapshot, &question.table)?;
         let columns = columns::of(table);
         let named = columns::for_filter(table);
-        let filter = parameter::conditions("where", question.conditions.as_deref().unwrap_or_default(), &named, TokenReader::of(snapshot))?;
+        let filter = parameter::conditions(
+            "where",
+            question.conditions.as_deref().unwrap_or_default(),
+            &named,
+            TokenReader::of(snapshot),
+        )?;
         let sort = parameter::orders("sort", question.sort.as_deref().unwrap_or_default(), &named)?;
-        let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
-        let cursor = question.cursor.as_ref().map(|cursor| Cursor::decode(cursor, snapshot, &key)).transpose()?;
+        let key = TableQuestion {
+            columns: None,
+            cursor: None,
+            limit: 0,
+            ..question.clone()
+        }
+        .target();
+        let cursor = question
+            .cursor
+            .as_ref()
+            .map(|cursor| Cursor::decode(cursor, snapshot, &key))
+            .transpose()?;
         Ok(Self {
             grid: Grid::of(table),
             table,
             snapshot,
             columns: columns::chosen(question.columns.as_deref(), &columns)?,
-            query: RowQuery { table: table.schema, filter, sort },
+            query: RowQuery {
+                table: table.schema,
+                filter,
+                sort,
+            },
             key,
             cursor: cursor.unwrap_or_default(),
         })
@@ -71,7 +90,11 @@ impl<'a> PageRequest<'a> {
             return self.remote_page(&remote, limit);
         }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        if self.is_scanned() { self.scanned_page(limit, progress) } else { self.ordered_page(limit, progress) }
+        if self.is_scanned() {
+            self.scanned_page(limit, progress)
+        } else {
+            self.ordered_page(limit, progress)
+        }
     }
 
     /// Whether rows are filtered during the scan: a large table in its own order is read only up to the end of the page. Then the page
@@ -83,24 +106,50 @@ impl<'a> PageRequest<'a> {
     /// A page of rows that are queried in place. Errors: they must be fetched.
     fn remote_page(&self, remote: &RemoteQuery<'_>, limit: u64) -> Result<Page> {
         let start = self.cursor.start as u64;
-        let (rows, total) = remote.page(self.snapshot, start..start.saturating_add(limit), &self.cursor.after)?;
+        let (rows, total) = remote.page(
+            self.snapshot,
+            start..start.saturating_add(limit),
+            &self.cursor.after,
+        )?;
         let end = self.cursor.start + rows.height();
         let next = (end as u64) < total && rows.height() > 0;
-        let after = if next { self.query.last_key(&rows) } else { Vec::new() };
+        let after = if next {
+            self.query.last_key(&rows)
+        } else {
+            Vec::new()
+        };
         let next = next.then(|| Cursor { start: end, after }.encode(self.snapshot, &self.key));
         let count = rows.height();
-        let rows =
-            Ordered { grid: Grid::Memory(rows), nth: 0..count, places: OrderedRows::all(count).places, columns: self.columns.clone() };
-        Ok(Page { rows, total: Some(total), next })
+        let rows = Ordered {
+            grid: Grid::Memory(rows),
+            nth: 0..count,
+            places: OrderedRows::all(count).places,
+            columns: self.columns.clone(),
+        };
+        Ok(Page {
+            rows,
+            total: Some(total),
+            next,
+        })
     }
 
     fn scanned_page(&self, limit: usize, progress: &Progress) -> Result<Page> {
-        let mut rows = self.query.next_matching(self.table, &self.grid, self.cursor.start, limit.saturating_add(1), progress)?;
+        let mut rows = self.query.next_matching(
+            self.table,
+            &self.grid,
+            self.cursor.start,
+            limit.saturating_add(1),
+            progress,
+        )?;
         let next = rows.get(limit).map(|row| self.cursor(*row as usize));
         rows.truncate(limit);
         // On the first page without a next one, all matches were seen.
         let total = (self.cursor.start == 0 && next.is_none()).then_some(rows.len() as u64);
-        Ok(Page { rows: self.rows(RowSelection::from(rows), 0..limit), total, next })
+        Ok(Page {
+            rows: self.rows(RowSelection::from(rows), 0..limit),
+            total,
+            next,
+        })
     }
 
     fn ordered_page(&self, limit: usize, progress: &Progress) -> Result<Page> {
@@ -108,18 +157,30 @@ impl<'a> PageRequest<'a> {
         let order = self.order(end, progress)?;
         let total = order.total();
         let next = (end < total).then(|| self.cursor(end));
-        Ok(Page { rows: self.rows(order.places, self.cursor.start..end), total: Some(total as u64), next })
+        Ok(Page {
+            rows: self.rows(order.places, self.cursor.start..end),
+            total: Some(total as u64),
+            next,
+        })
     }
 
     /// All rows from where the page begins, in the chosen columns.
     pub(super) fn rest(&self, progress: &Progress) -> Result<Box<dyn RowBatches>> {
         if let Some(remote) = RemoteQuery::of(self.table, &self.query)? {
-            return remote.rest(self.snapshot, (self.cursor.start as u64, &self.cursor.after), self.columns.clone());
+            return remote.rest(
+                self.snapshot,
+                (self.cursor.start as u64, &self.cursor.after),
+                self.columns.clone(),
+            );
         }
         let order = self.order(usize::MAX, progress)?;
         let total = order.total();
         let start = self.cursor.start;
-        let start = if self.is_scanned() { rows_before(&order.places, total, start) } else { start };
+        let start = if self.is_scanned() {
+            rows_before(&order.places, total, start)
+        } else {
+            start
+        };
         Ok(Box::new(self.rows(order.places, start..total)))
     }
 
@@ -132,8 +193,15 @@ impl<'a> PageRequest<'a> {
         let matching = match cache.get(&self.key) {
             Some(order @ OrderedRows { unsorted: None, .. }) => return Ok(order),
             Some(order) if order.places.len() >= end => return Ok(order),
-            Some(OrderedRows { unsorted: Some(matching), .. }) => matching,
-            None => self.query.matching_rows(self.table, &self.grid, progress)?.0,
+            Some(OrderedRows {
+                unsorted: Some(matching),
+                ..
+            }) => matching,
+            None => {
+                self.query
+                    .matching_rows(self.table, &self.grid, progress)?
+                    .0
+            }
         };
         let count = Some(end.max(TOP_ROWS_MIN).next_power_of_two()).filter(|_| end <= TOP_ROWS_MAX);
         let order = self.query.sorted(&self.grid, matching, count, progress)?;
@@ -142,12 +210,22 @@ impl<'a> PageRequest<'a> {
     }
 
     fn rows(&self, places: RowSelection, nth: Range<usize>) -> Ordered {
-        Ordered { grid: self.grid.clone(), nth, places, columns: self.columns.clone() }.within()
+        Ordered {
+            grid: self.grid.clone(),
+            nth,
+            places,
+            columns: self.columns.clone(),
+        }
+        .within()
     }
 
     /// The cursor of the page that begins at `start`.
     fn cursor(&self, start: usize) -> String {
-        Cursor { start, after: Vec::new() }.encode(self.snapshot, &self.key)
+        Cursor {
+            start,
+            after: Vec::new(),
+        }
+        .encode(self.snapshot, &self.key)
     }
 }
 
@@ -157,7 +235,11 @@ fn rows_before(places: &RowSelection, count: usize, row: usize) -> usize {
     while !range.is_empty() {
         let middle = range.start + range.len() / 2;
         let is_before = places.get(middle).is_some_and(|place| place < row);
-        range = if is_before { middle + 1..range.end } else { range.start..middle };
+        range = if is_before {
+            middle + 1..range.end
+        } else {
+            range.start..middle
+        };
     }
     range.start
 }
@@ -174,20 +256,36 @@ impl Cursor {
     /// Encodes position, generation and query, so that a stale or foreign cursor is refused.
     fn encode(&self, snapshot: &Snapshot, key: &str) -> String {
         let [data_digest, query_digest] = digests(snapshot, key);
-        let after = if self.after.is_empty() { String::new() } else { format!("-{}", written(&self.after)) };
-        format!("{:x}.{:x}-{data_digest}-{query_digest}{after}", self.start, snapshot.reading)
+        let after = if self.after.is_empty() {
+            String::new()
+        } else {
+            format!("-{}", written(&self.after))
+        };
+        format!(
+            "{:x}.{:x}-{data_digest}-{query_digest}{after}",
+            self.start, snapshot.reading
+        )
     }
 
     fn decode(text: &str, snapshot: &Snapshot, key: &str) -> Result<Self> {
-        let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}; request the first page without it."));
+        let refused = |why: &str| {
+            Problem::new(
+                Code::InvalidParameter,
+                format!("`cursor` {why}; request the first page without it."),
+            )
+        };
         let number = |part: &str| usize::from_str_radix(part.split('.').next()?, 16).ok();
         let parts: Vec<&str> = text.splitn(4, '-').collect();
         let read = match parts[..] {
             [start, data, query] => number(start).map(|start| (start, Vec::new(), data, query)),
-            [start, data, query, after] => number(start).zip(read(after)).map(|(start, after)| (start, after, data, query)),
+            [start, data, query, after] => number(start)
+                .zip(read(after))
+                .map(|(start, after)| (start, after, data, query)),
             _ => None,
         };
-        let Some((start, after, data_digest, query_digest)) = read else { return Err(refused("is not the `next` of a page")) };
+        let Some((start, after, data_digest, query_digest)) = read else {
+            return Err(refused("is not the `next` of a page"));
+        };
         let digests = digests(snapshot, key);
         if data_digest != digests[0] {
             let detail = "`cursor` belongs to a data snapshot that has expired; request the first page without it.";
@@ -234,5 +332,12 @@ pub fn generation_of(cursor: &str) -> Option<u64> {
 
 /// Short digests of the data and of the query.
 fn digests(snapshot: &Snapshot, key: &str) -> [String; 2] {
-    ["", key].map(|text| snapshot.etag(text).trim_matches('"').chars().take(12).collect())
+    ["", key].map(|text| {
+        snapshot
+            .etag(text)
+            .trim_matches('"')
+            .chars()
+            .take(12)
+            .collect()
+    })
 }

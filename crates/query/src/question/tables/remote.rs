@@ -48,7 +48,9 @@ pub struct RemoteQuery<'a> {
 impl<'a> RemoteQuery<'a> {
     /// `None` if the table is not queried in place. Errors: the source cannot run this query.
     pub fn of(table: &'a Table, query: &'a RowQuery) -> Result<Option<Self>> {
-        let Some(in_place) = table.in_place() else { return Ok(None) };
+        let Some(in_place) = table.in_place() else {
+            return Ok(None);
+        };
         let (of_tokens, others) = query.filter.split(|column| column == TOKEN);
         let meets = |token: &&Address| {
             let text = token.to_string();
@@ -56,10 +58,23 @@ impl<'a> RemoteQuery<'a> {
         };
         let tokens: Vec<Address> = in_place.tokens().iter().filter(meets).copied().collect();
         let names_tokens = tokens.len() <= NAMED_MAX && !of_tokens.is_empty();
-        let filter = if names_tokens || of_tokens.is_empty() { &others } else { &query.filter };
-        let condition = filter.sql(&columns::for_filter(table)).map_err(|what| refusal(table.schema.name, in_place, &what))?;
+        let filter = if names_tokens || of_tokens.is_empty() {
+            &others
+        } else {
+            &query.filter
+        };
+        let condition = filter
+            .sql(&columns::for_filter(table))
+            .map_err(|what| refusal(table.schema.name, in_place, &what))?;
         let none = Grid::of(table).slice(0..0, None);
-        Ok(Some(Self { in_place, query, tokens, names_tokens, condition, none }))
+        Ok(Some(Self {
+            in_place,
+            query,
+            tokens,
+            names_tokens,
+            condition,
+            none,
+        }))
     }
 
     /// The error for a query that the source cannot run.
@@ -69,33 +84,64 @@ impl<'a> RemoteQuery<'a> {
 
     /// The number of rows, where it is known since the load.
     pub fn known_total(&self) -> Option<u64> {
-        self.condition.is_empty().then(|| self.tokens.iter().map(|token| self.in_place.count(token)).sum())
+        self.condition.is_empty().then(|| {
+            self.tokens
+                .iter()
+                .map(|token| self.in_place.count(token))
+                .sum()
+        })
     }
 
     /// The number of rows. Errors: it is to be fetched.
     pub fn total(&self, snapshot: &Snapshot) -> Result<u64> {
-        let counted = || Ok(self.answer(snapshot, self.ask(AskKind::Count))?.map_or(0, |(_, total)| total));
+        let counted = || {
+            Ok(self
+                .answer(snapshot, self.ask(AskKind::Count))?
+                .map_or(0, |(_, total)| total))
+        };
         self.known_total().map_or_else(counted, Ok)
     }
 
     /// A question about all of its rows; `None` without any.
     pub fn ask(&self, wanted: AskKind) -> Option<SourceQuery> {
-        let tokens = if self.names_tokens { self.tokens.clone() } else { Vec::new() };
-        (!self.tokens.is_empty()).then(|| SourceQuery { table: self.query.table.name, tokens, condition: self.condition.clone(), wanted })
+        let tokens = if self.names_tokens {
+            self.tokens.clone()
+        } else {
+            Vec::new()
+        };
+        (!self.tokens.is_empty()).then(|| SourceQuery {
+            table: self.query.table.name,
+            tokens,
+            condition: self.condition.clone(),
+            wanted,
+        })
     }
 
     /// The source's result, and the number of rows requested. Errors: it must be fetched.
-    pub fn answer(&self, snapshot: &Snapshot, ask: Option<SourceQuery>) -> Result<Option<(DataFrame, u64)>> {
+    pub fn answer(
+        &self,
+        snapshot: &Snapshot,
+        ask: Option<SourceQuery>,
+    ) -> Result<Option<(DataFrame, u64)>> {
         let Some(ask) = ask else { return Ok(None) };
         let fetched = snapshot.dataset.require([FetchKey::Table(Arc::new(ask))])?;
-        Ok(fetched
-            .first()
-            .and_then(|fetched| if let Fetched::Answer(frame, total) = &**fetched { Some((frame.clone(), *total)) } else { None }))
+        Ok(fetched.first().and_then(|fetched| {
+            if let Fetched::Answer(frame, total) = &**fetched {
+                Some((frame.clone(), *total))
+            } else {
+                None
+            }
+        }))
     }
 
     /// Rows in their order, in all columns, and their total number. `after`: values of the previous row, if known. Errors: they must be
     /// fetched, or too many rows precede them.
-    pub fn page(&self, snapshot: &Snapshot, rows: Range<u64>, after: &[Scalar<'static>]) -> Result<(DataFrame, u64)> {
+    pub fn page(
+        &self,
+        snapshot: &Snapshot,
+        rows: Range<u64>,
+        after: &[Scalar<'static>],
+    ) -> Result<(DataFrame, u64)> {
         let total = self.known_total();
         let ask = self.page_ask(rows, after, total)?;
         let found = self.answer(snapshot, ask)?;
@@ -118,10 +164,20 @@ impl<'a> RemoteQuery<'a> {
     }
 
     /// The source query for those rows, of `total` if it is known.
-    pub fn page_ask(&self, rows: Range<u64>, after: &[Scalar<'static>], total: Option<u64>) -> Result<Option<SourceQuery>> {
+    pub fn page_ask(
+        &self,
+        rows: Range<u64>,
+        after: &[Scalar<'static>],
+        total: Option<u64>,
+    ) -> Result<Option<SourceQuery>> {
         let rows = rows.start..total.map_or(rows.end, |total| rows.end.min(total));
         let page = |skip: u64, from_end: bool| RowsPage {
-            sort: self.query.sort.iter().map(|order| (order.column, order.descending)).collect(),
+            sort: self
+                .query
+                .sort
+                .iter()
+                .map(|order| (order.column, order.descending))
+                .collect(),
             after: after.to_vec(),
             skip,
             count: rows.end.saturating_sub(rows.start),
@@ -147,9 +203,18 @@ impl<'a> RemoteQuery<'a> {
                 tokens.push(*token);
             }
             if tokens.len() <= NAMED_MAX {
-                let (skip, from_end) = if after.is_empty() { (skip.min(left), left < skip) } else { (0, false) };
+                let (skip, from_end) = if after.is_empty() {
+                    (skip.min(left), left < skip)
+                } else {
+                    (0, false)
+                };
                 let (table, wanted) = (self.query.table.name, AskKind::Page(page(skip, from_end)));
-                return Ok(Some(SourceQuery { table, tokens, condition: String::new(), wanted }));
+                return Ok(Some(SourceQuery {
+                    table,
+                    tokens,
+                    condition: String::new(),
+                    wanted,
+                }));
             }
         }
         let left = total.map(|total| total - rows.end);
@@ -160,15 +225,19 @@ impl<'a> RemoteQuery<'a> {
         };
         if skip > SKIPPED_MAX {
             let most = format::count(SKIPPED_MAX);
-            return Err(self.refusal(&format!("more than {most} rows precede this page (narrow them with a condition)")));
+            return Err(self.refusal(&format!(
+                "more than {most} rows precede this page (narrow them with a condition)"
+            )));
         }
         Ok(self.ask(AskKind::Page(page(skip, from_end))))
     }
 }
 
 fn refusal(table: &str, in_place: &InPlaceCache, what: &str) -> Problem {
-    let detail =
-        format!("`{table}` is queried in place at `{}`, and {what}; set read = \"bring\" in dataset.toml to download it.", in_place.source);
+    let detail = format!(
+        "`{table}` is queried in place at `{}`, and {what}; set read = \"bring\" in dataset.toml to download it.",
+        in_place.source
+    );
     // Asked again it is refused again, so it is no 503.
     Problem::new(Code::InvalidParameter, detail)
 }
@@ -176,24 +245,42 @@ fn refusal(table: &str, in_place: &InPlaceCache, what: &str) -> Problem {
 impl RowQuery {
     /// The last of these rows, by its values in the columns of the order.
     pub(super) fn last_key(&self, rows: &DataFrame) -> Vec<Scalar<'static>> {
-        let Some(last) = rows.height().checked_sub(1) else { return Vec::new() };
-        let sort: Vec<(&'static str, bool)> = self.sort.iter().map(|order| (order.column, order.descending)).collect();
-        let value = |(nth, (name, _)): (usize, (&'static str, bool))| match in_frame(rows, name, last) {
-            Scalar::Text(text) if name == "interval" && nth < sort.len() => {
-                Interval::parse(&text).map_or(Scalar::Missing, |interval| Scalar::Whole(interval.0))
-            }
-            Scalar::Time(time) => Scalar::Whole(time.0),
-            value @ (Scalar::Text(_) | Scalar::Whole(_) | Scalar::Float(_)) => value,
-            _ => Scalar::Missing,
+        let Some(last) = rows.height().checked_sub(1) else {
+            return Vec::new();
         };
-        self.table.ordered_by(&sort).into_iter().enumerate().map(value).collect()
+        let sort: Vec<(&'static str, bool)> = self
+            .sort
+            .iter()
+            .map(|order| (order.column, order.descending))
+            .collect();
+        let value =
+            |(nth, (name, _)): (usize, (&'static str, bool))| match in_frame(rows, name, last) {
+                Scalar::Text(text) if name == "interval" && nth < sort.len() => {
+                    Interval::parse(&text)
+                        .map_or(Scalar::Missing, |interval| Scalar::Whole(interval.0))
+                }
+                Scalar::Time(time) => Scalar::Whole(time.0),
+                value @ (Scalar::Text(_) | Scalar::Whole(_) | Scalar::Float(_)) => value,
+                _ => Scalar::Missing,
+            };
+        self.table
+            .ordered_by(&sort)
+            .into_iter()
+            .enumerate()
+            .map(value)
+            .collect()
     }
 }
 
 /// The query of a remote table.
 fn of_snapshot<'a>(snapshot: &'a Snapshot, query: &'a RowQuery) -> Result<RemoteQuery<'a>> {
     let remote = RemoteQuery::of(loaded_table(snapshot, query.table.name)?, query)?;
-    remote.ok_or_else(|| Problem::new(Code::Defect, "Internal error: the rows are not queried in place."))
+    remote.ok_or_else(|| {
+        Problem::new(
+            Code::Defect,
+            "Internal error: the rows are not queried in place.",
+        )
+    })
 }
 
 /// A range of rows for a query of a remote table.
@@ -211,7 +298,9 @@ impl Find for TableSlice {
     fn find(&self, snapshot: &Snapshot, _: &Progress) -> Result<DataFrame> {
         let remote = of_snapshot(snapshot, &self.query)?;
         let ask = remote.page_ask(self.rows.clone(), &[], Some(self.total))?;
-        Ok(remote.answer(snapshot, ask)?.map_or_else(|| remote.none.clone(), |(rows, _)| rows))
+        Ok(remote
+            .answer(snapshot, ask)?
+            .map_or_else(|| remote.none.clone(), |(rows, _)| rows))
     }
 }
 

@@ -3,7 +3,9 @@
 use sha2::{Digest as _, Sha256};
 
 use super::{candles, replayed};
-use crate::question::{caches::WholeRecord, coins::Coins, snapshot::Snapshot, timeframes::interval};
+use crate::question::{
+    caches::WholeRecord, coins::Coins, snapshot::Snapshot, timeframes::interval,
+};
 use analysis::{
     frames::CandleVec,
     market::TokenSummary,
@@ -11,7 +13,10 @@ use analysis::{
     peg::peg,
     track_record::{
         COUNTED_BY, Signal, records,
-        returns::{RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records, trend_records},
+        returns::{
+            RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records,
+            trend_records,
+        },
     },
 };
 use model::{
@@ -36,8 +41,17 @@ pub fn is_weighed(field: &str) -> bool {
 /// The digest of a token's candles.
 pub(super) fn digest_of(candles: &CandleVec) -> [u8; 32] {
     let mut hash = Sha256::new();
-    candles.timestamp.iter().for_each(|time| hash.update(time.to_le_bytes()));
-    for column in [&candles.open, &candles.high, &candles.low, &candles.close, &candles.volume] {
+    candles
+        .timestamp
+        .iter()
+        .for_each(|time| hash.update(time.to_le_bytes()));
+    for column in [
+        &candles.open,
+        &candles.high,
+        &candles.low,
+        &candles.close,
+        &candles.volume,
+    ] {
         for value in column {
             hash.update(value.to_bits().to_le_bytes());
         }
@@ -48,7 +62,11 @@ pub(super) fn digest_of(candles: &CandleVec) -> [u8; 32] {
 /// The tokens that are looked at, of the largest market cap.
 fn candidates(snapshot: &Snapshot) -> Vec<&TokenSummary> {
     let mut all: Vec<&TokenSummary> = snapshot.market.tokens.iter().collect();
-    all.sort_by(|a, b| b.market_cap.unwrap_or_default().total_cmp(&a.market_cap.unwrap_or_default()));
+    all.sort_by(|a, b| {
+        b.market_cap
+            .unwrap_or_default()
+            .total_cmp(&a.market_cap.unwrap_or_default())
+    });
     all.truncate(TOKENS_MAX);
     all
 }
@@ -68,18 +86,31 @@ pub(super) fn check_held(snapshot: &Snapshot) -> Result<()> {
 
 /// The tokens to evaluate, without duplicates, and the digest of their candles and of the rules. Errors: their candles are queried in
 /// place; canceled.
-pub fn digest(snapshot: &Snapshot, timeframe: &'static str, step: Step<'_>) -> Result<(Vec<Address>, [u8; 32])> {
+pub fn digest(
+    snapshot: &Snapshot,
+    timeframe: &'static str,
+    step: Step<'_>,
+) -> Result<(Vec<Address>, [u8; 32])> {
     let all = candidates(snapshot);
     let _held = held(snapshot, &all)?;
     let mut hash = Sha256::new();
-    hash.update(format!("{} {COUNTED_BY} {timeframe}", env!("CARGO_PKG_VERSION")));
+    hash.update(format!(
+        "{} {COUNTED_BY} {timeframe}",
+        env!("CARGO_PKG_VERSION")
+    ));
     let mut tokens = Vec::new();
     for token in all.iter().map(|token| token.token_address) {
         step(0, 0)?;
         let candles = candles(snapshot, &token, timeframe);
         // Patterns of a pegged token are of a fraction of a percent, or those of the coin that it is another form of.
         let coins = Coins::and_namesakes_of(snapshot, &token)?;
-        if !candles.close.is_empty() && peg(&candles.as_candles(), &coins.frames(interval(timeframe)).coins()).is_none() {
+        if !candles.close.is_empty()
+            && peg(
+                &candles.as_candles(),
+                &coins.frames(interval(timeframe)).coins(),
+            )
+            .is_none()
+        {
             hash.update(token.0);
             hash.update(digest_of(&candles));
             tokens.push(token);
@@ -105,7 +136,9 @@ pub fn count(
         if known.is_some() {
             trends.extend(after_trends(&candles.as_candles()));
         } else {
-            let replay = replayed(snapshot, *token, timeframe, &candles, &mut |_, _| step(done, total))?;
+            let replay = replayed(snapshot, *token, timeframe, &candles, &mut |_, _| {
+                step(done, total)
+            })?;
             signals.extend(replay.signals.iter().copied());
             trends.extend(replay.trends.iter().copied());
         }
@@ -117,7 +150,11 @@ pub fn count(
         as_of,
         patterns: known.unwrap_or_else(|| records(&signals)).into(),
         trends: trend_records(&trends),
-        growth: if interval(timeframe) == Interval::DAY { growth(snapshot, step)? } else { Vec::new() },
+        growth: if interval(timeframe) == Interval::DAY {
+            growth(snapshot, step)?
+        } else {
+            Vec::new()
+        },
     })
 }
 
@@ -130,6 +167,12 @@ fn growth(snapshot: &Snapshot, step: Step<'_>) -> Result<Vec<ReturnRecord>> {
             counted.push((counts, candles(snapshot, &token.token_address, "1d")));
         }
     }
-    let held: Vec<RankedToken> = counted.iter().map(|(counts, days)| RankedToken { counts: *counts, days: days.as_candles() }).collect();
+    let held: Vec<RankedToken> = counted
+        .iter()
+        .map(|(counts, days)| RankedToken {
+            counts: *counts,
+            days: days.as_candles(),
+        })
+        .collect();
     Ok(growth_records(&after_growth(&held)))
 }

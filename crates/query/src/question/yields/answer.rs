@@ -190,17 +190,39 @@ pub struct Alternative {
 const HORIZON_DAYS: u32 = 365;
 
 impl YieldPlan {
-    pub(super) fn new(plan: &Plan<'_>, holdings: &[WalletToken], level: RiskLevel, explain: bool) -> Self {
+    pub(super) fn new(
+        plan: &Plan<'_>,
+        holdings: &[WalletToken],
+        level: RiskLevel,
+        explain: bool,
+    ) -> Self {
         let mut steps = steps(plan, holdings);
-        steps.extend(plan.idle.iter().map(|idle| hold(idle, &holdings[idle.holding])));
+        steps.extend(
+            plan.idle
+                .iter()
+                .map(|idle| hold(idle, &holdings[idle.holding])),
+        );
         // Of nothing the sum is minus zero.
-        let gas_estimate_usd = 0.0 + steps.iter().filter_map(|step| step.gas_estimate_usd).sum::<f64>();
+        let gas_estimate_usd = 0.0
+            + steps
+                .iter()
+                .filter_map(|step| step.gas_estimate_usd)
+                .sum::<f64>();
         let totals = &plan.totals;
         // The sum of nothing is -0.0.
-        let idle = 0.0 + plan.idle.iter().map(|idle| holdings[idle.holding].value(idle.amount)).sum::<f64>();
+        let idle = 0.0
+            + plan
+                .idle
+                .iter()
+                .map(|idle| holdings[idle.holding].value(idle.amount))
+                .sum::<f64>();
         let explained = explain.then(|| ExplainedSummary {
             idle_value_usd: idle,
-            wallet_apy: if totals.placed > 0.0 { 100.0 * totals.earned / (totals.placed + idle) } else { 0.0 },
+            wallet_apy: if totals.placed > 0.0 {
+                100.0 * totals.earned / (totals.placed + idle)
+            } else {
+                0.0
+            },
             net_yield_usd: totals.earned - gas_estimate_usd,
             upper_bound_usd: plan.upper_bound,
             gap: plan.gap(),
@@ -210,19 +232,38 @@ impl YieldPlan {
             risk_score: totals.risk_score(),
         });
         Self {
-            strategies: plan.placements.iter().map(|placement| strategy(placement, &holdings[placement.holding], plan, explain)).collect(),
+            strategies: plan
+                .placements
+                .iter()
+                .map(|placement| strategy(placement, &holdings[placement.holding], plan, explain))
+                .collect(),
             summary: YieldSummary {
                 total_value_usd: totals.placed,
                 estimated_annual_yield_usd: totals.earned,
-                weighted_apy: if totals.placed > 0.0 { 100.0 * totals.earned / totals.placed } else { 0.0 },
+                weighted_apy: if totals.placed > 0.0 {
+                    100.0 * totals.earned / totals.placed
+                } else {
+                    0.0
+                },
                 gas_estimate_usd,
                 explained,
             },
             steps,
-            unplaced: explain.then(|| plan.idle.iter().map(|idle| unplaced(idle, &holdings[idle.holding])).collect()),
+            unplaced: explain.then(|| {
+                plan.idle
+                    .iter()
+                    .map(|idle| unplaced(idle, &holdings[idle.holding]))
+                    .collect()
+            }),
             alternatives: explain.then(|| {
-                let named = [("highest_apy", &plan.highest), ("highest_apy_unlimited", &plan.unlimited), ("by_quoted_apy", &plan.quoted)];
-                named.map(|(name, totals)| alternative(name, totals, plan)).to_vec()
+                let named = [
+                    ("highest_apy", &plan.highest),
+                    ("highest_apy_unlimited", &plan.unlimited),
+                    ("by_quoted_apy", &plan.quoted),
+                ];
+                named
+                    .map(|(name, totals)| alternative(name, totals, plan))
+                    .to_vec()
             }),
             allocation: explain.then(|| Allocations {
                 protocols: shares(plan, |placement| &placement.pool.protocol),
@@ -233,12 +274,21 @@ impl YieldPlan {
     }
 }
 
-fn strategy(placement: &Placement<'_>, holding: &WalletToken, plan: &Plan<'_>, explain: bool) -> Strategy {
+fn strategy(
+    placement: &Placement<'_>,
+    holding: &WalletToken,
+    plan: &Plan<'_>,
+    explain: bool,
+) -> Strategy {
     let pool = placement.pool;
     Strategy {
         protocol: Some(pool.protocol.clone()).filter(|name| !name.is_empty()),
         chain: pool.chain.clone(),
-        token: TokenAmount { address: holding.address, symbol: holding.symbol.clone(), amount: placement.amount.to_string() },
+        token: TokenAmount {
+            address: holding.address,
+            symbol: holding.symbol.clone(),
+            amount: placement.amount.to_string(),
+        },
         apy: placement.apy,
         tvl: pool.tvl,
         pool_id: explain.then(|| pool.id.clone()),
@@ -251,7 +301,9 @@ fn strategy(placement: &Placement<'_>, holding: &WalletToken, plan: &Plan<'_>, e
         remarks: explain.then(|| pool.remarks.clone()),
         value_usd: explain.then_some(placement.value),
         risk_score: explain.then_some(pool.score),
-        tokens: explain.then(|| holding.in_tokens(placement.amount)).flatten(),
+        tokens: explain
+            .then(|| holding.in_tokens(placement.amount))
+            .flatten(),
         risk_parts: explain.then(|| pool.traits.parts().to_vec()),
         share: explain.then(|| placement.value / plan.totals.placed),
         wallet_share: explain.then(|| placement.value / plan.wallet),
@@ -272,22 +324,47 @@ fn steps(plan: &Plan<'_>, holdings: &[WalletToken]) -> Vec<Step> {
     for placement in &plan.placements {
         let pool = placement.pool;
         let what = amount(&holdings[placement.holding], placement.amount);
-        let who = if pool.protocol.is_empty() { &pool.id } else { &pool.protocol };
-        let which = pool.meta.as_ref().map_or_else(String::new, |meta| format!(" ({meta})"));
+        let who = if pool.protocol.is_empty() {
+            &pool.id
+        } else {
+            &pool.protocol
+        };
+        let which = pool
+            .meta
+            .as_ref()
+            .map_or_else(String::new, |meta| format!(" ({meta})"));
         let gas = |at: usize| pool.gas.map(|gas| gas[at]);
-        steps.push(Step { action: format!("Approve {what} for {who} on {}", pool.chain), gas_estimate_usd: gas(0) });
-        steps.push(Step { action: format!("Deposit {what} into {who}{which} on {}", pool.chain), gas_estimate_usd: gas(1) });
+        steps.push(Step {
+            action: format!("Approve {what} for {who} on {}", pool.chain),
+            gas_estimate_usd: gas(0),
+        });
+        steps.push(Step {
+            action: format!("Deposit {what} into {who}{which} on {}", pool.chain),
+            gas_estimate_usd: gas(1),
+        });
     }
     steps
 }
 
 fn hold(idle: &IdleHolding, holding: &WalletToken) -> Step {
-    let action = format!("Hold {}: {}", amount(holding, idle.amount), idle.reason.phrase());
-    Step { action, gas_estimate_usd: Some(0.0) }
+    let action = format!(
+        "Hold {}: {}",
+        amount(holding, idle.amount),
+        idle.reason.phrase()
+    );
+    Step {
+        action,
+        gas_estimate_usd: Some(0.0),
+    }
 }
 
 fn unplaced(idle: &IdleHolding, holding: &WalletToken) -> Unplaced {
-    Unplaced { address: holding.address, symbol: holding.symbol.clone(), amount: idle.amount.to_string(), reason: idle.reason }
+    Unplaced {
+        address: holding.address,
+        symbol: holding.symbol.clone(),
+        amount: idle.amount.to_string(),
+        reason: idle.reason,
+    }
 }
 
 fn shares<'a>(plan: &'a Plan<'_>, name: impl Fn(&'a Placement<'_>) -> &'a str) -> Vec<Allocation> {
@@ -297,14 +374,24 @@ fn shares<'a>(plan: &'a Plan<'_>, name: impl Fn(&'a Placement<'_>) -> &'a str) -
         if let Some(share) = shares.iter_mut().find(|share| share.name == name) {
             (share.value_usd, share.pools) = (share.value_usd + placement.value, share.pools + 1);
         } else {
-            shares.push(Allocation { name: name.to_owned(), value_usd: placement.value, share: 0.0, wallet_share: 0.0, pools: 1 });
+            shares.push(Allocation {
+                name: name.to_owned(),
+                value_usd: placement.value,
+                share: 0.0,
+                wallet_share: 0.0,
+                pools: 1,
+            });
         }
     }
     for share in &mut shares {
         share.share = share.value_usd / plan.totals.placed;
         share.wallet_share = share.value_usd / plan.wallet;
     }
-    shares.sort_by(|a, b| b.value_usd.total_cmp(&a.value_usd).then_with(|| a.name.cmp(&b.name)));
+    shares.sort_by(|a, b| {
+        b.value_usd
+            .total_cmp(&a.value_usd)
+            .then_with(|| a.name.cmp(&b.name))
+    });
     shares
 }
 
@@ -327,8 +414,9 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
     // Several pools of one protocol fail together: more than one pool may have is worth saying.
     let whole = |fraction: f64| format!("{:.0}%", 100.0 * fraction);
     let concentrated = shares(plan, |placement| &placement.pool.protocol).into_iter();
-    let concentrated =
-        concentrated.filter(|protocol| protocol.pools > 1 && protocol.wallet_share > limits.pool && !protocol.name.is_empty());
+    let concentrated = concentrated.filter(|protocol| {
+        protocol.pools > 1 && protocol.wallet_share > limits.pool && !protocol.name.is_empty()
+    });
     let mut notes: Vec<String> = concentrated
         .map(|protocol| {
             let (name, pools, share) = (protocol.name, protocol.pools, whole(protocol.wallet_share));
@@ -336,15 +424,26 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
             format!("{name} receives {share} of the wallet in {pools} pools: {risk} risk allows {pool} per pool and {most} per protocol.")
         })
         .collect();
-    let mut unknown: Vec<&str> =
-        plan.placements.iter().filter(|placement| placement.pool.gas.is_none()).map(|placement| placement.pool.chain.as_str()).collect();
+    let mut unknown: Vec<&str> = plan
+        .placements
+        .iter()
+        .filter(|placement| placement.pool.gas.is_none())
+        .map(|placement| placement.pool.chain.as_str())
+        .collect();
     unknown.sort_unstable();
     unknown.dedup();
     if !unknown.is_empty() {
-        notes.push(format!("Gas costs on {} are unknown and counted as 0; add a row to the `gas` table.", unknown.join(", ")));
+        notes.push(format!(
+            "Gas costs on {} are unknown and counted as 0; add a row to the `gas` table.",
+            unknown.join(", ")
+        ));
     }
     if let [first, others @ ..] = &plan.stuck[..] {
-        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        let more = if others.is_empty() {
+            String::new()
+        } else {
+            format!(" and {} more", others.len())
+        };
         notes.push(format!("Excluded `{}`{more}: a yield is quoted, but nothing was paid on most of the last 30 days.", first.id));
     }
     if plan.cut {

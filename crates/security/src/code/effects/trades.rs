@@ -27,7 +27,11 @@ pub(in super::super) fn stopped(
     let was = &before.trial;
     let all = was.sell.ok && !after.sell.ok && after.other_sell.is_none_or(|leg| !leg.ok);
     if was.sell.ok && !after.sell.ok {
-        let power = if all { Privilege::StopSells } else { Privilege::Blacklist };
+        let power = if all {
+            Privilege::StopSells
+        } else {
+            Privilege::Blacklist
+        };
         effects.push(call.effect(
             power,
             1.0,
@@ -41,8 +45,16 @@ pub(in super::super) fn stopped(
         ));
     }
     // A freeze may stop the holder's transfers but forget the router's transferFrom. The frozen account must not be the newcomer.
-    let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
-    if own_hands && !call.filling.addresses.contains(&before.scene.people.newcomer) {
+    let own_hands = was.send.ok
+        && !after.send.ok
+        && after.sell.ok
+        && after.other_send.is_some_and(|leg| leg.ok);
+    if own_hands
+        && !call
+            .filling
+            .addresses
+            .contains(&before.scene.people.newcomer)
+    {
         effects.push(call.effect(
             Privilege::Blacklist,
             OWN_HANDS,
@@ -66,11 +78,25 @@ pub(in super::super) fn stopped(
                 (false, true) if new.share > old.share => Privilege::Exempt,
                 _ => continue,
             };
-            effects.push(call.effect(power, (old.share - new.share).abs(), text(old.share), text(new.share)));
+            effects.push(call.effect(
+                power,
+                (old.share - new.share).abs(),
+                text(old.share),
+                text(new.share),
+            ));
         }
     }
-    if was.large.is_some_and(|leg| leg.ok) && after.sell.ok && after.buy.ok && !trial::large_sale(machine, before.scene).ok {
-        effects.push(call.effect(Privilege::LowerLimit, 1.0, "a larger sell succeeds", "a larger sell fails, but a smaller one succeeds"));
+    if was.large.is_some_and(|leg| leg.ok)
+        && after.sell.ok
+        && after.buy.ok
+        && !trial::large_sale(machine, before.scene).ok
+    {
+        effects.push(call.effect(
+            Privilege::LowerLimit,
+            1.0,
+            "a larger sell succeeds",
+            "a larger sell fails, but a smaller one succeeds",
+        ));
     }
     let gate_address = &before.scene.people.gate;
     if after.called.contains(gate_address) && !was.called.contains(gate_address) {
@@ -85,7 +111,12 @@ fn only_one(machine: &mut Machine<'_>, before: &Baseline<'_>) -> bool {
 }
 
 /// Detects whether trading depends on the answers of the contract that the call made the token consult.
-fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
+fn gate(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    call: &FunctionCall,
+    effects: &mut Vec<FunctionEffect>,
+) {
     let mark = machine.mark();
     let scores = MockAnswer::ALL.map(|answer| {
         machine.world().answer = answer;
@@ -96,7 +127,14 @@ fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, e
     if scores.iter().any(|score| *score != scores[0]) {
         // Whether the caller has lost the power by handing it over.
         let control_transferred = !machine.simulate(call.from, call.to, call.data.clone()).ok;
-        effects
-            .push(FunctionEffect { control_transferred, ..call.effect(Privilege::Gate, 1.0, "own rules", "another contract's response") });
+        effects.push(FunctionEffect {
+            control_transferred,
+            ..call.effect(
+                Privilege::Gate,
+                1.0,
+                "own rules",
+                "another contract's response",
+            )
+        });
     }
 }

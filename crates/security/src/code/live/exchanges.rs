@@ -115,7 +115,9 @@ impl PoolPlace<'_> {
 
     /// The coin that is paid: the chain's own, where a pool takes that.
     pub(super) fn coin(&self) -> Address {
-        let [first, second] = self.key.map_or([self.token, self.quote.address], |key| key.coins);
+        let [first, second] = self
+            .key
+            .map_or([self.token, self.quote.address], |key| key.coins);
         if first == self.token { second } else { first }
     }
 
@@ -135,57 +137,113 @@ pub struct Venue<'a> {
 impl Venue<'_> {
     /// The address that the token's pool would have.
     pub fn pool(&self, token: Address) -> Address {
-        self.exchange.pool(token, self.quote.address, self.exchange.fees.first().copied().unwrap_or_default())
+        self.exchange.pool(
+            token,
+            self.quote.address,
+            self.exchange.fees.first().copied().unwrap_or_default(),
+        )
     }
 }
 
 impl Exchanges {
     /// The first exchange and the first coin of a chain.
     pub fn venue(&self, chain: &str) -> Option<Venue<'_>> {
-        let exchange = self.exchanges.iter().find(|exchange| exchange.chain == chain)?;
+        let exchange = self
+            .exchanges
+            .iter()
+            .find(|exchange| exchange.chain == chain)?;
         let quote = self.quotes.iter().find(|quote| quote.chain == chain)?;
         Some(Venue { exchange, quote })
     }
 
     /// Every address that a pool of the token may have.
-    pub fn pools(&self, chain: &str, token: &model::address::Address) -> Vec<model::address::Address> {
+    pub fn pools(
+        &self,
+        chain: &str,
+        token: &model::address::Address,
+    ) -> Vec<model::address::Address> {
         let places = self.places(chain, Address::new(token.0));
-        places.iter().map(|place| model::address::Address(place.address.into_array())).collect()
+        places
+            .iter()
+            .map(|place| model::address::Address(place.address.into_array()))
+            .collect()
     }
 
     /// Where the V4 exchanges of a chain log the pools that are opened with the token as the first, and as the second, of two coins.
     pub(super) fn openings(&self, chain: &str, token: Address) -> Vec<EventFilter> {
-        let v4 = self.exchanges.iter().filter(|exchange| exchange.chain == chain && exchange.kind == PoolKind::V4);
+        let v4 = self
+            .exchanges
+            .iter()
+            .filter(|exchange| exchange.chain == chain && exchange.kind == PoolKind::V4);
         let token = Some(abi::word_of(token).to_be_bytes());
-        let topics = [[Some(INITIALIZE.0), None, token, None], [Some(INITIALIZE.0), None, None, token]];
+        let topics = [
+            [Some(INITIALIZE.0), None, token, None],
+            [Some(INITIALIZE.0), None, None, token],
+        ];
         let filter = |exchange: &Exchange, topics| {
             let address = model::address::Address(exchange.factory.into_array());
-            EventFilter { address, since: exchange.since_block, topics }
+            EventFilter {
+                address,
+                since: exchange.since_block,
+                topics,
+            }
         };
-        v4.flat_map(|exchange| topics.map(|topics| filter(exchange, topics))).collect()
+        v4.flat_map(|exchange| topics.map(|topics| filter(exchange, topics)))
+            .collect()
     }
 
     /// The pools that a V4 exchange logged: with hooks, with another spacing of ticks, or against a wrapped coin. Each has the key of which its
     /// id is the hash, so that no node can make one up; and whether the node searched the whole chain for them.
-    pub(super) fn opened(&self, chain: &str, token: Address, state: &dyn ChainState) -> (Vec<PoolPlace<'_>>, bool) {
+    pub(super) fn opened(
+        &self,
+        chain: &str,
+        token: Address,
+        state: &dyn ChainState,
+    ) -> (Vec<PoolPlace<'_>>, bool) {
         let (mut found, mut whole) = (Vec::new(), true);
         for filter in self.openings(chain, token) {
-            let Some(logged) = state.events(&filter) else { continue };
+            let Some(logged) = state.events(&filter) else {
+                continue;
+            };
             whole &= logged.whole;
-            let exchange = self.exchanges.iter().find(|exchange| exchange.chain == chain && exchange.factory.0 == filter.address.0);
+            let exchange = self
+                .exchanges
+                .iter()
+                .find(|exchange| exchange.chain == chain && exchange.factory.0 == filter.address.0);
             let quote_of = |key: &PoolKey| {
-                let coin = if key.coins[0] == token { key.coins[1] } else { key.coins[0] };
-                let is_quote = |quote: &&QuoteCoin| quote.address == coin || quote.native && coin.is_zero();
-                self.quotes.iter().filter(|quote| quote.chain == chain && coin != token).find(is_quote)
+                let coin = if key.coins[0] == token {
+                    key.coins[1]
+                } else {
+                    key.coins[0]
+                };
+                let is_quote =
+                    |quote: &&QuoteCoin| quote.address == coin || quote.native && coin.is_zero();
+                self.quotes
+                    .iter()
+                    .filter(|quote| quote.chain == chain && coin != token)
+                    .find(is_quote)
             };
             let keys = logged.events.iter().filter_map(PoolKey::of_event);
-            let known: Vec<(PoolKey, &QuoteCoin)> = keys.filter_map(|key| Some((key, quote_of(&key)?))).collect();
+            let known: Vec<(PoolKey, &QuoteCoin)> = keys
+                .filter_map(|key| Some((key, quote_of(&key)?)))
+                .collect();
             let Some(exchange) = exchange else { continue };
             // Anybody may open more of them: the first and the newest are looked at.
             let newest = known.len().saturating_sub(OPENED_MAX).max(OPENED_MAX);
-            for (key, quote) in known.iter().take(OPENED_MAX).chain(known.iter().skip(newest)) {
+            for (key, quote) in known
+                .iter()
+                .take(OPENED_MAX)
+                .chain(known.iter().skip(newest))
+            {
                 let fee = if key.fee == DYNAMIC_FEE { 0 } else { key.fee };
-                found.push(PoolPlace { address: exchange.factory, exchange, quote, fee, token, key: Some(*key) });
+                found.push(PoolPlace {
+                    address: exchange.factory,
+                    exchange,
+                    quote,
+                    fee,
+                    token,
+                    key: Some(*key),
+                });
             }
         }
         (found, whole)
@@ -193,8 +251,15 @@ impl Exchanges {
 
     /// Every place at which a pool of the token may stand, by the table alone.
     pub(super) fn places(&self, chain: &str, token: Address) -> Vec<PoolPlace<'_>> {
-        let quotes = || self.quotes.iter().filter(|quote| quote.chain == chain && quote.address != token);
-        let exchanges = self.exchanges.iter().filter(|exchange| exchange.chain == chain);
+        let quotes = || {
+            self.quotes
+                .iter()
+                .filter(|quote| quote.chain == chain && quote.address != token)
+        };
+        let exchanges = self
+            .exchanges
+            .iter()
+            .filter(|exchange| exchange.chain == chain);
         let pairs = exchanges.flat_map(|exchange| quotes().map(move |quote| (exchange, quote)));
         pairs
             .flat_map(|(exchange, quote)| {
@@ -204,8 +269,19 @@ impl Exchanges {
                 };
                 fees.iter().enumerate().map(move |(tier, fee)| {
                     let key = exchange.key(token, quote, tier);
-                    let address = if key.is_some() { exchange.factory } else { exchange.pool(token, quote.address, *fee) };
-                    PoolPlace { address, exchange, quote, fee: *fee, token, key }
+                    let address = if key.is_some() {
+                        exchange.factory
+                    } else {
+                        exchange.pool(token, quote.address, *fee)
+                    };
+                    PoolPlace {
+                        address,
+                        exchange,
+                        quote,
+                        fee: *fee,
+                        token,
+                        key,
+                    }
                 })
             })
             .collect()
@@ -220,16 +296,33 @@ impl Exchange {
 
     /// Which pool in the contract of a V4 exchange is that of this tier; `None` for other exchanges.
     fn key(&self, token: Address, quote: &QuoteCoin, tier: usize) -> Option<PoolKey> {
-        let coin = if quote.native { Address::ZERO } else { quote.address };
+        let coin = if quote.native {
+            Address::ZERO
+        } else {
+            quote.address
+        };
         let (fee, tick_spacing) = (*self.fees.get(tier)?, *self.tick_spacings.get(tier)?);
-        let coins = if coin < token { [coin, token] } else { [token, coin] };
-        (self.kind == PoolKind::V4).then_some(PoolKey { coins, fee, tick_spacing, hooks: Address::ZERO })
+        let coins = if coin < token {
+            [coin, token]
+        } else {
+            [token, coin]
+        };
+        (self.kind == PoolKind::V4).then_some(PoolKey {
+            coins,
+            fee,
+            tick_spacing,
+            hooks: Address::ZERO,
+        })
     }
 
     /// Address of the pool of two coins: CREATE2 with the sorted pair as salt
     /// (<https://docs.uniswap.org/contracts/v2/guides/smart-contract-integration/getting-pair-addresses>).
     pub fn pool(&self, one: Address, other: Address, fee: u32) -> Address {
-        let (first, second) = if one < other { (one, other) } else { (other, one) };
+        let (first, second) = if one < other {
+            (one, other)
+        } else {
+            (other, one)
+        };
         let salt = match self.kind {
             PoolKind::V2 => keccak256([first.as_slice(), second.as_slice()].concat()),
             PoolKind::V3 | PoolKind::V4 => {

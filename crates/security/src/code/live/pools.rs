@@ -24,9 +24,11 @@ const POOL_SLOTS_V3: &[u64] = &[0, 1, 2, 3, 4, 5];
 /// Number of a contract's first slots in the first request: they have variables, and one more slot costs little.
 const FIRST_SLOTS: u64 = 40;
 /// EIP-1967: who can exchange the contract behind a proxy.
-pub(super) const ADMIN_SLOT: &str = "b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
+pub(super) const ADMIN_SLOT: &str =
+    "b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
 /// EIP-1967: where the contract behind a proxy is named.
-pub(super) const IMPLEMENTATION_SLOT: &str = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
+pub(super) const IMPLEMENTATION_SLOT: &str =
+    "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 /// Slots that name the code behind a proxy (EIP-1967 implementation, beacon and admin; EIP-1822; the older `org.zeppelinos.proxy`).
 const PROXY_SLOTS: [&str; 5] = [
     IMPLEMENTATION_SLOT,
@@ -78,10 +80,18 @@ fn of_model(address: Address) -> ModelAddress {
 }
 
 /// What every run needs, so that the first round trip brings it.
-pub(super) fn first_need(token: Address, places: &[PoolPlace<'_>], events: Vec<EventFilter>) -> MissingState {
-    let mut need = MissingState { events: events.into_iter().collect(), ..MissingState::default() };
+pub(super) fn first_need(
+    token: Address,
+    places: &[PoolPlace<'_>],
+    events: Vec<EventFilter>,
+) -> MissingState {
+    let mut need = MissingState {
+        events: events.into_iter().collect(),
+        ..MissingState::default()
+    };
     need.accounts.insert(of_model(token));
-    let mut slot = |address: Address, slot: U256| _ = need.slots.insert((of_model(address), word(slot)));
+    let mut slot =
+        |address: Address, slot: U256| _ = need.slots.insert((of_model(address), word(slot)));
     for number in 0..FIRST_SLOTS {
         slot(token, U256::from(number));
     }
@@ -97,14 +107,29 @@ pub(super) fn first_need(token: Address, places: &[PoolPlace<'_>], events: Vec<E
             }
             continue;
         }
-        let slots = if place.exchange.kind == PoolKind::V2 { POOL_SLOTS_V2 } else { POOL_SLOTS_V3 };
+        let slots = if place.exchange.kind == PoolKind::V2 {
+            POOL_SLOTS_V2
+        } else {
+            POOL_SLOTS_V3
+        };
         for number in slots {
             slot(place.address, U256::from(*number));
         }
-        slot(place.quote.address, balance_slot_of(place.address, U256::from(place.quote.balance_slot)));
+        slot(
+            place.quote.address,
+            balance_slot_of(place.address, U256::from(place.quote.balance_slot)),
+        );
     }
     for place in places {
-        need.accounts.extend([place.address, place.exchange.factory, place.exchange.router, place.quote.address].map(of_model));
+        need.accounts.extend(
+            [
+                place.address,
+                place.exchange.factory,
+                place.exchange.router,
+                place.quote.address,
+            ]
+            .map(of_model),
+        );
         need.accounts.extend(place.exchange.permit.map(of_model));
     }
     need
@@ -133,7 +158,11 @@ pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Op
         }
         let base = U256::from(place.quote.balance_slot);
         let near = near(machine, place);
-        let held = place.key.is_none().then(|| machine.world().slot(place.quote.address, balance_slot_of(place.address, base)));
+        let held = place.key.is_none().then(|| {
+            machine
+                .world()
+                .slot(place.quote.address, balance_slot_of(place.address, base))
+        });
         let depth = held.unwrap_or(near[0]);
         if depth.is_zero() || near.contains(&U256::ZERO) {
             continue;
@@ -162,7 +191,11 @@ pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Op
     let is_only = found.len() == 1;
     let mut best: Option<(f64, LivePool)> = None;
     for (place, near, pool) in found {
-        let loss = if is_only { 0.0 } else { loss(machine, place, near, &pool) };
+        let loss = if is_only {
+            0.0
+        } else {
+            loss(machine, place, near, &pool)
+        };
         if best.as_ref().is_none_or(|(known, _)| loss < *known) {
             best = Some((loss, pool));
         }
@@ -171,8 +204,15 @@ pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Op
 }
 
 /// What a sale of 1,000 USD loses at a pool, as a share. `near`: coins and tokens that the price moves against.
-fn loss(machine: &mut Machine<'_>, place: &PoolPlace<'_>, [coins, tokens]: [U256; 2], pool: &LivePool) -> f64 {
-    let usd = |coins: U256| f64::from(coins) / 10_f64.powi(place.quote.decimals.into()) * place.quote.worth;
+fn loss(
+    machine: &mut Machine<'_>,
+    place: &PoolPlace<'_>,
+    [coins, tokens]: [U256; 2],
+    pool: &LivePool,
+) -> f64 {
+    let usd = |coins: U256| {
+        f64::from(coins) / 10_f64.powi(place.quote.decimals.into()) * place.quote.worth
+    };
     let worth = usd(coins);
     // Next to the price there may be much more liquidity than a little farther off: at most all that is there can be got, and one contract of
     // many pools is asked.
@@ -180,7 +220,8 @@ fn loss(machine: &mut Machine<'_>, place: &PoolPlace<'_>, [coins, tokens]: [U256
         let amount = U256::saturating_from(f64::from(tokens) / worth * SALE_USD);
         usd(quoted_v4(machine, pool, place.token, amount))
     } else {
-        (SALE_USD * worth / (worth + SALE_USD)).min(usd(pool.depth)) * (1.0 - f64::from(place.fee) / 1e6)
+        (SALE_USD * worth / (worth + SALE_USD)).min(usd(pool.depth))
+            * (1.0 - f64::from(place.fee) / 1e6)
     };
     1.0 - brings / SALE_USD
 }
@@ -191,19 +232,38 @@ fn near(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> [U256; 2] {
     let first_slot = match (&place.key, place.exchange.kind) {
         (Some(key), _) => state_slot(key),
         (None, PoolKind::V2) => {
-            let coins = machine.world().slot(place.quote.address, balance_slot_of(place.address, U256::from(place.quote.balance_slot)));
+            let coins = machine.world().slot(
+                place.quote.address,
+                balance_slot_of(place.address, U256::from(place.quote.balance_slot)),
+            );
             // Its tokens are not needed: the pool's formula is known.
             return [coins, U256::ONE];
         }
         (None, _) => U256::ZERO,
     };
-    let liquidity_at = if place.key.is_some() { 3 } else { place.exchange.fee_growth_slot + 3 };
+    let liquidity_at = if place.key.is_some() {
+        3
+    } else {
+        place.exchange.fee_growth_slot + 3
+    };
     let price = machine.world().slot(place.address, first_slot) & (U256::MAX >> 96);
-    let liquidity = machine.world().slot(place.address, first_slot + U256::from(liquidity_at)) & (U256::MAX >> 128);
+    let liquidity = machine
+        .world()
+        .slot(place.address, first_slot + U256::from(liquidity_at))
+        & (U256::MAX >> 128);
     let root = f64::from(price) / 2_f64.powi(96);
-    let [first, second] = [f64::from(liquidity) / root, f64::from(liquidity) * root]
-        .map(|coins| if coins.is_finite() { U256::saturating_from(coins) } else { U256::ZERO });
-    if place.is_first() { [first, second] } else { [second, first] }
+    let [first, second] = [f64::from(liquidity) / root, f64::from(liquidity) * root].map(|coins| {
+        if coins.is_finite() {
+            U256::saturating_from(coins)
+        } else {
+            U256::ZERO
+        }
+    });
+    if place.is_first() {
+        [first, second]
+    } else {
+        [second, first]
+    }
 }
 
 /// Whether fees have come in. In a V2 pool the product of the reserves then exceeds the square of the supply, which is that product's root
@@ -212,20 +272,34 @@ fn has_traded(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> bool {
     let (first, count) = match (&place.key, place.exchange.kind) {
         (Some(key), _) => (state_slot(key) + U256::ONE, 2),
         (None, PoolKind::V2) => {
-            let Some([first, second]) = reserves(machine, place.address) else { return false };
-            let supply = machine.ask(place.address, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
+            let Some([first, second]) = reserves(machine, place.address) else {
+                return false;
+            };
+            let supply = machine
+                .ask(place.address, abi::TOTAL_SUPPLY, &[])
+                .unwrap_or_default();
             let square = supply.saturating_mul(supply);
             // The root is rounded down.
-            return first.saturating_mul(second).saturating_sub(square) > square / U256::from(1_000_000_000);
+            return first.saturating_mul(second).saturating_sub(square)
+                > square / U256::from(1_000_000_000);
         }
         (None, _) => (U256::from(place.exchange.fee_growth_slot), 2),
     };
-    (0..count).any(|slot| !machine.world().slot(place.address, first + U256::from(slot)).is_zero())
+    (0..count).any(|slot| {
+        !machine
+            .world()
+            .slot(place.address, first + U256::from(slot))
+            .is_zero()
+    })
 }
 
 /// Reserves of a V2 pool, in the order of its tokens' addresses.
 pub(in crate::code) fn reserves(machine: &mut Machine<'_>, pool: Address) -> Option<[U256; 2]> {
     let outcome = machine.simulate(machine.people.newcomer, pool, abi::call(GET_RESERVES, &[]));
-    (outcome.ok && outcome.output.len() >= 64)
-        .then(|| [U256::from_be_slice(&outcome.output[..32]), U256::from_be_slice(&outcome.output[32..64])])
+    (outcome.ok && outcome.output.len() >= 64).then(|| {
+        [
+            U256::from_be_slice(&outcome.output[..32]),
+            U256::from_be_slice(&outcome.output[32..64]),
+        ]
+    })
 }

@@ -26,7 +26,11 @@ const MARGIN: u64 = 60;
 const FUNCTIONS_MAX: usize = 24;
 
 /// Who can exchange the contract behind the proxy: the admin of EIP-1967, or who owns that contract. `own`: the functions of the proxy itself.
-pub(super) fn upgraded_by(machine: &mut Machine<'_>, proxy: Address, own: &[Function]) -> Option<UpgradedBy> {
+pub(super) fn upgraded_by(
+    machine: &mut Machine<'_>,
+    proxy: Address,
+    own: &[Function],
+) -> Option<UpgradedBy> {
     let slot = U256::from_str_radix(pools::ADMIN_SLOT, 16).ok()?;
     let mut admin = abi::address_of(machine.world().slot(proxy, slot));
     if admin.is_zero() {
@@ -36,28 +40,48 @@ pub(super) fn upgraded_by(machine: &mut Machine<'_>, proxy: Address, own: &[Func
     for _ in 0..OWNERS_MAX {
         if !is_contract(&machine.world().code(admin)) {
             let wait = announced(machine, proxy, admin, own);
-            return Some(wait.map_or(UpgradedBy::Person(shown(admin)), |wait| UpgradedBy::Announced(shown(admin), wait)));
+            return Some(wait.map_or(UpgradedBy::Person(shown(admin)), |wait| {
+                UpgradedBy::Announced(shown(admin), wait)
+            }));
         }
-        match machine.ask(admin, abi::OWNER_OF_IT[0], &[]).map(abi::address_of) {
+        match machine
+            .ask(admin, abi::OWNER_OF_IT[0], &[])
+            .map(abi::address_of)
+        {
             Some(owner) if owner.is_zero() => return Some(UpgradedBy::Nobody),
             Some(owner) if owner != admin => admin = owner,
             _ => break,
         }
     }
-    let delay = DELAYS.iter().find_map(|selector| machine.ask(admin, *selector, &[]));
-    let delay = delay.and_then(|delay| u64::try_from(delay).ok()).filter(|delay| (1..=DELAY_MAX).contains(delay));
+    let delay = DELAYS
+        .iter()
+        .find_map(|selector| machine.ask(admin, *selector, &[]));
+    let delay = delay
+        .and_then(|delay| u64::try_from(delay).ok())
+        .filter(|delay| (1..=DELAY_MAX).contains(delay));
     Some(UpgradedBy::Contract(shown(admin), delay))
 }
 
 /// How long the admin has to wait between two calls that exchange the contract, where no single one does; `None` where one does, or nothing was
 /// found that does: then no wait is certain.
-fn announced(machine: &mut Machine<'_>, proxy: Address, admin: Address, own: &[Function]) -> Option<u64> {
+fn announced(
+    machine: &mut Machine<'_>,
+    proxy: Address,
+    admin: Address,
+    own: &[Function],
+) -> Option<u64> {
     let slot = U256::from_str_radix(pools::IMPLEMENTATION_SLOT, 16).ok()?;
     let was = machine.world().slot(proxy, slot);
     // Any contract that is there.
-    let filling = Filling { numbers: vec![U256::ZERO], ..Filling::plain(vec![machine.people.coin], U256::ZERO) };
-    let calls: Vec<FunctionCall> =
-        own.iter().take(FUNCTIONS_MAX).map(|function| FunctionCall::new(function, admin, proxy, Caller::Owner, filling.clone())).collect();
+    let filling = Filling {
+        numbers: vec![U256::ZERO],
+        ..Filling::plain(vec![machine.people.coin], U256::ZERO)
+    };
+    let calls: Vec<FunctionCall> = own
+        .iter()
+        .take(FUNCTIONS_MAX)
+        .map(|function| FunctionCall::new(function, admin, proxy, Caller::Owner, filling.clone()))
+        .collect();
     let exchanges = |machine: &mut Machine<'_>, call: &FunctionCall| {
         let mark = machine.mark();
         let writes = !call.make(machine).writes.is_empty();

@@ -4,7 +4,8 @@ use revm::{
     Inspector,
     context::{ContextTr, JournalTr},
     interpreter::{
-        CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, InstructionResult, Interpreter, InterpreterTypes,
+        CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, InstructionResult,
+        Interpreter, InterpreterTypes,
         interpreter_types::{InputsTr, Jumps, MemoryTr, StackTr},
     },
     primitives::{Address, U256},
@@ -49,9 +50,20 @@ pub(super) struct CallObserver {
 
 impl CallObserver {
     pub(super) fn start(&mut self, limit: u64) {
-        let (exchange, forced) = (std::mem::take(&mut self.exchange), std::mem::take(&mut self.forced));
+        let (exchange, forced) = (
+            std::mem::take(&mut self.exchange),
+            std::mem::take(&mut self.forced),
+        );
         let (trace, guards) = (self.trace.take(), self.guards.take());
-        *self = Self { limit, asked: self.asked, exchange, forced, trace, guards, ..Self::default() };
+        *self = Self {
+            limit,
+            asked: self.asked,
+            exchange,
+            forced,
+            trace,
+            guards,
+            ..Self::default()
+        };
     }
 }
 
@@ -59,7 +71,11 @@ impl CallObserver {
     /// Whether the branch that is reached goes the other way.
     fn turns(&mut self, (code, pc): (Address, usize)) -> bool {
         let mut turns = false;
-        for (branch, reached) in self.forced.iter_mut().filter(|(branch, _)| (branch.code, branch.pc) == (code, pc)) {
+        for (branch, reached) in self
+            .forced
+            .iter_mut()
+            .filter(|(branch, _)| (branch.code, branch.pc) == (code, pc))
+        {
             turns |= *reached == branch.nth;
             *reached += 1;
         }
@@ -81,7 +97,14 @@ where
             self.asked.add(asked);
         }
         if self.guards.is_some() || opcode == JUMPI && !self.forced.is_empty() {
-            let place = (interpreter.input.bytecode_address().copied().unwrap_or_default(), interpreter.bytecode.pc());
+            let place = (
+                interpreter
+                    .input
+                    .bytecode_address()
+                    .copied()
+                    .unwrap_or_default(),
+                interpreter.bytecode.pc(),
+            );
             if let Some(guards) = &mut self.guards {
                 guards.step(opcode, interpreter.stack.data(), place);
             }
@@ -89,7 +112,11 @@ where
                 && self.turns(place)
                 && let Some([target, condition]) = interpreter.stack.popn()
             {
-                let turned = if condition.is_zero() { U256::ONE } else { U256::ZERO };
+                let turned = if condition.is_zero() {
+                    U256::ONE
+                } else {
+                    U256::ZERO
+                };
                 let _ = interpreter.stack.push(turned) && interpreter.stack.push(target);
             }
         }
@@ -100,16 +127,26 @@ where
         // Hashing is charged by length.
         if opcode == 0x20 {
             let data = interpreter.stack.data();
-            let length = data.len().checked_sub(2).map_or(0, |at| u64::try_from(data[at]).unwrap_or(u64::MAX));
-            self.work = self.work.saturating_add(20).saturating_add(length.min(1 << 24) / 8);
+            let length = data
+                .len()
+                .checked_sub(2)
+                .map_or(0, |at| u64::try_from(data[at]).unwrap_or(u64::MAX));
+            self.work = self
+                .work
+                .saturating_add(20)
+                .saturating_add(length.min(1 << 24) / 8);
         }
         if let Some(trace) = &mut self.trace
             && interpreter.input.target_address() == trace.of
         {
             let memory = &interpreter.memory;
             trace.step(opcode, interpreter.stack.data(), |at| {
-                let bytes = (at.checked_add(64)? <= memory.size()).then(|| memory.slice(at..at + 64))?;
-                Some([U256::from_be_slice(&bytes[..32]), U256::from_be_slice(&bytes[32..])])
+                let bytes =
+                    (at.checked_add(64)? <= memory.size()).then(|| memory.slice(at..at + 64))?;
+                Some([
+                    U256::from_be_slice(&bytes[..32]),
+                    U256::from_be_slice(&bytes[32..]),
+                ])
             });
         }
         if self.work > self.limit {
@@ -125,7 +162,10 @@ where
                 inputs.caller = caller;
             }
         }
-        let delegates = matches!(inputs.scheme, CallScheme::DelegateCall | CallScheme::CallCode);
+        let delegates = matches!(
+            inputs.scheme,
+            CallScheme::DelegateCall | CallScheme::CallCode
+        );
         if let Some(guards) = &mut self.guards {
             guards.enter(inputs.target_address, delegates);
         }
@@ -133,8 +173,12 @@ where
         self.work += CALL_WORK
             + match inputs.bytecode_address {
                 one if one == world::small(1) => RECOVERY_WORK,
-                two if two == world::small(2) || two == world::small(3) => inputs.input.len() as u64,
-                other if context.db_ref().is_of_chain() => precompile_work(other, &inputs.input.bytes(context)),
+                two if two == world::small(2) || two == world::small(3) => {
+                    inputs.input.len() as u64
+                }
+                other if context.db_ref().is_of_chain() => {
+                    precompile_work(other, &inputs.input.bytes(context))
+                }
                 _ => 0,
             };
         match inputs.scheme {
@@ -148,7 +192,11 @@ where
                 }
                 // Old compilers pad it to a word.
                 let handed = inputs.input.len() <= 32
-                    && inputs.input.bytes(context).strip_prefix(&abi::BYTES).is_some_and(|rest| rest.iter().all(|byte| *byte == 0));
+                    && inputs
+                        .input
+                        .bytes(context)
+                        .strip_prefix(&abi::BYTES)
+                        .is_some_and(|rest| rest.iter().all(|byte| *byte == 0));
                 if handed {
                     push_new(&mut self.handed, inputs.target_address);
                 }
@@ -174,7 +222,10 @@ where
             guards.enter(Address::ZERO, false);
         }
         self.work += 10 * CALL_WORK + inputs.init_code().len() as u64 / 8;
-        let nonce = context.journal_mut().load_account(inputs.caller()).map_or(0, |account| account.info.nonce);
+        let nonce = context
+            .journal_mut()
+            .load_account(inputs.caller())
+            .map_or(0, |account| account.info.nonce);
         let address = inputs.created_address(nonce);
         // On a chain the account there is known, or asked for.
         if !context.db_ref().is_of_chain() {
@@ -195,9 +246,9 @@ fn precompile_work(address: Address, input: &[u8]) -> u64 {
     match address {
         _ if !world::is_precompile(address) => 0,
         // BLAKE2F says its rounds in the first word.
-        _ if address == world::small(9) => {
-            input.first_chunk::<4>().map_or(0, |rounds| u64::from(u32::from_be_bytes(*rounds)).saturating_mul(5))
-        }
+        _ if address == world::small(9) => input.first_chunk::<4>().map_or(0, |rounds| {
+            u64::from(u32::from_be_bytes(*rounds)).saturating_mul(5)
+        }),
         _ if address == world::small(4) => length / 16,
         // MODEXP: the square of the length.
         _ if address == world::small(5) => length.saturating_mul(length) / 4,

@@ -4,7 +4,10 @@ use revm::primitives::{Address, U256};
 
 use super::{
     super::{
-        effects::{After, Baseline, Caller, FunctionCall, FunctionEffect, Privilege, compare, false_transfer, renounced},
+        effects::{
+            After, Baseline, Caller, FunctionCall, FunctionEffect, Privilege, compare,
+            false_transfer, renounced,
+        },
         functions,
         machine::{EvmOutcome, Machine},
         trial::trial,
@@ -32,25 +35,56 @@ pub(super) struct Attempt<'a> {
 impl Attempt<'_> {
     /// Determines the effects of a successful call in the world it left.
     pub(super) fn read_effects(&mut self, machine: &mut Machine<'_>, found: &mut Exploration) {
-        let Self { before, call, outcome, written, ref mut effects } = *self;
+        let Self {
+            before,
+            call,
+            outcome,
+            written,
+            ref mut effects,
+        } = *self;
         if outcome.destroyed {
             effects.push(call.effect(Privilege::Destroy, 1.0, "its coins", "none"));
         }
         // Whoever exchanges the contract behind a proxy has every power: that is said once, as PROXY.
-        if outcome.writes.iter().any(|(at, slot)| *at == before.scene.token && is_implementation(*slot)) {
+        if outcome
+            .writes
+            .iter()
+            .any(|(at, slot)| *at == before.scene.token && is_implementation(*slot))
+        {
             return;
         }
         let named = |target: &&Address| call.filling.addresses.contains(target);
-        if outcome.delegated.iter().filter(named).any(|target| *target != before.scene.token) {
+        if outcome
+            .delegated
+            .iter()
+            .filter(named)
+            .any(|target| *target != before.scene.token)
+        {
             effects.push(call.effect(Privilege::Delegate, 1.0, "own code", "the caller's"));
         }
-        if call.caller == Caller::Stranger && outcome.handed.iter().filter(named).any(|target| *target != call.from) {
+        if call.caller == Caller::Stranger
+            && outcome
+                .handed
+                .iter()
+                .filter(named)
+                .any(|target| *target != call.from)
+        {
             effects.push(call.effect(Privilege::ArbitraryCall, 1.0, "own calls", "the caller's"));
         }
-        if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
-            if found.seen.insert((call.caller, call.standard(), written.clone())) {
+        if outcome
+            .writes
+            .iter()
+            .any(|slot| before.slots.contains(slot))
+        {
+            if found
+                .seen
+                .insert((call.caller, call.standard(), written.clone()))
+            {
                 let after = compare(machine, before, call, outcome, effects);
-                let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && effects.is_empty();
+                let setting = call.caller != Caller::Stranger
+                    && !after.moved
+                    && !call.standard()
+                    && effects.is_empty();
                 found.note(call, Some(after));
                 if setting && found.settings.len() < SETTINGS_MAX {
                     found.settings.push(call.clone());
@@ -58,12 +92,22 @@ impl Attempt<'_> {
             }
             return;
         }
-        if call.caller != Caller::Stranger && !call.standard() && !outcome.writes.is_empty() && found.pending.len() < PENDING_MAX {
+        if call.caller != Caller::Stranger
+            && !call.standard()
+            && !outcome.writes.is_empty()
+            && found.pending.len() < PENDING_MAX
+        {
             found.pending.push(call.clone());
         }
         // No slot was written that balances or trading depend on.
         let unchanged = before.unchanged();
-        found.note(call, Some(After { trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()), ..unchanged }));
+        found.note(
+            call,
+            Some(After {
+                trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()),
+                ..unchanged
+            }),
+        );
         if !outcome.logs.is_empty() && !call.standard() {
             false_transfer(before, call, outcome, effects);
         }
@@ -74,14 +118,21 @@ impl Attempt<'_> {
 
     /// Drops thefts by an outside caller that succeed only because a mock contract responded `true`.
     pub(super) fn drop_mock_artifacts(&mut self, machine: &mut Machine<'_>) {
-        let takes = |effect: &FunctionEffect| matches!(effect.power, Privilege::Drain | Privilege::Theft);
-        let asked = self.outcome.called.iter().any(|address| machine.world().mocked(*address));
+        let takes =
+            |effect: &FunctionEffect| matches!(effect.power, Privilege::Drain | Privilege::Theft);
+        let asked = self
+            .outcome
+            .called
+            .iter()
+            .any(|address| machine.world().mocked(*address));
         if self.call.caller != Caller::Stranger || !asked || !self.effects.iter().any(takes) {
             return;
         }
         let mark = machine.mark();
         machine.world().answer = MockAnswer::Zero;
-        let refused = !machine.call(self.call.from, self.call.to, self.call.data.clone()).ok;
+        let refused = !machine
+            .call(self.call.from, self.call.to, self.call.data.clone())
+            .ok;
         machine.rollback(mark);
         if refused {
             self.effects.retain(|effect| !takes(effect));
@@ -90,14 +141,22 @@ impl Attempt<'_> {
 
     /// Drops thefts by a standard transfer that succeed without an allowance only because no constructor ran.
     pub(super) fn drop_uninitialized_artifacts(&mut self, machine: &mut Machine<'_>) {
-        let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Privilege::Theft;
+        let takes = |effect: &FunctionEffect| {
+            effect.power.of_balances() || effect.power == Privilege::Theft
+        };
         let call = self.call;
         // A transfer that makes somebody richer than all that was sent shows a scale that no constructor has set.
         let sent = call.filling.numbers.first().copied().unwrap_or_default();
         if self.before.code_only && call.standard() {
-            self.effects.retain(|effect| !matches!(effect.power, Privilege::Mint | Privilege::HiddenMint) || effect.gain <= sent);
+            self.effects.retain(|effect| {
+                !matches!(effect.power, Privilege::Mint | Privilege::HiddenMint)
+                    || effect.gain <= sent
+            });
         }
-        if call.standard() && self.effects.iter().any(takes) && by_default(machine, self.before, call.from, &call.data, self.outcome) {
+        if call.standard()
+            && self.effects.iter().any(takes)
+            && by_default(machine, self.before, call.from, &call.data, self.outcome)
+        {
             self.effects.retain(|effect| !takes(effect));
         }
     }
@@ -108,8 +167,17 @@ impl Attempt<'_> {
             return;
         }
         for at in (0..self.effects.len()).rev() {
-            let FunctionEffect { power, burnt, taken, .. } = &self.effects[at];
-            let (Privilege::Drain | Privilege::Dispense, false, Some((who, loss))) = (*power, *burnt, *taken) else { continue };
+            let FunctionEffect {
+                power,
+                burnt,
+                taken,
+                ..
+            } = &self.effects[at];
+            let (Privilege::Drain | Privilege::Dispense, false, Some((who, loss))) =
+                (*power, *burnt, *taken)
+            else {
+                continue;
+            };
             if !self.is_kept_for(machine, who, loss) {
                 continue;
             }
@@ -124,27 +192,49 @@ impl Attempt<'_> {
     /// Whether the call added the loss to one other entry of the same account.
     fn is_kept_for(&self, machine: &mut Machine<'_>, who: Address, loss: U256) -> bool {
         let token = self.before.scene.token;
-        let risen = |(at, slot, now): &&(Address, U256, U256)| now.checked_sub(machine.world().slot(*at, *slot)) == Some(loss);
+        let risen = |(at, slot, now): &&(Address, U256, U256)| {
+            now.checked_sub(machine.world().slot(*at, *slot)) == Some(loss)
+        };
         // Exactly one slot: of two, one might be a thief's.
         let places: Vec<_> = self.written.iter().filter(risen).copied().collect();
-        let [(address, slot, _)] = places[..] else { return false };
+        let [(address, slot, _)] = places[..] else {
+            return false;
+        };
         address == token
             && !self.before.ledger.contains(&(address, slot))
-            && machine.trace(self.call.from, token, self.call.data.clone()).1.kept_for(slot, who)
+            && machine
+                .trace(self.call.from, token, self.call.data.clone())
+                .1
+                .kept_for(slot, who)
     }
 }
 
 /// Whether the slot names the contract behind a proxy (EIP-1967's, its beacon's, EIP-1822's).
 fn is_implementation(slot: U256) -> bool {
     let first = slot.to_be_bytes::<32>();
-    functions::PROXY_SLOTS.iter().any(|start| first.starts_with(start))
+    functions::PROXY_SLOTS
+        .iter()
+        .any(|start| first.starts_with(start))
 }
 
 /// Whether a call works only while some setting is zero: with another value it reverts, while an approved sale still succeeds.
-pub(super) fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
+pub(super) fn by_default(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    from: Address,
+    data: &[u8],
+    outcome: &EvmOutcome,
+) -> bool {
     let token = before.scene.token;
-    let plain = outcome.reads.iter().filter(|(at, slot)| before.code_only && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
-    let slots: Vec<U256> = plain.filter(|slot| machine.world().slot(token, *slot).is_zero()).take(SETTINGS_OF_THEFT_MAX).collect();
+    let plain = outcome
+        .reads
+        .iter()
+        .filter(|(at, slot)| before.code_only && *at == token && *slot < PLAIN_MAX)
+        .map(|(_, slot)| *slot);
+    let slots: Vec<U256> = plain
+        .filter(|slot| machine.world().slot(token, *slot).is_zero())
+        .take(SETTINGS_OF_THEFT_MAX)
+        .collect();
     slots.into_iter().any(|slot| {
         let mark = machine.mark();
         machine.world().set_slot(token, slot, U256::MAX);

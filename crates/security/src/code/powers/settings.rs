@@ -16,7 +16,12 @@ use super::{
 const SETTINGS_READ_MAX: usize = 10;
 
 /// With the code alone, every setting is zero. Writes the plain slots that a call reads, to see the effects that zero settings prevent.
-pub(super) fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) {
+pub(super) fn try_with_settings(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    call: &FunctionCall,
+    found: &mut Exploration,
+) {
     if !before.code_only {
         return;
     }
@@ -24,7 +29,9 @@ pub(super) fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>
     let slots = settings_read(machine, before, call);
     for values in settings_to_try(&slots, before.scene.funding.amount) {
         let mark = machine.mark();
-        let trading = values.iter().any(|(slot, _)| before.slots.contains(&(token, *slot)));
+        let trading = values
+            .iter()
+            .any(|(slot, _)| before.slots.contains(&(token, *slot)));
         for (slot, value) in values {
             machine.world().set_slot(token, slot, value);
         }
@@ -44,7 +51,11 @@ pub(super) fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>
 }
 
 /// Plain slots that the call reads as zero, except those that balances are read from.
-fn settings_read(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall) -> Vec<U256> {
+fn settings_read(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    call: &FunctionCall,
+) -> Vec<U256> {
     let token = before.scene.token;
     machine.pay = call.pay;
     let (_, trace) = machine.trace(call.from, token, call.data.clone());
@@ -67,8 +78,17 @@ fn settings_to_try(slots: &[U256], amount: U256) -> Vec<Vec<(U256, U256)>> {
     let large = U256::MAX >> 16;
     // A price at which the payment buys no more than the supply.
     let price = COIN / amount.min(COIN);
-    let ones = |left: Option<&U256>| slots.iter().filter(|slot| Some(*slot) != left).map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
-    let mut tries: Vec<Vec<_>> = slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
+    let ones = |left: Option<&U256>| {
+        slots
+            .iter()
+            .filter(|slot| Some(*slot) != left)
+            .map(|slot| (*slot, U256::ONE))
+            .collect::<Vec<_>>()
+    };
+    let mut tries: Vec<Vec<_>> = slots
+        .iter()
+        .flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)]))
+        .collect();
     if slots.len() > 1 {
         tries.push(ones(None));
     }
@@ -79,12 +99,19 @@ fn settings_to_try(slots: &[U256], amount: U256) -> Vec<Vec<(U256, U256)>> {
 }
 
 /// Tries settings in pairs: one may set the pair's address and the other block it.
-pub(super) fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline<'_>, found: &mut Exploration) {
+pub(super) fn try_settings_in_pairs(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    found: &mut Exploration,
+) {
     let settings = std::mem::take(&mut found.settings);
     for (at, first) in settings.iter().enumerate() {
         let mark = machine.mark();
         first.make(machine);
-        for second in settings[at + 1..].iter().filter(|second| second.selector != first.selector) {
+        for second in settings[at + 1..]
+            .iter()
+            .filter(|second| second.selector != first.selector)
+        {
             let inner = machine.mark();
             let outcome = second.make(machine);
             if outcome.ok && !outcome.writes.is_empty() && machine.stopped.is_none() {
@@ -92,7 +119,10 @@ pub(super) fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline
                 let after = trial(machine, before.scene, false, None);
                 stopped(machine, before, &after, second, &mut effects);
                 for effect in &mut effects {
-                    effect.after.push_str(&format!(" (after {})", abi::named_beside(first.selector, &first.arguments)));
+                    effect.after.push_str(&format!(
+                        " (after {})",
+                        abi::named_beside(first.selector, &first.arguments)
+                    ));
                 }
                 found.effects.extend(effects);
             }

@@ -38,14 +38,26 @@ const VARIANTS: &[Variant] = &[
         asks: BlockFacts::GAS_PRICE,
         apply: |c| (c.circumstances.base_fee, c.circumstances.tip) = (0, 0),
     },
-    Variant { changed: "half the gas price", asks: BlockFacts::GAS_PRICE, apply: |c| halve(&mut c.circumstances) },
+    Variant {
+        changed: "half the gas price",
+        asks: BlockFacts::GAS_PRICE,
+        apply: |c| halve(&mut c.circumstances),
+    },
     Variant {
         changed: "a gas price a third higher",
         asks: BlockFacts::GAS_PRICE,
         apply: |c| c.circumstances.tip += c.circumstances.gas_price() / 3,
     },
-    Variant { changed: "a base fee of 0", asks: BlockFacts::BASE_FEE, apply: |c| c.circumstances.base_fee = 0 },
-    Variant { changed: "twice the base fee", asks: BlockFacts::BASE_FEE, apply: |c| c.circumstances.base_fee *= 2 },
+    Variant {
+        changed: "a base fee of 0",
+        asks: BlockFacts::BASE_FEE,
+        apply: |c| c.circumstances.base_fee = 0,
+    },
+    Variant {
+        changed: "twice the base fee",
+        asks: BlockFacts::BASE_FEE,
+        apply: |c| c.circumstances.base_fee *= 2,
+    },
     Variant {
         changed: "a block without a gas limit",
         asks: BlockFacts::BLOCK_GAS_LIMIT,
@@ -56,20 +68,36 @@ const VARIANTS: &[Variant] = &[
         asks: BlockFacts::BLOCK_GAS_LIMIT,
         apply: |c| c.circumstances.block_gas_limit = 30_000_000,
     },
-    Variant { changed: "10 million gas", asks: BlockFacts::GAS, apply: |c| c.circumstances.gas = 10_000_000 },
-    Variant { changed: "no coinbase", asks: BlockFacts::COINBASE, apply: |c| c.circumstances.coinbase = Address::ZERO },
+    Variant {
+        changed: "10 million gas",
+        asks: BlockFacts::GAS,
+        apply: |c| c.circumstances.gas = 10_000_000,
+    },
+    Variant {
+        changed: "no coinbase",
+        asks: BlockFacts::COINBASE,
+        apply: |c| c.circumstances.coinbase = Address::ZERO,
+    },
     Variant {
         changed: "another coinbase",
         asks: BlockFacts::COINBASE,
         apply: |c| c.circumstances.coinbase = c.circumstances.hashes.address("another coinbase"),
     },
-    Variant { changed: "a random number of 0", asks: BlockFacts::RANDOMNESS, apply: |c| c.circumstances.randomness = B256::ZERO },
+    Variant {
+        changed: "a random number of 0",
+        asks: BlockFacts::RANDOMNESS,
+        apply: |c| c.circumstances.randomness = B256::ZERO,
+    },
     Variant {
         changed: "another random number",
         asks: BlockFacts::RANDOMNESS,
         apply: |c| c.circumstances.randomness = c.circumstances.hashes.word("other randomness"),
     },
-    Variant { changed: "an empty wallet", asks: BlockFacts::COINS, apply: |c| c.circumstances.purse = U256::ZERO },
+    Variant {
+        changed: "an empty wallet",
+        asks: BlockFacts::COINS,
+        apply: |c| c.circumstances.purse = U256::ZERO,
+    },
     Variant {
         changed: "1 million coins in the wallet",
         asks: BlockFacts::COINS,
@@ -85,12 +113,36 @@ const VARIANTS: &[Variant] = &[
         asks: BlockFacts::HASHES,
         apply: |c| c.circumstances.hashes = c.circumstances.hashes.apart("other block hashes"),
     },
-    Variant { changed: "another trader", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("second person") },
-    Variant { changed: "a third trader", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("third person") },
-    Variant { changed: "a fourth trader", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("fourth person") },
-    Variant { changed: "a round amount", asks: BlockFacts::ANYTHING, apply: |c| c.amount = (1_000_000_000, 0) },
-    Variant { changed: "an odd amount", asks: BlockFacts::ANYTHING, apply: |c| c.amount = (2, 1) },
-    Variant { changed: "a block number one higher", asks: BlockFacts::NUMBER, apply: |c| c.blocks = 1 },
+    Variant {
+        changed: "another trader",
+        asks: BlockFacts::ANYTHING,
+        apply: |c| c.who = c.circumstances.hashes.address("second person"),
+    },
+    Variant {
+        changed: "a third trader",
+        asks: BlockFacts::ANYTHING,
+        apply: |c| c.who = c.circumstances.hashes.address("third person"),
+    },
+    Variant {
+        changed: "a fourth trader",
+        asks: BlockFacts::ANYTHING,
+        apply: |c| c.who = c.circumstances.hashes.address("fourth person"),
+    },
+    Variant {
+        changed: "a round amount",
+        asks: BlockFacts::ANYTHING,
+        apply: |c| c.amount = (1_000_000_000, 0),
+    },
+    Variant {
+        changed: "an odd amount",
+        asks: BlockFacts::ANYTHING,
+        apply: |c| c.amount = (2, 1),
+    },
+    Variant {
+        changed: "a block number one higher",
+        asks: BlockFacts::NUMBER,
+        apply: |c| c.blocks = 1,
+    },
 ];
 
 fn halve(circumstances: &mut Circumstances) {
@@ -106,12 +158,16 @@ impl Run<'_, '_, '_> {
     pub(super) fn twice(&mut self, start: Checkpoint) {
         self.trader.machine.rollback(start);
         let usual = self.usual();
-        let Some(base) = self.round(start, &usual) else { return };
+        let Some(base) = self.round(start, &usual) else {
+            return;
+        };
         let asked = self.asked;
         for variant in VARIANTS.iter().filter(|variant| asked.any(variant.asks)) {
             let mut conditions = self.usual();
             (variant.apply)(&mut conditions);
-            let Some(brought) = self.round(start, &conditions) else { continue };
+            let Some(brought) = self.round(start, &conditions) else {
+                continue;
+            };
             self.compare(variant.changed, base, brought);
         }
         if self.asked.any(BlockFacts::TIME) {
@@ -133,7 +189,14 @@ impl Run<'_, '_, '_> {
 
     /// What a sale brings that comes after a purchase under these conditions; `None` if it was cut off.
     fn round(&mut self, start: Checkpoint, conditions: &Conditions) -> Option<f64> {
-        let Conditions { circumstances, who, sent_by, blocks, seconds, amount } = *conditions;
+        let Conditions {
+            circumstances,
+            who,
+            sent_by,
+            blocks,
+            seconds,
+            amount,
+        } = *conditions;
         let earlier = self.trials.buy_reason.is_some();
         let trader = &mut *self.trader;
         trader.machine.circumstances = circumstances;
@@ -143,13 +206,28 @@ impl Run<'_, '_, '_> {
         trader.machine.world().person(who);
         trader.machine.world().set_coins(who, circumstances.purse);
         trader.machine.next_block();
-        let bought = if earlier { Deal { ok: trader.give_from_pool(who), ..Deal::default() } } else { trader.buy(who, self.size) };
+        let bought = if earlier {
+            Deal {
+                ok: trader.give_from_pool(who),
+                ..Deal::default()
+            }
+        } else {
+            trader.buy(who, self.size)
+        };
         trader.machine.wait(HELD.0, HELD.1);
         trader.machine.world().set_coins(who, circumstances.purse);
         let half = trader.balance(who) / U256::from(2);
         let (unit, odd) = (U256::from(amount.0), U256::from(amount.1));
-        let amount = if half > unit * U256::from(2) { half / unit * unit - odd } else { half };
-        let sold = if bought.ok { trader.sell(who, amount, SaleRoute::Router) } else { Deal::default() };
+        let amount = if half > unit * U256::from(2) {
+            half / unit * unit - odd
+        } else {
+            half
+        };
+        let sold = if bought.ok {
+            trader.sell(who, amount, SaleRoute::Router)
+        } else {
+            Deal::default()
+        };
         trader.machine.sent_by = None;
         trader.machine.rollback(start);
         if bought.cut || sold.cut {
@@ -161,7 +239,11 @@ impl Run<'_, '_, '_> {
 
     fn compare(&mut self, changed: &'static str, usual: f64, brought: f64) {
         if differ(usual, brought) {
-            self.trials.differences.push(TradeDifference { changed, usual, brought });
+            self.trials.differences.push(TradeDifference {
+                changed,
+                usual,
+                brought,
+            });
         }
     }
 
@@ -169,12 +251,26 @@ impl Run<'_, '_, '_> {
     fn hours(&mut self, start: Checkpoint, base: f64) {
         let mut seen = vec![base];
         for hours in HOURS {
-            let conditions = Conditions { seconds: hours * HOUR, ..self.usual() };
-            let Some(brought) = self.round(start, &conditions) else { return };
+            let conditions = Conditions {
+                seconds: hours * HOUR,
+                ..self.usual()
+            };
+            let Some(brought) = self.round(start, &conditions) else {
+                return;
+            };
             seen.push(brought);
         }
-        if seen.windows(2).filter(|pair| differ(pair[0], pair[1])).count() > 1 {
-            let other = seen.iter().copied().find(|brought| differ(base, *brought)).unwrap_or(base);
+        if seen
+            .windows(2)
+            .filter(|pair| differ(pair[0], pair[1]))
+            .count()
+            > 1
+        {
+            let other = seen
+                .iter()
+                .copied()
+                .find(|brought| differ(base, *brought))
+                .unwrap_or(base);
             self.compare("a later block timestamp", base, other);
         }
     }

@@ -26,15 +26,43 @@ const RESTRICTED: [(SaleTrial, f64, &str); 20] = [
     (SaleTrial::Fortnight, 1.0, "a sell two weeks later"),
     (SaleTrial::Month, 1.0, "a sell 30 days later"),
     (SaleTrial::Year, 0.8, "a sell 400 days later"),
-    (SaleTrial::WithCoins, 0.8, "a sell after coins are sent to the contract"),
-    (SaleTrial::WithTokens, 0.8, "a sell after tokens are sent to the contract"),
-    (SaleTrial::AfterOthers, 1.0, "a sell by an earlier buyer, once 25 others have bought,"),
+    (
+        SaleTrial::WithCoins,
+        0.8,
+        "a sell after coins are sent to the contract",
+    ),
+    (
+        SaleTrial::WithTokens,
+        0.8,
+        "a sell after tokens are sent to the contract",
+    ),
+    (
+        SaleTrial::AfterOthers,
+        1.0,
+        "a sell by an earlier buyer, once 25 others have bought,",
+    ),
     (SaleTrial::Third, 0.8, "a holder's third sell"),
     (SaleTrial::Again, 0.8, "a sell by a holder who buys again"),
-    (SaleTrial::LargeHolder, 0.8, "even a small sell by a holder of 1% of the supply"),
-    (SaleTrial::Received, SOME_SALES, "a sell of tokens received by transfer"),
-    (SaleTrial::Tenth, SOME_SALES, "a sell of a tenth of the balance"),
-    (SaleTrial::Straight, 0.3, "a sell in the pool without the exchange's router"),
+    (
+        SaleTrial::LargeHolder,
+        0.8,
+        "even a small sell by a holder of 1% of the supply",
+    ),
+    (
+        SaleTrial::Received,
+        SOME_SALES,
+        "a sell of tokens received by transfer",
+    ),
+    (
+        SaleTrial::Tenth,
+        SOME_SALES,
+        "a sell of a tenth of the balance",
+    ),
+    (
+        SaleTrial::Straight,
+        0.3,
+        "a sell in the pool without the exchange's router",
+    ),
     (SaleTrial::OtherRouter, 0.3, "a sell through another router"),
 ];
 /// Share of the pool from which a largest trade counts in full; strength of a remainder that cannot be sold.
@@ -47,16 +75,30 @@ const MOST: f64 = 0.9;
 
 /// All that the trades show. `at`: where they were made, such as `in its uniswap-v2 pool at block 1`.
 pub(in crate::code) fn findings(trials: &Trials, at: &str) -> Vec<Anomaly> {
-    let sales = [blocked(trials, at), unbuyable(trials, at), taxed(trials, at)];
-    sales.into_iter().flatten().chain(beside(trials, at)).collect()
+    let sales = [
+        blocked(trials, at),
+        unbuyable(trials, at),
+        taxed(trials, at),
+    ];
+    sales
+        .into_iter()
+        .flatten()
+        .chain(beside(trials, at))
+        .collect()
 }
 
 /// What the trades show beside the usual purchase and sale.
 pub(in crate::code) fn beside(trials: &Trials, at: &str) -> Vec<Anomaly> {
-    [aware(trials, at), buy_taxed(trials, at), cooldown(trials, at), limited(trials, at), restricted(trials, at)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        aware(trials, at),
+        buy_taxed(trials, at),
+        cooldown(trials, at),
+        limited(trials, at),
+        restricted(trials, at),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn why(deal: &Deal) -> &str {
@@ -65,17 +107,33 @@ fn why(deal: &Deal) -> &str {
 
 pub(in crate::code) fn blocked(trials: &Trials, at: &str) -> Option<Anomaly> {
     let sell = trials.sell.as_ref().filter(|sell| !sell.ok)?;
-    let who = if trials.buy_reason.is_some() { "an earlier buyer" } else { "a new buyer" };
-    let opens = LATER.iter().find(|(sale, _)| trials.of(*sale).is_some_and(|deal| deal.ok));
+    let who = if trials.buy_reason.is_some() {
+        "an earlier buyer"
+    } else {
+        "a new buyer"
+    };
+    let opens = LATER
+        .iter()
+        .find(|(sale, _)| trials.of(*sale).is_some_and(|deal| deal.ok));
     let (strength, text) = match opens {
         Some((_, seconds)) => {
             let when = waiting(*seconds);
-            (SOME_SALES, format!("{who} can sell only {when} later, not immediately, {at}: {}", why(sell)))
+            (
+                SOME_SALES,
+                format!(
+                    "{who} can sell only {when} later, not immediately, {at}: {}",
+                    why(sell)
+                ),
+            )
         }
         None => (1.0, format!("{who} cannot sell {at}: {}", why(sell))),
     };
     let anomaly = Anomaly::new(AnomalyCode::SellBlocked, strength, text).fatal(strength >= 1.0);
-    Some(evidence(trials).into_iter().fold(anomaly, Anomaly::evidence))
+    Some(
+        evidence(trials)
+            .into_iter()
+            .fold(anomaly, Anomaly::evidence),
+    )
 }
 
 /// `an hour`, `30 days`.
@@ -90,10 +148,26 @@ pub(in crate::code) fn waiting(seconds: u64) -> String {
 }
 
 fn unbuyable(trials: &Trials, at: &str) -> Option<Anomaly> {
-    let refused = trials.buy.as_ref().filter(|buy| !buy.ok).and_then(|buy| buy.reason.as_ref());
+    let refused = trials
+        .buy
+        .as_ref()
+        .filter(|buy| !buy.ok)
+        .and_then(|buy| buy.reason.as_ref());
     let why = trials.buy_reason.as_ref().or(refused)?;
-    let shown = Evidence { what: "buy".into(), caller: Some("buyer".into()), after: Some(why.clone()), ..Evidence::default() };
-    Some(Anomaly::new(AnomalyCode::BuyBlockable, 1.0, format!("buying fails {at}: {why}")).evidence(shown))
+    let shown = Evidence {
+        what: "buy".into(),
+        caller: Some("buyer".into()),
+        after: Some(why.clone()),
+        ..Evidence::default()
+    };
+    Some(
+        Anomaly::new(
+            AnomalyCode::BuyBlockable,
+            1.0,
+            format!("buying fails {at}: {why}"),
+        )
+        .evidence(shown),
+    )
 }
 
 /// The sale that is taxed most, if any is: a tax may come later, or only for some.
@@ -104,30 +178,67 @@ fn worst_sale(trials: &Trials) -> Option<(&'static str, f64)> {
         ("a sell a day later", trials.of(SaleTrial::Day)),
         ("selling received tokens", trials.of(SaleTrial::Received)),
     ];
-    let taxed = sales.into_iter().rev().filter_map(|(which, sale)| Some((which, sale.filter(|sale| sale.ok)?.tax?)));
+    let taxed = sales
+        .into_iter()
+        .rev()
+        .filter_map(|(which, sale)| Some((which, sale.filter(|sale| sale.ok)?.tax?)));
     // Of equals the first.
-    taxed.filter(|(_, tax)| *tax >= TAX_MIN).max_by(|a, b| a.1.total_cmp(&b.1))
+    taxed
+        .filter(|(_, tax)| *tax >= TAX_MIN)
+        .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// The taxes of the trades.
 pub(in crate::code) fn taxes(trials: &Trials) -> Taxes {
-    let tax = |trade: &Option<Deal>| trade.as_ref().and_then(|trade| trade.tax).map(|tax| if tax < TAX_MIN { 0.0 } else { tax });
+    let tax = |trade: &Option<Deal>| {
+        trade
+            .as_ref()
+            .and_then(|trade| trade.tax)
+            .map(|tax| if tax < TAX_MIN { 0.0 } else { tax })
+    };
     let sell = worst_sale(trials).map_or_else(|| tax(&trials.sell), |(_, tax)| Some(tax));
-    Taxes { buy: tax(&trials.buy), sell, transfer: tax(&trials.transfer) }
+    Taxes {
+        buy: tax(&trials.buy),
+        sell,
+        transfer: tax(&trials.transfer),
+    }
 }
 
 fn taxed(trials: &Trials, at: &str) -> Option<Anomaly> {
     let (which, tax) = worst_sale(trials)?;
-    let anomaly = Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1}% tax on {which} {at}", tax * 100.0));
+    let anomaly = Anomaly::new(
+        AnomalyCode::SellTax,
+        tax / TAX_FATAL,
+        format!("{:.1}% tax on {which} {at}", tax * 100.0),
+    );
     let anomaly = anomaly.fatal(tax > TAX_FATAL).figure("tax", tax);
-    Some(evidence(trials).into_iter().fold(anomaly, Anomaly::evidence))
+    Some(
+        evidence(trials)
+            .into_iter()
+            .fold(anomaly, Anomaly::evidence),
+    )
 }
 
 fn buy_taxed(trials: &Trials, at: &str) -> Option<Anomaly> {
-    let tax = trials.buy.as_ref().filter(|buy| buy.ok)?.tax.filter(|tax| *tax >= TAX_MIN)?;
+    let tax = trials
+        .buy
+        .as_ref()
+        .filter(|buy| buy.ok)?
+        .tax
+        .filter(|tax| *tax >= TAX_MIN)?;
     let text = format!("{:.1}% tax on a buy {at}", tax * 100.0);
-    let shown = Evidence { what: "buy".into(), before: Some("sent 100%".into()), after: Some(received(tax)), ..Evidence::default() };
-    Some(Anomaly::new(AnomalyCode::BuyTax, tax / TAX_FATAL, text).fatal(tax > TAX_FATAL).figure("tax", tax).evidence(shown))
+    let shown = Evidence {
+        what: "buy".into(),
+        before: Some("sent 100%".into()),
+        after: Some(received(tax)),
+        ..Evidence::default()
+    };
+    Some(
+        Anomaly::new(AnomalyCode::BuyTax, tax / TAX_FATAL, text)
+            .fatal(tax > TAX_FATAL)
+            .figure("tax", tax)
+            .evidence(shown),
+    )
 }
 
 fn received(tax: f64) -> String {
@@ -136,9 +247,17 @@ fn received(tax: f64) -> String {
 
 /// Trades that come out otherwise when something changes that no honest contract looks at.
 fn aware(trials: &Trials, at: &str) -> Option<Anomaly> {
-    let TradeDifference { changed, usual, brought } = trials.differences.first()?;
+    let TradeDifference {
+        changed,
+        usual,
+        brought,
+    } = trials.differences.first()?;
     let share = |worth: &f64| format!("{:.0}%", worth * 100.0);
-    let text = format!("the same trade returns {} with {changed} but {} otherwise, {at}", share(brought), share(usual));
+    let text = format!(
+        "the same trade returns {} with {changed} but {} otherwise, {at}",
+        share(brought),
+        share(usual)
+    );
     let anomaly = Anomaly::new(AnomalyCode::SimulatorAware, 1.0, text).fatal(true);
     let shown = trials.differences.iter().map(|difference| Evidence {
         what: format!("the same trade with {}", difference.changed),
@@ -151,7 +270,10 @@ fn aware(trials: &Trials, at: &str) -> Option<Anomaly> {
 
 /// Whether a sell returns less than this fraction of the usual one, so that it counts as failed or as taxed more.
 fn falls(trials: &Trials, deal: &Deal, below: f64) -> bool {
-    trials.sell.as_ref().is_some_and(|usual| deal.worth() < below * usual.worth().min(1.0))
+    trials
+        .sell
+        .as_ref()
+        .is_some_and(|usual| deal.worth() < below * usual.worth().min(1.0))
 }
 
 /// The sales that fail while the usual one goes through; the strongest makes the sentence.
@@ -161,32 +283,88 @@ fn restricted(trials: &Trials, at: &str) -> Option<Anomaly> {
     }
     let mut found: Vec<(f64, String)> = Vec::new();
     for (sale, strength, which) in RESTRICTED {
-        let Some(deal) = trials.of(sale).filter(|deal| falls(trials, deal, LESS)) else { continue };
+        let Some(deal) = trials.of(sale).filter(|deal| falls(trials, deal, LESS)) else {
+            continue;
+        };
         if deal.ok && !falls(trials, deal, KEPT) {
-            found.push((strength * SOME_SALES, format!("{which} returns only {:.0}%", deal.worth() * 100.0)));
+            found.push((
+                strength * SOME_SALES,
+                format!("{which} returns only {:.0}%", deal.worth() * 100.0),
+            ));
         } else {
             let returns = || format!("{which} returns only {:.0}%", deal.worth() * 100.0);
-            found.push((strength, deal.reason.as_ref().map_or_else(returns, |reason| format!("{which} fails: {reason}"))));
+            found.push((
+                strength,
+                deal.reason
+                    .as_ref()
+                    .map_or_else(returns, |reason| format!("{which} fails: {reason}")),
+            ));
         }
     }
-    let worth = |deal: &Option<Deal>| deal.as_ref().filter(|deal| deal.ok).map(|deal| deal.worth().min(1.0));
+    let worth = |deal: &Option<Deal>| {
+        deal.as_ref()
+            .filter(|deal| deal.ok)
+            .map(|deal| deal.worth().min(1.0))
+    };
     if let (Some(first), Some(late)) = (worth(&trials.buy), worth(&trials.late_buy))
         && late < LESS * first
     {
-        found.push((SOME_SALES, format!("after 25 other buyers, a buy returns {:.0}% instead of {:.0}%", late * 100.0, first * 100.0)));
+        found.push((
+            SOME_SALES,
+            format!(
+                "after 25 other buyers, a buy returns {:.0}% instead of {:.0}%",
+                late * 100.0,
+                first * 100.0
+            ),
+        ));
     }
     if let Some(brings) = trials.large_brings {
-        let above = trials.largest.map_or_else(|| "even 2%".to_owned(), |share| format!("more than {:.0}%", share * 100.0));
-        found.push((LARGE_TAKES, format!("a sell of {above} of the pool returns only {:.0}% of the pool's quote", brings * 100.0)));
+        let above = trials.largest.map_or_else(
+            || "even 2%".to_owned(),
+            |share| format!("more than {:.0}%", share * 100.0),
+        );
+        found.push((
+            LARGE_TAKES,
+            format!(
+                "a sell of {above} of the pool returns only {:.0}% of the pool's quote",
+                brings * 100.0
+            ),
+        ));
     }
-    if let Some(all) = trials.of(SaleTrial::All).filter(|all| !all.ok && trials.part.is_none_or(|part| part < MOST)) {
-        let part = trials.part.map_or_else(|| "more than half".to_owned(), |part| format!("more than {:.0}%", part * 100.0));
-        found.push((SOME_SALES, format!("a holder cannot sell {part} of their tokens in one transaction: {}", why(all))));
+    if let Some(all) = trials
+        .of(SaleTrial::All)
+        .filter(|all| !all.ok && trials.part.is_none_or(|part| part < MOST))
+    {
+        let part = trials.part.map_or_else(
+            || "more than half".to_owned(),
+            |part| format!("more than {:.0}%", part * 100.0),
+        );
+        found.push((
+            SOME_SALES,
+            format!(
+                "a holder cannot sell {part} of their tokens in one transaction: {}",
+                why(all)
+            ),
+        ));
     }
-    let strength = found.iter().map(|(strength, _)| *strength).reduce(f64::max)?;
-    let text = found.iter().find(|(of, _)| *of >= strength).map(|(_, text)| text.clone())?;
-    let anomaly = Anomaly::new(AnomalyCode::ClosesLater, strength, format!("the usual sell succeeds {at}, but {text}"));
-    let shown = found.iter().map(|(_, text)| Evidence { what: text.clone(), before: Some("succeeds".into()), ..Evidence::default() });
+    let strength = found
+        .iter()
+        .map(|(strength, _)| *strength)
+        .reduce(f64::max)?;
+    let text = found
+        .iter()
+        .find(|(of, _)| *of >= strength)
+        .map(|(_, text)| text.clone())?;
+    let anomaly = Anomaly::new(
+        AnomalyCode::ClosesLater,
+        strength,
+        format!("the usual sell succeeds {at}, but {text}"),
+    );
+    let shown = found.iter().map(|(_, text)| Evidence {
+        what: text.clone(),
+        before: Some("succeeds".into()),
+        ..Evidence::default()
+    });
     Some(shown.fold(anomaly, Anomaly::evidence))
 }
 
@@ -196,11 +374,20 @@ fn cooldown(trials: &Trials, at: &str) -> Option<Anomaly> {
         return None;
     }
     let fails = |sale| trials.of(sale).filter(|deal| falls(trials, deal, LESS));
-    let third = trials.of(SaleTrial::Third).is_some_and(|deal| !falls(trials, deal, LESS));
-    let after_purchase = fails(SaleTrial::Soon).map(|deal| ("a sell in the block after the buy", deal));
-    let after_sale = fails(SaleTrial::Next).filter(|_| third).map(|deal| ("a second sell in the next block", deal));
+    let third = trials
+        .of(SaleTrial::Third)
+        .is_some_and(|deal| !falls(trials, deal, LESS));
+    let after_purchase =
+        fails(SaleTrial::Soon).map(|deal| ("a sell in the block after the buy", deal));
+    let after_sale = fails(SaleTrial::Next)
+        .filter(|_| third)
+        .map(|deal| ("a second sell in the next block", deal));
     let (which, deal) = after_purchase.or(after_sale)?;
-    let shown = Evidence { what: which.into(), after: Some(deal.shown().outcome()), ..Evidence::default() };
+    let shown = Evidence {
+        what: which.into(),
+        after: Some(deal.shown().outcome()),
+        ..Evidence::default()
+    };
     let text = format!("{which} fails {at}, but a sell a few minutes later succeeds");
     Some(Anomaly::new(AnomalyCode::Cooldown, 1.0, text).evidence(shown))
 }
@@ -211,14 +398,23 @@ fn limited(trials: &Trials, at: &str) -> Option<Anomaly> {
         return None;
     }
     let of_pool = trials.too_large.as_ref().map(|why| match trials.largest {
-        Some(share) => format!("at most {:.0}% of the pool can be bought and sold per transaction {at}: {why}", share * 100.0),
-        None => format!("not even 2% of the pool can be bought and sold per transaction {at}: {why}"),
+        Some(share) => format!(
+            "at most {:.0}% of the pool can be bought and sold per transaction {at}: {why}",
+            share * 100.0
+        ),
+        None => {
+            format!("not even 2% of the pool can be bought and sold per transaction {at}: {why}")
+        }
     });
     let part = trials.part.filter(|part| *part >= MOST);
     let of_holding =
         part.map(|part| format!("a holder can sell {:.0}% of their tokens in one transaction, but not all of them, {at}", part * 100.0));
     let text = of_pool.or(of_holding)?;
-    let shown = Evidence { what: "a larger trade".into(), after: Some("fails".into()), ..Evidence::default() };
+    let shown = Evidence {
+        what: "a larger trade".into(),
+        after: Some("fails".into()),
+        ..Evidence::default()
+    };
     // The smaller the largest trade, the worse.
     let strength = match trials.largest.filter(|_| trials.too_large.is_some()) {
         Some(share) => LIMIT_FULL / share.max(LIMIT_FULL),
@@ -226,7 +422,15 @@ fn limited(trials: &Trials, at: &str) -> Option<Anomaly> {
         None => LIMIT_REMAINDER,
     };
     let anomaly = Anomaly::new(AnomalyCode::Limit, strength, text);
-    Some(trials.largest.into_iter().fold(anomaly, |anomaly, share| anomaly.figure("largest_share", share)).evidence(shown))
+    Some(
+        trials
+            .largest
+            .into_iter()
+            .fold(anomaly, |anomaly, share| {
+                anomaly.figure("largest_share", share)
+            })
+            .evidence(shown),
+    )
 }
 
 /// Each trade with its result.
@@ -237,7 +441,10 @@ pub(in crate::code) fn evidence(trials: &Trials) -> Vec<Evidence> {
         after: Some(trade.outcome()),
         ..Evidence::default()
     };
-    shown(trials).tried().map(|(name, trade)| row((name, trade))).collect()
+    shown(trials)
+        .tried()
+        .map(|(name, trade)| row((name, trade)))
+        .collect()
 }
 
 /// The trades as the answer has them; where the usual sale fails, of the further ones those that go through.
@@ -257,7 +464,10 @@ pub(in crate::code) fn shown(trials: &Trials) -> SimulatedTrades {
             .others
             .iter()
             .filter(|(sale, deal)| !own.contains(sale) && (trials.sells() || deal.ok))
-            .map(|(sale, deal)| SimulatedTrial { name: sale.name().to_owned(), trade: deal.shown() })
+            .map(|(sale, deal)| SimulatedTrial {
+                name: sale.name().to_owned(),
+                trade: deal.shown(),
+            })
             .collect(),
     }
 }

@@ -38,14 +38,20 @@ impl Rings {
                     position.1 += edge.volume;
                 }
             }
-            let imbalance = |(net, gross): (f64, f64)| if gross > 0.0 { net.abs() / gross } else { 0.0 };
-            let worst = positions.iter().map(|position| imbalance(*position)).fold(0.0, f64::max);
+            let imbalance =
+                |(net, gross): (f64, f64)| if gross > 0.0 { net.abs() / gross } else { 0.0 };
+            let worst = positions
+                .iter()
+                .map(|position| imbalance(*position))
+                .fold(0.0, f64::max);
             if worst > NET_MAX {
                 let allowed = (worst / 2.0).max(NET_MAX);
                 let stays = |id: u32| imbalance(positions[number(id)]) <= allowed;
                 edges.retain(|edge| stays(edge.from) && stays(edge.to));
             }
-            self.nodes.iter().for_each(|id| self.numbers[*id as usize] = UNSEEN);
+            self.nodes
+                .iter()
+                .for_each(|id| self.numbers[*id as usize] = UNSEEN);
             if worst <= NET_MAX {
                 return edges;
             }
@@ -123,11 +129,27 @@ mod tests {
     use super::*;
 
     fn round(list: &[(u32, u32, f64)]) -> Vec<Edge> {
-        let mut edges: Vec<Edge> = list.iter().map(|(from, to, volume)| Edge { from: *from, to: *to, volume: *volume, count: 1 }).collect();
+        let mut edges: Vec<Edge> = list
+            .iter()
+            .map(|(from, to, volume)| Edge {
+                from: *from,
+                to: *to,
+                volume: *volume,
+                count: 1,
+            })
+            .collect();
         edges.sort_by_key(|edge| (edge.from, edge.to));
         let mut rings = Rings::default();
         // State of one graph must not leak into the next.
-        assert_eq!(rings.round(vec![Edge { from: 3, to: 1, volume: 1.0, count: 1 }]), []);
+        assert_eq!(
+            rings.round(vec![Edge {
+                from: 3,
+                to: 1,
+                volume: 1.0,
+                count: 1
+            }]),
+            []
+        );
         rings.round(edges)
     }
 
@@ -141,7 +163,16 @@ mod tests {
             (&[(0, 1, 5.0), (1, 2, 4.5), (2, 0, 4.5)], 0),
             (&[(0, 1, 5.0), (1, 2, 5.0)], 0),
             // A ring, and an outsider who trades with one member.
-            (&[(0, 1, 5.0), (1, 2, 5.0), (2, 0, 5.0), (2, 3, 9.0), (3, 0, 0.02)], 3),
+            (
+                &[
+                    (0, 1, 5.0),
+                    (1, 2, 5.0),
+                    (2, 0, 5.0),
+                    (2, 3, 9.0),
+                    (3, 0, 0.02),
+                ],
+                3,
+            ),
             (&[], 0),
         ];
         for (list, left) in cases {

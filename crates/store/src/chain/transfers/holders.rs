@@ -61,7 +61,11 @@ impl Holders {
             self.day.get_or_insert(day);
             return;
         };
-        let filled = if day - before > DAYS_MAX { before..before + 1 } else { before..day };
+        let filled = if day - before > DAYS_MAX {
+            before..before + 1
+        } else {
+            before..day
+        };
         self.days.extend(filled.map(|day| (day, self.count)));
         self.day = Some(day);
     }
@@ -90,13 +94,19 @@ impl Holders {
     /// What all hold together; nothing where one sent more than the transfers gave.
     fn sum(&self) -> Option<Sum> {
         let mut all = self.balances.values();
-        all.try_fold(Sum::ZERO, |sum, held| is_positive(held).then(|| sum.wrapping_add(*held)))
+        all.try_fold(Sum::ZERO, |sum, held| {
+            is_positive(held).then(|| sum.wrapping_add(*held))
+        })
     }
 
     /// Holders to be compared, the same ones each time.
     fn sample(&self) -> Vec<(Address, Sum)> {
-        let mut held: Vec<(Address, Sum)> =
-            self.balances.iter().filter(|(_, sum)| is_positive(sum)).map(|(holder, sum)| (*holder, *sum)).collect();
+        let mut held: Vec<(Address, Sum)> = self
+            .balances
+            .iter()
+            .filter(|(_, sum)| is_positive(sum))
+            .map(|(holder, sum)| (*holder, *sum))
+            .collect();
         held.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut others = held.split_off(held.len().min(LARGEST));
         others.sort_unstable_by_key(|(holder, _)| *holder);
@@ -141,7 +151,11 @@ impl HolderFiles {
     pub(super) fn new(dataset: &Path, chain: &str) -> Self {
         let shown = format!("live/holder_counts/{chain}/counts.parquet");
         let rows = dataset.join(&shown);
-        Self { record: rows.with_extension("json"), rows, shown }
+        Self {
+            record: rows.with_extension("json"),
+            rows,
+            shown,
+        }
     }
 
     pub(super) fn shown(&self) -> String {
@@ -149,7 +163,9 @@ impl HolderFiles {
     }
 
     fn record(&self) -> Option<CountRecord> {
-        fs::metadata(&self.record).ok().filter(|meta| meta.len() <= RECORD_MAX)?;
+        fs::metadata(&self.record)
+            .ok()
+            .filter(|meta| meta.len() <= RECORD_MAX)?;
         serde_json::from_slice(&fs::read(&self.record).ok()?).ok()
     }
 
@@ -163,7 +179,9 @@ impl HolderFiles {
         step: BlockStep<'_>,
     ) -> Result<Vec<HolderNote>, Fault> {
         let names: BTreeSet<String> = tokens.iter().map(ToString::to_string).collect();
-        let known = self.record().filter(|known| known.revision == state.revision && known.tokens == names && self.rows.is_file());
+        let known = self.record().filter(|known| {
+            known.revision == state.revision && known.tokens == names && self.rows.is_file()
+        });
         let record = match known {
             // Where the node was away it may be there now.
             Some(known) if known.unchecked.is_none() || node.is_none() => known,
@@ -181,13 +199,22 @@ impl HolderFiles {
                             "it is unknown whether the transfers since then account for the whole supply: the node {}",
                             told(fault)?
                         );
-                        state.named.keys().map(|token| (token.clone(), why.clone())).collect()
+                        state
+                            .named
+                            .keys()
+                            .map(|token| (token.clone(), why.clone()))
+                            .collect()
                     }
                 };
-                holders.retain(|token, _| !refused.iter().any(|(refused, _)| *refused == token.to_string()));
+                holders.retain(|token, _| {
+                    !refused
+                        .iter()
+                        .any(|(refused, _)| *refused == token.to_string())
+                });
                 let bytes = as_parquet(|| frame(&holders)).map_err(Fault::Failed)?;
                 write_atomic(&self.rows, &bytes).map_err(Fault::Failed)?;
-                let checks = check(&holders, state, node, step).or_else(|fault| told(fault).map(|_| Vec::new()))?;
+                let checks = check(&holders, state, node, step)
+                    .or_else(|fault| told(fault).map(|_| Vec::new()))?;
                 let refused = refused.into_iter().map(|(token, why)| {
                     let first = state.named.get(&token).copied().unwrap_or_default();
                     let says = format!(
@@ -196,8 +223,19 @@ impl HolderFiles {
                     (token, says)
                 });
                 let refused = refused.collect();
-                let record = CountRecord { revision: state.revision, tokens: names, block: state.end, checks, unchecked, refused };
-                write_atomic(&self.record, &serde_json::to_vec(&record).unwrap_or_default()).map_err(Fault::Failed)?;
+                let record = CountRecord {
+                    revision: state.revision,
+                    tokens: names,
+                    block: state.end,
+                    checks,
+                    unchecked,
+                    refused,
+                };
+                write_atomic(
+                    &self.record,
+                    &serde_json::to_vec(&record).unwrap_or_default(),
+                )
+                .map_err(Fault::Failed)?;
                 record
             }
         };
@@ -208,8 +246,13 @@ impl HolderFiles {
 impl CountRecord {
     fn notes(&self) -> Vec<HolderNote> {
         let refused = self.refused.iter();
-        let mut notes: Vec<HolderNote> =
-            refused.map(|(token, says)| HolderNote { token: Address::parse(token), says: says.clone(), is_warning: true }).collect();
+        let mut notes: Vec<HolderNote> = refused
+            .map(|(token, says)| HolderNote {
+                token: Address::parse(token),
+                says: says.clone(),
+                is_warning: true,
+            })
+            .collect();
         for check in self.checks.iter().filter(|check| check.differing > 0) {
             let example = check.example.as_ref().map_or_else(String::new, |(holder, by_transfers, on_chain)| {
                 format!(", such as {holder}: {by_transfers} by transfers, {on_chain} by balanceOf (base units)")
@@ -224,25 +267,43 @@ impl CountRecord {
             });
         }
         if let Some(why) = &self.unchecked {
-            let says =
-                format!("holders are computed from transfers and were not compared with balances at block {}: the node {why}", self.block);
-            notes.push(HolderNote { token: None, says, is_warning: false });
+            let says = format!(
+                "holders are computed from transfers and were not compared with balances at block {}: the node {why}",
+                self.block
+            );
+            notes.push(HolderNote {
+                token: None,
+                says,
+                is_warning: false,
+            });
         } else if notes.is_empty() && !self.checks.is_empty() {
             let compared: usize = self.checks.iter().map(|check| check.compared).sum();
             let says = format!(
                 "holders are computed from transfers; {compared} of them were compared with balanceOf at block {}, and all agree",
                 self.block
             );
-            notes.push(HolderNote { token: None, says, is_warning: false });
+            notes.push(HolderNote {
+                token: None,
+                says,
+                is_warning: false,
+            });
         }
         notes
     }
 }
 
 /// Adds up all transfers.
-fn count(files: &RowFiles, state: &LogState, tokens: &[Address], step: BlockStep<'_>) -> Result<BTreeMap<Address, Holders>, Fault> {
-    let mut all: BTreeMap<Address, Holders> =
-        tokens.iter().filter(|token| state.next_of(token).is_some()).map(|token| (*token, Holders::default())).collect();
+fn count(
+    files: &RowFiles,
+    state: &LogState,
+    tokens: &[Address],
+    step: BlockStep<'_>,
+) -> Result<BTreeMap<Address, Holders>, Fault> {
+    let mut all: BTreeMap<Address, Holders> = tokens
+        .iter()
+        .filter(|token| state.next_of(token).is_some())
+        .map(|token| (*token, Holders::default()))
+        .collect();
     for (done, file) in state.files.iter().enumerate() {
         step(done as u64, state.files.len() as u64).map_err(|_| Fault::Stopped)?;
         let frame = files.read(file).map_err(Fault::Failed)?;
@@ -274,12 +335,33 @@ fn count(files: &RowFiles, state: &LogState, tokens: &[Address], step: BlockStep
 }
 
 fn frame(all: &BTreeMap<Address, Holders>) -> polars::prelude::PolarsResult<DataFrame> {
-    let rows = || all.iter().flat_map(|(token, holders)| holders.days.iter().map(move |(day, count)| (token, day, count)));
-    let days: Vec<i32> = rows().map(|(_, day, _)| i32::try_from(*day).unwrap_or_default()).collect();
+    let rows = || {
+        all.iter().flat_map(|(token, holders)| {
+            holders
+                .days
+                .iter()
+                .map(move |(day, count)| (token, day, count))
+        })
+    };
+    let days: Vec<i32> = rows()
+        .map(|(_, day, _)| i32::try_from(*day).unwrap_or_default())
+        .collect();
     let columns = vec![
-        Series::new("token_address".into(), rows().map(|(token, ..)| token.to_string()).collect::<Vec<_>>()).into_column(),
-        Series::new("date".into(), days).cast(&DataType::Date)?.into_column(),
-        Series::new("holders".into(), rows().map(|(.., count)| *count).collect::<Vec<_>>()).into_column(),
+        Series::new(
+            "token_address".into(),
+            rows()
+                .map(|(token, ..)| token.to_string())
+                .collect::<Vec<_>>(),
+        )
+        .into_column(),
+        Series::new("date".into(), days)
+            .cast(&DataType::Date)?
+            .into_column(),
+        Series::new(
+            "holders".into(),
+            rows().map(|(.., count)| *count).collect::<Vec<_>>(),
+        )
+        .into_column(),
     ];
     DataFrame::new(rows().count(), columns)
 }
@@ -291,12 +373,18 @@ fn incomplete(
     node: Option<&ChainNode>,
     step: BlockStep<'_>,
 ) -> Result<Vec<(String, String)>, Fault> {
-    let named: Vec<(&Address, &Holders)> = all.iter().filter(|(token, _)| state.named.contains_key(&token.to_string())).collect();
+    let named: Vec<(&Address, &Holders)> = all
+        .iter()
+        .filter(|(token, _)| state.named.contains_key(&token.to_string()))
+        .collect();
     if named.is_empty() {
         return Ok(Vec::new());
     }
     let node = node.ok_or_else(|| Fault::Unavailable("is not contacted".to_owned()))?;
-    let calls = named.iter().map(|(token, _)| NodeCall::call(&token.0, &TOTAL_SUPPLY, state.end)).collect();
+    let calls = named
+        .iter()
+        .map(|(token, _)| NodeCall::call(&token.0, &TOTAL_SUPPLY, state.end))
+        .collect();
     let answers = node.ask(calls, &|| step(0, 0).is_err())?.answers;
     let judged = named.into_iter().zip(answers).filter_map(|((token, holders), answer)| {
         let supply = answer.ok().and_then(|answer| node::bytes(&answer)).and_then(|bytes| Some(Sum::from_be_slice(bytes.get(..32)?)));
@@ -318,35 +406,64 @@ fn check(
     node: Option<&ChainNode>,
     step: BlockStep<'_>,
 ) -> Result<Vec<TokenCheck>, Fault> {
-    let Some(node) = node else { return Err(Fault::Unavailable("is not contacted".to_owned())) };
+    let Some(node) = node else {
+        return Err(Fault::Unavailable("is not contacted".to_owned()));
+    };
     let samples: Vec<(&Address, Vec<(Address, Sum)>)> = all
         .iter()
         .filter(|(token, _)| state.next_of(token) == Some(state.end + 1))
         .map(|(token, holders)| (token, holders.sample()))
         .collect();
     let data = |holder: &Address| [&BALANCE_OF[..], &[0; 12], &holder.0].concat();
-    let calls =
-        samples.iter().flat_map(|(token, holders)| holders.iter().map(|(holder, _)| NodeCall::call(&token.0, &data(holder), state.end)));
+    let calls = samples.iter().flat_map(|(token, holders)| {
+        holders
+            .iter()
+            .map(|(holder, _)| NodeCall::call(&token.0, &data(holder), state.end))
+    });
     let calls: Vec<NodeCall> = calls.collect();
     if calls.is_empty() {
         return Ok(Vec::new());
     }
     let stopped = || step(0, 0).is_err();
     let answers = node.ask(calls, &stopped)?.answers;
-    if let Some(refusal) = answers.iter().all(Result::is_err).then(|| answers.first().and_then(|answer| answer.as_ref().err())).flatten() {
-        return Err(Fault::Unavailable(format!("does not return balances of that block: {}", refusal.message)));
+    if let Some(refusal) = answers
+        .iter()
+        .all(Result::is_err)
+        .then(|| answers.first().and_then(|answer| answer.as_ref().err()))
+        .flatten()
+    {
+        return Err(Fault::Unavailable(format!(
+            "does not return balances of that block: {}",
+            refusal.message
+        )));
     }
     let mut answers = answers.into_iter();
     let mut checks = Vec::new();
     for (token, holders) in samples {
-        let mut check = TokenCheck { token: token.to_string(), compared: 0, differing: 0, example: None };
+        let mut check = TokenCheck {
+            token: token.to_string(),
+            compared: 0,
+            differing: 0,
+            example: None,
+        };
         for (holder, sum) in holders {
-            let said = answers.next().and_then(Result::ok).and_then(|answer| node::bytes(&answer));
-            let Some(balance) = said.as_deref().and_then(|bytes| bytes.get(..32)).map(Sum::from_be_slice) else { continue };
+            let said = answers
+                .next()
+                .and_then(Result::ok)
+                .and_then(|answer| node::bytes(&answer));
+            let Some(balance) = said
+                .as_deref()
+                .and_then(|bytes| bytes.get(..32))
+                .map(Sum::from_be_slice)
+            else {
+                continue;
+            };
             check.compared += 1;
             if balance != sum {
                 check.differing += 1;
-                check.example.get_or_insert_with(|| (holder.to_string(), sum.to_string(), balance.to_string()));
+                check.example.get_or_insert_with(|| {
+                    (holder.to_string(), sum.to_string(), balance.to_string())
+                });
             }
         }
         checks.push(check);
@@ -386,21 +503,45 @@ mod tests {
             holders.transfer(&row(day, from, to, value));
         }
         holders.come_to(10);
-        assert_eq!(holders.days, [(3, 2), (4, 2), (5, 2), (6, 3), (7, 3), (8, 2), (9, 2)]);
-        assert!(holders.balances[&Address([5; 20])].bit(319), "less than nothing");
+        assert_eq!(
+            holders.days,
+            [(3, 2), (4, 2), (5, 2), (6, 3), (7, 3), (8, 2), (9, 2)]
+        );
+        assert!(
+            holders.balances[&Address([5; 20])].bit(319),
+            "less than nothing"
+        );
         let sample = holders.sample();
-        assert_eq!(sample.iter().map(|(holder, _)| holder.0[0]).collect::<Vec<_>>(), [3, 6]);
+        assert_eq!(
+            sample
+                .iter()
+                .map(|(holder, _)| holder.0[0])
+                .collect::<Vec<_>>(),
+            [3, 6]
+        );
     }
 
     #[test]
     fn the_sample_has_the_largest_and_some_others() {
         let mut holders = Holders::default();
         for nth in 1..=100 {
-            holders.transfer(&row(1, 0, nth, &format!("{nth}000000000000000000000000000000000000000")));
+            holders.transfer(&row(
+                1,
+                0,
+                nth,
+                &format!("{nth}000000000000000000000000000000000000000"),
+            ));
         }
         let sample = holders.sample();
         assert_eq!(sample.len(), 8);
-        assert_eq!(sample.iter().take(4).map(|(holder, _)| holder.0[0]).collect::<Vec<_>>(), [100, 99, 98, 97]);
+        assert_eq!(
+            sample
+                .iter()
+                .take(4)
+                .map(|(holder, _)| holder.0[0])
+                .collect::<Vec<_>>(),
+            [100, 99, 98, 97]
+        );
         assert_eq!(sample, holders.sample());
     }
 }

@@ -1,8 +1,8 @@
 //! Rows of transfers in tokendeck's own columns. Reads and writes no files.
 
 use polars::prelude::{
-    BooleanChunked, Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, NewChunkedArray as _, PolarsResult, Series, TimeUnit,
-    TimeZone,
+    BooleanChunked, Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _,
+    NewChunkedArray as _, PolarsResult, Series, TimeUnit, TimeZone,
 };
 
 use super::event::TransferEvent;
@@ -14,16 +14,29 @@ pub(super) type TimedEvent = (TransferEvent, i64);
 
 pub(super) fn frame(events: &[TimedEvent]) -> PolarsResult<DataFrame> {
     let texts = |name: &str, text: &dyn Fn(&TransferEvent) -> String| -> Column {
-        Series::new(name.into(), events.iter().map(|(event, _)| text(event)).collect::<Vec<_>>()).into_column()
+        Series::new(
+            name.into(),
+            events
+                .iter()
+                .map(|(event, _)| text(event))
+                .collect::<Vec<_>>(),
+        )
+        .into_column()
     };
-    let numbers = |name: &str, number: &dyn Fn(&TimedEvent) -> i64| Series::new(name.into(), events.iter().map(number).collect::<Vec<_>>());
+    let numbers = |name: &str, number: &dyn Fn(&TimedEvent) -> i64| {
+        Series::new(name.into(), events.iter().map(number).collect::<Vec<_>>())
+    };
     let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let columns = vec![
         texts("token_address", &|event| event.token.to_string()),
-        numbers("timestamp", &|(_, time)| *time).cast(&time)?.into_column(),
+        numbers("timestamp", &|(_, time)| *time)
+            .cast(&time)?
+            .into_column(),
         numbers("block_number", &|(event, _)| whole(event.block)).into_column(),
-        texts("transaction_hash", &|event| const_hex::encode_prefixed(event.transaction)),
+        texts("transaction_hash", &|event| {
+            const_hex::encode_prefixed(event.transaction)
+        }),
         texts("from_address", &|event| event.from.to_string()),
         texts("to_address", &|event| event.to.to_string()),
         texts("value", &|event| event.value.to_string()),
@@ -33,20 +46,29 @@ pub(super) fn frame(events: &[TimedEvent]) -> PolarsResult<DataFrame> {
 }
 
 fn numbers(frame: &DataFrame) -> Vec<Option<i64>> {
-    let column = frame.column("block_number").ok().and_then(|column| column.i64().ok());
+    let column = frame
+        .column("block_number")
+        .ok()
+        .and_then(|column| column.i64().ok());
     column.map_or_else(Vec::new, |numbers| numbers.iter().collect())
 }
 
 /// The lowest and the highest block.
 pub(super) fn blocks(frame: &DataFrame) -> Option<(u64, u64)> {
-    let all = || numbers(frame).into_iter().flatten().filter_map(|number| u64::try_from(number).ok());
+    let all = || {
+        numbers(frame)
+            .into_iter()
+            .flatten()
+            .filter_map(|number| u64::try_from(number).ok())
+    };
     Some((all().min()?, all().max()?))
 }
 
 /// The rows of blocks up to this one.
 pub(super) fn up_to(frame: &DataFrame, block: u64) -> Result<DataFrame, String> {
-    let kept =
-        numbers(frame).into_iter().map(|number| number.is_some_and(|number| u64::try_from(number).is_ok_and(|number| number <= block)));
+    let kept = numbers(frame).into_iter().map(|number| {
+        number.is_some_and(|number| u64::try_from(number).is_ok_and(|number| number <= block))
+    });
     let kept = BooleanChunked::from_iter_values("kept".into(), kept);
     guarded("table", || frame.filter(&kept))
 }
@@ -76,15 +98,25 @@ pub(super) fn movements(frame: &DataFrame) -> Vec<Movement> {
     let texts = |name: &str| frame.column(name).ok()?.str().ok();
     let time = frame.column("timestamp").ok().map(Column::to_physical_repr);
     let times = time.as_ref().and_then(|time| time.i64().ok());
-    let (Some(tokens), Some(from), Some(to), Some(values), Some(times)) =
-        (texts("token_address"), texts("from_address"), texts("to_address"), texts("value"), times)
-    else {
+    let (Some(tokens), Some(from), Some(to), Some(values), Some(times)) = (
+        texts("token_address"),
+        texts("from_address"),
+        texts("to_address"),
+        texts("value"),
+        times,
+    ) else {
         return Vec::new();
     };
     let movement = |row: usize| {
         let address = |texts: &polars::prelude::StringChunked| Address::parse(texts.get(row)?);
         let value = values.get(row)?.parse().ok()?;
-        Some(Movement { token: address(tokens)?, from: address(from)?, to: address(to)?, time: times.get(row)?, value })
+        Some(Movement {
+            token: address(tokens)?,
+            from: address(from)?,
+            to: address(to)?,
+            time: times.get(row)?,
+            value,
+        })
     };
     (0..frame.height()).filter_map(movement).collect()
 }
@@ -117,7 +149,10 @@ mod tests {
         let joined = joined(some, &frame(&[event(9)]).expect("rows")).expect("rows");
         assert!(joined.equals(&all));
         let last = movements(&joined).pop().expect("a transfer");
-        assert_eq!((last.time, last.value, last.to), (9_000, ruint::Uint::MAX, Address([2; 20])));
+        assert_eq!(
+            (last.time, last.value, last.to),
+            (9_000, ruint::Uint::MAX, Address([2; 20]))
+        );
         assert!(movements(&DataFrame::default()).is_empty());
     }
 }

@@ -26,14 +26,27 @@ pub(super) struct SpanSize {
 impl SpanSize {
     /// Begins with the length that was good last; 0 for none.
     pub(super) fn new(last: u64) -> Self {
-        let blocks = if last == 0 { BLOCKS_FIRST } else { last.min(BLOCKS_MAX) };
-        Self { blocks, addresses: ADDRESSES_MAX, ceiling: BLOCKS_MAX, answered: 0 }
+        let blocks = if last == 0 {
+            BLOCKS_FIRST
+        } else {
+            last.min(BLOCKS_MAX)
+        };
+        Self {
+            blocks,
+            addresses: ADDRESSES_MAX,
+            ceiling: BLOCKS_MAX,
+            answered: 0,
+        }
     }
 
     /// The next spans, first and last block of each.
     pub(super) fn plan(&self, from: u64, end: u64) -> Vec<(u64, u64)> {
-        let starts = (0..AT_ONCE).map(|nth| from.saturating_add(nth * self.blocks)).take_while(|start| *start <= end);
-        starts.map(|start| (start, (start + self.blocks - 1).min(end))).collect()
+        let starts = (0..AT_ONCE)
+            .map(|nth| from.saturating_add(nth * self.blocks))
+            .take_while(|start| *start <= end);
+        starts
+            .map(|start| (start, (start + self.blocks - 1).min(end)))
+            .collect()
     }
 
     /// The node refused. False if nothing less can be asked for.
@@ -91,9 +104,15 @@ mod tests {
     fn a_span_becomes_what_the_node_takes() {
         let mut size = SpanSize::new(0);
         assert_eq!(size.plan(10, 11), [(10, 11)]);
-        assert_eq!(size.plan(0, 5_000), [(0, 2_047), (2_048, 4_095), (4_096, 5_000)]);
+        assert_eq!(
+            size.plan(0, 5_000),
+            [(0, 2_047), (2_048, 4_095), (4_096, 5_000)]
+        );
         let (requests, refused) = fetch(&mut size, 1_000_000, 1_000);
-        assert!(refused * 20 < requests && requests < 700, "{refused} of {requests}");
+        assert!(
+            refused * 20 < requests && requests < 700,
+            "{refused} of {requests}"
+        );
         let (requests, refused) = fetch(&mut SpanSize::new(0), 20_000_000, u64::MAX);
         assert!(requests < 30 && refused == 0, "{requests}");
         // A single block may still be asked for fewer contracts at once.

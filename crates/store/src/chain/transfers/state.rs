@@ -79,7 +79,11 @@ impl LogState {
     /// The block was read.
     pub(super) fn mark(&mut self, block: u64, hash: &Word, timestamp: u64) {
         self.marks.retain(|mark| mark.block != block);
-        self.marks.push(BlockMark { block, hash: const_hex::encode_prefixed(hash), timestamp });
+        self.marks.push(BlockMark {
+            block,
+            hash: const_hex::encode_prefixed(hash),
+            timestamp,
+        });
         self.marks.sort_by_key(|mark| mark.block);
         let old = self.marks.len().saturating_sub(MARKS_MAX);
         self.marks.drain(..old);
@@ -97,7 +101,10 @@ pub(super) struct RowFiles {
 impl RowFiles {
     pub(super) fn new(dataset: &Path, chain: &str) -> Self {
         let shown = format!("live/transfers/{chain}");
-        Self { folder: dataset.join(&shown), shown }
+        Self {
+            folder: dataset.join(&shown),
+            shown,
+        }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -106,7 +113,11 @@ impl RowFiles {
 
     /// Paths of the files that count, relative to the dataset's folder.
     pub(super) fn shown(&self, state: &LogState) -> Vec<String> {
-        state.files.iter().map(|file| format!("{}/{}", self.shown, file.name)).collect()
+        state
+            .files
+            .iter()
+            .map(|file| format!("{}/{}", self.shown, file.name))
+            .collect()
     }
 
     fn state_path(&self) -> PathBuf {
@@ -130,26 +141,49 @@ impl RowFiles {
             ));
         }
         let state = serde_json::from_slice::<LogState>(&bytes).ok();
-        let plain =
-            |file: &RowFile| file.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') && file.name.ends_with(".parquet");
-        Ok(state.filter(|state| state.version == TRANSFERS_VERSION && state.files.iter().all(plain)).unwrap_or_else(|| {
-            tracing::warn!("`{}` does not record how far transfers were read; they are read again", path.display());
-            LogState::default()
-        }))
+        let plain = |file: &RowFile| {
+            file.name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+                && file.name.ends_with(".parquet")
+        };
+        Ok(state
+            .filter(|state| state.version == TRANSFERS_VERSION && state.files.iter().all(plain))
+            .unwrap_or_else(|| {
+                tracing::warn!(
+                    "`{}` does not record how far transfers were read; they are read again",
+                    path.display()
+                );
+                LogState::default()
+            }))
     }
 
     pub(super) fn save(&self, state: &mut LogState) -> Result<(), String> {
         state.version = TRANSFERS_VERSION;
-        write_atomic(&self.state_path(), &serde_json::to_vec(state).map_err(|error| error.to_string())?)
+        write_atomic(
+            &self.state_path(),
+            &serde_json::to_vec(state).map_err(|error| error.to_string())?,
+        )
     }
 
     /// Writes rows into a new file; `None` without rows.
-    pub(super) fn write(&self, state: &mut LogState, frame: DataFrame) -> Result<Option<RowFile>, String> {
-        let Some((first, last)) = rows::blocks(&frame) else { return Ok(None) };
+    pub(super) fn write(
+        &self,
+        state: &mut LogState,
+        frame: DataFrame,
+    ) -> Result<Option<RowFile>, String> {
+        let Some((first, last)) = rows::blocks(&frame) else {
+            return Ok(None);
+        };
         let (rows, name) = (frame.height(), format!("{:06}.parquet", state.next_file));
         write_atomic(&self.folder.join(&name), &as_parquet(|| Ok(frame))?)?;
         state.next_file += 1;
-        Ok(Some(RowFile { name, rows, first, last }))
+        Ok(Some(RowFile {
+            name,
+            rows,
+            first,
+            last,
+        }))
     }
 
     /// An empty file, so that a table without rows is one.
@@ -157,17 +191,27 @@ impl RowFiles {
         let name = format!("{:06}.parquet", state.next_file);
         write_atomic(&self.folder.join(&name), &as_parquet(|| rows::frame(&[]))?)?;
         state.next_file += 1;
-        state.files.push(RowFile { name, rows: 0, first: 0, last: 0 });
+        state.files.push(RowFile {
+            name,
+            rows: 0,
+            first: 0,
+            last: 0,
+        });
         Ok(())
     }
 
     /// The rows of a file.
     pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, String> {
         let path = self.folder.join(&file.name);
-        let read = parquet_rows(&path, FILE_MAX).unwrap_or_else(|| Err("it is missing or too large".to_owned()));
+        let read = parquet_rows(&path, FILE_MAX)
+            .unwrap_or_else(|| Err("it is missing or too large".to_owned()));
         let lacks = || format!("`{}` no longer has its {} rows", path.display(), file.rows);
         let frame = read.map_err(|reason| format!("cannot read `{}`: {reason}", path.display()))?;
-        if frame.height() == file.rows { Ok(frame) } else { Err(lacks()) }
+        if frame.height() == file.rows {
+            Ok(frame)
+        } else {
+            Err(lacks())
+        }
     }
 
     /// Whether a file that counts is there.
@@ -180,7 +224,8 @@ impl RowFiles {
         let counts = |name: &str| state.files.iter().any(|file| file.name == name);
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let stray = name.ends_with(".parquet") && !counts(&name) || name.starts_with(".tokendeck-");
+            let stray =
+                name.ends_with(".parquet") && !counts(&name) || name.starts_with(".tokendeck-");
             if stray {
                 fs::remove_file(entry.path()).ok();
             }
@@ -213,7 +258,12 @@ impl RowFiles {
 
     /// Forgets everything.
     pub(super) fn reset(&self, state: &mut LogState) -> Result<(), String> {
-        *state = LogState { revision: state.revision + 1, next_file: state.next_file, span: state.span, ..LogState::default() };
+        *state = LogState {
+            revision: state.revision + 1,
+            next_file: state.next_file,
+            span: state.span,
+            ..LogState::default()
+        };
         self.save(state)
     }
 }
@@ -232,8 +282,13 @@ mod tests {
             fs::write(files.state_path(), kept(version)).expect("a state");
             let reason = files.load().err();
             assert_eq!(reason.is_some(), refused, "{version}");
-            assert!(reason.is_none_or(|reason| reason.contains(&format!("was written by a newer version (format {version};"))));
-            assert_eq!(fs::read_to_string(files.state_path()).expect("the state"), kept(version));
+            assert!(reason.is_none_or(|reason| reason.contains(&format!(
+                "was written by a newer version (format {version};"
+            ))));
+            assert_eq!(
+                fs::read_to_string(files.state_path()).expect("the state"),
+                kept(version)
+            );
         }
     }
 }

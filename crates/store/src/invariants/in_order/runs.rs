@@ -40,7 +40,10 @@ impl Steps {
     /// Counts a step that ends at this row and time.
     pub(super) fn add(&mut self, length: i64, at: (u64, i64)) {
         if let Some((place, run)) = &mut self.last
-            && let Some(step) = self.all.get_mut(*place).filter(|step| step.length == length)
+            && let Some(step) = self
+                .all
+                .get_mut(*place)
+                .filter(|step| step.length == length)
         {
             step.count += 1;
             run.steps += 1;
@@ -49,35 +52,61 @@ impl Steps {
             }
             return;
         }
-        let run = StepRun { steps: 1, first: at };
-        let new = Step { length, count: 1, first: at, run };
+        let run = StepRun {
+            steps: 1,
+            first: at,
+        };
+        let new = Step {
+            length,
+            count: 1,
+            first: at,
+            run,
+        };
         if let Some(known) = self.all.iter_mut().find(|known| known.length == length) {
             known.count += 1;
         } else if self.all.len() < STEPS_MAX {
             self.all.push(new);
-        } else if let Some(longest) =
-            self.all.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > length && known.count == 1)
+        } else if let Some(longest) = self
+            .all
+            .iter_mut()
+            .max_by_key(|known| known.length)
+            .filter(|known| known.length > length && known.count == 1)
         {
             // Breaches are short steps, so a longer one that occurred only once is evicted.
             *longest = new;
         }
-        self.last = self.all.iter().position(|known| known.length == length).map(|place| (place, run));
+        self.last = self
+            .all
+            .iter()
+            .position(|known| known.length == length)
+            .map(|place| (place, run));
     }
 
     /// Whether all steps are months, which differ in length.
     pub(super) fn are_months(&self) -> bool {
-        self.all.len() > 1 && self.all.iter().all(|step| step.length % DAY_MS == 0 && (28..=31).contains(&(step.length / DAY_MS)))
+        self.all.len() > 1
+            && self.all.iter().all(|step| {
+                step.length % DAY_MS == 0 && (28..=31).contains(&(step.length / DAY_MS))
+            })
     }
 
     /// The step other than the interval with the longest run, if that run is too long to be caused by missing trades. `all` is the total
     /// number of steps.
     pub(super) fn other(&self, interval: i64, all: u64) -> Option<&Step> {
         let tells = |step: &&Step| {
-            let outside = (step.count - step.run.steps) as f64 / (all - step.run.steps).max(1) as f64;
-            let chance = all as f64 * outside.max(share(step.length, interval)).powf(step.run.steps as f64);
+            let outside =
+                (step.count - step.run.steps) as f64 / (all - step.run.steps).max(1) as f64;
+            let chance = all as f64
+                * outside
+                    .max(share(step.length, interval))
+                    .powf(step.run.steps as f64);
             step.run.steps >= RUN_MIN && chance < BY_CHANCE
         };
-        self.all.iter().filter(|step| step.length != interval).filter(tells).max_by_key(|step| step.run.steps)
+        self.all
+            .iter()
+            .filter(|step| step.length != interval)
+            .filter(tells)
+            .max_by_key(|step| step.run.steps)
     }
 }
 

@@ -39,8 +39,16 @@ pub(super) struct Counted {
 }
 
 impl EngineQuery<'_> {
-    pub(super) fn count(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<Counted, TableLoadError> {
-        let mut counted = Counted { summed: true, conditions: conditions.to_vec(), ..Counted::default() };
+    pub(super) fn count(
+        &self,
+        columns: &Columns<'_>,
+        conditions: &[String],
+    ) -> Result<Counted, TableLoadError> {
+        let mut counted = Counted {
+            summed: true,
+            conditions: conditions.to_vec(),
+            ..Counted::default()
+        };
         if let Some(snapshot) = self.load.context.snapshot {
             // The rows of the generation, whatever was appended since.
             counted.conditions.extend(snapshot.until.iter().cloned());
@@ -66,10 +74,23 @@ impl EngineQuery<'_> {
                 None => {}
             }
             let newest = newest(end, self.old);
-            let first = self.ask(&format!("SELECT count(), {newest} FROM {}{}", self.from(), filter(&settled)))?;
-            let (rows, value) = first.first().map_or((0, None), |row| (number(row.first()), row.get(1).cloned().flatten()));
-            if let (Some((condition, as_of)), true) = (value.and_then(|value| up_to(end, &value, self.old)), rows > 0) {
-                counted.conditions.push(if end.nullable { format!("({condition} OR isNull({}))", end.sql()) } else { condition });
+            let first = self.ask(&format!(
+                "SELECT count(), {newest} FROM {}{}",
+                self.from(),
+                filter(&settled)
+            ))?;
+            let (rows, value) = first.first().map_or((0, None), |row| {
+                (number(row.first()), row.get(1).cloned().flatten())
+            });
+            if let (Some((condition, as_of)), true) = (
+                value.and_then(|value| up_to(end, &value, self.old)),
+                rows > 0,
+            ) {
+                counted.conditions.push(if end.nullable {
+                    format!("({condition} OR isNull({}))", end.sql())
+                } else {
+                    condition
+                });
                 counted.as_of = Some(as_of);
                 // Only the content shows that a row was rewritten.
                 counted.summed = self.asked.last || rows <= SUMMED_MAX;
@@ -85,10 +106,26 @@ impl EngineQuery<'_> {
     }
 
     /// Counts the rows that are kept, with a checksum if one is needed and the table is not in place.
-    fn counted(&self, mut counted: Counted, columns: &Columns<'_>) -> Result<Counted, TableLoadError> {
-        let sum = if counted.summed && !self.asked.in_place { sql::checksum(&columns.picked) } else { "0".to_owned() };
-        let whole = self.ask(&format!("SELECT count(), {sum} FROM {}{}", self.from(), filter(&counted.conditions)))?;
-        let row = whole.first().ok_or_else(|| self.fault(Fault::Unavailable("does not return its number of rows".to_owned())))?;
+    fn counted(
+        &self,
+        mut counted: Counted,
+        columns: &Columns<'_>,
+    ) -> Result<Counted, TableLoadError> {
+        let sum = if counted.summed && !self.asked.in_place {
+            sql::checksum(&columns.picked)
+        } else {
+            "0".to_owned()
+        };
+        let whole = self.ask(&format!(
+            "SELECT count(), {sum} FROM {}{}",
+            self.from(),
+            filter(&counted.conditions)
+        ))?;
+        let row = whole.first().ok_or_else(|| {
+            self.fault(Fault::Unavailable(
+                "does not return its number of rows".to_owned(),
+            ))
+        })?;
         counted.rows = number(row.first());
         counted.checksum = row.get(1).cloned().flatten().unwrap_or_default();
         Ok(counted)
@@ -100,7 +137,12 @@ impl EngineQuery<'_> {
             return Ok(());
         }
         let names: Vec<String> = columns.picked.iter().map(EngineColumn::sql).collect();
-        let sql = format!("EXPLAIN ESTIMATE SELECT {} FROM {}{}", names.join(", "), self.from(), filter(conditions));
+        let sql = format!(
+            "EXPLAIN ESTIMATE SELECT {} FROM {}{}",
+            names.join(", "),
+            self.from(),
+            filter(conditions)
+        );
         let parts = match self.engine.ask(&sql, &|| self.load.is_stopped()) {
             Ok(parts) => parts,
             // It cannot estimate views and queries.
@@ -121,21 +163,35 @@ impl EngineQuery<'_> {
 
     /// Column that marks the end of an append-only table.
     fn end_of<'c>(&self, columns: &'c Columns<'_>) -> Option<&'c EngineColumn> {
-        let (_, names) = GROW.iter().find(|(table, _)| *table == self.load.schema.name)?;
-        let tells = |column: &&EngineColumn| matches!(column.form, ColumnType::Whole | ColumnType::Time | ColumnType::Day);
-        names.iter().filter_map(|name| columns.serving(name)).find(tells)
+        let (_, names) = GROW
+            .iter()
+            .find(|(table, _)| *table == self.load.schema.name)?;
+        let tells = |column: &&EngineColumn| {
+            matches!(
+                column.form,
+                ColumnType::Whole | ColumnType::Time | ColumnType::Day
+            )
+        };
+        names
+            .iter()
+            .filter_map(|name| columns.serving(name))
+            .find(tells)
     }
 
     /// Condition that excludes blocks that a chain reorganisation may revert.
     fn settled(&self, end: &EngineColumn, columns: &Columns<'_>) -> Option<String> {
         let lag = self.engine.source().lag();
-        let time = columns.serving("timestamp").filter(|_| is_block(end, columns) && lag > 0)?;
+        let time = columns
+            .serving("timestamp")
+            .filter(|_| is_block(end, columns) && lag > 0)?;
         older(time, lag)
     }
 }
 
 fn is_block(end: &EngineColumn, columns: &Columns<'_>) -> bool {
-    columns.ours(end).is_some_and(|bound| bound.column.name == "block_number")
+    columns
+        .ours(end)
+        .is_some_and(|bound| bound.column.name == "block_number")
 }
 
 /// Condition for rows of a minimum age, by a time or a Unix epoch.
@@ -154,7 +210,9 @@ fn older(time: &EngineColumn, minutes: u32) -> Option<String> {
 }
 
 fn number(cell: Option<&Option<String>>) -> u64 {
-    cell.and_then(Option::as_ref).and_then(|cell| cell.parse().ok()).unwrap_or(0)
+    cell.and_then(Option::as_ref)
+        .and_then(|cell| cell.parse().ok())
+        .unwrap_or(0)
 }
 
 /// SQL expression for the newest value.
@@ -162,7 +220,9 @@ fn newest(end: &EngineColumn, old: bool) -> String {
     let newest = format!("max({})", end.sql());
     match end.form {
         ColumnType::Time if old => format!("toString(toUInt32({newest}))"),
-        ColumnType::Time => format!("toString(toUnixTimestamp64Milli(toDateTime64({newest}, 3, 'UTC')))"),
+        ColumnType::Time => {
+            format!("toString(toUnixTimestamp64Milli(toDateTime64({newest}, 3, 'UTC')))")
+        }
         _ => format!("toString({newest})"),
     }
 }
@@ -173,14 +233,23 @@ fn up_to(end: &EngineColumn, value: &str, old: bool) -> Option<(String, String)>
     match end.form {
         ColumnType::Time if old => {
             let seconds: i64 = value.parse().ok()?;
-            Some((format!("{name} <= toDateTime({seconds})"), Time(seconds * 1_000).to_string()))
+            Some((
+                format!("{name} <= toDateTime({seconds})"),
+                Time(seconds * 1_000).to_string(),
+            ))
         }
         // The value was truncated to the millisecond.
         ColumnType::Time => {
             let milliseconds: i64 = value.parse().ok()?;
-            Some((format!("{name} < {}", sql::time(milliseconds + 1)), Time(milliseconds).to_string()))
+            Some((
+                format!("{name} < {}", sql::time(milliseconds + 1)),
+                Time(milliseconds).to_string(),
+            ))
         }
-        ColumnType::Day => Some((format!("{name} <= toDate({})", sql::text(value)), value.to_owned())),
+        ColumnType::Day => Some((
+            format!("{name} <= toDate({})", sql::text(value)),
+            value.to_owned(),
+        )),
         _ => {
             let number: i128 = value.parse().ok()?;
             Some((format!("{name} <= {number}"), number.to_string()))
@@ -195,9 +264,16 @@ mod tests {
     #[test]
     fn rows_of_an_age_are_kept_by_times_and_by_epochs() {
         let said = |kind: &str| older(&EngineColumn::new("x", kind), 15);
-        assert_eq!(said("DateTime64(3)").as_deref(), Some("`x` <= now() - INTERVAL 15 MINUTE"));
+        assert_eq!(
+            said("DateTime64(3)").as_deref(),
+            Some("`x` <= now() - INTERVAL 15 MINUTE")
+        );
         let number = said("UInt64").expect("said");
-        assert!(number.contains("intDiv(`x`, 1000)") && number.ends_with("<= toUnixTimestamp(now()) - 900"), "{number}");
+        assert!(
+            number.contains("intDiv(`x`, 1000)")
+                && number.ends_with("<= toUnixTimestamp(now()) - 900"),
+            "{number}"
+        );
         assert_eq!((said("String"), said("Date")), (None, None));
     }
 
@@ -212,12 +288,31 @@ mod tests {
                 "`x` < fromUnixTimestamp64Milli(toInt64(1704067200124), 'UTC')",
                 "2024-01-01T00:00:00Z",
             ),
-            ("DateTime", "1704067200", true, "`x` <= toDateTime(1704067200)", "2024-01-01T00:00:00Z"),
-            ("Date", "2024-01-01", false, "`x` <= toDate('2024-01-01')", "2024-01-01"),
+            (
+                "DateTime",
+                "1704067200",
+                true,
+                "`x` <= toDateTime(1704067200)",
+                "2024-01-01T00:00:00Z",
+            ),
+            (
+                "Date",
+                "2024-01-01",
+                false,
+                "`x` <= toDate('2024-01-01')",
+                "2024-01-01",
+            ),
         ] {
             let (said, told) = up_to(&EngineColumn::new("x", kind), value, old).expect(kind);
-            assert_eq!((said.as_str(), &told[..10.min(told.len())]), (condition, &as_of[..10.min(as_of.len())]), "{kind}");
+            assert_eq!(
+                (said.as_str(), &told[..10.min(told.len())]),
+                (condition, &as_of[..10.min(as_of.len())]),
+                "{kind}"
+            );
         }
-        assert_eq!(up_to(&EngineColumn::new("x", "UInt64"), "'; DROP", false), None);
+        assert_eq!(
+            up_to(&EngineColumn::new("x", "UInt64"), "'; DROP", false),
+            None
+        );
     }
 }

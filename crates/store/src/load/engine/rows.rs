@@ -79,13 +79,20 @@ pub(super) fn copy_folder(context: &LoadContext<'_>, texts: &[&str]) -> Option<P
 }
 
 /// Writes a whole copy.
-pub(super) fn keep<E: ToString>(place: &Path, write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>) -> Result<(), String> {
+pub(super) fn keep<E: ToString>(
+    place: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>,
+) -> Result<(), String> {
     let text = |error: io::Error| error.to_string();
     let writer = CopyWriter::begin(place).map_err(text)?;
     let copy = writer.copy.clone();
     let mut out = io::BufWriter::with_capacity(BUFFER, writer);
-    let written = write(&mut out).map_err(|error| error.to_string()).and_then(|()| out.flush().map_err(text));
-    written.and_then(|()| copy.settle().map_err(text)).inspect_err(|_| drop(fs::remove_file(&copy.beside)))
+    let written = write(&mut out)
+        .map_err(|error| error.to_string())
+        .and_then(|()| out.flush().map_err(text));
+    written
+        .and_then(|()| copy.settle().map_err(text))
+        .inspect_err(|_| drop(fs::remove_file(&copy.beside)))
 }
 
 /// Whether a copy of the rows exists.
@@ -104,21 +111,39 @@ pub(in crate::load) fn open(
     let outcome = Arc::new(RowsOutcome::default());
     let place = answer_folder(context, answer);
     if let Some(file) = place.as_deref().and_then(open_copy) {
-        let reader = TeeReader { reader: Box::new(io::BufReader::new(file)), outcome: Arc::clone(&outcome), writer: None };
+        let reader = TeeReader {
+            reader: Box::new(io::BufReader::new(file)),
+            outcome: Arc::clone(&outcome),
+            writer: None,
+        };
         return begin(reader, answer, outcome, wanted, None);
     }
     if let Some(fault) = offline {
         return Err(fault.clone());
     }
-    let wire = context.wire.ok_or_else(|| Fault::Refused("is remote, but only local files are read".to_owned()))?;
+    let wire = context
+        .wire
+        .ok_or_else(|| Fault::Refused("is remote, but only local files are read".to_owned()))?;
     let watch = Arc::clone(&pulse.watch);
     let stopped = move || watch.stopped.load(Ordering::Acquire);
-    let format = if answer.arrow { "ArrowStream" } else { "CSVWithNames" };
-    let stream = wire.engine(&answer.source)?.stream(&answer.sql, format, answer.rows, Arc::new(stopped))?;
-    let writer = place.filter(|_| answer.rows < context.cache.rows_min.max(1)).and_then(|place| CopyWriter::begin(&place).ok());
+    let format = if answer.arrow {
+        "ArrowStream"
+    } else {
+        "CSVWithNames"
+    };
+    let stream =
+        wire.engine(&answer.source)?
+            .stream(&answer.sql, format, answer.rows, Arc::new(stopped))?;
+    let writer = place
+        .filter(|_| answer.rows < context.cache.rows_min.max(1))
+        .and_then(|place| CopyWriter::begin(&place).ok());
     outcome.stream_end.set(stream.outcome()).ok();
     let copy = writer.as_ref().map(|writer| writer.copy.clone());
-    let reader = TeeReader { reader: Box::new(stream), outcome: Arc::clone(&outcome), writer };
+    let reader = TeeReader {
+        reader: Box::new(stream),
+        outcome: Arc::clone(&outcome),
+        writer,
+    };
     begin(reader, answer, outcome, wanted, copy)
 }
 
@@ -158,19 +183,36 @@ fn begin(
 ) -> Result<QueryRows, Fault> {
     let (forward, rows) = if answer.arrow {
         let forward = Arc::new(BufferedStream::new(Box::new(reader)));
-        let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted).inspect_err(|_| drop(forward.drain(DRAIN_MAX)));
+        let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted)
+            .inspect_err(|_| drop(forward.drain(DRAIN_MAX)));
         (Some(forward), rows)
     } else {
-        (None, source::separated(reader, &[], &Layout::default(), wanted))
+        (
+            None,
+            source::separated(reader, &[], &Layout::default(), wanted),
+        )
     };
     let rows = rows.map_err(|reason| unreadable(&outcome, &reason))?;
-    let rows = AnswerRows { rows, forward, outcome: Arc::clone(&outcome), answer: Arc::clone(answer), seen: 0, ended: false, copy };
-    Ok(QueryRows { rows: Box::new(rows), outcome })
+    let rows = AnswerRows {
+        rows,
+        forward,
+        outcome: Arc::clone(&outcome),
+        answer: Arc::clone(answer),
+        seen: 0,
+        ended: false,
+        copy,
+    };
+    Ok(QueryRows {
+        rows: Box::new(rows),
+        outcome,
+    })
 }
 
 /// The engine's own error message, else a fault for undecodable rows.
 fn unreadable(outcome: &RowsOutcome, reason: &str) -> Fault {
-    outcome.record_engine_fault_or(Fault::Unavailable(format!("sent unreadable rows: the response {reason}")));
+    outcome.record_engine_fault_or(Fault::Unavailable(format!(
+        "sent unreadable rows: the response {reason}"
+    )));
     outcome.fault().unwrap_or(Fault::Changed)
 }
 
@@ -186,7 +228,8 @@ impl Copy {
     /// Completes the copy, which replaces the previous one.
     fn settle(&self) -> io::Result<()> {
         let sum = hex(self.sum.locked().clone());
-        fs::write(self.place.join(SUM), sum).and_then(|()| fs::rename(&self.beside, self.place.join(BYTES)))
+        fs::write(self.place.join(SUM), sum)
+            .and_then(|()| fs::rename(&self.beside, self.place.join(BYTES)))
     }
 }
 
@@ -204,8 +247,16 @@ impl CopyWriter {
         let mut random = [0u8; 8];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let beside = place.join(format!("{:016x}.new", u64::from_ne_bytes(random)));
-        let file = system::private(OpenOptions::new().write(true).create_new(true)).open(&beside)?;
-        Ok(Self { copy: Copy { place: place.to_owned(), beside, sum: Arc::default() }, file })
+        let file =
+            system::private(OpenOptions::new().write(true).create_new(true)).open(&beside)?;
+        Ok(Self {
+            copy: Copy {
+                place: place.to_owned(),
+                beside,
+                sum: Arc::default(),
+            },
+            file,
+        })
     }
 }
 
@@ -260,20 +311,28 @@ struct AnswerRows {
 impl AnswerRows {
     /// Checks at the end that all rows arrived, and nothing else.
     fn end(&mut self) -> Result<(), String> {
-        let more = self.forward.as_ref().map_or(Ok(0), |forward| forward.drain(DRAIN_MAX));
+        let more = self
+            .forward
+            .as_ref()
+            .map_or(Ok(0), |forward| forward.drain(DRAIN_MAX));
         if let Some(fault) = self.outcome.fault() {
             return Err(fault.to_string());
         }
         if !matches!(more, Ok(0)) {
-            return Err(self.outcome.record_engine_fault_or(Fault::Unavailable("sent more than rows".to_owned())));
+            return Err(self
+                .outcome
+                .record_engine_fault_or(Fault::Unavailable("sent more than rows".to_owned())));
         }
         let (came, counted) = (self.seen, self.answer.rows);
         if came != counted {
-            return Err(self.outcome.record_engine_fault_or(super::wrong_count(came, counted)));
+            return Err(self
+                .outcome
+                .record_engine_fault_or(super::wrong_count(came, counted)));
         }
         if let Some(copy) = self.copy.take() {
             // A copy that could not be written completely is shorter than the bytes received.
-            let is_whole = fs::metadata(&copy.beside).is_ok_and(|meta| meta.len() == self.outcome.bytes());
+            let is_whole =
+                fs::metadata(&copy.beside).is_ok_and(|meta| meta.len() == self.outcome.bytes());
             if !is_whole || copy.settle().is_err() {
                 fs::remove_dir_all(&copy.place).ok();
             }
@@ -284,10 +343,16 @@ impl AnswerRows {
 
 /// Decodes texts that arrive as bytes: the user of such a server may not change the setting for it.
 fn as_text(column: Column) -> Result<Column, String> {
-    let DataType::Binary = column.dtype() else { return Ok(column) };
+    let DataType::Binary = column.dtype() else {
+        return Ok(column);
+    };
     let bytes = column.binary().map_err(|error| error.to_string())?;
-    let texts: Result<Vec<Option<&str>>, _> = bytes.iter().map(|bytes| bytes.map(std::str::from_utf8).transpose()).collect();
-    let texts = texts.map_err(|_| format!("has strings in `{}` that are not UTF-8", column.name()))?;
+    let texts: Result<Vec<Option<&str>>, _> = bytes
+        .iter()
+        .map(|bytes| bytes.map(std::str::from_utf8).transpose())
+        .collect();
+    let texts =
+        texts.map_err(|_| format!("has strings in `{}` that are not UTF-8", column.name()))?;
     Ok(Series::new(column.name().clone(), texts).into_column())
 }
 
@@ -299,8 +364,12 @@ impl RowSource for AnswerRows {
         match self.rows.next_batch() {
             Ok(Some(mut batch)) => {
                 self.seen += batch.height as u64;
-                let columns: Result<Vec<Column>, String> = std::mem::take(&mut batch.columns).into_iter().map(as_text).collect();
-                batch.columns = columns.map_err(|reason| self.outcome.record_fault(Fault::Unavailable(reason)))?;
+                let columns: Result<Vec<Column>, String> = std::mem::take(&mut batch.columns)
+                    .into_iter()
+                    .map(as_text)
+                    .collect();
+                batch.columns = columns
+                    .map_err(|reason| self.outcome.record_fault(Fault::Unavailable(reason)))?;
                 Ok(Some(batch))
             }
             Ok(None) => {
@@ -308,7 +377,9 @@ impl RowSource for AnswerRows {
                 self.end().map(|()| None)
             }
             Err(reason) => {
-                self.forward.as_ref().map(|forward| forward.drain(DRAIN_MAX));
+                self.forward
+                    .as_ref()
+                    .map(|forward| forward.drain(DRAIN_MAX));
                 Err(unreadable(&self.outcome, &reason).to_string())
             }
         }

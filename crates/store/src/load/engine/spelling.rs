@@ -23,12 +23,21 @@ struct Ways {
 
 impl EngineQuery<'_> {
     /// Determines the spelling of every column from the first rows.
-    pub(super) fn spell(&self, picked: &mut [EngineColumn], bound: &[Bound<'_>]) -> Result<(), TableLoadError> {
+    pub(super) fn spell(
+        &self,
+        picked: &mut [EngineColumn],
+        bound: &[Bound<'_>],
+    ) -> Result<(), TableLoadError> {
         let hex = |column: &EngineColumn| {
-            ours(column, bound).map(|bound| bound.column.kind).filter(|kind| matches!(kind, Kind::Address | Kind::Hex))
+            ours(column, bound)
+                .map(|bound| bound.column.kind)
+                .filter(|kind| matches!(kind, Kind::Address | Kind::Hex))
         };
         let texts = |column: &&mut EngineColumn| {
-            matches!(column.form, ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) && hex(column).is_some()
+            matches!(
+                column.form,
+                ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word
+            ) && hex(column).is_some()
         };
         let mut texts: Vec<&mut EngineColumn> = picked.iter_mut().filter(texts).collect();
         if texts.is_empty() {
@@ -46,18 +55,42 @@ impl EngineQuery<'_> {
             })
             .collect();
         let names: Vec<String> = texts.iter().map(|column| column.sql()).collect();
-        let answer =
-            self.ask(&format!("SELECT {} FROM (SELECT {} FROM {} LIMIT {LOOKED_AT})", looks.join(", "), names.join(", "), self.from()))?;
-        let counts: Vec<u64> = answer.iter().flatten().map(|cell| cell.as_ref().and_then(|cell| cell.parse().ok()).unwrap_or(0)).collect();
+        let answer = self.ask(&format!(
+            "SELECT {} FROM (SELECT {} FROM {} LIMIT {LOOKED_AT})",
+            looks.join(", "),
+            names.join(", "),
+            self.from()
+        ))?;
+        let counts: Vec<u64> = answer
+            .iter()
+            .flatten()
+            .map(|cell| {
+                cell.as_ref()
+                    .and_then(|cell| cell.parse().ok())
+                    .unwrap_or(0)
+            })
+            .collect();
         for (column, counts) in texts.iter_mut().zip(counts.chunks(4)) {
-            let &[all, bytes, bare, mixed] = counts else { continue };
-            let ways = Ways { all, bytes, bare, mixed };
+            let &[all, bytes, bare, mixed] = counts else {
+                continue;
+            };
+            let ways = Ways {
+                all,
+                bytes,
+                bare,
+                mixed,
+            };
             column.spelling = self.way(column, hex(column) == Some(Kind::Address), &ways)?;
         }
         Ok(())
     }
 
-    fn way(&self, column: &EngineColumn, is_address: bool, ways: &Ways) -> Result<HexSpelling, TableLoadError> {
+    fn way(
+        &self,
+        column: &EngineColumn,
+        is_address: bool,
+        ways: &Ways,
+    ) -> Result<HexSpelling, TableLoadError> {
         // The zero address, from which tokens are minted, is empty as bytes.
         let is_zero = ways.all == 0 && matches!(column.form, ColumnType::Fixed(20 | 32));
         if is_zero || ways.all > 0 && ways.bytes == ways.all {
@@ -75,15 +108,30 @@ impl EngineQuery<'_> {
             column.sql(),
             self.from()
         ))?;
-        let mixed_case = rows.iter().flatten().flatten().any(|way| is_mixed_case(way));
-        Ok(if mixed_case { HexSpelling::MixedCase } else { HexSpelling::Plain })
+        let mixed_case = rows
+            .iter()
+            .flatten()
+            .flatten()
+            .any(|way| is_mixed_case(way));
+        Ok(if mixed_case {
+            HexSpelling::MixedCase
+        } else {
+            HexSpelling::Plain
+        })
     }
 }
 
 /// Whether an address has a letter case that no query compares with: neither all lower, all upper, nor that of EIP-55.
 pub(super) fn is_mixed_case(way: &str) -> bool {
-    let known = |address: Address| [address.checksummed(), format!("0x{}", address.to_string()[2..].to_ascii_uppercase())];
-    Address::parse(way.trim()).is_some_and(|address| way != address.to_string() && !known(address).iter().any(|known| known == way))
+    let known = |address: Address| {
+        [
+            address.checksummed(),
+            format!("0x{}", address.to_string()[2..].to_ascii_uppercase()),
+        ]
+    };
+    Address::parse(way.trim()).is_some_and(|address| {
+        way != address.to_string() && !known(address).iter().any(|known| known == way)
+    })
 }
 
 #[cfg(test)]

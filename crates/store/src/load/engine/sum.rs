@@ -10,7 +10,10 @@ pub(super) mod transfers;
 
 use std::sync::{Arc, atomic::Ordering};
 
-use polars::prelude::{Column, DataFrame, DataType, Float64Chunked, Int64Chunked, ListChunked, StringChunked, UInt64Chunked};
+use polars::prelude::{
+    Column, DataFrame, DataType, Float64Chunked, Int64Chunked, ListChunked, StringChunked,
+    UInt64Chunked,
+};
 
 use self::asked::AskedRows;
 use super::{
@@ -23,7 +26,10 @@ use crate::{
     load::{bind::Bound, remote::Pulse, task::TableLoadError},
     order,
 };
-use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, table_ask::AskKind, time::DAY_MS};
+use model::{
+    address::Address, candles::VALID_CANDLE, holding::IndividualHolders, table_ask::AskKind,
+    time::DAY_MS,
+};
 use source::{arrow_stream, forward::BufferedStream};
 use wire::Fault;
 
@@ -67,8 +73,14 @@ impl Aggregation {
             Self::Balances(individual) => holders::balances_sql(base, individual),
             Self::RowsVersion(table) => {
                 // Duplicate holders were refused when the table was loaded, and duplicate transfers when they were summed.
-                let (duplicates, some) = if *table == "candles" { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") } else { ("0", "") };
-                format!("SELECT count() AS listed, {CHECKSUM} AS mark, toUInt64({duplicates}) AS again FROM {base}{some}")
+                let (duplicates, some) = if *table == "candles" {
+                    ("count() - uniqExact(ms, ts)", " WHERE ms > 0")
+                } else {
+                    ("0", "")
+                };
+                format!(
+                    "SELECT count() AS listed, {CHECKSUM} AS mark, toUInt64({duplicates}) AS again FROM {base}{some}"
+                )
             }
             Self::Asked(of) => asked::asked_sql(base, of),
             Self::AskedVersion(of, unique) => asked::version_sql(base, of, *unique),
@@ -79,7 +91,9 @@ impl Aggregation {
             Self::Asked(of) => match of.ask.wanted {
                 AskKind::Values { is_text: false, .. } => counted(&sql) + " ORDER BY item",
                 AskKind::Groups { .. } => counted(&sql) + " ORDER BY at",
-                AskKind::Values { .. } | AskKind::Page(_) | AskKind::Count => counted_in_order(&sql),
+                AskKind::Values { .. } | AskKind::Page(_) | AskKind::Count => {
+                    counted_in_order(&sql)
+                }
             },
             _ => counted(&sql),
         }
@@ -102,45 +116,79 @@ fn counted(sql: &str) -> String {
 
 /// The same in the order of the query, by the place that each row had in it.
 fn counted_in_order(sql: &str) -> String {
-    counted(&format!("SELECT *, rowNumberInAllBlocks() AS place FROM ({sql})")) + " ORDER BY place"
+    counted(&format!(
+        "SELECT *, rowNumberInAllBlocks() AS place FROM ({sql})"
+    )) + " ORDER BY place"
 }
 
 impl EngineQuery<'_> {
     /// The result of a query, as one frame in its order, with at most `rows_max` rows; an empty frame if there are none.
-    pub(super) fn frame(&self, sql: &str, rows_max: u64, pulse: &Pulse) -> Result<DataFrame, TableLoadError> {
+    pub(super) fn frame(
+        &self,
+        sql: &str,
+        rows_max: u64,
+        pulse: &Pulse,
+    ) -> Result<DataFrame, TableLoadError> {
         let frames = self.frames(&counted_in_order(sql), rows_max, pulse)?;
-        Ok(order::whole(frames).map_err(|_| self.unread())?.unwrap_or_default())
+        Ok(order::whole(frames)
+            .map_err(|_| self.unread())?
+            .unwrap_or_default())
     }
 
     /// Runs the aggregation; returns a frame per record batch. A row count other than the one in the result is a fault.
-    pub(super) fn sum(&self, aggregation: &Aggregation, base: &str, pulse: &Pulse) -> Result<Vec<DataFrame>, TableLoadError> {
+    pub(super) fn sum(
+        &self,
+        aggregation: &Aggregation,
+        base: &str,
+        pulse: &Pulse,
+    ) -> Result<Vec<DataFrame>, TableLoadError> {
         self.frames(&aggregation.sql(base), aggregation.rows_max(), pulse)
     }
 
     /// Runs a query with at most `rows_max` rows, whose number is in a column of its own.
-    fn frames(&self, sql: &str, rows_max: u64, pulse: &Pulse) -> Result<Vec<DataFrame>, TableLoadError> {
+    fn frames(
+        &self,
+        sql: &str,
+        rows_max: u64,
+        pulse: &Pulse,
+    ) -> Result<Vec<DataFrame>, TableLoadError> {
         let watch = Arc::clone(&pulse.watch);
         let stopped = move || watch.stopped.load(Ordering::Acquire);
-        let stream = self.engine.sum(sql, Arc::new(stopped)).map_err(|fault| self.fault(fault))?;
+        let stream = self
+            .engine
+            .sum(sql, Arc::new(stopped))
+            .map_err(|fault| self.fault(fault))?;
         let stream_end = stream.outcome();
         let forward = Arc::new(BufferedStream::new(Box::new(stream)));
         let unreadable = |reason: String| {
             // A server that fails midway gives the reason at the end.
             forward.drain(DRAIN_MAX).ok();
-            let unread = || Fault::Unavailable(format!("sent unreadable sums: the response {reason}"));
-            self.fault(stream_end.fault().or_else(|| stream_end.error_in_tail()).unwrap_or_else(unread))
+            let unread =
+                || Fault::Unavailable(format!("sent unreadable sums: the response {reason}"));
+            self.fault(
+                stream_end
+                    .fault()
+                    .or_else(|| stream_end.error_in_tail())
+                    .unwrap_or_else(unread),
+            )
         };
-        let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(unreadable)?;
+        let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _))
+            .map_err(unreadable)?;
         let (mut frames, mut came, mut counted) = (Vec::new(), 0, 0);
         while let Some(batch) = batches.next_batch().map_err(unreadable)? {
-            let frame = DataFrame::new(batch.height, batch.columns).map_err(|error| unreadable(error.to_string()))?;
+            let frame = DataFrame::new(batch.height, batch.columns)
+                .map_err(|error| unreadable(error.to_string()))?;
             if frame.height() == 0 {
                 continue;
             }
             came += frame.height() as u64;
-            counted = first(&frame, ROWS).ok_or_else(|| unreadable("does not have the expected columns".to_owned()))?;
+            counted = first(&frame, ROWS)
+                .ok_or_else(|| unreadable("does not have the expected columns".to_owned()))?;
             let candles = first(&frame, market::CANDLES).unwrap_or_default();
-            for (counted, most, what) in [(counted, rows_max, "rows"), (candles, market::CANDLES_MAX, "candles")] {
+            for (counted, most, what) in [
+                (counted, rows_max, "rows"),
+                (candles, market::CANDLES_MAX, "candles"),
+            ] {
                 if counted > most {
                     let [counted, most] = [counted, most].map(super::grouped);
                     return Err(self.cannot_stay(format!(
@@ -152,20 +200,33 @@ impl EngineQuery<'_> {
         }
         match forward.drain(DRAIN_MAX) {
             Ok(0) if came == counted => Ok(frames),
-            Ok(0) => Err(self.fault(stream_end.error_in_tail().unwrap_or_else(|| super::wrong_count(came, counted)))),
+            Ok(0) => Err(self.fault(
+                stream_end
+                    .error_in_tail()
+                    .unwrap_or_else(|| super::wrong_count(came, counted)),
+            )),
             _ => Err(unreadable("continues after its end".to_owned())),
         }
     }
 
     /// Fault for a result with other columns.
     pub(super) fn unread(&self) -> TableLoadError {
-        self.fault(Fault::Unavailable("sent unreadable sums: the response does not have the expected columns".to_owned()))
+        self.fault(Fault::Unavailable(
+            "sent unreadable sums: the response does not have the expected columns".to_owned(),
+        ))
     }
 
     /// SQL expressions of these schema columns over `renamed` rows.
-    fn taken<const N: usize>(&self, names: [&str; N], columns: &Columns<'_>) -> Result<[String; N], TableLoadError> {
+    fn taken<const N: usize>(
+        &self,
+        names: [&str; N],
+        columns: &Columns<'_>,
+    ) -> Result<[String; N], TableLoadError> {
         let column = |name: &&str| {
-            let own = columns.bound.iter().find(|bound| bound.column.name == *name);
+            let own = columns
+                .bound
+                .iter()
+                .find(|bound| bound.column.name == *name);
             let theirs = source_column_of(name, columns);
             // Converting a volume in USD would need each candle's price.
             let unknown = *name == "volume" && own.is_some_and(Bound::is_absent);
@@ -185,28 +246,54 @@ impl EngineQuery<'_> {
     /// SQL expression of a schema column that most tables lack; `none` where it has no such column, or not one that is read as it is.
     fn optional(name: &str, none: &str, columns: &Columns<'_>) -> String {
         let own = columns.bound.iter().find(|bound| bound.column.name == name);
-        let theirs = || source_column_of(name, columns).filter(|theirs| own.is_some_and(|own| is_as_it_stands(own, theirs)));
+        let theirs = || {
+            source_column_of(name, columns)
+                .filter(|theirs| own.is_some_and(|own| is_as_it_stands(own, theirs)))
+        };
         let constant = own.and_then(|own| own.constant).map(sql::text);
-        constant.or_else(|| value(name, &theirs()?)).unwrap_or_else(|| none.to_owned())
+        constant
+            .or_else(|| value(name, &theirs()?))
+            .unwrap_or_else(|| none.to_owned())
     }
 
     /// Subquery of the rows that `conditions` keep, with renamed columns: an alias would hide a column of the same name.
     fn renamed(&self, columns: &Columns<'_>, conditions: &[String]) -> String {
-        let columns: Vec<String> =
-            columns.picked.iter().enumerate().map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth))).collect();
-        format!("(SELECT {} FROM {}{})", columns.join(", "), self.from(), filter(conditions))
+        let columns: Vec<String> = columns
+            .picked
+            .iter()
+            .enumerate()
+            .map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth)))
+            .collect();
+        format!(
+            "(SELECT {} FROM {}{})",
+            columns.join(", "),
+            self.from(),
+            filter(conditions)
+        )
     }
 
     /// Subquery of all rows in the columns that aggregations read, including those that `base` excludes. `hash` is the hash of a row's
     /// content if `summed`. Negative volumes and balances are unknown, as by the rule `not_negative`.
-    fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
-        let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
+    fn all(
+        &self,
+        columns: &Columns<'_>,
+        conditions: &[String],
+        summed: bool,
+    ) -> Result<String, TableLoadError> {
+        let hash = |content: &str| {
+            if summed {
+                format!("cityHash64({content})")
+            } else {
+                "toUInt64(0)".to_owned()
+            }
+        };
         let from = self.renamed(columns, conditions);
         if self.load.schema.name == "transfers" {
             return self.transfers(columns, conditions, summed, transfers::HASHED);
         }
         if self.load.schema.name == "holders" {
-            let [token, holder, balance] = self.taken(["token_address", "holder_address", "balance"], columns)?;
+            let [token, holder, balance] =
+                self.taken(["token_address", "holder_address", "balance"], columns)?;
             let unread = unread(&["balance"], columns);
             return Ok(format!(
                 "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount) AND amount >= 0, amount, NULL) AS b, unread, {} AS hash FROM \
@@ -214,22 +301,44 @@ impl EngineQuery<'_> {
                 hash("token, holder, ifNull(b, nan)")
             ));
         }
-        let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
+        let names = [
+            "token_address",
+            "interval",
+            "timestamp",
+            "open",
+            "high",
+            "low",
+            "close",
+            "volume",
+        ];
         let [token, interval, time, open, high, low, close, volume] = self.taken(names, columns)?;
-        let (usd, source) = (Self::optional("volume_usd", "nan", columns), Self::optional("source", "''", columns));
-        let timeless = source_column_of("timestamp", columns).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
+        let (usd, source) = (
+            Self::optional("volume_usd", "nan", columns),
+            Self::optional("source", "''", columns),
+        );
+        let timeless = source_column_of("timestamp", columns)
+            .map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
         let unread = unread(&names[3..], columns);
         Ok(format!(
             "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
              {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, if({volume} < 0, nan, {volume}) AS v, \
              if({usd} < 0, nan, {usd}) AS u, {source} AS s, \
              {timeless} AS timeless, {unread} AS unread FROM {from}))",
-            hash(&format!("token, frame, ts, {}", ["o", "h", "l", "c", "v"].map(roughly).join(", ")))
+            hash(&format!(
+                "token, frame, ts, {}",
+                ["o", "h", "l", "c", "v"].map(roughly).join(", ")
+            ))
         ))
     }
 
     /// Subquery of the rows that aggregations use: candles without a time or a price are excluded, unless it is known that there are none.
-    pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool, whole: bool) -> Result<String, TableLoadError> {
+    pub(super) fn base(
+        &self,
+        columns: &Columns<'_>,
+        conditions: &[String],
+        summed: bool,
+        whole: bool,
+    ) -> Result<String, TableLoadError> {
         let all = self.all(columns, conditions, summed)?;
         Ok(if self.load.schema.name == "candles" && !whole {
             format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})")
@@ -259,7 +368,9 @@ impl EngineQuery<'_> {
             }
             _ => format!("`{name}` is required"),
         };
-        self.cannot_stay(format!("{why}; set read = \"bring\", or use a `query` that returns {what}"))
+        self.cannot_stay(format!(
+            "{why}; set read = \"bring\", or use a `query` that returns {what}"
+        ))
     }
 }
 
@@ -274,7 +385,9 @@ fn sound() -> String {
         "0.0" => "0",
         price => &price[..1],
     };
-    let said = VALID_CANDLE.iter().map(|[left, sign, right]| format!("{} {sign} {}", column(left), column(right)));
+    let said = VALID_CANDLE
+        .iter()
+        .map(|[left, sign, right]| format!("{} {sign} {}", column(left), column(right)));
     said.collect::<Vec<_>>().join(" AND ")
 }
 
@@ -294,8 +407,15 @@ fn under(nth: usize) -> String {
 
 /// The engine column that provides a schema column, among renamed rows.
 fn source_column_of(name: &str, columns: &Columns<'_>) -> Option<EngineColumn> {
-    let nth = columns.picked.iter().position(|column| columns.ours(column).is_some_and(|bound| bound.column.name == name))?;
-    Some(EngineColumn { name: under(nth), ..columns.picked[nth].clone() })
+    let nth = columns.picked.iter().position(|column| {
+        columns
+            .ours(column)
+            .is_some_and(|bound| bound.column.name == name)
+    })?;
+    Some(EngineColumn {
+        name: under(nth),
+        ..columns.picked[nth].clone()
+    })
 }
 
 /// Whether the engine reads the column as the loader would. The engine knows no decimal comma.
@@ -305,10 +425,19 @@ fn is_as_it_stands(own: &Bound<'_>, theirs: &EngineColumn) -> bool {
 
 /// Condition for rows with a text that the engine cannot parse as a number.
 fn unread(names: &[&str], columns: &Columns<'_>) -> String {
-    let texts = names.iter().filter_map(|name| source_column_of(name, columns)).filter(|theirs| theirs.form == ColumnType::Text);
-    let said: Vec<String> =
-        texts.map(|theirs| theirs.sql()).map(|text| format!("ifNull(notEmpty({text}) AND isNull(toFloat64OrNull({text})), 0)")).collect();
-    if said.is_empty() { "0".to_owned() } else { format!("({})", said.join(" OR ")) }
+    let texts = names
+        .iter()
+        .filter_map(|name| source_column_of(name, columns))
+        .filter(|theirs| theirs.form == ColumnType::Text);
+    let said: Vec<String> = texts
+        .map(|theirs| theirs.sql())
+        .map(|text| format!("ifNull(notEmpty({text}) AND isNull(toFloat64OrNull({text})), 0)"))
+        .collect();
+    if said.is_empty() {
+        "0".to_owned()
+    } else {
+        format!("({})", said.join(" OR "))
+    }
 }
 
 /// SQL expression for a column's value in aggregations.
@@ -316,20 +445,31 @@ fn value(name: &str, theirs: &EngineColumn) -> Option<String> {
     let column = theirs.sql();
     // The value behind a NULL is undefined in ClickHouse, so NULLs are replaced.
     match (name, theirs.form) {
-        ("token_address" | "holder_address", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
-            Some(format!("ifNull({}, '')", sql::cast(theirs, false)))
-        }
+        (
+            "token_address" | "holder_address",
+            ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word,
+        ) => Some(format!("ifNull({}, '')", sql::cast(theirs, false))),
         ("interval" | "source", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
-            Some(format!("trimBoth(ifNull({}, ''))", sql::cast(theirs, false)))
+            Some(format!(
+                "trimBoth(ifNull({}, ''))",
+                sql::cast(theirs, false)
+            ))
         }
-        ("timestamp", ColumnType::Time | ColumnType::Day) => {
-            Some(format!("assumeNotNull(toUnixTimestamp64Milli({}))", sql::cast(theirs, false)))
-        }
+        ("timestamp", ColumnType::Time | ColumnType::Day) => Some(format!(
+            "assumeNotNull(toUnixTimestamp64Milli({}))",
+            sql::cast(theirs, false)
+        )),
         ("token_address" | "holder_address" | "interval" | "source" | "timestamp", _) => None,
         // The number is its shortest decimal text.
-        (_, ColumnType::Single) => Some(format!("assumeNotNull(ifNull(toFloat64(toString({column})), nan))")),
-        (_, ColumnType::Float | ColumnType::Whole) => Some(format!("assumeNotNull(ifNull(toFloat64({column}), nan))")),
-        (_, ColumnType::Wide | ColumnType::Text) => Some(format!("assumeNotNull(ifNull(toFloat64OrNull(toString({column})), nan))")),
+        (_, ColumnType::Single) => Some(format!(
+            "assumeNotNull(ifNull(toFloat64(toString({column})), nan))"
+        )),
+        (_, ColumnType::Float | ColumnType::Whole) => {
+            Some(format!("assumeNotNull(ifNull(toFloat64({column}), nan))"))
+        }
+        (_, ColumnType::Wide | ColumnType::Text) => Some(format!(
+            "assumeNotNull(ifNull(toFloat64OrNull(toString({column})), nan))"
+        )),
         _ => None,
     }
 }
@@ -356,7 +496,10 @@ pub(super) fn floats(frame: &DataFrame, name: &str) -> Option<Float64Chunked> {
 }
 
 fn lists(frame: &DataFrame, name: &str, kind: DataType) -> Option<ListChunked> {
-    cast(frame, name, &DataType::List(Box::new(kind)))?.list().ok().cloned()
+    cast(frame, name, &DataType::List(Box::new(kind)))?
+        .list()
+        .ok()
+        .cloned()
 }
 
 /// A number that every row of the result repeats.
@@ -383,7 +526,10 @@ impl Repeated {
 /// Version of the token's rows that the result was computed from.
 pub(super) fn rows_version(frames: &[DataFrame]) -> Option<RowsVersion> {
     let frame = frames.first()?;
-    Some(RowsVersion { rows: first(frame, "listed")?, checksum: first(frame, "mark")? })
+    Some(RowsVersion {
+        rows: first(frame, "listed")?,
+        checksum: first(frame, "mark")?,
+    })
 }
 
 #[cfg(test)]
@@ -398,15 +544,39 @@ mod tests {
         assert_eq!(sound(), "l > 0 AND l <= o AND l <= c AND o <= h AND c <= h");
         // `all` empties these below zero, and no others.
         for (table, column) in [("candles", "volume"), ("holders", "balance")] {
-            let mut columns = [Column::from(Series::new(column.into(), [-1e-9, 0.0, 1e300]))];
+            let mut columns = [Column::from(Series::new(
+                column.into(),
+                [-1e-9, 0.0, 1e300],
+            ))];
             let breaches = invariants::judge(table, &mut columns);
-            assert_eq!(breaches.iter().map(|breach| breach.rows.clone()).collect::<Vec<_>>(), [[0]], "{table}.{column}");
-            assert_eq!((breaches[0].rule.outcome, columns[0].null_count()), (invariants::Consequence::PoolDrain, 1));
+            assert_eq!(
+                breaches
+                    .iter()
+                    .map(|breach| breach.rows.clone())
+                    .collect::<Vec<_>>(),
+                [[0]],
+                "{table}.{column}"
+            );
+            assert_eq!(
+                (breaches[0].rule.outcome, columns[0].null_count()),
+                (invariants::Consequence::PoolDrain, 1)
+            );
         }
-        let known = holders::IS_BURN_ADDRESS.split('\'').filter(|text| text.starts_with("0x")).map(str::to_owned);
-        let of_transfers = transfers::BURNS.split('\'').skip(1).step_by(2).map(|text| format!("0x{}", text.to_lowercase()));
+        let known = holders::IS_BURN_ADDRESS
+            .split('\'')
+            .filter(|text| text.starts_with("0x"))
+            .map(str::to_owned);
+        let of_transfers = transfers::BURNS
+            .split('\'')
+            .skip(1)
+            .step_by(2)
+            .map(|text| format!("0x{}", text.to_lowercase()));
         for text in known.chain(of_transfers) {
-            assert!(Address::parse(&format!("{text:0<42}")).is_some_and(|address| address.is_burn_address()), "{text}");
+            assert!(
+                Address::parse(&format!("{text:0<42}"))
+                    .is_some_and(|address| address.is_burn_address()),
+                "{text}"
+            );
         }
     }
 }

@@ -30,15 +30,24 @@ enum Change {
 
 impl TableReader<'_> {
     /// Builds the table from the cached one and the new rows; none where a full import is needed.
-    pub(super) fn grow(&mut self, files: &[LocatedFile], cached: &CacheLocation) -> Result<Option<LargeTable>, TableLoadError> {
+    pub(super) fn grow(
+        &mut self,
+        files: &[LocatedFile],
+        cached: &CacheLocation,
+    ) -> Result<Option<LargeTable>, TableLoadError> {
         let location = &cached.location;
         // An interrupted import is resumed instead.
         if location.is_begun() || files.iter().any(|file| !file.is_local()) {
             return Ok(None);
         }
         let fits = |report: &LoadReport| changes(report, files, &cached.files).is_some();
-        let Some((base, report, name)) = location.find_base(self.load.schema, &cached.stem, fits) else { return Ok(None) };
-        let Some(changes) = changes(&report, files, &cached.files) else { return Ok(None) };
+        let Some((base, report, name)) = location.find_base(self.load.schema, &cached.stem, fits)
+        else {
+            return Ok(None);
+        };
+        let Some(changes) = changes(&report, files, &cached.files) else {
+            return Ok(None);
+        };
         let (load, schema) = (self.load, self.load.schema);
         let mut check_cancelled = || load.step(0, 0);
         let _lock = match location.lock(&mut check_cancelled) {
@@ -64,7 +73,13 @@ impl TableReader<'_> {
                 },
             };
             first = first.min(at);
-            match self.read_file(at, &files[at], Some(cached.files[at].ends), &mut gathered, &state) {
+            match self.read_file(
+                at,
+                &files[at],
+                Some(cached.files[at].ends),
+                &mut gathered,
+                &state,
+            ) {
                 // The error is reported when the file is read in full.
                 Err(TableLoadError::Unusable(_)) => return Ok(None),
                 outcome => outcome?,
@@ -77,13 +92,26 @@ impl TableReader<'_> {
         if (base.height() + frame.height()) as u64 > ROWS_MAX {
             return Ok(None);
         }
-        let tail = Tail { frame, is_last: first + 1 >= known };
+        let tail = Tail {
+            frame,
+            is_last: first + 1 >= known,
+        };
         let options = load.context.cache;
-        let last = files.get(first).map(|file| file.name.clone()).unwrap_or_default();
-        let large = cache::grow(&base, tail, location, options, &mut check_cancelled, |repeated| {
-            self.note_repeated(&last, repeated);
-            self.report(files.len(), &self.table.findings)
-        })?;
+        let last = files
+            .get(first)
+            .map(|file| file.name.clone())
+            .unwrap_or_default();
+        let large = cache::grow(
+            &base,
+            tail,
+            location,
+            options,
+            &mut check_cancelled,
+            |repeated| {
+                self.note_repeated(&last, repeated);
+                self.report(files.len(), &self.table.findings)
+            },
+        )?;
         if large.is_some() {
             self.table.load_ms = self.start.elapsed().as_millis() as u64;
             location.evict(options.size_max);
@@ -96,9 +124,21 @@ impl TableReader<'_> {
         let end = std::mem::take(self.ends.get_mut(at)?);
         let learnt = serde_json::from_value(end.learnt).ok()?;
         self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
-        self.table.statistics.retain(|statistic| statistic.file != file.name);
-        let from = Some(ReadSoFar { bytes: end.bytes, rows: end.rows });
-        Some(ReadState { rows: end.rows, file_bad: end.rows_bad, left_out: end.left_out, learnt, from, ..ReadState::default() })
+        self.table
+            .statistics
+            .retain(|statistic| statistic.file != file.name);
+        let from = Some(ReadSoFar {
+            bytes: end.bytes,
+            rows: end.rows,
+        });
+        Some(ReadState {
+            rows: end.rows,
+            file_bad: end.rows_bad,
+            left_out: end.left_out,
+            learnt,
+            from,
+            ..ReadState::default()
+        })
     }
 
     /// Adds a finding about rows whose key is repeated by new rows; their positions are no longer known.
@@ -106,9 +146,16 @@ impl TableReader<'_> {
         if repeated == 0 {
             return;
         }
-        let reason = format!("a later row has the same {}; the later row is kept, this one is excluded", self.load.schema.key.join(", "));
-        self.table.findings.add(Finding::new(Severity::Warning, file, &reason));
-        self.table.findings.count_more(file, None, &reason, repeated - 1);
+        let reason = format!(
+            "a later row has the same {}; the later row is kept, this one is excluded",
+            self.load.schema.key.join(", ")
+        );
+        self.table
+            .findings
+            .add(Finding::new(Severity::Warning, file, &reason));
+        self.table
+            .findings
+            .count_more(file, None, &reason, repeated - 1);
     }
 }
 
@@ -122,7 +169,13 @@ fn changes(report: &LoadReport, files: &[LocatedFile], keys: &[KeyFile]) -> Opti
     let mut changes = Vec::with_capacity(files.len());
     for (at, (file, key)) in files.iter().zip(keys).enumerate() {
         let change = match report.sources.get(at) {
-            Some(source) if key.is(source) && report.ends.get(at).is_none_or(|end| end.bytes == 0 || end.bytes == key.lines) => {
+            Some(source)
+                if key.is(source)
+                    && report
+                        .ends
+                        .get(at)
+                        .is_none_or(|end| end.bytes == 0 || end.bytes == key.lines) =>
+            {
                 Change::None
             }
             Some(_) => {
@@ -132,7 +185,11 @@ fn changes(report: &LoadReport, files: &[LocatedFile], keys: &[KeyFile]) -> Opti
                     return None;
                 }
                 // An incomplete last line does not count.
-                if key.lines == end.bytes { Change::None } else { Change::Grown }
+                if key.lines == end.bytes {
+                    Change::None
+                } else {
+                    Change::Grown
+                }
             }
             None => {
                 new += key.bytes;

@@ -44,8 +44,21 @@ impl TableReader<'_> {
         }
         // Further ones are counted with the last of them.
         for (file, count) in counts {
-            let Some(Finding { file, column, reason, .. }) = last_of_file.get(&file) else { continue };
-            self.table.findings.count_more(file, column.as_deref(), reason, count.saturating_sub(KEPT_PER_REASON));
+            let Some(Finding {
+                file,
+                column,
+                reason,
+                ..
+            }) = last_of_file.get(&file)
+            else {
+                continue;
+            };
+            self.table.findings.count_more(
+                file,
+                column.as_deref(),
+                reason,
+                count.saturating_sub(KEPT_PER_REASON),
+            );
         }
         if let Some(file) = differing {
             self.note_movements(&file);
@@ -59,17 +72,33 @@ impl TableReader<'_> {
         if self.load.schema.name != "holders" || self.movements.is_empty() {
             return;
         }
-        self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
+        self.table.findings.add(Finding::new(
+            Severity::Warning,
+            file,
+            repeats::are_these_transfers(&self.movements),
+        ));
     }
 
     /// Finding about a row dropped for its duplicate key; `difference` is in the first column in which the kept row differs.
-    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, difference: Option<Difference>) -> Finding {
+    pub(super) fn repeat(
+        &self,
+        files: &[LocatedFile],
+        file: u32,
+        row: u32,
+        difference: Option<Difference>,
+    ) -> Finding {
         let key = self.load.schema.key.join(", ");
-        let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" but a different value in `{column}`"));
+        let other = difference.as_ref().map_or_else(String::new, |(column, _)| {
+            format!(" but a different value in `{column}`")
+        });
         let reason = if self.load.schema.first_usable {
-            format!("another row has the same {key}{other}; the first usable row is kept, this one is excluded")
+            format!(
+                "another row has the same {key}{other}; the first usable row is kept, this one is excluded"
+            )
         } else {
-            format!("a later row has the same {key}{other}; the later row is kept, this one is excluded")
+            format!(
+                "a later row has the same {key}{other}; the later row is kept, this one is excluded"
+            )
         };
         let file = files.get(file as usize).map_or("", |file| &file.name);
         let finding = Finding::new(Severity::Warning, file, reason).at(u64::from(row));
@@ -81,14 +110,32 @@ impl TableReader<'_> {
 
     /// Adds notes about columns that are bound to no schema column.
     pub(super) fn note_unknown(&mut self, file: &str, names: &[String], bound: &[Bound<'_>]) {
-        let used: Vec<&str> =
-            bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
-        let filters =
-            |name: &str| self.load.manifest.filters.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
-        let kept = if others::are_kept(self.load.schema) { others::names(bound, names) } else { Vec::new() };
+        let used: Vec<&str> = bound
+            .iter()
+            .flat_map(|bound| [&bound.raw, &bound.units])
+            .flatten()
+            .flat_map(|name| path::heads(name))
+            .collect();
+        let filters = |name: &str| {
+            self.load
+                .manifest
+                .filters
+                .iter()
+                .any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)))
+        };
+        let kept = if others::are_kept(self.load.schema) {
+            others::names(bound, names)
+        } else {
+            Vec::new()
+        };
         for name in names {
             if !used.contains(&name.as_str()) && !filters(name) {
-                let ours = self.load.schema.columns.iter().find(|column| answers(column, name));
+                let ours = self
+                    .load
+                    .schema
+                    .columns
+                    .iter()
+                    .find(|column| answers(column, name));
                 self.note(
                     file,
                     match ours {
@@ -103,25 +150,48 @@ impl TableReader<'_> {
 
     /// Warns that volumes are taken as USD although `dataset.toml` does not say so.
     pub(super) fn note_in_dollars(&mut self, file: &str, bound: &[Bound<'_>]) {
-        let Some((volume, beside)) = bound.iter().find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?))) else { return };
+        let Some((volume, beside)) = bound
+            .iter()
+            .find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?)))
+        else {
+            return;
+        };
         let reason = format!(
             "`{volume}` is read as USD, because sources with a `{beside}` column report it in USD, and is divided by the price; if it is \
                 in tokens, add to dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
         );
-        self.table.findings.add(Finding::new(Severity::Warning, file, reason).column("volume"));
+        self.table
+            .findings
+            .add(Finding::new(Severity::Warning, file, reason).column("volume"));
     }
 
     /// Warns that several prices of a candle are read from one column.
     pub(super) fn note_one_price(&mut self, file: &str, bound: &[Bound<'_>]) {
         let prices = ["open", "high", "low", "close"];
-        let of: Vec<&Bound<'_>> =
-            bound.iter().filter(|bound| self.load.schema.name == "candles" && prices.contains(&bound.column.name)).collect();
-        let twice = of.iter().enumerate().find(|(at, price)| price.raw.is_some() && of[..*at].iter().any(|other| other.raw == price.raw));
-        let Some(name) = twice.and_then(|(_, price)| price.raw.as_ref()) else { return };
-        let shown: Vec<&str> = of.iter().filter(|price| price.raw.as_ref() == Some(name)).map(|price| price.column.name).collect();
-        let reason =
-            format!("{} are read from the same column, `{name}`; ranges and patterns of such candles are meaningless", shown.join(", "));
-        self.table.findings.add(Finding::new(Severity::Warning, file, reason));
+        let of: Vec<&Bound<'_>> = bound
+            .iter()
+            .filter(|bound| {
+                self.load.schema.name == "candles" && prices.contains(&bound.column.name)
+            })
+            .collect();
+        let twice = of.iter().enumerate().find(|(at, price)| {
+            price.raw.is_some() && of[..*at].iter().any(|other| other.raw == price.raw)
+        });
+        let Some(name) = twice.and_then(|(_, price)| price.raw.as_ref()) else {
+            return;
+        };
+        let shown: Vec<&str> = of
+            .iter()
+            .filter(|price| price.raw.as_ref() == Some(name))
+            .map(|price| price.column.name)
+            .collect();
+        let reason = format!(
+            "{} are read from the same column, `{name}`; ranges and patterns of such candles are meaningless",
+            shown.join(", ")
+        );
+        self.table
+            .findings
+            .add(Finding::new(Severity::Warning, file, reason));
     }
 
     /// Warns about yields that look like fractions where percent are expected.
@@ -129,80 +199,159 @@ impl TableReader<'_> {
         if self.load.schema.name != "yields" || frame.height() < FRACTIONS_MIN {
             return;
         }
-        let named = |name: &'static str| Some((name, frame.column(name).ok()?.f64().ok()?.iter().flatten().collect::<Vec<f64>>()));
-        let all: Vec<(&str, Vec<f64>)> = ["apy", "apy_base", "apy_reward"].into_iter().filter_map(named).collect();
-        let figures = || all.iter().flat_map(|(_, figures)| figures.iter().copied()).filter(|figure| *figure > 0.0);
+        let named = |name: &'static str| {
+            Some((
+                name,
+                frame
+                    .column(name)
+                    .ok()?
+                    .f64()
+                    .ok()?
+                    .iter()
+                    .flatten()
+                    .collect::<Vec<f64>>(),
+            ))
+        };
+        let all: Vec<(&str, Vec<f64>)> = ["apy", "apy_base", "apy_reward"]
+            .into_iter()
+            .filter_map(named)
+            .collect();
+        let figures = || {
+            all.iter()
+                .flat_map(|(_, figures)| figures.iter().copied())
+                .filter(|figure| *figure > 0.0)
+        };
         let over = figures().filter(|figure| *figure >= 1.0).count();
         let most = figures().filter(|figure| *figure < 1.0).fold(0.0, f64::max);
         if most <= 0.0 || over * ONE_OF > figures().count() {
             return;
         }
-        let filled: Vec<&str> = all.iter().filter(|(_, figures)| !figures.is_empty()).map(|(name, _)| *name).collect();
+        let filled: Vec<&str> = all
+            .iter()
+            .filter(|(_, figures)| !figures.is_empty())
+            .map(|(name, _)| *name)
+            .collect();
         let none = if over == 0 { "no" } else { "almost no" };
         let reason = format!(
             "{none} yield reaches 1% per year; if they are fractions, add to dataset.toml: [tables.yields.columns] {}",
-            filled.iter().map(|name| format!("{name} = {{ scale = 100 }}")).collect::<Vec<_>>().join(", ")
+            filled
+                .iter()
+                .map(|name| format!("{name} = {{ scale = 100 }}"))
+                .collect::<Vec<_>>()
+                .join(", ")
         );
         let finding = Finding::new(Severity::Warning, self.table.first_file(), reason);
-        self.table.findings.add(finding.column("apy").value(format!("up to {most}")));
+        self.table
+            .findings
+            .add(finding.column("apy").value(format!("up to {most}")));
     }
 
     pub(super) fn note(&mut self, file: &str, reason: String) {
-        self.table.findings.add(Finding::new(Severity::Note, file, reason));
+        self.table
+            .findings
+            .add(Finding::new(Severity::Note, file, reason));
     }
 
     /// Adds notes about remote files: their sources, their age, files that disappeared.
     pub(super) fn note_remote(&mut self, located: &Located) {
         if let Some(source) = &located.from_logs {
-            located.notes.iter().for_each(|finding| self.table.findings.add(finding.clone()));
-            self.table.remote = Some(RemoteOrigin { sources: vec![source.clone()], as_of: located.as_of, ..RemoteOrigin::default() });
+            located
+                .notes
+                .iter()
+                .for_each(|finding| self.table.findings.add(finding.clone()));
+            self.table.remote = Some(RemoteOrigin {
+                sources: vec![source.clone()],
+                as_of: located.as_of,
+                ..RemoteOrigin::default()
+            });
             return;
         }
         let asked = remote::answers(&located.files).map(|answer| answer.source.clone());
-        let mut sources: Vec<String> = remote::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
+        let mut sources: Vec<String> = remote::objects(&located.files)
+            .map(|object| object.source.clone())
+            .chain(asked)
+            .collect();
         sources.sort();
         sources.dedup();
-        let Some(file) = located.files.iter().find(|file| !file.is_local()) else { return };
+        let Some(file) = located.files.iter().find(|file| !file.is_local()) else {
+            return;
+        };
         let file = file.name.clone();
         for answer in remote::answers(&located.files) {
             if let Some(as_of) = &answer.as_of {
-                self.note(&answer.name, format!("the rows reach {as_of}; later rows are read at the next load"));
+                self.note(
+                    &answer.name,
+                    format!("the rows reach {as_of}; later rows are read at the next load"),
+                );
             }
             for note in &answer.notes {
                 self.note(&answer.name, note.clone());
             }
         }
         if located.left_out > 0 {
-            self.note(&file, format!("`where` excludes {} files by their folder names", located.left_out));
+            self.note(
+                &file,
+                format!(
+                    "`where` excludes {} files by their folder names",
+                    located.left_out
+                ),
+            );
         }
         if let Some(finding) = located.gone_note() {
             self.table.findings.add(finding);
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
-            self.table.findings.add(remote::stale_note(&file, then, &why.to_string()));
+            self.table
+                .findings
+                .add(remote::stale_note(&file, then, &why.to_string()));
         }
-        let unmarked = remote::objects(&located.files).find(|object| object.version_tag.is_none()).map(|object| object.url.clone());
+        let unmarked = remote::objects(&located.files)
+            .find(|object| object.version_tag.is_none())
+            .map(|object| object.url.clone());
         if let Some(url) = unmarked {
             self.note(&url, "the server sends no ETag and no modification time; a file of the same length counts as unchanged".to_owned());
         }
-        self.table.remote = Some(RemoteOrigin { sources, as_of: located.as_of, ..RemoteOrigin::default() });
+        self.table.remote = Some(RemoteOrigin {
+            sources,
+            as_of: located.as_of,
+            ..RemoteOrigin::default()
+        });
         remote::remember(&self.load, located);
     }
 
     /// Marks inexact amounts: as `dataset.toml` says, or because they are stored as floating-point numbers.
     pub(super) fn note_approximate(&mut self) {
-        let said = |name: &str| self.load.manifest.columns.get(name).is_some_and(|rule| rule.approximate);
+        let said = |name: &str| {
+            self.load
+                .manifest
+                .columns
+                .get(name)
+                .is_some_and(|rule| rule.approximate)
+        };
         let found = std::mem::take(&mut self.table.approximate);
         let is_one = |name: &&str| said(name) || found.iter().any(|found| found == name);
-        let approximate: Vec<&str> = self.load.schema.columns.iter().map(|column| column.name).filter(is_one).collect();
+        let approximate: Vec<&str> = self
+            .load
+            .schema
+            .columns
+            .iter()
+            .map(|column| column.name)
+            .filter(is_one)
+            .collect();
         let file = self.table.first_file();
         for name in &approximate {
             let reason = if said(name) {
-                format!("`{name}` is approximate, as marked in dataset.toml: its last digits were lost at the source")
+                format!(
+                    "`{name}` is approximate, as marked in dataset.toml: its last digits were lost at the source"
+                )
             } else {
-                format!("`{name}` is approximate: its floating-point numbers preserve only the first 15 digits of an amount")
+                format!(
+                    "`{name}` is approximate: its floating-point numbers preserve only the first 15 digits of an amount"
+                )
             };
-            self.table.findings.add(Finding::new(Severity::Note, &file, reason).column(name));
+            self.table
+                .findings
+                .add(Finding::new(Severity::Note, &file, reason).column(name));
         }
         self.table.approximate = approximate.into_iter().map(str::to_owned).collect();
     }

@@ -33,7 +33,9 @@ use source::{
 /// Whether the file is line-based text, uncompressed.
 fn is_text(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    ["csv", "tsv", "ndjson", "jsonl"].iter().any(|text| ending.eq_ignore_ascii_case(text))
+    ["csv", "tsv", "ndjson", "jsonl"]
+        .iter()
+        .any(|text| ending.eq_ignore_ascii_case(text))
 }
 
 /// How the bytes of a file come.
@@ -81,36 +83,68 @@ impl TableReader<'_> {
     ) -> Result<(), TableLoadError> {
         let (transfer, rows) = self.fetch(file)?;
         let before = file.stamp()?;
-        let source = TableFile { file: file.name.clone(), bytes: before.bytes, modified: before.modified, ..TableFile::default() };
+        let source = TableFile {
+            file: file.name.clone(),
+            bytes: before.bytes,
+            modified: before.modified,
+            ..TableFile::default()
+        };
         put(&mut self.table.sources, at, source);
         self.step(false, self.done)?;
         // Lines appended during the read belong to the next load; so does an incomplete last line, where the file is growing.
-        let lines = if file.is_local() { source::lines_of(&file.path, before.bytes) } else { None };
-        let end = (self.load.context.growing || lines == Some(before.bytes)).then_some(before.bytes);
-        let open = OpenFile { at, file, before, lines, end };
-        let outcome = self.open_source(&open, &transfer, rows, from).and_then(|rows| self.read_rows_of(&open, rows, ends, gathered, from));
-        if let (Transfer::Answer(rows), Some(source)) = (&transfer, self.table.sources.get_mut(at)) {
+        let lines = if file.is_local() {
+            source::lines_of(&file.path, before.bytes)
+        } else {
+            None
+        };
+        let end =
+            (self.load.context.growing || lines == Some(before.bytes)).then_some(before.bytes);
+        let open = OpenFile {
+            at,
+            file,
+            before,
+            lines,
+            end,
+        };
+        let outcome = self
+            .open_source(&open, &transfer, rows, from)
+            .and_then(|rows| self.read_rows_of(&open, rows, ends, gathered, from));
+        if let (Transfer::Answer(rows), Some(source)) = (&transfer, self.table.sources.get_mut(at))
+        {
             source.bytes = rows.bytes();
         }
         outcome.map_err(|error| match error {
-            TableLoadError::Unusable(_) => transfer.fault().map_or(error, |fault| load_error_of(&file.name, fault)),
+            TableLoadError::Unusable(_) => transfer
+                .fault()
+                .map_or(error, |fault| load_error_of(&file.name, fault)),
             error => error,
         })
     }
 
     /// Starts to fetch a remote file; for a query, this also returns its rows.
-    fn fetch(&self, file: &LocatedFile) -> Result<(Transfer, Option<Box<dyn RowSource>>), TableLoadError> {
+    fn fetch(
+        &self,
+        file: &LocatedFile,
+    ) -> Result<(Transfer, Option<Box<dyn RowSource>>), TableLoadError> {
         match &file.origin {
             FileOrigin::Local => Ok((Transfer::Local, None)),
             FileOrigin::Object(object) => {
-                let file = remote::open(self.load.context, object, self.pulse, self.offline.as_ref())?;
+                let file =
+                    remote::open(self.load.context, object, self.pulse, self.offline.as_ref())?;
                 file.prefetch();
                 Ok((Transfer::Object(file), None))
             }
             FileOrigin::Answer(answer) => {
                 let wanted = wanted(self.load.schema, self.load.manifest);
-                let opened = engine::open(self.load.context, answer, self.pulse, self.offline.as_ref(), wanted);
-                let engine::QueryRows { rows, outcome } = opened.map_err(|fault| load_error_of(&file.name, fault))?;
+                let opened = engine::open(
+                    self.load.context,
+                    answer,
+                    self.pulse,
+                    self.offline.as_ref(),
+                    wanted,
+                );
+                let engine::QueryRows { rows, outcome } =
+                    opened.map_err(|fault| load_error_of(&file.name, fault))?;
                 Ok((Transfer::Answer(outcome), Some(rows)))
             }
         }
@@ -131,7 +165,10 @@ impl TableReader<'_> {
             rows_bad: from.file_bad,
             rows: from.rows,
             left_out: from.left_out,
-            state: FileState { others: others::are_kept(load.schema), ..from.learnt.clone() },
+            state: FileState {
+                others: others::are_kept(load.schema),
+                ..from.learnt.clone()
+            },
             ..FileRows::new(load.context, load.schema, load.manifest, &file.name)
         };
         let outcome = self.read_rows(
@@ -148,7 +185,8 @@ impl TableReader<'_> {
         }
         rows.sum_up();
         let of_rows = std::mem::take(&mut rows.findings);
-        let can_grow = open.end.is_some() && open.lines.is_some() && (self.grows || gathered.import.is_some());
+        let can_grow =
+            open.end.is_some() && open.lines.is_some() && (self.grows || gathered.import.is_some());
         let learnt = if can_grow { rows.state.kept() } else { None };
         self.table.statistics.extend(rows.conclude());
         // From here on findings are file-level.
@@ -158,9 +196,14 @@ impl TableReader<'_> {
             self.note(&file.name, told);
         }
         if rows.left_out > 0 {
-            self.note(&file.name, format!("`where` excludes {} of {} rows", rows.left_out, rows.rows));
+            self.note(
+                &file.name,
+                format!("`where` excludes {} of {} rows", rows.left_out, rows.rows),
+            );
         }
-        let ends = ends.map_or_else(|| identity::ends(file), Ok).map_err(|error| format!("cannot be read: {error}"))?;
+        let ends = ends
+            .map_or_else(|| identity::ends(file), Ok)
+            .map_err(|error| format!("cannot be read: {error}"))?;
         self.require_unchanged(open, gathered)?;
         let notes = std::mem::replace(&mut self.table.findings, of_rows);
         self.record_end(open, &rows, learnt, notes);
@@ -187,13 +230,23 @@ impl TableReader<'_> {
         rows: Option<Box<dyn RowSource>>,
         from: &ReadState,
     ) -> Result<Box<dyn RowSource>, TableLoadError> {
-        let TableLoad { schema, manifest, .. } = self.load;
+        let TableLoad {
+            schema, manifest, ..
+        } = self.load;
         let names = manifest.headless.then(Vec::new);
-        let layout = Layout { skip: manifest.skip, names, end: open.end, from: from.from, ..Layout::default() };
+        let layout = Layout {
+            skip: manifest.skip,
+            names,
+            end: open.end,
+            from: from.from,
+            ..Layout::default()
+        };
         let wanted = wanted(schema, manifest);
         let source = match (rows, transfer) {
             (Some(rows), _) => rows,
-            (None, Transfer::Object(remote)) => source::open_bytes(Arc::clone(remote) as _, &open.file.name, &layout, wanted)?,
+            (None, Transfer::Object(remote)) => {
+                source::open_bytes(Arc::clone(remote) as _, &open.file.name, &layout, wanted)?
+            }
             (None, _) => source::open_as(&open.file.path, &layout, wanted)?,
         };
         let mut source = Partitioned::over(source, partition::parts(&open.file.name));
@@ -203,24 +256,52 @@ impl TableReader<'_> {
 
     /// Errors: the file changed while it was read. Appended lines are no change to a large table, which takes long, nor to a growing one:
     /// they were not read.
-    fn require_unchanged(&self, open: &OpenFile<'_>, gathered: &Gathered) -> Result<(), TableLoadError> {
+    fn require_unchanged(
+        &self,
+        open: &OpenFile<'_>,
+        gathered: &Gathered,
+    ) -> Result<(), TableLoadError> {
         let (before, after) = (open.before, open.file.stamp()?);
         let may_grow = self.load.context.growing || gathered.import.is_some();
-        let is_appended = || may_grow && open.end.is_some_and(|end| after.bytes >= end) && is_text(&open.file.name);
+        let is_appended = || {
+            may_grow && open.end.is_some_and(|end| after.bytes >= end) && is_text(&open.file.name)
+        };
         let is_same = (after.bytes, after.modified) == (before.bytes, before.modified);
-        if is_same || is_appended() { Ok(()) } else { Err(TableLoadError::ChangedDuringRead) }
+        if is_same || is_appended() {
+            Ok(())
+        } else {
+            Err(TableLoadError::ChangedDuringRead)
+        }
     }
 
     /// Records the state at the end of the file, from which reading resumes once lines were appended; `notes` are its file-level findings.
-    fn record_end(&mut self, open: &OpenFile<'_>, rows: &FileRows<'_>, learnt: Option<serde_json::Value>, notes: Findings) {
+    fn record_end(
+        &mut self,
+        open: &OpenFile<'_>,
+        rows: &FileRows<'_>,
+        learnt: Option<serde_json::Value>,
+        notes: Findings,
+    ) {
         let bytes = open.lines.unwrap_or_default();
         let end = match learnt.zip(identity::beginning(&open.file.path, bytes).ok()) {
-            Some((learnt, hash)) => {
-                FileEnd { notes, bytes, hash, rows: rows.rows, rows_bad: rows.rows_bad, left_out: rows.left_out, learnt }
-            }
-            None => FileEnd { notes, ..FileEnd::default() },
+            Some((learnt, hash)) => FileEnd {
+                notes,
+                bytes,
+                hash,
+                rows: rows.rows,
+                rows_bad: rows.rows_bad,
+                left_out: rows.left_out,
+                learnt,
+            },
+            None => FileEnd {
+                notes,
+                ..FileEnd::default()
+            },
         };
-        if end.bytes == 0 && self.load.context.growing && open.lines.is_some_and(|lines| lines < open.before.bytes) {
+        if end.bytes == 0
+            && self.load.context.growing
+            && open.lines.is_some_and(|lines| lines < open.before.bytes)
+        {
             // It lacks an incomplete last line, and the hash of its beginning is unknown: no table can grow from this one.
             self.stem.clear();
         }
@@ -229,18 +310,34 @@ impl TableReader<'_> {
     }
 
     /// Checks that the file has the columns the table needs, and adds notes about the others.
-    fn note_columns(&mut self, file: &LocatedFile, columns: &[String]) -> Result<(), TableLoadError> {
-        let TableLoad { schema, manifest, .. } = self.load;
+    fn note_columns(
+        &mut self,
+        file: &LocatedFile,
+        columns: &[String],
+    ) -> Result<(), TableLoadError> {
+        let TableLoad {
+            schema, manifest, ..
+        } = self.load;
         let bound = bind(schema, manifest, columns)?;
         if let Some(reason) = missing(schema, manifest, &bound, columns) {
             return Err(TableLoadError::Unusable(reason));
         }
-        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
-        let theirs = |name: &str| columns.iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
+        let known = |name: &str| {
+            bound
+                .iter()
+                .any(|bound| bound.column.name == name && !bound.is_absent())
+        };
+        let theirs = |name: &str| {
+            columns
+                .iter()
+                .any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)))
+        };
         let lacks = |name: &str| !known(name) && !theirs(name);
         if let Some((name, _)) = manifest.filters.iter().find(|(name, _)| lacks(name)) {
             let table = schema.name;
-            return Err(TableLoadError::Unusable(format!("has no column `{name}`, which [tables.{table}.where] in dataset.toml uses")));
+            return Err(TableLoadError::Unusable(format!(
+                "has no column `{name}`, which [tables.{table}.where] in dataset.toml uses"
+            )));
         }
         self.note_unknown(&file.name, columns, &bound);
         self.note_in_dollars(&file.name, &bound);
@@ -256,11 +353,30 @@ impl TableReader<'_> {
 
     /// Checkpoint of a large table after a remote file: the files up to this one are in the cache for good, and their locally stored parts
     /// are removed.
-    pub(super) fn settle(&mut self, at: usize, files: &[LocatedFile], gathered: &mut Gathered) -> Result<(), TableLoadError> {
-        let Some(import) = gathered.import.as_mut().filter(|_| files[at].object().is_some()) else { return Ok(()) };
-        import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
+    pub(super) fn settle(
+        &mut self,
+        at: usize,
+        files: &[LocatedFile],
+        gathered: &mut Gathered,
+    ) -> Result<(), TableLoadError> {
+        let Some(import) = gathered
+            .import
+            .as_mut()
+            .filter(|_| files[at].object().is_some())
+        else {
+            return Ok(());
+        };
+        import.note(ReadState {
+            file: at as u32 + 1,
+            report: self.report(at + 1, &self.table.findings),
+            ..ReadState::default()
+        })?;
         let cache = self.load.context.cache.folder.as_deref();
-        remote::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| ObjectParts::forget(cache, object)));
+        remote::objects(&files[..=at]).for_each(|object| {
+            cache
+                .iter()
+                .for_each(|cache| ObjectParts::forget(cache, object))
+        });
         Ok(())
     }
 
@@ -279,7 +395,10 @@ impl TableReader<'_> {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return Ok(()),
                 Err(reason) => {
-                    self.table.error_position = Some(SourcePosition { file: rows.file.to_owned(), row: source.stopped_at() });
+                    self.table.error_position = Some(SourcePosition {
+                        file: rows.file.to_owned(),
+                        row: source.stopped_at(),
+                    });
                     return Err(reason.into());
                 }
             };
@@ -294,13 +413,31 @@ impl TableReader<'_> {
             batches += 1;
             let done = self.done + source.bytes_read().min(bytes);
             if gathered.rows() + rows.numbers.len() as u64 > ROWS_MAX {
-                return Err(TableLoadError::Unusable(format!("exceeds the limit of {ROWS_MAX} rows per table")));
+                return Err(TableLoadError::Unusable(format!(
+                    "exceeds the limit of {ROWS_MAX} rows per table"
+                )));
             }
-            gathered.take(self.load.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
+            gathered.take(
+                self.load.schema,
+                file,
+                &mut rows.frames,
+                &mut rows.numbers,
+                &mut || self.step(false, done),
+            )?;
             if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
                 let report = self.report(file as usize, &rows.findings);
-                let (learnt, file_bad, left_out) = (rows.state.clone(), rows.rows_bad, rows.left_out);
-                import.note(ReadState { file, batches, rows: rows.rows, file_bad, left_out, learnt, report, from: None })?;
+                let (learnt, file_bad, left_out) =
+                    (rows.state.clone(), rows.rows_bad, rows.left_out);
+                import.note(ReadState {
+                    file,
+                    batches,
+                    rows: rows.rows,
+                    file_bad,
+                    left_out,
+                    learnt,
+                    report,
+                    from: None,
+                })?;
             }
             self.step(gathered.import.is_some(), done)?;
         }
@@ -308,7 +445,11 @@ impl TableReader<'_> {
 
     /// Reports progress. The last third of a large table is its sorting.
     pub(super) fn step(&self, large: bool, done: u64) -> Result<(), Cancelled> {
-        let of = if large { self.total + self.total / 2 } else { self.total };
+        let of = if large {
+            self.total + self.total / 2
+        } else {
+            self.total
+        };
         self.pulse.done.store(done, Ordering::Relaxed);
         self.pulse.total.store(of, Ordering::Relaxed);
         self.load.step(done, of)
@@ -324,8 +465,19 @@ fn put<T: Clone + Default>(items: &mut Vec<T>, at: usize, item: T) {
 /// Concatenates the frames of a file.
 pub(super) fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<DataFrame, String> {
     let mut frames = frames.into_iter();
-    let empty = || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect());
-    let Some(mut whole) = frames.next() else { return guarded("table", empty) };
+    let empty = || {
+        DataFrame::new(
+            0,
+            schema
+                .columns
+                .iter()
+                .map(|column| coerce::empty(column, 0))
+                .collect(),
+        )
+    };
+    let Some(mut whole) = frames.next() else {
+        return guarded("table", empty);
+    };
     for mut frame in frames {
         others::align(&mut whole, &mut frame)?;
         guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;

@@ -33,13 +33,28 @@ fn bench() -> Bench {
 /// Checks that every token name on screen is the same.
 fn is_on(bench: &mut Bench, token: &str, symbol: &str, what: &str) {
     let screen = bench.settled(120, 30);
-    assert_eq!(bench.app.token, Some(sample::address(token)), "{what}\n{screen}");
-    assert!(screen.lines().next().is_some_and(|line| line.contains(&format!("{symbol}  0x"))), "the header, {what}\n{screen}");
+    assert_eq!(
+        bench.app.token,
+        Some(sample::address(token)),
+        "{what}\n{screen}"
+    );
+    assert!(
+        screen
+            .lines()
+            .next()
+            .is_some_and(|line| line.contains(&format!("{symbol}  0x"))),
+        "the header, {what}\n{screen}"
+    );
     bench.app.go(ViewId::Tokens);
-    let selected = bench.app.with_view(ViewId::Tokens, |view, context| view.selected_token(context));
+    let selected = bench
+        .app
+        .with_view(ViewId::Tokens, |view, context| view.selected_token(context));
     assert_eq!(selected, bench.app.token, "the selected row, {what}");
     bench.app.go(ViewId::Posts);
-    assert!(bench.settled(120, 30).contains(&format!("of {symbol}")), "the posts, {what}\n{screen}");
+    assert!(
+        bench.settled(120, 30).contains(&format!("of {symbol}")),
+        "the posts, {what}\n{screen}"
+    );
 }
 
 #[test]
@@ -75,7 +90,12 @@ fn keys_pressed_before_the_tables_are_there_choose_the_same_token() {
             if held == keys.len() {
                 bench.load(market());
             }
-            is_on(&mut bench, token, symbol, &format!("{keys:?}, loaded before key {held}"));
+            is_on(
+                &mut bench,
+                token,
+                symbol,
+                &format!("{keys:?}, loaded before key {held}"),
+            );
         }
     }
 }
@@ -93,8 +113,7 @@ fn the_selected_row_is_the_token_whatever_moves_under_it() {
     // New figures change the rows under the filter.
     bench.app.go(ViewId::Tokens);
     bench.keys("/cap<1000⏎");
-    let dearer =
-        "token_address,symbol,name,chain,market_cap\n0x1,WETH,Wrapped Ether,eth,9000\n0x2,LINK,Chainlink,eth,5000\n0x3,UNI,Uniswap,eth,90";
+    let dearer = "token_address,symbol,name,chain,market_cap\n0x1,WETH,Wrapped Ether,eth,9000\n0x2,LINK,Chainlink,eth,5000\n0x3,UNI,Uniswap,eth,90";
     bench.load(sample::dataset(&[
         ("tokens", dearer),
         (
@@ -108,7 +127,10 @@ fn the_selected_row_is_the_token_whatever_moves_under_it() {
 #[test]
 fn a_token_whose_row_went_is_looked_at_again_when_it_is_back() {
     let without = || {
-        sample::dataset(&[("tokens", "token_address,symbol,name,chain,market_cap\n0x1,WETH,Ether,eth,9000\n0x2,LINK,Chainlink,eth,900")])
+        sample::dataset(&[(
+            "tokens",
+            "token_address,symbol,name,chain,market_cap\n0x1,WETH,Ether,eth,9000\n0x2,LINK,Chainlink,eth,900",
+        )])
     };
     let dear = || {
         sample::dataset(&[(
@@ -126,7 +148,11 @@ fn a_token_whose_row_went_is_looked_at_again_when_it_is_back() {
         bench.app.go(view);
         bench.app.select(sample::address(SMALLEST));
         bench.load(without());
-        assert_ne!(token(&mut bench), Some(sample::address(SMALLEST)), "{view:?}");
+        assert_ne!(
+            token(&mut bench),
+            Some(sample::address(SMALLEST)),
+            "{view:?}"
+        );
         bench.load(market());
         is_on(&mut bench, SMALLEST, "UNI", "it is back");
     }
@@ -136,7 +162,11 @@ fn a_token_whose_row_went_is_looked_at_again_when_it_is_back() {
     bench.keys("/cap<1000⏎");
     bench.app.select(sample::address(SMALLEST));
     bench.load(dear());
-    assert_eq!(token(&mut bench), Some(sample::address(MIDDLE)), "the row that is left");
+    assert_eq!(
+        token(&mut bench),
+        Some(sample::address(MIDDLE)),
+        "the row that is left"
+    );
     bench.load(market());
     assert_eq!(token(&mut bench), Some(sample::address(SMALLEST)));
     // Another that is chosen meanwhile stays.
@@ -156,11 +186,19 @@ fn marks_are_kept_by_address_over_a_reload() {
         bench.app.select(sample::address(token));
         bench.keys(" ");
     }
-    let marked =
-        |bench: &mut Bench| bench.settled(120, 30).lines().filter(|line| line.contains('◆')).map(str::to_owned).collect::<Vec<_>>();
+    let marked = |bench: &mut Bench| {
+        bench
+            .settled(120, 30)
+            .lines()
+            .filter(|line| line.contains('◆'))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let before = marked(&mut bench);
     assert!(
-        before.len() == 2 && before.iter().any(|line| line.contains("UNI")) && before.iter().any(|line| line.contains("LINK")),
+        before.len() == 2
+            && before.iter().any(|line| line.contains("UNI"))
+            && before.iter().any(|line| line.contains("LINK")),
         "{before:?}"
     );
     bench.load(sample::dataset(&[(
@@ -169,7 +207,9 @@ fn marks_are_kept_by_address_over_a_reload() {
     )]));
     let after = marked(&mut bench);
     assert!(
-        after.len() == 2 && after.iter().any(|line| line.contains("UNI")) && after.iter().any(|line| line.contains("LINK")),
+        after.len() == 2
+            && after.iter().any(|line| line.contains("UNI"))
+            && after.iter().any(|line| line.contains("LINK")),
         "{after:?}"
     );
 }
@@ -177,26 +217,68 @@ fn marks_are_kept_by_address_over_a_reload() {
 #[test]
 fn panes_say_what_is_being_read_and_how_far() {
     let mut bench = bench();
-    let under_way = vec![("tokens".to_owned(), 10, 10), ("posts".to_owned(), 42, 100), ("candles".to_owned(), 0, 0)];
+    let under_way = vec![
+        ("tokens".to_owned(), 10, 10),
+        ("posts".to_owned(), 42, 100),
+        ("candles".to_owned(), 0, 0),
+    ];
     (bench.app.load.running, bench.app.load.tables) = (true, under_way.clone());
-    for view in [ViewId::Tokens, ViewId::Posts, ViewId::Chart, ViewId::Security, ViewId::Dexes, ViewId::Growth, ViewId::Yield] {
+    for view in [
+        ViewId::Tokens,
+        ViewId::Posts,
+        ViewId::Chart,
+        ViewId::Security,
+        ViewId::Dexes,
+        ViewId::Growth,
+        ViewId::Yield,
+    ] {
         bench.app.current = view;
         let screen = bench.screen();
-        let told = |words: &[&str]| screen.lines().skip(3).any(|line| words.iter().all(|word| line.contains(word)));
-        assert!(told(&["loading the dataset"]) && told(&["posts", "42%"]) && told(&["candles", "not started"]), "{view:?}\n{screen}");
-        assert!(!told(&["no `"]) && !told(&["tokens", "100%"]), "{view:?}\n{screen}");
+        let told = |words: &[&str]| {
+            screen
+                .lines()
+                .skip(3)
+                .any(|line| words.iter().all(|word| line.contains(word)))
+        };
+        assert!(
+            told(&["loading the dataset"])
+                && told(&["posts", "42%"])
+                && told(&["candles", "not started"]),
+            "{view:?}\n{screen}"
+        );
+        assert!(
+            !told(&["no `"]) && !told(&["tokens", "100%"]),
+            "{view:?}\n{screen}"
+        );
     }
     // The small tables are loaded, a large one is not.
     let mut early = market();
     early.importing = vec!["posts"];
-    early.tables.iter_mut().filter(|table| table.schema.name == "posts").for_each(|table| *table = Table::absent(table.schema));
+    early
+        .tables
+        .iter_mut()
+        .filter(|table| table.schema.name == "posts")
+        .for_each(|table| *table = Table::absent(table.schema));
     bench.load(early);
-    for (view, waits) in [(ViewId::Posts, true), (ViewId::Security, true), (ViewId::Tokens, true), (ViewId::Dexes, false)] {
+    for (view, waits) in [
+        (ViewId::Posts, true),
+        (ViewId::Security, true),
+        (ViewId::Tokens, true),
+        (ViewId::Dexes, false),
+    ] {
         bench.app.go(view);
         (bench.app.load.running, bench.app.load.tables) = (true, under_way.clone());
         let screen = bench.screen();
-        assert_eq!(screen.contains("`posts` is loading"), waits, "{view:?}\n{screen}");
-        assert_eq!(screen.lines().skip(3).any(|line| line.contains("42%")), waits, "{view:?}\n{screen}");
+        assert_eq!(
+            screen.contains("`posts` is loading"),
+            waits,
+            "{view:?}\n{screen}"
+        );
+        assert_eq!(
+            screen.lines().skip(3).any(|line| line.contains("42%")),
+            waits,
+            "{view:?}\n{screen}"
+        );
         assert!(!screen.contains("no `posts` table"), "{view:?}\n{screen}");
     }
     bench.load(market());
@@ -210,12 +292,18 @@ fn a_load_is_looked_at_while_it_runs_and_at_no_other_time() {
     assert!(bench.app.deadline().is_some(), "it may begin at any moment");
     bench.load(market());
     bench.app.message = None;
-    assert!(bench.app.deadline().is_none(), "at rest nothing is woken for");
+    assert!(
+        bench.app.deadline().is_none(),
+        "at rest nothing is woken for"
+    );
     bench.app.load.running = true;
     let tick = bench.app.deadline().expect("a look at the load");
     bench.app.dirty = false;
     bench.app.deadline_passed(tick);
-    assert!(bench.app.dirty && bench.app.deadline().is_none(), "it has ended meanwhile");
+    assert!(
+        bench.app.dirty && bench.app.deadline().is_none(),
+        "it has ended meanwhile"
+    );
 }
 
 #[test]
@@ -226,11 +314,22 @@ fn a_filter_that_was_refused_is_not_kept_by_another_view_or_the_end_of_the_progr
         bench.app.go(ViewId::Jobs);
         bench.keys("/score>=90");
         bench.keys("⏎");
-        assert!(bench.app.filter.as_ref().is_some_and(|line| line.problem.is_some()), "no such column there");
+        assert!(
+            bench
+                .app
+                .filter
+                .as_ref()
+                .is_some_and(|line| line.problem.is_some()),
+            "no such column there"
+        );
         if leaves == "view" {
             bench.app.go(ViewId::Tokens);
         }
-        assert_eq!(bench.app.last_session()["views"]["jobs"]["filter"], "", "{leaves}");
+        assert_eq!(
+            bench.app.last_session()["views"]["jobs"]["filter"],
+            "",
+            "{leaves}"
+        );
     }
 }
 
@@ -241,8 +340,16 @@ fn the_help_of_the_comparison_is_its_own() {
     bench.app.go(ViewId::Tokens);
     bench.keys(" j V");
     let shown = bench.settled(120, 30);
-    assert!(shown.contains("2 tokens, percent") && !shown.contains("marked; press V"), "{shown}");
+    assert!(
+        shown.contains("2 tokens, percent") && !shown.contains("marked; press V"),
+        "{shown}"
+    );
     bench.keys("?");
     let help = bench.settled(120, 30);
-    assert!(help.contains("keys · comparison") && help.contains("Move the crosshair left.") && !help.contains("watchlist"), "{help}");
+    assert!(
+        help.contains("keys · comparison")
+            && help.contains("Move the crosshair left.")
+            && !help.contains("watchlist"),
+        "{help}"
+    );
 }

@@ -28,7 +28,13 @@ pub(super) struct RemoteRows {
 impl RemoteRows {
     pub(super) fn of(table: &Table) -> Option<Self> {
         let total = usize::try_from(table.in_place()?.total()).unwrap_or(usize::MAX);
-        Some(Self { all: total, total, start: 0, pending: None, asked: 0..0 })
+        Some(Self {
+            all: total,
+            total,
+            start: 0,
+            pending: None,
+            asked: 0..0,
+        })
     }
 
     pub(super) fn all(&self) -> usize {
@@ -37,13 +43,21 @@ impl RemoteRows {
 
     /// Restarts for another query with `total` rows.
     pub(super) fn restart(&mut self, total: usize) {
-        *self = Self { all: self.all, total, start: 0, pending: None, asked: 0..0 };
+        *self = Self {
+            all: self.all,
+            total,
+            start: 0,
+            pending: None,
+            asked: 0..0,
+        };
     }
 
     /// The grid index of a table row; `None` while it is not fetched.
     pub(super) fn in_grid(remote: Option<&Self>, grid: &Grid, row: usize) -> Option<usize> {
         match remote {
-            Some(remote) => row.checked_sub(remote.start).filter(|row| *row < grid.height()),
+            Some(remote) => row
+                .checked_sub(remote.start)
+                .filter(|row| *row < grid.height()),
             None => Some(row),
         }
     }
@@ -57,7 +71,9 @@ impl RemoteRows {
 impl RowsPane {
     /// Number of rows of the table, fetched or not.
     pub(super) fn height(&self) -> usize {
-        self.remote.as_ref().map_or_else(|| self.grid.height(), RemoteRows::all)
+        self.remote
+            .as_ref()
+            .map_or_else(|| self.grid.height(), RemoteRows::all)
     }
 
     /// The grid index of a table row; `None` while it is not fetched.
@@ -68,24 +84,35 @@ impl RowsPane {
     /// Fetches the rows on screen that are missing.
     pub(super) fn fetch_on_screen(&mut self, context: &Context<'_>) {
         let (screen, here) = (self.list.cursor.on_screen(), self.grid.height());
-        let Some(remote) = &mut self.remote else { return };
+        let Some(remote) = &mut self.remote else {
+            return;
+        };
         let is_here = screen.start >= remote.start && screen.end <= remote.start + here;
         let is_asked = screen.start >= remote.asked.start && screen.end <= remote.asked.end;
         if screen.is_empty() || is_here || is_asked {
             return;
         }
         // Replaces, and so cancels, an earlier fetch.
-        let rows = screen.start.saturating_sub(AROUND)..screen.end.saturating_add(AROUND).min(remote.total);
+        let rows = screen.start.saturating_sub(AROUND)
+            ..screen.end.saturating_add(AROUND).min(remote.total);
         let wake = Wake::clone(context.wake);
-        let wanted = TableSlice { query: self.shown.clone(), rows: rows.start as u64..rows.end as u64, total: remote.total as u64 };
+        let wanted = TableSlice {
+            query: self.shown.clone(),
+            rows: rows.start as u64..rows.end as u64,
+            total: remote.total as u64,
+        };
         remote.pending = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
         remote.asked = rows;
     }
 
     /// Takes fetched rows.
     pub(super) fn take_rows(&mut self) {
-        let Some(remote) = &mut self.remote else { return };
-        let Some(outcome) = remote.pending.as_mut().and_then(PendingResult::poll_now) else { return };
+        let Some(remote) = &mut self.remote else {
+            return;
+        };
+        let Some(outcome) = remote.pending.as_mut().and_then(PendingResult::poll_now) else {
+            return;
+        };
         remote.pending = None;
         match outcome {
             Ok(frame) => {

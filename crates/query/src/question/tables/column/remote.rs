@@ -19,7 +19,12 @@ use model::{
 const NUMBERS_MAX: usize = 4_000_000;
 
 /// The values of the column, and the number of rows. Errors: they are to be fetched, or too many.
-pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Column, limit: usize) -> Result<CountedValues> {
+pub(super) fn values(
+    remote: &RemoteQuery<'_>,
+    snapshot: &Snapshot,
+    column: &Column,
+    limit: usize,
+) -> Result<CountedValues> {
     let kind = match column.kind {
         Kind::Integer | Kind::Time | Kind::Date => Some(NumberKind::Integers),
         Kind::Float => Some(NumberKind::Floats),
@@ -31,19 +36,43 @@ pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Col
         }
         _ => None,
     };
-    let ask = remote.ask(AskKind::Values { column: column.name, is_text: kind.is_none(), first: limit as u64 });
+    let ask = remote.ask(AskKind::Values {
+        column: column.name,
+        is_text: kind.is_none(),
+        first: limit as u64,
+    });
     let (answer, rows) = remote.answer(snapshot, ask)?.unwrap_or_default();
     if kind.is_some() && answer.height() > NUMBERS_MAX {
         let most = format::count(NUMBERS_MAX as u64);
-        let what = format!("`{}` has more than {most} distinct values (narrow the rows with `where`)", column.name);
+        let what = format!(
+            "`{}` has more than {most} distinct values (narrow the rows with `where`)",
+            column.name
+        );
         return Err(remote.refusal(&what));
     }
-    let unread = || Problem::new(Code::Defect, "Internal error: the values from the source cannot be read.");
+    let unread = || {
+        Problem::new(
+            Code::Defect,
+            "Internal error: the values from the source cannot be read.",
+        )
+    };
     if let Some(kind) = kind {
-        return Ok(CountedValues { rows, numbers: Some(numbers(&answer, kind).ok_or_else(unread)?), texts: None });
+        return Ok(CountedValues {
+            rows,
+            numbers: Some(numbers(&answer, kind).ok_or_else(unread)?),
+            texts: None,
+        });
     }
     let texts = texts(&answer).ok_or_else(unread)?;
-    if texts.distinct > TEXTS_MAX as u64 { Err(too_many_texts()) } else { Ok(CountedValues { rows, numbers: None, texts: Some(texts) }) }
+    if texts.distinct > TEXTS_MAX as u64 {
+        Err(too_many_texts())
+    } else {
+        Ok(CountedValues {
+            rows,
+            numbers: None,
+            texts: Some(texts),
+        })
+    }
 }
 
 fn counts(answer: &DataFrame, name: &str) -> Option<Vec<u64>> {
@@ -57,12 +86,28 @@ fn numbers(answer: &DataFrame, kind: NumberKind) -> Option<Sorted> {
     }
     let items = answer.column("item").ok()?;
     let keys: Option<Vec<u64>> = match kind {
-        NumberKind::Floats => items.f64().ok()?.iter().map(|number| number.map(key_of_float)).collect(),
-        NumberKind::Integers => items.cast(&DataType::Int64).ok()?.i64().ok()?.iter().map(|number| number.map(key_of_integer)).collect(),
+        NumberKind::Floats => items
+            .f64()
+            .ok()?
+            .iter()
+            .map(|number| number.map(key_of_float))
+            .collect(),
+        NumberKind::Integers => items
+            .cast(&DataType::Int64)
+            .ok()?
+            .i64()
+            .ok()?
+            .iter()
+            .map(|number| number.map(key_of_integer))
+            .collect(),
     };
-    Some(keys?)
-        .filter(|keys| keys.is_sorted())
-        .map(|keys| Sorted::counted(kind, keys.into_iter().zip(counts(answer, "held").unwrap_or_default())))
+    Some(keys?).filter(|keys| keys.is_sorted()).map(|keys| {
+        Sorted::counted(
+            kind,
+            keys.into_iter()
+                .zip(counts(answer, "held").unwrap_or_default()),
+        )
+    })
 }
 
 fn texts(answer: &DataFrame) -> Option<TextValues> {
@@ -71,13 +116,23 @@ fn texts(answer: &DataFrame) -> Option<TextValues> {
     }
     let texts = |name: &str| -> Option<Vec<String>> {
         let texts = answer.column(name).ok()?.cast(&DataType::String).ok()?;
-        texts.str().ok()?.iter().map(|text| text.map(str::to_owned)).collect()
+        texts
+            .str()
+            .ok()?
+            .iter()
+            .map(|text| text.map(str::to_owned))
+            .collect()
     };
     let one = |name: &str| texts(name)?.into_iter().next();
     Some(TextValues {
         present: *counts(answer, "present")?.first()?,
         distinct: *counts(answer, "distinct")?.first()?,
-        counts: ordered_counts(texts("item")?.into_iter().zip(counts(answer, "held")?).collect()),
+        counts: ordered_counts(
+            texts("item")?
+                .into_iter()
+                .zip(counts(answer, "held")?)
+                .collect(),
+        ),
         min: one("least"),
         max: one("most"),
     })

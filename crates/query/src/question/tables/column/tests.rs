@@ -28,13 +28,23 @@ fn ask<Q: Query>(table: &str, query: &str) -> Result<Value> {
 #[test]
 fn values_are_counted_the_most_frequent_first() {
     let counts = ask::<CountsQuestion>("tokens", "column=symbol").expect("counts");
-    assert_eq!((&counts["rows"], &counts["missing"], &counts["distinct"]), (&json!(4), &json!(0), &json!(3)));
-    assert_eq!(counts["counts"][0], json!({ "value": "A", "count": 2, "share": 0.5 }));
+    assert_eq!(
+        (&counts["rows"], &counts["missing"], &counts["distinct"]),
+        (&json!(4), &json!(0), &json!(3))
+    );
+    assert_eq!(
+        counts["counts"][0],
+        json!({ "value": "A", "count": 2, "share": 0.5 })
+    );
     assert_eq!(counts["counts"][1]["value"], "B");
     let own = ask::<CountsQuestion>("tokens", "column=rating&limit=1").expect("counts");
     assert_eq!(
         (&own["missing"], &own["distinct"], &own["counts"]),
-        (&json!(1), &json!(2), &json!([{ "value": 3, "count": 2, "share": 2.0 / 3.0 }]))
+        (
+            &json!(1),
+            &json!(2),
+            &json!([{ "value": 3, "count": 2, "share": 2.0 / 3.0 }])
+        )
     );
     let some = ask::<CountsQuestion>("tokens", "column=symbol&where=chain:eth").expect("counts");
     assert_eq!((&some["rows"], &some["distinct"]), (&json!(3), &json!(2)));
@@ -43,30 +53,79 @@ fn values_are_counted_the_most_frequent_first() {
 #[test]
 fn a_column_is_described_by_what_it_holds() {
     let close = ask::<DescribeQuestion>("candles", "column=close").expect("a description");
-    let figures = ["min", "quartile_1", "median", "quartile_3", "max", "mean"].map(|name| close[name].as_f64());
-    assert_eq!(figures, [Some(1.0), Some(1.75), Some(2.5), Some(3.25), Some(4.0), Some(2.5)]);
-    assert_eq!((close["distinct"].as_u64(), close["histogram"].as_array().map(Vec::len)), (Some(4), Some(20)));
+    let figures = ["min", "quartile_1", "median", "quartile_3", "max", "mean"]
+        .map(|name| close[name].as_f64());
+    assert_eq!(
+        figures,
+        [
+            Some(1.0),
+            Some(1.75),
+            Some(2.5),
+            Some(3.25),
+            Some(4.0),
+            Some(2.5)
+        ]
+    );
+    assert_eq!(
+        (
+            close["distinct"].as_u64(),
+            close["histogram"].as_array().map(Vec::len)
+        ),
+        (Some(4), Some(20))
+    );
     // Every digit, in numeric order, not in text order.
     let value = ask::<DescribeQuestion>("transfers", "column=value").expect("a description");
-    assert_eq!((&value["min"], &value["max"]), (&json!("9"), &json!("123456789012345678902")));
-    assert_eq!((&value["distinct"], value["median"].as_f64()), (&json!(3), Some(123_456_789_012_345_680_000.0)));
-    let time = ask::<DescribeQuestion>("candles", "column=timestamp&where=close>1").expect("a description");
-    assert_eq!((&time["min"], &time["median"]), (&json!("2026-01-01T00:00:00Z"), &json!("2026-01-02T00:00:00Z")));
+    assert_eq!(
+        (&value["min"], &value["max"]),
+        (&json!("9"), &json!("123456789012345678902"))
+    );
+    assert_eq!(
+        (&value["distinct"], value["median"].as_f64()),
+        (&json!(3), Some(123_456_789_012_345_680_000.0))
+    );
+    let time = ask::<DescribeQuestion>("candles", "column=timestamp&where=close>1")
+        .expect("a description");
+    assert_eq!(
+        (&time["min"], &time["median"]),
+        (
+            &json!("2026-01-01T00:00:00Z"),
+            &json!("2026-01-02T00:00:00Z")
+        )
+    );
     let name = ask::<DescribeQuestion>("tokens", "column=name").expect("a description");
-    assert_eq!((&name["min"], &name["max"], &name["median"], &name["missing"]), (&json!("A"), &json!("D"), &Value::Null, &json!(1)));
+    assert_eq!(
+        (
+            &name["min"],
+            &name["max"],
+            &name["median"],
+            &name["missing"]
+        ),
+        (&json!("A"), &json!("D"), &Value::Null, &json!(1))
+    );
 }
 
 #[test]
 fn a_column_that_is_not_there_is_refused_with_its_name() {
     for (query, says) in [
-        ("", "`column` is required; choose one of token_address, symbol"),
+        (
+            "",
+            "`column` is required; choose one of token_address, symbol",
+        ),
         ("column=symbl", "did you mean `symbol`?"),
         ("column=symbol&where=x>1", "`where`: unknown column `x`"),
     ] {
         let refused = ask::<CountsQuestion>("tokens", query).expect_err("a problem");
-        assert!(refused.code == Code::InvalidParameter && refused.detail.contains(says), "{query}: {refused}");
+        assert!(
+            refused.code == Code::InvalidParameter && refused.detail.contains(says),
+            "{query}: {refused}"
+        );
     }
-    assert_eq!(ask::<CountsQuestion>("tokns", "column=symbol").expect_err("a problem").code, Code::TableNotFound);
+    assert_eq!(
+        ask::<CountsQuestion>("tokns", "column=symbol")
+            .expect_err("a problem")
+            .code,
+        Code::TableNotFound
+    );
 }
 
 #[test]
@@ -84,8 +143,14 @@ fn numbers_are_sorted_on_any_count_of_threads() {
 
 #[test]
 fn equal_texts_that_stand_together_are_one_run() {
-    let texts = ["a", "a", "b", "a"].into_iter().enumerate().filter(|(at, _)| *at != 1);
-    assert_eq!(runs(texts).collect::<Vec<_>>(), [(0, "a", 1), (2, "b", 1), (3, "a", 1)]);
+    let texts = ["a", "a", "b", "a"]
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| *at != 1);
+    assert_eq!(
+        runs(texts).collect::<Vec<_>>(),
+        [(0, "a", 1), (2, "b", 1), (3, "a", 1)]
+    );
     let texts = ["a", "a", "b"].into_iter().enumerate();
     assert_eq!(runs(texts).collect::<Vec<_>>(), [(0, "a", 2), (2, "b", 1)]);
 }

@@ -28,6 +28,8 @@ pub(super) fn ordered_counts(mut counts: Vec<(String, u64)>) -> Vec<(String, u64
 }
 
 pub(super) fn too_many_texts() -> Problem {
-    let detail = format!("The column has more than {TEXTS_MAX} distinct text values; narrow the rows with `where`.");
+    let detail = format!(
+        "The column has more than {TEXTS_MAX} distinct text values; narrow the rows with `where`."
+    );
     Problem::new(Code::InvalidParameter, detail)
 }

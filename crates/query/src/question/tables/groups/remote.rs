@@ -27,7 +27,11 @@ impl GroupQuery {
         };
         let of: Vec<Measured> = read.iter().map(measured).collect();
         let is_text = !is_whole(self.by.kind) && self.by.kind != Kind::Float;
-        let ask = remote.ask(AskKind::Groups { by: self.by.name, is_text, of: of.clone() });
+        let ask = remote.ask(AskKind::Groups {
+            by: self.by.name,
+            is_text,
+            of: of.clone(),
+        });
         let (answer, _) = remote.answer(snapshot, ask)?.unwrap_or_default();
         if answer.height() > GROUPS_MAX {
             return Err(self.too_many());
@@ -41,20 +45,49 @@ impl GroupQuery {
         })
     }
 
-    fn decoded(&self, answer: &DataFrame, of: &[Measured], is_text: bool) -> Option<(Vec<GroupRows>, DataFrame)> {
+    fn decoded(
+        &self,
+        answer: &DataFrame,
+        of: &[Measured],
+        is_text: bool,
+    ) -> Option<(Vec<GroupRows>, DataFrame)> {
         if answer.height() == 0 {
             return Some((Vec::new(), DataFrame::default()));
         }
-        let shown = answer.column(if is_text { "shown" } else { "item" }).ok()?.clone().with_name(self.by.name.into());
-        let shown = if self.by.kind == Kind::Time { shown.cast(&DataType::Int64).ok()?.cast(&time_type()).ok()? } else { shown };
+        let shown = answer
+            .column(if is_text { "shown" } else { "item" })
+            .ok()?
+            .clone()
+            .with_name(self.by.name.into());
+        let shown = if self.by.kind == Kind::Time {
+            shown.cast(&DataType::Int64).ok()?.cast(&time_type()).ok()?
+        } else {
+            shown
+        };
         let keys = keys(answer.column("item").ok()?, self.by.kind, is_text)?;
         let held = whole(answer, "held")?;
-        let tallies: Option<Vec<Vec<Tally>>> = of.iter().enumerate().map(|(nth, of)| tallies(answer, nth, *of)).collect();
+        let tallies: Option<Vec<Vec<Tally>>> = of
+            .iter()
+            .enumerate()
+            .map(|(nth, of)| tallies(answer, nth, *of))
+            .collect();
         let mut tallies: Vec<_> = tallies?.into_iter().map(Vec::into_iter).collect();
-        let groups = keys.into_iter().zip(held).enumerate().map(|(first, (key, rows))| {
-            let tallies = tallies.iter_mut().map(|of_column| of_column.next().unwrap_or_default()).collect();
-            GroupRows { key, first, rows: rows as u64, tallies }
-        });
+        let groups = keys
+            .into_iter()
+            .zip(held)
+            .enumerate()
+            .map(|(first, (key, rows))| {
+                let tallies = tallies
+                    .iter_mut()
+                    .map(|of_column| of_column.next().unwrap_or_default())
+                    .collect();
+                GroupRows {
+                    key,
+                    first,
+                    rows: rows as u64,
+                    tallies,
+                }
+            });
         Some((groups.collect(), shown.into_column().into_frame()))
     }
 }
@@ -62,22 +95,59 @@ impl GroupQuery {
 fn keys(items: &Column, kind: Kind, is_text: bool) -> Option<Vec<Scalar<'static>>> {
     if is_text {
         let texts = items.cast(&DataType::String).ok()?;
-        return Some(texts.str().ok()?.iter().map(|text| text.map_or(Scalar::Missing, |text| Scalar::text(text.to_owned()))).collect());
+        return Some(
+            texts
+                .str()
+                .ok()?
+                .iter()
+                .map(|text| text.map_or(Scalar::Missing, |text| Scalar::text(text.to_owned())))
+                .collect(),
+        );
     }
     if kind == Kind::Float {
-        return Some(items.f64().ok()?.iter().map(|number| number.map_or(Scalar::Missing, Scalar::Float)).collect());
+        return Some(
+            items
+                .f64()
+                .ok()?
+                .iter()
+                .map(|number| number.map_or(Scalar::Missing, Scalar::Float))
+                .collect(),
+        );
     }
     let numbers = items.cast(&DataType::Int64).ok()?;
-    Some(numbers.i64().ok()?.iter().map(|number| number.map_or(Scalar::Missing, Scalar::Whole)).collect())
+    Some(
+        numbers
+            .i64()
+            .ok()?
+            .iter()
+            .map(|number| number.map_or(Scalar::Missing, Scalar::Whole))
+            .collect(),
+    )
 }
 
 fn whole(answer: &DataFrame, name: &str) -> Option<Vec<i64>> {
     let numbers = answer.column(name).ok()?.cast(&DataType::Int64).ok()?;
-    Some(numbers.i64().ok()?.iter().map(Option::unwrap_or_default).collect())
+    Some(
+        numbers
+            .i64()
+            .ok()?
+            .iter()
+            .map(Option::unwrap_or_default)
+            .collect(),
+    )
 }
 
 fn floats(answer: &DataFrame, name: &str) -> Option<Vec<f64>> {
-    Some(answer.column(name).ok()?.f64().ok()?.iter().map(Option::unwrap_or_default).collect())
+    Some(
+        answer
+            .column(name)
+            .ok()?
+            .f64()
+            .ok()?
+            .iter()
+            .map(Option::unwrap_or_default)
+            .collect(),
+    )
 }
 
 /// What is known of each group in the `nth` column.
@@ -85,28 +155,53 @@ fn tallies(answer: &DataFrame, nth: usize, of: Measured) -> Option<Vec<Tally>> {
     let named = |name: &str| format!("{name}_{nth}");
     let counts = whole(answer, &named("count"))?;
     Some(match of {
-        Measured::Counted(_) => counts.into_iter().map(|count| Tally::of_present(count as u64)).collect(),
+        Measured::Counted(_) => counts
+            .into_iter()
+            .map(|count| Tally::of_present(count as u64))
+            .collect(),
         Measured::Whole(_) => {
-            let sums = answer.column(&named("sum")).ok()?.cast(&DataType::String).ok()?;
-            let sums: Option<Vec<i128>> = sums.str().ok()?.iter().map(|sum| sum?.parse().ok()).collect();
+            let sums = answer
+                .column(&named("sum"))
+                .ok()?
+                .cast(&DataType::String)
+                .ok()?;
+            let sums: Option<Vec<i128>> = sums
+                .str()
+                .ok()?
+                .iter()
+                .map(|sum| sum?.parse().ok())
+                .collect();
             let (least, most) = (whole(answer, &named("min"))?, whole(answer, &named("max"))?);
-            let all = counts.into_iter().zip(sums?).zip(least.into_iter().zip(most));
-            all.map(
-                |((count, sum), (least, most))| {
-                    if count == 0 { Tally::default() } else { Tally::of_whole(count as u64, sum, [least, most]) }
-                },
-            )
+            let all = counts
+                .into_iter()
+                .zip(sums?)
+                .zip(least.into_iter().zip(most));
+            all.map(|((count, sum), (least, most))| {
+                if count == 0 {
+                    Tally::default()
+                } else {
+                    Tally::of_whole(count as u64, sum, [least, most])
+                }
+            })
             .collect()
         }
         Measured::Float(_) => {
-            let (least, most) = (floats(answer, &named("min"))?, floats(answer, &named("max"))?);
+            let (least, most) = (
+                floats(answer, &named("min"))?,
+                floats(answer, &named("max"))?,
+            );
             let sums = exact_sums(answer, &named("places"), &named("sums"))?;
-            let all = counts.into_iter().zip(sums).zip(least.into_iter().zip(most));
-            all.map(
-                |((count, sum), (least, most))| {
-                    if count == 0 { Tally::default() } else { Tally::of_floats(count as u64, sum, [least, most]) }
-                },
-            )
+            let all = counts
+                .into_iter()
+                .zip(sums)
+                .zip(least.into_iter().zip(most));
+            all.map(|((count, sum), (least, most))| {
+                if count == 0 {
+                    Tally::default()
+                } else {
+                    Tally::of_floats(count as u64, sum, [least, most])
+                }
+            })
             .collect()
         }
     })
@@ -114,8 +209,16 @@ fn tallies(answer: &DataFrame, nth: usize, of: Measured) -> Option<Vec<Tally>> {
 
 /// Sums by their parts: lists of places, and of digits at them.
 fn exact_sums(answer: &DataFrame, places: &str, digits: &str) -> Option<Vec<ExactSum>> {
-    let places = answer.column(places).ok()?.cast(&DataType::List(Box::new(DataType::UInt64))).ok()?;
-    let digits = answer.column(digits).ok()?.cast(&DataType::List(Box::new(DataType::String))).ok()?;
+    let places = answer
+        .column(places)
+        .ok()?
+        .cast(&DataType::List(Box::new(DataType::UInt64)))
+        .ok()?;
+    let digits = answer
+        .column(digits)
+        .ok()?
+        .cast(&DataType::List(Box::new(DataType::String)))
+        .ok()?;
     let (places, digits) = (places.list().ok()?, digits.list().ok()?);
     let one = |row: usize| {
         let mut sum = ExactSum::default();

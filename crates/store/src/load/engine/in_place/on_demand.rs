@@ -10,7 +10,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use polars::prelude::{DataFrame, IpcCompression, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
+use polars::prelude::{
+    DataFrame, IpcCompression, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _,
+};
 
 use super::{
     super::{
@@ -102,14 +104,23 @@ impl OnDemand {
     }
 
     /// Runs `ask` with a load restricted to the rows of these tokens; of all, where none is named.
-    fn as_asked<T>(&self, tokens: &[Address], progress: &dyn LoadProgress, ask: impl FnOnce(&TableLoad<'_>) -> T) -> T {
+    fn as_asked<T>(
+        &self,
+        tokens: &[Address],
+        progress: &dyn LoadProgress,
+        ask: impl FnOnce(&TableLoad<'_>) -> T,
+    ) -> T {
         let mut manifest = self.manifest.clone();
         if let Some(table) = manifest.tables.get_mut(self.schema.name) {
             if let Some(asked) = &mut table.engine {
                 asked.in_place = false;
             }
             let some = RowFilter::OneOf(tokens.iter().map(Address::to_string).collect());
-            table.filters = if tokens.is_empty() { Vec::new() } else { vec![("token_address".to_owned(), some)] };
+            table.filters = if tokens.is_empty() {
+                Vec::new()
+            } else {
+                vec![("token_address".to_owned(), some)]
+            };
         }
         let context = LoadContext {
             wire: Some(&self.wire),
@@ -122,19 +133,31 @@ impl OnDemand {
 
     /// All rows of the token, loaded like those of any table.
     fn rows_of(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, FetchError> {
-        let loaded = self.as_asked(std::slice::from_ref(token), progress, |load| table::load(load.context, load.schema));
+        let loaded = self.as_asked(std::slice::from_ref(token), progress, |load| {
+            table::load(load.context, load.schema)
+        });
         let table = loaded.map_err(|Cancelled| FetchError::Cancelled)?;
         let then = table.remote.as_ref().and_then(|remote| remote.as_of);
         match (&table.state, then) {
             (TableState::Loaded, None) => Ok(table),
             // Most likely of an earlier generation.
             (TableState::Loaded, Some(then)) => {
-                let old = table.findings.kept().iter().find(|finding| finding.severity == Severity::Warning && finding.row.is_none());
-                let told = old.map_or_else(|| format!("the rows are from {then}"), |old| old.reason.clone());
-                Err(FetchError::Unavailable(format!("only earlier rows are available: {told}")))
+                let old =
+                    table.findings.kept().iter().find(|finding| {
+                        finding.severity == Severity::Warning && finding.row.is_none()
+                    });
+                let told = old.map_or_else(
+                    || format!("the rows are from {then}"),
+                    |old| old.reason.clone(),
+                );
+                Err(FetchError::Unavailable(format!(
+                    "only earlier rows are available: {told}"
+                )))
             }
             (TableState::Unusable(reason), _) => Err(FetchError::Unavailable(reason.clone())),
-            (TableState::Absent, _) => Err(FetchError::Unavailable("the rows no longer exist".to_owned())),
+            (TableState::Absent, _) => Err(FetchError::Unavailable(
+                "the rows no longer exist".to_owned(),
+            )),
         }
     }
 
@@ -151,7 +174,9 @@ impl OnDemand {
         let pulse = Pulse::default();
         let outcome = self.as_asked(request.tokens, request.progress, |load| {
             remote::cancellable(load, &pulse, || {
-                let Some(asked) = &load.manifest.engine else { return Err(TableLoadError::ChangedDuringRead) };
+                let Some(asked) = &load.manifest.engine else {
+                    return Err(TableLoadError::ChangedDuringRead);
+                };
                 let asking = EngineQuery::new(load, asked)?;
                 let columns = asking.columns()?;
                 let mut conditions = asking.conditions(&columns);
@@ -162,15 +187,26 @@ impl OnDemand {
                     )));
                 }
                 conditions.extend(self.snapshot.until.iter().cloned());
-                let base = asking.base(&columns, &conditions, self.snapshot.summed, self.snapshot.whole)?;
+                let base = asking.base(
+                    &columns,
+                    &conditions,
+                    self.snapshot.summed,
+                    self.snapshot.whole,
+                )?;
                 ask(&asking, &base, &pulse)
             })
         });
         outcome.map_err(fetch_error)
     }
 
-    fn summed_transfers(&self, part: &TransferPart, request: &RowsRequest<'_>) -> Result<TransferAnswer, FetchError> {
-        self.at_the_engine(request, |asking, base, pulse| self.transfers(asking, base, part, request.version, pulse))
+    fn summed_transfers(
+        &self,
+        part: &TransferPart,
+        request: &RowsRequest<'_>,
+    ) -> Result<TransferAnswer, FetchError> {
+        self.at_the_engine(request, |asking, base, pulse| {
+            self.transfers(asking, base, part, request.version, pulse)
+        })
     }
 
     /// An aggregation over the rows, decoded by `read`. Results are kept on disk, except rows and versions.
@@ -180,7 +216,9 @@ impl OnDemand {
         request: &RowsRequest<'_>,
         read: impl Fn(&[DataFrame]) -> Option<T>,
     ) -> Result<T, FetchError> {
-        self.at_the_engine(request, |asking, base, pulse| self.ask(asking, aggregation, (base, request), pulse, read))
+        self.at_the_engine(request, |asking, base, pulse| {
+            self.ask(asking, aggregation, (base, request), pulse, read)
+        })
     }
 
     fn ask<T>(
@@ -195,8 +233,13 @@ impl OnDemand {
         let sql = aggregation.sql(base);
         // A table's rows say nothing of their version, which is asked for after them.
         let is_unbound = matches!(aggregation, Aggregation::Asked(..));
-        let is_of = |frames: &[DataFrame]| is_unbound || rows_version(frames) == Some(request.version);
-        let worth = !is_unbound && !matches!(aggregation, Aggregation::RowsVersion(_) | Aggregation::AskedVersion(..));
+        let is_of =
+            |frames: &[DataFrame]| is_unbound || rows_version(frames) == Some(request.version);
+        let worth = !is_unbound
+            && !matches!(
+                aggregation,
+                Aggregation::RowsVersion(_) | Aggregation::AskedVersion(..)
+            );
         let place = copy_folder(context, &[&self.hash, &sql]).filter(|_| worth);
         let here = place.as_deref().and_then(stored).and_then(|frame| {
             let frames = [frame];
@@ -221,18 +264,29 @@ impl OnDemand {
 
 impl OnDemand {
     /// The answer, and the number of rows that were asked for.
-    pub(super) fn asked(&self, ask: &Arc<SourceQuery>, request: &RowsRequest<'_>) -> Result<(DataFrame, u64), FetchError> {
+    pub(super) fn asked(
+        &self,
+        ask: &Arc<SourceQuery>,
+        request: &RowsRequest<'_>,
+    ) -> Result<(DataFrame, u64), FetchError> {
         let read = |frames: &[DataFrame]| match ask.wanted {
             AskKind::Page(_) => asked::read_page(frames, self.schema),
-            _ => Some(order::whole(frames.iter().cloned()).ok()?.unwrap_or_default()),
+            _ => Some(
+                order::whole(frames.iter().cloned())
+                    .ok()?
+                    .unwrap_or_default(),
+            ),
         };
         let answer = match ask.wanted {
             AskKind::Count => DataFrame::default(),
             _ => self.sum(&Aggregation::Asked(self.asked_rows(ask)), request, read)?,
         };
         // They are looked for once: it is seen when rows change. Of very many rows they are not, as it takes minutes.
-        let of_which: Vec<Option<Address>> =
-            if ask.tokens.is_empty() { vec![None] } else { ask.tokens.iter().copied().map(Some).collect() };
+        let of_which: Vec<Option<Address>> = if ask.tokens.is_empty() {
+            vec![None]
+        } else {
+            ask.tokens.iter().copied().map(Some).collect()
+        };
         let is_seen = {
             let seen = self.unrepeated.locked();
             seen.contains(&None) || of_which.iter().all(|token| seen.contains(token))
@@ -242,11 +296,19 @@ impl OnDemand {
             return Ok((answer, total));
         }
         // The checksum is of all rows, or of some tokens'.
-        let before = if ask.tokens.is_empty() { self.parts_now(request)? } else { None };
+        let before = if ask.tokens.is_empty() {
+            self.parts_now(request)?
+        } else {
+            None
+        };
         let version = Aggregation::AskedVersion(self.asked_rows(ask), unique);
         let read = |frames: &[DataFrame]| {
             let frame = frames.first()?;
-            Some((Repeated::check(frames)?, first(frame, "odd")?, first(frame, "total")?))
+            Some((
+                Repeated::check(frames)?,
+                first(frame, "odd")?,
+                first(frame, "total")?,
+            ))
         };
         let (repeated, odd, total) = self.sum(&version, request, read)?;
         repeated.map_err(|Repeated| twice(self.schema))?;
@@ -269,7 +331,11 @@ impl OnDemand {
     }
 
     pub(super) fn asked_rows(&self, ask: &Arc<SourceQuery>) -> AskedRows {
-        AskedRows { ask: Arc::clone(ask), schema: self.schema, whole: self.snapshot.whole }
+        AskedRows {
+            ask: Arc::clone(ask),
+            schema: self.schema,
+            whole: self.snapshot.whole,
+        }
     }
 
     fn parts_now(&self, request: &RowsRequest<'_>) -> Result<Option<String>, FetchError> {
@@ -277,15 +343,31 @@ impl OnDemand {
     }
 
     /// The number of the rows that were asked for, where the table still consists of what it did; `None` where only its content tells.
-    fn unchanged_total(&self, ask: &Arc<SourceQuery>, request: &RowsRequest<'_>) -> Result<Option<u64>, FetchError> {
+    fn unchanged_total(
+        &self,
+        ask: &Arc<SourceQuery>,
+        request: &RowsRequest<'_>,
+    ) -> Result<Option<u64>, FetchError> {
         self.at_the_engine(request, |asking, base, pulse| {
-            let is_same = || asking.parts().is_some_and(|parts| self.parts.locked().contains(&parts));
-            let known = if ask.condition.is_empty() { Some(request.version.rows) } else { self.totals.locked().get(&which(ask)).copied() };
+            let is_same = || {
+                asking
+                    .parts()
+                    .is_some_and(|parts| self.parts.locked().contains(&parts))
+            };
+            let known = if ask.condition.is_empty() {
+                Some(request.version.rows)
+            } else {
+                self.totals.locked().get(&which(ask)).copied()
+            };
             if known.is_some() || !is_same() {
                 return Ok(known.filter(|_| is_same()));
             }
-            let counted = asking.sum(&Aggregation::AskedCount(self.asked_rows(ask)), base, pulse)?;
-            let total = counted.first().and_then(|frame| first(frame, "total")).ok_or_else(|| asking.unread())?;
+            let counted =
+                asking.sum(&Aggregation::AskedCount(self.asked_rows(ask)), base, pulse)?;
+            let total = counted
+                .first()
+                .and_then(|frame| first(frame, "total"))
+                .ok_or_else(|| asking.unread())?;
             if !is_same() {
                 return Ok(None);
             }
@@ -314,8 +396,15 @@ fn stored(place: &Path) -> Option<DataFrame> {
 /// Stores results of queries, each in its folder.
 fn store(load: &TableLoad<'_>, results: Vec<(PathBuf, DataFrame)>) {
     for (place, mut frame) in results {
-        if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).with_compression(Some(IpcCompression::LZ4)).finish(&mut frame)) {
-            tracing::warn!("cannot store the response of `{}`; it is requested again: {error}", load.schema.name);
+        if let Err(error) = keep(&place, |out| {
+            IpcStreamWriter::new(out)
+                .with_compression(Some(IpcCompression::LZ4))
+                .finish(&mut frame)
+        }) {
+            tracing::warn!(
+                "cannot store the response of `{}`; it is requested again: {error}",
+                load.schema.name
+            );
         }
     }
     let cache = &load.context.cache;
@@ -327,7 +416,11 @@ fn store(load: &TableLoad<'_>, results: Vec<(PathBuf, DataFrame)>) {
 impl EngineQuery<'_> {
     /// Errors: the server does not take so long a query.
     fn must_take(&self, sql: &str) -> Result<(), TableLoadError> {
-        if self.engine.known(&|| self.load.is_stopped()).is_ok_and(|known| !known.takes(sql)) {
+        if self
+            .engine
+            .known(&|| self.load.is_stopped())
+            .is_ok_and(|known| !known.takes(sql))
+        {
             return Err(TableLoadError::Unusable(format!(
                 "`{}` cannot run this query: it would contain more addresses (from `labels` and `contracts`) than its server accepts; \
                     raise the server's max_query_size, or set read = \"bring\"",
@@ -340,10 +433,12 @@ impl EngineQuery<'_> {
 
 fn fetch_error(error: TableLoadError) -> FetchError {
     match error {
-        TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => FetchError::Cancelled,
-        error => {
-            FetchError::Unavailable(error.words().unwrap_or_else(|| "it has changed since the data was loaded; reload the data".to_owned()))
+        TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => {
+            FetchError::Cancelled
         }
+        error => FetchError::Unavailable(error.words().unwrap_or_else(|| {
+            "it has changed since the data was loaded; reload the data".to_owned()
+        })),
     }
 }
 
@@ -367,40 +462,96 @@ pub(super) struct RowsRequest<'a> {
 }
 
 impl Fetch for OnDemand {
-    fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError> {
-        let request = RowsRequest { tokens: key.tokens(), version, progress };
+    fn fetch(
+        &self,
+        key: &FetchKey,
+        version: RowsVersion,
+        progress: &dyn LoadProgress,
+    ) -> Result<Fetched, FetchError> {
+        let request = RowsRequest {
+            tokens: key.tokens(),
+            version,
+            progress,
+        };
         let all = |token: &Address| {
             let rows = self.rows_of(token, progress)?;
             // The loader would keep the last one, and the server may choose another order for each query.
-            self.sum(&Aggregation::RowsVersion(self.schema.name), &request, Repeated::check)?.map_err(|Repeated| twice(self.schema))?;
+            self.sum(
+                &Aggregation::RowsVersion(self.schema.name),
+                &request,
+                Repeated::check,
+            )?
+            .map_err(|Repeated| twice(self.schema))?;
             Ok(Fetched::rows(rows))
         };
         let fetched = match key {
             FetchKey::Rows { token, .. } => all(token),
             FetchKey::Chart(_) => {
-                let candles = self.charts(request.tokens, version, progress)?.pop().map(|(_, candles)| candles);
+                let candles = self
+                    .charts(request.tokens, version, progress)?
+                    .pop()
+                    .map(|(_, candles)| candles);
                 Ok(Fetched::Chart(Box::new(candles.unwrap_or_default())))
             }
-            FetchKey::Table(ask) => self.asked(ask, &request).map(|(frame, total)| Fetched::Answer(frame, total)),
+            FetchKey::Table(ask) => self
+                .asked(ask, &request)
+                .map(|(frame, total)| Fetched::Answer(frame, total)),
             FetchKey::Balances { individual, .. } => self
-                .sum(&Aggregation::Balances(Arc::clone(individual)), &request, holders::read_balances)
+                .sum(
+                    &Aggregation::Balances(Arc::clone(individual)),
+                    &request,
+                    holders::read_balances,
+                )
                 .map(|balances| Fetched::Balances(Arc::new(balances))),
-            FetchKey::Transfers { part, .. } => self.summed_transfers(part, &request).map(|answer| Fetched::Transfers(Arc::new(answer))),
+            FetchKey::Transfers { part, .. } => self
+                .summed_transfers(part, &request)
+                .map(|answer| Fetched::Transfers(Arc::new(answer))),
             // A node's affair, which never comes here.
-            FetchKey::State { .. } => Err(FetchError::Unavailable("the source has no chain state".to_owned())),
+            FetchKey::State { .. } => Err(FetchError::Unavailable(
+                "the source has no chain state".to_owned(),
+            )),
         };
         self.wire.settle();
         fetched
     }
 
-    fn charts(&self, tokens: &[Address], version: RowsVersion, progress: &dyn LoadProgress) -> Result<Charts, FetchError> {
-        let read = self.sum(&Aggregation::Chart, &RowsRequest { tokens, version, progress }, chart::read);
+    fn charts(
+        &self,
+        tokens: &[Address],
+        version: RowsVersion,
+        progress: &dyn LoadProgress,
+    ) -> Result<Charts, FetchError> {
+        let read = self.sum(
+            &Aggregation::Chart,
+            &RowsRequest {
+                tokens,
+                version,
+                progress,
+            },
+            chart::read,
+        );
         self.wire.settle();
         read?.map_err(|Repeated| twice(self.schema))
     }
 
-    fn rows(self: Arc<Self>, ask: Arc<SourceQuery>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
-        let count = if let AskKind::Page(page) = &ask.wanted { usize::try_from(page.count).unwrap_or(usize::MAX) } else { 0 };
-        Box::new(StreamedRows { source: self, ask, version, columns, count, state: Mutex::default() })
+    fn rows(
+        self: Arc<Self>,
+        ask: Arc<SourceQuery>,
+        version: RowsVersion,
+        columns: Vec<&'static str>,
+    ) -> Box<dyn RowBatches> {
+        let count = if let AskKind::Page(page) = &ask.wanted {
+            usize::try_from(page.count).unwrap_or(usize::MAX)
+        } else {
+            0
+        };
+        Box::new(StreamedRows {
+            source: self,
+            ask,
+            version,
+            columns,
+            count,
+            state: Mutex::default(),
+        })
     }
 }

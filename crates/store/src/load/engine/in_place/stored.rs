@@ -6,7 +6,9 @@ use std::{
     path::PathBuf,
 };
 
-use polars::prelude::{IpcCompression, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
+use polars::prelude::{
+    IpcCompression, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _,
+};
 
 use super::{
     super::{
@@ -20,15 +22,30 @@ use crate::cache::Key;
 impl LoadedAggregates {
     /// Folder of the file, named by a hash of the table's section of `dataset.toml` and of the server.
     fn place(load: &TableLoad<'_>) -> Option<PathBuf> {
-        let TableLoad { context, schema, manifest } = *load;
-        let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &[]);
+        let TableLoad {
+            context,
+            schema,
+            manifest,
+        } = *load;
+        let key = Key::of(
+            schema,
+            manifest,
+            &context.decimals,
+            &context.blocks.files,
+            &[],
+        );
         let server = server_of(context, manifest.engine.as_ref()?)?;
-        copy_folder(context, &[key.text(), &format!("{:?}", manifest.engine), &server])
+        copy_folder(
+            context,
+            &[key.text(), &format!("{:?}", manifest.engine), &server],
+        )
     }
 
     /// Stores the state; its first line, and the aggregates after it as an Arrow stream, compressed, as it is encoded in memory.
     pub(super) fn keep(&self, load: &TableLoad<'_>) {
-        let Some(place) = Self::place(load) else { return };
+        let Some(place) = Self::place(load) else {
+            return;
+        };
         let kept = keep(&place, |out| {
             serde_json::to_writer(&mut *out, &self.state).map_err(|error| error.to_string())?;
             out.write_all(b"\n").map_err(|error| error.to_string())?;

@@ -54,7 +54,9 @@ struct OpenStream {
 
 impl std::fmt::Debug for OpenStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenStream").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("OpenStream")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -63,13 +65,16 @@ impl OpenStream {
     fn why(&self, reason: &str) -> String {
         self.forward.drain(DRAIN_MAX).ok();
         let fault = self.end.fault().or_else(|| self.end.error_in_tail());
-        let fault = fault.unwrap_or_else(|| Fault::Unavailable(format!("failed: the response {reason}")));
+        let fault =
+            fault.unwrap_or_else(|| Fault::Unavailable(format!("failed: the response {reason}")));
         format!("`{}` {fault}", self.name)
     }
 
     fn next(&mut self) -> Result<Option<DataFrame>, String> {
         match self.batches.next_batch() {
-            Ok(Some(batch)) => DataFrame::new(batch.height, batch.columns).map(Some).map_err(|error| error.to_string()),
+            Ok(Some(batch)) => DataFrame::new(batch.height, batch.columns)
+                .map(Some)
+                .map_err(|error| error.to_string()),
             Ok(None) => Ok(None),
             Err(reason) => Err(self.why(&reason)),
         }
@@ -78,7 +83,11 @@ impl OpenStream {
 
 impl StreamedRows {
     fn open(&self) -> Result<OpenStream, FetchError> {
-        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &NoProgress };
+        let request = RowsRequest {
+            tokens: &self.ask.tokens,
+            version: self.version,
+            progress: &NoProgress,
+        };
         self.source.at_the_engine(&request, |asking, base, _| {
             let sql = asked::asked_sql(base, &self.source.asked_rows(&self.ask));
             open(asking, &sql, self.count as u64)
@@ -87,22 +96,44 @@ impl StreamedRows {
 
     /// Whether nothing changed while the rows arrived.
     fn check(&self) -> Result<(), FetchError> {
-        let count = SourceQuery { wanted: AskKind::Count, ..(*self.ask).clone() };
-        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &NoProgress };
+        let count = SourceQuery {
+            wanted: AskKind::Count,
+            ..(*self.ask).clone()
+        };
+        let request = RowsRequest {
+            tokens: &self.ask.tokens,
+            version: self.version,
+            progress: &NoProgress,
+        };
         self.source.asked(&Arc::new(count), &request).map(drop)
     }
 }
 
-fn open(asking: &EngineQuery<'_>, sql: &str, rows: u64) -> Result<OpenStream, crate::load::task::TableLoadError> {
-    let stream = asking.engine.stream(sql, "ArrowStream", rows, Arc::new(|| false)).map_err(|fault| asking.fault(fault))?;
+fn open(
+    asking: &EngineQuery<'_>,
+    sql: &str,
+    rows: u64,
+) -> Result<OpenStream, crate::load::task::TableLoadError> {
+    let stream = asking
+        .engine
+        .stream(sql, "ArrowStream", rows, Arc::new(|| false))
+        .map_err(|fault| asking.fault(fault))?;
     let end = stream.outcome();
     let forward = Arc::new(BufferedStream::new(Box::new(stream)));
-    let batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(|reason| {
-        forward.drain(DRAIN_MAX).ok();
-        let fault = end.fault().or_else(|| end.error_in_tail());
-        asking.fault(fault.unwrap_or_else(|| Fault::Unavailable(format!("sent unreadable rows: the response {reason}"))))
-    })?;
-    Ok(OpenStream { forward, batches, end, name: asking.name.clone() })
+    let batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _))
+        .map_err(|reason| {
+            forward.drain(DRAIN_MAX).ok();
+            let fault = end.fault().or_else(|| end.error_in_tail());
+            asking.fault(fault.unwrap_or_else(|| {
+                Fault::Unavailable(format!("sent unreadable rows: the response {reason}"))
+            }))
+        })?;
+    Ok(OpenStream {
+        forward,
+        batches,
+        end,
+        name: asking.name.clone(),
+    })
 }
 
 impl RowBatches for StreamedRows {
@@ -117,7 +148,9 @@ impl RowBatches for StreamedRows {
         };
         let mut state = self.state.locked();
         let unread = || "the response has different columns than requested".to_owned();
-        let read = |frames: &[DataFrame]| asked::read_page(frames, self.source.schema()).ok_or_else(unread);
+        let read = |frames: &[DataFrame]| {
+            asked::read_page(frames, self.source.schema()).ok_or_else(unread)
+        };
         let mut ready = state.ready.take().map_or_else(|| read(&[]), Ok)?;
         if !rows.is_empty() {
             if rows.start != state.done {
@@ -128,20 +161,28 @@ impl RowBatches for StreamedRows {
             }
         }
         while let Some(open) = state.open.as_mut().filter(|_| ready.height() < rows.len()) {
-            let next = open.next()?.ok_or_else(|| open.why("has fewer rows than were counted"))?;
-            ready.vstack_mut(&read(&[next])?).map_err(|error| error.to_string())?;
+            let next = open
+                .next()?
+                .ok_or_else(|| open.why("has fewer rows than were counted"))?;
+            ready
+                .vstack_mut(&read(&[next])?)
+                .map_err(|error| error.to_string())?;
         }
         state.done += rows.len();
         if state.done == self.count
             && let Some(mut open) = state.open.take()
         {
-            let over = ready.height() > rows.len() || open.next()?.is_some_and(|more| more.height() > 0);
+            let over =
+                ready.height() > rows.len() || open.next()?.is_some_and(|more| more.height() > 0);
             if over || open.forward.drain(DRAIN_MAX).unwrap_or(1) > 0 {
                 return Err(open.why("has more rows than were counted"));
             }
             self.check().map_err(told)?;
         }
         state.ready = Some(ready.slice(rows.len() as i64, ready.height()));
-        ready.slice(0, rows.len()).select(self.columns.iter().copied()).map_err(|error| error.to_string())
+        ready
+            .slice(0, rows.len())
+            .select(self.columns.iter().copied())
+            .map_err(|error| error.to_string())
     }
 }

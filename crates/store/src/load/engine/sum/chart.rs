@@ -32,7 +32,9 @@ pub(super) fn sql(base: &str) -> String {
 }
 
 /// Decodes the candles of a result, by token; duplicates are refused, as it is unknown which of the two is right.
-pub(in super::super) fn read(frames: &[DataFrame]) -> Option<Result<Vec<(Address, HeldCandles)>, Repeated>> {
+pub(in super::super) fn read(
+    frames: &[DataFrame],
+) -> Option<Result<Vec<(Address, HeldCandles)>, Repeated>> {
     let mut runs: Vec<(Address, Range<usize>)> = Vec::new();
     let mut times: Vec<i64> = Vec::new();
     let mut lengths: Vec<i64> = Vec::new();
@@ -58,11 +60,18 @@ pub(in super::super) fn read(frames: &[DataFrame]) -> Option<Result<Vec<(Address
         lengths.extend(whole(frame, "ms")?.iter().flatten());
         times.extend(whole(frame, "timestamp")?.iter().flatten());
         for (name, values) in PRICES.iter().zip(&mut prices) {
-            values.extend(floats(frame, name)?.iter().map(|value| value.unwrap_or(f64::NAN)));
+            values.extend(
+                floats(frame, name)?
+                    .iter()
+                    .map(|value| value.unwrap_or(f64::NAN)),
+            );
         }
     }
     let count = runs.last().map_or(0, |(_, rows)| rows.end);
-    if times.len() != count || lengths.len() != count || prices.iter().any(|values| values.len() != count) {
+    if times.len() != count
+        || lengths.len() != count
+        || prices.iter().any(|values| values.len() != count)
+    {
         return None;
     }
     let held = |(token, rows): (Address, Range<usize>)| {
@@ -70,17 +79,29 @@ pub(in super::super) fn read(frames: &[DataFrame]) -> Option<Result<Vec<(Address
         if !lengths.iter().zip(times).is_sorted() {
             return None;
         }
-        let intervals: Vec<String> = lengths.iter().map(|length| Interval(*length).to_string()).collect();
+        let intervals: Vec<String> = lengths
+            .iter()
+            .map(|length| Interval(*length).to_string())
+            .collect();
         let mut columns = vec![
             Series::new("token_address".into(), vec![token.to_string(); rows.len()]).into_column(),
             Series::new("interval".into(), intervals).into_column(),
             Series::new("timestamp".into(), times).into_column(),
         ];
-        columns.extend(PRICES.iter().zip(&prices).map(|(name, values)| Series::new((*name).into(), &values[rows.clone()]).into_column()));
+        columns.extend(PRICES.iter().zip(&prices).map(|(name, values)| {
+            Series::new((*name).into(), &values[rows.clone()]).into_column()
+        }));
         let frame = DataFrame::new(rows.len(), columns).ok()?;
         Some((token, HeldCandles::new(&frame)))
     };
     // A token whose rows come apart would lose some of them.
     let apart = runs.windows(2).any(|pair| pair[0].0 >= pair[1].0);
-    if apart { None } else { runs.into_iter().map(held).collect::<Option<Vec<_>>>().map(Ok) }
+    if apart {
+        None
+    } else {
+        runs.into_iter()
+            .map(held)
+            .collect::<Option<Vec<_>>>()
+            .map(Ok)
+    }
 }

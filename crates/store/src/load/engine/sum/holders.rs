@@ -41,11 +41,20 @@ pub(in super::super) struct Faults {
 }
 
 /// Decodes the counts of a result, and the reasons why it cannot be used.
-pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Address, ListedBalances>, Faults)> {
+pub(in super::super) fn read_listed(
+    frames: &[DataFrame],
+) -> Option<(HashMap<Address, ListedBalances>, Faults)> {
     let (mut listed, mut faults) = (HashMap::new(), Faults::default());
     for frame in frames {
         listed.extend(of_frame(frame)?);
-        let sum = |name: &str| Some(counts(frame, name)?.iter().flatten().fold(0, u64::saturating_add));
+        let sum = |name: &str| {
+            Some(
+                counts(frame, name)?
+                    .iter()
+                    .flatten()
+                    .fold(0, u64::saturating_add),
+            )
+        };
         faults.rows += sum("listed")?;
         faults.duplicates += sum("again")?;
         faults.invalid += sum("odd")?;
@@ -58,7 +67,10 @@ pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Add
 pub(in super::super) fn no_tokens(frames: &[DataFrame]) -> Option<String> {
     let (mut rows, mut examples) = (0, Vec::new());
     for frame in frames {
-        for (token, count) in texts(frame, "token_address")?.iter().zip(counts(frame, "listed")?.iter()) {
+        for (token, count) in texts(frame, "token_address")?
+            .iter()
+            .zip(counts(frame, "listed")?.iter())
+        {
             let token = token.unwrap_or_default();
             if Address::parse(token).is_none() {
                 rows += count.unwrap_or_default();
@@ -69,7 +81,11 @@ pub(in super::super) fn no_tokens(frames: &[DataFrame]) -> Option<String> {
     examples.truncate(3);
     (rows > 0).then(|| {
         let one = "of the rows is excluded because its token is not an address";
-        let rows = plural(rows, one, "of the rows are excluded because their tokens are not addresses");
+        let rows = plural(
+            rows,
+            one,
+            "of the rows are excluded because their tokens are not addresses",
+        );
         format!("{rows}, such as {}", examples.join(", "))
     })
 }
@@ -77,7 +93,19 @@ pub(in super::super) fn no_tokens(frames: &[DataFrame]) -> Option<String> {
 /// Per token, whether it is written in mixed case.
 pub(super) fn mixed_case(frame: &DataFrame) -> Option<Vec<bool>> {
     let written = lists(frame, "written", DataType::String)?;
-    (0..written.len()).map(|row| Some(written.get_as_series(row)?.str().ok()?.iter().flatten().any(is_mixed_case))).collect()
+    (0..written.len())
+        .map(|row| {
+            Some(
+                written
+                    .get_as_series(row)?
+                    .str()
+                    .ok()?
+                    .iter()
+                    .flatten()
+                    .any(is_mixed_case),
+            )
+        })
+        .collect()
 }
 
 /// The counts as a frame; `of_frame` is the inverse.
@@ -85,7 +113,13 @@ pub(in super::super) fn frame(listed: &HashMap<Address, ListedBalances>) -> Opti
     let mut all: Vec<(&Address, &ListedBalances)> = listed.iter().collect();
     all.sort_by_key(|(token, _)| **token);
     let numbers = |name: &str, number: &dyn Fn(&ListedBalances) -> u64| {
-        Series::new(name.into(), all.iter().map(|(_, listed)| number(listed)).collect::<Vec<_>>()).into_column()
+        Series::new(
+            name.into(),
+            all.iter()
+                .map(|(_, listed)| number(listed))
+                .collect::<Vec<_>>(),
+        )
+        .into_column()
     };
     let tokens: Vec<String> = all.iter().map(|(token, _)| token.to_string()).collect();
     let columns = vec![
@@ -98,10 +132,18 @@ pub(in super::super) fn frame(listed: &HashMap<Address, ListedBalances>) -> Opti
 }
 
 pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, ListedBalances>> {
-    let (rows, held, checksum) = (counts(frame, "listed")?, counts(frame, "held")?, counts(frame, "mark")?);
+    let (rows, held, checksum) = (
+        counts(frame, "listed")?,
+        counts(frame, "held")?,
+        counts(frame, "mark")?,
+    );
     let mut listed = HashMap::new();
     for (i, token) in texts(frame, "token_address")?.iter().enumerate() {
-        let one = ListedBalances { rows: rows.get(i)?, held: held.get(i)?, checksum: checksum.get(i)? };
+        let one = ListedBalances {
+            rows: rows.get(i)?,
+            held: held.get(i)?,
+            checksum: checksum.get(i)?,
+        };
         // Rows without a token are dropped here as in the loader.
         listed.extend(Address::parse(token?).map(|token| (token, one)));
     }
@@ -113,14 +155,28 @@ pub(super) const IS_BURN_ADDRESS: &str = "(startsWith(holder, '0xdead00000000000
                        '0x0000000000000000000000000000000000000001', '0x000000000000000000000000000000000000dead'))";
 
 fn is_one_of(addresses: &[Address]) -> String {
-    let texts: Vec<String> = addresses.iter().map(|address| sql::text(&address.to_string())).collect();
-    if texts.is_empty() { "0".to_owned() } else { format!("holder IN ({})", texts.join(", ")) }
+    let texts: Vec<String> = addresses
+        .iter()
+        .map(|address| sql::text(&address.to_string()))
+        .collect();
+    if texts.is_empty() {
+        "0".to_owned()
+    } else {
+        format!("holder IN ({})", texts.join(", "))
+    }
 }
 
 /// SQL for one token, over holders in `base`. `free` marks holders with a balance that are not reported individually.
 pub(super) fn balances_sql(base: &str, individual: &IndividualHolders) -> String {
-    let (named, burned, watched) = (is_one_of(&individual.named), is_one_of(&individual.burned), is_one_of(&individual.watched));
-    let supply = individual.supply.filter(|supply| supply.is_finite()).unwrap_or(0.0);
+    let (named, burned, watched) = (
+        is_one_of(&individual.named),
+        is_one_of(&individual.burned),
+        is_one_of(&individual.watched),
+    );
+    let supply = individual
+        .supply
+        .filter(|supply| supply.is_finite())
+        .unwrap_or(0.0);
     let placed = format!(
         "SELECT holder, b, hash, {named} AS apart, apart OR {IS_BURN_ADDRESS} AS own, {burned} OR ({IS_BURN_ADDRESS} AND NOT apart) AS gone, {watched} AS seen, \
          row_number() OVER (PARTITION BY own ORDER BY isNull(b), b DESC, holder) AS place, NOT own AND b > 0 AS free, \
@@ -158,7 +214,11 @@ pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> 
             ranked: sum("rest_ranked")?,
             nakamoto: (within < frees).then_some(within + 1),
         };
-        let (holders, amounts, told) = (texts(frame, "holder_address")?, floats(frame, "balance")?, counts(frame, "told")?);
+        let (holders, amounts, told) = (
+            texts(frame, "holder_address")?,
+            floats(frame, "balance")?,
+            counts(frame, "told")?,
+        );
         for i in 0..frame.height() {
             let (holder, balance) = (Address::parse(holders.get(i)?)?, amounts.get(i));
             if told.get(i)? == 1 {
@@ -170,7 +230,11 @@ pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> 
     }
     // In table order: largest balance first, nulls last.
     let key = |balance: Option<f64>| balance.unwrap_or(f64::NEG_INFINITY);
-    balances.rows.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)).then(a.0.cmp(&b.0)));
-    balances.watched_in_rest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    balances
+        .rows
+        .sort_by(|a, b| key(b.1).total_cmp(&key(a.1)).then(a.0.cmp(&b.0)));
+    balances
+        .watched_in_rest
+        .sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     Some(balances)
 }

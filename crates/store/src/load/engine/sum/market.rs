@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use polars::prelude::{
-    Column, DataFrame, DataType, Float64Type, Int64Type, IntoColumn, ListBuilderTrait as _, ListPrimitiveChunkedBuilder,
+    Column, DataFrame, DataType, Float64Type, Int64Type, IntoColumn, ListBuilderTrait as _,
+    ListPrimitiveChunkedBuilder,
 };
 
 use super::{super::sql, CHECKSUM, counts, holders::mixed_case, lists, texts, whole};
@@ -35,11 +36,20 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
     let (some, recent) = match tokens {
         None => (String::new(), format!(" WHERE ts > hi - {span}")),
         Some(tokens) => {
-            let tokens: Vec<String> = tokens.iter().map(|token| sql::text(&token.to_string())).collect();
-            (format!(" AND token IN ({})", tokens.join(", ")), String::new())
+            let tokens: Vec<String> = tokens
+                .iter()
+                .map(|token| sql::text(&token.to_string()))
+                .collect();
+            (
+                format!(" AND token IN ({})", tokens.join(", ")),
+                String::new(),
+            )
         }
     };
-    let (base, sound) = (format!("(SELECT * FROM {base} WHERE ms > 0{some})"), super::sound());
+    let (base, sound) = (
+        format!("(SELECT * FROM {base} WHERE ms > 0{some})"),
+        super::sound(),
+    );
     let series = format!(
         "SELECT token, ms, any(frame) AS word, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, any(content) AS mark, min(ts) AS first, \
          count() - uniqExact(ts) AS again, \
@@ -54,9 +64,14 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
          FROM ({series})"
     );
     let marks = CHANGES.map(|span| {
-        let (at, mark) = (|time: &str| format!("{time} + ms"), format!("own.1 - {span}"));
+        let (at, mark) = (
+            |time: &str| format!("{time} + ms"),
+            format!("own.1 - {span}"),
+        );
         let [this, before, after] = ["x.1", "p", "n"].map(at);
-        format!("({this} < {mark} AND {after} >= {mark}) OR ({this} >= {mark} AND {before} < {mark})")
+        format!(
+            "({this} < {mark} AND {after} >= {mark}) OR ({this} >= {mark} AND {before} < {mark})"
+        )
     });
     let kept = format!(
         "arrayFilter((x, p, n) -> x.1 >= newest + ms - {DAY_MS} OR intDiv(x.1, {DAY_MS}) != intDiv(n, {DAY_MS}) OR {}, k, \
@@ -100,7 +115,8 @@ impl Row {
     fn absorbed(&mut self, other: &mut Self) -> bool {
         let same = (self.token, self.interval) == (other.token, other.interval);
         if same {
-            (self.first, self.newest) = (self.first.min(other.first), self.newest.max(other.newest));
+            (self.first, self.newest) =
+                (self.first.min(other.first), self.newest.max(other.newest));
             self.count += other.count;
             self.checksum = self.checksum.wrapping_add(other.checksum);
             self.candles.append(&mut other.candles);
@@ -113,22 +129,45 @@ impl Row {
 
 /// Finds a coin without a contract among the tokens.
 pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
-    let is_coin = |token: &&str| Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some();
-    texts(frame, "token_address")?.iter().flatten().find(is_coin).map(str::to_owned)
+    let is_coin = |token: &&str| {
+        Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some()
+    };
+    texts(frame, "token_address")?
+        .iter()
+        .flatten()
+        .find(is_coin)
+        .map(str::to_owned)
 }
 
 /// Decodes the rows of a result.
 pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let (tokens, intervals) = (texts(frame, "token_address")?, texts(frame, "interval")?);
-    let (first, newest, cut) = (whole(frame, "first")?, whole(frame, "newest")?, whole(frame, "cut")?);
-    let (count, checksum, duplicates) = (counts(frame, COUNT)?, counts(frame, SERIES_CHECKSUM)?, counts(frame, "again")?);
-    let (times, mixed_case) = (lists(frame, "timestamp", DataType::Int64)?, mixed_case(frame)?);
-    let (closes, volumes) = (lists(frame, "close", DataType::Float64)?, lists(frame, "volume", DataType::Float64)?);
+    let (first, newest, cut) = (
+        whole(frame, "first")?,
+        whole(frame, "newest")?,
+        whole(frame, "cut")?,
+    );
+    let (count, checksum, duplicates) = (
+        counts(frame, COUNT)?,
+        counts(frame, SERIES_CHECKSUM)?,
+        counts(frame, "again")?,
+    );
+    let (times, mixed_case) = (
+        lists(frame, "timestamp", DataType::Int64)?,
+        mixed_case(frame)?,
+    );
+    let (closes, volumes) = (
+        lists(frame, "close", DataType::Float64)?,
+        lists(frame, "volume", DataType::Float64)?,
+    );
     let row = |i: usize| {
         let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
         // A row without a token or an interval is dropped here as in the loader; one with blanks around its token would be found by no query.
-        let Some((token, interval)) = Address::or_coin(token).zip(interval) else { return Some(None) };
-        let [times, closes, volumes] = [&times, &closes, &volumes].map(|lists| lists.get_as_series(i));
+        let Some((token, interval)) = Address::or_coin(token).zip(interval) else {
+            return Some(None);
+        };
+        let [times, closes, volumes] =
+            [&times, &closes, &volumes].map(|lists| lists.get_as_series(i));
         let (times, closes, volumes) = (times?, closes?, volumes?);
         if times.len() != closes.len() || times.len() != volumes.len() || times.null_count() > 0 {
             return None;
@@ -139,8 +178,14 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
             .iter()
             .zip(volumes.f64().ok()?.iter())
             .map(|(close, volume)| (close.unwrap_or(f64::NAN), volume.unwrap_or(f64::NAN)));
-        let candles: Vec<Candle> =
-            times.i64().ok()?.iter().flatten().zip(figures).map(|(time, (close, volume))| (time, close, volume)).collect();
+        let candles: Vec<Candle> = times
+            .i64()
+            .ok()?
+            .iter()
+            .flatten()
+            .zip(figures)
+            .map(|(time, (close, volume))| (time, close, volume))
+            .collect();
         candles.is_sorted_by_key(|(time, ..)| *time).then_some(())?;
         Some(Some(Row {
             token,
@@ -162,20 +207,42 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
 /// Tokens whose span lacks daily closes that older candles may have.
 pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
     let mut days: HashMap<Address, HashMap<i64, usize>> = HashMap::new();
-    let mut cut: Vec<Address> = rows.iter().filter(|row| row.cut).map(|row| row.token).collect();
+    let mut cut: Vec<Address> = rows
+        .iter()
+        .filter(|row| row.cut)
+        .map(|row| row.token)
+        .collect();
     cut.sort_unstable();
     cut.dedup();
     for row in rows {
-        let own: HashSet<i64> = row.candles.iter().map(|(time, ..)| time.div_euclid(DAY_MS)).collect();
+        let own: HashSet<i64> = row
+            .candles
+            .iter()
+            .map(|(time, ..)| time.div_euclid(DAY_MS))
+            .collect();
         // Two spellings of an interval count as one.
-        let days = days.entry(row.token).or_default().entry(row.interval.0).or_default();
+        let days = days
+            .entry(row.token)
+            .or_default()
+            .entry(row.interval.0)
+            .or_default();
         *days = own.len().max(*days);
     }
     let enough = |token: &Address| {
-        let own: Vec<(i64, usize)> = days.get(token).into_iter().flatten().map(|(interval, days)| (*interval, *days)).collect();
+        let own: Vec<(i64, usize)> = days
+            .get(token)
+            .into_iter()
+            .flatten()
+            .map(|(interval, days)| (*interval, *days))
+            .collect();
         let daily = own.iter().find(|(interval, _)| *interval == DAY_MS);
-        let finer = own.iter().filter(|(interval, _)| (1..DAY_MS).contains(interval) && DAY_MS % interval == 0).max();
-        daily.or(finer).is_some_and(|(_, days)| *days >= HISTORY_DAYS)
+        let finer = own
+            .iter()
+            .filter(|(interval, _)| (1..DAY_MS).contains(interval) && DAY_MS % interval == 0)
+            .max();
+        daily
+            .or(finer)
+            .is_some_and(|(_, days)| *days >= HISTORY_DAYS)
     };
     cut.retain(|token| !enough(token));
     cut
@@ -187,9 +254,16 @@ pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
     for row in rows {
         *sound.entry(row.token).or_default() |= !row.candles.is_empty();
     }
-    let mut without = sound.iter().filter(|(_, sound)| !**sound).map(|(token, _)| token);
+    let mut without = sound
+        .iter()
+        .filter(|(_, sound)| !**sound)
+        .map(|(token, _)| token);
     let (first, more) = (without.next()?, without.count());
-    let others = if more == 0 { String::new() } else { format!(" and {}", plural(more as u64, "more token", "more tokens")) };
+    let others = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {}", plural(more as u64, "more token", "more tokens"))
+    };
     Some(format!(
         "no candle of `{first}`{others} is valid: prices must be positive, the low the lowest and the high the highest; check which columns open, high, low, close and volume are read from"
     ))
@@ -202,7 +276,12 @@ const SHORT_STEPS_MIN: usize = 8;
 pub(in super::super) fn too_close(rows: &[Row]) -> Option<String> {
     let apart = |row: &Row| {
         let mut short: BTreeMap<i64, usize> = BTreeMap::new();
-        for step in row.candles.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|step| *step < row.interval.0) {
+        for step in row
+            .candles
+            .windows(2)
+            .map(|pair| pair[1].0 - pair[0].0)
+            .filter(|step| *step < row.interval.0)
+        {
             *short.entry(step).or_default() += 1;
         }
         (short.values().sum::<usize>() >= SHORT_STEPS_MIN).then(|| Interval::frequent(short))
@@ -211,7 +290,10 @@ pub(in super::super) fn too_close(rows: &[Row]) -> Option<String> {
     let (first, step) = wrong.next()?;
     let others = match wrong.count() {
         0 => String::new(),
-        more => format!(" (and in {} more series)", super::super::grouped(more as u64)),
+        more => format!(
+            " (and in {} more series)",
+            super::super::grouped(more as u64)
+        ),
     };
     Some(format!(
         "the candles of `{}` are {step} apart, but their interval is {}{others}, so all metrics over a number of candles cover the wrong \
@@ -226,7 +308,11 @@ const SERIES_CHECKSUM: &str = "mark";
 
 /// Number and checksum of each token's candles, from a frame made by `frame`.
 pub(in super::super) fn listed(frame: &DataFrame) -> Option<HashMap<Address, ListedBalances>> {
-    let (tokens, counts, checksums) = (texts(frame, "token_address")?, counts(frame, COUNT)?, counts(frame, SERIES_CHECKSUM)?);
+    let (tokens, counts, checksums) = (
+        texts(frame, "token_address")?,
+        counts(frame, COUNT)?,
+        counts(frame, SERIES_CHECKSUM)?,
+    );
     let mut listed: HashMap<Address, ListedBalances> = HashMap::new();
     for ((token, rows), checksum) in tokens.iter().zip(counts.iter()).zip(checksums.iter()) {
         let of_token = listed.entry(Address::parse(token?)?).or_default();
@@ -242,11 +328,27 @@ pub(in super::super) fn frame(mut rows: Vec<Row>) -> Result<DataFrame, TableLoad
     rows.sort_by_key(|row| (row.token, row.interval));
     rows.dedup_by(|next, row| row.absorbed(next));
     let candles = rows.iter().map(|row| row.candles.len() + 2).sum();
-    let floats = |name: &str| ListPrimitiveChunkedBuilder::<Float64Type>::new(name.into(), rows.len(), candles, DataType::Float64);
+    let floats = |name: &str| {
+        ListPrimitiveChunkedBuilder::<Float64Type>::new(
+            name.into(),
+            rows.len(),
+            candles,
+            DataType::Float64,
+        )
+    };
     let (mut closes, mut volumes) = (floats("close"), floats("volume"));
-    let mut times = ListPrimitiveChunkedBuilder::<Int64Type>::new("timestamp".into(), rows.len(), candles, DataType::Int64);
-    let numbers = |name: &str, number: fn(&Row) -> u64| Column::new(name.into(), rows.iter().map(number).collect::<Vec<_>>());
-    let words = |name: &str, word: fn(&Row) -> String| Column::new(name.into(), rows.iter().map(word).collect::<Vec<_>>());
+    let mut times = ListPrimitiveChunkedBuilder::<Int64Type>::new(
+        "timestamp".into(),
+        rows.len(),
+        candles,
+        DataType::Int64,
+    );
+    let numbers = |name: &str, number: fn(&Row) -> u64| {
+        Column::new(name.into(), rows.iter().map(number).collect::<Vec<_>>())
+    };
+    let words = |name: &str, word: fn(&Row) -> String| {
+        Column::new(name.into(), rows.iter().map(word).collect::<Vec<_>>())
+    };
     let mut columns = vec![
         words("token_address", |row| row.token.to_string()),
         words("interval", |row| row.interval.to_string()),
@@ -254,7 +356,13 @@ pub(in super::super) fn frame(mut rows: Vec<Row>) -> Result<DataFrame, TableLoad
         numbers(SERIES_CHECKSUM, |row| row.checksum),
     ];
     let height = rows.len();
-    for Row { first, newest, mut candles, .. } in rows {
+    for Row {
+        first,
+        newest,
+        mut candles,
+        ..
+    } in rows
+    {
         for end in [first, newest] {
             if let Err(place) = candles.binary_search_by_key(&end, |(time, ..)| *time) {
                 candles.insert(place, (end, 0.0, f64::NAN));
@@ -264,7 +372,8 @@ pub(in super::super) fn frame(mut rows: Vec<Row>) -> Result<DataFrame, TableLoad
         closes.append_values_iter(candles.iter().map(|(_, close, _)| *close));
         volumes.append_values_iter(candles.iter().map(|(.., volume)| *volume));
     }
-    columns.extend([times.finish(), closes.finish(), volumes.finish()].map(IntoColumn::into_column));
+    columns
+        .extend([times.finish(), closes.finish(), volumes.finish()].map(IntoColumn::into_column));
     DataFrame::new(height, columns).map_err(|error| TableLoadError::Unusable(error.to_string()))
 }
 
@@ -280,7 +389,8 @@ mod tests {
         let series = |step: i64, interval: i64| {
             let days = (0..30).map(|day| day * DAY_MS - step);
             // And one at an odd minute.
-            let last = (0..DAY_MS / step).flat_map(|nth| [29 * DAY_MS + nth * step, 29 * DAY_MS + 60_000]);
+            let last =
+                (0..DAY_MS / step).flat_map(|nth| [29 * DAY_MS + nth * step, 29 * DAY_MS + 60_000]);
             let times: std::collections::BTreeSet<i64> = days.chain(last).collect();
             let candles = times.into_iter().map(|time| (time, 1.0, 1.0)).collect();
             Row {
@@ -296,11 +406,18 @@ mod tests {
                 mixed_case: false,
             }
         };
-        for (step, interval, told) in
-            [(HOUR_MS, DAY_MS, true), (HOUR_MS, 4 * HOUR_MS, true), (HOUR_MS, HOUR_MS, false), (DAY_MS, DAY_MS, false)]
-        {
+        for (step, interval, told) in [
+            (HOUR_MS, DAY_MS, true),
+            (HOUR_MS, 4 * HOUR_MS, true),
+            (HOUR_MS, HOUR_MS, false),
+            (DAY_MS, DAY_MS, false),
+        ] {
             let found = too_close(&[series(step, interval)]);
-            assert_eq!(found.is_some_and(|said| said.contains("are 1h apart, but their interval is")), told, "{step} {interval}");
+            assert_eq!(
+                found.is_some_and(|said| said.contains("are 1h apart, but their interval is")),
+                told,
+                "{step} {interval}"
+            );
         }
         let both = too_close(&[series(HOUR_MS, DAY_MS), series(HOUR_MS, DAY_MS)]).expect("told");
         assert!(both.contains("and in 1 more series"), "{both}");
@@ -315,17 +432,35 @@ mod tests {
             newest: times[times.len() - 1] * HOUR_MS,
             cut: false,
             // The last candle is not sound, and still ends the series.
-            candles: times[..times.len() - 1].iter().map(|time| (time * HOUR_MS, *time as f64, 1.0)).collect(),
+            candles: times[..times.len() - 1]
+                .iter()
+                .map(|time| (time * HOUR_MS, *time as f64, 1.0))
+                .collect(),
             count,
             checksum: u64::MAX,
             duplicates: 0,
             mixed_case: false,
         };
-        let Ok(frame) = frame(vec![spelled(&[2, 3, 9], 3), spelled(&[1, 4, 5], 4)]) else { panic!("no frame") };
+        let Ok(frame) = frame(vec![spelled(&[2, 3, 9], 3), spelled(&[1, 4, 5], 4)]) else {
+            panic!("no frame")
+        };
         let held = HeldCandles::of_series(&frame).expect("held");
-        let [(interval, candles)] = &held.series()[..] else { panic!("{:?}", held.series()) };
-        let hours: Vec<i64> = candles.timestamp.iter().map(|time| time / HOUR_MS).collect();
-        assert_eq!((*interval, hours.as_slice(), candles.close), (Interval(HOUR_MS), &[1, 2, 3, 4, 9][..], &[1.0, 2.0, 3.0, 4.0, 0.0][..]));
+        let [(interval, candles)] = &held.series()[..] else {
+            panic!("{:?}", held.series())
+        };
+        let hours: Vec<i64> = candles
+            .timestamp
+            .iter()
+            .map(|time| time / HOUR_MS)
+            .collect();
+        assert_eq!(
+            (*interval, hours.as_slice(), candles.close),
+            (
+                Interval(HOUR_MS),
+                &[1, 2, 3, 4, 9][..],
+                &[1.0, 2.0, 3.0, 4.0, 0.0][..]
+            )
+        );
         let one = &listed(&frame).expect("listed")[&Address([1; 20])];
         assert_eq!((one.rows, one.checksum), (7, u64::MAX - 1));
     }

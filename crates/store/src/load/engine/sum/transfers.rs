@@ -15,14 +15,16 @@ use model::{
     address::Address,
     time::DAY_MS,
     transfer_sums::{
-        DUMP_MS, EMPTYING, EndRole, OPENING, SAMPLES_MAX, SNIPE_BLOCKS, TransferContext, WASH_STEP_MS, WASH_STEPS, WORTH_PULLING,
+        DUMP_MS, EMPTYING, EndRole, OPENING, SAMPLES_MAX, SNIPE_BLOCKS, TransferContext,
+        WASH_STEP_MS, WASH_STEPS, WORTH_PULLING,
     },
 };
 
 /// The largest number, which stands for an unknown time, block, place in the log or status: unknown ones are last in the table's order.
 pub(in super::super) const UNKNOWN: i64 = i64::MAX;
 /// The largest amount, 2^256 - 1.
-const LARGEST: &str = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+const LARGEST: &str =
+    "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 /// SQL: the table's order.
 const KEY: &str = "(t, k, g)";
 /// SQL: an address that burns what it receives, as `Address::is_burn_address`.
@@ -46,36 +48,81 @@ impl EngineQuery<'_> {
                 self.cannot_stay("its block times are in the local table `blocks`; join them in a `query`, or set read = \"bring\"")
             );
         }
-        let is_text = |form: ColumnType| matches!(form, ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word);
+        let is_text = |form: ColumnType| {
+            matches!(
+                form,
+                ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word
+            )
+        };
         let column = |name: &'static str| -> Result<Option<String>, TableLoadError> {
             let own = columns.bound.iter().find(|bound| bound.column.name == name);
             let Some(theirs) = source_column_of(name, columns) else {
-                let is_optional = own.is_none_or(|own| own.is_absent() && own.constant.is_none()) && is_optional(name);
-                return if is_optional { Ok(None) } else { Err(self.lacks(name, own)) };
+                let is_optional = own.is_none_or(|own| own.is_absent() && own.constant.is_none())
+                    && is_optional(name);
+                return if is_optional {
+                    Ok(None)
+                } else {
+                    Err(self.lacks(name, own))
+                };
             };
             let written = sql::cast(&theirs, false);
             let read = match (name, theirs.form) {
-                ("timestamp", ColumnType::Time | ColumnType::Day) => Some(format!("ifNull(toUnixTimestamp64Milli({written}), {UNKNOWN})")),
-                ("block_number" | "log_index" | "status", ColumnType::Whole) => Some(format!("ifNull(toInt64({written}), {UNKNOWN})")),
-                ("block_number" | "log_index" | "status", ColumnType::Wide) => Some(format!("ifNull(toInt64OrNull({written}), {UNKNOWN})")),
-                ("value", ColumnType::Whole | ColumnType::Wide | ColumnType::Text) => Some(format!("ifNull(toString({written}), '')")),
-                ("token_address" | "transaction_hash" | "from_address" | "to_address", form) if is_text(form) => {
+                ("timestamp", ColumnType::Time | ColumnType::Day) => Some(format!(
+                    "ifNull(toUnixTimestamp64Milli({written}), {UNKNOWN})"
+                )),
+                ("block_number" | "log_index" | "status", ColumnType::Whole) => {
+                    Some(format!("ifNull(toInt64({written}), {UNKNOWN})"))
+                }
+                ("block_number" | "log_index" | "status", ColumnType::Wide) => {
+                    Some(format!("ifNull(toInt64OrNull({written}), {UNKNOWN})"))
+                }
+                ("value", ColumnType::Whole | ColumnType::Wide | ColumnType::Text) => {
+                    Some(format!("ifNull(toString({written}), '')"))
+                }
+                ("token_address" | "transaction_hash" | "from_address" | "to_address", form)
+                    if is_text(form) =>
+                {
                     Some(format!("lower(ifNull({written}, ''))"))
                 }
                 _ => None,
             };
             let plain = own.is_some_and(|own| is_as_it_stands(own, &theirs));
-            read.filter(|_| plain).map(Some).ok_or_else(|| self.lacks(name, own))
+            read.filter(|_| plain)
+                .map(Some)
+                .ok_or_else(|| self.lacks(name, own))
         };
         let must = |name| column(name).map(Option::unwrap_or_default);
-        let may = |name| column(name).map(|read| read.unwrap_or_else(|| format!("toInt64({UNKNOWN})")));
-        let raw = source_column_of("token_address", columns).map_or_else(|| "''".to_owned(), |theirs| sql::cast(&theirs, false));
-        let (token, hash, from, to) = (must("token_address")?, must("transaction_hash")?, must("from_address")?, must("to_address")?);
-        let (value, time, block, place, status) =
-            (must("value")?, may("timestamp")?, may("block_number")?, may("log_index")?, may("status")?);
+        let may =
+            |name| column(name).map(|read| read.unwrap_or_else(|| format!("toInt64({UNKNOWN})")));
+        let raw = source_column_of("token_address", columns)
+            .map_or_else(|| "''".to_owned(), |theirs| sql::cast(&theirs, false));
+        let (token, hash, from, to) = (
+            must("token_address")?,
+            must("transaction_hash")?,
+            must("from_address")?,
+            must("to_address")?,
+        );
+        let (value, time, block, place, status) = (
+            must("value")?,
+            may("timestamp")?,
+            may("block_number")?,
+            may("log_index")?,
+            may("status")?,
+        );
         // Hashing what is there costs a third of hashing its texts.
-        let own = columns.picked.iter().enumerate().map(|(nth, column)| EngineColumn { name: under(nth), ..column.clone() });
-        let content = if summed { sql::hash(&own.collect::<Vec<_>>()) } else { "toUInt64(0)".to_owned() };
+        let own = columns
+            .picked
+            .iter()
+            .enumerate()
+            .map(|(nth, column)| EngineColumn {
+                name: under(nth),
+                ..column.clone()
+            });
+        let content = if summed {
+            sql::hash(&own.collect::<Vec<_>>())
+        } else {
+            "toUInt64(0)".to_owned()
+        };
         let rows = self.renamed(columns, conditions);
         Ok(format!(
             "(SELECT * FROM (SELECT {content} AS hash, ifNull({raw}, '') AS raw, {token} AS token, {hash} AS h, {from} AS fa, {to} AS oa, \
@@ -116,7 +163,8 @@ impl Place {
 
 /// SQL: whether the values of a cell are read otherwise than by the loader.
 pub(super) fn unread() -> String {
-    let address = |name: &str| format!("(notEmpty({name}) AND NOT match({name}, '^0x[0-9a-f]{{40}}$'))");
+    let address =
+        |name: &str| format!("(notEmpty({name}) AND NOT match({name}, '^0x[0-9a-f]{{40}}$'))");
     format!(
         "({} OR {} OR NOT match(h, '^(0x)?([0-9a-f][0-9a-f])*$') OR (notEmpty(va) AND (NOT match(va, '^[0-9]{{1,78}}$') OR (length(va) = 78 AND va > \
          '{LARGEST}'))))",
@@ -147,12 +195,21 @@ fn list(addresses: &[Address]) -> String {
 }
 
 fn is_one_of(column: &str, addresses: &[Address]) -> String {
-    if addresses.is_empty() { "0".to_owned() } else { format!("{column} IN ({})", list(addresses)) }
+    if addresses.is_empty() {
+        "0".to_owned()
+    } else {
+        format!("{column} IN ({})", list(addresses))
+    }
 }
 
 /// SQL: whether an end is a pool or a router.
 fn is_venue(role: &str) -> String {
-    format!("{role} IN ({}, {}, {})", EndRole::Pool as u8, EndRole::QuotedPool as u8, EndRole::Router as u8)
+    format!(
+        "{role} IN ({}, {}, {})",
+        EndRole::Pool as u8,
+        EndRole::QuotedPool as u8,
+        EndRole::Router as u8
+    )
 }
 
 /// SQL: the kinds of a transfer.
@@ -180,10 +237,26 @@ impl<'a> TransferQueries<'a> {
         }
         let (mut addresses, mut codes) = (String::new(), String::new());
         for (address, role) in roles {
-            write!(addresses, "{}{}", if addresses.is_empty() { "" } else { ", " }, bytes(&address)).ok();
-            write!(codes, "{}{}", if codes.is_empty() { "" } else { ", " }, role as u8).ok();
+            write!(
+                addresses,
+                "{}{}",
+                if addresses.is_empty() { "" } else { ", " },
+                bytes(&address)
+            )
+            .ok();
+            write!(
+                codes,
+                "{}{}",
+                if codes.is_empty() { "" } else { ", " },
+                role as u8
+            )
+            .ok();
         }
-        Self { base, about, roles: format!("[{addresses}], [{codes}]") }
+        Self {
+            base,
+            about,
+            roles: format!("[{addresses}], [{codes}]"),
+        }
     }
 
     /// A first query whose result decides how the other parts are queried.
@@ -208,7 +281,11 @@ impl<'a> TransferQueries<'a> {
     fn rows(&self) -> String {
         let role = |end: &str, name: &str| {
             let burns = BURNS.replace("{}", end);
-            format!("if((transform({end}, {}, 0) AS {name}0) = 0 AND {burns}, {}, {name}0) AS {name}", self.roles, EndRole::Burned as u8)
+            format!(
+                "if((transform({end}, {}, 0) AS {name}0) = 0 AND {burns}, {}, {name}0) AS {name}",
+                self.roles,
+                EndRole::Burned as u8
+            )
         };
         format!(
             "(SELECT t, k, g, f, o, assumeNotNull(amount) AS v, st != 0 AS ok, t != {UNKNOWN} AS timed, {}, {} FROM {} WHERE {KNOWN})",
@@ -219,7 +296,10 @@ impl<'a> TransferQueries<'a> {
     }
 
     fn has_pools(&self) -> bool {
-        self.about.roles.iter().any(|(_, role)| *role == EndRole::Pool)
+        self.about
+            .roles
+            .iter()
+            .any(|(_, role)| *role == EndRole::Pool)
     }
 
     /// SQL: whether the transfer comes after the first liquidity, or is it.
@@ -232,8 +312,17 @@ impl<'a> TransferQueries<'a> {
     }
 
     fn liquidity(&self) -> String {
-        let blocks: Vec<String> = self.about.liquidity_blocks.iter().map(i64::to_string).collect();
-        if blocks.is_empty() { "0".to_owned() } else { format!("k IN ({})", blocks.join(", ")) }
+        let blocks: Vec<String> = self
+            .about
+            .liquidity_blocks
+            .iter()
+            .map(i64::to_string)
+            .collect();
+        if blocks.is_empty() {
+            "0".to_owned()
+        } else {
+            format!("k IN ({})", blocks.join(", "))
+        }
     }
 
     /// What went into pools and out, with the pool's balance before, and its peak.
@@ -272,7 +361,9 @@ impl<'a> TransferQueries<'a> {
             "if(side = 0, if((held > 0 AND v >= {EMPTYING:?} * held) OR {liquidity}, {VENUE}, {BUY}), if({unopened} OR held <= v * {OPENING:?} OR \
              {liquidity}, {VENUE}, {SELL}))"
         );
-        let trades = format!("f != {ZERO} AND ((rf = {pool} AND NOT {to_venue}) OR (rt = {pool} AND NOT {from_venue}))");
+        let trades = format!(
+            "f != {ZERO} AND ((rf = {pool} AND NOT {to_venue}) OR (rt = {pool} AND NOT {from_venue}))"
+        );
         format!(
             "(SELECT {columns}, {plain} AS kind FROM {} WHERE NOT ({trades}) UNION ALL SELECT {columns}, {traded} AS kind FROM {} WHERE trades)",
             self.rows(),
@@ -281,22 +372,42 @@ impl<'a> TransferQueries<'a> {
     }
 
     /// Counts and sums by kind. `launch` is the time and block of the first liquidity.
-    pub(in super::super) fn main(&self, opening: Option<Place>, launch: Option<(i64, i64)>) -> String {
+    pub(in super::super) fn main(
+        &self,
+        opening: Option<Place>,
+        launch: Option<(i64, i64)>,
+    ) -> String {
         let launched = self.launched(opening);
         let time = launch.map_or(UNKNOWN, |(time, _)| time);
         let sniped = match launch {
             Some((_, block)) if block != UNKNOWN => {
-                format!("{launched} AND k != {UNKNOWN} AND k - ({block}) BETWEEN 0 AND {SNIPE_BLOCKS}")
+                format!(
+                    "{launched} AND k != {UNKNOWN} AND k - ({block}) BETWEEN 0 AND {SNIPE_BLOCKS}"
+                )
             }
             _ => "0".to_owned(),
         };
         let since = |condition: &str| {
-            if time == UNKNOWN { "0".to_owned() } else { format!("{launched} AND timed AND t - ({time}) {condition}") }
+            if time == UNKNOWN {
+                "0".to_owned()
+            } else {
+                format!("{launched} AND timed AND t - ({time}) {condition}")
+            }
         };
-        let insiders: Vec<Address> = self.about.creator.into_iter().chain(self.about.owner).collect();
-        let (outsider, creator) = (is_one_of("f", &insiders), is_one_of("f", self.about.creator.as_slice()));
+        let insiders: Vec<Address> = self
+            .about
+            .creator
+            .into_iter()
+            .chain(self.about.owner)
+            .collect();
+        let (outsider, creator) = (
+            is_one_of("f", &insiders),
+            is_one_of("f", self.about.creator.as_slice()),
+        );
         let circle = is_one_of("o", &self.about.circle);
-        let digits: Vec<String> = (1..=9).map(|digit| format!("countIf(digit = {digit}) AS digit{digit}")).collect();
+        let digits: Vec<String> = (1..=9)
+            .map(|digit| format!("countIf(digit = {digit}) AS digit{digit}"))
+            .collect();
         format!(
             "SELECT countIf(buy) AS buys, countIf(sell) AS sells, countIf(try) AS tried, countIf(try AND NOT ok) AS failed, {}, {}, \
              sumKahanIf(v, snipe) AS sniped, {}, sumKahanIf(v, dump) AS creator_sold, {}, {}, sumKahanIf(v, kind = {BURN} AND ok) AS burned, \
@@ -371,7 +482,10 @@ impl<'a> TransferQueries<'a> {
 
     /// Of several as large, the one whose sender is named last, and of the largest amount.
     pub(in super::super) fn airdrop_of_ties(&self, n: u64) -> String {
-        let tied = format!("(SELECT sender, amount FROM {} WHERE n = {n})", self.airdrops());
+        let tied = format!(
+            "(SELECT sender, amount FROM {} WHERE n = {n})",
+            self.airdrops()
+        );
         format!(
             "SELECT lower(hex(sender)) AS sender, amount AS value FROM {tied} AS a INNER JOIN (SELECT wallet, min(at) AS at FROM {} WHERE wallet \
              GLOBAL IN (SELECT sender FROM {tied}) GROUP BY wallet) AS b ON a.sender = b.wallet ORDER BY at DESC, amount DESC LIMIT 1",
@@ -381,7 +495,10 @@ impl<'a> TransferQueries<'a> {
 
     /// Every mention of an address, with its place: the sender's before the receiver's.
     fn wallets(&self) -> String {
-        format!("(SELECT if(side = 0, f, o) AS wallet, (t, k, g, side) AS at FROM {} ARRAY JOIN [0, 1] AS side)", self.rows())
+        format!(
+            "(SELECT if(side = 0, f, o) AS wallet, (t, k, g, side) AS at FROM {} ARRAY JOIN [0, 1] AS side)",
+            self.rows()
+        )
     }
 
     /// Traders that sold, of the circle or not, in the order in which they are named first.
@@ -402,14 +519,22 @@ impl<'a> TransferQueries<'a> {
     /// the two beside it their sender receives too, and their receiver sends.
     pub(in super::super) fn edges(&self, [first, last]: [i64; 2]) -> String {
         let step = format!("(intDiv(t, {WASH_STEP_MS}) - (t < 0 AND t % {WASH_STEP_MS} != 0))");
-        let half = format!("(intDiv(step, {WASH_STEPS}) - (step < 0 AND step % {WASH_STEPS} != 0))");
-        let (from, to) = ((first - WASH_STEPS).saturating_mul(WASH_STEP_MS), (last + WASH_STEPS).saturating_mul(WASH_STEP_MS));
+        let half =
+            format!("(intDiv(step, {WASH_STEPS}) - (step < 0 AND step % {WASH_STEPS} != 0))");
+        let (from, to) = (
+            (first - WASH_STEPS).saturating_mul(WASH_STEP_MS),
+            (last + WASH_STEPS).saturating_mul(WASH_STEP_MS),
+        );
         let edges = format!(
             "(SELECT *, toInt64({half}) AS half FROM (SELECT f, o, v, toInt64({step}) AS step FROM {} WHERE ok AND timed AND t >= {from} AND \
              t < {to} AND rf = 0 AND rt = 0 AND f != o AND v > 0))",
             self.rows()
         );
-        let beside = |end: &str| format!("SELECT DISTINCT cityHash64({end}), arrayJoin([half - 1, half, half + 1]) FROM {edges}");
+        let beside = |end: &str| {
+            format!(
+                "SELECT DISTINCT cityHash64({end}), arrayJoin([half - 1, half, half + 1]) FROM {edges}"
+            )
+        };
         // Twenty bytes as numbers are half of what they are as text.
         let numbers = |end: &str| {
             format!(
@@ -432,7 +557,11 @@ impl<'a> TransferQueries<'a> {
     /// The transfers at these places, for evidence.
     pub(in super::super) fn samples(&self, places: &[Place]) -> String {
         let places: Vec<String> = places.iter().map(|place| place.sql()).collect();
-        format!("{} WHERE {KNOWN} AND {KEY} IN ({}) ORDER BY t, k, g", self.sample_rows(), places.join(", "))
+        format!(
+            "{} WHERE {KNOWN} AND {KEY} IN ({}) ORDER BY t, k, g",
+            self.sample_rows(),
+            places.join(", ")
+        )
     }
 
     fn sample_rows(&self) -> String {
@@ -463,11 +592,19 @@ impl<'a> TransferQueries<'a> {
 
     /// The time of the last transfer.
     pub(in super::super) fn newest(&self) -> String {
-        format!("SELECT count() AS timed, max(t) AS newest FROM {} WHERE t != {UNKNOWN}", self.base)
+        format!(
+            "SELECT count() AS timed, max(t) AS newest FROM {} WHERE t != {UNKNOWN}",
+            self.base
+        )
     }
 
     /// What these received and sent in the days before `newest`.
-    pub(in super::super) fn flows(&self, addresses: &[Address], newest: i64, spans: [i64; 2]) -> String {
+    pub(in super::super) fn flows(
+        &self,
+        addresses: &[Address],
+        newest: i64,
+        spans: [i64; 2],
+    ) -> String {
         let mut sums = String::new();
         for (side, name) in [(1, "received"), (0, "sent")] {
             for (nth, days) in spans.iter().enumerate() {

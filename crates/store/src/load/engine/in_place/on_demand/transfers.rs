@@ -25,8 +25,9 @@ use model::{
     format::plural,
     time::Time,
     transfer_sums::{
-        AddressFlow, Airdrop, EmptiedPool, FLOW_DAYS, Moment, SAMPLES_MAX, Sellers, TransferAnswer, TransferContext, TransferPart,
-        TransferSample, TransferSums, WASH_STEP_MS, WASH_STEPS, WashEdge, WashEdges,
+        AddressFlow, Airdrop, EmptiedPool, FLOW_DAYS, Moment, SAMPLES_MAX, Sellers, TransferAnswer,
+        TransferContext, TransferPart, TransferSample, TransferSums, WASH_STEP_MS, WASH_STEPS,
+        WashEdge, WashEdges,
     },
 };
 
@@ -52,14 +53,24 @@ impl OnDemand {
         expected: RowsVersion,
         pulse: &Pulse,
     ) -> Result<TransferAnswer, TableLoadError> {
-        let transfers = Transfers { own: self, asking, base, pulse, fresh: RefCell::default() };
+        let transfers = Transfers {
+            own: self,
+            asking,
+            base,
+            pulse,
+            fresh: RefCell::default(),
+        };
         let answer = match part {
             TransferPart::Sums(about) => transfers.sums(about, expected),
-            TransferPart::Replayed(holders) => transfers.replayed(holders).map(TransferAnswer::Replayed),
+            TransferPart::Replayed(holders) => {
+                transfers.replayed(holders).map(TransferAnswer::Replayed)
+            }
             TransferPart::Among(members) => {
                 let queries = transfers.queries();
                 let rows = transfers.rows(&queries.among(members), SAMPLES_MAX as u64);
-                rows.map(|rows| TransferAnswer::Among(rows.into_iter().map(|(_, row)| row).collect()))
+                rows.map(|rows| {
+                    TransferAnswer::Among(rows.into_iter().map(|(_, row)| row).collect())
+                })
             }
             TransferPart::Flows(addresses) => transfers.flows(addresses),
         }?;
@@ -89,7 +100,11 @@ impl Transfers<'_> {
     }
 
     /// Like `frame`, of a query with one row; decoded by `read`.
-    fn one<T>(&self, sql: &str, read: impl Fn(&DataFrame) -> Option<T>) -> Result<T, TableLoadError> {
+    fn one<T>(
+        &self,
+        sql: &str,
+        read: impl Fn(&DataFrame) -> Option<T>,
+    ) -> Result<T, TableLoadError> {
         read(&self.frame(sql, 1)?).ok_or_else(|| self.asking.unread())
     }
 
@@ -99,26 +114,51 @@ impl Transfers<'_> {
         if fresh.is_empty() {
             return Ok(());
         }
-        let version = self.asking.sum(&Aggregation::RowsVersion("transfers"), self.base, self.pulse)?;
+        let version = self.asking.sum(
+            &Aggregation::RowsVersion("transfers"),
+            self.base,
+            self.pulse,
+        )?;
         if rows_version(&version) != Some(expected) {
             return Err(TableLoadError::ChangedDuringRead);
         }
-        store(&self.asking.load, fresh.into_iter().filter(|(_, frame)| frame.width() > 0).collect());
+        store(
+            &self.asking.load,
+            fresh
+                .into_iter()
+                .filter(|(_, frame)| frame.width() > 0)
+                .collect(),
+        );
         Ok(())
     }
 
-    fn sums(&self, about: &TransferContext, expected: RowsVersion) -> Result<TransferAnswer, TableLoadError> {
+    fn sums(
+        &self,
+        about: &TransferContext,
+        expected: RowsVersion,
+    ) -> Result<TransferAnswer, TableLoadError> {
         let queries = TransferQueries::new(self.base, about);
         let (outline, mut sums, opening) = self.outline(&queries, about, expected)?;
         if sums.transfers == 0 {
             return Ok(TransferAnswer::Sums(Box::new(sums), WashEdges::default()));
         }
-        let launch = sums.launch.map(|launch| (launch.time.0, launch.block.unwrap_or(UNKNOWN)));
+        let launch = sums
+            .launch
+            .map(|launch| (launch.time.0, launch.block.unwrap_or(UNKNOWN)));
         let main = self.frame(&queries.main(opening, launch), 1)?;
-        let places = ["sales", "failures", "snipes", "creator_sales", "mints_late"].map(|name| places(&main, name));
+        let places = ["sales", "failures", "snipes", "creator_sales", "mints_late"]
+            .map(|name| places(&main, name));
         let mut read = || {
-            let (count, sum) = (|name: &str| first(&main, name), |name: &str| floats(&main, name)?.get(0));
-            (sums.buys, sums.sells, sums.tried, sums.failed) = (count("buys")?, count("sells")?, count("tried")?, count("failed")?);
+            let (count, sum) = (
+                |name: &str| first(&main, name),
+                |name: &str| floats(&main, name)?.get(0),
+            );
+            (sums.buys, sums.sells, sums.tried, sums.failed) = (
+                count("buys")?,
+                count("sells")?,
+                count("tried")?,
+                count("failed")?,
+            );
             (sums.sniped, sums.creator_sold) = (sum("sniped")?, sum("creator_sold")?);
             (sums.burned, sums.volume) = (sum("burned")?, sum("volume")?);
             (sums.receivers, sums.sellers.buyers) = (count("receivers")?, count("buyers")?);
@@ -130,21 +170,46 @@ impl Transfers<'_> {
         read().ok_or_else(|| self.asking.unread())?;
         let emptied = self.emptied(&queries, opening)?;
         let [sales, failures, snipes, creator_sales, mints_late] = places;
-        let all = [&sales, &failures, &snipes, &creator_sales, &mints_late].map(|places| places.clone().unwrap_or_default());
-        let mut wanted: Vec<Place> = all.iter().flatten().copied().chain(emptied.as_ref().map(|(place, _)| *place)).collect();
+        let all = [&sales, &failures, &snipes, &creator_sales, &mints_late]
+            .map(|places| places.clone().unwrap_or_default());
+        let mut wanted: Vec<Place> = all
+            .iter()
+            .flatten()
+            .copied()
+            .chain(emptied.as_ref().map(|(place, _)| *place))
+            .collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let samples = if wanted.is_empty() { Vec::new() } else { self.rows(&queries.samples(&wanted), 10_000)? };
-        let find = |place: &Place| samples.iter().find(|(at, _)| at == place).map(|(_, row)| row.clone()).unwrap_or_default();
-        let [sales, failures, snipes, creator_sales, mints_late] = all.map(|places| places.iter().map(find).collect());
+        let samples = if wanted.is_empty() {
+            Vec::new()
+        } else {
+            self.rows(&queries.samples(&wanted), 10_000)?
+        };
+        let find = |place: &Place| {
+            samples
+                .iter()
+                .find(|(at, _)| at == place)
+                .map(|(_, row)| row.clone())
+                .unwrap_or_default()
+        };
+        let [sales, failures, snipes, creator_sales, mints_late] =
+            all.map(|places| places.iter().map(find).collect());
         (sums.sales, sums.failures, sums.snipes) = (sales, failures, snipes);
         (sums.creator_sales, sums.mints_late) = (creator_sales, mints_late);
-        sums.worst_emptied = emptied.map(|(place, emptied)| EmptiedPool { row: find(&place), ..emptied });
+        sums.worst_emptied = emptied.map(|(place, emptied)| EmptiedPool {
+            row: find(&place),
+            ..emptied
+        });
         if let Some((launch, _)) = launch {
             let late = |frame: &DataFrame| {
-                Some((floats(frame, "minted_late")?.get(0)?, floats(frame, "minted_most")?.get(0)?, first(frame, "minted_to")?))
+                Some((
+                    floats(frame, "minted_late")?.get(0)?,
+                    floats(frame, "minted_most")?.get(0)?,
+                    first(frame, "minted_to")?,
+                ))
             };
-            (sums.minted_late, sums.minted_most, sums.minted_to) = self.one(&queries.minted_late(launch), late)?;
+            (sums.minted_late, sums.minted_most, sums.minted_to) =
+                self.one(&queries.minted_late(launch), late)?;
         }
         sums.airdrop = self.airdrop(&queries)?;
         self.sellers(&queries, about, opening, &mut sums.sellers)?;
@@ -166,10 +231,20 @@ impl Transfers<'_> {
         }
         let read = || {
             let count = |name: &str| first(&frame, name);
-            let [again, unread, ties, timed] = [count("again")?, count("unread")?, count("ties")?, count("timed")?];
+            let [again, unread, ties, timed] = [
+                count("again")?,
+                count("unread")?,
+                count("ties")?,
+                count("timed")?,
+            ];
             let odd = texts(&frame, "examples")?.get(0)?.to_owned();
             let time = |name: &str| whole(&frame, name)?.get(0);
-            let span = Span { transfers: count("transfers")?, oldest: time("oldest")?, newest: time("newest")?, timed };
+            let span = Span {
+                transfers: count("transfers")?,
+                oldest: time("oldest")?,
+                newest: time("newest")?,
+                timed,
+            };
             let sums = TransferSums {
                 transfers: span.transfers,
                 complete: count("complete")? > 0,
@@ -178,10 +253,23 @@ impl Transfers<'_> {
                 last: (timed > 0).then_some(Time(span.newest)),
                 ..TransferSums::default()
             };
-            Some((again, unread, odd, ties, span, sums, places(&frame, "opening")?))
+            Some((
+                again,
+                unread,
+                odd,
+                ties,
+                span,
+                sums,
+                places(&frame, "opening")?,
+            ))
         };
-        let (again, unread, odd, ties, span, mut sums, opening) = read().ok_or_else(|| self.asking.unread())?;
-        let refused = |why: String| Err(TableLoadError::Unusable(format!("{why}, or set `read = \"bring\"` in dataset.toml")));
+        let (again, unread, odd, ties, span, mut sums, opening) =
+            read().ok_or_else(|| self.asking.unread())?;
+        let refused = |why: String| {
+            Err(TableLoadError::Unusable(format!(
+                "{why}, or set `read = \"bring\"` in dataset.toml"
+            )))
+        };
         if unread > 0 {
             return refused(format!(
                 "{} a notation that the server reads differently, such as {odd}; convert their columns with a `query`",
@@ -191,7 +279,11 @@ impl Transfers<'_> {
         if again > 0 {
             return refused(format!(
                 "{}, with the same hash and log index; set `final = true`, use a `query`",
-                plural(again, "of its transfers is a duplicate", "of its transfers are duplicates")
+                plural(
+                    again,
+                    "of its transfers is a duplicate",
+                    "of its transfers are duplicates"
+                )
             ));
         }
         if ties > 0 {
@@ -201,30 +293,57 @@ impl Transfers<'_> {
             ));
         }
         let opening = opening.first().copied().filter(|_| about.launch.is_none());
-        sums.launch = about
-            .launch
-            .or_else(|| opening.map(|place| Moment { time: Time(place.time), block: (place.block != UNKNOWN).then_some(place.block) }));
+        sums.launch = about.launch.or_else(|| {
+            opening.map(|place| Moment {
+                time: Time(place.time),
+                block: (place.block != UNKNOWN).then_some(place.block),
+            })
+        });
         Ok((span, sums, opening))
     }
 
-    fn emptied(&self, queries: &TransferQueries<'_>, opening: Option<Place>) -> Result<Option<(Place, EmptiedPool)>, TableLoadError> {
-        let Some(sql) = queries.emptied() else { return Ok(None) };
+    fn emptied(
+        &self,
+        queries: &TransferQueries<'_>,
+        opening: Option<Place>,
+    ) -> Result<Option<(Place, EmptiedPool)>, TableLoadError> {
+        let Some(sql) = queries.emptied() else {
+            return Ok(None);
+        };
         let frame = self.frame(&sql, 1)?;
         if frame.height() == 0 {
             return Ok(None);
         }
         let read = || {
             let [time, block, log] = ["t", "k", "g"].map(|name| whole(&frame, name)?.get(0));
-            let place = Place { time: time?, block: block?, log: log? };
-            Some((place, floats(&frame, "share")?.get(0)?, floats(&frame, "value")?.get(0)?))
+            let place = Place {
+                time: time?,
+                block: block?,
+                log: log?,
+            };
+            Some((
+                place,
+                floats(&frame, "share")?.get(0)?,
+                floats(&frame, "value")?.get(0)?,
+            ))
         };
         let (place, share, value) = read().ok_or_else(|| self.asking.unread())?;
         let put_back = if place.time == UNKNOWN {
             0.0
         } else {
-            self.one(&queries.put_back(opening, place), |frame| floats(frame, "put_back")?.get(0))?
+            self.one(&queries.put_back(opening, place), |frame| {
+                floats(frame, "put_back")?.get(0)
+            })?
         };
-        Ok(Some((place, EmptiedPool { share, value, put_back, row: TransferSample::default() })))
+        Ok(Some((
+            place,
+            EmptiedPool {
+                share,
+                value,
+                put_back,
+                row: TransferSample::default(),
+            },
+        )))
     }
 
     fn airdrop(&self, queries: &TransferQueries<'_>) -> Result<Option<Airdrop>, TableLoadError> {
@@ -232,11 +351,26 @@ impl Transfers<'_> {
         if frame.height() == 0 {
             return Ok(None);
         }
-        let sent = |frame: &DataFrame| Some((address(texts(frame, "sender")?.get(0)?)?, floats(frame, "value")?.get(0)?));
-        let (count, ties) = first(&frame, "n").zip(first(&frame, "ties")).ok_or_else(|| self.asking.unread())?;
-        let sent = if ties == 1 { sent(&frame) } else { Some(self.one(&queries.airdrop_of_ties(count), sent)?) };
+        let sent = |frame: &DataFrame| {
+            Some((
+                address(texts(frame, "sender")?.get(0)?)?,
+                floats(frame, "value")?.get(0)?,
+            ))
+        };
+        let (count, ties) = first(&frame, "n")
+            .zip(first(&frame, "ties"))
+            .ok_or_else(|| self.asking.unread())?;
+        let sent = if ties == 1 {
+            sent(&frame)
+        } else {
+            Some(self.one(&queries.airdrop_of_ties(count), sent)?)
+        };
         let (sender, value) = sent.ok_or_else(|| self.asking.unread())?;
-        Ok(Some(Airdrop { sender, value, count }))
+        Ok(Some(Airdrop {
+            sender,
+            value,
+            count,
+        }))
     }
 
     fn sellers(
@@ -257,8 +391,11 @@ impl Transfers<'_> {
             }
             let read = || {
                 let (who, sold) = (texts(&frame, "seller")?, floats(&frame, "sold")?);
-                let all: Option<Vec<(Address, f64)>> =
-                    who.iter().zip(sold.iter()).map(|(who, sold)| Some((address(who?)?, sold?))).collect();
+                let all: Option<Vec<(Address, f64)>> = who
+                    .iter()
+                    .zip(sold.iter())
+                    .map(|(who, sold)| Some((address(who?)?, sold?)))
+                    .collect();
                 Some((all?, first(&frame, "sellers")?))
             };
             let (all, count) = read().ok_or_else(|| self.asking.unread())?;
@@ -272,7 +409,11 @@ impl Transfers<'_> {
         Ok(())
     }
 
-    fn edges(&self, queries: &TransferQueries<'_>, span: &Span) -> Result<WashEdges, TableLoadError> {
+    fn edges(
+        &self,
+        queries: &TransferQueries<'_>,
+        span: &Span,
+    ) -> Result<WashEdges, TableLoadError> {
         let mut flow = WashEdges::default();
         if span.timed == 0 {
             return Ok(flow);
@@ -284,12 +425,19 @@ impl Transfers<'_> {
                 continue;
             }
             if (flow.edges.len() + frame.height()) as u64 > EDGES_MAX {
-                return Ok(WashEdges { unfinished: true, ..WashEdges::default() });
+                return Ok(WashEdges {
+                    unfinished: true,
+                    ..WashEdges::default()
+                });
             }
             let mut read = || {
                 let [senders, receivers] = ["f", "o"].map(|end| addresses(&frame, end));
                 let [senders, receivers] = [senders?, receivers?];
-                let (steps, volumes, counts) = (whole(&frame, "step")?, floats(&frame, "volume")?, counts(&frame, "transfers")?);
+                let (steps, volumes, counts) = (
+                    whole(&frame, "step")?,
+                    floats(&frame, "volume")?,
+                    counts(&frame, "transfers")?,
+                );
                 for (row, (from, to)) in senders.into_iter().zip(receivers).enumerate() {
                     let [from, to] = [from, to].map(|address| {
                         *known.entry(address).or_insert_with(|| {
@@ -298,7 +446,13 @@ impl Transfers<'_> {
                         })
                     });
                     let count = u32::try_from(counts.get(row)?).ok()?;
-                    flow.edges.push(WashEdge { step: i32::try_from(steps.get(row)?).ok()?, from, to, count, volume: volumes.get(row)? });
+                    flow.edges.push(WashEdge {
+                        step: i32::try_from(steps.get(row)?).ok()?,
+                        from,
+                        to,
+                        count,
+                        volume: volumes.get(row)?,
+                    });
                 }
                 Some(())
             };
@@ -315,11 +469,24 @@ impl Transfers<'_> {
         }
         let read = || {
             let [times, blocks] = ["t", "k"].map(|name| whole(&frame, name));
-            let (times, blocks, logs, values) = (times?, blocks?, whole(&frame, "g")?, floats(&frame, "value")?);
-            let (hashes, senders, receivers) = (texts(&frame, "hash")?, texts(&frame, "sender")?, texts(&frame, "receiver")?);
+            let (times, blocks, logs, values) = (
+                times?,
+                blocks?,
+                whole(&frame, "g")?,
+                floats(&frame, "value")?,
+            );
+            let (hashes, senders, receivers) = (
+                texts(&frame, "hash")?,
+                texts(&frame, "sender")?,
+                texts(&frame, "receiver")?,
+            );
             let row = |row: usize| {
                 let known = |number: i64| (number != UNKNOWN).then_some(number);
-                let place = Place { time: times.get(row)?, block: blocks.get(row)?, log: logs.get(row)? };
+                let place = Place {
+                    time: times.get(row)?,
+                    block: blocks.get(row)?,
+                    log: logs.get(row)?,
+                };
                 let sample = TransferSample {
                     time: known(place.time).map(Time),
                     block: known(place.block),
@@ -340,25 +507,43 @@ impl Transfers<'_> {
         let read = || {
             let mut known: HashMap<Address, f64> = HashMap::new();
             if frame.height() > 0 {
-                for (holder, balance) in texts(&frame, "holder")?.iter().zip(floats(&frame, "balance")?.iter()) {
+                for (holder, balance) in texts(&frame, "holder")?
+                    .iter()
+                    .zip(floats(&frame, "balance")?.iter())
+                {
                     known.insert(address(holder?)?, balance?);
                 }
             }
-            Some(holders.iter().map(|holder| known.get(holder).copied().unwrap_or_default()).collect::<Vec<_>>())
+            Some(
+                holders
+                    .iter()
+                    .map(|holder| known.get(holder).copied().unwrap_or_default())
+                    .collect::<Vec<_>>(),
+            )
         };
         read().ok_or_else(|| self.asking.unread())
     }
 
     fn flows(&self, addresses: &[Address]) -> Result<TransferAnswer, TableLoadError> {
         let queries = self.queries();
-        let newest = self.one(&queries.newest(), |frame| Some((first(frame, "timed")?, whole(frame, "newest")?.get(0)?)))?;
-        let (1.., newest) = newest else { return Ok(TransferAnswer::Flows(None, Vec::new())) };
-        let frame = self.frame(&queries.flows(addresses, newest, FLOW_DAYS), addresses.len() as u64)?;
+        let newest = self.one(&queries.newest(), |frame| {
+            Some((first(frame, "timed")?, whole(frame, "newest")?.get(0)?))
+        })?;
+        let (1.., newest) = newest else {
+            return Ok(TransferAnswer::Flows(None, Vec::new()));
+        };
+        let frame = self.frame(
+            &queries.flows(addresses, newest, FLOW_DAYS),
+            addresses.len() as u64,
+        )?;
         let read = || {
             if frame.height() == 0 {
                 return Some(Vec::new());
             }
-            let (who, seen) = (texts(&frame, "wallet_address")?, whole(&frame, "first_seen")?);
+            let (who, seen) = (
+                texts(&frame, "wallet_address")?,
+                whole(&frame, "first_seen")?,
+            );
             let sum = |row: usize, name: &str| -> Option<Option<f64>> {
                 let unknown = counts(&frame, &format!("{name}_unknown"))?.get(row)?;
                 Some((unknown == 0).then_some(floats(&frame, name)?.get(row)?))
@@ -391,10 +576,14 @@ impl Span {
     fn parts(&self) -> Vec<[i64; 2]> {
         let half = |time: i64| time.div_euclid(WASH_STEP_MS).div_euclid(WASH_STEPS);
         let (oldest, newest) = (half(self.oldest), half(self.newest));
-        let parts = i64::try_from(self.transfers / EDGE_ROWS).unwrap_or(i64::MAX).saturating_add(1);
+        let parts = i64::try_from(self.transfers / EDGE_ROWS)
+            .unwrap_or(i64::MAX)
+            .saturating_add(1);
         let length = ((newest - oldest) / parts + 1).max(EDGE_HALVES);
         let starts = (oldest..=newest).step_by(usize::try_from(length).unwrap_or(usize::MAX));
-        starts.map(|start| [start * WASH_STEPS, (start + length) * WASH_STEPS]).collect()
+        starts
+            .map(|start| [start * WASH_STEPS, (start + length) * WASH_STEPS])
+            .collect()
     }
 }
 
@@ -422,7 +611,16 @@ fn places(frame: &DataFrame, name: &str) -> Option<Vec<Place>> {
     let listed = texts(frame, name)?;
     let place = |text: &str| {
         let mut numbers = text.split(' ').map(|number| number.parse::<i64>().ok());
-        Some(Place { time: numbers.next()??, block: numbers.next()??, log: numbers.next()?? })
+        Some(Place {
+            time: numbers.next()??,
+            block: numbers.next()??,
+            log: numbers.next()??,
+        })
     };
-    listed.get(0)?.split(',').filter(|text| !text.is_empty()).map(place).collect()
+    listed
+        .get(0)?
+        .split(',')
+        .filter(|text| !text.is_empty())
+        .map(place)
+        .collect()
 }
