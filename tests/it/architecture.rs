@@ -144,7 +144,7 @@ const TOP: &[&str] = &[
     ".git",
     ".github",
     ".gitignore",
-    ".rustfmt.toml",
+    ".git-blame-ignore-revs",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
