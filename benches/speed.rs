@@ -134,7 +134,7 @@ fn snapshots(c: &mut Criterion) {
         });
         let dataset = loaded(folder.path());
         group.bench_function(BenchmarkId::new("market", name), |b| {
-            b.iter(|| Market::new(&dataset))
+            b.iter(|| Market::new(&dataset));
         });
         let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
         let growth = GrowthQuestion {
@@ -143,7 +143,7 @@ fn snapshots(c: &mut Criterion) {
             explain: false,
         };
         group.bench_function(BenchmarkId::new("holders-growth", name), |b| {
-            b.iter(|| growth.answer(&snapshot, &Progress::default()))
+            b.iter(|| growth.answer(&snapshot, &Progress::default()));
         });
     }
     group.finish();
@@ -158,7 +158,7 @@ fn answers(c: &mut Criterion) {
     let mut group = c.benchmark_group("answer");
     let mut measure = |name: &str, ask: &dyn Fn(&QueryService)| {
         group.bench_function(BenchmarkId::new(name, "first time"), |b| {
-            b.iter(|| ask(&cold))
+            b.iter(|| ask(&cold));
         });
         group.bench_function(BenchmarkId::new(name, "again"), |b| b.iter(|| ask(&warm)));
     };
@@ -169,7 +169,7 @@ fn answers(c: &mut Criterion) {
                 token_address: token,
                 explain: false,
             },
-        )
+        );
     });
     measure("posts", &|deck| {
         asked(
@@ -180,7 +180,7 @@ fn answers(c: &mut Criterion) {
                 limit: 10,
                 explain: false,
             },
-        )
+        );
     });
     let arguments =
         Arguments::new(SearchQuestion::PARAMETERS, &[], "query=wr&limit=50").expect("parameters");
@@ -194,7 +194,7 @@ fn answers(c: &mut Criterion) {
                 window: 7,
                 explain: false,
             },
-        )
+        );
     });
     let trendline = TrendlineQuestion {
         contract_address: token,
@@ -240,7 +240,7 @@ fn candles(c: &mut Criterion) {
             .sample_size(if length > 100_000 { 10 } else { 50 })
             .throughput(Throughput::Elements(length as u64));
         group.bench_function(BenchmarkId::from_parameter(length), |b| {
-            b.iter(|| trendlines(&walk.as_candles(), length, false))
+            b.iter(|| trendlines(&walk.as_candles(), length, false));
         });
     }
     group.finish();
@@ -251,7 +251,7 @@ fn candles(c: &mut Criterion) {
             .sample_size(if length > 1_000 { 10 } else { 50 })
             .throughput(Throughput::Elements(length as u64));
         group.bench_function(BenchmarkId::from_parameter(length), |b| {
-            b.iter(|| patterns(&walk.as_candles(), false))
+            b.iter(|| patterns(&walk.as_candles(), false));
         });
     }
     group.finish();
@@ -308,7 +308,7 @@ fn yields(c: &mut Criterion) {
         explain: true,
     };
     group.bench_function("request, 20,000 pools, 5 tokens", |b| {
-        b.iter(|| asked(&cold, &question))
+        b.iter(|| asked(&cold, &question));
     });
     group.finish();
 }
@@ -405,13 +405,13 @@ fn pictures(c: &mut Criterion) {
             );
             let name = format!("{data}-{zoom}");
             group.bench_function(BenchmarkId::new("paint", &name), |b| {
-                b.iter(|| black_box(&scene).paint(cell))
+                b.iter(|| black_box(&scene).paint(cell));
             });
             group.bench_function(BenchmarkId::new("png", &name), |b| {
-                b.iter(|| png(black_box(&canvas), 6))
+                b.iter(|| png(black_box(&canvas), 6));
             });
             group.bench_function(BenchmarkId::new("sixel", &name), |b| {
-                b.iter(|| sixel(black_box(&canvas)))
+                b.iter(|| sixel(black_box(&canvas)));
             });
         }
     }
@@ -467,7 +467,7 @@ fn large(c: &mut Criterion) {
     group.sample_size(10);
     let mut next = tokens.iter().cycle();
     group.bench_function("slice", |b| {
-        b.iter(|| dataset.candles().of(next.next().expect("it never ends")))
+        b.iter(|| dataset.candles().of(next.next().expect("it never ends")));
     });
     group.bench_function("read", |b| {
         b.iter(|| {
@@ -483,10 +483,10 @@ fn large(c: &mut Criterion) {
     let all = RowSelection::Run(0..table.height());
     let go_on = |_, _| Ok::<_, std::io::Error>(());
     group.bench_function("first page by volume", |b| {
-        b.iter(|| top_rows(&table, ("volume", true), &all, 1_000, go_on))
+        b.iter(|| top_rows(&table, ("volume", true), &all, 1_000, go_on));
     });
     group.bench_function("order by volume", |b| {
-        b.iter(|| sort_rows(&table, ("volume", true), &all, go_on))
+        b.iter(|| sort_rows(&table, ("volume", true), &all, go_on));
     });
     let end = table.height();
     group.bench_function("last page", |b| b.iter(|| table.slice(end - 50..end, None)));

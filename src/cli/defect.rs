@@ -72,9 +72,9 @@ fn report_defect(panic: &PanicHookInfo<'_>, report: &str, fatal: bool) {
         None => format!("internal error{place}; the crash report could not be written"),
     };
     if fatal {
-        say(&line)
+        say(&line);
     } else {
-        tracing::error!("{line}")
+        tracing::error!("{line}");
     }
 }
 

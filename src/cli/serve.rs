@@ -163,17 +163,17 @@ pub(super) async fn first_load_failed(
             }
             Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
             Ok(DeckEvent::LoadFailed(reason)) => {
-                tracing::warn!("reload failed; keeping the previous data: {reason}")
+                tracing::warn!("reload failed; keeping the previous data: {reason}");
             }
             Ok(DeckEvent::Notice(text)) => tracing::info!("{text}"),
             Ok(DeckEvent::FeedRefreshed { table, rows }) => {
-                tracing::info!(table, rows, "rows fetched")
+                tracing::info!(table, rows, "rows fetched");
             }
             Ok(DeckEvent::FeedFailed { table, reason }) => {
-                tracing::warn!(table, "refresh failed; keeping the previous rows: {reason}")
+                tracing::warn!(table, "refresh failed; keeping the previous rows: {reason}");
             }
             Ok(DeckEvent::RecordCounted(timeframe)) => {
-                tracing::info!(timeframe, "track record of all tokens computed")
+                tracing::info!(timeframe, "track record of all tokens computed");
             }
             Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_) | DeckEvent::FeedRunning)
             | Err(broadcast::error::RecvError::Lagged(_)) => {}

@@ -347,7 +347,7 @@ fn a_stream_that_is_cut_anywhere_is_never_taken_for_whole() {
                 whole.table("candles").unwrap().height()
             ),
             TableState::Unusable(reason) => {
-                assert!(reason.contains("clickhouse://warehouse"), "{reason}")
+                assert!(reason.contains("clickhouse://warehouse"), "{reason}");
             }
             TableState::Absent => panic!("{trouble:?}"),
         }

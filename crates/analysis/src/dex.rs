@@ -175,7 +175,7 @@ fn venues<'a>(dataset: &'a dyn Data, token: &Address) -> Vec<Venue<'a>> {
     for pool in pools {
         match venues.last_mut() {
             Some(venue) if venue.slug == pool.dex_id && *venue.chain == pool.chain => {
-                venue.pools.push(pool)
+                venue.pools.push(pool);
             }
             _ => venues.push(Venue {
                 slug: &pool.dex_id,

@@ -198,9 +198,9 @@ mod tests {
             let mut tally = Tally::default();
             for &value in values {
                 if whole {
-                    tally.add_whole(value)
+                    tally.add_whole(value);
                 } else {
-                    tally.add_float(value as f64)
+                    tally.add_float(value as f64);
                 }
             }
             tally

@@ -182,7 +182,7 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
     loop {
         match events.recv().await {
             Ok(DeckEvent::Reloaded(generation)) => {
-                api.events.add(RELOADED, &Reloaded { generation })
+                api.events.add(RELOADED, &Reloaded { generation });
             }
             Ok(DeckEvent::LoadFailed(_)) => {
                 if let Some(failure) = api.deck.stale() {
@@ -199,10 +199,10 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
             }
             Ok(DeckEvent::AlertsFired) => record_alerts(&api, &cursor).await,
             Ok(DeckEvent::FeedRefreshed { table, rows }) => {
-                api.events.add(FEED, &FeedRefreshed { table, rows })
+                api.events.add(FEED, &FeedRefreshed { table, rows });
             }
             Ok(DeckEvent::FeedFailed { table, reason }) => {
-                api.events.add(FEED_FAILED, &FeedFailed { table, reason })
+                api.events.add(FEED_FAILED, &FeedFailed { table, reason });
             }
             Ok(DeckEvent::Notice(_) | DeckEvent::FeedRunning | DeckEvent::RecordCounted(_)) => {}
             // The channel dropped events: a reload may be among them, and the store still has the alerts that fired.

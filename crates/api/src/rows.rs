@@ -307,7 +307,7 @@ pub(super) fn spawn_writer(
         match catch_unwind(AssertUnwindSafe(|| write(&sender))) {
             Ok(Ok(())) => sender.send(StreamMessage::End).unwrap_or_default(),
             Ok(Err(ExportError::Failed(reason))) if !sender.is_closed() => {
-                tracing::warn!("the row stream ended early: {reason}")
+                tracing::warn!("the row stream ended early: {reason}");
             }
             // The client has disconnected.
             Ok(Err(_)) => {}

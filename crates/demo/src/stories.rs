@@ -589,10 +589,10 @@ impl TokenHistory {
         let deployer = self.deployer;
         match scenario {
             Scenario::Honeypot | Scenario::Rug | Scenario::Airdrop => {
-                self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)]
+                self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)];
             }
             Scenario::Sybil | Scenario::Wash => {
-                self.liquidity = vec![(deployer, 41.0), (burn_addresses()[1], 59.0)]
+                self.liquidity = vec![(deployer, 41.0), (burn_addresses()[1], 59.0)];
             }
             Scenario::Market | Scenario::Widespread => {
                 let Some(locker) = people::locker(market, token.chain()) else {

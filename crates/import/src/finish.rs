@@ -381,7 +381,7 @@ impl Run<'_> {
                 taken.repeated += repeated.count;
                 repeated.first.iter().for_each(|row| {
                     file.findings
-                        .add(warning(None, *row, None, reason.to_owned()))
+                        .add(warning(None, *row, None, reason.to_owned()));
                 });
                 file.findings.count_more(
                     &file.file,

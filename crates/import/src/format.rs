@@ -231,7 +231,7 @@ impl<'a> FileToImport<'a> {
                 .find(|at| name.get(at.clone()).and_then(Address::parse) == Some(named));
             match place {
                 Some(place) if rows.iter().filter(holds).count() * 2 > rows.len() => {
-                    name.replace_range(place, "")
+                    name.replace_range(place, "");
                 }
                 _ => break,
             }

@@ -1,6 +1,8 @@
 //! Column name aliases, and the normal form in which names are compared: alphanumeric, lower case, without the numbers that some sources
 //! prefix (`1. open`). Aliases are written in normal form, so that a list of them is one text of words.
 
+use std::collections::HashSet;
+
 /// The normal form of a name.
 pub(super) fn plain(name: &str) -> String {
     let name = name.trim_start_matches('\u{feff}').trim();
@@ -34,19 +36,29 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn of(names: &[String]) -> Self {
+        // Streams abbreviate names to letters, in both cases: the lower-case one of `k.l` and `k.L` is the price.
+        let written: HashSet<&String> = names.iter().collect();
+        let is_other = |name: &String| {
+            let lower = name.to_lowercase();
+            lower != *name && written.contains(&lower)
+        };
+        let known = |name: &str, whole: &String| {
+            if is_other(whole) {
+                String::new()
+            } else {
+                plain(name)
+            }
+        };
+        let last = |name: &String| {
+            let last = name.rsplit('.').next();
+            known(
+                last.filter(|last| !last.trim().is_empty()).unwrap_or(name),
+                name,
+            )
+        };
         Self {
-            whole: names.iter().map(|name| plain(name)).collect(),
-            last: names
-                .iter()
-                .map(|name| {
-                    plain(
-                        name.rsplit('.')
-                            .next()
-                            .filter(|last| !last.trim().is_empty())
-                            .unwrap_or(name),
-                    )
-                })
-                .collect(),
+            whole: names.iter().map(|name| known(name, name)).collect(),
+            last: names.iter().map(last).collect(),
         }
     }
 
@@ -127,6 +139,9 @@ mod tests {
         ] {
             assert_eq!(plain(name), expected, "{name}");
         }
+        let stream = ["k.t", "k.T", "k.L", "k.l"].map(str::to_owned);
+        assert_eq!(Names::of(&stream).find("low l"), Some(3));
+        assert_eq!(Names::of(&stream[..3]).find("low l"), Some(2));
         let names = Names::of(&[
             "id".to_owned(),
             "token.address".to_owned(),

@@ -35,7 +35,7 @@ pub(super) fn as_written(sheet: &RawTable, mut plan: ImportPlan) -> ImportPlan {
                     plan.says.extend(says);
                 }
                 Kind::Float if sheet.column(at).any(is_percent) => {
-                    take = in_unit(sheet, take, column, at)
+                    take = in_unit(sheet, take, column, at);
                 }
                 _ => {}
             }

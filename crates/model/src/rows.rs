@@ -283,7 +283,7 @@ fn texts<T: Clone>(
 ) -> Vec<Option<T>> {
     let mut cells = Vec::with_capacity(columns.height());
     columns.texts(name, &mut |text, count| {
-        cells.extend(std::iter::repeat_n(text.and_then(&read), count))
+        cells.extend(std::iter::repeat_n(text.and_then(&read), count));
     });
     cells
 }

@@ -53,6 +53,7 @@ impl<'a> Scalar<'a> {
     }
 
     /// The cell of a column of numbers: amounts too large for an integer are stored as text.
+    #[must_use]
     pub fn number(self) -> Self {
         match self {
             Self::Text(text) if is_digits(&text) => Self::Digits(text),
@@ -183,7 +184,7 @@ impl Hash for Scalar<'_> {
             Self::Missing => {}
             Self::Flag(flag) => flag.hash(state),
             Self::Whole(number) | Self::Duration(number) | Self::Time(Time(number)) => {
-                number.hash(state)
+                number.hash(state);
             }
             // −0 equals 0.
             Self::Float(number) => (number + 0.0).to_bits().hash(state),
@@ -204,7 +205,7 @@ pub fn by_digits(a: &str, b: &str) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
-impl<'a, T: Into<Self>> From<Option<T>> for Scalar<'a> {
+impl<T: Into<Self>> From<Option<T>> for Scalar<'_> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Scalar::Missing, Into::into)
     }

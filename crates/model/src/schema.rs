@@ -2,6 +2,10 @@
 //! view, demo data, documents) reads it from here. No loading code.
 
 /// A table of a dataset.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own: they hold in any combination"
+)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TableSchema {
     pub name: &'static str,

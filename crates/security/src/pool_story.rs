@@ -114,7 +114,7 @@ impl PoolHistory {
                 self.paid_out -= other;
             }
             (Some(std::cmp::Ordering::Greater), Some(std::cmp::Ordering::Greater)) => {
-                self.add(tokens, at)
+                self.add(tokens, at);
             }
             (Some(std::cmp::Ordering::Less), Some(std::cmp::Ordering::Less)) => {
                 let peak = self.peak;

@@ -183,7 +183,7 @@ impl CsvRows {
                 match (state, byte) {
                     (State::Quoted, b'"') => state = State::Quote,
                     (State::Quoted, b'\\') if self.backslashed => {
-                        (state, doubled) = (State::Backslash, true)
+                        (state, doubled) = (State::Backslash, true);
                     }
                     (State::Quoted, b'\n') if after_blanks => return Ok(None),
                     (State::Quoted | State::Backslash, _) => {
@@ -210,7 +210,7 @@ impl CsvRows {
                     }
                     (State::Start, b' ') if blanks => {}
                     (State::Start, b'"') => {
-                        (state, start, after_blanks) = (State::Quoted, at + 1, at > start)
+                        (state, start, after_blanks) = (State::Quoted, at + 1, at > start);
                     }
                     (State::Start, _) => state = State::Plain,
                     (State::Quote | State::Closed, b' ') if blanks => state = State::Closed,

@@ -246,7 +246,7 @@ pub(crate) fn read_table(
                 }
             }
             "format" | "split" | "unit" | "decimal" => {
-                columns::spread(schema, member, &mut table.columns)?
+                columns::spread(schema, member, &mut table.columns)?;
             }
             _ => return Err(member.unknown("key", &names(KeyPlace::Table))),
         }

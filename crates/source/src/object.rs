@@ -123,9 +123,9 @@ impl RemoteFile {
     pub fn prefetch(&self) {
         let end = self.object.bytes;
         if end <= SMALL {
-            self.ahead(std::slice::from_ref(&(0..end)))
+            self.ahead(std::slice::from_ref(&(0..end)));
         } else {
-            self.ahead(&[0..8, end - TAIL..end])
+            self.ahead(&[0..8, end - TAIL..end]);
         }
     }
 
@@ -188,7 +188,7 @@ fn joined(ranges: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     for range in sorted {
         match joined.last_mut() {
             Some(last) if range.start <= last.end.saturating_add(GAP) => {
-                last.end = last.end.max(range.end)
+                last.end = last.end.max(range.end);
             }
             _ => joined.push(range),
         }

@@ -136,7 +136,7 @@ pub(super) fn column_or_decimals(
         numbers.iter().for_each(|number| {
             texts.append_option(
                 number.map(|number| with_point(&digits(number, little, true), scale)),
-            )
+            );
         });
     }
     Ok(texts.finish().into_column())

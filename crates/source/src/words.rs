@@ -220,7 +220,7 @@ impl WordRows {
         }
         let mut texts = StringChunkedBuilder::new(name.clone(), words.len());
         words.iter().for_each(|word| {
-            texts.append_option(word.map(|word| digits(word, form == Form::LittleEndian, false)))
+            texts.append_option(word.map(|word| digits(word, form == Form::LittleEndian, false)));
         });
         Some(texts.finish().into_column())
     }

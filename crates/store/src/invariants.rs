@@ -410,8 +410,9 @@ fn era(rule: &'static Rule, name: &'static str, column: &Column) -> Breach {
         .and_then(|numbers| if days { Ok(numbers) } else { Err(()) })
     {
         days.iter().enumerate().for_each(|(row, day)| {
-            day.into_iter()
-                .for_each(|day| add(row, i64::from(day) * DAY_MS))
+            if let Some(day) = day {
+                add(row, i64::from(day) * DAY_MS);
+            }
         });
     } else if let Ok(times) = times.i64() {
         let inside = |time: &i64| *time >= FIRST && *time < LAST;

@@ -183,7 +183,7 @@ fn every_transfer_of_final_blocks_comes_whatever_the_node_takes() {
         ("contracts", |node| node.addresses_max = Some(1)),
         ("calls", |node| node.batch_max = Some(2)),
         ("all of them", |node| {
-            (node.logs_max, node.span_max, node.batch_max) = (Some(9), Some(50), Some(3))
+            (node.logs_max, node.span_max, node.batch_max) = (Some(9), Some(50), Some(3));
         }),
         ("times in logs", |node| node.timed_logs = true),
         ("no old states", |node| node.pruned = true),

@@ -145,7 +145,7 @@ impl View for ChartView {
             Action::Back if self.patterns.explained() => self.patterns.focus = PatternFocus::Zoomed,
             Action::Back if self.patterns.zoomed() => self.leave_pattern(),
             Action::Timeframe | Action::TimeframeBack => {
-                self.step_timeframe(action == Action::Timeframe)
+                self.step_timeframe(action == Action::Timeframe);
             }
             Action::PeriodLonger => {
                 self.choices.period = PERIODS
@@ -201,7 +201,7 @@ impl View for ChartView {
             MouseEventKind::ScrollUp => self.zoom_to(self.sheet.closer(self.zoom)),
             MouseEventKind::ScrollDown => self.zoom_to(self.sheet.wider(self.zoom)),
             MouseEventKind::Down(MouseButton::Left) => {
-                self.drag = Some((mouse.column, self.offset))
+                self.drag = Some((mouse.column, self.offset));
             }
             MouseEventKind::Drag(MouseButton::Left) => self.drag_to(mouse.column),
             MouseEventKind::Up(MouseButton::Left) => {

@@ -124,10 +124,10 @@ impl View for DataView {
                 });
             }
             (Action::Right, _) if self.detail.after > 0 => {
-                self.detail.before += COLUMNS_STEP.min(self.detail.after)
+                self.detail.before += COLUMNS_STEP.min(self.detail.after);
             }
             (Action::Left, _) if self.detail.before > 0 => {
-                self.detail.before = self.detail.before.saturating_sub(COLUMNS_STEP)
+                self.detail.before = self.detail.before.saturating_sub(COLUMNS_STEP);
             }
             (action, _) if self.list.act(action) == ListEvent::Nothing => return Effect::Pass,
             _ => {}

@@ -95,7 +95,7 @@ impl View for DexesView {
         }
         match action {
             Action::Open | Action::Right if !self.in_pools && self.sale.answer().is_some() => {
-                self.in_pools = true
+                self.in_pools = true;
             }
             Action::EveryPool => {
                 self.every_pool = !self.every_pool;

@@ -186,7 +186,7 @@ impl Stage {
         match effect {
             Effect::Select(token) | Effect::Open(token, _) => self.token = Some(token),
             Effect::Star(token) if !self.watchlist.remove(&token) => {
-                drop(self.watchlist.insert(token))
+                self.watchlist.insert(token);
             }
             _ => {}
         }

@@ -65,7 +65,7 @@ impl View for JobsView {
             Action::Terminate => return self.terminate(context),
             Action::Back if self.reader.take().is_some() => self.stored.close_report(),
             Action::Back | Action::Left if self.in_tasks && self.reader.is_none() => {
-                self.in_tasks = false
+                self.in_tasks = false;
             }
             _ if self.reader.is_some() => return self.act_on_reader(action),
             Action::Open => return self.open_report(context),

@@ -567,7 +567,7 @@ impl TokensView {
         match (&self.made, context.as_of()) {
             (_, Some(_)) => self.fresh.clear(),
             (Some((generation, _)), None) if *generation != snapshot.generation => {
-                self.fresh.compare(tokens, Instant::now())
+                self.fresh.compare(tokens, Instant::now());
             }
             _ => {}
         }

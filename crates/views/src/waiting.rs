@@ -116,7 +116,7 @@ fn draw_tables(
         };
         match share(context, table) {
             Some(share) if bar.width > 0 => {
-                progress::render(bar, buffer, context.theme, share, Role::Accent)
+                progress::render(bar, buffer, context.theme, share, Role::Accent);
             }
             _ => drop(put(
                 buffer,

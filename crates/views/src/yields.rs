@@ -133,7 +133,7 @@ impl View for YieldView {
             // The line above is the wallet, which Esc must not clear.
             Action::Back => return Effect::Nothing,
             Action::Risk => {
-                self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()]
+                self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()];
             }
             Action::Chains => self.next_chain(context),
             Action::MinimumApy => return self.type_minimum(),

@@ -467,10 +467,10 @@ fn sources(facts: &MachineFacts) -> Vec<DoctorLine> {
                     format!("{origin} {reason}"),
                     "check the network, the proxy, and the URL in config.toml and dataset.toml",
                 ),
-            }))
+            }));
         }
         _ if all.is_empty() && !facts.live => {
-            all.push(good("sources", "none; nothing is contacted"))
+            all.push(good("sources", "none; nothing is contacted"));
         }
         Some(_) => {}
         None => all.push(good(

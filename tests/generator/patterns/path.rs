@@ -147,7 +147,7 @@ impl<'a> Pen<'a> {
             let end = Self::step(self.origin + to.bar);
             match self.plan.bowl {
                 Some((rim, power)) if k == rim + 1 || k == rim + 2 => {
-                    self.bowl(random, end, (from.level, to.level), k == rim + 1, power)
+                    self.bowl(random, end, (from.level, to.level), k == rim + 1, power);
                 }
                 _ => self.leg(random, end, to.level, None),
             }

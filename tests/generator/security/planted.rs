@@ -116,7 +116,7 @@ pub(crate) const PLANTED: &[(&str, Plant, Plant)] = &[
                 &(0..80)
                     .map(|i| 9_000.0 + f64::from(i) * 50.0)
                     .collect::<Vec<_>>(),
-            )
+            );
         },
     ),
     (

@@ -115,7 +115,9 @@ fn schemas(value: &Value, at: &str, look: &mut impl FnMut(&str, &Value)) {
                     }
                     ("schema" | "items", schema) => look(&place, schema),
                     ("anyOf" | "oneOf" | "allOf", Value::Array(choices)) => {
-                        choices.iter().for_each(|schema| look(&place, schema))
+                        for schema in choices {
+                            look(&place, schema);
+                        }
                     }
                     _ => {}
                 }
@@ -255,7 +257,7 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str, faults: &
     match &schema["type"] {
         Value::String(kind) if !is_of(kind) => fault(&format!("is no {kind}")),
         Value::Array(kinds) if !kinds.iter().filter_map(Value::as_str).any(is_of) => {
-            fault(&format!("is none of {kinds:?}"))
+            fault(&format!("is none of {kinds:?}"));
         }
         _ => {}
     }
@@ -318,10 +320,10 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str, faults: &
         }
         match (&schema["properties"][name], &schema["additionalProperties"]) {
             (Value::Null, Value::Bool(false)) => {
-                faults.push(format!("{place} is described nowhere"))
+                faults.push(format!("{place} is described nowhere"));
             }
             (Value::Null, Value::Null) if schema["properties"].is_object() => {
-                faults.push(format!("{place} is described nowhere"))
+                faults.push(format!("{place} is described nowhere"));
             }
             (Value::Null, others) => check(document, others, member, &place, faults),
             (own, _) => check(document, own, member, &place, faults),

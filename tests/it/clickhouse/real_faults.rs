@@ -312,7 +312,7 @@ fn a_changed_table_is_seen_whatever_is_asked() {
                 "Float64",
                 "if(number = 7, 3, 1 + number % 11 / 10)",
             )],
-        )
+        );
     });
     make(
         &url,

@@ -401,9 +401,9 @@ fn merges_and_new_rows_change_no_answer_and_a_changed_row_ends_them() {
         ]
     };
     let mut all_same = |when: &str| {
-        questions()
-            .iter()
-            .for_each(|question| assert!(same(&apis, question, 2), "{when}: {question}"))
+        for question in questions() {
+            assert!(same(&apis, &question, 2), "{when}: {question}");
+        }
     };
     all_same("first");
     all_same("as nothing changed");

@@ -44,9 +44,10 @@ fn of_one_text(cells: usize) -> Vec<u8> {
     let link = |id: &str, of: &str, to: &str| {
         format!("<Relationship Id=\"{id}\" Type=\"{links}/{of}\" Target=\"{to}\"/>")
     };
-    let rows: String = (1..=cells)
+    let rows: Vec<String> = (1..=cells)
         .map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\" t=\"s\"><v>0</v></c></row>"))
         .collect();
+    let rows = rows.concat();
     zipped(
         [
             (

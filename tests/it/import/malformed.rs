@@ -415,7 +415,7 @@ fn an_address_of_another_object_is_not_the_tokens() {
     let list = |address: &str| {
         let row = |i: u32| {
             let original = format!("0x{:040x}", 0xabc0 + i);
-            let own = address.replace("I", &i.to_string());
+            let own = address.replace('I', &i.to_string());
             format!(
                 r#"{{"chainId":101,{own}"symbol":"T{i}","name":"Token {i}","decimals":9,"extensions":{{"address":"{original}"}}}}"#
             )

@@ -22,8 +22,9 @@ fn held(desk: &Desk) -> [usize; 2] {
 
 #[test]
 fn rows_of_several_tokens_are_never_filed_under_one() {
-    let each =
-        |i: u32, one: &'static str, other: &'static str| if i % 2 == 0 { one } else { other };
+    let each = |i: u32, one: &'static str, other: &'static str| {
+        if i.is_multiple_of(2) { one } else { other }
+    };
     let sent = |names: &str, cells: &dyn Fn(u32) -> String| {
         let row = |i: u32| {
             format!(
@@ -336,19 +337,18 @@ fn a_pool_is_not_its_lp_token() {
         let desk = Desk::empty();
         desk.write("p.json", &text);
         let args = ["p.json", "--set", "dex_id=uniswap-v3", "--set", "chain=eth"];
-        match expected {
-            Some(expected) => assert!(desk.refuses(&args).contains(expected), "{text}"),
-            None => {
-                let report = desk.imports(&args);
-                assert_eq!(
-                    (
-                        taken(&report, 0, "pools")[0],
-                        taken(&report, 0, "tokens")[0]
-                    ),
-                    (20, 2),
-                    "{report:#}"
-                );
-            }
+        if let Some(expected) = expected {
+            assert!(desk.refuses(&args).contains(expected), "{text}");
+        } else {
+            let report = desk.imports(&args);
+            assert_eq!(
+                (
+                    taken(&report, 0, "pools")[0],
+                    taken(&report, 0, "tokens")[0]
+                ),
+                (20, 2),
+                "{report:#}"
+            );
         }
     }
 }

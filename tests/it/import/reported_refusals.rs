@@ -167,6 +167,7 @@ fn the_suggestion_for_posts_keeps_link_author_and_token() {
 }
 
 /// Inputs of one kind and their twins: what the refusal says, and what it must not say.
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 #[test]
 fn what_the_cells_prove_is_proposed_and_nothing_that_cannot_work() {
     let at = |i: u32| format!("0x{:040x}", 0xabc_0000 + i);

@@ -500,7 +500,7 @@ fn a_tool_tells_what_it_takes() {
                     tool.name
                 ),
                 ParameterKind::Word { words, .. } => {
-                    assert_eq!(property["enum"], json!(words), "{}", tool.name)
+                    assert_eq!(property["enum"], json!(words), "{}", tool.name);
                 }
                 _ => {}
             }

@@ -95,7 +95,7 @@ fn png(file: &[u8]) -> Decoded {
                 palette = body
                     .chunks(3)
                     .map(|color| [color[0], color[1], color[2]])
-                    .collect()
+                    .collect();
             }
             b"IDAT" => data.extend_from_slice(body),
             _ => {}

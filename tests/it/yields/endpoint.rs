@@ -219,7 +219,7 @@ pub(super) fn adds_up(body: &Value, plan: &Value) {
         assert!(
             (a - b).abs() <= 1e-9 * a.abs().max(1.0),
             "{what}: {a} is not {b}: {plan}"
-        )
+        );
     };
     let total: f64 = strategies
         .iter()

@@ -195,7 +195,7 @@ impl<'a> Iterate<'a> {
         for k in 0..self.columns.len() {
             let mut part = 0.5f64;
             self.each(k, |row, _| {
-                part = part.min(0.5 * self.room[row] / load[row])
+                part = part.min(0.5 * self.room[row] / load[row]);
             });
             self.x[k] = self.columns[k].width * part;
         }

@@ -263,9 +263,9 @@ impl Joint<'_, '_> {
             shadow_costs[item as usize] = pool.shadow_cost(rows);
             let (required, free) = &mut members[pool.token as usize];
             if choice == Choice::In {
-                required.push(item)
+                required.push(item);
             } else {
-                free.push(item)
+                free.push(item);
             }
         }
         let mut bound: f64 = rows

@@ -272,7 +272,7 @@ impl TokenProblem<'_> {
         } = *flow;
         let mut deposits: Deposits = Vec::with_capacity(required.len() + passed.len() + 1);
         self.fill(required, passed, lambda, |item, y, _| {
-            deposits.push((item, y))
+            deposits.push((item, y));
         });
         let mut partial = None;
         if let Some((entry, amount)) = part {

@@ -350,7 +350,7 @@ fn property(endpoint: &'static Endpoint, parameter: &Parameter) -> Value {
         ParameterKind::Where(columns) => meaning = format!("{CONDITIONS} {}", by_kind(columns)),
         // Their columns stand with `where`.
         ParameterKind::Sort { .. } => {
-            "Columns of `where`; `-` for descending.".clone_into(&mut meaning)
+            "Columns of `where`; `-` for descending.".clone_into(&mut meaning);
         }
         ParameterKind::Words(words) => {
             let others = words
@@ -383,7 +383,7 @@ fn describe(schema: &mut Value, meaning: Option<&str>) {
     match (schema, meaning) {
         (Value::Object(schema), Some("")) => drop(schema.remove("description")),
         (Value::Object(schema), Some(meaning)) => {
-            drop(schema.insert("description".into(), json!(meaning)))
+            drop(schema.insert("description".into(), json!(meaning)));
         }
         _ => {}
     }

@@ -74,7 +74,7 @@ pub(super) fn indicators(default: &'static str) -> Value {
         assert!(
             PERIOD_MAX == 500,
             "the pattern of a period contains the longest period"
-        )
+        );
     };
     let width = r"(0\.[1-9][0-9]{0,2}|[1-9](\.[0-9]{1,3})?|10)";
     let spelled = |word: &str, usual: &str| match word {

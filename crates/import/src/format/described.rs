@@ -85,7 +85,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             ));
         }
         (Some(ChainFrom::Asked), Some(chain)) => {
-            plan.says.push(format!("chain {chain}, from --chain"))
+            plan.says.push(format!("chain {chain}, from --chain"));
         }
         _ => {}
     }

@@ -193,7 +193,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             Some(_) if is_removed(&removed, row) => {
                 *others
                     .entry("removed by a reorganization".to_owned())
-                    .or_default() += 1
+                    .or_default() += 1;
             }
             Some(_) => found += 1,
             None => *others.entry(other_event(&topics)).or_default() += 1,

@@ -136,7 +136,7 @@ fn flattened(value: &RawValue, prefix: &str, depth: usize, into: &mut Vec<(Strin
             Type::Object if depth < ROW_DEPTH => flattened(value, &name, depth + 1, into),
             Type::List if let Some(two) = two_tokens(&name, value) => {
                 (0..).zip(two).for_each(|(at, token)| {
-                    flattened(token, &format!("{name}.{at}"), depth + 1, into)
+                    flattened(token, &format!("{name}.{at}"), depth + 1, into);
                 });
             }
             _ => into.extend(

@@ -31,6 +31,7 @@ fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {
     DataFrame::new(rows.len(), columns.collect()).unwrap()
 }
 
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 #[test]
 fn a_file_finds_its_token_or_says_what_is_needed() {
     let [uni, pepe, other, scam] =
@@ -159,10 +160,10 @@ fn a_file_finds_its_token_or_says_what_is_needed() {
             expected,
         ) {
             (Ok((address, multiplier)), Ok(expected)) => {
-                assert_eq!((address.as_str(), multiplier), expected, "{name}")
+                assert_eq!((address.as_str(), multiplier), expected, "{name}");
             }
             (Err(refusal), Err(expected)) => {
-                assert!(refusal.reason.starts_with(expected), "{name}: {refusal:?}")
+                assert!(refusal.reason.starts_with(expected), "{name}: {refusal:?}");
             }
             (found, _) => panic!("{name}: {found:?}"),
         }

@@ -42,9 +42,9 @@ pub(super) fn check(path: &Path) -> Result<u64, String> {
         let mut reader = BufReader::with_capacity(64 << 10, part.open(path)?);
         let is_binary = part.name.to_lowercase().ends_with(".bin");
         if is_binary {
-            records(&mut reader, &part.name, &mut counts)?
+            records(&mut reader, &part.name, &mut counts)?;
         } else {
-            tags(&mut reader, &part.name, &mut counts)?
+            tags(&mut reader, &part.name, &mut counts)?;
         }
     }
     Ok(counts.bytes)
@@ -304,7 +304,7 @@ impl Scan<'_> {
     fn mark(&mut self, tag: &[u8]) -> Result<(), String> {
         match tag {
             [b'?', rest @ ..] => {
-                self.odd |= rest.starts_with(b"xml ") && is_encoded_otherwise(rest)
+                self.odd |= rest.starts_with(b"xml ") && is_encoded_otherwise(rest);
             }
             [b'!', b'-' | b'[', ..] => {}
             [b'!', ..] => self.odd = true,

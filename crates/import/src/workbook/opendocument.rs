@@ -88,24 +88,24 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
                         row = 0;
                     }
                     ("table:table-row", ..) if inner_tables == 0 => {
-                        (rows, column) = (count(&tag, "table:number-rows-repeated"), 0)
+                        (rows, column) = (count(&tag, "table:number-rows-repeated"), 0);
                     }
                     ("table:table-cell" | "table:covered-table-cell", open, Some(_))
                         if inner_tables == 0 =>
                     {
-                        *open = Some(opened(&tag))
+                        *open = Some(opened(&tag));
                     }
                     ("text:p", Some(open), _)
                         if open.is_text && !in_note && !open.text.is_empty() =>
                     {
-                        open.text.push('\n')
+                        open.text.push('\n');
                     }
                     ("text:s", Some(open), _) if open.is_text && !in_note => {
                         open.text
                             .push_str(&" ".repeat(count(&tag, "text:c").min(BLANKS_MAX)));
                     }
                     ("text:tab" | "text:line-break", Some(open), _) if open.is_text && !in_note => {
-                        open.text.push(' ')
+                        open.text.push(' ');
                     }
                     _ => {}
                 }

@@ -365,7 +365,7 @@ impl QueryService {
         // A table whose hosts nobody agreed to waits, and the others do not wait for it: the dashboard asks the person.
         if !due.is_empty() {
             self.with_context(wire, &feeds, |context| {
-                due.retain(|table| hosts_without_consent(context, table).is_empty())
+                due.retain(|table| hosts_without_consent(context, table).is_empty());
             });
         }
         if due.is_empty() {

@@ -297,7 +297,7 @@ mod tests {
     fn a_token_that_cannot_be_read_does_not_take_the_others_with_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| {
-            std::fs::write(folder.path().join(name), text).expect("written")
+            std::fs::write(folder.path().join(name), text).expect("written");
         };
         let tokens = [sample::address("0x1"), sample::address("0x2")];
         write(

@@ -81,7 +81,7 @@ impl QueryService {
                     wakes,
                     warned: false,
                 }
-                .run()
+                .run();
             })
             .map_err(failed)?;
         Ok(())

@@ -86,7 +86,7 @@ pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
     let mut warn = |says: &str| {
         section
             .blocks
-            .push(Block::Sentence(StyledText::new(says, Tone::Warning)))
+            .push(Block::Sentence(StyledText::new(says, Tone::Warning)));
     };
     if newer {
         warn(

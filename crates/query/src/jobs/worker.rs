@@ -104,7 +104,7 @@ impl Workers {
         for messenger in &workers.shared.messengers {
             let (shared, messenger) = (Arc::clone(&workers.shared), Arc::clone(messenger));
             workers.spawn("messages".to_owned(), move || {
-                messenger.run(&shared.deck, &|| shared.stopping())
+                messenger.run(&shared.deck, &|| shared.stopping());
             })?;
         }
         for i in 0..workers.shared.options.workers.min(WORKERS_MAX) {

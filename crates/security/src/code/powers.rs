@@ -399,7 +399,7 @@ impl Exploration {
                 if worth(&tried.after) + usize::from(known.arguments.is_empty())
                     > worth(&known.after) =>
             {
-                *known = tried
+                *known = tried;
             }
             Some(_) => {}
             None => self.tried.push(tried),

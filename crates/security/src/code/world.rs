@@ -167,13 +167,13 @@ impl World {
         while self.undo.len() > mark {
             match self.undo.pop() {
                 Some(Undo::Slot(address, slot, Some(value))) => {
-                    drop(self.storage.insert((address, slot), value))
+                    self.storage.insert((address, slot), value);
                 }
                 Some(Undo::Slot(address, slot, None)) => {
-                    drop(self.storage.remove(&(address, slot)))
+                    self.storage.remove(&(address, slot));
                 }
                 Some(Undo::Account(address, Some(info))) => {
-                    drop(self.accounts.insert(address, info))
+                    drop(self.accounts.insert(address, info));
                 }
                 Some(Undo::Account(address, None)) => drop(self.accounts.remove(&address)),
                 Some(Undo::Blank(address)) => drop(self.blank.remove(&address)),

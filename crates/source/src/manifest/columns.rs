@@ -86,7 +86,7 @@ fn read_column(
         };
         match member.key {
             "from" if matches!(member.value, DeValue::Integer(_)) => {
-                read.from = Some(member.integer(1, ITEM_MAX)?.to_string())
+                read.from = Some(member.integer(1, ITEM_MAX)?.to_string());
             }
             "from" => read.from = Some(member.text()?),
             "scale" => {

@@ -295,12 +295,12 @@ impl Sink {
             StorageType::Address => {
                 cells.str()?.iter().for_each(|cell| {
                     self.values
-                        .extend(cell.and_then(Address::parse).unwrap_or_default().0)
+                        .extend(cell.and_then(Address::parse).unwrap_or_default().0);
                 });
             }
             StorageType::Hex => self.push_data(cells.binary()?.iter()),
             StorageType::Text => {
-                self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes)))
+                self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes)));
             }
         }
         if cells.null_count() > 0 {

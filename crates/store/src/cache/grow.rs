@@ -295,9 +295,9 @@ fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
     while low < high {
         let middle = low.midpoint(high);
         if holds(middle) {
-            low = middle + 1
+            low = middle + 1;
         } else {
-            high = middle
+            high = middle;
         }
     }
     low

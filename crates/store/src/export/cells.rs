@@ -57,7 +57,7 @@ impl Cells<'_> {
     pub(super) fn text(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Text(cells) => {
-                out.extend_from_slice(cells.get(row).unwrap_or_default().as_bytes())
+                out.extend_from_slice(cells.get(row).unwrap_or_default().as_bytes());
             }
             Self::Time(cells, unit) => append(
                 out,

@@ -113,7 +113,7 @@ fn of_footers(
                     (sum.rows, sum.bytes) = (
                         sum.rows.saturating_add(rows),
                         sum.bytes.saturating_add(bytes),
-                    )
+                    );
                 }
                 Err(Some(Fault::Stopped)) => return Err(TableLoadError::Cancelled),
                 Err(_) => return Ok(None),

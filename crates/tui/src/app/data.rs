@@ -28,7 +28,7 @@ impl App {
                         Some(stale) => self.say(stale, true),
                         // Tables that come by themselves do so all the time.
                         None if is_again && self.setup.deck.feed_tables().is_empty() => {
-                            self.say("data reloaded", false)
+                            self.say("data reloaded", false);
                         }
                         None => {}
                     }

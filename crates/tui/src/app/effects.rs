@@ -98,7 +98,7 @@ impl App {
             Command::Columns(layout) => self.choose_columns(layout.map(|layout| *layout)),
             Command::Indicators(chosen) => {
                 self.with_view(self.current, |view, context| {
-                    view.choose_indicators(chosen, context)
+                    view.choose_indicators(chosen, context);
                 });
             }
             Command::AddAlert(request) => self.add_alert(request),

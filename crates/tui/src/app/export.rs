@@ -87,7 +87,7 @@ impl App {
                 )));
             }
             _ if self.snapshot.is_none() && self.load.failure.is_none() => {
-                self.say("the dataset is still loading", false)
+                self.say("the dataset is still loading", false);
             }
             _ => self.say("this view has no table to export", false),
         }
@@ -163,7 +163,7 @@ impl App {
                 );
             }
             Err(problem) if problem.code == Code::Cancelled => {
-                self.say("export stopped; no file was written", false)
+                self.say("export stopped; no file was written", false);
             }
             Err(problem) => self.say(format!("not exported: {}", problem.detail), true),
         }

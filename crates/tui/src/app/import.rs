@@ -206,7 +206,7 @@ fn words(line: &str) -> Vec<String> {
         match quote {
             Some(end) if c == end => quote = None,
             None if c == '\'' || c == '"' => {
-                (quote, word) = (Some(c), Some(word.unwrap_or_default()))
+                (quote, word) = (Some(c), Some(word.unwrap_or_default()));
             }
             None if c.is_whitespace() => words.extend(word.take()),
             _ => word.get_or_insert_default().push(c),

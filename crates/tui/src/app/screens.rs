@@ -23,7 +23,7 @@ impl App {
         };
         match self.view().listing().and_then(Listing::choice) {
             Some(choice) => {
-                self.overlay = Some(Overlay::Columns(ColumnsDialog::new(choice, selected)))
+                self.overlay = Some(Overlay::Columns(ColumnsDialog::new(choice, selected)));
             }
             None => self.say("this view's columns cannot be changed", false),
         }
@@ -32,7 +32,7 @@ impl App {
     pub(super) fn choose_columns(&mut self, layout: Option<ColumnLayout>) {
         let reset = layout.is_none();
         self.with_view(self.current, |view, context| {
-            view.choose_columns(layout, context)
+            view.choose_columns(layout, context);
         });
         if reset {
             self.open_columns();

@@ -214,7 +214,7 @@ impl Dialog for AlertsDialog {
                 return OverlayOutcome::Apply(Command::AddAlert(typed));
             }
             KeyCode::Tab if !self.completions.all.is_empty() => {
-                _ = self.completions.step(true, &mut self.condition, completed)
+                _ = self.completions.step(true, &mut self.condition, completed);
             }
             KeyCode::Tab | KeyCode::BackTab => self.all = !self.all || self.about.is_none(),
             KeyCode::Delete if typed.condition.is_empty() => {

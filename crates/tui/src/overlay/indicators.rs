@@ -120,7 +120,7 @@ impl Dialog for IndicatorsDialog {
                 return OverlayOutcome::Close;
             }
             KeyCode::Left | KeyCode::Char('h') => {
-                (row.number, row.fresh) = (row.number.saturating_sub(1), true)
+                (row.number, row.fresh) = (row.number.saturating_sub(1), true);
             }
             KeyCode::Right | KeyCode::Char('l') => {
                 (row.number, row.fresh) = (

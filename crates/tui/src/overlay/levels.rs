@@ -123,9 +123,9 @@ impl Dialog for LevelsDialog {
 
     fn paste(&mut self, pasted: &str) {
         if self.in_price {
-            self.price.paste(pasted)
+            self.price.paste(pasted);
         } else {
-            self.name.paste(pasted)
+            self.name.paste(pasted);
         }
     }
 

@@ -84,10 +84,10 @@ impl Dialog for Welcome {
             KeyCode::Char(digit @ '1'..='9') => return self.run(digit as usize - '1' as usize),
             KeyCode::Esc | KeyCode::Char('q') => return OverlayOutcome::Close,
             KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => {
-                self.selected = (self.selected + 1).min(last)
+                self.selected = (self.selected + 1).min(last);
             }
             KeyCode::Up | KeyCode::Char('k') | KeyCode::BackTab => {
-                self.selected = self.selected.saturating_sub(1)
+                self.selected = self.selected.saturating_sub(1);
             }
             _ => {}
         }

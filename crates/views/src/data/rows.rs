@@ -423,7 +423,7 @@ impl RowsPane {
             }
             Action::Open if self.inspector.is_some() => self.inspector = None,
             Action::Open if !self.list.is_empty() => {
-                self.inspector = Some(inspect::Inspector::default())
+                self.inspector = Some(inspect::Inspector::default());
             }
             Action::Back if self.pending.is_some() => {
                 self.revert_choices();

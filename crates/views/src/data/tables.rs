@@ -378,7 +378,7 @@ pub(super) fn draw_detail(
     match table.map(|table| &table.state) {
         Some(Loaded::Unusable(reason)) => line(1, &format!("! {reason}"), Role::Warning),
         Some(Loaded::Absent) if feed.is_some() => {
-            line(1, "no rows yet; r fetches them", Role::Warning)
+            line(1, "no rows yet; r fetches them", Role::Warning);
         }
         Some(Loaded::Absent) => {
             let folder =

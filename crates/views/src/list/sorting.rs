@@ -97,7 +97,7 @@ impl Sorting {
             Some(at) if keys[at].descending == descending => keys[at].descending = !descending,
             Some(at) => drop(keys.remove(at)),
             None if also => {
-                keys.insert(keys.len().min(SORTS_MAX - 1), Order { column, descending })
+                keys.insert(keys.len().min(SORTS_MAX - 1), Order { column, descending });
             }
             None => keys = vec![Order { column, descending }],
         }

@@ -38,7 +38,7 @@ pub(super) fn push(
             look.width,
             SENTENCE_LINES,
             role,
-        ))
+        ));
     };
     if let Some(told) = check.evidence.as_ref().or(check.missing.as_ref()) {
         say(told, Role::Text);

@@ -57,14 +57,14 @@ pub(super) fn span_frames(
             dot(buf, x, y, glyph, style);
         }
         (area.x..=right).for_each(|x| {
-            [area.y, bottom]
-                .into_iter()
-                .for_each(|y| dot(buf, x, y, '╌', style))
+            for y in [area.y, bottom] {
+                dot(buf, x, y, '╌', style);
+            }
         });
         (area.y..=bottom).for_each(|y| {
-            [area.x, right]
-                .into_iter()
-                .for_each(|x| dot(buf, x, y, '╎', style))
+            for x in [area.x, right] {
+                dot(buf, x, y, '╎', style);
+            }
         });
     }
 }

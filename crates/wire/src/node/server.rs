@@ -223,7 +223,7 @@ impl NodeServer {
                                 }
                                 CallOutcome::LeftOut => self.batch_size.refused(batch.len()),
                                 CallOutcome::Busy => {
-                                    (wait, why) = (Some(wait.unwrap_or_default()), Some(busy(429)))
+                                    (wait, why) = (Some(wait.unwrap_or_default()), Some(busy(429)));
                                 }
                             }
                             progress |= answers[id].is_some();

@@ -286,7 +286,7 @@ const CASES: &[Case] = &[
         |f| {
             f.cache
                 .iter_mut()
-                .for_each(|cache| cache.bytes = 90_000_000)
+                .for_each(|cache| cache.bytes = 90_000_000);
         },
         "cache",
         LineVerdict::Good,
@@ -297,7 +297,7 @@ const CASES: &[Case] = &[
         |f| {
             f.cache
                 .iter_mut()
-                .for_each(|cache| cache.bytes = 90_100_000)
+                .for_each(|cache| cache.bytes = 90_100_000);
         },
         "cache",
         LineVerdict::Note,
@@ -366,7 +366,7 @@ const CASES: &[Case] = &[
             f.reached = Some(vec![(
                 "https://a".to_owned(),
                 Ok(Duration::from_millis(12)),
-            )])
+            )]);
         },
         "reached",
         LineVerdict::Good,
@@ -378,7 +378,7 @@ const CASES: &[Case] = &[
             f.reached = Some(vec![(
                 "https://a".to_owned(),
                 Err("is unreachable".to_owned()),
-            )])
+            )]);
         },
         "reached",
         LineVerdict::Mend,

@@ -215,10 +215,11 @@ fn labels_by_cells(sheet: &RawTable, address: usize, told: &str) -> Option<Refus
     } else {
         (" --label LABEL", ", set = { label = LABEL }")
     };
-    let shown: String = map
+    let shown: Vec<String> = map
         .iter()
         .map(|(ours, name)| format!(" --map {ours}={name}"))
         .collect();
+    let shown = shown.concat();
     let refusal = Refusal::new(format!(
         "{told} If they are labels of addresses, map the columns, as in --as labels{shown}{option}."
     ))

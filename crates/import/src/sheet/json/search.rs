@@ -365,7 +365,7 @@ fn columns_below<'a>(
                 match cells.first().map(|first| kind(first)) {
                     Some(Type::Single | Type::Null) => into.push((name.into_owned(), cells)),
                     Some(Type::Object) if cells.len() == 1 => {
-                        columns_below(cells[0], depth + 1, into)
+                        columns_below(cells[0], depth + 1, into);
                     }
                     _ => {}
                 }

@@ -234,7 +234,7 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
         (
             "an analysis that has just begun",
             |token, _| {
-                *token = json!({"token_address": "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"})
+                *token = json!({"token_address": "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"});
             },
             &[
                 (0, "0x1f98…f984 is a token."),

@@ -313,7 +313,7 @@ impl Reader<'_> {
                 }
                 // A column that is true or false is a condition by itself.
                 Piece::Word(word) if self.only_conditions && self.flag(word).is_some() => {
-                    terms.extend(self.flag_alone(word, span.clone()))
+                    terms.extend(self.flag_alone(word, span.clone()));
                 }
                 Piece::Word(_) | Piece::Quoted(_) if self.only_conditions => {
                     let (word, example) = (

@@ -78,7 +78,7 @@ pub(super) fn find(
                 None => starts.unknown.push(search.token),
                 Some(true) if at == search.without => starts.found.push((search.token, at)),
                 Some(false) if at + 1 >= search.with => {
-                    starts.found.push((search.token, search.with))
+                    starts.found.push((search.token, search.with));
                 }
                 Some(true) => open.push(Search { with: at, ..search }),
                 Some(false) => open.push(Search {

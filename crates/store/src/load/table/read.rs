@@ -373,9 +373,9 @@ impl TableReader<'_> {
         })?;
         let cache = self.load.context.cache.folder.as_deref();
         remote::objects(&files[..=at]).for_each(|object| {
-            cache
-                .iter()
-                .for_each(|cache| ObjectParts::forget(cache, object))
+            if let Some(cache) = cache {
+                ObjectParts::forget(cache, object);
+            }
         });
         Ok(())
     }

@@ -120,10 +120,10 @@ impl ColumnPane {
         }
         match (&self.findings, self.kind) {
             (Some(findings), ColumnQuestion::Counts) => {
-                counts(&findings.counts, buffer, body, context)
+                counts(&findings.counts, buffer, body, context);
             }
             (Some(findings), ColumnQuestion::Describe) => {
-                description(&findings.description, buffer, body, context)
+                description(&findings.description, buffer, body, context);
             }
             (None, _) => _ = put(buffer, body, 0, 0, "counting…", context.theme.dim()),
         }

@@ -101,7 +101,7 @@ fn split(column: &Column, name: &str) -> PolarsResult<(Vec<usize>, Vec<KeyAndRow
     let mut keys = KeyTable::default();
     if let Ok(texts) = column.str() {
         texts.iter().for_each(|text| {
-            keys.add(text.map_or(Scalar::Missing, |text| Scalar::Text(lower(text))))
+            keys.add(text.map_or(Scalar::Missing, |text| Scalar::Text(lower(text))));
         });
     } else if column.dtype() == &DataType::Float64 {
         // −0 is 0.
