@@ -54,7 +54,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     });
     let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(described).collect();
     let mut found = columns(sheet, &said, file.format.ends)?
-        .ok_or("lacks a time column and four price columns that fit together")?;
+        .ok_or("needs a time column and four price columns that fit together")?;
     if file.format.ends && found.placed.ended.is_none() {
         return Err(grid::TOO_FEW.into());
     }

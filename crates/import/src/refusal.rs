@@ -34,7 +34,7 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
     (LABEL, "the kind of address, such as exchange"),
     (
         UNIT,
-        "raw or whole for amounts, percent or fraction for yields (both annual), percent, fraction or millionths for fees",
+        "raw or whole for amounts; percent or fraction for yields (both annual); percent, fraction or millionths for fees",
     ),
     (DECIMALS, "the token's decimals"),
     (DATES, "day or month, whichever comes first in the dates"),

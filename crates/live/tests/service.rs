@@ -303,7 +303,7 @@ fn what_fails_is_said_in_words_and_what_was_there_stays() {
         (
             "too often",
             ServiceReply::status(429).with("retry-after", "500"),
-            "Market returned 429 and asks to wait 500 s",
+            "Market returned 429 and asks you to wait 500 s",
         ),
         (
             "no key",

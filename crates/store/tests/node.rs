@@ -263,8 +263,14 @@ fn a_node_that_fails_is_told_of_in_words() {
             NodeTrouble::NotJson,
             "sent an unreadable response; check that `url` in [sources.mainnet] of config.toml is a node's JSON-RPC endpoint",
         ),
-        (NodeTrouble::Status(429, None), "exceeded its rate limit"),
-        (NodeTrouble::Status(429, Some(3_600)), "asks to wait 3600 s"),
+        (
+            NodeTrouble::Status(429, None),
+            "its rate limit was exceeded",
+        ),
+        (
+            NodeTrouble::Status(429, Some(3_600)),
+            "asks you to wait 3600 s",
+        ),
         (NodeTrouble::Status(503, None), "returned 503 on every try"),
         (
             NodeTrouble::Status(401, None),

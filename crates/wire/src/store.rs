@@ -125,7 +125,7 @@ fn require_uri(setting: &str, text: Option<String>) -> Result<(), Fault> {
     let valid = text.is_none_or(|text| text.parse().map(|uri| *request.uri_mut() = uri).is_ok());
     let why = || {
         format!(
-            "belongs to a source whose `{setting}` makes no valid URL; correct it in config.toml or in the environment"
+            "belongs to a source whose `{setting}` does not form a valid URL; correct it in config.toml or in the environment"
         )
     };
     if valid {

@@ -468,12 +468,12 @@ fn status_fault(status: StatusCode, response: &Response, provider: &str) -> WebF
             let number = status.as_u16();
             match after.filter(|after| *after > WAIT_MAX) {
                 Some(after) => is_final(format!(
-                    "returned {number} and asks to wait {} s",
+                    "returned {number} and asks you to wait {} s",
                     after.as_secs()
                 )),
                 None if number == 429 => WebFault::Later(
                     Fault::Unavailable(
-                        "exceeded its rate limit; retry later, or lower `per_minute`".to_owned(),
+                        "rejected the request because its rate limit was exceeded; retry later, or lower `per_minute`".to_owned(),
                     ),
                     after,
                 ),

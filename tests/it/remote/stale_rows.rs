@@ -97,7 +97,10 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
     (
         "an endpoint that is none",
         |_, options| source(options, "lake").endpoint.push_str("/%zz x"),
-        &["`s3://bucket/c/*.csv`", "`endpoint` makes no valid URL"],
+        &[
+            "`s3://bucket/c/*.csv`",
+            "`endpoint` does not form a valid URL",
+        ],
     ),
     (
         "no more bytes today",

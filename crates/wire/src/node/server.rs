@@ -339,7 +339,7 @@ impl NodeServer {
             400 | 422 if calls > 1 => BatchFault::TooLarge,
             429 | 500.. => match retry_after(response.headers()) {
                 Some(after) if after > WAIT_MAX => is_final(format!(
-                    "returned {} and asks to wait {} s",
+                    "returned {} and asks you to wait {} s",
                     status.as_u16(),
                     after.as_secs()
                 )),
@@ -392,7 +392,7 @@ fn cut_off() -> Fault {
 
 fn busy(status: u16) -> Fault {
     Fault::Unavailable(if status == StatusCode::TOO_MANY_REQUESTS {
-        "exceeded its rate limit on every try; retry later, or add another node to config.toml"
+        "rejected every try because its rate limit was exceeded; retry later, or add another node to config.toml"
             .to_owned()
     } else {
         format!("returned {status} on every try: the node is busy or broken")
