@@ -202,7 +202,7 @@ mod tests {
     fn an_objection_that_is_over_is_not_said_to_count() {
         let over = told("OWNER_MINT", "0x1", Some("2020-01-31"), true);
         assert!(
-            over.contains("already past that day, so it counts")
+            over.contains("already past that day, so the finding still counts")
                 && !over.contains("no longer scored"),
             "{over}"
         );

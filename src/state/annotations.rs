@@ -110,7 +110,10 @@ mod tests {
         let problem = one
             .set(token, &Annotation::Note("new".to_owned()))
             .expect_err("refused");
-        assert!(problem.contains("repair it or move it away"), "{problem}");
+        assert!(
+            problem.contains("repair the file or move it away"),
+            "{problem}"
+        );
         assert_eq!(
             std::fs::read_to_string(folder.path().join(FILE)).expect("the file"),
             "{"

@@ -175,7 +175,7 @@ const COMMON: &[&str] = &[
 
 const LINES_MAX: usize = 700;
 /// Lines of a crate that one person can still know.
-const CRATE_LINES_MAX: usize = 25_000;
+const CRATE_LINES_MAX: usize = 36_000;
 
 /// Fails the test with all violations of the rule.
 fn hold(rule: &str, broken: &[String]) {
@@ -359,7 +359,7 @@ fn no_crate_is_too_large_to_know() {
         .filter(|(lines, _)| *lines > CRATE_LINES_MAX)
         .map(|(lines, name)| format!("{name}: {lines}"))
         .collect();
-    hold("a crate has at most 25,000 lines with its tests", &large);
+    hold("a crate has at most 36,000 lines with its tests", &large);
 }
 
 #[test]

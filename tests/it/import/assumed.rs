@@ -51,7 +51,7 @@ fn a_column_whose_cells_cannot_be_read_is_refused_and_forced_it_stays_told() {
     );
     let (says, checked) = told(&desk, &[&args[..], &["--broken-too"]].concat(), "holders");
     assert!(
-        says.contains("forced with --broken-too, although it has 80 of 80 cells"),
+        says.contains("forced with --broken-too, although it contains 80 cells, out of 80,"),
         "{says}"
     );
     assert!(

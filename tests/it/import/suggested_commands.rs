@@ -245,7 +245,7 @@ fn holders_that_come_again_with_other_balances_are_asked_about() {
     let mapped = words(&line);
     let err = desk.refuses(&mapped);
     assert!(
-        err.contains("has 20 of 60 rows")
+        err.contains("contains 20 rows, out of 60,")
             && err.contains(": `balance` 1.5, then 41.5)")
             && err.contains("`block`"),
         "{err}"

@@ -458,10 +458,7 @@ mod tests {
                 );
                 assert!(TokenFields::sort_key(row, field.column.key).is_some());
             }
-            assert_eq!(
-                TokenFields::value(row, SCORE.column.key),
-                Scalar::from(21.0)
-            );
+            assert_eq!(TokenFields::value(row, SCORE.column.key), Scalar::Whole(21));
         }
         assert!(
             List::<TokenFields>::optional().count() == 7

@@ -53,6 +53,6 @@ fn one_line_finds_a_token_however_it_is_named() {
     let refused = |view: &mut TokensView, text: &str| {
         view.set_filter(text, &stage.context()).expect_err(text)
     };
-    assert!(refused(&mut view, "address:UNI").contains("`UNI@eth`, 0x1f98"));
+    assert!(refused(&mut view, "address:UNI").contains("`UNI@eth` (0x1f98"));
     assert!(refused(&mut view, "address:USDTT").ends_with("Did you mean `USDT`?"));
 }

@@ -319,7 +319,7 @@ mod tests {
             ("WETH", "expected an amount and a token"),
             ("1 WBTC", "is not a token in the data"),
             ("1 USDC@arb", "is not a token in the data"),
-            ("0.0000001 USDC", "at most 6 after the point"),
+            ("0.0000001 USDC", "at most 6 after the decimal point"),
             ("-1 USDC", "is not an amount of USDC"),
             ("1 NOD", "decimals of"),
             ("{", "not valid JSON"),
