@@ -307,13 +307,13 @@ fn a_refused_table_request_names_what_would_be_right() {
             &format!("/tables/candles?cursor={next}&sort=close"),
             400,
             "invalid_parameter",
-            "another",
+            "a different table",
         ),
         (
             &format!("/tables/tokens?cursor={next}"),
             400,
             "invalid_parameter",
-            "another",
+            "a different table",
         ),
         (
             "/tables/candles?strict=true&page=2",
