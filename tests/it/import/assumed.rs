@@ -56,7 +56,7 @@ fn a_column_whose_cells_cannot_be_read_is_refused_and_forced_it_stays_told() {
     );
     assert!(
         checked.contains(
-            "imported from `airdrop.json`: forced with --broken-too, although it has 80 of 80 cells"
+            "imported from `airdrop.json`: forced with --broken-too, although it contains 80 cells, out of 80,"
         ),
         "{checked}"
     );
