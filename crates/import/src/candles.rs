@@ -20,6 +20,7 @@ use super::{
     edits::{Fix, fixed},
     evidence::volume::PriceRange,
     format::{FileToImport, ImportPlan, ImportedTable},
+    names::Names,
     refusal::{COLUMN, Refusal, VALUE},
     rows::{Edited, numbers, put},
     sheet::RawTable,
@@ -27,6 +28,30 @@ use super::{
     tokens::TokenMatch,
 };
 use source::{RowSource, manifest::Unit};
+
+/// How sources write that a candle has ended, and that it has not.
+const YES: &[&str] = &["1", "true", "True", "TRUE"];
+const NO: &[&str] = &["0", "false", "False", "FALSE"];
+
+/// The column that says whether a candle has ended, as streams and some exchanges write it, and its value where one has. Without names it is
+/// the last column, if the newest candle alone has not ended.
+fn ended(sheet: &RawTable) -> Option<(&str, &str)> {
+    const NAMES: &str = "confirm confirmed isconfirmed isclosed isfinal complete iscomplete x";
+    let at = if sheet.named {
+        Names::of(&sheet.names).find(NAMES)?
+    } else {
+        sheet.names.len().checked_sub(1)?
+    };
+    let cells: Vec<&str> = sheet.column(at).map(str::trim).collect();
+    let yes = *cells.iter().find(|cell| YES.contains(cell))?;
+    let open = cells.iter().filter(|cell| NO.contains(cell)).count();
+    let is_flag = cells
+        .iter()
+        .all(|cell| YES.contains(cell) || NO.contains(cell));
+    let ends = [cells.first()?, cells.last()?];
+    let is_newest = open == 1 && cells.len() > 4 && ends.into_iter().any(|cell| NO.contains(cell));
+    (is_flag && (sheet.named || is_newest)).then_some((&*sheet.names[at], yes))
+}
 
 /// Added column with the base volume, where the file's volume is not a number of tokens as written.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
@@ -65,7 +90,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let found = &found;
     currency::not_smallest_units(file, sheet, found)?;
     let mut says = found.says.clone();
-    let repeated = found.repeated_times(sheet, &file.options.pick);
+    let ended = ended(sheet);
+    let mut picked = file.options.pick.clone();
+    picked.extend(ended.map(|(name, yes)| (name.to_owned(), yes.to_owned())));
+    let repeated = found.repeated_times(sheet, &picked);
     let volume = volumes::volume(file, sheet, found);
     let mut take = figures(file, sheet, found, &volume)?;
     if let Some(interval) = found.interval {
@@ -80,6 +108,9 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     if found.has_empty_rows() {
         take = take.keep(TRADED, &["yes"], "have no prices (no trades)");
+    }
+    if let Some((name, _)) = ended {
+        take = take.keep(name, YES, "are candles that had not ended");
     }
     if found.marks(sheet) {
         take = take.keep(grid::WHOLE, &["yes"], grid::PART);

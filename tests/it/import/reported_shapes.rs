@@ -1,6 +1,7 @@
 //! Shapes of files that people reported elsewhere: several series, titles and types above the rows, statuses in words, tagged addresses.
 
 use model::data::AddressRows as _;
+use serde_json::json;
 
 use super::{Desk, PEPE, UNI, rows, taken, words};
 use crate::shared::shared;
@@ -611,5 +612,60 @@ fn names_with_units_and_values_are_read_as_they_say() {
             taken(&report, 0, table)[0] == expected && report.to_string().contains(says),
             "{name}: {report:#}"
         );
+    }
+}
+
+#[test]
+fn a_candle_that_has_not_ended_is_left_out_where_the_file_says_so() {
+    let price = |i: u32| [100 + i, 103 + i, 99 + i, 101 + i].map(|price| format!("{price}.5"));
+    let flag = |i: u32| i < 20;
+    let time = |i: u32| 1_704_067_200_000_u64 + u64::from(i) * 86_400_000;
+    let stream = |closed: &dyn Fn(u32) -> bool| {
+        rows(|i| {
+            let [open, high, low, close] = price(i);
+            let candle = json!({"t": time(i), "T": time(i) + 86_399_999, "L": i, "o": open, "c": close, "h": high, "l": low,
+                "v": "5.5", "x": closed(i)});
+            format!("{}\n", json!({"e": "kline", "s": "BTCUSDT", "k": candle}))
+        })
+    };
+    let lists = |flag: &dyn Fn(u32) -> u32| {
+        let rows: Vec<_> = (1..=20)
+            .rev()
+            .map(|i| {
+                let [open, high, low, close] = price(i);
+                json!([
+                    time(i).to_string(),
+                    open,
+                    high,
+                    low,
+                    close,
+                    "5.5",
+                    "500.5",
+                    "500.5",
+                    flag(i).to_string()
+                ])
+            })
+            .collect();
+        json!({"code": "0", "msg": "", "data": rows}).to_string()
+    };
+    for (name, text, expected) in [
+        ("BTCUSDT.ndjson", stream(&flag), 19),
+        ("BTCUSDT.ndjson", stream(&|_| true), 20),
+        ("BTC-USDT.json", lists(&|i| u32::from(flag(i))), 19),
+        ("BTC-USDT.json", lists(&|_| 1), 20),
+        ("BTC-USDT.json", lists(&|i| i % 2), 20),
+    ] {
+        let desk = Desk::new();
+        desk.write(name, text);
+        let report = desk.imports(&[name, "--token", UNI]);
+        assert_eq!(
+            taken(&report, 0, "candles")[0],
+            expected,
+            "{name}: {report:#}"
+        );
+        let dataset = desk.dataset();
+        let frame = dataset.table("candles").unwrap().frame();
+        let lows = frame.column("low").unwrap().f64().unwrap();
+        assert!(lows.iter().flatten().all(|low| low > 100.0), "{name}");
     }
 }
