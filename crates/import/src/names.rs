@@ -36,29 +36,34 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn of(names: &[String]) -> Self {
-        // Streams abbreviate names to letters, in both cases: the lower-case one of `k.l` and `k.L` is the price.
-        let written: HashSet<&String> = names.iter().collect();
+        // Streams abbreviate names to letters, in both cases: the lower-case one of `k.l` and `k.L` is the price. The second of two such names
+        // is numbered.
+        let written: HashSet<&str> = names.iter().map(String::as_str).collect();
+        let numbered = |name: &str| format!("{name} (2)");
         let is_other = |name: &String| {
             let lower = name.to_lowercase();
-            lower != *name && written.contains(&lower)
+            lower != *name && (written.contains(&*lower) || written.contains(&*numbered(&lower)))
         };
-        let known = |name: &str, whole: &String| {
-            if is_other(whole) {
+        let bare = |name: &String| -> String {
+            let second = name.strip_suffix(" (2)");
+            let second = second.filter(|base| !written.contains(base));
+            second.unwrap_or(name).to_owned()
+        };
+        let known = |name: &String| {
+            if is_other(name) {
                 String::new()
             } else {
-                plain(name)
+                bare(name)
             }
         };
         let last = |name: &String| {
             let last = name.rsplit('.').next();
-            known(
-                last.filter(|last| !last.trim().is_empty()).unwrap_or(name),
-                name,
-            )
+            plain(last.filter(|last| !last.trim().is_empty()).unwrap_or(name))
         };
+        let known: Vec<String> = names.iter().map(known).collect();
         Self {
-            whole: names.iter().map(|name| known(name, name)).collect(),
-            last: names.iter().map(last).collect(),
+            whole: known.iter().map(|name| plain(name)).collect(),
+            last: known.iter().map(last).collect(),
         }
     }
 
@@ -142,6 +147,8 @@ mod tests {
         let stream = ["k.t", "k.T", "k.L", "k.l"].map(str::to_owned);
         assert_eq!(Names::of(&stream).find("low l"), Some(3));
         assert_eq!(Names::of(&stream[..3]).find("low l"), Some(2));
+        let numbered = ["k.L", "k.l (2)"].map(str::to_owned);
+        assert_eq!(Names::of(&numbered).find("low l"), Some(1));
         let names = Names::of(&[
             "id".to_owned(),
             "token.address".to_owned(),
