@@ -7,7 +7,7 @@ use model::schema;
 use source::coerce;
 
 fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {
-    let table = schema::table("tokens").unwrap();
+    let table = schema::table("tokens").expect("a table");
     let text = |name: &str, of: fn(&(&str, &str, &str, bool)) -> String| {
         Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>()).into_column()
     };
@@ -28,7 +28,7 @@ fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {
         .into_column(),
         _ => coerce::empty(column, rows.len()),
     });
-    DataFrame::new(rows.len(), columns.collect()).unwrap()
+    DataFrame::new(rows.len(), columns.collect()).expect("valid")
 }
 
 #[allow(clippy::too_many_lines, reason = "one table of cases")]
@@ -43,7 +43,7 @@ fn a_file_finds_its_token_or_says_what_is_needed() {
         (&scam, "PEPE", "eth", false),
         (&other, "UNI", "base", false),
     ]));
-    let chain = Chain::parse("eth").unwrap();
+    let chain = Chain::parse("eth").expect("a chain");
     let hints = |token: Option<&str>, as_usd| TokenHints {
         token: token.and_then(Address::parse),
         coin: None,
@@ -183,7 +183,7 @@ fn a_file_finds_its_token_or_says_what_is_needed() {
     ] {
         let found = tokens
             .find_traded(name, None, hints(Some(&new), false))
-            .unwrap();
+            .expect("valid");
         assert_eq!(
             (found.symbol, found.quoted),
             (None, false),
@@ -234,7 +234,9 @@ fn a_file_finds_its_token_or_says_what_is_needed() {
             .contains("but --token is")
     );
     let named = format!("export-0x{}.csv", "9".repeat(40));
-    let found = tokens.find(&named, None, hints(Some(&uni), false)).unwrap();
+    let found = tokens
+        .find(&named, None, hints(Some(&uni), false))
+        .expect("valid");
     assert!(
         found.address.to_string() == uni && found.says.contains("warning: its name contains 0x9"),
         "{found:?}"

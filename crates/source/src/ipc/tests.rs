@@ -25,7 +25,7 @@ fn part(first: usize, rows: usize) -> DataFrame {
         rows.len(),
         columns.into_iter().map(IntoColumn::into_column).collect(),
     )
-    .unwrap()
+    .expect("valid")
 }
 
 /// A file with a record batch for each of these row counts.
@@ -42,8 +42,9 @@ fn file(batches: &[usize], stream: bool, compression: Option<IpcCompression>) ->
             IpcStreamWriter::new(&mut stream)
                 .with_compression(compression)
                 .finish(&mut part)
-                .unwrap();
-            let columns = 8 + u32::from_le_bytes(*stream[4..].first_chunk().unwrap()) as usize;
+                .expect("valid");
+            let columns =
+                8 + u32::from_le_bytes(*stream[4..].first_chunk().expect("valid")) as usize;
             bytes.extend_from_slice(
                 &stream[if bytes.is_empty() { 0 } else { columns }..stream.len() - 8],
             );
@@ -60,14 +61,14 @@ fn file(batches: &[usize], stream: bool, compression: Option<IpcCompression>) ->
         let mut writer = IpcWriter::new(&mut bytes)
             .with_compression(compression)
             .batched(part(0, 0).schema(), fields)
-            .unwrap();
+            .expect("valid");
         for part in &parts {
-            writer.write_batch(part).unwrap();
+            writer.write_batch(part).expect("valid");
         }
-        writer.finish().unwrap();
+        writer.finish().expect("valid");
     }
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(&bytes).unwrap();
+    let mut file = tempfile::tempfile().expect("valid");
+    file.write_all(&bytes).expect("valid");
     file
 }
 
@@ -87,18 +88,21 @@ fn rows_come_in_order_whatever_the_record_batches_and_few_are_held() {
             Some(IpcCompression::LZ4),
             Some(IpcCompression::default()),
         ] {
-            let mut rows = open(file(BATCHES, stream, compression), &["whole", "text"]).unwrap();
+            let mut rows =
+                open(file(BATCHES, stream, compression), &["whole", "text"]).expect("valid");
             assert_eq!(rows.columns(), ["text", "number", "whole"]);
             let (mut seen, mut read) = (0, 0);
-            while let Some(batch) = rows.next_batch().unwrap() {
+            while let Some(batch) = rows.next_batch().expect("valid") {
                 assert_eq!(
                     (batch.first_row, batch.height),
                     (seen as u64 + 1, BATCH_ROWS.min(total - seen))
                 );
-                let frame = DataFrame::new(batch.height, batch.columns).unwrap();
+                let frame = DataFrame::new(batch.height, batch.columns).expect("valid");
                 assert!(
                     frame.equals_missing(
-                        &part(seen, batch.height).select(["text", "whole"]).unwrap()
+                        &part(seen, batch.height)
+                            .select(["text", "whole"])
+                            .expect("valid")
                     ),
                     "{stream} {seen}"
                 );
@@ -165,9 +169,9 @@ fn a_column_that_cannot_be_read_is_named_and_not_called_damage() {
         let mut builder = planus::Builder::new();
         let mut body = builder.finish(message, None).to_vec();
         body.resize(body.len().next_multiple_of(8), 0);
-        let mut file = tempfile::tempfile().unwrap();
+        let mut file = tempfile::tempfile().expect("valid");
         file.write_all(&[&[0xff; 4][..], &(body.len() as u32).to_le_bytes(), &body].concat())
-            .unwrap();
+            .expect("valid");
         match (open(file, &["a"]).err(), says) {
             (Some(told), Some(says)) => assert!(told.contains(says), "{told}"),
             (told, says) => assert_eq!((told, says), (None, None)),
@@ -180,9 +184,9 @@ fn skipped_batches_are_not_read_again() {
     let total: usize = BATCHES.iter().sum();
     for stream in [false, true] {
         for batches in 0..=total.div_ceil(BATCH_ROWS) as u64 + 1 {
-            let mut rows = open(file(BATCHES, stream, None), &["whole"]).unwrap();
-            rows.skip(batches).unwrap();
-            let next = rows.next_batch().unwrap();
+            let mut rows = open(file(BATCHES, stream, None), &["whole"]).expect("valid");
+            rows.skip(batches).expect("valid");
+            let next = rows.next_batch().expect("valid");
             let first = batches as usize * BATCH_ROWS;
             assert_eq!(
                 next.map(|batch| batch.first_row),
@@ -196,13 +200,13 @@ fn skipped_batches_are_not_read_again() {
 #[test]
 fn a_file_without_rows_has_its_columns_once() {
     for (stream, batches) in [(false, &[][..]), (true, &[]), (false, &[0]), (true, &[0])] {
-        let mut rows = open(file(batches, stream, None), &["text"]).unwrap();
-        let batch = rows.next_batch().unwrap().unwrap();
+        let mut rows = open(file(batches, stream, None), &["text"]).expect("valid");
+        let batch = rows.next_batch().expect("valid").expect("valid");
         assert_eq!(
             (batch.height, batch.columns.len(), batch.columns[0].dtype()),
             (0, 1, &DataType::String)
         );
-        assert!(rows.next_batch().unwrap().is_none());
+        assert!(rows.next_batch().expect("valid").is_none());
     }
 }
 
@@ -210,10 +214,10 @@ fn a_file_without_rows_has_its_columns_once() {
 fn a_truncated_file_gives_its_rows_before_the_cut_and_is_damaged() {
     for stream in [false, true] {
         let whole = file(&[10_000; 4], stream, None);
-        let length = whole.metadata().unwrap().len();
+        let length = whole.metadata().expect("valid").len();
         for cut in [1, 11, length / 3, length - 9] {
             let file = file(&[10_000; 4], stream, None);
-            file.set_len(length - cut).unwrap();
+            file.set_len(length - cut).expect("valid");
             let read = open(file, &["whole"]).and_then(|mut rows| {
                 let mut count = 0;
                 while let Some(batch) = rows.next_batch()? {

@@ -4,7 +4,7 @@ use super::*;
 
 /// Path, column names and first row.
 fn found(text: &str) -> (String, Vec<String>, Vec<Option<String>>) {
-    let json = Json::of(text.as_bytes()).unwrap().unwrap();
+    let json = Json::of(text.as_bytes()).expect("JSON").expect("a table");
     let row = json.row(0);
     (json.place, json.names, row)
 }
@@ -118,8 +118,8 @@ fn the_table_is_found_wherever_it_stands() {
     let lists = Json::of(
         br#"{"a":[{"t":1,"o":2,"c":3}],"note":"x","b":[{"t":1,"o":5,"c":6},{"t":2,"o":7,"c":8}]}"#,
     )
-    .unwrap()
-    .unwrap();
+    .expect("valid")
+    .expect("valid");
     assert_eq!(
         (&lists.names[..], lists.height()),
         (&["list", "t", "o", "c"].map(str::to_owned)[..], 3)
@@ -129,14 +129,14 @@ fn the_table_is_found_wherever_it_stands() {
         ["b", "1", "5", "6"].map(|cell| Some(cell.to_owned()))
     );
     let lists = Json::of(br#"{"A":[[1,2,3,4,5]],"B":[[6,7,8,9,10]]}"#)
-        .unwrap()
-        .unwrap();
+        .expect("valid")
+        .expect("valid");
     assert_eq!(
         (lists.names.len(), lists.row(1)[..2].to_vec()),
         (6, vec![Some("B".to_owned()), Some("6".to_owned())])
     );
     let graph =
-        Json::of(br#"{"data":{"get_result":[{"data":{"a":1,"b":2},"__typename":"x"},{"data":{"a":3},"__typename":"x"}]}}"#).unwrap();
+        Json::of(br#"{"data":{"get_result":[{"data":{"a":1,"b":2},"__typename":"x"},{"data":{"a":3},"__typename":"x"}]}}"#).expect("valid");
     assert_eq!(
         graph.map(|json| (json.names.clone(), json.row(1))),
         Some((vec!["a".into(), "b".into()], vec![Some("3".into()), None]))
@@ -147,13 +147,13 @@ fn the_table_is_found_wherever_it_stands() {
     assert_eq!((one.0.as_str(), one.1.len()), ("result.rows", 2));
     assert!(
         Json::of(br#"{"status":"0","message":"x"}"#)
-            .unwrap()
+            .expect("valid")
             .is_none()
     );
-    assert!(Json::of(b"5").unwrap().is_none() && Json::of(b"{").is_err());
+    assert!(Json::of(b"5").expect("valid").is_none() && Json::of(b"{").is_err());
     let beside = Json::of(br#"{"meta":{"base":{"address":"0xab"}},"list":[[1,2],[3,4]]}"#)
-        .unwrap()
-        .unwrap()
+        .expect("valid")
+        .expect("valid")
         .beside;
     assert_eq!(
         beside,
