@@ -8,7 +8,6 @@ use super::{
     chain::Chain,
     chain_state::ChainState,
     day_counts::DayCounts,
-    error::Result,
     holding::Holding,
     rows::{
         ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow,
@@ -17,7 +16,6 @@ use super::{
     scalar::Scalar,
     time::Time,
     token::Token,
-    transfer_sums::{TransferAnswer, TransferPart},
     yield_rows::YieldDay,
 };
 
@@ -47,15 +45,15 @@ pub trait Data: fmt::Debug + Sync {
     fn posts_of(&self, token: &Address) -> Box<dyn PostRows + '_>;
     /// When the newest post was published.
     fn newest_post(&self) -> Option<Time>;
-    /// The token's balances, for a query about the token `about`.
-    fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_>;
+    /// The token's balances.
+    fn holding_of(&self, token: &Address) -> Holding<'_>;
     /// Number of holders of the token.
     fn holders_listed(&self, token: &Address) -> u64;
     /// Number of holders of the token with a balance above zero.
     fn holders_held(&self, token: &Address) -> u64;
     /// The token's holder counts, oldest first.
     fn holder_counts_of(&self, token: &Address) -> DayCounts<'_>;
-    /// The token's candles; none if it has none, or if they are queried in place and were not fetched.
+    /// The token's candles; none if it has none.
     fn candles_of(&self, token: &Address) -> ChartCandles<'_>;
     /// The candles of each interval that start less than `span` milliseconds before its last one; the flag is true if candles are omitted.
     fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool);
@@ -82,10 +80,8 @@ pub trait Data: fmt::Debug + Sync {
     fn transfers(&self) -> &dyn AddressRows<TransferRow>;
     /// Number of transfers of the token.
     fn transfers_listed(&self, token: &Address) -> u64;
-    /// Whether the transfers are queried in place: then `transfers` is empty, and `transfer_answer` returns their sums.
-    fn transfers_stay(&self) -> bool;
-    /// The requested sums of the token's transfers. Fails if they have not been fetched yet.
-    fn transfer_answer(&self, token: &Address, part: &TransferPart) -> Result<Arc<TransferAnswer>>;
+    /// Number of the token's transfers that are at an engine and not here: all but the newest.
+    fn transfers_left_out(&self, token: &Address) -> u64;
     /// Events by pool, oldest first.
     fn pool_events(&self) -> &dyn AddressRows<PoolEventRow>;
     /// Contract code by token.

@@ -4,18 +4,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fetch_key::FetchKey;
-
 /// Reason why a query has no result. `detail` is a message for the user: it names the invalid value and the valid ones, and nothing
 /// internal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub code: Code,
     pub detail: String,
-    /// The rows to fetch before repeating the query; if empty, the problem is final.
-    pub missing: Vec<FetchKey>,
-    /// Completed and total parts of a result that is computed in steps: the rows of earlier steps are not needed again.
-    pub step: Option<(u64, u64)>,
 }
 
 pub type Result<T> = std::result::Result<T, Problem>;
@@ -25,30 +19,7 @@ impl Problem {
         Self {
             code,
             detail: detail.into(),
-            missing: Vec::new(),
-            step: None,
         }
-    }
-
-    /// The query needs rows that are queried in place. `detail` is for callers that cannot fetch them.
-    pub fn missing_rows(missing: Vec<FetchKey>, detail: impl Into<String>) -> Self {
-        Self {
-            missing,
-            ..Self::new(Code::SourceUnavailable, detail)
-        }
-    }
-
-    pub fn is_missing_rows(&self) -> bool {
-        !self.missing.is_empty()
-    }
-
-    /// Whether only the state of a chain is missing, which a few round trips can fetch for a token.
-    pub fn is_missing_state(&self) -> bool {
-        self.is_missing_rows()
-            && self
-                .missing
-                .iter()
-                .all(|key| matches!(key, FetchKey::State { .. }))
     }
 
     /// The RFC 9457 body; `instance` is the requested path, without the query.

@@ -1,63 +1,17 @@
-//! A token's balances for the analyses: row by row or, for a table in place, row by row only for the largest and for named addresses, with
-//! the rest as the aggregates that concentration measures need. Both forms give the same measures.
+//! A token's balances for the analyses: row by row. Of a token with very many holders at an engine only the largest are here; of the others
+//! their number and sum are known.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use super::address::Address;
 
-/// Holder counts of a token.
+/// What is known of the rows of a token at an engine without reading them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ListedBalances {
+pub struct Listed {
     pub rows: u64,
-    /// Rows with a balance above zero.
+    /// Rows with a balance above zero, and the sum of their balances; of holders alone.
     pub held: u64,
-    /// Checksum of the rows.
-    pub checksum: u64,
-}
-
-/// Holders that an engine reports individually when it aggregates balances.
-#[derive(Debug, Clone, Default)]
-pub struct IndividualHolders {
-    /// Reported row by row and excluded from the aggregates.
-    pub named: Vec<Address>,
-    /// The subset of `named` whose tokens are burned.
-    pub burned: Vec<Address>,
-    /// Included in the aggregates and also reported row by row.
-    pub watched: Vec<Address>,
-    /// Total supply in whole tokens, where known.
-    pub supply: Option<f64>,
-}
-
-/// A token's balances as an engine aggregates them.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Balances {
-    /// Number of rows of the token.
-    pub listed: u64,
-    /// The largest balances and those of `IndividualHolders::named`, in table order.
-    pub rows: Vec<(Address, Option<f64>)>,
-    /// The addresses of `IndividualHolders::watched` that `rest` includes, with their balances.
-    pub watched_in_rest: Vec<(Address, f64)>,
-    pub rest: RestAggregates,
-}
-
-impl Balances {
-    pub fn bytes(&self) -> u64 {
-        (size_of_val(self.rows.as_slice()) + size_of_val(self.watched_in_rest.as_slice())) as u64
-    }
-}
-
-/// Aggregates of the balances above zero that are not listed row by row: none exceeds a listed one.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct RestAggregates {
-    pub count: u64,
-    pub sum: f64,
-    /// Sum of squares.
-    pub squares: f64,
-    /// Sum of balance times rank, the smallest having rank 1.
-    pub ranked: f64,
-    /// Nakamoto coefficient: fewest holders, without `IndividualHolders::named`, that together have more than half of the unburned tokens;
-    /// `None` if they do not reach it.
-    pub nakamoto: Option<u64>,
+    pub balance: f64,
 }
 
 /// Balances in the storage, row by row.
@@ -67,65 +21,60 @@ pub trait BalanceRows: fmt::Debug {
     fn balances(&self) -> Box<dyn Iterator<Item = (Address, Option<f64>)> + '_>;
 }
 
-/// A token's balances: row by row, or aggregated by an engine.
-#[derive(Debug)]
-pub enum Holding<'a> {
-    Rows(Box<dyn BalanceRows + 'a>),
-    Aggregated(Arc<Balances>),
+/// Holders that are at the engine alone: none of them has more than one that is here.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct OtherHolders {
+    pub rows: u64,
+    /// Those with a balance above zero, and the sum of their balances.
+    pub held: u64,
+    pub sum: f64,
 }
 
-impl Holding<'_> {
-    fn aggregated(&self) -> Option<&Balances> {
-        if let Self::Aggregated(balances) = self {
-            Some(balances)
-        } else {
-            None
-        }
+/// A token's balances.
+#[derive(Debug)]
+pub struct Holding<'a> {
+    rows: Box<dyn BalanceRows + 'a>,
+    others: OtherHolders,
+}
+
+impl<'a> Holding<'a> {
+    /// The rows that are here, and what the engine counted of all.
+    pub fn new(rows: Box<dyn BalanceRows + 'a>, listed: Option<Listed>) -> Self {
+        let others = listed.map_or_else(OtherHolders::default, |listed| {
+            let here = || rows.balances().filter_map(|(_, balance)| balance).filter(|balance| *balance > 0.0);
+            let (count, sum) = (here().count() as u64, here().sum::<f64>());
+            OtherHolders {
+                rows: listed.rows.saturating_sub(rows.count() as u64),
+                held: listed.held.saturating_sub(count),
+                sum: (listed.balance - sum).max(0.0),
+            }
+        });
+        // The difference of two sums of floats is not quite zero where nothing is left out.
+        let others = OtherHolders { sum: if others.held == 0 { 0.0 } else { others.sum }, ..others };
+        Self { rows, others }
     }
 
-    /// Number of rows of the token.
+    /// Number of rows of the token, here or not.
     pub fn listed(&self) -> u64 {
-        match self {
-            Self::Rows(rows) => rows.count() as u64,
-            Self::Aggregated(balances) => balances.listed,
-        }
+        self.rows.count() as u64 + self.others.rows
     }
 
-    /// Whether every row is listed individually, so that `rest` is empty.
+    /// Whether every row is here.
     pub fn is_whole(&self) -> bool {
-        self.rows().count() as u64 == self.listed()
+        self.others.rows == 0
     }
 
     pub fn is_empty(&self) -> bool {
         self.listed() == 0
     }
 
-    /// Holder and balance of every individually listed row, largest first, without those in `rest`.
+    /// Holder and balance of every row that is here, largest first.
     pub fn rows(&self) -> Box<dyn Iterator<Item = (Address, Option<f64>)> + '_> {
-        match self {
-            Self::Rows(rows) => rows.balances(),
-            Self::Aggregated(balances) => Box::new(balances.rows.iter().copied()),
-        }
+        self.rows.balances()
     }
 
-    /// `rows`, then the watched holders that `rest` includes.
-    pub fn known(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
-        self.rows().chain(
-            self.watched_in_rest()
-                .iter()
-                .map(|(holder, balance)| (*holder, Some(*balance))),
-        )
-    }
-
-    /// Balances of the watched holders that `rest` includes.
-    pub fn watched_in_rest(&self) -> &[(Address, f64)] {
-        self.aggregated()
-            .map_or(&[], |balances| &balances.watched_in_rest)
-    }
-
-    pub fn rest(&self) -> RestAggregates {
-        self.aggregated()
-            .map_or_else(RestAggregates::default, |balances| balances.rest)
+    pub fn others(&self) -> OtherHolders {
+        self.others
     }
 }
 
@@ -133,19 +82,32 @@ impl Holding<'_> {
 mod tests {
     use super::*;
 
+    #[derive(Debug)]
+    struct Rows(Vec<Option<f64>>);
+
+    impl BalanceRows for Rows {
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+
+        fn balances(&self) -> Box<dyn Iterator<Item = (Address, Option<f64>)> + '_> {
+            Box::new(self.0.iter().map(|balance| (Address([1; 20]), *balance)))
+        }
+    }
+
     #[test]
-    fn a_list_without_its_empty_balances_is_not_whole() {
-        for (listed, whole) in [(1, true), (2, false)] {
-            let balances = Balances {
-                listed,
-                rows: vec![(Address([1; 20]), Some(1.0))],
-                ..Balances::default()
-            };
-            assert_eq!(
-                Holding::Aggregated(Arc::new(balances)).is_whole(),
-                whole,
-                "{listed}"
-            );
+    fn others_are_what_was_counted_and_is_not_here() {
+        let listed = |rows, held, balance| Some(Listed { rows, held, balance });
+        let others = |rows, held, sum| OtherHolders { rows, held, sum };
+        for (here, counted, left, whole) in [
+            (vec![Some(0.1), Some(0.2)], None, others(0, 0, 0.0), true),
+            (vec![Some(0.1), Some(0.2)], listed(2, 2, 0.3), others(0, 0, 0.0), true),
+            (vec![Some(3.0)], listed(3, 2, 5.0), others(2, 1, 2.0), false),
+            // Rows without a balance are rows.
+            (vec![Some(3.0), None], listed(3, 1, 3.0), others(1, 0, 0.0), false),
+        ] {
+            let holding = Holding::new(Box::new(Rows(here)), counted);
+            assert_eq!((holding.others(), holding.is_whole()), (left, whole));
         }
     }
 }

@@ -3,7 +3,6 @@
 
 pub mod address;
 pub mod annotations;
-pub mod beside_key;
 pub mod candles;
 
 pub mod chain;
@@ -12,7 +11,6 @@ pub mod command_line;
 pub mod data;
 pub mod day_counts;
 pub mod error;
-pub mod fetch_key;
 pub mod findings;
 pub mod format;
 pub mod holding;
