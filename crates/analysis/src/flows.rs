@@ -5,131 +5,90 @@ use std::collections::HashMap;
 use model::{
     address::Address,
     data::Data,
-    error::{Code, Problem, Result},
     rows::TransferRow,
     time::{DAY_MS, Time},
-    transfer_sums::{AddressFlow, FLOW_DAYS, TransferAnswer, TransferPart},
 };
 
-/// Maximum number of addresses in one query of an engine.
-const ASKED_MAX: usize = 50_000;
+/// Spans of the flows, in days before the token's last transfer.
+const FLOW_DAYS: [i64; 2] = [7, 30];
 
 /// An address's transfers of a token. Amounts are whole tokens, over each of `FLOW_DAYS`; `None` if one of them is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
-    /// Its first transfer of an amount above zero.
+    /// Its first transfer of an amount above zero; `None` also where the token's first transfers are not here.
     pub first_seen: Option<Time>,
     pub received: [Option<f64>; 2],
     pub sent: [Option<f64>; 2],
 }
 
-impl Default for Flow {
-    fn default() -> Self {
-        Self {
-            first_seen: None,
-            received: [Some(0.0); 2],
-            sent: [Some(0.0); 2],
-        }
-    }
+/// Why the flows are unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoFlows {
+    /// The token's decimals are unknown.
+    Decimals,
+    /// No transfer of the token has a time.
+    Times,
+    /// The transfers that are here do not reach back far enough.
+    LeftOut {
+        needed_since: Time,
+        here_since: Time,
+    },
+    Canceled,
 }
 
-/// The flows of these addresses, and the time of the token's last transfer; `None` without any that has a time, or without decimals. `go_on`
-/// is called with (done, total), in transfers; returning false cancels and gives `None`. Errors: the transfers must be fetched from an engine.
+/// The flows of these addresses, and the time of the token's last transfer. `go_on` is called with (done, total), in transfers; returning
+/// false cancels.
 pub fn flows(
     dataset: &dyn Data,
     token: &Address,
     addresses: &[Address],
     go_on: &mut dyn FnMut(usize, usize) -> bool,
-) -> Result<Option<(Time, HashMap<Address, Flow>)>> {
-    let decimals = dataset
+) -> Result<(Time, HashMap<Address, Flow>), NoFlows> {
+    let unit = dataset
         .token(token)
-        .and_then(|token| i32::try_from(token.row.decimals?).ok());
-    let Some(unit) = decimals.map(|decimals| 10_f64.powi(decimals)) else {
-        return Ok(None);
-    };
-    if dataset.transfers_stay() {
-        summed(dataset, token, addresses, unit)
-    } else {
-        Ok(folded(dataset, token, addresses, unit, go_on))
-    }
-}
-
-/// The flows as summed by an engine.
-fn summed(
-    dataset: &dyn Data,
-    token: &Address,
-    addresses: &[Address],
-    unit: f64,
-) -> Result<Option<(Time, HashMap<Address, Flow>)>> {
-    if dataset.transfers_listed(token) == 0 {
-        return Ok(None);
-    }
-    if addresses.len() > ASKED_MAX {
-        let detail = format!(
-            "The transfers of `{token}` are queried in place, which works for up to {ASKED_MAX} holders, but the token has {}; set read \
-                = \"bring\" in dataset.toml.",
-            addresses.len()
-        );
-        return Err(Problem::new(Code::InvalidParameter, detail));
-    }
-    let answer = dataset.transfer_answer(token, &TransferPart::Flows(addresses.into()))?;
-    let TransferAnswer::Flows(Some(last), known) = &*answer else {
-        return Ok(None);
-    };
-    let mut flows: HashMap<Address, Flow> = addresses
-        .iter()
-        .map(|address| (*address, Flow::default()))
-        .collect();
-    let whole = |sums: [Option<f64>; 2]| sums.map(|sum| Some(sum? / unit));
-    flows.extend(known.iter().map(
-        |&AddressFlow {
-             address,
-             first_seen,
-             received,
-             sent,
-         }| {
-            (
-                address,
-                Flow {
-                    first_seen,
-                    received: whole(received),
-                    sent: whole(sent),
-                },
-            )
-        },
-    ));
-    Ok(Some((*last, flows)))
-}
-
-fn folded(
-    dataset: &dyn Data,
-    token: &Address,
-    addresses: &[Address],
-    unit: f64,
-    go_on: &mut dyn FnMut(usize, usize) -> bool,
-) -> Option<(Time, HashMap<Address, Flow>)> {
+        .and_then(|token| i32::try_from(token.row.decimals?).ok())
+        .map(|decimals| 10_f64.powi(decimals))
+        .ok_or(NoFlows::Decimals)?;
     let transfers = dataset.transfers();
     // Read twice: the spans end with the last.
     let (total, mut done) = (transfers.count(token) * 2, 0);
-    let mut last: Option<Time> = None;
+    let mut step = |rows: usize| {
+        done += rows;
+        go_on(done, total).then_some(()).ok_or(NoFlows::Canceled)
+    };
+    let (mut first, mut last) = (None, None);
     for chunk in transfers.chunks(token) {
-        last = last.max(chunk.iter().filter_map(|transfer| transfer.timestamp).max());
-        done += chunk.len();
-        go_on(done, total).then_some(())?;
+        let times = || chunk.iter().filter_map(|transfer| transfer.timestamp);
+        first = first.or(times().min());
+        last = last.max(times().max());
+        step(chunk.len())?;
     }
-    let last = last?;
-    let mut flows: HashMap<Address, Flow> = addresses
-        .iter()
-        .map(|address| (*address, Flow::default()))
-        .collect();
+    let (here_since, last) = first.zip(last).ok_or(NoFlows::Times)?;
+    let is_part = dataset.transfers_left_out(token) > 0;
+    let needed_since = Time(last.0 - FLOW_DAYS[1] * DAY_MS);
+    if is_part && here_since > needed_since {
+        return Err(NoFlows::LeftOut {
+            needed_since,
+            here_since,
+        });
+    }
+    let none = Flow {
+        first_seen: None,
+        received: [Some(0.0); 2],
+        sent: [Some(0.0); 2],
+    };
+    let mut flows: HashMap<Address, Flow> =
+        addresses.iter().map(|address| (*address, none)).collect();
     for chunk in transfers.chunks(token) {
         for transfer in &chunk {
             add(&mut flows, transfer, unit, last);
         }
-        done += chunk.len();
-        go_on(done, total).then_some(())?;
+        step(chunk.len())?;
     }
-    Some((last, flows))
+    if is_part {
+        flows.values_mut().for_each(|flow| flow.first_seen = None);
+    }
+    Ok((last, flows))
 }
 
 fn add(flows: &mut HashMap<Address, Flow>, transfer: &TransferRow, unit: f64, last: Time) {
@@ -198,8 +157,7 @@ mod tests {
             &[of(10), of(11), of(12), of(13), of(14)],
             &mut |_, _| true,
         )
-        .expect("flows")
-        .expect("some");
+        .expect("flows");
         assert_eq!(last.to_string().get(..10), Some("2026-03-01"));
         let day = |digit: u8| {
             flows[&of(digit)]
@@ -219,11 +177,11 @@ mod tests {
         );
         assert_eq!(
             super::flows(&dataset, &one, &[of(10)], &mut |done, total| done < total),
-            Ok(None)
+            Err(NoFlows::Canceled)
         );
         assert_eq!(
             super::flows(&dataset, &two, &[of(10)], &mut |_, _| true),
-            Ok(None)
+            Err(NoFlows::Decimals)
         );
     }
 }

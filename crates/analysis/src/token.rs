@@ -86,7 +86,8 @@ pub struct Kol {
     pub engagement_rate: Option<f64>,
 }
 
-/// The token's known smart-follower wallets by the USD value they hold; null without price, holders or leaders.
+/// The token's known smart-follower wallets by the USD value they hold; null without price, holders or leaders, or if
+/// only the largest holders are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SmartFollowerDistribution {
     pub whale_holders: Option<i64>,
@@ -211,15 +212,12 @@ fn smart_followers(
     thresholds: Thresholds,
 ) -> SmartFollowerDistribution {
     let address = &token.row.token_address;
-    let (kols, holders) = (
-        dataset.kols_of(address),
-        dataset.holding_of(address, address),
-    );
+    let (kols, holders) = (dataset.kols_of(address), dataset.holding_of(address));
     let (Some(price), false, false) = (price, kols.is_empty(), holders.is_empty()) else {
         return SmartFollowerDistribution::default();
     };
     let (mut whale, mut medium, mut small) = (0, 0, 0);
-    for (holder, balance) in holders.known() {
+    for (holder, balance) in holders.rows() {
         // `kols` is sorted by address within a token.
         if kols
             .binary_search_by(|kol| kol.kol_address.cmp(&holder))
@@ -234,10 +232,15 @@ fn smart_followers(
             _ => {}
         }
     }
+    // A leader who is not among the rows that are here may still hold as much as this.
+    let unknown = match holders.unknown(kols.iter().map(|kol| kol.kol_address)) {
+        0 => 0.0,
+        _ => holders.others().most * price,
+    };
     SmartFollowerDistribution {
-        whale_holders: Some(whale),
-        medium_holders: Some(medium),
-        small_holders: Some(small),
+        whale_holders: (unknown < thresholds.whale_usd).then_some(whale),
+        medium_holders: (unknown < thresholds.medium_usd).then_some(medium),
+        small_holders: (unknown <= 0.0).then_some(small),
     }
 }
 
@@ -265,7 +268,7 @@ fn burns(dataset: &dyn Data, holder: &Address) -> bool {
 
 /// The supply that is not burned, and the balances above zero that make it up, largest first.
 fn unburned(dataset: &dyn Data, token: &Token) -> (Option<f64>, Vec<f64>) {
-    let holders = dataset.holding_of(&token.row.token_address, &token.row.token_address);
+    let holders = dataset.holding_of(&token.row.token_address);
     // The table stores a token's holders in descending order.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     for (holder, balance) in holders.rows() {
@@ -282,7 +285,7 @@ fn unburned(dataset: &dyn Data, token: &Token) -> (Option<f64>, Vec<f64>) {
         .total_supply
         .map(|supply| supply - burned)
         .filter(|supply| *supply > 0.0);
-    let whole = supply.unwrap_or_else(|| kept.iter().sum::<f64>() + holders.rest().sum);
+    let whole = supply.unwrap_or_else(|| kept.iter().sum::<f64>() + holders.others().sum);
     (
         Some(whole).filter(|whole| whole.is_finite() && *whole > 0.0),
         kept,

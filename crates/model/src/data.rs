@@ -62,8 +62,6 @@ pub trait Data: fmt::Debug + Sync {
     /// The provider of the token's last candle in this interval, if its file contains one.
     fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
     fn labels_of(&self, address: &Address) -> &[LabelRow];
-    /// The address of every label; an address with several labels occurs several times.
-    fn labelled(&self) -> Vec<Address>;
 
     /// Whether the address has the label, ignoring ASCII case.
     fn is_labelled(&self, address: &Address, label: &str) -> bool {
@@ -98,8 +96,6 @@ pub trait Data: fmt::Debug + Sync {
     fn disputes_of(&self, token: &Address) -> &[DisputeRow];
     /// Funding transfers to the address, first payment first.
     fn funders_of(&self, address: &Address) -> &[FundingRow];
-    /// The address of every funding transfer.
-    fn funded(&self) -> Vec<Address>;
     /// Every yield pool, by id.
     fn yields(&self) -> &[YieldRow];
     /// What the pool paid on each day on which it was seen, oldest first; empty without a history.

@@ -1,7 +1,7 @@
 //! A token's balances for the analyses: row by row. Of a token with very many holders at an engine only the largest are here; of the others
 //! their number and sum are known.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use super::address::Address;
 
@@ -28,6 +28,8 @@ pub struct OtherHolders {
     /// Those with a balance above zero, and the sum of their balances.
     pub held: u64,
     pub sum: f64,
+    /// The most that one of them may have.
+    pub most: f64,
 }
 
 /// A token's balances.
@@ -40,17 +42,20 @@ pub struct Holding<'a> {
 impl<'a> Holding<'a> {
     /// The rows that are here, and what the engine counted of all.
     pub fn new(rows: Box<dyn BalanceRows + 'a>, listed: Option<Listed>) -> Self {
-        let others = listed.map_or_else(OtherHolders::default, |listed| {
-            let here = || rows.balances().filter_map(|(_, balance)| balance).filter(|balance| *balance > 0.0);
-            let (count, sum) = (here().count() as u64, here().sum::<f64>());
-            OtherHolders {
-                rows: listed.rows.saturating_sub(rows.count() as u64),
-                held: listed.held.saturating_sub(count),
-                sum: (listed.balance - sum).max(0.0),
+        let mut others = OtherHolders::default();
+        if let Some(listed) = listed {
+            let here: Vec<f64> = rows
+                .balances()
+                .filter_map(|(_, balance)| balance.filter(|balance| *balance > 0.0))
+                .collect();
+            others.rows = listed.rows.saturating_sub(rows.count() as u64);
+            others.held = listed.held.saturating_sub(here.len() as u64);
+            // The difference of two sums of floats is not quite zero where nothing is left out.
+            if others.held > 0 {
+                others.sum = (listed.balance - here.iter().sum::<f64>()).max(0.0);
+                others.most = here.last().map_or(others.sum, |last| last.min(others.sum));
             }
-        });
-        // The difference of two sums of floats is not quite zero where nothing is left out.
-        let others = OtherHolders { sum: if others.held == 0 { 0.0 } else { others.sum }, ..others };
+        }
         Self { rows, others }
     }
 
@@ -76,6 +81,18 @@ impl<'a> Holding<'a> {
     pub fn others(&self) -> OtherHolders {
         self.others
     }
+
+    /// Number of these addresses that are not here and may be among the others: what they have is unknown.
+    pub fn unknown(&self, addresses: impl IntoIterator<Item = Address>) -> u64 {
+        if self.others.held == 0 {
+            return 0;
+        }
+        let mut absent: BTreeSet<Address> = addresses.into_iter().collect();
+        for (holder, _) in self.rows() {
+            absent.remove(&holder);
+        }
+        absent.len() as u64
+    }
 }
 
 #[cfg(test)]
@@ -97,17 +114,54 @@ mod tests {
 
     #[test]
     fn others_are_what_was_counted_and_is_not_here() {
-        let listed = |rows, held, balance| Some(Listed { rows, held, balance });
-        let others = |rows, held, sum| OtherHolders { rows, held, sum };
-        for (here, counted, left, whole) in [
-            (vec![Some(0.1), Some(0.2)], None, others(0, 0, 0.0), true),
-            (vec![Some(0.1), Some(0.2)], listed(2, 2, 0.3), others(0, 0, 0.0), true),
-            (vec![Some(3.0)], listed(3, 2, 5.0), others(2, 1, 2.0), false),
+        let listed = |rows, held, balance| {
+            Some(Listed {
+                rows,
+                held,
+                balance,
+            })
+        };
+        let others = |rows, held, sum, most| OtherHolders {
+            rows,
+            held,
+            sum,
+            most,
+        };
+        let nothing = OtherHolders::default();
+        // What is here and what was counted; the others, and whether an address that is not here may be one of them.
+        for (here, counted, left, unknown) in [
+            (vec![Some(0.1), Some(0.2)], None, nothing, 0),
+            (vec![Some(0.1), Some(0.2)], listed(2, 2, 0.3), nothing, 0),
+            (
+                vec![Some(3.0)],
+                listed(3, 2, 5.0),
+                others(2, 1, 2.0, 2.0),
+                1,
+            ),
+            (
+                vec![Some(3.0)],
+                listed(5, 4, 9.0),
+                others(4, 3, 6.0, 3.0),
+                1,
+            ),
             // Rows without a balance are rows.
-            (vec![Some(3.0), None], listed(3, 1, 3.0), others(1, 0, 0.0), false),
+            (
+                vec![Some(3.0), None],
+                listed(3, 1, 3.0),
+                others(1, 0, 0.0, 0.0),
+                0,
+            ),
         ] {
             let holding = Holding::new(Box::new(Rows(here)), counted);
-            assert_eq!((holding.others(), holding.is_whole()), (left, whole));
+            let addresses = [Address([1; 20]), Address([2; 20])];
+            assert_eq!(
+                (
+                    holding.others(),
+                    holding.is_whole(),
+                    holding.unknown(addresses)
+                ),
+                (left, left.rows == 0, unknown)
+            );
         }
     }
 }

@@ -29,7 +29,6 @@ pub mod table_state;
 pub mod time;
 pub mod token;
 pub mod toml_reader;
-pub mod transfer_sums;
 pub mod untrusted;
 mod words;
 pub mod yield_rows;

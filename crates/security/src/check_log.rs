@@ -27,7 +27,7 @@ macro_rules! needs {
             }
 
             /// Remedy: the data to add to the dataset.
-            pub fn supply(self) -> &'static str {
+            pub const fn supply(self) -> &'static str {
                 match self { $(Self::$need => $supply),* }
             }
         }
@@ -49,13 +49,18 @@ needs! {
     Status "transfers.status" "no transfer status" "add the column `status` to `transfers`, with failed transfers included";
     Creator "contracts.creator" "unknown creator" "add `creator` to `contracts`";
     Supply "tokens.total_supply" "unknown total supply" "add `total_supply` and `decimals` to `tokens`";
+    FirstTransfers "transfers" "needs transfers from the first on" "set read = \"bring\" in dataset.toml";
     History "transfers" "transfers don't start at the first mint" "add the token's earlier transfers to `transfers`";
     LpHolders "holders" "no holders of LP tokens" "add `holders` rows with the pool as `token_address`";
     Blocks "transfers.block_number" "no block numbers" "add `block_number` to `transfers`";
     AllHolders "holders" "the holder list is incomplete" "add all holders of the token to `holders`";
+    SmallHolders "holders" "only the largest holders are here" "set read = \"bring\" in dataset.toml";
     WholeList "tokens.total_supply" "total supply unknown, so the holder list may be incomplete" "add `total_supply` to `tokens`";
     Known "scams, labels" "no list of scams and no labels" "add a table `scams` or `labels`";
 }
+
+/// Remedy where only a part of the rows at an engine is here.
+pub const BRING: &str = NeededInput::FirstTransfers.supply();
 
 /// Checks that would pass, or lack another input, without a table that exists but could not be read and might have shown a finding.
 const READ_BY: &[(&str, &[AnomalyCode])] = &[
@@ -201,6 +206,18 @@ impl CheckLog {
     /// Records a check's measurement, which is shown if the check found nothing.
     pub fn saw(&mut self, code: AnomalyCode, what: impl Into<String>) {
         self.seen.push((code, what.into()));
+    }
+
+    /// Adds to the measurements of these checks over which rows they are; to pass by a part of the rows is no reassurance.
+    pub fn limit(&mut self, codes: &[AnomalyCode], over: &str) {
+        for code in codes {
+            let seen = self.seen.iter_mut().find(|(of, _)| of == code);
+            match seen {
+                Some((_, text)) => text.push_str(over),
+                None => self.saw(*code, format!("{}{over}", code.passed())),
+            }
+            self.remark(*code);
+        }
     }
 
     /// Marks a measurement as notable although it is not a finding.

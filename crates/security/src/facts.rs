@@ -11,7 +11,6 @@ use model::{
     rows::{ContractRow, LabelRow},
     time::Time,
     token::Token,
-    transfer_sums::TransferSums,
 };
 
 model::words! {
@@ -313,11 +312,6 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Addresses whose role does not depend on labels.
-    pub fn named(&self) -> impl Iterator<Item = Address> {
-        self.roles.keys().copied()
-    }
-
     pub fn role(&self, address: &Address) -> AddressRole {
         if let Some(role) = self.roles.get(address) {
             return *role;
@@ -369,18 +363,6 @@ impl<'a> Facts<'a> {
             || self
                 .funder(address)
                 .is_some_and(|funder| self.insider(&funder))
-    }
-
-    /// Supply in base units: the dataset's value, or mints minus burns.
-    pub fn supply(&self, sums: &TransferSums) -> Option<f64> {
-        let given = self
-            .total_supply()
-            .zip(self.unit())
-            .map(|(supply, unit)| supply * unit);
-        let replayed = sums.complete.then_some(sums.minted - sums.burned);
-        given
-            .or(replayed)
-            .filter(|supply| supply.is_finite() && *supply > 0.0)
     }
 
     /// Base units per whole token; `None` if the decimals are unknown.

@@ -9,8 +9,7 @@ use model::{
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
     day_counts::DayCounts,
-    error::Result,
-    holding::{BalanceRows, Holding},
+    holding::{BalanceRows, Holding, Listed},
     rows::{
         Amount, ContractRow, DexRow, DisputeRow, FeeTierRow, FromColumns, FundingRow, GasRow,
         KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post, PostFigures, ScamRow, TableColumns,
@@ -19,7 +18,6 @@ use model::{
     scalar::Scalar,
     time::{HOUR_MS, Time},
     token::{Token, merge_tokens},
-    transfer_sums::{TransferAnswer, TransferPart},
     yield_rows::YieldDay,
 };
 
@@ -33,10 +31,15 @@ pub(crate) fn someone(number: u8) -> Address {
 #[derive(Debug)]
 pub(crate) struct FakeData {
     tokens: Vec<Token>,
-    /// Balances of the token.
+    /// Balances of `held`: the token, or one of its pools.
     pub(crate) holders: Vec<(Address, Option<f64>)>,
+    pub(crate) held: Address,
+    /// What is known of all its holders, if only `holders` are here.
+    pub(crate) listed: Option<Listed>,
     pub(crate) pools: Vec<PoolRow>,
     pub(crate) transfers: Rows<TransferRow>,
+    /// Number of earlier transfers that are not here.
+    pub(crate) left_out: u64,
     pub(crate) pool_events: Rows<PoolEventRow>,
     /// Day and number of the token's holders.
     pub(crate) counts: (Vec<i64>, Vec<i64>, Vec<f64>),
@@ -56,8 +59,11 @@ impl Default for FakeData {
         Self {
             tokens,
             holders: Vec::new(),
+            held: TOKEN,
+            listed: None,
             pools: Vec::new(),
             transfers: Rows::default(),
+            left_out: 0,
             pool_events: Rows::default(),
             counts: Default::default(),
             of_today: Vec::new(),
@@ -252,16 +258,13 @@ impl Data for FakeData {
         fn latest_close(&self, token: &Address) -> Option<(Time, f64)>;
         fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
         fn labels_of(&self, address: &Address) -> &[LabelRow];
-        fn labelled(&self) -> Vec<Address>;
         fn dexes(&self) -> &[DexRow];
         fn fee_tiers(&self) -> &[FeeTierRow];
-        fn transfers_stay(&self) -> bool;
         fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)];
         fn created_at(&self, contract: &Address) -> Option<Time>;
         fn locks_of(&self, token: &Address) -> &[LockRow];
         fn disputes_of(&self, token: &Address) -> &[DisputeRow];
         fn funders_of(&self, address: &Address) -> &[FundingRow];
-        fn funded(&self) -> Vec<Address>;
         fn yields(&self) -> &[YieldRow];
         fn yield_days_of(&self, pool: &str) -> &[YieldDay];
         fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
@@ -295,16 +298,17 @@ impl Data for FakeData {
         Box::new(NoPosts)
     }
 
-    fn holding_of(&self, token: &Address, _: &Address) -> Holding<'_> {
-        Holding::Rows(Box::new(HolderRows(if *token == TOKEN {
-            &self.holders
+    fn holding_of(&self, token: &Address) -> Holding<'_> {
+        let (rows, listed) = if *token == self.held {
+            (&*self.holders, self.listed)
         } else {
-            &[]
-        })))
+            (&[][..], None)
+        };
+        Holding::new(Box::new(HolderRows(rows)), listed)
     }
 
     fn holders_listed(&self, token: &Address) -> u64 {
-        self.holding_of(token, token).listed()
+        self.holding_of(token).listed()
     }
 
     fn holders_held(&self, token: &Address) -> u64 {
@@ -334,12 +338,11 @@ impl Data for FakeData {
     }
 
     fn transfers_listed(&self, token: &Address) -> u64 {
-        self.transfers.count(token) as u64
+        self.transfers.count(token) as u64 + self.left_out
     }
 
-    /// Asked only of transfers that stay elsewhere.
-    fn transfer_answer(&self, _: &Address, _: &TransferPart) -> Result<Arc<TransferAnswer>> {
-        Ok(Arc::new(TransferAnswer::Replayed(Vec::new())))
+    fn transfers_left_out(&self, _: &Address) -> u64 {
+        self.left_out
     }
 
     fn pool_events(&self) -> &dyn AddressRows<PoolEventRow> {

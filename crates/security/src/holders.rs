@@ -5,7 +5,7 @@ mod liquidity;
 mod spread;
 
 pub use self::liquidity::{LpFeatures, lp_risk};
-use self::spread::{Partial, Spread};
+use self::spread::{Partial, Spread, middle};
 use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
     check_log::{CheckLog, NeededInput},
@@ -20,6 +20,8 @@ const HHI_FROM: f64 = 0.10;
 const HHI_SPAN: f64 = 0.40;
 const INSIDE_MIN: f64 = 0.05;
 const INSIDE_FULL: f64 = 0.5;
+/// Largest Nakamoto coefficient that is a finding.
+const NAKAMOTO_LOW: u64 = 3;
 const FEW: f64 = 50.0;
 const GINI_COUNT_MIN: u64 = 100;
 const GINI_MIN: f64 = 0.98;
@@ -104,22 +106,30 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
     } else {
         log.saw(AnomalyCode::Top10Concentration, sentence);
     }
+    let lacking = if spread.is_part() {
+        NeededInput::AllHolders
+    } else {
+        NeededInput::SmallHolders
+    };
     // Of a part of all holders only the bounds are known; what may be either is neither.
-    let least = metrics.hhi_at_least.unwrap_or(metrics.hhi);
+    let [least, most] = spread.hhi();
     let between = |a: String, b: String| if a == b { a } else { format!("{a} to {b}") };
-    let sums = between(format!("{least:.4}"), format!("{:.4}", metrics.hhi));
+    let (texts, hhi) = ([least, most].map(|hhi| format!("{hhi:.4}")), metrics.hhi);
     let sentence = match least {
-        _ if metrics.hhi <= 0.0 => "no individual holder owns the token (holders)".to_owned(),
-        0.0 => format!(
-            "the HHI of individual holders is at most {:.4} (holders)",
-            metrics.hhi
-        ),
-        _ => format!(
-            "the HHI of individual holders is {sums}, equivalent to {} equal holders (holders)",
-            between(
-                format!("{:.1}", 1.0 / metrics.hhi),
-                format!("{:.1}", 1.0 / least)
+        _ if most <= 0.0 => "no individual holder owns the token (holders)".to_owned(),
+        0.0 => format!("the HHI of individual holders is at most {most:.4} (holders)"),
+        _ if spread.is_part() => {
+            let [least_text, most_text] = texts;
+            format!(
+                "the HHI of individual holders is {}, equivalent to {} equal holders (holders)",
+                between(least_text, most_text),
+                between(format!("{:.1}", 1.0 / most), format!("{:.1}", 1.0 / least))
             )
+        }
+        _ => format!(
+            "the HHI of individual holders is {}, equivalent to {:.1} equal holders (holders)",
+            spread.bounded(format!("{hhi:.4}"), texts),
+            1.0 / hhi
         ),
     };
     if least > HHI_FROM {
@@ -128,13 +138,14 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
             (least - HHI_FROM) / HHI_SPAN,
             sentence,
         );
-        found.push(anomaly.figure("hhi", least).evidence(rows(10)));
-    } else if metrics.hhi > HHI_FROM {
-        log.note(NeededInput::AllHolders, &[AnomalyCode::HhiHigh]);
+        let hhi = metrics.hhi_at_least.unwrap_or(hhi);
+        found.push(anomaly.figure("hhi", hhi).evidence(rows(10)));
+    } else if most > HHI_FROM {
+        log.note(lacking, &[AnomalyCode::HhiHigh]);
     } else {
         log.saw(AnomalyCode::HhiHigh, sentence);
     }
-    let few = match metrics.nakamoto {
+    let few = match spread.nakamoto.map(|[_, most]| most) {
         Some(1) => Some((
             1.0,
             format!(
@@ -142,7 +153,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
                 spread.free_whole
             ),
         )),
-        Some(n @ 2..=3) => {
+        Some(n @ 2..=NAKAMOTO_LOW) => {
             let sentence = format!(
                 "{n} holders together own more than half of {} (holders)",
                 spread.free_whole
@@ -151,25 +162,30 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         }
         _ => None,
     };
-    if few.is_some() && spread.is_part() && metrics.hhi_at_least == Some(0.0) {
+    let may_be_few = few.is_none()
+        && spread
+            .nakamoto
+            .is_some_and(|[least, _]| least <= NAKAMOTO_LOW);
+    if may_be_few || few.is_some() && metrics.hhi_at_least == Some(0.0) {
         // More than half of what is listed, and nobody knows of how much.
-        log.note(NeededInput::AllHolders, &[AnomalyCode::NakamotoLow]);
+        log.note(lacking, &[AnomalyCode::NakamotoLow]);
     } else if let Some((strength, sentence)) = few {
-        let n = metrics.nakamoto.unwrap_or_default();
+        let n = spread.nakamoto.map_or(0, |[_, most]| most);
         found.push(
             Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence)
                 .figure("nakamoto", n as f64)
                 .evidence(rows(n as usize)),
         );
     } else {
-        let sentence = metrics.nakamoto.map_or_else(
+        let sentence = metrics.nakamoto.zip(spread.nakamoto).map_or_else(
             || {
                 format!(
                     "all listed individual holders together own at most half of {} (holders)",
                     spread.free_whole
                 )
             },
-            |n| {
+            |(n, bounds)| {
+                let n = spread.bounded(n.to_string(), bounds.map(|n| n.to_string()));
                 format!(
                     "it takes the top {n} individual holders to own more than half of {} (holders)",
                     spread.free_whole
@@ -178,17 +194,22 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         );
         log.saw(AnomalyCode::NakamotoLow, sentence);
     }
-    let gini = spread.gini();
+    let bounds = spread.gini();
+    let ([least, most], gini) = (bounds, middle(bounds));
     let sentence = format!(
-        "the Gini coefficient of {} individual holders is {gini:.4} (holders)",
-        spread.count()
+        "the Gini coefficient of {} individual holders is {} (holders)",
+        spread.count(),
+        spread.bounded(
+            format!("{gini:.4}"),
+            bounds.map(|gini| format!("{gini:.4}"))
+        )
     );
     let many = spread.count() >= GINI_COUNT_MIN;
     if spread.partial == Some(Partial::Holders) {
         log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
-    } else if many && gini >= GINI_MIN {
+    } else if many && least >= GINI_MIN {
         // Further holders, who have less than those listed, would only raise it.
-        let strength = 0.5 + (gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
+        let strength = 0.5 + (least - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
         found.push(
             Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence)
                 .figure("gini", gini)
@@ -204,6 +225,8 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
                 spread.count()
             ),
         );
+    } else if most >= GINI_MIN {
+        log.note(lacking, &[AnomalyCode::GiniExtreme]);
     } else if spread.partial == Some(Partial::Unknown) {
         log.note(NeededInput::WholeList, &[AnomalyCode::GiniExtreme]);
     } else {
@@ -227,11 +250,18 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<An
         log.note(NeededInput::Creator, &[code]);
         return None;
     }
-    let own = spread.of(|address| facts.insider(address));
-    let share: f64 = own.iter().map(|(_, share)| share).sum();
+    let own = || (spread.shares.iter()).filter(|(address, _)| facts.insider(address));
+    let share: f64 = own().map(|(_, share)| share).sum();
+    let insiders = [facts.creator, facts.owner].into_iter().flatten();
+    let unknown = facts.dataset.holding_of(&facts.address).unknown(insiders);
+    let most = share + unknown as f64 * spread.others.most;
+    let words = log.require(
+        share_words(share, most, INSIDE_MIN),
+        NeededInput::SmallHolders,
+        code,
+    )?;
     let sentence = format!(
-        "the creator and owner hold {} of {} (holders)",
-        percent(share),
+        "the creator and owner hold {words} of {} (holders)",
         spread.whole
     );
     let strength = (share >= INSIDE_MIN).then(|| share / INSIDE_FULL);
@@ -240,9 +270,19 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<An
         strength,
         sentence,
         "balances of the creator and owner",
-        rows(own.iter()),
+        rows(own()),
     )?;
     Some(found.figure("share", share))
+}
+
+/// A share between `least` and `most` in words; `None` if it is unknown whether it reaches `from`.
+fn share_words(least: f64, most: f64, from: f64) -> Option<String> {
+    match least {
+        _ if most <= least => Some(percent(least)),
+        _ if least >= from => Some(format!("at least {}", percent(least))),
+        _ if most < from => Some(format!("at most {}", percent(most))),
+        _ => None,
+    }
 }
 
 /// Fraction of the top 100 holders' tokens that belongs to linked wallets: balances within 0.1% of each other, or the same funder.

@@ -29,8 +29,7 @@ use model::{
     chain::Chain,
     chain_state::{ChainState, MissingState},
     data::Data,
-    error::{Problem, Result},
-    fetch_key::FetchKey,
+    error::Result,
     rows::ContractRow,
     time::Time,
     token::Token,
@@ -72,23 +71,49 @@ pub fn has_data(dataset: &dyn Data, token: &Address) -> bool {
         || dataset.holders_listed(token) > 0
 }
 
-/// Runs the security inference; also returns the scan that later scans are compared with. `earlier`: earlier scans of the dataset's files,
-/// newest first. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: canceled, or on-chain state is
-/// needed that was not fetched.
+/// The code on the chain, if there is any, and what executing it over the chain's state shows.
+#[derive(Debug)]
+pub struct OnChain {
+    code: Option<Vec<u8>>,
+    report: CodeReport,
+}
+
+/// What executing the token's code over the chain's state shows; `None` where the dataset names no node. Errors: the state to fetch before
+/// it is executed again.
+pub fn on_chain(
+    dataset: &dyn Data,
+    token: &Token,
+    exchanges: &Exchanges,
+    cancelled: &dyn Fn() -> bool,
+) -> std::result::Result<Option<OnChain>, MissingState> {
+    let address = &token.row.token_address;
+    let Some((chain, state)) = dataset.chain_state_of(address) else {
+        return Ok(None);
+    };
+    let facts = Facts::new(dataset, token);
+    let report = inspect_on_chain(&facts, exchanges, &chain, &state, cancelled)?;
+    let code = state
+        .account(address)
+        .map(|account| account.code.to_vec())
+        .filter(|code| !code.is_empty());
+    Ok(Some(OnChain { code, report }))
+}
+
+/// Runs the security inference; also returns the scan that later scans are compared with. `live` is the result of `on_chain`. `earlier`:
+/// earlier scans of the dataset's files, newest first. `traits_of` executes a known scam's code as `traits` does, and may cache the result.
+/// Errors: canceled.
 pub fn infer(
     dataset: &dyn Data,
     token: &Token,
     (corpus, exchanges): (&Corpus, &Exchanges),
-    earlier: &[Scan],
+    (live, earlier): (Option<OnChain>, &[Scan]),
     explain: bool,
     traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
     watch: &dyn ProgressSink,
 ) -> Result<(SecurityInference, Scan)> {
     let facts = Facts::new(dataset, token);
-    // First, as most of its state may have to be fetched.
-    let live = live_report(&facts, exchanges, &|| watch.cancelled())?;
     // Each transfer row is a step; execution and comparison are one step each.
-    let total = dataset.transfers_listed(&facts.address) + 2;
+    let total = dataset.transfers().count(&facts.address) as u64 + 2;
     let transactions = transactions::examine(&facts, &|done, _| watch.step(done, total))?;
     let holders = holders::examine(&facts, &transactions);
     watch.step(total - 2, total)?;
@@ -97,13 +122,13 @@ pub fn infer(
         .as_ref()
         .map(|_| earlier_report(&facts, exchanges, &|| watch.cancelled()));
     // What the node says counts: code of the dataset for an address without any is of the past.
-    let (code, report) = live.unwrap_or_else(|| {
+    let OnChain { code, report } = live.unwrap_or_else(|| {
         let code = contract_code(dataset, &facts.address);
         let report = code
             .as_deref()
             .map(|code| execute(&facts, code, exchanges, &|| watch.cancelled()))
             .unwrap_or_default();
-        (code, report)
+        OnChain { code, report }
     });
     let scan = Scan::of(&report);
     let changed = match live_before {
@@ -274,37 +299,6 @@ impl Findings<'_> {
     }
 }
 
-/// The code on the chain, if there is any, and what executing it over the chain's state shows; `None` where the dataset names no node.
-fn live_report(
-    facts: &Facts<'_>,
-    exchanges: &Exchanges,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Option<(Option<Vec<u8>>, CodeReport)>> {
-    let Some((chain, state)) = facts.dataset.chain_state_of(&facts.address) else {
-        return Ok(None);
-    };
-    match inspect_on_chain(facts, exchanges, &chain, &state, cancelled) {
-        Ok(report) => {
-            let code = state
-                .account(&facts.address)
-                .map(|account| account.code.to_vec())
-                .filter(|code| !code.is_empty());
-            Ok(Some((code, report)))
-        }
-        Err(missing) => {
-            let key = FetchKey::State {
-                token: facts.address,
-                missing: Arc::new(missing),
-            };
-            let detail = format!(
-                "The on-chain state of `{}` is not loaded yet; it is being fetched from the dataset's node.",
-                facts.address
-            );
-            Err(Problem::missing_rows(vec![key], detail))
-        }
-    }
-}
-
 /// The report over the state that was read before; `None` without one, or if it is not whole enough to be executed again.
 fn earlier_report(
     facts: &Facts<'_>,
@@ -383,7 +377,7 @@ fn execute(
     // The largest holders, including pools and lockers: a complete snapshot has their balances.
     let holders: Vec<Address> = facts
         .dataset
-        .holding_of(&facts.address, &facts.address)
+        .holding_of(&facts.address)
         .rows()
         .take(HOLDERS_ASKED)
         .map(|(holder, _)| holder)

@@ -280,7 +280,8 @@ pub struct Missing {
     pub supply: String,
 }
 
-/// Distribution of the supply over holders, excluding custodial addresses.
+/// Distribution of the supply over holders, excluding custodial addresses. If only the sum of the smaller holders is known, HHI, Nakamoto
+/// coefficient and Gini coefficient are in the middle of their bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HolderMetrics {

@@ -7,7 +7,6 @@ use model::{
     address::Address,
     rows::{PoolEventRow, PoolRow},
     time::{DAY_MS, HOUR_MS, Time},
-    transfer_sums::Moment,
 };
 
 /// Maximum number of liquidity events whose blocks are kept, so that transfers of the same block are not taken for trades.
@@ -17,6 +16,13 @@ pub const ONE_WAY_BUYS_MIN: u64 = 10;
 const ONE_WAY_MAX: f64 = 0.10;
 const ONE_WAY_SURE: f64 = 0.05;
 const WEEK_MS: f64 = 7.0 * DAY_MS as f64;
+
+/// A time and block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    pub time: Time,
+    pub block: Option<i64>,
+}
 
 /// Liquidity removed within a day.
 #[derive(Debug, Clone, Copy, PartialEq)]

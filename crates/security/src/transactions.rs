@@ -3,31 +3,34 @@
 
 mod amounts;
 mod creator;
-mod digest;
 mod flow;
-mod fold;
 mod history;
 mod ledger;
 mod wash;
 
-use self::digest::TransferDigest;
+use self::{ledger::TransferLedger, wash::Wash};
 use super::{
     Anomaly, AnomalyCode, EvidenceRow, Part,
     check_log::{CheckLog, NeededInput},
     facts::Facts,
     pool_story::{PoolHistory, ReserveSide},
 };
-use model::{
-    error::Result,
-    time::Time,
-    transfer_sums::{TransferSample, TransferSums},
-};
+use model::{error::Result, format::count, time::Time};
 
 /// Checks that do not depend on the amounts of transfers.
 const OF_EVENTS: &[AnomalyCode] = &[
     AnomalyCode::LiquidityPulled,
     AnomalyCode::SerialDeployer,
     AnomalyCode::SellFailures,
+];
+
+/// Checks of all transfers that are here, where the earlier ones are not.
+const OF_NEWEST: &[AnomalyCode] = &[
+    AnomalyCode::SellFailures,
+    AnomalyCode::PrivilegedSellers,
+    AnomalyCode::WashTrading,
+    AnomalyCode::AirdropSpam,
+    AnomalyCode::AmountDigits,
 ];
 
 /// Results of the transaction checks.
@@ -48,19 +51,21 @@ pub struct Transactions {
 struct CheckInput<'a> {
     facts: &'a Facts<'a>,
     pools: Vec<PoolHistory>,
-    digest: TransferDigest,
+    ledger: TransferLedger,
+    wash: Wash,
     log: CheckLog,
 }
 
 /// Runs the transaction checks. `step` is called with the progress in rows and may cancel.
 pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Transactions> {
-    let total = facts.dataset.transfers_listed(&facts.address);
+    let total = facts.dataset.transfers().count(&facts.address) as u64;
     let pools = pool_stories(facts, step)?;
-    let digest = TransferDigest::new(facts, &pools, &|row| step(row, total))?;
+    let (ledger, wash) = TransferLedger::read(facts, &pools, &|row| step(row, total))?;
     let mut input = CheckInput {
         facts,
         pools,
-        digest,
+        ledger,
+        wash,
         log: CheckLog::default(),
     };
     let eventful = input.pools.iter().any(|pool| pool.last.is_some());
@@ -90,11 +95,32 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
             anomaly.sentence.push_str("; amounts are approximate (floating-point, or declared approximate in `dataset.toml`)");
         }
     }
+    let newest = newest(facts);
+    if !newest.is_empty() {
+        let of_newest = |anomaly: &&mut Anomaly| OF_NEWEST.contains(&anomaly.code);
+        for anomaly in anomalies.iter_mut().filter(of_newest) {
+            anomaly.sentence.push_str(&newest);
+        }
+        input.log.limit(OF_NEWEST, &newest);
+    }
     let CheckInput {
-        log, pools, digest, ..
+        log,
+        pools,
+        ledger,
+        wash,
+        ..
     } = input;
-    let mut unfinished = digest.sums.unfinished;
-    if digest.wash_unfinished {
+    let mut unfinished = Vec::new();
+    if !newest.is_empty() {
+        unfinished.push(format!("transfers were checked{newest}"));
+    }
+    if ledger.overflowed {
+        unfinished.push(format!(
+            "wallets beyond the first {} were not tracked",
+            ledger::WALLETS_MAX
+        ));
+    }
+    if wash.unfinished {
         unfinished.push(
             "time windows with too many pairs of traders were not checked for wash trading"
                 .to_owned(),
@@ -104,10 +130,30 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
         blind: false,
         anomalies,
         log,
-        last: digest.sums.last,
+        last: ledger.last,
         unfinished,
         pools,
     })
+}
+
+/// Over which transfers the checks are, where the earlier ones are not here; else empty.
+fn newest(facts: &Facts<'_>) -> String {
+    let (dataset, token) = (facts.dataset, &facts.address);
+    let left_out = dataset.transfers_left_out(token);
+    if left_out == 0 {
+        return String::new();
+    }
+    let here = dataset.transfers().count(token) as u64;
+    let since = dataset
+        .transfers()
+        .first(token)
+        .and_then(|row| row.timestamp)
+        .map_or_else(String::new, |time| format!(", since {time}"));
+    format!(
+        ", over the newest {} of {} transfers{since}",
+        count(here),
+        count(here + left_out)
+    )
 }
 
 fn pool_stories(
@@ -138,21 +184,29 @@ fn pool_stories(
 impl CheckInput<'_> {
     /// Whether any transfer went to or came from a pool.
     fn traded(&self) -> bool {
-        self.digest.sums.buys + self.digest.sums.sells > 0
+        self.ledger.buys + self.ledger.sells > 0
     }
 
     /// Missing input of a check that knows of no trade.
     fn no_trades(&self) -> NeededInput {
-        if self.digest.sums.transfers == 0 {
+        if self.ledger.transfers == 0 {
             NeededInput::Transfers
         } else {
             self.facts.no_trades()
         }
     }
 
-    /// Total supply in smallest units; `None`, with a note of the missing input, if it is unknown.
+    /// Total supply in smallest units: the dataset's value, or mints minus burns; `None`, with a note of the missing input, if it is unknown.
     fn supply(&mut self, code: AnomalyCode) -> Option<f64> {
-        let supply = self.facts.supply(&self.digest.sums);
+        let given = self
+            .facts
+            .total_supply()
+            .zip(self.facts.unit())
+            .map(|(supply, unit)| supply * unit);
+        let replayed = (self.ledger.complete).then_some(self.ledger.minted - self.ledger.burned);
+        let supply = given
+            .or(replayed)
+            .filter(|supply| supply.is_finite() && *supply > 0.0);
         self.log.require(supply, NeededInput::Supply, code)
     }
 
@@ -161,29 +215,32 @@ impl CheckInput<'_> {
         &mut self,
         code: AnomalyCode,
         what: &str,
-        of: impl Fn(&TransferSums) -> &Vec<TransferSample>,
+        of: impl Fn(&TransferLedger) -> &Vec<usize>,
     ) {
-        let rows = self.rows(of(&self.digest.sums));
+        let rows = self.rows(of(&self.ledger));
         self.log.prove_by(code, what, rows);
     }
 
-    /// Transfers as evidence.
-    fn rows(&self, rows: &[TransferSample]) -> Vec<EvidenceRow> {
-        rows.iter().map(|row| self.row(row)).collect()
+    /// Transfers as evidence, by their numbers.
+    fn rows(&self, places: &[usize]) -> Vec<EvidenceRow> {
+        places.iter().map(|place| self.row(*place)).collect()
     }
 
-    fn row(&self, row: &TransferSample) -> EvidenceRow {
+    fn row(&self, place: usize) -> EvidenceRow {
+        let (transfers, token) = (self.facts.dataset.transfers(), &self.facts.address);
+        let row = transfers.row(token, place);
+        let row = row.as_ref();
         EvidenceRow {
             table: "transfers",
-            timestamp: row.time,
-            block_number: row.block,
-            transaction_hash: row.hash.clone(),
-            address: row.from,
-            to_address: row.to,
+            timestamp: row.and_then(|row| row.timestamp),
+            block_number: row.and_then(|row| row.block_number),
+            transaction_hash: transfers.text(token, place, "transaction_hash"),
+            address: row.and_then(|row| row.from_address),
+            to_address: row.and_then(|row| row.to_address),
             amount: row
-                .value
+                .and_then(|row| row.value)
                 .zip(self.facts.unit())
-                .map(|(value, unit)| value / unit),
+                .map(|(value, unit)| value.0 / unit),
             ..EvidenceRow::default()
         }
     }

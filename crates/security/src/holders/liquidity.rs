@@ -5,8 +5,9 @@ use super::super::{
     check_log::{CheckLog, NeededInput},
     facts::{AddressRole, Facts},
     pool_story::PoolHistory,
-    transactions::{Transactions, percent},
+    transactions::Transactions,
 };
+use super::share_words;
 use analysis::numeric::sigmoid;
 use model::{
     address::Address,
@@ -25,6 +26,9 @@ struct Held {
     /// In wallets that may withdraw it at any time.
     free: f64,
     creator: f64,
+    /// The most of what is known by its sum only: all of it, and what of it the creator may have.
+    free_more: f64,
+    creator_more: f64,
     rows: Vec<EvidenceRow>,
     /// The holders of liquidity, each with its lock status.
     largest: Vec<EvidenceRow>,
@@ -56,45 +60,55 @@ pub(super) fn tests(
     let risk = transactions
         .pools
         .get(i)
+        .filter(|_| held.creator_more == 0.0)
         .and_then(|story| features(&held, story))
         .map(|features| lp_risk(&features));
     let free = held.free / held.total;
     let creator = held.creator / held.total;
     let mut found = Vec::new();
-    let sentence = format!(
-        "{} of pool {}'s LP tokens are in wallets, neither burned nor locked for at least 30 days (holders)",
-        percent(free),
-        pool.short()
-    );
-    log.saw(AnomalyCode::LpUnlocked, &*sentence);
-    log.prove_by(
-        AnomalyCode::LpUnlocked,
-        "holders of the LP tokens",
-        held.largest.clone(),
-    );
-    if free >= UNLOCKED_MIN {
-        let mut anomaly = Anomaly::new(AnomalyCode::LpUnlocked, free, sentence)
-            .figure("share", free)
-            .figure("locked", held.locked / held.total);
-        if let Some(risk) = risk {
-            anomaly = anomaly.figure("pullRisk", risk);
-        }
-        found.push(anomaly.rows("wallets with unlocked LP tokens", held.rows));
-    }
-    let sentence = format!(
-        "the creator holds {} of pool {}'s LP tokens (holders)",
-        percent(creator),
-        pool.short()
-    );
-    if facts.creator.is_none() {
-        log.note(NeededInput::Creator, &[AnomalyCode::LpCreator]);
-    } else if creator < CREATOR_MIN {
-        log.saw(AnomalyCode::LpCreator, sentence);
+    let words = share_words(free, free + held.free_more / held.total, UNLOCKED_MIN);
+    let words = log.require(words, NeededInput::SmallHolders, AnomalyCode::LpUnlocked);
+    if let Some(words) = words {
+        let sentence = format!(
+            "{words} of pool {}'s LP tokens are in wallets, neither burned nor locked for at least 30 days (holders)",
+            pool.short()
+        );
+        log.saw(AnomalyCode::LpUnlocked, &*sentence);
         log.prove_by(
-            AnomalyCode::LpCreator,
+            AnomalyCode::LpUnlocked,
             "holders of the LP tokens",
             held.largest.clone(),
         );
+        if free >= UNLOCKED_MIN {
+            let mut anomaly = Anomaly::new(AnomalyCode::LpUnlocked, free, sentence)
+                .figure("share", free)
+                .figure("locked", held.locked / held.total);
+            if let Some(risk) = risk {
+                anomaly = anomaly.figure("pullRisk", risk);
+            }
+            found.push(anomaly.rows("wallets with unlocked LP tokens", held.rows));
+        }
+    }
+    let code = AnomalyCode::LpCreator;
+    if facts.creator.is_none() {
+        log.note(NeededInput::Creator, &[code]);
+        return found;
+    }
+    let words = share_words(
+        creator,
+        creator + held.creator_more / held.total,
+        CREATOR_MIN,
+    );
+    let Some(words) = log.require(words, NeededInput::SmallHolders, code) else {
+        return found;
+    };
+    let sentence = format!(
+        "the creator holds {words} of pool {}'s LP tokens (holders)",
+        pool.short()
+    );
+    if creator < CREATOR_MIN {
+        log.saw(code, sentence);
+        log.prove_by(code, "holders of the LP tokens", held.largest);
     } else {
         let row = EvidenceRow {
             table: "holders",
@@ -103,8 +117,7 @@ pub(super) fn tests(
             share: Some(creator),
             ..Default::default()
         };
-        let anomaly =
-            Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator);
+        let anomaly = Anomaly::new(code, creator, sentence).figure("share", creator);
         found.push(anomaly.rows("the creator's LP tokens", vec![row]));
     }
     found
@@ -113,7 +126,7 @@ pub(super) fn tests(
 fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
     let mut held = Held::default();
     let locks = facts.dataset.locks_of(pool);
-    let holding = facts.dataset.holding_of(pool, &facts.address);
+    let holding = facts.dataset.holding_of(pool);
     for (address, balance) in holding.rows() {
         let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0) else {
             continue;
@@ -170,15 +183,10 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
             });
         }
     }
-    // Possible lockers are in the rows; none of the aggregated rest is locked.
-    held.total += holding.rest().sum;
-    held.free += holding.rest().sum;
-    held.creator += holding
-        .watched_in_rest()
-        .iter()
-        .filter(|(address, _)| Some(*address) == facts.creator)
-        .map(|(_, balance)| balance)
-        .sum::<f64>();
+    let others = holding.others();
+    held.total += others.sum;
+    held.free_more = others.sum;
+    held.creator_more = holding.unknown(facts.creator) as f64 * others.most;
     held
 }
 

@@ -7,7 +7,7 @@ use super::super::{
     facts::{AddressRole, Facts},
 };
 use analysis::token::holders_distribution;
-use model::{address::Address, holding::RestAggregates};
+use model::{address::Address, format::plural, holding::OtherHolders};
 
 /// A list of holders that may lack some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +29,10 @@ pub(super) struct Spread {
     pub(super) shares: Vec<(Address, f64)>,
     /// The part of the unburned supply that is in no pool, exchange, bridge or locker; `None` if the supply is not known.
     free: Option<f64>,
-    /// Nakamoto coefficient: the fewest with more than half of what is free.
-    nakamoto: Option<u64>,
-    /// Shares of watched holders that are included in `rest`.
-    watched_in_rest: Vec<(Address, f64)>,
-    /// Aggregated shares of the holders not listed in `shares`.
-    rest: RestAggregates,
+    /// Bounds of the Nakamoto coefficient: the fewest with more than half of what is free.
+    pub(super) nakamoto: Option<[u64; 2]>,
+    /// Holders that are not in `shares`, with their shares: only their number and sum are known. They are counted as individual holders.
+    pub(super) others: OtherHolders,
     left_out: BTreeMap<AddressRole, (u64, f64)>,
     /// Description of the total that the shares refer to.
     pub(super) whole: &'static str,
@@ -51,8 +49,8 @@ pub(super) struct Spread {
 impl Spread {
     /// Returns `None` without a holder that has a balance.
     pub(super) fn new(facts: &Facts<'_>) -> Option<Self> {
-        let holding = facts.dataset.holding_of(&facts.address, &facts.address);
-        let rest = holding.rest();
+        let holding = facts.dataset.holding_of(&facts.address);
+        let others = holding.others();
         let mut held: Vec<(Address, f64)> = Vec::new();
         let mut left: BTreeMap<AddressRole, (u64, f64)> = BTreeMap::new();
         let mut all = 0.0;
@@ -71,7 +69,7 @@ impl Spread {
                 }
             }
         }
-        all += rest.sum;
+        all += others.sum;
         if all <= 0.0 || !all.is_finite() {
             return None;
         }
@@ -106,30 +104,25 @@ impl Spread {
         let free = known
             .map(|_| supply - kept_for_others)
             .filter(|free| *free > 0.0);
-        let counted = held.iter().map(|(_, balance)| balance).sum::<f64>() + rest.sum;
+        let counted = held.iter().map(|(_, balance)| balance).sum::<f64>() + others.sum;
         let listed =
-            held.len() as u64 + rest.count + left.values().map(|(count, _)| count).sum::<u64>();
+            held.len() as u64 + others.held + left.values().map(|(count, _)| count).sum::<u64>();
         let nakamoto = nakamoto(
             held.iter().map(|(_, balance)| *balance),
             free.unwrap_or(counted),
-        )
-        .or(rest.nakamoto);
-        let share = |(address, balance): (Address, f64)| (address, balance / supply);
+            others,
+        );
         Some(Self {
-            shares: held.into_iter().map(share).collect(),
+            shares: held
+                .into_iter()
+                .map(|(address, balance)| (address, balance / supply))
+                .collect(),
             free: free.map(|free| free / supply),
             nakamoto,
-            watched_in_rest: holding
-                .watched_in_rest()
-                .iter()
-                .copied()
-                .map(share)
-                .collect(),
-            rest: RestAggregates {
-                sum: rest.sum / supply,
-                squares: rest.squares / supply / supply,
-                ranked: rest.ranked / supply,
-                ..rest
+            others: OtherHolders {
+                sum: others.sum / supply,
+                most: others.most / supply,
+                ..others
             },
             left_out: left
                 .into_iter()
@@ -160,24 +153,14 @@ impl Spread {
         })
     }
 
-    /// Number of holders, including those aggregated in `rest`.
+    /// Number of individual holders, here or not.
     pub(super) fn count(&self) -> u64 {
-        self.shares.len() as u64 + self.rest.count
-    }
-
-    /// Shares of the holders that match, in `shares` or in `rest`.
-    pub(super) fn of(&self, wanted: impl Fn(&Address) -> bool) -> Vec<(Address, f64)> {
-        self.shares
-            .iter()
-            .chain(&self.watched_in_rest)
-            .filter(|(address, _)| wanted(address))
-            .copied()
-            .collect()
+        self.shares.len() as u64 + self.others.held
     }
 
     /// What the holders counted have together.
     fn sum(&self) -> f64 {
-        self.shares.iter().map(|(_, share)| share).sum::<f64>() + self.rest.sum
+        self.shares.iter().map(|(_, share)| share).sum::<f64>() + self.others.sum
     }
 
     /// The fraction of what is free that the largest holders have: what sits in pools and exchanges spreads nothing.
@@ -195,27 +178,48 @@ impl Spread {
         matches!(self.partial, Some(Partial::Holders | Partial::Supply))
     }
 
-    /// Bounds of the Herfindahl-Hirschman index of what is free: as if the holders that the table lacks had next to nothing each, and as if
-    /// those counted had all. No one that it lacks has more than the smallest of these.
-    fn hhi(&self) -> [f64; 2] {
-        let squares = self
+    /// Shares of the others and their sum as if as many as possible had the most: the number of those, and what is left for one more.
+    fn uneven(&self) -> (f64, f64) {
+        let OtherHolders {
+            held, sum, most, ..
+        } = self.others;
+        let full = (sum / most).floor().min(held as f64);
+        (full, (sum - full * most).max(0.0))
+    }
+
+    /// Bounds of the Herfindahl-Hirschman index of what is free. The others have the same each, or as many as possible have the most. Of
+    /// holders that the table lacks: as if they had next to nothing each, and as if those counted had all. No one that it lacks has more than
+    /// the smallest of these.
+    pub(super) fn hhi(&self) -> [f64; 2] {
+        let known = self
             .shares
             .iter()
             .map(|(_, share)| share * share)
-            .sum::<f64>()
-            + self.rest.squares;
-        let over = |whole: f64| {
+            .sum::<f64>();
+        let OtherHolders {
+            held, sum, most, ..
+        } = self.others;
+        let others = if held == 0 {
+            [0.0; 2]
+        } else {
+            let (full, rest) = self.uneven();
+            [sum * sum / held as f64, full * most * most + rest * rest]
+        };
+        let over = |squares: f64, whole: f64| {
             if whole > 0.0 {
-                squares / whole / whole
+                (known + squares) / whole / whole
             } else {
                 0.0
             }
         };
-        let most = over(self.sum());
+        let [least, most] = others.map(|squares| over(squares, self.sum()));
         if self.is_part() {
-            [self.free.map_or(0.0, over).min(most), most]
+            let least = self
+                .free
+                .map_or(0.0, |free| over(others[0], free).min(least));
+            [least, most]
         } else {
-            [most; 2]
+            [least, most]
         }
     }
 
@@ -231,7 +235,7 @@ impl Spread {
     pub(super) fn metrics(&self, facts: &Facts<'_>) -> HolderMetrics {
         let largest = self.shares.iter().take(LARGEST_MAX);
         let all = holders_distribution(facts.dataset, facts.token);
-        let [hhi_at_least, hhi] = self.hhi();
+        let hhi = self.hhi();
         HolderMetrics {
             count: self.count(),
             listed: self.listed,
@@ -240,10 +244,10 @@ impl Spread {
             top50: all.top_50_holders,
             top10_free: self.top(10),
             top50_free: self.top(50),
-            hhi,
-            hhi_at_least: self.is_part().then_some(hhi_at_least),
-            nakamoto: self.nakamoto,
-            gini: (!self.is_part()).then(|| self.gini()),
+            hhi: if self.is_part() { hhi[1] } else { middle(hhi) },
+            hhi_at_least: self.is_part().then_some(hhi[0]),
+            nakamoto: self.nakamoto.map(|[least, most]| least.midpoint(most)),
+            gini: (!self.is_part()).then(|| middle(self.gini())),
             largest: largest
                 .map(|(address, share)| HolderShare {
                     address: *address,
@@ -263,11 +267,11 @@ impl Spread {
         }
     }
 
-    /// Gini coefficient of the balances by rank: 0 if all are equal, approaching 1 if one holder has all.
-    pub(super) fn gini(&self) -> f64 {
-        let (n, sum) = (self.count() as f64, self.sum());
-        if sum <= 0.0 {
-            return 0.0;
+    /// Bounds of the Gini coefficient of the balances by rank: 0 if all are equal, approaching 1 if one holder has all.
+    pub(super) fn gini(&self) -> [f64; 2] {
+        let (n, all) = (self.count() as f64, self.sum());
+        if all <= 0.0 {
+            return [0.0; 2];
         }
         // Sorted in descending order: the smallest has rank 1.
         let ranked: f64 = self
@@ -275,24 +279,53 @@ impl Spread {
             .iter()
             .enumerate()
             .map(|(i, (_, share))| (n - i as f64) * share)
-            .sum::<f64>()
-            + self.rest.ranked;
-        (2.0 * ranked / (n * sum) - (n + 1.0) / n).clamp(0.0, 1.0)
+            .sum();
+        let OtherHolders { sum, most, .. } = self.others;
+        let others = if self.others.held == 0 {
+            [0.0; 2]
+        } else {
+            let (held, (full, rest)) = (self.others.held as f64, self.uneven());
+            let uneven = most * full * (2.0 * held - full + 1.0) / 2.0 + rest * (held - full);
+            [sum * (held + 1.0) / 2.0, uneven]
+        };
+        others.map(|others| (2.0 * (ranked + others) / (n * all) - (n + 1.0) / n).clamp(0.0, 1.0))
+    }
+
+    /// A figure in words, with its bounds if holders are known by their sum only.
+    pub(super) fn bounded(&self, figure: String, [least, most]: [String; 2]) -> String {
+        if least == most {
+            return figure;
+        }
+        let others = plural(self.others.held, "holder is", "holders are");
+        format!("{figure} (between {least} and {most}: {others} known by their sum only)")
     }
 }
 
-/// Fewest balances, largest first, that exceed half of what is free. Uses balances: rounded shares of equal balances may not add up to the
-/// half.
-fn nakamoto(balances: impl Iterator<Item = f64>, free: f64) -> Option<u64> {
-    let mut sum = 0.0;
-    let has_more = |balance: f64| {
+/// What stands for a figure of which the bounds are known.
+pub(super) fn middle([least, most]: [f64; 2]) -> f64 {
+    (least + most) / 2.0
+}
+
+/// Bounds of the fewest balances, largest first, that exceed half of what is free. Uses balances: rounded shares of equal balances may not add
+/// up to the half.
+fn nakamoto(
+    balances: impl Iterator<Item = f64>,
+    free: f64,
+    others: OtherHolders,
+) -> Option<[u64; 2]> {
+    let (mut sum, mut here) = (0.0, 0);
+    for balance in balances {
         sum += balance;
-        sum > free / 2.0
-    };
-    balances
-        .map(has_more)
-        .position(|has_more| has_more)
-        .map(|i| i as u64 + 1)
+        here += 1;
+        if sum > free / 2.0 {
+            return Some([here; 2]);
+        }
+    }
+    let lacking = free / 2.0 - sum;
+    // The largest of the others have at most the most each, and at least as much as all of them on average.
+    let held = others.held as f64;
+    let needed = [lacking / others.most, lacking * held / others.sum];
+    (others.sum > lacking).then(|| needed.map(|needed| here + (needed as u64 + 1).min(others.held)))
 }
 
 #[cfg(test)]
@@ -306,14 +339,14 @@ mod tests {
             .enumerate()
             .map(|(i, balance)| (Address([i as u8; 20]), balance / sum))
             .collect();
-        let nakamoto = nakamoto(balances.iter().copied(), sum);
+        let others = OtherHolders::default();
+        let nakamoto = nakamoto(balances.iter().copied(), sum, others);
         Spread {
             shares,
             free: Some(1.0),
             nakamoto,
             left_out: BTreeMap::new(),
-            watched_in_rest: Vec::new(),
-            rest: RestAggregates::default(),
+            others,
             whole: "the supply",
             free_whole: "the supply outside pools and exchanges",
             partial: None,
@@ -333,12 +366,12 @@ mod tests {
             (&equal, 0.0, 200),
         ] {
             let spread = spread(balances);
+            let [least, most] = spread.gini();
             assert!(
-                (spread.gini() - gini).abs() < 1e-12,
-                "{balances:?}: {}",
-                spread.gini()
+                (least - gini).abs() < 1e-12 && least == most,
+                "{balances:?}: {least} {most}"
             );
-            assert_eq!(spread.nakamoto, Some(nakamoto), "{balances:?}");
+            assert_eq!(spread.nakamoto, Some([nakamoto; 2]), "{balances:?}");
         }
     }
 

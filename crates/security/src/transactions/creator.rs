@@ -1,14 +1,11 @@
 //! Checks of the creator and of early buyers: late mints, dumps, serial deployments, sniping.
 
-use super::{CheckInput, percent};
+use super::{CheckInput, ledger::SNIPE_BLOCKS, percent};
 use crate::{
     Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput,
     facts::scam_report,
 };
-use model::{
-    time::{DAY_MS, Time},
-    transfer_sums::SNIPE_BLOCKS,
-};
+use model::time::{DAY_MS, Time};
 
 const MINTED_MIN: f64 = 0.01;
 /// Fraction of the supply minted to one receiver at which the strength is 1. Mints to many, as for wrapped and staked coins, count little.
@@ -31,11 +28,15 @@ pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
 
 /// Total supply for a check, provided that there was a launch.
 fn launched(input: &mut CheckInput<'_>, code: AnomalyCode) -> Option<f64> {
-    if input.digest.sums.transfers == 0 {
+    if input.ledger.transfers == 0 {
         input.log.note(NeededInput::Transfers, &[code]);
         return None;
     }
-    if input.digest.sums.launch.is_none() {
+    if input.ledger.is_part {
+        input.log.note(NeededInput::FirstTransfers, &[code]);
+        return None;
+    }
+    if input.ledger.launch.is_none() {
         let need = if input.facts.pools.is_empty() {
             input.facts.no_pool()
         } else {
@@ -50,16 +51,17 @@ fn launched(input: &mut CheckInput<'_>, code: AnomalyCode) -> Option<f64> {
 fn minted(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::MintAfterLaunch;
     let supply = launched(input, code)?;
-    let share = input.digest.sums.minted_late / supply;
-    let largest = input.digest.sums.minted_most / supply;
-    let count = input.digest.sums.minted_to;
+    let late = &input.ledger.minted_late;
+    let share = late.values().sum::<f64>() / supply;
+    let largest = late.values().copied().fold(0.0, f64::max) / supply;
+    let count = late.len();
     let sentence = format!(
         "{} of the supply was minted after liquidity was first added, {} to one address (transfers)",
         percent(share),
         percent(largest)
     );
     let strength = (share > MINTED_MIN).then(|| (largest / MINTED_FULL).max(MINTED_LEAST));
-    let rows = input.rows(&input.digest.sums.mints_late);
+    let rows = input.rows(&input.ledger.mints_late);
     let found = input.log.measured(
         code,
         strength,
@@ -82,13 +84,13 @@ fn dumped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     let supply = launched(input, code)?;
-    let share = input.digest.sums.creator_sold / supply;
+    let share = input.ledger.creator_sold / supply;
     let sentence = format!(
         "the creator sold {} of the supply within 7 days of launch (transfers)",
         percent(share)
     );
     let strength = (share >= DUMPED_MIN).then(|| share / DUMPED_FULL);
-    let rows = input.rows(&input.digest.sums.creator_sales);
+    let rows = input.rows(&input.ledger.creator_sales);
     let found = input
         .log
         .measured(code, strength, sentence, "sells by the creator", rows)?;
@@ -173,25 +175,23 @@ fn sniped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::Sniped;
     let supply = launched(input, code)?;
     if input
-        .digest
-        .sums
+        .ledger
         .launch
         .is_none_or(|launch| launch.block.is_none())
     {
         input.log.note(NeededInput::Blocks, &[code]);
         return None;
     }
-    let share = input.digest.sums.sniped / supply;
+    let share = input.ledger.sniped / supply;
     let sentence = format!(
         "{} of the supply was bought within {SNIPE_BLOCKS} blocks after liquidity was first added (transfers)",
         percent(share)
     );
     input.log.saw(code, &*sentence);
-    input.prove(code, "buys at launch", |sums| &sums.snipes);
+    input.prove(code, "buys at launch", |ledger| &ledger.snipes);
     (share >= SNIPED_MIN).then(|| {
         let launch = input
-            .digest
-            .sums
+            .ledger
             .launch
             .and_then(|launch| launch.block)
             .map(|block| format!("liquidity first added in block {block}"));
@@ -199,7 +199,7 @@ fn sniped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             what: "buys at launch".to_owned(),
             before: launch,
             after: Some(percent(share)),
-            rows: input.rows(&input.digest.sums.snipes),
+            rows: input.rows(&input.ledger.snipes),
             ..Evidence::default()
         };
         Anomaly::new(code, share / SNIPED_FULL, sentence)

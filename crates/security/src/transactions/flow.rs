@@ -1,14 +1,12 @@
 //! Checks of liquidity and trades: liquidity removals, one-way trading, failing sells, sells by insiders only.
 
-use super::{CheckInput, percent};
+use super::{CheckInput, newest, percent};
 use crate::{
-    Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput,
-    pool_story,
+    Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow,
+    check_log::NeededInput,
+    pool_story::{self, Moment},
 };
-use model::{
-    address::Address,
-    transfer_sums::{Moment, Sellers},
-};
+use model::address::Address;
 
 /// Minimum fraction of the largest liquidity removed within a day.
 const PULLED_MIN: f64 = 0.9;
@@ -36,10 +34,13 @@ pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
 fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::LiquidityPulled;
     let events = input.pools.iter().any(|pool| pool.mints > 0);
-    if !events && input.digest.sums.launch.is_none() {
+    // Without the first transfers it is unknown what a pool had.
+    if !events && (input.ledger.is_part || input.ledger.launch.is_none()) {
         input.log.note(
             if input.facts.pools.is_empty() {
                 input.facts.no_pool()
+            } else if input.ledger.is_part {
+                NeededInput::FirstTransfers
             } else {
                 NeededInput::PoolEvents
             },
@@ -94,7 +95,7 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         input.log.saw(code, format!("at most {} of a pool's liquidity was permanently removed within a day (pool_events)", percent(most)));
         return None;
     }
-    let emptied = input.digest.sums.worst_emptied.as_ref();
+    let emptied = input.ledger.worst_emptied;
     let share = emptied.map_or(0.0, |emptied| {
         emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0))
     });
@@ -103,7 +104,7 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         .saw(code, "no transfer permanently drained a pool (transfers)");
     let emptied = emptied?;
     (share >= PULLED_MIN).then(|| {
-        let row = input.row(&emptied.row);
+        let row = input.row(emptied.row);
         let pool = row.address.map_or_else(String::new, |pool| pool.short());
         let sentence = format!(
             "one transfer took {} of the tokens in pool {pool}",
@@ -172,30 +173,35 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         input.log.note(need, &[code]);
         return None;
     }
+    let newest = newest(input.facts);
+    if told.is_none() && input.ledger.is_part {
+        input.log.remark(code);
+    }
     let (buys, sells, measure, source) = if let Some((i, pool)) = told {
         let Some(measure) = pool.two_way() else {
             input.log.unsure(code, "pool_events: the pool's events do not show what was paid in; add `reserve0` and `reserve1`");
             return None;
         };
         let of = format!("reserves of pool {}", input.facts.pools[i].short());
-        let (all_buys, all_sells) = (input.digest.sums.buys, input.digest.sums.sells);
+        let (all_buys, all_sells) = (input.ledger.buys, input.ledger.sells);
         if input.facts.pools.len() > 1 && input.traded() {
             // By count alone, as a pool's own count: a few small sales make no market. That owner or creator sold shows nothing for others.
-            let others = input.digest.sums.tried - input.digest.sums.failed;
+            let others = input.ledger.tried - input.ledger.failed;
             let by_transfers = others as f64 / (all_buys + all_sells) as f64 / 2.0;
-            let source =
-                format!("{of}; transfers with all pools: {all_buys} buys and {all_sells} sells");
+            let source = format!(
+                "{of}; transfers with all pools{newest}: {all_buys} buys and {all_sells} sells"
+            );
             (pool.buys, pool.sells, measure.max(by_transfers), source)
         } else {
             (pool.buys, pool.sells, measure, of)
         }
     } else {
-        let (buys, sells) = (input.digest.sums.buys, input.digest.sums.sells);
+        let (buys, sells) = (input.ledger.buys, input.ledger.sells);
         (
             buys,
             sells,
             sells as f64 / (buys + sells) as f64,
-            "transfers with pools".to_owned(),
+            format!("transfers with pools{newest}"),
         )
     };
     let sentence = format!("{buys} buys and {sells} sells ({source})");
@@ -209,7 +215,7 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         );
     } else {
         input.log.saw(code, &*sentence);
-        let rows = input.rows(&input.digest.sums.sales);
+        let rows = input.rows(&input.ledger.sales);
         input.log.prove_by(code, "sells", rows);
     }
     pool_story::one_way(buys, measure).map(|strength| {
@@ -228,7 +234,7 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         }
         let after = Some(format!("{sells} sells"));
         // Sales derived from reserves are not transfer rows; the transfer rows are additional evidence.
-        let rows = input.rows(&input.digest.sums.sales);
+        let rows = input.rows(&input.ledger.sales);
         anomaly.evidence(Evidence {
             what: source,
             before: Some(format!("{buys} buys")),
@@ -241,8 +247,8 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 
 fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::SellFailures;
-    if !input.digest.sums.statuses {
-        let need = if input.digest.sums.transfers == 0 {
+    if !input.ledger.statuses {
+        let need = if input.ledger.transfers == 0 {
             NeededInput::Transfers
         } else {
             NeededInput::Status
@@ -250,7 +256,7 @@ fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         input.log.note(need, &[code]);
         return None;
     }
-    let (failed, tried) = (input.digest.sums.failed, input.digest.sums.tried);
+    let (failed, tried) = (input.ledger.failed, input.ledger.tried);
     let least = wilson_lower(failed as f64, tried as f64);
     if tried < TRIED_MIN {
         input.log.unsure(
@@ -262,8 +268,8 @@ fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             code,
             format!("{failed} of {tried} sells failed (transfers with pools)"),
         );
-        input.prove(code, "failed sells", |sums| &sums.failures);
-        input.prove(code, "successful sells", |sums| &sums.sales);
+        input.prove(code, "failed sells", |ledger| &ledger.failures);
+        input.prove(code, "successful sells", |ledger| &ledger.sales);
     }
     (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
         let sentence = format!(
@@ -274,7 +280,7 @@ fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             what: "sells by wallets other than the owner and creator".to_owned(),
             before: Some(format!("{tried} attempted")),
             after: Some(format!("{failed} failed")),
-            rows: input.rows(&input.digest.sums.failures),
+            rows: input.rows(&input.ledger.failures),
             ..Evidence::default()
         };
         Anomaly::new(code, least / FAILING_FULL, sentence)
@@ -314,7 +320,21 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         amount: unit.map(|unit| sold / unit),
         ..EvidenceRow::of("transfers", address)
     };
-    if let Some(outsider) = input.digest.sums.sellers.outsider {
+    // In the order in which the transfers first name them.
+    let (mut buyers, mut n, mut first) = (0, 0, Vec::new());
+    let mut outsider = None;
+    for wallet in input.ledger.traders() {
+        let (own, sold) = (facts.circle(&wallet.address), wallet.sold > 0.0);
+        buyers += u64::from(wallet.bought > 0.0 && !own);
+        if sold && !own {
+            outsider.get_or_insert((wallet.address, wallet.sold));
+        } else if sold {
+            n += 1;
+            first.push((wallet.address, wallet.sold));
+        }
+    }
+    first.truncate(EVIDENCE_ROWS_MAX);
+    if let Some(outsider) = outsider {
         input.log.prove_by(
             code,
             "sells by a wallet not linked to the owner",
@@ -329,12 +349,6 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         );
         return None;
     }
-    let Sellers {
-        buyers,
-        count: n,
-        ref first,
-        ..
-    } = input.digest.sums.sellers;
     if buyers < BUYS_MIN || n == 0 {
         input.log.unsure(
             code,
@@ -344,7 +358,7 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     (buyers >= BUYS_MIN && n > 0).then(|| {
         let who = if n == 1 { "the only seller is".to_owned() } else { format!("all {n} sellers are") };
         let sentence = format!("{buyers} wallets bought, but {who} the owner, the creator or funded by them (transfers)");
-        let rows = first.iter().copied().map(row).collect();
+        let rows = first.into_iter().map(row).collect();
         Anomaly::new(code, buyers as f64 / BUYERS_FULL, sentence)
             .figure("buyers", buyers as f64)
             .figure("sellers", n as f64)

@@ -1,19 +1,19 @@
 //! Checks of the transfers themselves: wash trading, balances that don't match, airdrops, first digits.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{
     CheckInput,
     amounts::{self, CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
-    digest::WashRing,
+    ledger::Wallet,
     percent,
 };
 use crate::{
-    Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, facts::Facts,
+    Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow,
+    check_log::{BRING, NeededInput},
+    facts::AddressRole,
 };
-use model::{
-    address::Address,
-    holding::Holding,
-    transfer_sums::{Airdrop, TransferSums},
-};
+use model::{address::Address, format::count, holding::Holding};
 
 const MISMATCH_MIN: f64 = 0.001;
 const MISMATCH_FULL: f64 = 0.05;
@@ -49,30 +49,6 @@ pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
     .collect()
 }
 
-/// The holders whose balances are compared with the transfers. Tokens are minted from and burned to the zero address: its balance is not
-/// replayed.
-fn replayable<'a>(holders: &'a Holding<'_>) -> impl Iterator<Item = (Address, f64)> + use<'a> {
-    holders
-        .rows()
-        .filter(|(holder, _)| *holder != Address::ZERO)
-        .filter_map(|(holder, balance)| Some((holder, balance?)))
-}
-
-/// Those of them for whom `mismatch` needs a replay: none where it lacks an input.
-pub(super) fn to_replay(facts: &Facts<'_>, sums: &TransferSums) -> Vec<Address> {
-    let holders = facts.dataset.holding_of(&facts.address, &facts.address);
-    let can_tell = !facts.dataset.lacks_history("holders")
-        && holders.is_whole()
-        && sums.complete
-        && facts.unit().is_some()
-        && facts.supply(sums).is_some();
-    if can_tell {
-        replayable(&holders).map(|(holder, _)| holder).collect()
-    } else {
-        Vec::new()
-    }
-}
-
 /// With two decimal places and thousands separators, and without a sign where these are zeros.
 fn two_places(number: f64) -> String {
     let text = model::format::fixed(number, 2);
@@ -86,10 +62,7 @@ fn two_places(number: f64) -> String {
 /// Compares the replayed balances with the holder table, for the addresses that the table lists.
 fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::BalanceMismatch;
-    let holders = input
-        .facts
-        .dataset
-        .holding_of(&input.facts.address, &input.facts.address);
+    let holders = input.facts.dataset.holding_of(&input.facts.address);
     if holders.is_empty() {
         input.log.note(NeededInput::Holders, &[code]);
         return None;
@@ -100,11 +73,11 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     // Addresses with a zero balance matter too: the transfers may leave them a balance.
-    if !holders.is_whole() {
-        input.log.note(NeededInput::AllHolders, &[code]);
+    if input.ledger.is_part || !holders.is_whole() {
+        input.log.unsure(code, not_all(input, &holders));
         return None;
     }
-    if !input.digest.sums.complete {
+    if !input.ledger.complete {
         input.log.note(NeededInput::History, &[code]);
         return None;
     }
@@ -114,15 +87,13 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let supply = input.supply(code)?;
     let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
     let (mut sum, mut worst) = (0.0, 0.0);
-    let Some(all_replayed) = &input.digest.replayed else {
-        input.log.unsure(
-            code,
-            "transfers: the table is queried in place, and there are too many holders to query; set read = \"bring\" \
-            in dataset.toml",
-        );
-        return None;
-    };
-    for ((holder, balance), replayed) in replayable(&holders).zip(all_replayed) {
+    for (holder, balance) in holders.rows() {
+        // Tokens are minted from and burned to the zero address: its balance is not replayed.
+        let Some(balance) = balance.filter(|_| holder != Address::ZERO) else {
+            continue;
+        };
+        let wallet = input.ledger.find(&holder);
+        let replayed = wallet.map_or(0.0, |wallet| wallet.balance);
         let share = (replayed - balance * unit).abs() / supply;
         sum += share;
         worst = f64::max(worst, share);
@@ -162,24 +133,48 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     })
 }
 
+/// How many of the rows that the comparison needs are here.
+fn not_all(input: &CheckInput<'_>, holders: &Holding<'_>) -> String {
+    let (dataset, token) = (input.facts.dataset, &input.facts.address);
+    let transfers = dataset.transfers().count(token) as u64;
+    let here = [
+        (
+            "transfers",
+            transfers,
+            transfers + dataset.transfers_left_out(token),
+        ),
+        (
+            "holders",
+            holders.listed() - holders.others().rows,
+            holders.listed(),
+        ),
+    ];
+    let here: Vec<String> = here
+        .into_iter()
+        .filter(|(_, here, all)| here < all)
+        .map(|(rows, here, all)| format!("{} of {} {rows}", count(here), count(all)))
+        .collect();
+    format!(
+        "transfers, holders: needs all transfers and holders: {} are here; {BRING}",
+        here.join(" and ")
+    )
+}
+
 fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::WashTrading;
-    if input.digest.wash_unfinished {
+    let found = input.wash.finish();
+    if input.wash.unfinished {
         input.log.unsure(
             code,
             "transfers: time windows with too many pairs of traders were not checked",
         );
     }
-    let Some(WashRing {
-        found,
-        members,
-        rows,
-    }) = input.digest.ring.take()
-    else {
+    let Some(found) = found else {
         input.log.saw(code, "no circular trading (transfers)");
         return None;
     };
-    let share = (found.volume / input.digest.sums.volume).min(1.0);
+    let members = found.members.len();
+    let share = (found.volume / input.ledger.volume).min(1.0);
     let transfers = if found.count == 1 {
         "transfer"
     } else {
@@ -194,7 +189,7 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         percent(WASH_MIN)
     );
     input.log.saw(code, sentence);
-    let rows = input.rows(&rows);
+    let rows = input.rows(&among(input, &found.members));
     input.log.prove_by(code, AMONG, rows.clone());
     (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
         let sentence = format!(
@@ -214,9 +209,33 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     })
 }
 
+/// The first successful transfers from one of these wallets to another.
+fn among(input: &CheckInput<'_>, members: &BTreeSet<u32>) -> Vec<usize> {
+    let members: BTreeSet<Address> = members
+        .iter()
+        .map(|member| input.ledger.wallet(*member).address)
+        .collect();
+    let is_member =
+        |address: Option<Address>| address.is_some_and(|address| members.contains(&address));
+    let chunks = input.facts.dataset.transfers().chunks(&input.facts.address);
+    chunks
+        .flatten()
+        .enumerate()
+        .filter(|(_, transfer)| {
+            transfer.status != Some(0)
+                && transfer.from_address != transfer.to_address
+                && is_member(transfer.from_address)
+                && is_member(transfer.to_address)
+        })
+        .map(|(place, _)| place)
+        .take(EVIDENCE_ROWS_MAX)
+        .collect()
+}
+
 /// Receivers of equal amounts from one sender that never sent anything.
 fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
-    let receivers = input.digest.sums.receivers;
+    let received = |wallet: &&Wallet| wallet.received > 0;
+    let receivers = input.ledger.traders().filter(received).count() as u64;
     let code = AnomalyCode::AirdropSpam;
     if receivers < RECEIVERS_MIN {
         input.log.unsure(
@@ -224,11 +243,24 @@ fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             format!("transfers: {receivers} recipients; at least {RECEIVERS_MIN} needed"),
         );
     }
-    let Airdrop {
-        sender,
-        value,
-        count,
-    } = input.digest.sums.airdrop?;
+    // The largest group by sender and amount; of several, that of the sender seen last, and of the largest amount.
+    let mut groups: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+    for wallet in input.ledger.traders() {
+        if wallet.received == 1
+            && wallet.sent == 0
+            && !matches!(
+                input.ledger.wallet(wallet.first_from).role,
+                AddressRole::Pool | AddressRole::Router | AddressRole::Exchange
+            )
+        {
+            *groups
+                .entry((wallet.first_from, wallet.first_value.to_bits()))
+                .or_default() += 1;
+        }
+    }
+    let ((sender, value), count) = groups.into_iter().max_by_key(|(_, count)| *count)?;
+    let sender = input.ledger.wallet(sender).address;
+    let value = f64::from_bits(value);
     let share = count as f64 / receivers as f64;
     let amount = input.facts.unit().map(|unit| value / unit);
     let row = EvidenceRow {
@@ -261,7 +293,7 @@ fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 
 fn digits(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::AmountDigits;
-    let Some(deviation) = amounts::deviation(&input.digest.sums.digits) else {
+    let Some(deviation) = amounts::deviation(&input.ledger.digits) else {
         input.log.unsure(
             code,
             format!("transfers: too few amounts; at least {COUNT_MIN} needed"),

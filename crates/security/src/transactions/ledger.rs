@@ -1,18 +1,35 @@
-//! One pass over a token's transfers: balances, trades, mints and burns. Memory grows with the number of wallets, not of transfers. The
-//! checks interpret the aggregates.
+//! One pass over a token's transfers: balances, trades, mints and burns, and the first rows of each kind. Memory grows with the number of
+//! wallets, not of transfers. The checks interpret the aggregates.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::super::facts::{AddressRole, Facts};
+use super::{amounts::first_digit, wash::Wash};
+use crate::{
+    EVIDENCE_ROWS_MAX,
+    facts::{AddressRole, Facts},
+    pool_story::{Moment, PoolHistory},
+};
 use model::{
     address::Address,
+    error::Result,
     rows::TransferRow,
     time::{DAY_MS, Time},
-    transfer_sums::{EMPTYING, Moment, OPENING, WORTH_PULLING},
 };
 
 /// Maximum number of distinct wallets; all further ones share one entry.
 pub(super) const WALLETS_MAX: usize = 4_000_000;
+/// Number of blocks after the first liquidity in which a buy counts as sniping.
+pub(super) const SNIPE_BLOCKS: i64 = 3;
+/// Time after the first liquidity, in milliseconds, in which sells by the creator count as a dump.
+const DUMP_MS: i64 = 7 * DAY_MS;
+/// A transfer of at least this fraction of a pool's balance is a removal of liquidity: no trade against a constant-product pool yields that
+/// much.
+const EMPTYING: f64 = 0.9;
+/// Minimum balance of a pool, as a fraction of its peak, for its emptying to matter.
+const WORTH_PULLING: f64 = 0.01;
+/// A transfer into a pool opens the pool if the pool has at most this fraction of the amount: it adds liquidity.
+const OPENING: f64 = 1e-6;
+
 /// An address as seen in the transfers. Amounts are in smallest units.
 #[derive(Debug, Clone)]
 pub(super) struct Wallet {
@@ -68,10 +85,13 @@ pub(super) struct PoolDrain {
     pub(super) put_back: f64,
 }
 
+/// Sums over the transfers whose ends and amount are known. Amounts are in base units, rows by their number among the token's transfers.
 #[derive(Debug, Default)]
 pub(super) struct TransferLedger {
     pub(super) wallets: Vec<Wallet>,
     ids: HashMap<Address, u32>,
+    /// Whether earlier transfers are not here: balances, and what began before, are unknown.
+    pub(super) is_part: bool,
     pub(super) transfers: u64,
     /// Whether the history begins with a mint, so that balances can be replayed.
     pub(super) complete: bool,
@@ -79,18 +99,66 @@ pub(super) struct TransferLedger {
     pub(super) statuses: bool,
     pub(super) minted: f64,
     pub(super) burned: f64,
+    /// The first liquidity.
     pub(super) launch: Option<Moment>,
     pub(super) last: Option<Time>,
     pub(super) worst_emptied: Option<PoolDrain>,
     pub(super) overflowed: bool,
+    pub(super) buys: u64,
+    pub(super) sells: u64,
+    /// Sells attempted by wallets other than creator and owner; `failed` counts those that failed.
+    pub(super) tried: u64,
+    pub(super) failed: u64,
+    pub(super) sales: Vec<usize>,
+    pub(super) failures: Vec<usize>,
+    /// Amount bought within `SNIPE_BLOCKS` of the launch.
+    pub(super) sniped: f64,
+    pub(super) snipes: Vec<usize>,
+    /// Amount sold by the creator within `DUMP_MS` of the launch.
+    pub(super) creator_sold: f64,
+    pub(super) creator_sales: Vec<usize>,
+    /// Amount minted after the launch, by receiver.
+    pub(super) minted_late: BTreeMap<u32, f64>,
+    pub(super) mints_late: Vec<usize>,
+    /// Number of amounts by first digit, 1 to 9.
+    pub(super) digits: [u64; 9],
+    /// Amount traded, and sent between traders, without mints, burns and liquidity.
+    pub(super) volume: f64,
 }
 
 impl TransferLedger {
-    pub(super) fn new(launch: Option<Moment>) -> Self {
-        Self {
-            launch,
+    /// Reads the transfers that are here, also for wash trading. `step` is called with the number of rows read.
+    pub(super) fn read(
+        facts: &Facts<'_>,
+        pools: &[PoolHistory],
+        step: &dyn Fn(u64) -> Result<()>,
+    ) -> Result<(Self, Wash)> {
+        let mut ledger = Self {
+            is_part: facts.dataset.transfers_left_out(&facts.address) > 0,
+            launch: pools
+                .iter()
+                .filter_map(|pool| pool.first_liquidity)
+                .min_by_key(|moment| moment.time),
             ..Self::default()
+        };
+        let mut wash = Wash::default();
+        let liquidity = |block: i64| {
+            pools
+                .iter()
+                .any(|pool| pool.liquidity_blocks.contains(&block))
+        };
+        let mut row = 0;
+        for chunk in facts.dataset.transfers().chunks(&facts.address) {
+            step(row as u64)?;
+            for transfer in &chunk {
+                if let Some(movement) = ledger.add(row, transfer, facts, liquidity) {
+                    wash.add(&movement, &ledger);
+                    ledger.count(&movement, facts);
+                }
+                row += 1;
+            }
         }
+        Ok((ledger, wash))
     }
 
     fn id(&mut self, address: Address, facts: &Facts<'_>) -> u32 {
@@ -129,8 +197,14 @@ impl TransferLedger {
         self.ids.get(address).map(|id| self.wallet(*id))
     }
 
+    pub(super) fn traders(&self) -> impl Iterator<Item = &Wallet> {
+        self.wallets
+            .iter()
+            .filter(|wallet| wallet.role == AddressRole::Trader)
+    }
+
     /// Processes the next transfer; returns `None` if its ends or its amount are unknown.
-    pub(super) fn add(
+    fn add(
         &mut self,
         row: usize,
         transfer: &TransferRow,
@@ -147,7 +221,7 @@ impl TransferLedger {
         self.last = self.last.max(transfer.timestamp);
         let mint = from == Address::ZERO;
         if self.transfers == 0 {
-            self.complete = mint;
+            self.complete = mint && !self.is_part;
         }
         self.transfers += 1;
         let (from, to) = (self.id(from, facts), self.id(to, facts));
@@ -183,7 +257,8 @@ impl TransferLedger {
             // Transfers to and from a pool with the token as the quote side pay for the other token.
             _ if from.quoted || to.quoted => TransferKind::Venue,
             (true, false) => {
-                let emptying = from.role == AddressRole::Pool
+                let emptying = !self.is_part
+                    && from.role == AddressRole::Pool
                     && from.balance > 0.0
                     && movement.value >= EMPTYING * from.balance;
                 if emptying && !movement.failed && from.balance >= WORTH_PULLING * from.peak {
@@ -197,7 +272,8 @@ impl TransferLedger {
             }
             (false, true) => {
                 // The first transfer into a pool, or into an empty pool, is liquidity.
-                let opening = to.role == AddressRole::Pool
+                let opening = !self.is_part
+                    && to.role == AddressRole::Pool
                     && (self.launch.is_none() || to.balance <= movement.value * OPENING);
                 if opening || liquidity {
                     TransferKind::Venue
@@ -229,8 +305,10 @@ impl TransferLedger {
     /// Books a successful transfer.
     fn book(&mut self, movement: &Move) {
         let to = self.wallet(movement.to);
-        let into_pool =
-            to.role == AddressRole::Pool && !to.quoted && movement.kind != TransferKind::Sell;
+        let into_pool = !self.is_part
+            && to.role == AddressRole::Pool
+            && !to.quoted
+            && movement.kind != TransferKind::Sell;
         if into_pool && let Some(time) = movement.time {
             self.launch.get_or_insert(Moment {
                 time,
@@ -269,5 +347,75 @@ impl TransferLedger {
         } else {
             0.0
         };
+    }
+
+    /// Adds a transfer, successful or failed, to the counts of its kind.
+    fn count(&mut self, movement: &Move, facts: &Facts<'_>) {
+        let Move {
+            failed,
+            value,
+            row,
+            kind,
+            ..
+        } = *movement;
+        if !failed
+            && matches!(
+                kind,
+                TransferKind::Buy | TransferKind::Sell | TransferKind::Transfer
+            )
+        {
+            self.volume += value;
+            if let Some(digit) = first_digit(value) {
+                self.digits[digit - 1] += 1;
+            }
+        }
+        let since_launch = movement
+            .time
+            .zip(self.launch)
+            .map(|(time, launch)| time.0 - launch.time.0);
+        match kind {
+            TransferKind::Sell => {
+                let seller = self.wallet(movement.from);
+                let (insider, by_creator) = (seller.insider, Some(seller.address) == facts.creator);
+                self.tried += u64::from(!insider);
+                self.failed += u64::from(!insider && failed);
+                self.sells += u64::from(!failed);
+                if !failed {
+                    keep(&mut self.sales, row);
+                } else if !insider {
+                    keep(&mut self.failures, row);
+                }
+                let early = since_launch.is_some_and(|since| (0..=DUMP_MS).contains(&since));
+                if !failed && by_creator && early {
+                    self.creator_sold += value;
+                    keep(&mut self.creator_sales, row);
+                }
+            }
+            TransferKind::Buy if !failed => {
+                self.buys += 1;
+                let launch = self.launch.and_then(|launch| launch.block);
+                let blocks = movement
+                    .block
+                    .zip(launch)
+                    .map(|(block, launch)| block - launch);
+                if blocks.is_some_and(|blocks| (0..=SNIPE_BLOCKS).contains(&blocks)) {
+                    self.sniped += value;
+                    keep(&mut self.snipes, row);
+                }
+            }
+            // The mint at launch itself is not late.
+            TransferKind::Mint if !failed && since_launch.is_some_and(|since| since > 0) => {
+                *self.minted_late.entry(movement.to).or_default() += value;
+                keep(&mut self.mints_late, row);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Keeps the first rows, as many as evidence can show.
+fn keep(rows: &mut Vec<usize>, row: usize) {
+    if rows.len() < EVIDENCE_ROWS_MAX {
+        rows.push(row);
     }
 }

@@ -10,11 +10,13 @@ use std::collections::BTreeSet;
 use self::rings::Rings;
 use super::ledger::{Move, TransferKind, TransferLedger};
 use crate::facts::AddressRole;
-use model::transfer_sums::{WASH_STEP_MS, WASH_STEPS, WashEdge};
+use model::time::DAY_MS;
 
+/// Half of the shortest window, in milliseconds: edges are summed in steps of it.
+const STEP_MS: i64 = DAY_MS / 48;
 /// Window lengths: number of half-windows of the level below in each half-window, and the name of the window. Windows overlap by half, so a
 /// cycle no longer than half a window lies entirely in one of them.
-const LEVELS: [(i64, &str); 3] = [(1, "1 hour"), (24, "1 day"), (WASH_STEPS / 24, "7 days")];
+const LEVELS: [(i64, &str); 3] = [(1, "1 hour"), (24, "1 day"), (7, "7 days")];
 /// Volumes that differ by less are of the same transfers, added up in another order.
 const SAME_VOLUME: f64 = 1e-9;
 /// Maximum number of pairs in a window; larger windows are skipped and reported.
@@ -81,7 +83,7 @@ impl Wash {
         }
         self.gather(
             0,
-            time.0.div_euclid(WASH_STEP_MS),
+            time.0.div_euclid(STEP_MS),
             &[Edge {
                 from: movement.from,
                 to: movement.to,
@@ -89,30 +91,6 @@ impl Wash {
                 count: 1,
             }],
         );
-    }
-
-    /// Edges of several steps, in order.
-    pub(super) fn add_edges(&mut self, edges: &[WashEdge]) {
-        for edges in edges.chunk_by(|a, b| a.step == b.step) {
-            let own: Vec<Edge> = edges
-                .iter()
-                .map(
-                    |&WashEdge {
-                         from,
-                         to,
-                         volume,
-                         count,
-                         ..
-                     }| Edge {
-                        from,
-                        to,
-                        volume,
-                        count: count.into(),
-                    },
-                )
-                .collect();
-            self.gather(0, edges[0].step.into(), &own);
-        }
     }
 
     /// Result of the window length with the largest wash volume, of equal ones the longest; `None` if there is none.
