@@ -2,7 +2,7 @@
 //! stated reason. The engine here is a test server with fault injection; `real` uses real ones.
 
 mod histories;
-pub(crate) mod in_place;
+mod in_place;
 mod near;
 mod real;
 mod real_faults;
@@ -10,10 +10,10 @@ mod real_nodes;
 mod real_sums;
 mod real_tables;
 mod real_transfers;
+mod recorded;
 mod refused;
 mod server;
 mod stale_rows;
-mod sums;
 
 use std::{
     ops::Deref,

@@ -1,7 +1,6 @@
 //! Parity of the front ends: the API's answer, the output of `tokendeck get` and a view's data are the same bytes. Every GET endpoint needs
 //! cases here, or the test fails.
 
-mod in_place;
 mod mcp;
 mod mcp_words;
 

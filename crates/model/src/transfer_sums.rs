@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::{
     address::Address,
-    beside_key::IgnoredInKey,
     time::{DAY_MS, Time},
 };
 
@@ -184,9 +183,9 @@ impl TransferContext {
 }
 
 /// A part of the sums over a token's transfers.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub enum TransferPart {
-    Sums(IgnoredInKey<TransferContext>),
+    Sums(Arc<TransferContext>),
     /// What these addresses received minus what they sent.
     Replayed(Arc<[Address]>),
     /// The first successful transfers from one of these addresses to another.

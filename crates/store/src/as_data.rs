@@ -10,7 +10,6 @@ use model::{
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
     day_counts::DayCounts,
-    error::Result,
     holding::Holding,
     rows::{
         ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow,
@@ -19,7 +18,6 @@ use model::{
     scalar::Scalar,
     time::Time,
     token::Token,
-    transfer_sums::{TransferAnswer, TransferPart},
     yield_rows::YieldDay,
 };
 
@@ -43,7 +41,7 @@ impl Data for Dataset {
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn kols_of(&self, token: &Address) -> &[KolRow];
         fn newest_post(&self) -> Option<Time>;
-        fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_>;
+        fn holding_of(&self, token: &Address) -> Holding<'_>;
         fn holders_listed(&self, token: &Address) -> u64;
         fn holders_held(&self, token: &Address) -> u64;
         fn holder_counts_of(&self, token: &Address) -> DayCounts<'_>;
@@ -53,8 +51,7 @@ impl Data for Dataset {
         fn fee_tiers(&self) -> &[FeeTierRow];
         fn transfers(&self) -> &dyn AddressRows<TransferRow>;
         fn transfers_listed(&self, token: &Address) -> u64;
-        fn transfers_stay(&self) -> bool;
-        fn transfer_answer(&self, token: &Address, part: &TransferPart) -> Result<Arc<TransferAnswer>>;
+        fn transfers_left_out(&self, token: &Address) -> u64;
         fn pool_events(&self) -> &dyn AddressRows<PoolEventRow>;
         fn contracts(&self) -> &dyn AddressRows<ContractRow>;
         fn scams(&self) -> &dyn AddressRows<ScamRow>;
@@ -74,7 +71,7 @@ impl Data for Dataset {
     }
 
     fn candles_of(&self, token: &Address) -> ChartCandles<'_> {
-        self.candles().of(token)
+        self.candles().loaded(token)
     }
 
     fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {

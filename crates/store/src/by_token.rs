@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 
-use crate::{cache::LargeTable, frame_rows::FromFrame};
+use crate::{Table, cache::LargeTable, frame_rows::FromFrame};
 use model::{
     address::Address,
     rows::{HolderRow, Post, PostFigures, PostTitle},
@@ -38,6 +38,14 @@ impl<T: FromFrame> ByToken<T> {
             start += own.len();
         }
         Self::Memory { rows, index }
+    }
+
+    /// The table's rows, in memory or in the cache.
+    pub(super) fn of_table(table: &Table, token: impl Fn(&T) -> Address) -> Self {
+        table.large().map_or_else(
+            || Self::new(T::rows(table.frame()), token),
+            |large| Self::Large(Arc::clone(large)),
+        )
     }
 
     pub(super) fn of(&self, token: &Address) -> RowsOf<'_, T> {

@@ -7,13 +7,12 @@ use polars::prelude::{DataFrame, Float64Chunked, Int64Chunked, StringChunked};
 use crate::{
     Storage, Table,
     cache::LargeTable,
+    engine_rows::EngineRows,
     held_columns::{floats, integers, part},
-    in_place::InPlaceCache,
 };
 use model::{
     address::Address,
-    candles::{Candles, ChartCandles, Interval, RECENT_DAYS, latest_close},
-    fetch_key::FetchKey,
+    candles::{Candles, ChartCandles, Interval, latest_close},
     time::{DAY_MS, Time},
 };
 use source::text_runs::pairs;
@@ -22,8 +21,9 @@ use source::text_runs::pairs;
 #[derive(Debug)]
 pub struct CandleTable {
     here: CandleRows,
-    /// Set for a table in place: `here` then has only the last candles of each token; the rest is at the source, except for cached charts.
-    in_place: Option<Arc<InPlaceCache>>,
+    /// Set for a table at an engine: `here` then has the days of each token and its latest hours; other candles are here while an answer
+    /// holds them.
+    engine: Option<Arc<EngineRows>>,
 }
 
 /// Candles that are read without a query.
@@ -53,7 +53,7 @@ impl Default for CandleTable {
     fn default() -> Self {
         Self {
             here: CandleRows::Held(Arc::default()),
-            in_place: None,
+            engine: None,
         }
     }
 }
@@ -63,31 +63,35 @@ impl CandleTable {
         let here = match &table.storage {
             Storage::Memory(frame) => CandleRows::Held(Arc::new(HeldCandles::new(frame))),
             Storage::Large(large) => CandleRows::Large(Arc::clone(large)),
-            Storage::InPlace(in_place) => CandleRows::Held(Arc::clone(in_place.recent())),
+            Storage::InPlace(rows) => {
+                let days = rows.days().map_or_else(Self::default, Self::new);
+                return Self {
+                    engine: Some(Arc::clone(rows)),
+                    ..days
+                };
+            }
         };
-        Self {
-            here,
-            in_place: table.in_place().cloned(),
+        Self { here, engine: None }
+    }
+
+    /// The token's candles; empty if it has none, or if they are at an engine and nobody brought them.
+    pub fn of(&self, token: &Address) -> ChartCandles<'_> {
+        match &self.engine {
+            Some(engine) => engine
+                .get(token)
+                .map_or_else(ChartCandles::default, |held| ChartCandles::Fetched(held)),
+            None => self.loaded(token),
         }
     }
 
-    /// The token's candles; empty if it has none, or if they are queried in place and have not been fetched.
-    pub fn of(&self, token: &Address) -> ChartCandles<'_> {
-        match &self.in_place {
-            Some(in_place) => in_place
-                .get(&FetchKey::Chart(*token))
-                .map_or_else(ChartCandles::default, |held| ChartCandles::Fetched(held)),
-            None => ChartCandles::Here(self.here.of(token)),
-        }
+    /// The token's candles that came with the table: all, or of a table at an engine its days and latest hours.
+    pub fn loaded(&self, token: &Address) -> ChartCandles<'_> {
+        ChartCandles::Here(self.here.of(token))
     }
 
     /// Like `of`, but only the candles of each interval that start less than `span` milliseconds before its last one; the flag is true if
     /// candles are omitted. Older rows are not read.
     pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
-        // All of the days that are prefetched, or more: nothing counts as left out.
-        if self.in_place.is_some() && span >= RECENT_DAYS * DAY_MS {
-            return (self.here.of(token), false);
-        }
         let mut cut = false;
         let recent = self.here.runs(token).into_iter().map(|(interval, rows)| {
             // Twice the candles that fit in the span, in case some are closer together than their interval.
@@ -127,7 +131,7 @@ impl CandleTable {
 
     /// Number of intervals for which all of the token's candles are loaded.
     pub fn intervals(&self, token: &Address) -> usize {
-        if self.in_place.is_some() {
+        if self.engine.is_some() {
             0
         } else {
             self.here.runs(token).len()
@@ -250,62 +254,6 @@ impl HeldCandles {
         };
         table.index(frame);
         table
-    }
-
-    /// From a frame with a row for each token and interval and its candles as lists, by time. Of the prices there is the close alone.
-    pub(super) fn of_series(frame: &DataFrame) -> Option<Self> {
-        let list = |name: &str| frame.column(name).ok()?.list().ok();
-        let floats = |name: &str| Some(list(name)?.get_inner().f64().ok()?.rechunk().into_owned());
-        let text = |name: &str| frame.column(name).ok()?.str().ok();
-        let (times, close, volume) = (list("timestamp")?, floats("close")?, floats("volume")?);
-        let lengths = times
-            .downcast_iter()
-            .flat_map(|lists| lists.offsets().lengths());
-        let (mut index, mut end) = (HashMap::<_, Vec<_>>::new(), 0);
-        for ((token, interval), length) in text("token_address")?
-            .iter()
-            .zip(text("interval")?.iter())
-            .zip(lengths)
-        {
-            let start = end;
-            end += length;
-            index
-                .entry(Address::parse(token?)?)
-                .or_default()
-                .push((Interval::parse(interval?)?, start..end));
-        }
-        let timestamp = times.get_inner().i64().ok()?.rechunk().into_owned();
-        let [open, high, low] = [(); 3].map(|()| close.clone());
-        let is_whole = [timestamp.len(), close.len(), volume.len()]
-            .iter()
-            .all(|length| *length == end);
-        is_whole.then_some(Self {
-            timestamp,
-            open,
-            high,
-            low,
-            close,
-            volume,
-            volume_usd: None,
-            source: None,
-            index,
-        })
-    }
-
-    /// The first token's candles, for a table of a single token.
-    pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
-        self.index
-            .values()
-            .next()
-            .into_iter()
-            .flatten()
-            .map(|(interval, rows)| (*interval, self.slice(rows.clone())))
-            .collect()
-    }
-
-    /// Approximate memory of the columns, in bytes.
-    pub(super) fn bytes(&self) -> u64 {
-        6 * 8 * self.timestamp.len() as u64
     }
 
     fn index(&mut self, frame: &DataFrame) {

@@ -25,7 +25,7 @@ pub(crate) use self::{
     tokens::fill,
     transfers::{LogsAsked, TransferLogs},
 };
-use crate::{in_place::FetchError, wall_clock::now};
+use crate::{engine_rows::FetchError, wall_clock::now};
 use model::{
     address::Address,
     chain::Chain,

@@ -10,12 +10,12 @@ pub mod candle_table;
 pub mod cell;
 pub mod chain;
 mod count_table;
+pub mod engine_rows;
 pub mod export;
 pub mod file_names;
 pub mod frame_rows;
 pub mod grid;
 mod held_columns;
-pub mod in_place;
 pub mod invariants;
 pub mod live;
 pub mod load;
@@ -212,11 +212,8 @@ impl Dataset {
 
     /// Rows of the table `name` by token, from memory or from the cache.
     fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
-        let large = self.table(name).and_then(Table::large);
-        large.map_or_else(
-            || ByToken::new(self.rows(name), token),
-            |large| ByToken::Large(Arc::clone(large)),
-        )
+        self.table(name)
+            .map_or_else(ByToken::default, |table| ByToken::of_table(table, token))
     }
 
     /// All tokens, each once, ordered by address.

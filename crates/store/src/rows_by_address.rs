@@ -1,11 +1,11 @@
 //! Rows of tables that may be large or have large cells: looked up by address and read in chunks, so that memory for typed rows does not
 //! grow with the rows of one address. Interpreting the rows belongs to the analyses.
 
-use std::{collections::HashMap, marker::PhantomData, ops::Range};
+use std::{collections::HashMap, marker::PhantomData, ops::Range, sync::Arc};
 
 use polars::prelude::DataFrame;
 
-use crate::{Table, frame_rows::FromFrame, grid::Grid};
+use crate::{Table, engine_rows::EngineRows, frame_rows::FromFrame, grid::Grid};
 use model::{address::Address, data::AddressRows};
 use source::text_runs::runs_of;
 
@@ -18,6 +18,8 @@ pub struct RowsByAddress<T> {
     grid: Grid,
     /// Row range of each address, in memory; a large table has an index of its own.
     index: HashMap<Address, Range<usize>>,
+    /// Set if the rows are at an engine; those of an address are here while an answer holds them.
+    engine: Option<Arc<EngineRows>>,
     row: PhantomData<fn() -> T>,
 }
 
@@ -26,6 +28,7 @@ impl<T> Default for RowsByAddress<T> {
         Self {
             grid: Grid::Memory(DataFrame::default()),
             index: HashMap::new(),
+            engine: None,
             row: PhantomData,
         }
     }
@@ -37,28 +40,43 @@ impl<T: FromFrame> RowsByAddress<T> {
         Self {
             grid: Grid::of(table),
             index: index(table.frame(), key),
+            engine: table.engine_rows().cloned(),
             row: PhantomData,
         }
     }
 
-    fn range(&self, address: &Address) -> Range<usize> {
-        match &self.grid {
+    /// The rows of the address, and the table that they are in.
+    fn place(&self, address: &Address) -> (Grid, Range<usize>) {
+        if let Some(engine) = &self.engine {
+            return engine.get(address).map_or_else(
+                || (self.grid.clone(), 0..0),
+                |brought| (Grid::of(brought.table()), 0..brought.table().height()),
+            );
+        }
+        let range = match &self.grid {
             Grid::Memory(_) => self.index.get(address).cloned().unwrap_or_default(),
             Grid::Large(table) => table.rows_of(address),
-        }
+        };
+        (self.grid.clone(), range)
     }
 
-    fn read(&self, rows: Range<usize>) -> Vec<T> {
-        T::rows(&self.grid.slice(rows, Some(T::COLUMNS)))
+    fn read(grid: &Grid, rows: Range<usize>) -> Vec<T> {
+        T::rows(&grid.slice(rows, Some(T::COLUMNS)))
     }
 }
 
 impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
     fn is_empty(&self) -> bool {
-        self.grid.height() == 0
+        match &self.engine {
+            Some(engine) => engine.rows == 0,
+            None => self.grid.height() == 0,
+        }
     }
 
     fn addresses(&self) -> Vec<Address> {
+        if let Some(engine) = &self.engine {
+            return engine.tokens().to_vec();
+        }
         if let Grid::Large(table) = &self.grid {
             return table.tokens().collect();
         }
@@ -68,27 +86,29 @@ impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
     }
 
     fn count(&self, address: &Address) -> usize {
-        self.range(address).len()
+        self.place(address).1.len()
     }
 
     fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_> {
-        let range = self.range(address);
+        let (grid, range) = self.place(address);
         let end = range.end;
         Box::new(
             range
                 .step_by(CHUNK_ROWS)
-                .map(move |start| self.read(start..(start + CHUNK_ROWS).min(end))),
+                .map(move |start| Self::read(&grid, start..(start + CHUNK_ROWS).min(end))),
         )
     }
 
     fn row(&self, address: &Address, i: usize) -> Option<T> {
-        let row = self.range(address).nth(i)?;
-        self.read(row..row + 1).pop()
+        let (grid, mut range) = self.place(address);
+        let row = range.nth(i)?;
+        Self::read(&grid, row..row + 1).pop()
     }
 
     fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
-        let row = self.range(address).nth(i)?;
-        let read = self.grid.slice(row..row + 1, Some(&[column]));
+        let (grid, mut range) = self.place(address);
+        let row = range.nth(i)?;
+        let read = grid.slice(row..row + 1, Some(&[column]));
         read.column(column)
             .ok()?
             .str()

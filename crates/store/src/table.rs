@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic, order,
+    cache::LargeTable, engine_rows::EngineRows, invariants::in_order::TokenStatistic, order,
 };
 use model::{
     findings::Findings, schema::TableSchema, table_state::TableState, time::Time, token::TokenApart,
@@ -50,7 +50,7 @@ pub enum Storage {
     /// In the cache, memory-mapped.
     Large(Arc<LargeTable>),
     /// At an engine, queried in place.
-    InPlace(Arc<InPlaceCache>),
+    InPlace(Arc<EngineRows>),
 }
 
 /// A position in the source files.
@@ -161,10 +161,10 @@ impl Table {
         }
     }
 
-    /// The rows at an engine, if the table is queried in place.
-    pub fn in_place(&self) -> Option<&Arc<InPlaceCache>> {
-        if let Storage::InPlace(in_place) = &self.storage {
-            Some(in_place)
+    /// The rows at an engine, if they stay there.
+    pub fn engine_rows(&self) -> Option<&Arc<EngineRows>> {
+        if let Storage::InPlace(rows) = &self.storage {
+            Some(rows)
         } else {
             None
         }
@@ -175,7 +175,7 @@ impl Table {
         match &self.storage {
             Storage::Memory(frame) => frame.height(),
             Storage::Large(large) => large.height(),
-            Storage::InPlace(in_place) => in_place.rows as usize,
+            Storage::InPlace(at_engine) => at_engine.rows as usize,
         }
     }
 
@@ -202,7 +202,7 @@ impl Table {
         match &self.storage {
             Storage::Memory(_) => false,
             Storage::Large(large) => large.is_damaged(),
-            Storage::InPlace(in_place) => in_place.is_damaged(),
+            Storage::InPlace(at_engine) => at_engine.is_damaged(),
         }
     }
 

@@ -23,7 +23,7 @@ use model::{
 use tokendeck_store::{
     Dataset,
     cache::CacheOptions,
-    in_place::FetchError,
+    engine_rows::FetchError,
     load::{load_as, origins_to_agree},
 };
 use wire::{

@@ -1,557 +1,309 @@
-//! In-place tables, whose rows stay on the engine: same answers as cached tables, fetched token by token, each once.
+//! Tables whose rows stay at an engine: the same answers as from files, also where only the days or a token's rows were brought; what was
+//! brought is there offline. The engine's answers are recorded from a real one.
 
-use std::{
-    fs,
-    ops::Deref,
-    path::Path,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{fmt::Write as _, sync::Arc};
 
 use api::Api;
-use model::{error::Code, progress::NoProgress};
-use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
-use store::load::load;
-use wire::{Consent, Source, WireOptions};
+use serde_json::Value;
 
 use super::{
-    Bench, MANIFEST, QUESTIONS, TROUBLES, UNI, candles,
-    server::{Rows, Server, Trouble},
-    sums,
+    near::same,
+    real::{make, tell},
+    recorded::{Recorded, recording},
+    source, wire_of,
 };
 use crate::{
-    demo::market,
-    remote::{Data, api_over, ask, wire_with},
+    random::Random,
+    remote::{Data, api_over, ask},
 };
+use wire::Consent;
 
-/// Switches the candles to in-place reading.
-pub(super) fn stay_in_place(bench: &Bench) {
-    bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n"));
+const TOKENS: u64 = 4;
+
+fn token(nth: u64) -> String {
+    format!("0x{:040x}", nth * 7_919 + 1)
 }
 
-/// A dataset with some of its tables in place on an engine.
-pub(crate) struct Stays {
-    server: Server,
-    data: Data,
+fn wallet(nth: u64) -> String {
+    format!("0x{:040x}", 0xab_0000 + nth)
 }
 
-impl Deref for Stays {
-    type Target = Data;
-
-    fn deref(&self) -> &Data {
-        &self.data
-    }
-}
-
-impl Stays {
-    pub(crate) fn of(data: &Path, tables: &[&'static str]) -> Self {
-        let stays = Self {
-            server: Server::start(),
-            data: Data::new(&[]),
-        };
-        let here = load(data, &NoProgress).unwrap();
-        let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
-        for name in tables {
-            stays
-                .server
-                .put(name, rows_of(here.table(name).unwrap().frame()));
-            manifest += &format!(
-                "\n[tables.{name}]\nsource = 'warehouse'\ntable = 'market.{name}'\nread = 'in place'\n"
-            );
-        }
-        for file in fs::read_dir(data).unwrap().flatten() {
-            let path = file.path();
-            if !tables
-                .iter()
-                .any(|name| path.file_stem().is_some_and(|stem| stem == *name))
-            {
-                fs::copy(&path, stays.path().join(file.file_name())).unwrap();
+/// Candles of some intervals with gaps, prices that are not valid and missing volumes. The first token has days of its own between those that
+/// hours make; the last has hours alone.
+fn candles() -> String {
+    let (mut csv, mut random) = (
+        "token_address,timestamp,open,high,low,close,volume,interval\n".to_owned(),
+        Random(7),
+    );
+    for nth in 0..TOKENS {
+        for (interval, seconds, from, rows) in [
+            ("15m", 900, 0, 300),
+            ("1h", 3_600, 0, 900),
+            ("1d", 86_400, 10, 20),
+            ("1w", 604_800, 0, 6),
+        ] {
+            if (nth == 3 && interval != "1h") || (nth == 2 && interval == "1d") {
+                continue;
+            }
+            for i in from..from + rows {
+                let close = 1.0 + random.below(100) as f64 / 7.0;
+                let low = if random.below(31) == 0 {
+                    0.0
+                } else {
+                    close / 3.0
+                };
+                let volume = if random.below(5) == 0 {
+                    String::new()
+                } else {
+                    format!("{}", random.below(1_000))
+                };
+                if random.below(9) > 0 {
+                    let time = 1_700_006_400 + i * seconds;
+                    writeln!(
+                        csv,
+                        "{},{time},{close},{},{low},{close},{volume},{interval}",
+                        token(nth),
+                        close + 1.0
+                    )
+                    .expect("text");
+                }
             }
         }
-        stays.write("dataset.toml", &manifest);
-        stays
     }
-
-    /// A `config.toml` that configures the engine, with consent.
-    pub(crate) fn config(&self) -> String {
-        format!(
-            "[remote]\nenabled = true\n[sources.warehouse]\nkind = 'clickhouse'\nurl = '{}'\n",
-            self.server.url()
-        )
-    }
-
-    /// Number of fetches of a token's rows.
-    pub(crate) fn fetched(&self) -> usize {
-        asked_later(&self.server)
-    }
+    csv
 }
 
-/// A table in the engine's representation.
-fn rows_of(frame: &DataFrame) -> Rows {
-    let column = |name: &'static str| {
-        let own = frame.column(name).ok()?;
-        Some(match own.dtype() {
-            DataType::String => (name, "String"),
-            DataType::Datetime(..) => (name, "DateTime"),
-            _ => (name, "Float64"),
-        })
-    };
-    let names = [
-        "token_address",
-        "interval",
-        "timestamp",
-        "open",
-        "high",
-        "low",
-        "close",
-        "volume",
-        "holder_address",
-        "balance",
-    ];
-    let columns: Vec<_> = names.into_iter().filter_map(column).collect();
-    let times = frame
-        .column("timestamp")
-        .ok()
-        .map(|times| times.cast(&DataType::Int64).unwrap());
-    let newest = times.and_then(|times| times.i64().unwrap().iter().flatten().max());
-    let frame = frame.select(columns.iter().map(|(name, _)| *name)).unwrap();
-    Rows {
-        columns,
-        frame,
-        newest: newest.map(|newest| newest.to_string()).unwrap_or_default(),
-    }
-}
-
-/// Number of queries caused by questions about a token, not by loading.
-fn asked_later(server: &Server) -> usize {
-    server
-        .queries()
-        .iter()
-        .filter(|query| query.contains("ArrowStream") && !sums::is_of_all(query))
-        .count()
-}
-
-fn streams(bench: &Bench) -> usize {
-    asked_later(&bench.server)
-}
-
-#[test]
-fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
-    for rows_min in [1_000, 200_000] {
-        let bench = Bench::new(5_500);
-        let brought = api_over(bench.path(), bench.load(&bench.wire(), rows_min));
-        stay_in_place(&bench);
-        let dataset = bench.load(&bench.wire(), rows_min);
-        assert_eq!(
-            dataset.table("candles").unwrap().height(),
-            5_500,
-            "{:?}",
-            dataset.table("candles").unwrap().state
-        );
-        let (there, before) = (api_over(bench.path(), dataset), streams(&bench));
-        for question in QUESTIONS {
-            let expected = ask(&brought, question);
-            assert_eq!(
-                (expected.0, &expected),
-                (200, &ask(&there, question)),
-                "{question}"
-            );
-        }
-        assert_eq!(streams(&bench) - before, 1, "a token is fetched once");
-        let (_, body) = ask(&there, "/datasets");
-        assert!(
-            body.contains("\"rows\":5500")
-                && body.contains("the 5,500 rows are queried in place at `warehouse`"),
-            "{body}"
-        );
-        // The candles of all tokens are fetched for sorting.
-        assert_eq!(
-            ask(&there, "/tokens?sort=trend"),
-            ask(&brought, "/tokens?sort=trend")
-        );
-        // New rows belong to the next generation.
-        bench.server.put("candles", candles(6_000));
-        assert_eq!(ask(&there, QUESTIONS[2]), ask(&brought, QUESTIONS[2]));
-    }
-}
-
-#[test]
-fn a_failed_query_is_told_and_sent_again_at_the_next_question() {
-    let bench = Bench::new(10_000);
-    stay_in_place(&bench);
-    let api = api_over(bench.path(), bench.load(&bench.wire(), 1_000));
-    let hasty = api_over(
-        bench.path(),
-        bench.load(&bench.wire_for(Trouble::Stall(0)), 1_000),
+fn holders() -> String {
+    let (mut csv, mut random) = (
+        "token_address,holder_address,balance\n".to_owned(),
+        Random(8),
     );
-    let question = format!("/tokens/{UNI}/candles?timeframe=1h");
-    for (trouble, says) in TROUBLES {
-        bench.server.trouble([*trouble]);
-        let stalls = matches!(trouble, Trouble::Stall(_));
-        let (status, body) = ask(if stalls { &hasty } else { &api }, &question);
-        assert_eq!(
-            (
-                status,
-                body.contains(Code::SourceUnavailable.word()),
-                body.contains(says)
-            ),
-            (503, true, true),
-            "{trouble:?}: {body}"
-        );
-        assert!(
-            !body.contains("127.0.0.1") && !body.contains("10.1.2.3"),
-            "{body}"
-        );
-    }
-    bench.server.shared.down.store(true, Ordering::Release);
-    let (status, body) = ask(&api, &question);
-    assert_eq!(
-        (status, body.contains("from `warehouse`: ")),
-        (503, true),
-        "{body}"
-    );
-    bench.server.shared.down.store(false, Ordering::Release);
-    assert_eq!(ask(&api, &question).0, 200);
-    // Fetched rows need no query.
-    bench.server.shared.down.store(true, Ordering::Release);
-    assert_eq!(
-        ask(&api, &format!("/technical/{UNI}/patterns?timeframe=1d")).0,
-        200
-    );
-    // Nothing of a later state has been fetched yet.
-    bench.server.shared.down.store(false, Ordering::Release);
-    bench.server.put("candles", candles(11_000));
-    let later = api_over(bench.path(), bench.load(&bench.wire(), 1_000));
-    bench.server.shared.down.store(true, Ordering::Release);
-    let (status, body) = ask(&later, &question);
-    assert_eq!(
-        (
-            status,
-            body.contains("from `warehouse`: `clickhouse://warehouse/market.candles`")
-        ),
-        (503, true),
-        "{body}"
-    );
-}
-
-#[test]
-fn a_table_that_cannot_stay_in_place_says_why() {
-    let bench = Bench::new(100);
-    for (more, says) in [
-        (
-            "values = { interval = { '60' = '1h' } }",
-            "`interval` would need conversion",
-        ),
-        (
-            "where = { close = { min = 'x' } }",
-            "`where` cannot be fully expressed in SQL",
-        ),
-        (
-            "where = { symbol = 'UNI' }",
-            "`where` uses `symbol`, which is not a column at the source",
-        ),
-    ] {
-        bench.write(
-            "dataset.toml",
-            &format!("{MANIFEST}read = 'in place'\n{more}\n"),
-        );
-        let dataset = bench.load(&bench.wire(), 1_000);
-        assert!(
-            super::reason(&dataset).contains(says),
-            "{}",
-            super::reason(&dataset)
-        );
-    }
-    // If the engine fails on the first load, the table is missing with a reason; after a successful load it keeps its last state.
-    stay_in_place(&bench);
-    bench.server.put("candles", candles(10_000));
-    for seen in [false, true] {
-        for (trouble, says) in TROUBLES {
-            bench.server.trouble([*trouble]);
-            let dataset = bench.load(&bench.wire_for(*trouble), 1_000);
-            let table = dataset.table("candles").unwrap();
-            let told = if seen {
-                table.findings.kept()[0].reason.clone()
-            } else {
-                super::reason(&dataset)
+    for nth in 0..TOKENS {
+        for holder in 0..40 + nth * 10 {
+            let balance = match random.below(19) {
+                0 => String::new(),
+                1 => "0".to_owned(),
+                _ => format!("{}", random.below(1_000_000) as f64 / 8.0),
             };
-            assert_eq!(
-                (told.contains(says), told.starts_with("the rows are from 2")),
-                (true, seen),
-                "{trouble:?}: {told}"
-            );
-            assert_eq!(table.height(), if seen { 10_000 } else { 0 }, "{trouble:?}");
-        }
-        assert_eq!(
-            bench
-                .load(&bench.wire(), 1_000)
-                .table("candles")
-                .unwrap()
-                .height(),
-            10_000
-        );
-    }
-}
-
-#[test]
-fn offline_at_the_start_what_was_fetched_before_is_answered() {
-    let history = format!("/tokens/{UNI}/candles?timeframe=1h");
-    for rows_min in [1_000, 200_000] {
-        let bench = Bench::new(5_500);
-        stay_in_place(&bench);
-        let start = || bench.load(&bench.wire(), rows_min);
-        let market = ask(&api_over(bench.path(), start()), "/tokens");
-        let down = |down| bench.server.shared.down.store(down, Ordering::Release);
-        down(true);
-        let dataset = start();
-        let table = dataset.table("candles").unwrap();
-        assert!(
-            table
-                .remote
-                .as_ref()
-                .is_some_and(|remote| remote.as_of.is_some()),
-            "{:?}",
-            table.remote
-        );
-        assert!(
-            dataset
-                .stale_tables()
-                .is_some_and(|said| said.contains("`candles` from 2")),
-            "{:?}",
-            dataset.stale_tables()
-        );
-        let api = api_over(bench.path(), dataset);
-        assert_eq!(ask(&api, "/tokens"), market);
-        let (_, body) = ask(&api, "/datasets");
-        assert!(
-            body.contains("\"rows\":5500")
-                && body.contains("from 2")
-                && body.contains("5,500 rows"),
-            "{body}"
-        );
-        // These rows were never fetched.
-        let (status, body) = ask(&api, &history);
-        assert_eq!(
-            (status, body.contains("from `warehouse`: ")),
-            (503, true),
-            "{body}"
-        );
-        // Once the engine is back, the rows are those of that state, whatever was added since.
-        down(false);
-        bench.server.put("candles", candles(6_000));
-        let seen = ask(&api, &history);
-        assert_eq!(seen.0, 200, "{}", seen.1);
-        down(true);
-        let api = api_over(bench.path(), start());
-        assert_eq!(
-            (ask(&api, "/tokens"), ask(&api, &history)),
-            (market, seen),
-            "what was fetched is here, of the same state"
-        );
-        // Another mapping invalidates the fetched rows, and without consent they are not shown.
-        let never = super::wire_of(vec![super::source(&bench.server.url())], Consent::Never);
-        let refused = super::reason(&bench.load(&never, rows_min));
-        assert!(refused.contains("is blocked"), "{refused}");
-        bench.write(
-            "dataset.toml",
-            &format!("{MANIFEST}read = 'in place'\nset = {{ volume = '1' }}\n"),
-        );
-        assert_eq!(ask(&api_over(bench.path(), start()), "/tokens").0, 503);
-    }
-}
-
-/// Concatenates a whole stream.
-pub(super) fn streamed(api: &Arc<Api>, path: &str) -> String {
-    let mut reply = api::answer_offline(api, "GET", path, b"");
-    let rows = reply
-        .rows
-        .as_mut()
-        .unwrap_or_else(|| panic!("{path}: {}", String::from_utf8_lossy(&reply.body)));
-    let mut whole = Vec::new();
-    while let Some(piece) = rows.next_piece().unwrap() {
-        whole.extend_from_slice(&piece);
-    }
-    String::from_utf8(whole).unwrap()
-}
-
-/// Rows of all pages, and the number of pages; `each` is called after every page.
-fn pages(api: &Arc<Api>, path: &str, mut each: impl FnMut()) -> (String, usize) {
-    let (mut all, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
-    loop {
-        let (status, body) = ask(api, &format!("{path}{cursor}"));
-        assert_eq!(status, 200, "{body}");
-        each();
-        all.extend(Some(rows(&body).to_owned()).filter(|rows| !rows.is_empty()));
-        pages += 1;
-        match next(&body) {
-            Some(next) => cursor = format!("&cursor={next}"),
-            None => return (all.join(","), pages),
+            writeln!(csv, "{},{},{balance}", token(nth), wallet(holder * 3 + nth)).expect("text");
         }
     }
+    csv
 }
 
-/// The `next` cursor of a page.
-pub(super) fn next(body: &str) -> Option<String> {
-    let text = body.split("\"next\":\"").nth(1)?;
-    text.split('"').next().map(str::to_owned)
-}
-
-/// The rows of a page, as raw JSON.
-fn rows(body: &str) -> &str {
-    let text = body.split("\"rows\":[").nth(1).unwrap();
-    text.rsplit_once(']').unwrap().0
-}
-
-#[test]
-fn rows_in_place_are_paged_as_those_of_files() {
-    let (_market, data) = market();
-    let (stays, here) = (
-        Stays::of(&data, &["candles"]),
-        api_over(&data, load(&data, &NoProgress).unwrap()),
+fn transfers() -> String {
+    let (mut csv, mut random) = (
+        "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index\n".to_owned(),
+        Random(9),
     );
-    // With a timeout as long as a user's: so many candles take a busy machine a while.
-    let source = Source {
-        timeout_seconds: 60,
-        ..super::source(&stays.server.url())
-    };
-    let wire = wire_with(WireOptions {
-        consent: Consent::Always,
-        sources: vec![source],
-        ..WireOptions::default()
-    });
-    let dataset = stays.load(Some(&wire), 200_000).unwrap();
-    let tokens = dataset.in_place("candles").unwrap().tokens().to_vec();
-    assert!(tokens.len() > 2, "of one token nobody sees where pages end");
-    let there = api_over(stays.data.path(), dataset);
-    for (more, limit) in [
-        ("", 10_000),
-        ("", 777),
-        ("&columns=token_address,close", 777),
-    ] {
-        let mut fetched = stays.fetched();
-        let one_query = || {
-            assert!(stays.fetched() <= fetched + 1, "a page is one query");
-            fetched = stays.fetched();
-        };
-        let question = format!("/tables/candles?limit={limit}{more}");
-        let there = pages(&there, &question, one_query);
-        assert!(
-            there == pages(&here, &question, || {}),
-            "{question}: {}",
-            there.1
-        );
-    }
-    // Of a single token its rows alone are asked for.
-    let one = format!("where=token_address={}", tokens[1]);
-    for question in [
-        format!("/tables/candles?{one}&limit=3"),
-        "/tables/candles?where=token_address=0x00000000000000000000000000000000000000aa".to_owned(),
-    ] {
-        let plain = |(status, body): (u16, String)| {
-            (
-                status,
-                body.split("\"next\"").next().unwrap().to_owned(),
-                rows(&body).to_owned(),
+    for nth in 0..TOKENS {
+        for i in 0..200 {
+            let from = if i == 0 {
+                format!("0x{:040x}", 0)
+            } else {
+                wallet(random.below(40) as u64)
+            };
+            writeln!(
+                csv,
+                "{},{},{},0x{:064x},{from},{},{},0",
+                token(nth),
+                1_700_006_400 + i * 3_000,
+                19_000_000 + i * 250,
+                nth * 1_000 + i + 1,
+                wallet(random.below(40) as u64),
+                1 + random.below(1_000_000),
             )
-        };
-        assert_eq!(
-            plain(ask(&there, &question)),
-            plain(ask(&here, &question)),
-            "{question}"
-        );
+            .expect("text");
+        }
     }
-    // A stream has all rows of the token; from a cursor, the remaining ones.
-    for question in [
-        format!("/tables/candles?{one}"),
-        "/tables/candles?".to_owned(),
-    ] {
-        let after = |api| {
-            next(&ask(api, &format!("{question}&limit=3")).1)
-                .map(|next| format!("&cursor={next}"))
-                .unwrap()
-        };
-        let whole = streamed(&here, &format!("{question}&format=csv"));
-        assert_eq!(
-            streamed(&there, &format!("{question}&format=csv")),
-            whole,
-            "{question}"
-        );
-        assert!(whole.lines().count() > 100, "{question}");
-        let rest = [&there, &here]
-            .map(|api| streamed(api, &format!("{question}&format=csv{}", after(api))));
-        assert_eq!(
-            (&rest[0], rest[0].lines().count() + 3),
-            (&rest[1], whole.lines().count()),
-            "{question}"
-        );
-    }
-    // Figures of all tokens need their candles, which one query brings.
-    for (question, queries) in [
-        ("/tokens?fields=trend,rsi_14,best_pattern&limit=250", 1),
-        ("/tokens?where=rsi_14%3E20&sort=-rsi_14", 0),
-    ] {
-        let fetched = stays.fetched();
-        assert_eq!(ask(&there, question), ask(&here, question), "{question}");
-        assert_eq!(stays.fetched() - fetched, queries, "{question}");
-    }
-    // What cannot be said to the engine is refused with a remedy; no row is fetched.
-    let fetched = stays.fetched();
-    let (status, body) = ask(&there, "/tables/candles?where=source:%C3%A9&sort=close");
-    assert_eq!(
-        (status, body.contains("from `warehouse`: ")),
-        (503, true),
-        "{body}"
-    );
-    assert_eq!(stays.fetched(), fetched + 1);
+    csv
 }
 
-#[test]
-fn rows_of_another_state_of_the_table_are_refused_and_not_kept() {
-    let bench = Bench::new(5_500);
-    stay_in_place(&bench);
-    let start = || api_over(bench.path(), bench.load(&bench.wire(), 200_000));
-    let api = start();
-    let whole = candles(5_500);
-    let history = format!("/tokens/{UNI}/candles?timeframe=1h");
-    let rows = format!("/tables/candles?where=token_address={UNI}&limit=10");
-    // An old row deleted, or one modified: neither the newest time nor, for the second, the row count reveals it.
-    let gone = whole.frame.slice(1, 5_500);
-    let mut anew = whole.frame.clone();
-    let mut closes: Vec<f64> = whole
-        .frame
-        .column("close")
-        .unwrap()
-        .f64()
-        .unwrap()
-        .iter()
-        .flatten()
-        .collect();
-    closes[7] += 1.0;
-    anew.with_column(Series::new("close".into(), closes).into_column())
-        .unwrap();
-    for frame in [gone, anew] {
-        bench.server.put(
-            "candles",
-            Rows {
-                frame,
-                ..whole.clone()
-            },
-        );
-        for question in [&history, &rows] {
-            let (status, body) = ask(&api, question);
-            assert_eq!(
-                (
-                    status,
-                    body.contains("has changed since the data was loaded")
+const TABLES: [(&str, &str); 3] = [
+    (
+        "candles",
+        "token_address String, timestamp DateTime('UTC'), open Float64, high Float64, low Float64, close Float64, volume Nullable(Float64), interval String",
+    ),
+    (
+        "holders",
+        "token_address String, holder_address String, balance Nullable(Float64)",
+    ),
+    (
+        "transfers",
+        "token_address String, timestamp DateTime('UTC'), block_number UInt64, transaction_hash String, from_address String, to_address String, value UInt256, log_index UInt32",
+    ),
+];
+
+fn rows_of(table: &str) -> String {
+    match table {
+        "candles" => candles(),
+        "holders" => holders(),
+        _ => transfers(),
+    }
+}
+
+/// The files beside the tables.
+fn others() -> [(&'static str, String); 2] {
+    let mut tokens = "token_address,symbol,name,chain,decimals,total_supply\n".to_owned();
+    for nth in 0..TOKENS {
+        writeln!(
+            tokens,
+            "{},T{nth},Token {nth},eth,2,{}",
+            token(nth),
+            10_000_000
+        )
+        .expect("text");
+    }
+    let labels = format!(
+        "address,label\n{},exchange\n{},burn\n",
+        wallet(3),
+        wallet(6)
+    );
+    [("tokens.csv", tokens), ("labels.csv", labels)]
+}
+
+fn here() -> Data {
+    let data = Data::new(&[]);
+    for (name, text) in others() {
+        data.write(name, &text);
+    }
+    for (name, _) in TABLES {
+        data.write(&format!("{name}.csv"), &rows_of(name));
+    }
+    data
+}
+
+fn there() -> Data {
+    let data = Data::new(&[]);
+    for (name, text) in others() {
+        data.write(name, &text);
+    }
+    let section = |(name, _): (&str, &str)| {
+        format!(
+            "[tables.{name}]\nsource = 'warehouse'\ntable = 'deck_test.recorded_{name}'\nread = 'in place'\n"
+        )
+    };
+    data.write("dataset.toml", &TABLES.map(section).concat());
+    data
+}
+
+/// The engine; where records are made, with its tables filled.
+fn engine(name: &str) -> Recorded {
+    if let Some(url) = recording() {
+        for (table, columns) in TABLES {
+            make(
+                &url,
+                &format!("recorded_{table}"),
+                columns,
+                "MergeTree ORDER BY token_address",
+            );
+            tell(
+                &url,
+                &format!(
+                    "INSERT INTO deck_test.recorded_{table} FORMAT CSVWithNames\n{}",
+                    rows_of(table)
                 ),
-                (503, true),
-                "{question}: {body}"
             );
         }
     }
-    bench.server.put("candles", whole);
-    for api in [&api, &start()] {
-        for question in [&history, &rows] {
-            assert_eq!(ask(api, question).0, 200, "{question}");
-        }
+    Recorded::of(name)
+}
+
+fn over(data: &Data, engine: &Recorded, rows_min: u64) -> Arc<Api> {
+    let wire = wire_of(vec![source(&engine.url())], Consent::Always);
+    let dataset = data.load(Some(&wire), rows_min).expect("a dataset");
+    for (name, _) in TABLES {
+        let table = dataset.table(name).expect("a table");
+        assert!(table.loaded(), "{name}: {:?}", table.state);
     }
+    api_over(data.path(), dataset)
+}
+
+fn questions() -> Vec<String> {
+    let mut all: Vec<String> = [
+        "/tokens?fields=rsi_14,trend,best_pattern,from_52w_high",
+        "/tokens?where=rsi_14%3C60&sort=rsi_14",
+        "/technical/compare?addresses=",
+        "/tables/holders?where=balance%3E1000&sort=-balance&limit=20",
+        "/tables/candles?where=close%3E9&sort=volume&limit=20",
+        "/tables/transfers?where=log_index%3C1&sort=-value&limit=20",
+    ]
+    .map(str::to_owned)
+    .into();
+    all[2] += &format!("{},{}", token(0), token(3));
+    for nth in 0..TOKENS {
+        let token = token(nth);
+        all.extend(
+            ["1h", "4h", "1d", "1w"]
+                .map(|frame| format!("/tokens/{token}/candles?timeframe={frame}&limit=2000")),
+        );
+        all.extend([
+            format!("/tokens/{token}?explain=true"),
+            format!("/{token}/security/inference?explain=true"),
+            format!("/technical/{token}/trendline?explain=true"),
+            format!("/technical/{token}/patterns?explain=true"),
+            format!("/technical/{token}/patterns?timeframe=4h"),
+            format!("/technical/{token}/indicators"),
+            format!("/technical/{token}/track-record"),
+            format!("/tokens/{token}/holders?limit=20&page=2"),
+            format!("/tokens/{token}/holders?limit=20&where=balance%3E10000&sort=-holder_address&flows=true"),
+        ]);
+    }
+    all
+}
+
+/// The answer without what depends on the data's identity.
+fn answer(api: &Arc<Api>, question: &str) -> (u16, Value) {
+    let (status, body) = ask(api, question);
+    let mut value: Value = serde_json::from_str(&body).expect("JSON");
+    if let Some(next) = value.get_mut("next").filter(|next| next.is_string()) {
+        *next = Value::Bool(true);
+    }
+    (status, value)
+}
+
+#[test]
+fn tables_that_stay_at_an_engine_give_the_answers_of_recorded_files() {
+    let (engine, here, there) = (engine("equal"), here(), there());
+    let local = api_over(here.path(), here.load(None, 200_000).expect("a dataset"));
+    let away = over(&there, &engine, 200_000);
+    let mut answered = 0;
+    for question in questions() {
+        let (expected, found) = (answer(&local, &question), answer(&away, &question));
+        assert_eq!(expected.0, found.0, "{question} {} {}", expected.1, found.1);
+        same(&expected.1, &found.1, &question);
+        answered += usize::from(found.0 == 200);
+    }
+    engine.keep();
+    assert!(answered > 50, "{answered}");
+}
+
+#[test]
+fn offline_what_was_brought_before_is_answered_from_recorded_rows() {
+    let (engine, there) = (engine("offline"), there());
+    let [brought, never] =
+        [0, 1].map(|nth| format!("/tokens/{}/candles?timeframe=1h&limit=50", token(nth)));
+    let api = over(&there, &engine, 200_000);
+    let seen = [answer(&api, "/tokens"), answer(&api, &brought)];
+    let asked = engine.asked();
+    assert_eq!(answer(&api, &brought), seen[1]);
+    assert_eq!(engine.asked(), asked, "rows are brought once");
+    engine.keep();
+    engine.down(true);
+    let api = over(&there, &engine, 200_000);
+    assert_eq!([answer(&api, "/tokens"), answer(&api, &brought)], seen);
+    let (status, problem) = answer(&api, &never);
+    assert!(
+        status == 503
+            && problem["detail"]
+                .as_str()
+                .is_some_and(|says| says.contains("from `warehouse`: ")),
+        "{problem}"
+    );
+    let (_, datasets) = ask(&api, "/datasets");
+    assert!(datasets.contains("the rows are from 2"), "{datasets}");
+    // Without consent the copies are not shown.
+    let never = wire_of(vec![source(&engine.url())], Consent::Never);
+    let dataset = there.load(Some(&never), 200_000).expect("a dataset");
+    assert!(super::reason(&dataset).contains("is blocked"));
 }

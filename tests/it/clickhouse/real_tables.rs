@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use api::Api;
 
-use super::{
-    in_place::{next, streamed},
-    real::{engine, load, make, tell, turn},
-};
+use super::real::{engine, load, make, tell, turn};
 use crate::remote::{Data, api_over, ask};
 
 const TOKENS: u64 = 11;
@@ -387,52 +384,6 @@ fn rows_of_a_table_in_place_are_those_of_local_files() {
 
 #[test]
 #[ignore = "needs a real engine"]
-fn merges_and_new_rows_change_no_answer_and_a_changed_row_ends_them() {
-    let (_turn, url) = (turn(), engine());
-    fill(&url);
-    let apis = stand(&url, "asked");
-    // Each asked once, as answers are kept.
-    let mut limits = 20..;
-    let mut questions = || {
-        let limit = limits.next().unwrap();
-        [
-            format!("/tables/candles?where=close%3E2&sort=-volume&limit={limit}"),
-            format!("/tables/candles?by=interval&agg=sum:volume,count&limit={limit}"),
-        ]
-    };
-    let mut all_same = |when: &str| {
-        for question in questions() {
-            assert!(same(&apis, &question, 2), "{when}: {question}");
-        }
-    };
-    all_same("first");
-    all_same("as nothing changed");
-    tell(&url, "OPTIMIZE TABLE deck_test.asked_candles FINAL");
-    all_same("merged");
-    all_same("merged, again");
-    tell(
-        &url,
-        "INSERT INTO deck_test.asked_candles SELECT * REPLACE (timestamp + 100000000 AS timestamp) FROM deck_test.asked_candles LIMIT 50",
-    );
-    all_same("later rows");
-    all_same("later rows, again");
-    tell(
-        &url,
-        "ALTER TABLE deck_test.asked_candles UPDATE close = close * 2 WHERE timestamp = (SELECT min(timestamp) FROM deck_test.asked_candles) SETTINGS \
-         mutations_sync = 2",
-    );
-    for question in questions() {
-        let (status, body) = answer(&apis[1].0, &question);
-        assert!(
-            status == 503 && body.contains("has changed since the data was loaded"),
-            "{status} {}",
-            &body[..body.len().min(300)]
-        );
-    }
-}
-
-#[test]
-#[ignore = "needs a real engine"]
 fn an_export_of_a_table_in_place_is_that_of_local_files() {
     let (_turn, url) = (turn(), engine());
     fill(&url);
@@ -521,4 +472,24 @@ fn groups_and_columns_of_a_table_in_place_are_those_of_local_files() {
         let held = format!("/addresses/0x{:040x}/tokens", 0xab_0000_0000_u64 + nth);
         same(&apis, &held, 1);
     }
+}
+
+/// Concatenates a whole stream.
+fn streamed(api: &Arc<Api>, path: &str) -> String {
+    let mut reply = api::answer_offline(api, "GET", path, b"");
+    let rows = reply
+        .rows
+        .as_mut()
+        .unwrap_or_else(|| panic!("{path}: {}", String::from_utf8_lossy(&reply.body)));
+    let mut whole = Vec::new();
+    while let Some(piece) = rows.next_piece().unwrap() {
+        whole.extend_from_slice(&piece);
+    }
+    String::from_utf8(whole).unwrap()
+}
+
+/// The `next` cursor of a page.
+fn next(body: &str) -> Option<String> {
+    let text = body.split("\"next\":\"").nth(1)?;
+    text.split('"').next().map(str::to_owned)
 }

@@ -1,18 +1,21 @@
 //! Tables on a ClickHouse server ("engine"): columns are described and rows counted first; then the rows are read like those of a file. If
 //! another number of rows arrives than was counted, none is used.
 
+mod attach;
+mod canonical;
 mod count;
-mod in_place;
-mod parts;
+mod fetched;
+mod pages;
 mod rows;
 mod spelling;
 mod sql;
-mod sum;
+mod streamed;
+mod templates;
 
-pub use self::in_place::EngineSnapshot;
+pub use self::attach::EngineSnapshot;
 use self::sql::{ColumnType, EngineColumn};
 pub(super) use self::{
-    in_place::in_place,
+    attach::attach,
     rows::{QueryRows, RowsOutcome, open},
 };
 use super::{
@@ -163,6 +166,17 @@ impl<'a> EngineQuery<'a> {
         }
     }
 
+    /// The rows that `conditions` keep, as they stand.
+    fn rows(&self, columns: &Columns<'_>, conditions: &[String]) -> String {
+        let names: Vec<String> = columns.picked.iter().map(EngineColumn::sql).collect();
+        format!(
+            "SELECT {} FROM {}{}",
+            names.join(", "),
+            self.from(),
+            filter(conditions)
+        )
+    }
+
     /// Columns of the engine's table, and their binding to the schema.
     fn columns(&self) -> Result<Columns<'a>, TableLoadError> {
         let mut all = match self.load.context.snapshot {
@@ -211,19 +225,13 @@ impl<'a> EngineQuery<'a> {
         let columns = self.columns()?;
         let conditions = self.conditions(&columns);
         let counted = self.count(&columns, &conditions)?;
-        let names: Vec<String> = columns.picked.iter().map(EngineColumn::sql).collect();
         let casts: Vec<String> = columns
             .picked
             .iter()
             .map(|column| format!("{} AS {}", sql::cast(column, self.old), column.sql()))
             .collect();
         // From a subquery, as an alias would shadow the column in the conditions too.
-        let from = format!(
-            "(SELECT {} FROM {}{})",
-            names.join(", "),
-            self.from(),
-            filter(&counted.conditions)
-        );
+        let from = format!("({})", self.rows(&columns, &counted.conditions));
         let sql = format!("SELECT {} FROM {from}", casts.join(", "));
         let source = self.engine.source();
         let mark = FieldHash::of([

@@ -64,7 +64,7 @@ fn load_in_place(
     asked: &EngineTable,
     pulse: &Pulse,
 ) -> Result<Table, Cancelled> {
-    engine::in_place(load, asked, pulse).or_else(|error| {
+    engine::attach(load, asked, pulse).or_else(|error| {
         let mut table = Table::absent(load.schema);
         // An answer without it would look as if the token had no figures. Without consent nothing was queried, as for any source.
         let refused = matches!(error, TableLoadError::Unusable(_)) && remote::is_agreed(load);

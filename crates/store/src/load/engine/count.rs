@@ -30,7 +30,7 @@ pub(super) struct Counted {
     /// Checksum of the content; `0` where the end is enough, and for tables in place, whose sums carry one later.
     pub(super) checksum: String,
     /// Whether the end is not enough to detect changes: the content needs a checksum.
-    pub(super) summed: bool,
+    summed: bool,
     /// SQL conditions that keep the counted rows.
     pub(super) conditions: Vec<String>,
     pub(super) as_of: Option<String>,

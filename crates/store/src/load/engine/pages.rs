@@ -1,15 +1,12 @@
 //! Queries of a table: rows in any order, the values of a column, groups. Conditions and metrics use the schema's columns, as the loader
-//! would fill them; every result is bound to the version of the rows.
-
-use std::sync::Arc;
+//! would fill them.
 
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn as _};
 
 use super::{
-    super::sql,
-    CHECKSUM, floats, texts,
-    transfers::{UNKNOWN, unread},
-    whole,
+    canonical::{UNKNOWN, counted, counted_in_order, floats, texts, whole},
+    sql,
+    templates::USED,
 };
 use crate::order;
 use model::{
@@ -29,20 +26,11 @@ const TIME_TEXT: &str =
     "formatDateTime(fromUnixTimestamp64Milli(ts, 'UTC'), '%Y-%m-%dT%H:%i:%SZ') AS timestamp_text";
 
 /// Most values of a column, or groups, that are given; one more shows that there are more.
-const VALUES_MAX: u64 = 4_000_000;
+const VALUES_MAX: u64 = 1_000_000;
 const GROUPS_MAX: u64 = 1_000_000;
 
-/// A query of a table's rows.
-#[derive(Debug, Clone)]
-pub(in super::super) struct AskedRows {
-    pub(in super::super) ask: Arc<SourceQuery>,
-    pub(in super::super) schema: &'static TableSchema,
-    /// Whether the loader leaves none of the rows out, so that none is looked through for that.
-    pub(in super::super) whole: bool,
-}
-
 /// SQL: the rows of `base` in the schema's columns; `NAME_small` is a text in lower case. Rows without a token are left out, as in the loader.
-fn rows(base: &str, AskedRows { ask, whole, .. }: &AskedRows) -> String {
+fn rows(base: &str, ask: &SourceQuery) -> String {
     let table = ask.table;
     let known =
         |figure: &str, name: &str| format!("if(isFinite({figure}), {figure}, NULL) AS {name}");
@@ -63,9 +51,8 @@ fn rows(base: &str, AskedRows { ask, whole, .. }: &AskedRows) -> String {
             "nullIf(va, '') AS value, amount AS value_number".to_owned(),
             known("g", "log_index"),
             known("st", "status"),
-            format!("{} AS odd", unread()),
         ];
-        (columns.join(", "), "1")
+        (columns.join(", "), "notEmpty(h)")
     } else if table == "holders" {
         (
             "holder AS holder_address, holder AS holder_address_small, b AS balance".to_owned(),
@@ -78,15 +65,15 @@ fn rows(base: &str, AskedRows { ask, whole, .. }: &AskedRows) -> String {
              l AS low, c AS close, {figures}, nullIf(s, '') AS source, {} AS source_small",
             small("source")
         );
-        (columns, "ms > 0")
+        (columns, USED)
     };
-    let filter = match (whole, ask.tokens.is_empty()) {
-        (true, _) => String::new(),
-        (false, true) => format!(" WHERE {some} AND match(token, '^0x[0-9a-f]{{40}}$')"),
-        (false, false) => format!(" WHERE {some}"),
+    let some = if ask.tokens.is_empty() {
+        format!("{some} AND match(token, '^0x[0-9a-f]{{40}}$')")
+    } else {
+        some.to_owned()
     };
     format!(
-        "(SELECT token AS token_address, token AS token_address_small, {columns}, hash FROM {base}{filter})"
+        "(SELECT token AS token_address, token AS token_address_small, {columns} FROM {base} WHERE {some})"
     )
 }
 
@@ -162,10 +149,19 @@ fn met(ask: &SourceQuery) -> String {
     }
 }
 
+/// SQL for the rows or figures, in their order, with their number in each.
+pub(super) fn page(base: &str, ask: &SourceQuery, schema: &TableSchema) -> String {
+    let sql = asked(base, ask, schema);
+    match ask.wanted {
+        AskKind::Values { is_text: false, .. } => counted(&sql) + " ORDER BY item",
+        AskKind::Groups { .. } => counted(&sql) + " ORDER BY at",
+        AskKind::Values { .. } | AskKind::Page(_) | AskKind::Count => counted_in_order(&sql),
+    }
+}
+
 /// SQL for the rows or figures.
-pub(in super::super) fn asked_sql(base: &str, of: &AskedRows) -> String {
-    let (ask, schema) = (&*of.ask, of.schema);
-    let (rows, met) = (rows(base, of), met(ask));
+pub(super) fn asked(base: &str, ask: &SourceQuery, schema: &TableSchema) -> String {
+    let (rows, met) = (rows(base, ask), met(ask));
     // The first row, in the table's order, decides between texts that are equally frequent, and between ways to write one.
     let first = || {
         let keys: Vec<String> = schema
@@ -325,45 +321,17 @@ fn small(column: &str) -> String {
     format!("lower(if(ifNull({odd}, 0) = 0, {column}, NULL))")
 }
 
-/// SQL for number and checksum of all rows that may be asked for, and the number of those asked for. `unique`: also how many come
-/// twice, or are written in a way that the loader reads otherwise. Candles are compared within their token and interval: over all rows at
-/// once it takes the engine four times as long.
-pub(super) fn version_sql(base: &str, of: &AskedRows, unique: bool) -> String {
-    let (again, odd, grouped) = match of.ask.table {
-        "candles" if unique => (
-            "count() - uniqExact(timestamp)",
-            NONE,
-            " GROUP BY token_address, ms",
-        ),
-        "transfers" if unique => {
-            let key = "countIf(isNotNull(log_index)) - uniqExactIf(sipHash128(transaction_hash, log_index), isNotNull(log_index))";
-            (key, "countIf(odd)", "")
-        }
-        _ => (NONE, NONE, ""),
-    };
-    let (rows, met) = (rows(base, of), met(&of.ask));
-    format!(
-        "SELECT sum(rows) AS listed, sum(part) AS mark, sum(met) AS total, sum(twice) AS again, sum(unread) AS odd FROM (SELECT count() AS rows, \
-         {CHECKSUM} AS part, countIf({met}) AS met, {again} AS twice, {odd} AS unread FROM {rows}{grouped})"
-    )
-}
-
-const NONE: &str = "toUInt64(0)";
-
-/// SQL for the number of those asked for.
-pub(super) fn count_sql(base: &str, of: &AskedRows) -> String {
+/// SQL for the number of the rows that are asked for.
+pub(super) fn count(base: &str, ask: &SourceQuery) -> String {
     format!(
         "SELECT countIf({}) AS total FROM {}",
-        met(&of.ask),
-        rows(base, of)
+        met(ask),
+        rows(base, ask)
     )
 }
 
 /// Decodes the rows of a page to canonical columns.
-pub(in super::super) fn read_page(
-    frames: &[DataFrame],
-    schema: &'static TableSchema,
-) -> Option<DataFrame> {
+pub(super) fn read(frames: &[DataFrame], schema: &'static TableSchema) -> Option<DataFrame> {
     let Some(all) = order::whole(frames.iter().cloned()).ok()? else {
         return DataFrame::new(
             0,

@@ -1,4 +1,4 @@
-//! Description and aggregates of a table in place, stored on disk for an offline start. With them, rows of a token that were fetched before
+//! Description and counts of a table at an engine, stored on disk for an offline start. With them, rows of a token that were fetched before
 //! can be used again.
 
 use std::{
@@ -15,11 +15,11 @@ use super::{
         rows::{copy_folder, keep, open_copy},
         server_of,
     },
-    LoadedAggregates, TableLoad, remote,
+    CountedTable, TableLoad, remote,
 };
 use crate::cache::Key;
 
-impl LoadedAggregates {
+impl CountedTable {
     /// Folder of the file, named by a hash of the table's section of `dataset.toml` and of the server.
     fn place(load: &TableLoad<'_>) -> Option<PathBuf> {
         let TableLoad {
@@ -41,7 +41,7 @@ impl LoadedAggregates {
         )
     }
 
-    /// Stores the state; its first line, and the aggregates after it as an Arrow stream, compressed, as it is encoded in memory.
+    /// Stores the state; its first line, and the counts after it as an Arrow stream, compressed, as it is encoded in memory.
     pub(super) fn keep(&self, load: &TableLoad<'_>) {
         let Some(place) = Self::place(load) else {
             return;
@@ -51,7 +51,7 @@ impl LoadedAggregates {
             out.write_all(b"\n").map_err(|error| error.to_string())?;
             IpcStreamWriter::new(out)
                 .with_compression(Some(IpcCompression::LZ4))
-                .finish(&mut self.sums.clone())
+                .finish(&mut self.counts.clone())
                 .map_err(|error| error.to_string())
         });
         if let Err(error) = kept {
@@ -68,7 +68,7 @@ impl LoadedAggregates {
         let (mut file, mut state) = (BufReader::new(open_copy(&place)?), Vec::new());
         file.read_until(b'\n', &mut state).ok()?;
         let state = serde_json::from_slice(&state).ok()?;
-        let sums = IpcStreamReader::new(file).finish().ok()?;
-        Some(Self { state, sums })
+        let counts = IpcStreamReader::new(file).finish().ok()?;
+        Some(Self { state, counts })
     }
 }

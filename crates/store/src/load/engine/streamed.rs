@@ -1,5 +1,5 @@
 //! All rows of a query of a table in place, as one stream that is read while they are written. The stream succeeds only if as many rows
-//! arrived as were counted and the table is still in the snapshot's version.
+//! arrived as were counted.
 
 use std::{
     ops::Range,
@@ -8,14 +8,8 @@ use std::{
 
 use polars::prelude::DataFrame;
 
-use super::{
-    super::{EngineQuery, rows::DRAIN_MAX, sum::asked},
-    on_demand::{OnDemand, RowsRequest},
-};
-use crate::{
-    export::RowBatches,
-    in_place::{FetchError, RowsVersion},
-};
+use super::{EngineQuery, fetched::EngineFetch, pages, rows::DRAIN_MAX};
+use crate::{engine_rows::FetchError, export::RowBatches};
 use model::{
     locks::Locked as _,
     progress::NoProgress,
@@ -27,16 +21,15 @@ use wire::{Fault, clickhouse::StreamEnd};
 /// The rows of a query.
 #[derive(Debug)]
 pub(super) struct StreamedRows {
-    pub(super) source: Arc<OnDemand>,
-    pub(super) ask: Arc<SourceQuery>,
-    pub(super) version: RowsVersion,
-    pub(super) columns: Vec<&'static str>,
-    pub(super) count: usize,
-    pub(super) state: Mutex<StreamState>,
+    source: Arc<EngineFetch>,
+    ask: Arc<SourceQuery>,
+    columns: Vec<&'static str>,
+    count: usize,
+    state: Mutex<StreamState>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct StreamState {
+struct StreamState {
     open: Option<OpenStream>,
     /// Rows passed on so far.
     done: usize,
@@ -82,30 +75,33 @@ impl OpenStream {
 }
 
 impl StreamedRows {
-    fn open(&self) -> Result<OpenStream, FetchError> {
-        let request = RowsRequest {
-            tokens: &self.ask.tokens,
-            version: self.version,
-            progress: &NoProgress,
+    pub(super) fn new(
+        source: Arc<EngineFetch>,
+        ask: Arc<SourceQuery>,
+        columns: Vec<&'static str>,
+    ) -> Self {
+        let count = if let AskKind::Page(page) = &ask.wanted {
+            usize::try_from(page.count).unwrap_or(usize::MAX)
+        } else {
+            0
         };
-        self.source.at_the_engine(&request, |asking, base, _| {
-            let sql = asked::asked_sql(base, &self.source.asked_rows(&self.ask));
-            open(asking, &sql, self.count as u64)
-        })
+        Self {
+            source,
+            ask,
+            columns,
+            count,
+            state: Mutex::default(),
+        }
     }
 
-    /// Whether nothing changed while the rows arrived.
-    fn check(&self) -> Result<(), FetchError> {
-        let count = SourceQuery {
-            wanted: AskKind::Count,
-            ..(*self.ask).clone()
-        };
-        let request = RowsRequest {
-            tokens: &self.ask.tokens,
-            version: self.version,
-            progress: &NoProgress,
-        };
-        self.source.asked(&Arc::new(count), &request).map(drop)
+    fn open(&self) -> Result<OpenStream, FetchError> {
+        let ask = &self.ask;
+        self.source
+            .at_the_engine(&ask.tokens, &NoProgress, |asking, conditions, _| {
+                let base = asking.base(&asking.columns()?, conditions)?;
+                let sql = pages::asked(&base, ask, self.source.schema());
+                open(asking, &sql, self.count as u64)
+            })
     }
 }
 
@@ -148,9 +144,8 @@ impl RowBatches for StreamedRows {
         };
         let mut state = self.state.locked();
         let unread = || "the response has different columns than requested".to_owned();
-        let read = |frames: &[DataFrame]| {
-            asked::read_page(frames, self.source.schema()).ok_or_else(unread)
-        };
+        let read =
+            |frames: &[DataFrame]| pages::read(frames, self.source.schema()).ok_or_else(unread);
         let mut ready = state.ready.take().map_or_else(|| read(&[]), Ok)?;
         if !rows.is_empty() {
             if rows.start != state.done {
@@ -177,7 +172,6 @@ impl RowBatches for StreamedRows {
             if over || open.forward.drain(DRAIN_MAX).unwrap_or(1) > 0 {
                 return Err(open.why("has more rows than were counted"));
             }
-            self.check().map_err(told)?;
         }
         state.ready = Some(ready.slice(rows.len() as i64, ready.height()));
         ready

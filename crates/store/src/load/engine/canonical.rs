@@ -1,12 +1,5 @@
-//! Aggregations computed by the engine, so that the rows of a table in place need not be transferred: a closed set, each in SQL. The
-//! ignored tests run them on a real engine and compare them with the loader's own values for the same rows.
-
-pub(super) mod asked;
-pub(super) mod chart;
-pub(super) mod holders;
-mod left_out;
-pub(super) mod market;
-pub(super) mod transfers;
+//! The rows of a table at an engine in the schema's columns, as the loader would fill them, in SQL; and reading the results of queries over
+//! them. Columns that the loader would convert are refused: the engine reads values as they stand.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -15,138 +8,36 @@ use polars::prelude::{
     UInt64Chunked,
 };
 
-use self::asked::AskedRows;
 use super::{
     Columns, EngineQuery, filter,
     rows::DRAIN_MAX,
     sql::{self, ColumnType, EngineColumn},
 };
-use crate::{
-    in_place::RowsVersion,
-    load::{bind::Bound, remote::Pulse, task::TableLoadError},
-    order,
-};
-use model::{
-    address::Address, candles::VALID_CANDLE, holding::IndividualHolders, table_ask::AskKind,
-    time::DAY_MS,
-};
+use crate::load::{bind::Bound, remote::Pulse, task::TableLoadError};
+use model::{candles::VALID_CANDLE, time::DAY_MS};
 use source::{arrow_stream, forward::BufferedStream};
 use wire::Fault;
 
-/// An aggregation.
-#[derive(Debug, Clone)]
-pub(super) enum Aggregation {
-    /// The candles of each token and interval that the market metrics need: those that start less than `RECENT_DAYS` before the last one.
-    Market,
-    /// Like `Market`, over all candles of tokens whose recent days are not enough.
-    WholeMarket(Vec<Address>),
-    /// The candles of some tokens for their charts.
-    Chart,
-    /// The number of rows per token, of holders or transfers.
-    Listed(&'static str),
-    /// The largest balances of one token, and sums of the others.
-    Balances(Arc<IndividualHolders>),
-    /// Number and checksum of one token's rows.
-    RowsVersion(&'static str),
-    /// A query of the table.
-    Asked(AskedRows),
-    /// Number and checksum of these rows; `true`: also how many occur twice.
-    AskedVersion(AskedRows, bool),
-    /// Their number only.
-    AskedCount(AskedRows),
-}
-
-/// Checksum of rows, independent of their order.
-const CHECKSUM: &str = "sum(hash)";
-/// Column with the number of rows of the result, part of every aggregation.
+/// Column with the number of rows of the result, part of every query.
 const ROWS: &str = "rows";
-
-impl Aggregation {
-    /// The query over the rows of `base`: candles or holders.
-    pub(super) fn sql(&self, base: &str) -> String {
-        let sql = match self {
-            Self::Market => market::sql(base, None),
-            Self::WholeMarket(tokens) => market::sql(base, Some(tokens)),
-            Self::Chart => chart::sql(base),
-            Self::Listed("transfers") => transfers::listed_sql(base),
-            Self::Listed(_) => holders::listed_sql(base),
-            Self::Balances(individual) => holders::balances_sql(base, individual),
-            Self::RowsVersion(table) => {
-                // Duplicate holders were refused when the table was loaded, and duplicate transfers when they were summed.
-                let (duplicates, some) = if *table == "candles" {
-                    ("count() - uniqExact(ms, ts)", " WHERE ms > 0")
-                } else {
-                    ("0", "")
-                };
-                format!(
-                    "SELECT count() AS listed, {CHECKSUM} AS mark, toUInt64({duplicates}) AS again FROM {base}{some}"
-                )
-            }
-            Self::Asked(of) => asked::asked_sql(base, of),
-            Self::AskedVersion(of, unique) => asked::version_sql(base, of, *unique),
-            Self::AskedCount(of) => asked::count_sql(base, of),
-        };
-        match self {
-            Self::Chart => counted(&sql) + " ORDER BY token, ms, timestamp",
-            Self::Asked(of) => match of.ask.wanted {
-                AskKind::Values { is_text: false, .. } => counted(&sql) + " ORDER BY item",
-                AskKind::Groups { .. } => counted(&sql) + " ORDER BY at",
-                AskKind::Values { .. } | AskKind::Page(_) | AskKind::Count => {
-                    counted_in_order(&sql)
-                }
-            },
-            _ => counted(&sql),
-        }
-    }
-
-    /// Maximum number of result rows.
-    fn rows_max(&self) -> u64 {
-        match self {
-            Self::Market | Self::WholeMarket(_) | Self::Listed(_) => market::ROWS_MAX,
-            Self::Chart | Self::Balances(_) | Self::Asked(..) => 10_000_000,
-            Self::RowsVersion(_) | Self::AskedVersion(..) | Self::AskedCount(_) => 1,
-        }
-    }
-}
+/// The largest number, which stands for an unknown time, block, place in the log or status: unknown ones are last in the table's order.
+pub(super) const UNKNOWN: i64 = i64::MAX;
 
 /// The query, with the number of its rows in each. Its order is lost: above a window function blocks of one row or many come in any order.
-fn counted(sql: &str) -> String {
+pub(super) fn counted(sql: &str) -> String {
     format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
 }
 
 /// The same in the order of the query, by the place that each row had in it.
-fn counted_in_order(sql: &str) -> String {
+pub(super) fn counted_in_order(sql: &str) -> String {
     counted(&format!(
         "SELECT *, rowNumberInAllBlocks() AS place FROM ({sql})"
     )) + " ORDER BY place"
 }
 
 impl EngineQuery<'_> {
-    /// The result of a query, as one frame in its order, with at most `rows_max` rows; an empty frame if there are none.
-    pub(super) fn frame(
-        &self,
-        sql: &str,
-        rows_max: u64,
-        pulse: &Pulse,
-    ) -> Result<DataFrame, TableLoadError> {
-        let frames = self.frames(&counted_in_order(sql), rows_max, pulse)?;
-        Ok(order::whole(frames)
-            .map_err(|_| self.unread())?
-            .unwrap_or_default())
-    }
-
-    /// Runs the aggregation; returns a frame per record batch. A row count other than the one in the result is a fault.
-    pub(super) fn sum(
-        &self,
-        aggregation: &Aggregation,
-        base: &str,
-        pulse: &Pulse,
-    ) -> Result<Vec<DataFrame>, TableLoadError> {
-        self.frames(&aggregation.sql(base), aggregation.rows_max(), pulse)
-    }
-
     /// Runs a query with at most `rows_max` rows, whose number is in a column of its own.
-    fn frames(
+    pub(super) fn frames(
         &self,
         sql: &str,
         rows_max: u64,
@@ -164,7 +55,7 @@ impl EngineQuery<'_> {
             // A server that fails midway gives the reason at the end.
             forward.drain(DRAIN_MAX).ok();
             let unread =
-                || Fault::Unavailable(format!("sent unreadable sums: the response {reason}"));
+                || Fault::Unavailable(format!("sent unreadable figures: the response {reason}"));
             self.fault(
                 stream_end
                     .fault()
@@ -184,17 +75,11 @@ impl EngineQuery<'_> {
             came += frame.height() as u64;
             counted = first(&frame, ROWS)
                 .ok_or_else(|| unreadable("does not have the expected columns".to_owned()))?;
-            let candles = first(&frame, market::CANDLES).unwrap_or_default();
-            for (counted, most, what) in [
-                (counted, rows_max, "rows"),
-                (candles, market::CANDLES_MAX, "candles"),
-            ] {
-                if counted > most {
-                    let [counted, most] = [counted, most].map(super::grouped);
-                    return Err(self.cannot_stay(format!(
-                        "its sums have {counted} {what}, more than the limit of {most}; select fewer tokens with `where` in dataset.toml, or set read = \"bring\""
-                    )));
-                }
+            if counted > rows_max {
+                let [counted, most] = [counted, rows_max].map(super::grouped);
+                return Err(self.cannot_stay(format!(
+                    "a result has {counted} rows, more than the limit of {most}; select fewer tokens with `where` in dataset.toml, or set read = \"bring\""
+                )));
             }
             frames.push(frame);
         }
@@ -212,7 +97,7 @@ impl EngineQuery<'_> {
     /// Fault for a result with other columns.
     pub(super) fn unread(&self) -> TableLoadError {
         self.fault(Fault::Unavailable(
-            "sent unreadable sums: the response does not have the expected columns".to_owned(),
+            "sent unreadable figures: the response does not have the expected columns".to_owned(),
         ))
     }
 
@@ -272,35 +157,43 @@ impl EngineQuery<'_> {
         )
     }
 
-    /// Subquery of all rows in the columns that aggregations read, including those that `base` excludes. `hash` is the hash of a row's
-    /// content if `summed`. Negative volumes and balances are unknown, as by the rule `not_negative`.
-    fn all(
+    /// Subquery of the table's rows in canonical columns: `raw` is the token as it is written, `token` in lower case. `unread` marks texts
+    /// that the engine cannot read as numbers. Negative volumes and balances are unknown, as by the rule `not_negative`.
+    pub(super) fn base(
         &self,
         columns: &Columns<'_>,
         conditions: &[String],
-        summed: bool,
     ) -> Result<String, TableLoadError> {
-        let hash = |content: &str| {
-            if summed {
-                format!("cityHash64({content})")
-            } else {
-                "toUInt64(0)".to_owned()
-            }
-        };
-        let from = self.renamed(columns, conditions);
-        if self.load.schema.name == "transfers" {
-            return self.transfers(columns, conditions, summed, transfers::HASHED);
+        match self.load.schema.name {
+            "transfers" => self.transfers(columns, conditions),
+            "holders" => self.holders(columns, conditions),
+            _ => self.candles(columns, conditions),
         }
-        if self.load.schema.name == "holders" {
-            let [token, holder, balance] =
-                self.taken(["token_address", "holder_address", "balance"], columns)?;
-            let unread = unread(&["balance"], columns);
-            return Ok(format!(
-                "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount) AND amount >= 0, amount, NULL) AS b, unread, {} AS hash FROM \
-                 (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))",
-                hash("token, holder, ifNull(b, nan)")
-            ));
-        }
+    }
+
+    fn holders(
+        &self,
+        columns: &Columns<'_>,
+        conditions: &[String],
+    ) -> Result<String, TableLoadError> {
+        let [token, holder, balance] =
+            self.taken(["token_address", "holder_address", "balance"], columns)?;
+        let (unread, from) = (
+            unread(&["balance"], columns),
+            self.renamed(columns, conditions),
+        );
+        Ok(format!(
+            "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount) AND amount >= 0, amount, NULL) AS b, unread FROM \
+             (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))"
+        ))
+    }
+
+    /// `ms` is the length of the interval `frame`, or 0; `ts` the time; `u` the volume in USD; `priced` marks candles with all prices.
+    fn candles(
+        &self,
+        columns: &Columns<'_>,
+        conditions: &[String],
+    ) -> Result<String, TableLoadError> {
         let names = [
             "token_address",
             "interval",
@@ -318,33 +211,86 @@ impl EngineQuery<'_> {
         );
         let timeless = source_column_of("timestamp", columns)
             .map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
-        let unread = unread(&names[3..], columns);
+        let (unread, from) = (
+            unread(&names[3..], columns),
+            self.renamed(columns, conditions),
+        );
         Ok(format!(
-            "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
+            "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {PRICED} AS priced FROM (SELECT \
              {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, if({volume} < 0, nan, {volume}) AS v, \
-             if({usd} < 0, nan, {usd}) AS u, {source} AS s, \
-             {timeless} AS timeless, {unread} AS unread FROM {from}))",
-            hash(&format!(
-                "token, frame, ts, {}",
-                ["o", "h", "l", "c", "v"].map(roughly).join(", ")
-            ))
+             if({usd} < 0, nan, {usd}) AS u, {source} AS s, {timeless} AS timeless, {unread} AS unread FROM {from}))"
         ))
     }
 
-    /// Subquery of the rows that aggregations use: candles without a time or a price are excluded, unless it is known that there are none.
-    pub(super) fn base(
+    /// `h` is the hash, `fa`, `oa` and `va` the ends and the amount as texts, `amount` the amount as a number; `t`, `k`, `g` and `st` the
+    /// time, block, place in the log and status.
+    fn transfers(
         &self,
         columns: &Columns<'_>,
         conditions: &[String],
-        summed: bool,
-        whole: bool,
     ) -> Result<String, TableLoadError> {
-        let all = self.all(columns, conditions, summed)?;
-        Ok(if self.load.schema.name == "candles" && !whole {
-            format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})")
-        } else {
-            all
-        })
+        if !self.load.context.blocks.files.is_empty() {
+            return Err(
+                self.cannot_stay("its block times are in the local table `blocks`; join them in a `query`, or set read = \"bring\"")
+            );
+        }
+        let column = |name: &'static str| -> Result<Option<String>, TableLoadError> {
+            let own = columns.bound.iter().find(|bound| bound.column.name == name);
+            let Some(theirs) = source_column_of(name, columns) else {
+                let is_absent = own.is_none_or(|own| own.is_absent() && own.constant.is_none());
+                return if is_absent && MAY_LACK.contains(&name) {
+                    Ok(None)
+                } else {
+                    Err(self.lacks(name, own))
+                };
+            };
+            let plain = own.is_some_and(|own| is_as_it_stands(own, &theirs));
+            of_transfer(name, &theirs)
+                .filter(|_| plain)
+                .map(Some)
+                .ok_or_else(|| self.lacks(name, own))
+        };
+        let must = |name| column(name).map(Option::unwrap_or_default);
+        let may =
+            |name| column(name).map(|read| read.unwrap_or_else(|| format!("toInt64({UNKNOWN})")));
+        let raw = source_column_of("token_address", columns)
+            .map_or_else(|| "''".to_owned(), |theirs| sql::cast(&theirs, false));
+        let (token, hash, from, to) = (
+            must("token_address")?,
+            must("transaction_hash")?,
+            must("from_address")?,
+            must("to_address")?,
+        );
+        let (value, time, block, place, status) = (
+            must("value")?,
+            may("timestamp")?,
+            may("block_number")?,
+            may("log_index")?,
+            may("status")?,
+        );
+        let rows = self.renamed(columns, conditions);
+        Ok(format!(
+            "(SELECT ifNull({raw}, '') AS raw, {token} AS token, {hash} AS h, {from} AS fa, {to} AS oa, {value} AS va, {time} AS t, {block} AS k, \
+             {place} AS g, {status} AS st, toFloat64OrNull(va) AS amount FROM {rows})"
+        ))
+    }
+
+    /// Order of the rows as they stand at the engine, in which the largest holders or the newest transfers come first.
+    pub(super) fn first_of(&self, columns: &Columns<'_>) -> Vec<String> {
+        let theirs = |name: &str| columns.serving(name);
+        if self.load.schema.name == "holders" {
+            let balance = theirs("balance").and_then(|theirs| value("balance", theirs));
+            let holder = theirs("holder_address").map(EngineColumn::sql);
+            return balance
+                .map(|balance| format!("if(isFinite({balance}), {balance}, -1) DESC"))
+                .into_iter()
+                .chain(holder)
+                .collect();
+        }
+        let keys = ["timestamp", "block_number", "log_index"]
+            .into_iter()
+            .filter_map(|name| of_transfer(name, theirs(name)?));
+        keys.map(|key| format!("{key} DESC")).collect()
     }
 
     /// Error for a column that aggregations cannot read: the type it must have there, or why it is not read as it is.
@@ -374,13 +320,8 @@ impl EngineQuery<'_> {
     }
 }
 
-/// A number to about a millionth: a `query` that sums floats gives other last digits each time.
-fn roughly(number: &str) -> String {
-    format!("bitShiftRight(reinterpretAsUInt64({number}), 32)")
-}
-
 /// SQL: whether a candle, which has all prices, is valid: the comparisons of `is_valid_candle`.
-fn sound() -> String {
+pub(super) fn sound() -> String {
     let column = |name: &'static str| match name {
         "0.0" => "0",
         price => &price[..1],
@@ -399,6 +340,33 @@ const LENGTH: &str = "if(match(frame, '^[0-9]{1,10}[a-zA-Z]*$'), toInt64OrZero(e
                       transform(extract(frame, '[a-zA-Z]*$'), ['s', 'S', '', 'm', 'min', 'h', 'H', 'd', 'D', 'w', 'W'], \
                       [1000, 1000, 60000, 60000, 60000, 3600000, 3600000, 86400000, 86400000, 604800000, 604800000], 0), 0)";
 const LENGTH_MAX: i64 = 366 * DAY_MS;
+
+/// Columns that a table of transfers may lack.
+const MAY_LACK: [&str; 4] = ["timestamp", "block_number", "log_index", "status"];
+
+/// SQL expression for a column's value of a transfer.
+fn of_transfer(name: &str, theirs: &EngineColumn) -> Option<String> {
+    let written = sql::cast(theirs, false);
+    match (name, theirs.form) {
+        ("timestamp", ColumnType::Time | ColumnType::Day) => Some(format!(
+            "ifNull(toUnixTimestamp64Milli({written}), {UNKNOWN})"
+        )),
+        ("block_number" | "log_index" | "status", ColumnType::Whole) => {
+            Some(format!("ifNull(toInt64({written}), {UNKNOWN})"))
+        }
+        ("block_number" | "log_index" | "status", ColumnType::Wide) => {
+            Some(format!("ifNull(toInt64OrNull({written}), {UNKNOWN})"))
+        }
+        ("value", ColumnType::Whole | ColumnType::Wide | ColumnType::Text) => {
+            Some(format!("ifNull(toString({written}), '')"))
+        }
+        (
+            "token_address" | "transaction_hash" | "from_address" | "to_address",
+            ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word,
+        ) => Some(format!("lower(ifNull({written}, ''))")),
+        _ => None,
+    }
+}
 
 /// Name of the `nth` column among renamed rows.
 fn under(nth: usize) -> String {
@@ -495,7 +463,7 @@ pub(super) fn floats(frame: &DataFrame, name: &str) -> Option<Float64Chunked> {
     cast(frame, name, &DataType::Float64)?.f64().ok().cloned()
 }
 
-fn lists(frame: &DataFrame, name: &str, kind: DataType) -> Option<ListChunked> {
+pub(super) fn lists(frame: &DataFrame, name: &str, kind: DataType) -> Option<ListChunked> {
     cast(frame, name, &DataType::List(Box::new(kind)))?
         .list()
         .ok()
@@ -505,31 +473,6 @@ fn lists(frame: &DataFrame, name: &str, kind: DataType) -> Option<ListChunked> {
 /// A number that every row of the result repeats.
 pub(super) fn first(frame: &DataFrame, name: &str) -> Option<u64> {
     counts(frame, name)?.get(0)
-}
-
-/// A token has duplicate candles: which of the two is right is unknown.
-#[derive(Debug)]
-pub(super) struct Repeated;
-
-impl Repeated {
-    /// Checks whether any row of the result counts duplicates.
-    pub(super) fn check(frames: &[DataFrame]) -> Option<Result<(), Self>> {
-        for frame in frames {
-            if whole(frame, "again")?.iter().any(|count| count != Some(0)) {
-                return Some(Err(Self));
-            }
-        }
-        Some(Ok(()))
-    }
-}
-
-/// Version of the token's rows that the result was computed from.
-pub(super) fn rows_version(frames: &[DataFrame]) -> Option<RowsVersion> {
-    let frame = frames.first()?;
-    Some(RowsVersion {
-        rows: first(frame, "listed")?,
-        checksum: first(frame, "mark")?,
-    })
 }
 
 #[cfg(test)]
@@ -560,22 +503,6 @@ mod tests {
             assert_eq!(
                 (breaches[0].rule.outcome, columns[0].null_count()),
                 (invariants::Consequence::PoolDrain, 1)
-            );
-        }
-        let known = holders::IS_BURN_ADDRESS
-            .split('\'')
-            .filter(|text| text.starts_with("0x"))
-            .map(str::to_owned);
-        let of_transfers = transfers::BURNS
-            .split('\'')
-            .skip(1)
-            .step_by(2)
-            .map(|text| format!("0x{}", text.to_lowercase()));
-        for text in known.chain(of_transfers) {
-            assert!(
-                Address::parse(&format!("{text:0<42}"))
-                    .is_some_and(|address| address.is_burn_address()),
-                "{text}"
             );
         }
     }
