@@ -34,6 +34,7 @@ use query::{
         snapshot::{AnswerSettings, Snapshot},
         token::TokenQuestion,
         trendline::TrendlineQuestion,
+        view::View,
         yields::{RiskLevel, YieldQuestion},
     },
 };
@@ -143,7 +144,7 @@ fn snapshots(c: &mut Criterion) {
             explain: false,
         };
         group.bench_function(BenchmarkId::new("holders-growth", name), |b| {
-            b.iter(|| growth.answer(&snapshot, &Progress::default()));
+            b.iter(|| growth.answer(&View::new(&snapshot), &Progress::default()));
         });
     }
     group.finish();

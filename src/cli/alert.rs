@@ -21,6 +21,7 @@ use query::{
         alert_body::AlertBody,
         progress::Progress,
         rehearsal::{Rehearsal, RehearsalQuestion},
+        view::View,
     },
 };
 
@@ -104,7 +105,7 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
             if *rehearse {
                 let snapshot = program.deck.complete_snapshot().map_err(failed)?;
                 let rehearsal = RehearsalQuestion::of_last_year(request)
-                    .answer(&snapshot, &Progress::default())
+                    .answer(&View::new(&snapshot), &Progress::default())
                     .map_err(failed)?;
                 return print(rehearsed(&rehearsal));
             }

@@ -15,6 +15,7 @@ use query::question::{
     Query as _,
     progress::Progress,
     security::{SecurityQuestion, finding_code},
+    view::View,
 };
 use store::private_files::write_atomic;
 
@@ -109,7 +110,7 @@ fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
             contract_address,
             explain: true,
         }
-        .answer(&snapshot, &Progress::default())
+        .answer(&View::new(&snapshot), &Progress::default())
         .ok()
     };
     answer().is_some_and(|answer| {

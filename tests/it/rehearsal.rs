@@ -16,6 +16,7 @@ use query::{
         progress::Progress,
         rehearsal::{Rehearsal, RehearsalQuestion},
         search::condition::{ConditionMatch, MatchedTokens},
+        view::View,
     },
 };
 use serde_json::{Value, json};
@@ -63,7 +64,7 @@ fn rehearsed(deck: &QueryService, condition: &str, days: u64) -> Rehearsal {
         condition: condition.to_owned(),
     };
     RehearsalQuestion { alert, days }
-        .answer(&deck.snapshot().unwrap(), &Progress::default())
+        .answer(&View::new(&deck.snapshot().unwrap()), &Progress::default())
         .unwrap_or_else(|problem| panic!("{condition}: {problem}"))
 }
 

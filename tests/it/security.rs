@@ -19,6 +19,7 @@ use query::question::{
     progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
+    view::View,
 };
 use security::{Case, HOUR, START};
 use store::{
@@ -43,7 +44,7 @@ fn ask(snapshot: &Snapshot, token: &str, explain: bool) -> SecurityInference {
         explain,
     };
     question
-        .answer(snapshot, &Progress::default())
+        .answer(&View::new(snapshot), &Progress::default())
         .expect("an answer")
 }
 
@@ -217,7 +218,7 @@ fn a_token_without_any_of_the_three_is_told_what_to_add() {
         explain: false,
     };
     let problem = question
-        .answer(&snapshot, &Progress::default())
+        .answer(&View::new(&snapshot), &Progress::default())
         .expect_err("no data");
     assert_eq!(problem.code, Code::NoSecurityData);
     assert!(

@@ -13,6 +13,7 @@ use query::question::{
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
     token::TokenQuestion,
+    view::View,
 };
 use security::{AnomalyCode, Check, CheckState, Group, SecurityInference};
 use store::load::load;
@@ -57,7 +58,11 @@ fn demo_answers() -> &'static [SecurityInference] {
         demo.dataset
             .tokens()
             .iter()
-            .filter_map(|token| question(token).answer(&demo, &Progress::default()).ok())
+            .filter_map(|token| {
+                question(token)
+                    .answer(&View::new(&demo), &Progress::default())
+                    .ok()
+            })
             .collect()
     })
 }
@@ -67,7 +72,7 @@ fn ask(snapshot: &Snapshot, token: Address) -> SecurityInference {
         contract_address: token,
         explain: true,
     }
-    .answer(snapshot, &Progress::default())
+    .answer(&View::new(snapshot), &Progress::default())
     .expect("an answer")
 }
 
@@ -329,7 +334,7 @@ fn top_ten_is_one_figure_wherever_it_stands() {
             token_address: address,
             explain: false,
         }
-        .answer(&demo, &Progress::default())
+        .answer(&View::new(&demo), &Progress::default())
         .expect("a token");
         let answer = ask(&demo, address);
         let Some(metrics) = answer
@@ -564,7 +569,7 @@ fn the_answer_without_explanation_is_as_documented() {
         explain: false,
     }
     .answer(
-        &snapshot(&[("tokens", TOKENS), ("holders", HOLDERS)]),
+        &View::new(&snapshot(&[("tokens", TOKENS), ("holders", HOLDERS)])),
         &Progress::default(),
     )
     .expect("an answer");

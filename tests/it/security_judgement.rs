@@ -15,6 +15,7 @@ use query::{
         search::SearchQuestion,
         security::SecurityQuestion,
         snapshot::{AnswerSettings, Snapshot},
+        view::View,
     },
 };
 use security::{AnomalyCode, SecurityInference};
@@ -66,7 +67,7 @@ fn judged(folder: &Path, only: Option<&[Address]>) -> Vec<(Address, SecurityInfe
             contract_address: token,
             explain: true,
         }
-        .answer(&snapshot, &Progress::default())
+        .answer(&View::new(&snapshot), &Progress::default())
     };
     asked
         .filter_map(|token| Some((token, answer(token).ok()?)))

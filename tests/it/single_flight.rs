@@ -17,7 +17,7 @@ use query::{
         parameter::{Arguments, Parameter},
         progress::Progress,
         request::Request,
-        snapshot::Snapshot,
+        view::View,
     },
 };
 
@@ -85,7 +85,7 @@ impl Query for Staged {
         self.heavy
     }
 
-    fn answer(&self, _: &Snapshot, progress: &Progress) -> Result<usize> {
+    fn answer(&self, _: &View<'_>, progress: &Progress) -> Result<usize> {
         if !self.heavy {
             return Ok(0);
         }

@@ -27,6 +27,7 @@ use query::question::{
     progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
+    view::View,
 };
 use store::load::load;
 
@@ -103,7 +104,7 @@ fn planted() {
                 explain: true,
             };
             let answer = question
-                .answer(&snapshot, &Progress::default())
+                .answer(&View::new(&snapshot), &Progress::default())
                 .expect("an answer");
             let found = answer
                 .anomaly_detection

@@ -36,6 +36,7 @@ use query::question::{
     progress::Progress,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
+    view::View,
 };
 use store::export::{self, ExportError, ExportRows, writers::ExportFormat};
 
@@ -156,8 +157,9 @@ struct FindRows<Q> {
 impl<Q: Tabular> Find for FindRows<Q> {
     type Found = Tabled;
 
-    fn find(&self, _: &Snapshot, progress: &Progress) -> Result<Tabled> {
-        self.question.tabled(&self.snapshot, self.all, progress)
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Tabled> {
+        self.question
+            .tabled(view, &self.snapshot, self.all, progress)
     }
 }
 

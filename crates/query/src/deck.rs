@@ -4,7 +4,6 @@
 pub mod as_of;
 pub mod cached;
 pub mod feed;
-mod fetch;
 mod generations;
 pub mod load;
 pub mod pending;
@@ -24,7 +23,7 @@ use std::{
 };
 
 use quick_cache::{Equivalent, sync::Cache};
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::broadcast;
 
 use self::{
     as_of::PointInTimeServices,
@@ -40,6 +39,7 @@ use crate::question::{
     parameter::TokenNames,
     progress::Progress,
     snapshot::{AnswerSettings, Snapshot},
+    view::View,
 };
 use model::{
     address::Address,
@@ -163,24 +163,6 @@ pub struct QueryService {
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
-
-/// Computes an answer; is told whether it may fetch rows.
-type Work<T> = Box<dyn FnMut(&QueryService, &Progress, bool) -> Result<T> + Send>;
-
-/// Work for a lane, and who waits for it.
-struct Task<T> {
-    work: Work<T>,
-    sender: oneshot::Sender<Result<T>>,
-    progress: Progress,
-    wake: Box<dyn FnOnce() + Send>,
-}
-
-impl<T> Task<T> {
-    fn end(self, outcome: Result<T>) {
-        self.sender.send(outcome).ok();
-        (self.wake)();
-    }
-}
 
 /// A thread pool with a bounded queue, for questions of one kind.
 struct Lane {
@@ -345,17 +327,6 @@ impl QueryService {
         question: &Q,
         progress: &Progress,
     ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
-        self.answered(snapshot, question, progress, true)
-    }
-
-    /// Errors: also rows that are missing, unless it `fetches`.
-    fn answered<Q: Query>(
-        &self,
-        snapshot: &Snapshot,
-        question: &Q,
-        progress: &Progress,
-        fetches: bool,
-    ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
         let key = (
             snapshot.generation,
             snapshot.track_records.version(),
@@ -375,21 +346,14 @@ impl QueryService {
         }
         let etag = question.etag(snapshot);
         // A defect in one analysis must not take the program with it.
-        let attempt = || {
-            catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress))).unwrap_or_else(
-                |_| {
-                    Err(Problem::new(
-                        Code::Defect,
-                        format!("Internal error in the query `{}`.", Q::NAME),
-                    ))
-                },
-            )
-        };
-        let answer = if fetches {
-            fetch::complete(snapshot, progress, attempt)
-        } else {
-            attempt()
-        };
+        let view = View::new(snapshot);
+        let answer = catch_unwind(AssertUnwindSafe(|| question.answer(&view, progress)))
+            .unwrap_or_else(|_| {
+                Err(Problem::new(
+                    Code::Defect,
+                    format!("Internal error in the query `{}`.", Q::NAME),
+                ))
+            });
         self.count_wanted();
         self.check_undamaged(snapshot)?;
         let answer = answer?;
@@ -403,6 +367,7 @@ impl QueryService {
             .filter(|_| question.explains())
             .map(|as_of| as_of.unknown.as_slice());
         let as_of = question.as_of(snapshot, &answer);
+        view.check_brought()?;
         let says_when =
             Q::DATED == Dated::Always || Q::DATED == Dated::Explained && question.explains();
         let dates = BodyDates {
@@ -423,12 +388,12 @@ impl QueryService {
         question: Q,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingAnswer<Q::Answer> {
-        let heavy = question.heavy();
+        let waits = self
+            .snapshot()
+            .map_or_else(|_| question.heavy(), |newest| question.waits(&newest));
         self.spawn(
-            heavy,
-            move |deck, progress, fetches| {
-                deck.answered(&*deck.snapshot()?, &question, progress, fetches)
-            },
+            waits,
+            move |deck, progress| deck.answer(&question, progress),
             wake,
         )
     }
@@ -440,10 +405,9 @@ impl QueryService {
         question: Q,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingAnswer<Q::Answer> {
-        let heavy = question.heavy();
         self.spawn(
-            heavy,
-            move |deck, progress, fetches| deck.answered(&snapshot, &question, progress, fetches),
+            question.waits(&snapshot),
+            move |deck, progress| deck.answer_from(&snapshot, &question, progress),
             wake,
         )
     }
@@ -453,61 +417,36 @@ impl QueryService {
         self: &Arc<Self>,
         work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
     ) -> PendingResult<T> {
-        let mut work = Some(work);
-        let gone = || Problem::new(Code::Defect, "Internal error: the task was started twice.");
-        self.spawn(
-            true,
-            move |deck, progress, _| work.take().ok_or_else(gone)?(deck, progress),
-            || (),
-        )
+        self.spawn(true, work, || ())
     }
 
     /// Runs the work on its lane. Errors: the lane is full.
     fn spawn<T: Send + 'static>(
         self: &Arc<Self>,
         heavy: bool,
-        work: impl FnMut(&Self, &Progress, bool) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingResult<T> {
         let (sender, progress, pending) = PendingResult::new();
-        self.enqueue(
-            heavy,
-            Task {
-                work: Box::new(work),
-                sender,
-                progress,
-                wake: Box::new(wake),
-            },
-        );
-        pending
-    }
-
-    fn enqueue<T: Send + 'static>(self: &Arc<Self>, heavy: bool, mut task: Task<T>) {
         if !self.lane(heavy).enter() {
             let detail = format!(
                 "{} queries are already queued; retry in a moment.",
                 self.options.queue
             );
-            return task.end(Err(Problem::new(Code::Busy, detail)));
+            sender.send(Err(Problem::new(Code::Busy, detail))).ok();
+            wake();
+            return pending;
         }
         let deck = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
-            let mut work = || {
-                task.progress
-                    .step(0, 0)
-                    .and_then(|()| (task.work)(&deck, &task.progress, heavy))
-            };
+            let work = || progress.step(0, 0).and_then(|()| work(&deck, &progress));
             let done = if heavy { on_own_thread(work) } else { work() };
             deck.lane(heavy).leave();
-            match done {
-                // Fetching is slow.
-                Err(problem) if !heavy && problem.is_missing_rows() => deck.enqueue(true, task),
-                done => {
-                    task.end(done);
-                    deck.trim();
-                }
-            }
+            sender.send(done).ok();
+            wake();
+            deck.trim();
         });
+        pending
     }
 
     /// Trims malloc's free memory, at most every `TRIM_INTERVAL`.
@@ -527,18 +466,18 @@ impl QueryService {
         wanted: &F,
         progress: &Progress,
     ) -> Result<F::Found> {
-        let found = fetch::complete(snapshot, progress, || {
-            catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress))).unwrap_or_else(
-                |_| {
-                    Err(Problem::new(
-                        Code::Defect,
-                        "Internal error while selecting the rows.",
-                    ))
-                },
-            )
-        });
+        let view = View::new(snapshot);
+        let found =
+            catch_unwind(AssertUnwindSafe(|| wanted.find(&view, progress))).unwrap_or_else(|_| {
+                Err(Problem::new(
+                    Code::Defect,
+                    "Internal error while selecting the rows.",
+                ))
+            });
         self.count_wanted();
-        self.check_undamaged(snapshot).and(found)
+        self.check_undamaged(snapshot)
+            .and_then(|()| view.check_brought())
+            .and(found)
     }
 
     /// Errors: a large table of the generation turned out damaged. It answers nothing more, and a reload reads the table again.

@@ -5,7 +5,6 @@ pub mod caches;
 mod coins;
 pub mod filter;
 pub mod json;
-pub mod missing;
 pub mod paging;
 pub mod parallel;
 pub mod parameter;
@@ -15,7 +14,6 @@ pub mod snapshot;
 pub mod token_names;
 
 pub mod alert_body;
-pub mod balance_keys;
 pub mod batch;
 pub mod candles;
 pub mod compare;
@@ -42,6 +40,7 @@ pub mod timeframes;
 pub mod token;
 pub mod track_record;
 pub mod trendline;
+pub mod view;
 pub mod yields;
 
 use schemars::JsonSchema;
@@ -49,6 +48,7 @@ use serde::Serialize;
 
 use self::{
     paging::Paging, parameter::Arguments, progress::Progress, request::Request, snapshot::Snapshot,
+    view::View,
 };
 use model::{
     address::Address,
@@ -81,7 +81,7 @@ pub trait Query: Request {
     /// Whether the body contains the time that `as_of` returns. The header always does.
     const DATED: Dated = Dated::Explained;
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Answer>;
 
     /// Pagination of the answer; `None` for an answer that is not paged.
     fn paging(&self, _: &Self::Answer) -> Option<Paging> {
@@ -91,6 +91,19 @@ pub trait Query: Request {
     /// The same as `HEAVY`, where it depends on the request.
     fn heavy(&self) -> bool {
         Self::HEAVY
+    }
+
+    /// Whether the answer contains a security verdict, which may need the state of a chain.
+    fn shows_verdict(&self) -> bool {
+        false
+    }
+
+    /// Whether it must not delay quick questions: it is slow, or it may wait for an engine or a node.
+    fn waits(&self, snapshot: &Snapshot) -> bool {
+        let at_engine = |table: &&str| snapshot.dataset.engine_rows(table).is_some();
+        self.heavy()
+            || Self::NEEDS.iter().any(at_engine)
+            || self.shows_verdict() && snapshot.dataset.chain_states().is_some()
     }
 
     /// The JSON body of a POST question.
@@ -134,7 +147,7 @@ pub trait BodyQuestion: Query {
 pub trait Find: Send + 'static {
     type Found: Send + 'static;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found>;
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Found>;
 }
 
 /// Returns the token. Errors: it is not in the data.
@@ -157,6 +170,7 @@ mod tests {
         progress::Progress,
         request::Request,
         snapshot::{AnswerSettings, Snapshot},
+        view::View,
     };
     use model::error::Result;
     use store::sample;
@@ -176,7 +190,7 @@ mod tests {
         path: &[(&str, &str)],
         query: &str,
     ) -> Result<Q::Answer> {
-        parsed::<Q>(path, query)?.answer(snapshot, &Progress::default())
+        parsed::<Q>(path, query)?.answer(&View::new(snapshot), &Progress::default())
     }
 
     /// Addresses of one repeated digit each, separated by commas.

@@ -8,6 +8,7 @@ use query::question::{
     parameter::TokenReader,
     progress::Progress,
     snapshot::{AnswerSettings, Snapshot},
+    view::View,
     yields::YieldQuestion,
 };
 use serde_json::{Value, json};
@@ -97,7 +98,7 @@ fn ten_thousand_bodies_are_answered_or_refused() {
                 explain: true,
                 ..YieldQuestion::parse_body(&bytes, TokenReader::default())?
             };
-            question.answer(&snapshot, &Progress::default())
+            question.answer(&View::new(&snapshot), &Progress::default())
         }));
         match asked.unwrap_or_else(|_| panic!("{round}: {}", String::from_utf8_lossy(&bytes))) {
             Ok(plan) => {

@@ -27,6 +27,7 @@ use crate::{
         token::TokenQuestion,
         track_record::TrackRecordQuestion,
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+        view::View,
     },
 };
 use analysis::{
@@ -34,7 +35,7 @@ use analysis::{
     market::price_change,
     patterns::{PatternName, PatternRecord},
 };
-use model::{address::Address, error::Result, fetch_key::FetchKey, format, time::Time};
+use model::{address::Address, error::Result, format, time::Time};
 
 /// Maximum tokens with priced levels and a chart; a report with more tokens shows its own content only.
 const EXPLAINED_MAX: usize = 20;
@@ -295,12 +296,13 @@ fn market(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<Va
     let Some(summary) = snapshot.market.of(&snapshot.dataset, &token) else {
         return Ok(Value::Null);
     };
+    let view = View::new(snapshot);
     let entry = TokenEntry {
         summary: summary.clone(),
-        figures: figures(snapshot, token, FIGURES, progress)?,
+        figures: figures(&view, token, FIGURES, progress)?,
     };
     let mut market = serde_json::to_value(entry).unwrap_or_default();
-    let _candles = snapshot.dataset.require([FetchKey::Chart(token)])?;
+    view.bring("candles", &[token], progress)?;
     let candles = snapshot.dataset.candles().of(&token);
     market["price_change_90d"] = json!(price_change(&candles, 90).filter(|_| !summary.is_stale()));
     for days in [30, 90] {

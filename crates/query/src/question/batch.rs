@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::{
     Dated, Query,
     candles::{CandlesQuestion, TokenCandles},
-    missing::MissingRows,
     parallel,
     parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
     progress::Progress,
@@ -18,6 +17,7 @@ use super::{
     snapshot::Snapshot,
     timeframes::{FROM, TIMEFRAME, TO},
     token::TokenQuestion,
+    view::View,
 };
 use analysis::token::TokenDetail;
 use model::{
@@ -119,6 +119,8 @@ pub struct TokenSecurity {
     pub token_address: Address,
     #[serde(flatten)]
     pub inference: SecurityInference,
+    #[serde(skip)]
+    as_of: Option<Time>,
 }
 
 impl<A> BatchPart<A> {
@@ -135,31 +137,30 @@ impl<A> BatchPart<A> {
     }
 }
 
-/// Answers each distinct token once, several in parallel.
+/// Answers each distinct token once, several in parallel. Errors: canceled; rows cannot be fetched from their source; the state of several
+/// tokens was to be read, and that of none could be.
 fn batch<A: Clone + Send>(
     addresses: &[Address],
+    view: &View<'_>,
     progress: &Progress,
-    answer: impl Fn(Address) -> Result<A> + Sync,
+    answer: impl Fn(Address, &View<'_>) -> Result<A> + Sync,
 ) -> Result<Batch<A>> {
-    let mut once: Vec<(Address, Option<Result<A>>)> =
+    let mut once: Vec<(Address, Option<BatchPart<A>>)> =
         addresses.iter().map(|address| (*address, None)).collect();
     once.sort_by_key(|(address, _)| *address);
     once.dedup_by_key(|(address, _)| *address);
     parallel::each(&mut once, progress, |(address, part)| {
-        *part = Some(answer(*address));
+        let answer = answer(*address, &view.part(addresses.len()));
+        let answer = view.unless_it_ends(address, answer)?;
+        *part = Some(BatchPart::of(*address, answer)?);
         Ok(())
     })?;
-    let (mut missing, mut parts) = (MissingRows::default(), HashMap::new());
-    for (address, part) in once {
-        if let Some(part) = part.and_then(|part| missing.take(part)) {
-            parts.insert(address, BatchPart::of(address, part)?);
-        }
-    }
-    missing.check()?;
+    view.check_states()?;
+    let parts: HashMap<Address, Option<BatchPart<A>>> = once.into_iter().collect();
     Ok(Batch {
         tokens: addresses
             .iter()
-            .filter_map(|address| parts.get(address).cloned())
+            .filter_map(|address| parts.get(address).cloned().flatten())
             .collect(),
     })
 }
@@ -180,13 +181,13 @@ impl Query for TokenBatchQuestion {
         })
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
-        batch(&self.addresses, progress, |token_address| {
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Answer> {
+        batch(&self.addresses, view, progress, |token_address, view| {
             TokenQuestion {
                 token_address,
                 explain: false,
             }
-            .answer(snapshot, &progress.quiet())
+            .answer(view, &progress.quiet())
         })
     }
 }
@@ -204,7 +205,7 @@ impl Query for CandleBatchQuestion {
         answer.newest(|candles| candles.candles.last().map(|candle| candle.timestamp))
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Answer> {
         let Self {
             addresses,
             timeframe,
@@ -212,11 +213,7 @@ impl Query for CandleBatchQuestion {
             to,
         } = self;
         let total = addresses.len() as u64;
-        let (mut tokens, mut count, mut missing) = (
-            Vec::with_capacity(addresses.len()),
-            0,
-            MissingRows::default(),
-        );
+        let (mut tokens, mut count) = (Vec::with_capacity(addresses.len()), 0);
         for (i, &token_address) in addresses.iter().enumerate() {
             progress.step(i as u64, total)?;
             // Asking for one candle above the limit tells when the limit is exceeded.
@@ -228,7 +225,7 @@ impl Query for CandleBatchQuestion {
                 to: *to,
                 limit,
             }
-            .answer(snapshot, progress);
+            .answer(&view.part(addresses.len()), progress);
             count += answer.as_ref().map_or(0, |answer| answer.candles.len());
             if count > CANDLES_MAX {
                 let detail = format!(
@@ -237,11 +234,9 @@ impl Query for CandleBatchQuestion {
                 );
                 return Err(Problem::new(Code::InvalidParameter, detail));
             }
-            if let Some(answer) = missing.take(answer) {
-                tokens.push(BatchPart::of(token_address, answer)?);
-            }
+            let answer = view.unless_it_ends(&token_address, answer)?;
+            tokens.push(BatchPart::of(token_address, answer)?);
         }
-        missing.check()?;
         Ok(Batch { tokens })
     }
 }
@@ -255,44 +250,23 @@ impl Query for SecurityBatchQuestion {
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;
 
-    fn as_of(&self, snapshot: &Snapshot, answer: &Self::Answer) -> Option<Time> {
-        let one = |token: Address| SecurityQuestion {
-            contract_address: token,
-            explain: false,
-        };
-        answer.newest(|part| one(part.token_address).as_of(snapshot, &part.inference))
+    fn as_of(&self, _: &Snapshot, answer: &Self::Answer) -> Option<Time> {
+        answer.newest(|part| part.as_of)
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
-        // Those that wait for nothing are answered once, while the state of the others is read.
-        let answers = batch(&self.addresses, progress, |token_address| {
-            if let Some(inference) = snapshot.security.part(token_address, self.explain) {
-                return Ok(TokenSecurity {
-                    token_address,
-                    inference,
-                });
-            }
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Answer> {
+        batch(&self.addresses, view, progress, |token_address, view| {
             let question = SecurityQuestion {
                 contract_address: token_address,
                 explain: self.explain,
             };
-            let inference = question.answer(snapshot, &progress.quiet())?;
-            if snapshot.dataset.chain_states_of(&token_address).is_some() {
-                snapshot
-                    .security
-                    .keep_part(token_address, self.explain, &inference);
-            }
+            let inference = question.answer(view, &progress.quiet())?;
             Ok(TokenSecurity {
                 token_address,
+                as_of: question.as_of(view, &inference),
                 inference,
             })
-        });
-        if !answers.as_ref().is_err_and(Problem::is_missing_rows) {
-            snapshot
-                .security
-                .forget_parts(&self.addresses, self.explain);
-        }
-        answers
+        })
     }
 }
 
@@ -310,7 +284,7 @@ mod tests {
         let (_, written) = target.split_once('?').expect("a query");
         assert_eq!(parsed::<Q>(&[], written)?.target(), target);
         Ok(
-            serde_json::to_value(question.answer(&snapshot(), &Progress::default())?)
+            serde_json::to_value(question.answer(&View::new(&snapshot()), &Progress::default())?)
                 .expect("JSON"),
         )
     }

@@ -1,7 +1,6 @@
 //! Caches that live as long as one generation: results that are computed once and shared by many questions. Computing them is each
 //! question's part.
 
-mod figures;
 mod row_orders;
 pub mod security;
 mod symbols;
@@ -9,7 +8,6 @@ mod track_records;
 
 pub(super) use self::track_records::ReplayedToken;
 pub use self::{
-    figures::FigureCache,
     row_orders::{OrderedRows, RowOrderCache},
     security::SecurityCache,
     symbols::SymbolOrder,

@@ -14,6 +14,7 @@ use super::{
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
     timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of, interval},
+    view::View,
 };
 use analysis::market::Lag;
 use model::{address::Address, candles::Interval, error::Result, time::Time};
@@ -97,27 +98,20 @@ impl Query for CandlesQuestion {
         answer.candles.last().map(|candle| candle.timestamp)
     }
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenCandles> {
-        let candles = candles_of(snapshot, &self.token_address)?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TokenCandles> {
+        let candles = candles_of(view, &self.token_address, progress)?;
         let series = candles.series();
         let frame = frame_of(&series, &self.token_address, self.timeframe)?;
         let all = frame.as_candles();
         let (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
         let made = frame.made_beside_own(range.clone());
         let stored = frame.intervals(&series, interval(self.timeframe));
-        let source_of = |from: &Interval| {
-            snapshot
-                .dataset
-                .candles()
-                .source(&self.token_address, *from)
-        };
+        let source_of = |from: &Interval| view.dataset.candles().source(&self.token_address, *from);
         let mut sources = Vec::new();
-        for source in stored.iter().flat_map(|from| {
-            snapshot
-                .dataset
-                .candles()
-                .sources(&self.token_address, *from)
-        }) {
+        for source in stored
+            .iter()
+            .flat_map(|from| view.dataset.candles().sources(&self.token_address, *from))
+        {
             if !sources.contains(&source) {
                 sources.push(source);
             }
@@ -127,8 +121,7 @@ impl Query for CandlesQuestion {
         let stale = last.and_then(|last| {
             Some((
                 last,
-                snapshot
-                    .market
+                view.market
                     .behind(last, interval(self.timeframe), source.as_deref())?,
             ))
         });
@@ -155,13 +148,19 @@ impl Query for CandlesQuestion {
 }
 
 impl Tabular for CandlesQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+    fn tabled(
+        &self,
+        view: &View<'_>,
+        _: &Arc<Snapshot>,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Tabled> {
         let limit = if whole { u64::MAX } else { self.limit };
         let answer = Self {
             limit,
             ..self.clone()
         }
-        .answer(snapshot, progress)?;
+        .answer(view, progress)?;
         Tabled::of(
             &answer.candles,
             &["timestamp", "open", "high", "low", "close", "volume"],

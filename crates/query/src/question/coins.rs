@@ -1,7 +1,7 @@
 //! The coins that a token may be a wrapped or staked form of: those whose symbol is part of its own. Its candles decide whether it follows
 //! one.
 
-use super::{caches::SymbolOrder, snapshot::Snapshot};
+use super::{caches::SymbolOrder, progress::Progress, snapshot::Snapshot, view::View};
 use analysis::{
     frames::{self, Frame},
     market::TokenSummary,
@@ -11,7 +11,6 @@ use model::{
     address::Address,
     candles::{ChartCandles, Interval},
     error::Result,
-    fetch_key::FetchKey,
 };
 
 /// Shortest symbol of a coin that is looked for in others: shorter ones are in many names.
@@ -21,87 +20,88 @@ const SYMBOL_MOST: usize = 24;
 /// Most coins whose candles are looked at.
 const COINS_MOST: usize = 8;
 
-/// The coins that a token may follow, and their candles.
-#[derive(Default)]
-pub(super) struct Coins<'a>(Vec<(&'a TokenSummary, ChartCandles<'a>)>);
+/// The coins that a token may follow, and their candles, for charts of one interval.
+pub(super) struct Coins<'a> {
+    interval: Interval,
+    known: Vec<(&'a TokenSummary, ChartCandles<'a>)>,
+}
 
 impl<'a> Coins<'a> {
-    /// Those of a token, the longest symbol first: `wstETH` is staked `stETH` before it is `ETH`. Errors: their candles are missing.
-    pub(super) fn of(snapshot: &'a Snapshot, token: &Address) -> Result<Self> {
-        let Some(symbol) = snapshot
-            .market
-            .of(&snapshot.dataset, token)
-            .and_then(|token| token.symbol.as_deref())
-        else {
-            return Ok(Self::default());
-        };
-        let coins = named_in(
-            &symbol.trim().to_lowercase(),
-            &snapshot.symbols,
-            &snapshot.market.tokens,
-        );
-        let _held = snapshot
-            .dataset
-            .require(coins.iter().map(|coin| FetchKey::Chart(coin.token_address)))?;
-        let candles =
-            |coin: &'a TokenSummary| (coin, snapshot.dataset.candles().of(&coin.token_address));
-        Ok(Self(coins.into_iter().map(candles).collect()))
+    /// Those of a token, the longest symbol first: `wstETH` is staked `stETH` before it is `ETH`. Then the tokens of the same symbol that are
+    /// larger, or as large and stand before it: of one coin on several chains the one with the largest market cap is the coin. Days and longer
+    /// candles are always here; shorter ones are brought.
+    pub(super) fn of(
+        view: &'a View<'_>,
+        token: &Address,
+        interval: Interval,
+        progress: &Progress,
+    ) -> Result<Self> {
+        if interval >= Interval::DAY {
+            return Ok(Self::here(view, token, interval));
+        }
+        let coins = coins_of(view, token);
+        let addresses: Vec<Address> = coins.iter().map(|coin| coin.token_address).collect();
+        view.bring("candles", &addresses, progress)?;
+        let candles = |token: &Address| view.dataset.candles().of(token);
+        Ok(Self::with(coins, interval, candles))
     }
 
-    /// As `of`, and the tokens of the same symbol that are larger, or as large and stand before it: of one coin on several chains the one with the
-    /// largest market cap is the coin.
-    pub(super) fn and_namesakes_of(snapshot: &'a Snapshot, token: &Address) -> Result<Self> {
-        let mut coins = Self::of(snapshot, token)?;
-        let (tokens, place) = (
-            &snapshot.market.tokens,
-            snapshot.dataset.token_position(token),
-        );
-        let symbol = place
-            .and_then(|place| tokens.get(place)?.symbol.as_deref())
-            .unwrap_or_default()
-            .trim()
-            .to_lowercase();
-        let size = |token: &TokenSummary| token.market_cap.unwrap_or_default();
-        let own = place.and_then(|place| tokens.get(place)).map_or(0.0, size);
-        let before = |other: &(usize, &TokenSummary)| {
-            let is_first = size(other.1)
-                .total_cmp(&own)
-                .reverse()
-                .then(Some(other.0).cmp(&place))
-                .is_lt();
-            is_first && other.1.last_candle.is_some() && !symbol.is_empty()
-        };
-        let namesakes: Vec<_> = snapshot
-            .symbols
-            .of(tokens, &symbol)
+    /// The same with the candles that are here without asking: all, or of an engine days and longer ones.
+    pub(super) fn here(snapshot: &'a Snapshot, token: &Address, interval: Interval) -> Self {
+        let candles = |token: &Address| snapshot.dataset.candles().loaded(token);
+        Self::with(coins_of(snapshot, token), interval, candles)
+    }
+
+    fn with(
+        coins: Vec<&'a TokenSummary>,
+        interval: Interval,
+        candles: impl Fn(&Address) -> ChartCandles<'a>,
+    ) -> Self {
+        let known = coins
             .into_iter()
-            .filter(before)
-            .take(COINS_MOST)
+            .map(|coin| (coin, candles(&coin.token_address)))
             .collect();
-        let _held = snapshot.dataset.require(
-            namesakes
-                .iter()
-                .map(|(_, coin)| FetchKey::Chart(coin.token_address)),
-        )?;
-        coins.0.extend(
-            namesakes
-                .into_iter()
-                .map(|(_, coin)| (coin, snapshot.dataset.candles().of(&coin.token_address))),
-        );
-        Ok(coins)
+        Self { interval, known }
     }
 
-    /// Their candles of this length.
-    pub(super) fn frames(&'a self, interval: Interval) -> CoinFrames<'a> {
+    /// Their candles.
+    pub(super) fn frames(&'a self) -> CoinFrames<'a> {
         let frame = |(coin, candles): &'a (&TokenSummary, ChartCandles<'a>)| {
             Some((
                 coin.token_address,
                 coin.symbol.as_deref()?,
-                frames::frame(&candles.series(), interval)?,
+                frames::frame(&candles.series(), self.interval)?,
             ))
         };
-        CoinFrames(self.0.iter().filter_map(frame).collect())
+        CoinFrames(self.known.iter().filter_map(frame).collect())
     }
+}
+
+/// The tokens that may be the coin of a token.
+fn coins_of<'a>(snapshot: &'a Snapshot, token: &Address) -> Vec<&'a TokenSummary> {
+    let (tokens, place) = (
+        &snapshot.market.tokens,
+        snapshot.dataset.token_position(token),
+    );
+    let Some(own) = place.and_then(|place| tokens.get(place)) else {
+        return Vec::new();
+    };
+    let symbol = own.symbol.as_deref().unwrap_or_default();
+    let symbol = symbol.trim().to_lowercase();
+    let size = |token: &TokenSummary| token.market_cap.unwrap_or_default();
+    let before = |other: &(usize, &TokenSummary)| {
+        let is_first = size(other.1)
+            .total_cmp(&size(own))
+            .reverse()
+            .then(Some(other.0).cmp(&place))
+            .is_lt();
+        is_first && other.1.last_candle.is_some() && !symbol.is_empty()
+    };
+    let namesakes = snapshot.symbols.of(tokens, &symbol).into_iter();
+    let namesakes = namesakes.filter(before).take(COINS_MOST);
+    let mut coins = named_in(&symbol, &snapshot.symbols, tokens);
+    coins.extend(namesakes.map(|(_, coin)| coin));
+    coins
 }
 
 /// The candles of one length of coins.
@@ -157,7 +157,6 @@ mod tests {
         Query as _,
         fields::figures,
         patterns::PatternsQuestion,
-        progress::Progress,
         tests::{addresses, parsed, snapshot},
     };
     use analysis::patterns::TradeAction;
@@ -213,11 +212,9 @@ mod tests {
                 .position(|one| *one == symbol)
                 .map_or(0, |at| at + 1);
             let address = Address::parse(&format!("0x{at:0>40x}")).expect("an address");
-            let coins = Coins::of(&snapshot, &address).expect("all candles are here");
-            let found: Vec<&str> = coins
-                .0
+            let found: Vec<&str> = coins_of(&snapshot, &address)
                 .iter()
-                .filter_map(|(coin, _)| coin.symbol.as_deref())
+                .filter_map(|coin| coin.symbol.as_deref())
                 .collect();
             assert_eq!(found, expected, "{symbol}");
         }
@@ -261,11 +258,13 @@ mod tests {
             let question =
                 parsed::<PatternsQuestion>(&[("contractAddress", &addresses("2"))], query)
                     .expect("a question");
-            question.answer(snapshot, &progress).expect("an answer")
+            question
+                .answer(&View::new(snapshot), &progress)
+                .expect("an answer")
         };
         let listed = |snapshot: &Snapshot| {
             let token = Address::parse(&addresses("2")).expect("an address");
-            figures(snapshot, token, &["best_pattern"], &progress)
+            figures(&View::new(snapshot), token, &["best_pattern"], &progress)
                 .expect("figures")
                 .get("best_pattern")
                 .is_some()

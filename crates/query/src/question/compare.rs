@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::{
     Dated, Find as _, Query,
-    missing::MissingRows,
     parameter::{Parameter, ParameterKind, parameter},
     progress::Progress,
     request::request,
     security::{SecurityWarning, WarningsOf},
     snapshot::Snapshot,
     timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
+    view::View,
 };
 use analysis::{
     compare::{
@@ -159,7 +159,7 @@ impl Query for CompareQuestion {
         answer.rows.last().map(|row| row.timestamp)
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Comparison> {
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Comparison> {
         let mut addresses: Vec<Address> = Vec::new();
         for address in &self.addresses {
             if !addresses.contains(address) {
@@ -182,16 +182,10 @@ impl Query for CompareQuestion {
                     format!("`base` is `{base}`, which is not in `addresses`."),
                 )
             })?;
-        let mut missing = MissingRows::default();
-        let found: Vec<_> = addresses
-            .iter()
-            .filter_map(|address| missing.take(candles_of(snapshot, address)))
-            .collect();
-        missing.check()?;
         let (mut series, mut daily): (Vec<Points>, Vec<Points>) = Default::default();
-        for (i, candles) in found.into_iter().enumerate() {
+        for (i, address) in addresses.iter().enumerate() {
             progress.step(i as u64, addresses.len() as u64)?;
-            let candles = candles?;
+            let candles = candles_of(view, address, progress)?;
             let stored = candles.series();
             let frame = |to: Interval, from: Option<Time>, until: Option<Time>| {
                 let frame = frames::frame(&stored, to);
@@ -208,9 +202,9 @@ impl Query for CompareQuestion {
         }
         let days = days_of_period(self.period);
         let side =
-            side_by_side(&series, days).ok_or_else(|| self.apart(snapshot, &addresses, &series))?;
+            side_by_side(&series, days).ok_or_else(|| self.apart(view, &addresses, &series))?;
         let (Some(&start), Some(&end)) = (side.times.first(), side.times.last()) else {
-            return Err(self.apart(snapshot, &addresses, &series));
+            return Err(self.apart(view, &addresses, &series));
         };
         if side.times.len() > ROWS_MAX {
             let detail = format!(
@@ -233,7 +227,7 @@ impl Query for CompareQuestion {
                 (nth != base).then(|| correlation(&daily[nth], &daily[base], first_day, last_day));
             Compared {
                 token_address: addresses[nth],
-                symbol: snapshot
+                symbol: view
                     .dataset
                     .token(&addresses[nth])
                     .and_then(|token| token.row.symbol.clone()),
@@ -278,7 +272,7 @@ impl Query for CompareQuestion {
             correlations: correlations.collect(),
             rows: side.times.iter().enumerate().map(row).collect(),
             beta_missing: base_is_steady.then(|| no_beta(&tokens[base])),
-            warnings: WarningsOf(addresses.clone()).find(snapshot, progress)?,
+            warnings: WarningsOf(addresses.clone()).find(view, progress)?,
             tokens,
         })
     }

@@ -13,8 +13,8 @@ use super::{
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
     progress::Progress,
     request::request,
-    snapshot::Snapshot,
     tabular::tabular,
+    view::View,
 };
 use analysis::dex::{DexDetail, DexList, detail, list};
 use model::{
@@ -38,13 +38,13 @@ impl Query for DexListQuestion {
     const SUMMARY: &'static str = "List DEXes where a token trades.";
     const NEEDS: &'static [&'static str] = &[];
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexList> {
-        known_token(snapshot, &self.contract_address)?;
-        let missing = snapshot
+    fn answer(&self, view: &View<'_>, _: &Progress) -> Result<DexList> {
+        known_token(view, &self.contract_address)?;
+        let missing = view
             .dataset
             .absence_reason("pools")
             .filter(|_| self.explain);
-        let mut listed = list(&snapshot.dataset, &self.contract_address);
+        let mut listed = list(&view.dataset, &self.contract_address);
         if !self.explain {
             listed.dexes.iter_mut().for_each(|dex| dex.liquidity = None);
         }
@@ -66,9 +66,9 @@ impl Query for DexDetailQuestion {
     const SUMMARY: &'static str = "Get one DEX of a token.";
     const NEEDS: &'static [&'static str] = &[];
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexDetail> {
-        known_token(snapshot, &self.contract_address)?;
-        detail(&snapshot.dataset, &self.contract_address, &self.dex_id).ok_or_else(|| {
+    fn answer(&self, view: &View<'_>, _: &Progress) -> Result<DexDetail> {
+        known_token(view, &self.contract_address)?;
+        detail(&view.dataset, &self.contract_address, &self.dex_id).ok_or_else(|| {
             Problem::new(
                 Code::DexNotFound,
                 format!(
@@ -127,8 +127,8 @@ impl Query for AllDexesQuestion {
 
     paged!(AllDexes);
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
-        let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();
+    fn answer(&self, view: &View<'_>, _: &Progress) -> Result<AllDexes> {
+        let mut rows: Vec<DexEntry> = view.dataset.dexes().iter().map(DexEntry::of).collect();
         filter_and_sort(&mut rows, &self.filter, &self.sort);
         let total = rows.len() as u64;
         let dexes = Rows::new(
@@ -140,7 +140,7 @@ impl Query for AllDexesQuestion {
             limit: self.limit,
             total,
             dexes,
-            missing: snapshot.dataset.absence_reason("dexes"),
+            missing: view.dataset.absence_reason("dexes"),
         })
     }
 }

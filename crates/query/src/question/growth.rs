@@ -9,6 +9,7 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    view::View,
 };
 use analysis::{growth, market::TokenSummary, numeric::descending};
 use model::{
@@ -85,15 +86,15 @@ impl Query for GrowthQuestion {
             .max()
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HoldersGrowth> {
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<HoldersGrowth> {
         let mut ranked: Vec<(&TokenSummary, growth::Growth)> = Vec::new();
-        let total = snapshot.market.tokens.len() as u64;
-        for (i, token) in snapshot.market.tokens.iter().enumerate() {
+        let total = view.market.tokens.len() as u64;
+        for (i, token) in view.market.tokens.iter().enumerate() {
             if i % 4_096 == 0 {
                 progress.step(i as u64, total)?;
             }
             if let Some(growth) = growth::growth(
-                snapshot.dataset.holder_counts_of(&token.token_address),
+                view.dataset.holder_counts_of(&token.token_address),
                 self.window,
             ) {
                 ranked.push((token, growth));
@@ -109,7 +110,7 @@ impl Query for GrowthQuestion {
             .into_iter()
             .map(|(token, growth)| self.entry(token, growth))
             .collect();
-        let missing = snapshot
+        let missing = view
             .dataset
             .absence_reason("holder_counts")
             .filter(|_| self.explain);

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::{
     Query,
-    balance_keys::require_balances,
     filter::{self, AddressOf, Filter},
     holders::labels,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
@@ -16,9 +15,9 @@ use super::{
     parameter::{Arguments, PAGE, Parameter, ParameterKind, parameter},
     progress::Progress,
     request::{ParameterValue, request},
-    snapshot::Snapshot,
     tables::{columns, loaded_table, order::RowQuery, remote::RemoteQuery},
     tabular::tabular,
+    view::View,
 };
 use analysis::token::{share, unburned_supply};
 use model::{
@@ -92,9 +91,9 @@ impl Query for HeldTokensQuestion {
 
     paged!(HeldTokens);
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HeldTokens> {
-        let dataset = &snapshot.dataset;
-        let table = loaded_table(snapshot, "holders")?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<HeldTokens> {
+        let dataset = &view.dataset;
+        let table = loaded_table(view, "holders")?;
         let condition = format!("holder_address={}", self.address.0);
         let filter = filter::parse(&condition, &columns::for_filter(table))
             .map_err(|error| Problem::new(Code::Defect, error.message))?;
@@ -102,25 +101,14 @@ impl Query for HeldTokensQuestion {
             filter,
             ..RowQuery::all(table.schema)
         };
-        let mut fetched = Vec::new();
         let rows = if let Some(remote) = RemoteQuery::of(table, &query)? {
-            let (rows, total) = remote.page(snapshot, 0..TOKENS_MAX, &[])?;
+            let (rows, total) = remote.page(view, 0..TOKENS_MAX, &[], progress)?;
             if total > TOKENS_MAX {
                 return Err(remote.refusal(&format!(
                     "`{}` holds more than {TOKENS_MAX} tokens, the maximum",
                     self.address.0
                 )));
             }
-            // For the shares, what all of their holders have.
-            let token = |row| {
-                if let Scalar::Text(token) = in_frame(&rows, "token_address", row) {
-                    Address::parse(&token)
-                } else {
-                    None
-                }
-            };
-            let tokens: Vec<Address> = (0..rows.height()).filter_map(token).collect();
-            fetched.extend(require_balances(snapshot, &tokens)?);
             rows
         } else {
             let grid = Grid::of(table);
@@ -133,34 +121,40 @@ impl Query for HeldTokensQuestion {
         };
         let held = |row: usize| {
             let Scalar::Text(address) = in_frame(&rows, "token_address", row) else {
-                return None;
+                return Ok(None);
             };
-            let token_address = Address::parse(&address)?;
+            let Some(token_address) = Address::parse(&address) else {
+                return Ok(None);
+            };
             let balance = match in_frame(&rows, "balance", row) {
                 Scalar::Float(balance) => Some(balance),
                 _ => None,
             };
             if balance == Some(0.0) {
-                return None;
+                return Ok(None);
             }
+            // For the share, what all of its holders have.
+            let view = view.part(1);
+            view.bring("holders", &[token_address], progress)?;
             let token = dataset.token(&token_address);
-            let price = snapshot
+            let price = view
                 .market
                 .of(dataset, &token_address)
                 .and_then(|token| token.price);
             let supply = token.and_then(|token| unburned_supply(dataset, token));
             let share = share(dataset, &self.address.0, balance, supply);
             let symbol = token.and_then(|token| token.row.symbol.clone());
-            Some(HeldToken {
+            Ok(Some(HeldToken {
                 token_address,
                 symbol,
                 balance,
                 share,
                 value: price.zip(balance).map(|(price, balance)| price * balance),
-            })
+            }))
         };
-        let mut tokens: Vec<HeldToken> = (0..rows.height()).filter_map(held).collect();
-        drop(fetched);
+        let mut tokens: Vec<HeldToken> = (0..rows.height())
+            .filter_map(|row| held(row).transpose())
+            .collect::<Result<_>>()?;
         filter_and_sort(&mut tokens, &self.filter, &self.sort);
         Ok(HeldTokens {
             address: self.address.0,
@@ -342,7 +336,7 @@ mod tests {
         ] {
             let question = parsed::<HoldersQuestion>(&A, query).expect("a question");
             let answer = question
-                .answer(&market(), &Progress::default())
+                .answer(&View::new(&market()), &Progress::default())
                 .expect("an answer");
             assert_eq!(
                 (question.heavy(), answer.flows_to.is_some()),

@@ -21,11 +21,13 @@ use super::{
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, frame, members, tabular},
+    view::View,
 };
 use model::{
     address::Address,
     day_counts::DayCount,
     error::Result,
+    format,
     rows::HolderRow,
     scalar::Scalar,
     time::{Day, Time},
@@ -75,7 +77,7 @@ pub struct Holders {
     /// With `flows`: reason why the amounts received and sent are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows_missing: Option<String>,
-    /// Reason for an empty list: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable. Or which holders the list is of, if not of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -126,14 +128,14 @@ impl Query for HoldersQuestion {
         answer.flows_to
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
-        known_token(snapshot, &self.token_address)?;
-        let dataset = &snapshot.dataset;
-        let mut known = self.flows(snapshot, progress)?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Holders> {
+        known_token(view, &self.token_address)?;
+        let dataset = &view.dataset;
+        let mut known = self.flows(view, progress)?;
         let (total, holders) = match self.matching_rows(dataset, known.as_ref(), progress)? {
             None => {
                 let page =
-                    dataset.holders_page(&self.token_address, page_range(self.page, self.limit))?;
+                    dataset.holders_page(&self.token_address, page_range(self.page, self.limit));
                 (
                     dataset.holders_listed(&self.token_address) as usize,
                     Holder::all(&page, dataset),
@@ -152,12 +154,22 @@ impl Query for HoldersQuestion {
             holders: Rows::new(holders, &self.only),
             flows_to: known.as_mut().and_then(|known| known.last),
             flows_missing: known.and_then(|known| known.missing),
-            missing: dataset.absence_reason("holders"),
+            missing: dataset
+                .absence_reason("holders")
+                .or_else(|| self.cut(dataset)),
         })
     }
 }
 
 impl HoldersQuestion {
+    /// Which holders the list is of: of a table at an engine, the largest.
+    fn cut(&self, dataset: &Dataset) -> Option<String> {
+        let listed = dataset.holders_listed(&self.token_address);
+        let here = dataset.holders_of_source(&self.token_address)?.len() as u64;
+        let [here, all] = [here, listed].map(format::count);
+        (here != all).then(|| format!("the {here} largest of {all} holders"))
+    }
+
     /// The filtered and sorted rows; `None` for all rows in the table's order.
     fn matching_rows(
         &self,
@@ -168,7 +180,7 @@ impl HoldersQuestion {
         if self.filter.is_empty() && self.sort.is_empty() && flows.is_none() {
             return Ok(None);
         }
-        let all = dataset.holders_of_source(&self.token_address)?;
+        let all = dataset.holders_of_source(&self.token_address);
         let rows = all.as_ref().map_or_else(
             || dataset.holders_of(&self.token_address),
             |all| RowsOf::Memory(all),
@@ -244,20 +256,26 @@ impl Holder {
 }
 
 impl Tabular for HoldersQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+    fn tabled(
+        &self,
+        view: &View<'_>,
+        snapshot: &Arc<Snapshot>,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Tabled> {
         let dataset = &snapshot.dataset;
-        let known = self.flows(snapshot, progress)?;
+        let known = self.flows(view, progress)?;
         let mut matching = self.matching_rows(dataset, known.as_ref(), progress)?;
         let page = page_range(self.page, self.limit);
         let is_page = matching.is_none() && !whole;
         if is_page {
             matching = Some(Holder::all(
-                &dataset.holders_page(&self.token_address, page.clone())?,
+                &dataset.holders_page(&self.token_address, page.clone()),
                 dataset,
             ));
         } else if matching.is_none() {
             matching = dataset
-                .holders_of_source(&self.token_address)?
+                .holders_of_source(&self.token_address)
                 .map(|rows| Holder::all(&rows, dataset));
         }
         let count = matching
@@ -388,9 +406,9 @@ impl Query for HolderCountsQuestion {
             .max()
     }
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
-        known_token(snapshot, &self.token_address)?;
-        let mut rows: Vec<HolderCount> = snapshot
+    fn answer(&self, view: &View<'_>, _: &Progress) -> Result<HolderCounts> {
+        known_token(view, &self.token_address)?;
+        let mut rows: Vec<HolderCount> = view
             .dataset
             .holder_counts_of(&self.token_address)
             .iter()
@@ -407,7 +425,7 @@ impl Query for HolderCountsQuestion {
                 page_of(rows.into_iter(), self.page, self.limit).collect(),
                 &self.only,
             ),
-            missing: snapshot.dataset.absence_reason("holder_counts"),
+            missing: view.dataset.absence_reason("holder_counts"),
         })
     }
 }

@@ -16,6 +16,7 @@ use super::{
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
     timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of},
+    view::View,
 };
 use analysis::{frames::CandleVec, indicators::Indicator};
 use model::{
@@ -95,8 +96,8 @@ impl Query for IndicatorsQuestion {
         answer.rows.last().map(|row| row.timestamp)
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TokenIndicators> {
-        let candles = candles_of(snapshot, &self.contract_address)?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TokenIndicators> {
+        let candles = candles_of(view, &self.contract_address, progress)?;
         let series = candles.series();
         let sound = CandleVec::sound(
             &frame_of(&series, &self.contract_address, self.timeframe)?.as_candles(),
@@ -137,13 +138,19 @@ impl Query for IndicatorsQuestion {
 }
 
 impl Tabular for IndicatorsQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+    fn tabled(
+        &self,
+        view: &View<'_>,
+        _: &Arc<Snapshot>,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Tabled> {
         let limit = if whole { u64::MAX } else { self.limit };
         let answer = Self {
             limit,
             ..self.clone()
         }
-        .answer(snapshot, progress)?;
+        .answer(view, progress)?;
         let failed = |_| {
             Problem::new(
                 Code::Defect,

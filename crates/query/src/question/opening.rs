@@ -4,6 +4,7 @@ use super::{
     fields::{FigureValue, figures},
     progress::Progress,
     snapshot::Snapshot,
+    view::View,
 };
 use analysis::{market::TokenSummary, numeric::descending, patterns::Status};
 use model::address::Address;
@@ -36,8 +37,8 @@ pub fn opening_token(snapshot: &Snapshot) -> Option<Address> {
 }
 
 fn has_open_pattern(snapshot: &Snapshot, token: Address) -> bool {
-    // Rows that would have to be fetched first show nothing yet.
-    let Ok(figures) = figures(snapshot, token, &["best_pattern"], &Progress::default()) else {
+    let (view, progress) = (View::new(snapshot), Progress::default());
+    let Ok(figures) = figures(&view, token, &["best_pattern"], &progress) else {
         return false;
     };
     matches!(

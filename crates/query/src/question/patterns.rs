@@ -11,6 +11,7 @@ use super::{
     snapshot::Snapshot,
     timeframes::{TIMEFRAME, candles_of, frame_of, interval, last_candle},
     track_record::{TrackRecordQuestion, advise},
+    view::View,
 };
 use analysis::patterns::{Pattern, PatternsAnswer, patterns_to_advise};
 use model::{address::Address, error::Result, time::Time};
@@ -81,21 +82,17 @@ impl Query for PatternsQuestion {
         })
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
-        let candles = candles_of(snapshot, &self.contract_address)?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<PatternsAnswer> {
+        let candles = candles_of(view, &self.contract_address, progress)?;
         let series = candles.series();
         let interval = interval(self.timeframe);
         let frame = frame_of(&series, &self.contract_address, self.timeframe)?;
-        let coins = Coins::and_namesakes_of(snapshot, &self.contract_address)?;
+        let coins = Coins::of(view, &self.contract_address, interval, progress)?;
         progress.step(1, 2)?;
         let explain = self.explain != Explain::Plain;
-        let mut answer = patterns_to_advise(
-            &frame.as_candles(),
-            &coins.frames(interval).coins(),
-            explain,
-        );
+        let mut answer = patterns_to_advise(&frame.as_candles(), &coins.frames().coins(), explain);
         advise(
-            snapshot,
+            view,
             &self.contract_address,
             &mut answer,
             self.timeframe,
@@ -109,7 +106,7 @@ impl Query for PatternsQuestion {
         }
         if self.explain == Explain::Record {
             let mut records = TrackRecordQuestion::of_token(
-                snapshot,
+                view,
                 self.contract_address,
                 self.timeframe,
                 progress,
@@ -127,6 +124,10 @@ impl Query for PatternsQuestion {
 
     fn heavy(&self) -> bool {
         self.explain == Explain::Record
+    }
+
+    fn shows_verdict(&self) -> bool {
+        true
     }
 
     fn etag(&self, snapshot: &Snapshot) -> String {

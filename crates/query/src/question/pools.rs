@@ -13,8 +13,8 @@ use super::{
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
-    snapshot::Snapshot,
     tabular::tabular,
+    view::View,
 };
 use analysis::dex::sale::{TokenPool, pools};
 use model::{address::Address, error::Result, scalar::Scalar};
@@ -75,10 +75,10 @@ impl Query for PoolsQuestion {
 
     paged!(TokenPools);
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPools> {
-        known_token(snapshot, &self.token_address)?;
-        let dataset = &snapshot.dataset;
-        let price = snapshot
+    fn answer(&self, view: &View<'_>, _: &Progress) -> Result<TokenPools> {
+        known_token(view, &self.token_address)?;
+        let dataset = &view.dataset;
+        let price = view
             .market
             .of(dataset, &self.token_address)
             .and_then(|token| token.price);

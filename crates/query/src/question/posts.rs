@@ -17,6 +17,7 @@ use super::{
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, members},
+    view::View,
 };
 use model::{address::Address, error::Result, rows::Post, scalar::Scalar, time::Time};
 use store::{
@@ -62,16 +63,16 @@ impl Query for TokenPostsQuestion {
         answer.posts.iter().map(|post| post.published_at).max()
     }
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPosts> {
-        known_token(snapshot, &self.token_address)?;
-        let posts = snapshot.dataset.posts_of(&self.token_address);
+    fn answer(&self, view: &View<'_>, _: &Progress) -> Result<TokenPosts> {
+        known_token(view, &self.token_address)?;
+        let posts = view.dataset.posts_of(&self.token_address);
         Ok(TokenPosts {
             token_address: self.token_address,
             page: self.page,
             limit: self.limit,
             total: posts.len() as u64,
             posts: posts.part(page_range(self.page, self.limit)),
-            missing: snapshot
+            missing: view
                 .dataset
                 .absence_reason("posts")
                 .filter(|_| self.explain),
@@ -162,10 +163,10 @@ impl Query for PostsQuestion {
         answer.posts.iter().map(|row| row.post.published_at).max()
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
-        let posts = snapshot.dataset.posts();
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Posts> {
+        let posts = view.dataset.posts();
         let page = page_range(self.page, self.limit);
-        let (places, total) = self.places(snapshot, Some(page.end), progress)?;
+        let (places, total) = self.places(view, Some(page.end), progress)?;
         let posts = page
             .map_while(|nth| places.get(nth))
             .filter_map(|place| posts.get(place))
@@ -177,29 +178,27 @@ impl Query for PostsQuestion {
             limit: self.limit,
             total: total as u64,
             posts,
-            missing: snapshot.dataset.absence_reason("posts"),
+            missing: view.dataset.absence_reason("posts"),
         })
     }
 }
 
 impl Tabular for PostsQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+    fn tabled(
+        &self,
+        view: &View<'_>,
+        _: &Arc<Snapshot>,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Tabled> {
         let members = members(Post::MEMBERS, &self.only);
         let page = if whole {
             0..usize::MAX
         } else {
             page_range(self.page, self.limit)
         };
-        let (places, _) = self.places(
-            snapshot,
-            if whole { None } else { Some(page.end) },
-            progress,
-        )?;
-        let Some(table) = snapshot
-            .dataset
-            .table("posts")
-            .filter(|table| table.loaded())
-        else {
+        let (places, _) = self.places(view, if whole { None } else { Some(page.end) }, progress)?;
+        let Some(table) = view.dataset.table("posts").filter(|table| table.loaded()) else {
             return Tabled::of::<Post>(&[], &members);
         };
         let rows = Ordered {

@@ -24,6 +24,7 @@ use super::{
         row::{TokenRow, own_columns},
     },
     snapshot::Snapshot,
+    view::View,
 };
 pub use analysis::rehearsal::RehearsedOutcome;
 use analysis::{
@@ -154,13 +155,13 @@ impl Query for RehearsalQuestion {
         answer.to.map(Day::start)
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Rehearsal> {
-        let conditions = filter(&self.alert.condition, snapshot)?;
-        check_columns(&conditions, snapshot)?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Rehearsal> {
+        let conditions = filter(&self.alert.condition, view)?;
+        check_columns(&conditions, view)?;
         if let Some(token) = &self.alert.token_address {
-            known_token(snapshot, token)?;
+            known_token(view, token)?;
         }
-        let candles = AllCandles::new(&snapshot.dataset);
+        let candles = AllCandles::new(&view.dataset);
         let go_on =
             &mut |done: usize, total: usize| progress.step(done as u64, total as u64).is_ok();
         let days = usize::try_from(self.days).unwrap_or(usize::MAX);
@@ -168,14 +169,14 @@ impl Query for RehearsalQuestion {
             return Err(cancelled());
         };
         let places = match &self.alert.token_address {
-            Some(token) => snapshot.dataset.token_position(token).into_iter().collect(),
+            Some(token) => view.dataset.token_position(token).into_iter().collect(),
             None => (0..snapshot.dataset.tokens().len()).collect::<Vec<_>>(),
         };
         let mut tokens: Vec<RehearsedToken> = places.into_iter().map(RehearsedToken::new).collect();
         let (quick, slow) = conditions.split(|column| !is_computed(column));
         let known = past.days().iter().map(|_| AtomicBool::new(false)).collect();
         let judge = PastJudge {
-            snapshot,
+            snapshot: view,
             past: &past,
             progress,
             quick,
@@ -190,11 +191,11 @@ impl Query for RehearsalQuestion {
             .filter(|known| known.load(Ordering::Relaxed))
             .count();
         Ok(self.summed_up(
-            snapshot,
+            view,
             &past,
             &tokens,
             known_days,
-            of_today(&conditions, snapshot),
+            of_today(&conditions, view),
         ))
     }
 }
@@ -203,15 +204,9 @@ fn cancelled() -> Problem {
     Problem::new(Code::Cancelled, "The backtest was canceled.")
 }
 
-/// Errors: a column whose value on a past day is not computed here, or candles that are queried in place.
+/// Errors: a column whose value on a past day is not computed here.
 fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
     snapshot.require(&["candles"])?;
-    if snapshot.dataset.in_place("candles").is_some() {
-        let detail = "`candles` is queried in place at its source, where alerts cannot be backtested; download it with read = \"bring\" \
-            and a `where` in dataset.toml.";
-        // Not the fault of a member of the body, as an invalid parameter would be.
-        return Err(Problem::new(Code::InvalidRequest, detail));
-    }
     match conditions
         .columns()
         .find(|column| is_computed(column) && !is_of_candles(column))

@@ -25,6 +25,8 @@ use super::{
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, members},
     token_names::is_part_of_address,
+    track_record::is_weighed,
+    view::View,
 };
 use analysis::{market::TokenSummary, numeric::descending};
 use model::{
@@ -92,6 +94,18 @@ impl Query for SearchQuestion {
             || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
+    /// The advice of a token depends on its security, whose rows and state may have to be fetched; candles are here.
+    fn waits(&self, snapshot: &Snapshot) -> bool {
+        let dataset = &snapshot.dataset;
+        let fetches = || {
+            dataset.chain_states().is_some()
+                || ["holders", "transfers"]
+                    .iter()
+                    .any(|table| dataset.engine_rows(table).is_some())
+        };
+        self.heavy() || self.answered_fields().iter().any(|field| is_weighed(field)) && fetches()
+    }
+
     fn etag(&self, snapshot: &Snapshot) -> String {
         let target = self.target();
         let is_weighed = ["advice", "action"]
@@ -112,8 +126,8 @@ impl Query for SearchQuestion {
             .max()
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
-        let found = self.found(snapshot, progress)?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Tokens> {
+        let found = self.found(view, progress)?;
         let total = found.len() as u64;
         let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit)
             .map(|(_, row)| TokenEntry {
@@ -126,7 +140,7 @@ impl Query for SearchQuestion {
             tokens.iter().map(|token| token.token_address).collect(),
         );
         if !fields.is_empty() {
-            let figures = of_each(addresses, &fields, snapshot, progress)?;
+            let figures = of_each(addresses, &fields, view, progress)?;
             tokens
                 .iter_mut()
                 .zip(figures)
@@ -145,7 +159,13 @@ impl Query for SearchQuestion {
 type Hit<'a> = (u8, TokenRow<'a>);
 
 impl Tabular for SearchQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+    fn tabled(
+        &self,
+        view: &View<'_>,
+        _: &Arc<Snapshot>,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Tabled> {
         let (page, limit) = if whole {
             (1, u64::MAX)
         } else {
@@ -156,7 +176,7 @@ impl Tabular for SearchQuestion {
             limit,
             ..self.clone()
         }
-        .answer(snapshot, progress)?;
+        .answer(view, progress)?;
         let added = self.answered_fields();
         let mut members = members(<TokenEntry as Listed>::MEMBERS, &self.only);
         members.retain(|member| !FIELDS.contains(member) || added.contains(member));
@@ -167,7 +187,8 @@ impl Tabular for SearchQuestion {
 impl SearchQuestion {
     /// The page number of the token, and the number of tokens on all pages; `None` when it does not match.
     pub fn page_of(&self, token: &Address, snapshot: &Snapshot) -> Option<(u64, u64)> {
-        let found = self.found(snapshot, &Progress::default()).ok()?;
+        let view = View::new(snapshot);
+        let found = self.found(&view, &Progress::default()).ok()?;
         let place = found
             .iter()
             .position(|(_, found)| found.token.token_address == *token)?;
@@ -191,23 +212,23 @@ impl SearchQuestion {
     }
 
     /// All matching tokens with their match rank, in order.
-    fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<Hit<'a>>> {
-        let tokens = &snapshot.market.tokens;
+    fn found<'a>(&self, view: &'a View<'_>, progress: &Progress) -> Result<Vec<Hit<'a>>> {
+        let tokens = &view.market.tokens;
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
         }
-        let columns = row::columns(&snapshot.dataset);
+        let columns = row::columns(&view.dataset);
         let filter = parameter::conditions(
             "where",
             self.conditions.as_deref().unwrap_or_default(),
             &columns,
-            TokenReader::of(snapshot),
+            TokenReader::of(view),
         )?;
         let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
         let needle = self
             .query
             .as_deref()
-            .map(|query| Needle::new(query, snapshot.tokens_named(query)));
+            .map(|query| Needle::new(query, view.tokens_named(query)));
         let (quick, slow) = filter.split(|column| !is_computed(column));
         let mut found: Vec<Hit<'a>> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
@@ -225,7 +246,7 @@ impl SearchQuestion {
                 found.push((rank, row));
             }
         }
-        compute_figures(&mut found, &slow, &sort, snapshot, progress)?;
+        compute_figures(&mut found, &slow, &sort, view, progress)?;
         found.retain(|(_, row)| slow.matches(|column| row.field(column)));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || {
@@ -255,7 +276,7 @@ fn compute_figures(
     found: &mut Vec<Hit<'_>>,
     slow: &Filter,
     sort: &[Order],
-    snapshot: &Snapshot,
+    view: &View<'_>,
     progress: &Progress,
 ) -> Result<()> {
     let named = |field: &&str| slow.names(field) || sort.iter().any(|order| order.column == *field);
@@ -271,7 +292,7 @@ fn compute_figures(
         .iter()
         .map(|(_, row)| row.token.token_address)
         .collect();
-    let figures = of_each(addresses, &needed, snapshot, progress)?;
+    let figures = of_each(addresses, &needed, view, progress)?;
     found
         .iter_mut()
         .zip(figures)

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::{
     Find, Query,
-    balance_keys::require_balances,
     caches::security::SecuritySummary,
     known_token,
     parameter::{CONTRACT, EXPLAIN},
     progress::Progress,
     request::{Request as _, request},
     snapshot::Snapshot,
+    view::View,
 };
 use model::{
     address::Address,
@@ -21,7 +21,11 @@ use model::{
     spelling::meant,
     time::Time,
 };
-use security::{AnomalyCode, Danger, SecurityInference, facts::scam_report, infer};
+use security::{
+    AnomalyCode, Danger, SecurityInference,
+    facts::{Facts, scam_report},
+    infer,
+};
 
 request! {
     SecurityQuestion at "/{contractAddress}/security/inference" {
@@ -53,10 +57,17 @@ impl Query for SecurityQuestion {
             .timestamp
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
-        let token = known_token(snapshot, &self.contract_address)?;
-        let _held = require_balances(snapshot, &[self.contract_address])?;
-        let dataset = &snapshot.dataset;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<SecurityInference> {
+        let token = known_token(view, &self.contract_address)?;
+        let dataset = &view.dataset;
+        view.bring("transfers", &[self.contract_address], progress)?;
+        if dataset.engine_rows("holders").is_some() {
+            // Those of the pools whose liquidity is judged, too.
+            let facts = Facts::new(dataset, token);
+            let pools = facts.pools.iter().take(facts.informative).copied();
+            let wanted: Vec<Address> = std::iter::once(facts.address).chain(pools).collect();
+            view.bring("holders", &wanted, progress)?;
+        }
         if !infer::has_data(dataset, &self.contract_address) {
             let known = scam_report(dataset, &self.contract_address)
                 .map_or_else(String::new, |report| {
@@ -72,36 +83,34 @@ impl Query for SecurityQuestion {
             ));
         }
         let watch = Watched(progress);
-        let corpus = snapshot.security.corpus(dataset, progress)?;
+        let exchanges = &view.settings.exchanges;
+        let live = view.over_state(self.contract_address, progress, || {
+            infer::on_chain(dataset, token, exchanges, &|| progress.cancelled())
+        })?;
+        let corpus = view.security.corpus(dataset, progress)?;
         let traits_of = |address: &Address, code: &[u8]| {
-            snapshot.security.traits(address, progress, || {
+            view.security.traits(address, progress, || {
                 infer::traits(code, &|| progress.cancelled())
             })
         };
-        let earlier = snapshot.security.earlier(&self.contract_address);
-        let inferred = infer::infer(
+        let earlier = view.security.earlier(&self.contract_address);
+        let (mut answer, scan) = infer::infer(
             dataset,
             token,
-            (corpus, &snapshot.settings.exchanges),
-            &earlier,
+            (corpus, exchanges),
+            (live, &earlier),
             self.explain,
             &traits_of,
             &watch,
-        );
-        let (mut answer, scan) = inferred.map_err(|problem| {
-            self.unread(snapshot, progress)
-                .filter(|_| problem.is_missing_state())
-                .unwrap_or(problem)
-        })?;
+        )?;
         // A canceled result is incomplete and must not be cached.
         progress.step(1, 1)?;
         if let Some(states) = dataset.chain_states_of(&self.contract_address) {
             states.settle(&self.contract_address);
         }
-        snapshot
-            .security
+        view.security
             .insert(self.contract_address, SecuritySummary::of(&answer));
-        snapshot.security.keep_scan(self.contract_address, scan);
+        view.security.keep_scan(self.contract_address, scan);
         answer.changed = answer.changed.filter(|_| self.explain);
         Ok(answer)
     }
@@ -124,28 +133,21 @@ pub fn finding_code(text: &str) -> std::result::Result<String, String> {
 }
 
 impl SecurityQuestion {
-    /// Why the missing on-chain state could not be read.
-    fn unread(&self, snapshot: &Snapshot, progress: &Progress) -> Option<Problem> {
-        let why = snapshot.security.unread(&self.contract_address)?;
-        progress.note_partial();
-        Some(why)
-    }
-
     /// The token's score and recommendation word, cached if possible.
     pub fn summary(
-        snapshot: &Snapshot,
+        view: &View<'_>,
         token: Address,
         progress: &Progress,
     ) -> Result<SecuritySummary> {
-        if let Some(summary) = snapshot.security.summary(&token) {
+        if let Some(summary) = view.security.summary(&token) {
             return Ok(summary);
         }
         let answer = Self {
             contract_address: token,
             explain: false,
         }
-        .answer(snapshot, progress)?;
-        Ok(snapshot
+        .answer(view, progress)?;
+        Ok(view
             .security
             .summary(&token)
             .unwrap_or_else(|| SecuritySummary::of(&answer)))
@@ -153,21 +155,25 @@ impl SecurityQuestion {
 }
 
 impl SecurityQuestion {
-    /// The verdict to show next to other results; `None` if it is unknown now. Errors: rows must be fetched first; canceled.
+    /// The verdict to show next to other results; `None` if it is unknown now. Errors: rows cannot be fetched, or those of too many tokens
+    /// would have to be; canceled.
     pub fn verdict(
-        snapshot: &Snapshot,
+        view: &View<'_>,
         token: Address,
         progress: &Progress,
     ) -> Result<Option<SecuritySummary>> {
-        if snapshot.require(Self::NEEDS).is_err() {
+        if view.require(Self::NEEDS).is_err() {
             progress.note_partial();
             return Ok(None);
         }
-        match Self::summary(snapshot, token, &progress.quiet()) {
+        let ends = [
+            Code::Cancelled,
+            Code::SourceUnavailable,
+            Code::InvalidParameter,
+        ];
+        match Self::summary(view, token, &progress.quiet()) {
             Ok(summary) => Ok(Some(summary)),
-            Err(problem) if problem.is_missing_rows() || problem.code == Code::Cancelled => {
-                Err(problem)
-            }
+            Err(problem) if ends.contains(&problem.code) && !view.is_unread(&token) => Err(problem),
             Err(_) => Ok(None),
         }
     }
@@ -199,10 +205,10 @@ pub struct WarningsOf(pub Vec<Address>);
 impl Find for WarningsOf {
     type Found = Vec<SecurityWarning>;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found> {
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Found> {
         let mut warnings = Vec::new();
         for &token_address in &self.0 {
-            let verdict = SecurityQuestion::verdict(snapshot, token_address, progress)?;
+            let verdict = SecurityQuestion::verdict(&view.part(1), token_address, progress)?;
             let warning = verdict.and_then(|verdict| warning(verdict.danger, verdict.score));
             warnings.extend(warning.map(|warning| SecurityWarning {
                 token_address,
@@ -266,7 +272,7 @@ mod tests {
                 explain: true,
             };
             let answer = question
-                .answer(&snapshot, &Progress::default())
+                .answer(&View::new(&snapshot), &Progress::default())
                 .expect("an answer");
             serde_json::to_string(&answer).expect("JSON")
         };
@@ -294,7 +300,7 @@ mod tests {
             explain: true,
         };
         let explanation = question
-            .answer(&snapshot, &Progress::default())
+            .answer(&View::new(&snapshot), &Progress::default())
             .expect("an answer")
             .explanation
             .expect("an explanation");

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use sha2::{Digest, Sha256};
 
 use super::{
-    caches::{FigureCache, RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
+    caches::{RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
     exchanges,
     paging::with_parameter,
     parameter::{AS_OF, GENERATION},
@@ -34,8 +34,6 @@ pub struct Snapshot {
     /// Cached pattern track records.
     pub track_records: TrackRecordCache,
     pub symbols: SymbolOrder,
-    /// Metrics computed from rows that are queried in place.
-    pub figures: FigureCache,
     /// Hash of every input of answers: program version, settings, sources.
     digest: [u8; 32],
 }
@@ -81,7 +79,6 @@ impl Snapshot {
             generation,
             reading: generation,
             symbols: SymbolOrder::new(&market.tokens),
-            figures: FigureCache::default(),
             market,
             yields,
             dataset,

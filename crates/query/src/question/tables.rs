@@ -24,6 +24,7 @@ use super::{
     request::{Request as _, request},
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
+    view::View,
 };
 use model::{
     error::{Code, Problem, Result},
@@ -76,7 +77,7 @@ impl Query for TablesQuestion {
         snapshot.etag(&snapshot.named_in(&self.target()))
     }
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Tables> {
+    fn answer(&self, view: &View<'_>, _: &Progress) -> Result<Tables> {
         let entry = |table: &Table| TableEntry {
             name: table.schema.name,
             meaning: table.schema.meaning,
@@ -92,8 +93,8 @@ impl Query for TablesQuestion {
                 .collect(),
         };
         Ok(Tables {
-            generation: snapshot.reading,
-            tables: snapshot
+            generation: view.reading,
+            tables: view
                 .dataset
                 .tables
                 .iter()
@@ -201,6 +202,10 @@ impl Query for TableQuestion {
         self.conditions.is_some() || self.sort.is_some() || self.by.is_some()
     }
 
+    fn waits(&self, snapshot: &Snapshot) -> bool {
+        self.heavy() || snapshot.dataset.engine_rows(&self.table).is_some()
+    }
+
     fn as_of(&self, _: &Snapshot, answer: &TableRows) -> Option<Time> {
         let known = schema::table(answer.table)?.known;
         let Known::Dated(rule) = known else {
@@ -215,11 +220,11 @@ impl Query for TableQuestion {
         (0..answer.rows.0.height()).filter_map(time).max()
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
-        if let Some(groups) = self.groups(snapshot)? {
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TableRows> {
+        if let Some(groups) = self.groups(view)? {
             let table = groups.rows.table.name;
             let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-            let found = GroupQuery { limit, ..groups }.find(snapshot, progress)?;
+            let found = GroupQuery { limit, ..groups }.find(view, progress)?;
             let (total, cut) = (Some(found.total as u64), found.cut());
             return Ok(TableRows {
                 table,
@@ -230,7 +235,7 @@ impl Query for TableQuestion {
                 cut,
             });
         }
-        let request = PageRequest::read(self, snapshot)?;
+        let request = PageRequest::read(self, view)?;
         let page = request.page(self.limit, progress)?;
         Ok(TableRows {
             table: request.table.schema.name,
@@ -292,11 +297,12 @@ impl TableQuestion {
 impl Tabular for TableQuestion {
     fn tabled(
         &self,
-        snapshot: &std::sync::Arc<Snapshot>,
+        view: &View<'_>,
+        _: &std::sync::Arc<Snapshot>,
         whole: bool,
         progress: &Progress,
     ) -> Result<Tabled> {
-        if let Some(groups) = self.groups(snapshot)? {
+        if let Some(groups) = self.groups(view)? {
             let limit = if whole {
                 usize::MAX
             } else {
@@ -304,15 +310,11 @@ impl Tabular for TableQuestion {
             };
             let names = groups.columns();
             return Ok(Tabled::frames(
-                Box::new(
-                    GroupQuery { limit, ..groups }
-                        .find(snapshot, progress)?
-                        .frame,
-                ),
+                Box::new(GroupQuery { limit, ..groups }.find(view, progress)?.frame),
                 &names,
             ));
         }
-        let request = PageRequest::read(self, snapshot)?;
+        let request = PageRequest::read(self, view)?;
         let columns = request.columns.iter().map(ToString::to_string).collect();
         if whole {
             return Ok(Tabled {

@@ -12,14 +12,20 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Query, progress::Progress, snapshot::Snapshot};
+use super::{Query, progress::Progress, snapshot::Snapshot, view::View};
 use model::error::{Code, Problem, Result};
 use store::export::RowBatches;
 
 /// A question whose answer is a list that can be exported as a table, by page or whole.
 pub trait Tabular: Query {
-    /// The rows of the page, or with `whole` all from its beginning; typed by the schema.
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
+    /// The rows of the page, or with `whole` all from its beginning; typed by the schema. `snapshot`: that of the view.
+    fn tabled(
+        &self,
+        view: &View<'_>,
+        snapshot: &Arc<Snapshot>,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Tabled>;
 }
 
 /// The rows of a question whose answer is a page of a list.
@@ -28,7 +34,8 @@ macro_rules! tabular {
         impl $crate::question::tabular::Tabular for $question {
             fn tabled(
                 &self,
-                snapshot: &std::sync::Arc<Snapshot>,
+                view: &$crate::question::view::View<'_>,
+                _: &std::sync::Arc<Snapshot>,
                 whole: bool,
                 progress: &Progress,
             ) -> Result<$crate::question::tabular::Tabled> {
@@ -42,7 +49,7 @@ macro_rules! tabular {
                     limit,
                     ..self.clone()
                 }
-                .answer(snapshot, progress)?;
+                .answer(view, progress)?;
                 let members = $crate::question::tabular::members(<$row>::MEMBERS, &self.only);
                 $crate::question::tabular::Tabled::of(&answer.$list, &members)
             }

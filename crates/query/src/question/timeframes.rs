@@ -3,14 +3,15 @@
 use super::{
     known_token,
     parameter::{Parameter, ParameterKind, parameter},
+    progress::Progress,
     snapshot::Snapshot,
+    view::View,
 };
 use analysis::frames::{self, Frame};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
     error::{Code, Problem, Result},
-    fetch_key::FetchKey,
     time::Time,
 };
 
@@ -53,7 +54,7 @@ pub(super) fn frame_of<'a>(
 
 /// The timeframes in which the token has candles, stored or made of shorter ones.
 pub fn timeframes_of(snapshot: &Snapshot, token: &Address) -> Vec<&'static str> {
-    timeframes_in(&snapshot.dataset.candles().of(token).series()).collect()
+    timeframes_in(&snapshot.dataset.candles().loaded(token).series()).collect()
 }
 
 fn timeframes_in(series: &[(Interval, Candles<'_>)]) -> impl Iterator<Item = &'static str> {
@@ -62,13 +63,13 @@ fn timeframes_in(series: &[(Interval, Candles<'_>)]) -> impl Iterator<Item = &'s
     })
 }
 
-/// Start of the token's last candle of this length. Default: a daily candle, or one of the length in the data.
+/// Start of the last of the token's candles of this length, which are here. Default: a daily candle, or one of the length in the data.
 pub(super) fn last_candle(
     snapshot: &Snapshot,
     token: &Address,
     interval: Option<Interval>,
 ) -> Option<Time> {
-    let candles = candles_of(snapshot, token).ok()?;
+    let candles = snapshot.dataset.candles().of(token);
     let series = candles.series();
     let frame = match interval {
         Some(interval) => frames::frame(&series, interval)?,
@@ -81,15 +82,19 @@ pub(super) fn last_candle(
         .map(|start| Time(*start))
 }
 
-/// The token's candles. Errors: the token is unknown, has no candles, or they are missing.
-pub(super) fn candles_of<'a>(snapshot: &'a Snapshot, token: &Address) -> Result<ChartCandles<'a>> {
-    known_token(snapshot, token)?;
-    let _held = snapshot.dataset.require([FetchKey::Chart(*token)])?;
-    let candles = snapshot.dataset.candles().of(token);
+/// The token's candles, brought where they are at an engine. Errors: the token is unknown, has no candles, or they cannot be fetched.
+pub(super) fn candles_of<'a>(
+    view: &'a View<'_>,
+    token: &Address,
+    progress: &Progress,
+) -> Result<ChartCandles<'a>> {
+    known_token(view, token)?;
+    view.bring("candles", &[*token], progress)?;
+    let candles = view.dataset.candles().of(token);
     if !candles.is_empty() {
         return Ok(candles);
     }
-    let detail = snapshot
+    let detail = view
         .dataset
         .absence_reason("candles")
         .unwrap_or_else(|| format!("No candles of token `{token}` in the dataset."));

@@ -1,13 +1,12 @@
 //! The query behind GET /tokens/{token_address}.
 
 use super::{
-    Query,
-    balance_keys::require_balances,
-    known_token,
+    Query, known_token,
     parameter::{EXPLAIN, TOKEN},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
+    view::View,
 };
 use analysis::token::{Thresholds, TokenDetail, detail};
 use model::{
@@ -36,25 +35,25 @@ impl Query for TokenQuestion {
             .newest()
     }
 
-    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {
-        let token = known_token(snapshot, &self.token_address)?;
-        let _held = require_balances(snapshot, &[self.token_address])?;
-        let settings = &snapshot.settings;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TokenDetail> {
+        let token = known_token(view, &self.token_address)?;
+        view.bring("holders", &[self.token_address], progress)?;
+        let settings = &view.settings;
         let thresholds = Thresholds {
             whale_usd: settings.whale_usd,
             medium_usd: settings.medium_usd,
             whale_change_percent: settings.whale_change_percent,
         };
-        let summary = snapshot
+        let summary = view
             .market
-            .of(&snapshot.dataset, &self.token_address)
+            .of(&view.dataset, &self.token_address)
             .ok_or_else(|| {
                 Problem::new(
                     Code::Defect,
                     "Internal error: the token has no market data.",
                 )
             })?;
-        let detail = detail(&snapshot.dataset, token, summary, thresholds);
+        let detail = detail(&view.dataset, token, summary, thresholds);
         Ok(if self.explain { detail } else { detail.plain() })
     }
 }

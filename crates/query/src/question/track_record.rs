@@ -20,6 +20,7 @@ use super::{
     security::SecurityQuestion,
     snapshot::Snapshot,
     timeframes::{TIMEFRAME, candles_of, frame_of, interval},
+    view::View,
 };
 use analysis::{
     frames::{CandleVec, frame},
@@ -30,7 +31,7 @@ use analysis::{
         returns::{ReturnRecord, SignalReturn, after_trends, trend_records},
     },
 };
-use model::{address::Address, error::Result, time::Time};
+use model::{address::Address, candles::ChartCandles, error::Result, time::Time};
 
 request! {
     TrackRecordQuestion at "/technical/{contractAddress}/track-record" {
@@ -90,24 +91,24 @@ impl Query for TrackRecordQuestion {
         answer.as_of
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
-        known_token(snapshot, &self.contract_address)?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TrackRecord> {
+        known_token(view, &self.contract_address)?;
         if self.scope == "all" {
             let whole = WholeRecordQuestion {
                 timeframe: self.timeframe,
             }
-            .answer(snapshot, progress)?;
+            .answer(view, progress)?;
             return Ok(TrackRecord {
                 contract_address: Some(self.contract_address),
                 ..whole
             });
         }
         frame_of(
-            &candles_of(snapshot, &self.contract_address)?.series(),
+            &candles_of(view, &self.contract_address, progress)?.series(),
             &self.contract_address,
             self.timeframe,
         )?;
-        let replay = self.token(snapshot, progress)?;
+        let replay = self.token(view, progress)?;
         Ok(TrackRecord {
             contract_address: Some(self.contract_address),
             timeframe: self.timeframe,
@@ -148,9 +149,9 @@ impl Query for WholeRecordQuestion {
         answer.as_of
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
-        all::check_held(snapshot)?;
-        let counted = snapshot.track_records.want(self.timeframe);
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TrackRecord> {
+        all::check_here(view, self.timeframe)?;
+        let counted = view.track_records.want(self.timeframe);
         let whole = counted.record.filter(|_| !counted.inherited);
         if whole.is_none() {
             if let Some(problem) = counted.problem {
@@ -207,7 +208,8 @@ impl TrackRecordQuestion {
     }
 
     fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<ReplayedToken>> {
-        let candles = candles(snapshot, &self.contract_address, self.timeframe);
+        let candles = snapshot.dataset.candles().of(&self.contract_address);
+        let candles = candles_in(&candles, self.timeframe);
         let mut go_on = |done: usize, total: usize| progress.step(done as u64, total as u64);
         replayed(
             snapshot,
@@ -222,23 +224,23 @@ impl TrackRecordQuestion {
 /// Computes the advice for a token from its patterns, the track record of all tokens, the age of its candles and its security, which is
 /// checked only if the advice would be to buy.
 pub fn advise(
-    snapshot: &Snapshot,
+    view: &View<'_>,
     token: &Address,
     answer: &mut PatternsAnswer,
     timeframe: &'static str,
     progress: &Progress,
 ) -> Result<()> {
-    let record = snapshot.track_records.want(timeframe).record;
-    let is_stale = snapshot
+    let record = view.track_records.want(timeframe).record;
+    let is_stale = view
         .market
-        .of(&snapshot.dataset, token)
+        .of(&view.dataset, token)
         .is_some_and(TokenSummary::is_stale);
     let advice = advice(
         answer,
         record.as_ref().map(|record| &*record.patterns),
         is_stale,
     );
-    answer.take_advice(match forbidden(snapshot, token, advice.word, progress)? {
+    answer.take_advice(match forbidden(view, token, advice.word, progress)? {
         Some(text) => Advice {
             word: AdviceWord::Hold,
             reason: AdviceReason::Security,
@@ -251,13 +253,13 @@ pub fn advise(
 
 /// What security says against a buy.
 fn forbidden(
-    snapshot: &Snapshot,
+    view: &View<'_>,
     token: &Address,
     word: AdviceWord,
     progress: &Progress,
 ) -> Result<Option<String>> {
     let verdict = if word.is_buy() {
-        SecurityQuestion::verdict(snapshot, *token, progress)?
+        SecurityQuestion::verdict(view, *token, progress)?
     } else {
         None
     };
@@ -308,10 +310,8 @@ fn replayed(
 }
 
 /// The candles with plausible prices.
-fn candles(snapshot: &Snapshot, token: &Address, timeframe: &str) -> CandleVec {
-    let candles = snapshot.dataset.candles().of(token);
-    let series = candles.series();
-    frame(&series, interval(timeframe))
+fn candles_in(candles: &ChartCandles<'_>, timeframe: &str) -> CandleVec {
+    frame(&candles.series(), interval(timeframe))
         .map(|frame| CandleVec::sound(&frame.as_candles()))
         .unwrap_or_default()
 }

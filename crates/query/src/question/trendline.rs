@@ -7,6 +7,7 @@ use super::{
     request::request,
     snapshot::Snapshot,
     timeframes::{TIMEFRAMES, candles_of, frame_of, interval, last_candle},
+    view::View,
 };
 use analysis::{
     frames,
@@ -50,8 +51,8 @@ impl Query for TrendlineQuestion {
         })
     }
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
-        let candles = candles_of(snapshot, &self.contract_address)?;
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TrendlineAnswer> {
+        let candles = candles_of(view, &self.contract_address, progress)?;
         let series = candles.series();
         let frame = match self.timeframe {
             Some(timeframe) => Some(frame_of(&series, &self.contract_address, timeframe)?),

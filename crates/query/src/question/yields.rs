@@ -20,7 +20,7 @@ use super::{
     progress::Progress,
     request::{ParameterValue, Request, target},
     security::{SecurityWarning, WarningsOf},
-    snapshot::Snapshot,
+    view::View,
 };
 pub use analysis::yields::risk::RiskLevel;
 use analysis::yields::{case::PlanPreferences, plan, wallet};
@@ -81,11 +81,11 @@ impl Query for YieldQuestion {
     const NAME: &'static str = "yield";
     const SUMMARY: &'static str = "Optimize a yield allocation.";
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<YieldPlan> {
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<YieldPlan> {
         for chain in &self.chains {
             let in_data = || {
-                snapshot.yields.knows(chain)
-                    || snapshot
+                view.yields.knows(chain)
+                    || view
                         .market
                         .tokens
                         .iter()
@@ -102,12 +102,12 @@ impl Query for YieldQuestion {
                 ));
             }
         }
-        let holdings = wallet::holdings(&snapshot.dataset, &self.tokens, &self.chains);
+        let holdings = wallet::holdings(&view.dataset, &self.tokens, &self.chains);
         let wish = PlanPreferences {
             risk: self.risk_level,
             min_apy: self.min_apy,
         };
-        let plan = plan(&snapshot.yields, &holdings, wish, &mut |done, total| {
+        let plan = plan(&view.yields, &holdings, wish, &mut |done, total| {
             progress.step(done, total).is_ok()
         });
         if progress.cancelled() {
@@ -116,10 +116,9 @@ impl Query for YieldQuestion {
         let mut answer = YieldPlan::new(&plan, &holdings, self.risk_level, self.explain);
         if let Some(notes) = &mut answer.notes {
             let warnings =
-                WarningsOf(self.tokens.keys().copied().collect()).find(snapshot, progress)?;
+                WarningsOf(self.tokens.keys().copied().collect()).find(view, progress)?;
             let symbol = |token: &Address| {
-                snapshot
-                    .dataset
+                view.dataset
                     .token(token)
                     .and_then(|token| token.row.symbol.clone())
             };
@@ -133,6 +132,10 @@ impl Query for YieldQuestion {
             notes.splice(0..0, warnings.into_iter().map(named));
         }
         Ok(answer)
+    }
+
+    fn shows_verdict(&self) -> bool {
+        true
     }
 
     fn body(&self) -> Option<String> {

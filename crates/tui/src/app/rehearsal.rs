@@ -4,7 +4,7 @@ use super::App;
 use crate::overlay::{Overlay, alerts::AlertsDialog};
 use query::question::{
     BodyQuestion as _, Query as _, alert_body::AlertBody, progress::Progress,
-    rehearsal::RehearsalQuestion,
+    rehearsal::RehearsalQuestion, view::View,
 };
 use views::task::BackgroundTask;
 
@@ -18,7 +18,7 @@ impl App {
         let question = RehearsalQuestion::of_last_year(alert);
         let rehearse = move |progress: &Progress| {
             question
-                .answer(&snapshot, progress)
+                .answer(&View::new(&snapshot), progress)
                 .map_err(RehearsalQuestion::refused)
         };
         self.rehearsing = Some(BackgroundTask::start(&self.wake, rehearse));

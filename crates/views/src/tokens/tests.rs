@@ -364,7 +364,10 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
         let asked = SearchQuestion::parse(&arguments).expect("a question");
         assert_eq!(asked, view.question(), "{filter}");
         let answer = asked
-            .answer(&snapshot, &Progress::default())
+            .answer(
+                &query::question::view::View::new(&snapshot),
+                &Progress::default(),
+            )
             .expect("an answer");
         let answered: Vec<_> = answer
             .tokens
@@ -400,7 +403,10 @@ fn the_request_is_for_the_page_with_the_selected_token() {
                 page,
                 ..question.clone()
             }
-            .answer(snapshot, &Progress::default())
+            .answer(
+                &query::question::view::View::new(snapshot),
+                &Progress::default(),
+            )
             .expect("an answer");
             assert!(
                 answer

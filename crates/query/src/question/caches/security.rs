@@ -7,11 +7,7 @@ use std::{
 };
 
 use crate::question::progress::Progress;
-use model::{
-    address::Address,
-    error::{Problem, Result},
-    locks::Locked as _,
-};
+use model::{address::Address, error::Result, locks::Locked as _};
 use security::{
     Danger, SecurityInference,
     changes::Scan,
@@ -23,8 +19,6 @@ use store::Dataset;
 
 /// Maximum number of scams with cached traits.
 const TRAITS_MAX: usize = 10_000;
-/// Maximum number of results cached for queries about many tokens.
-const PARTS_MAX: usize = 200;
 
 /// Number of earlier scans stored per token: the last one may be of the same files.
 const SCANS_MAX: usize = 2;
@@ -40,10 +34,6 @@ pub struct SecurityCache {
     /// The scan of each token, and those of earlier snapshots, newest first.
     scans: Mutex<HashMap<Address, Scan>>,
     earlier: Mutex<HashMap<Address, Vec<Scan>>>,
-    /// Results, explained or not, of a query about many tokens that waits for the state of other tokens.
-    parts: Mutex<HashMap<(Address, bool), SecurityInference>>,
-    /// Tokens whose state could not be read for a running query, and why.
-    unread: Mutex<HashMap<Address, Problem>>,
 }
 
 /// Summary of a token's security result.
@@ -123,39 +113,6 @@ impl SecurityCache {
     /// Caches a token's summary; needs no eviction: there is at most one for each token.
     pub fn insert(&self, token: Address, summary: SecuritySummary) {
         self.summaries.locked().insert(token, summary);
-    }
-
-    /// Caches a token's result until the query about many tokens is complete.
-    pub fn keep_part(&self, token: Address, explain: bool, answer: &SecurityInference) {
-        let mut parts = self.parts.locked();
-        if parts.len() < PARTS_MAX {
-            parts.insert((token, explain), answer.clone());
-        }
-    }
-
-    pub fn part(&self, token: Address, explain: bool) -> Option<SecurityInference> {
-        self.parts.locked().get(&(token, explain)).cloned()
-    }
-
-    pub fn forget_parts(&self, tokens: &[Address], explain: bool) {
-        let mut parts = self.parts.locked();
-        for token in tokens {
-            parts.remove(&(*token, explain));
-        }
-    }
-
-    /// Why the token's state could not be read, while a query runs that needs it.
-    pub fn unread(&self, token: &Address) -> Option<Problem> {
-        self.unread.locked().get(token).cloned()
-    }
-
-    /// Sets or clears why the token's state could not be read.
-    pub fn set_unread(&self, token: Address, why: Option<Problem>) {
-        let mut unread = self.unread.locked();
-        match why {
-            Some(why) => drop(unread.insert(token, why)),
-            None => drop(unread.remove(&token)),
-        }
     }
 
     /// The traits of a known scam, which is executed at most once unless the caller cancels.

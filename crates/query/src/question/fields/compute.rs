@@ -8,9 +8,9 @@ use crate::question::{
     progress::Progress,
     security::SecurityQuestion,
     snapshot::Snapshot,
-    timeframes::candles_of,
     track_record::{advise, is_weighed},
     trendline::PERIOD_DEFAULT,
+    view::View,
 };
 use analysis::{
     frames::{self, CandleVec},
@@ -26,30 +26,26 @@ use model::{
 
 /// The metrics of one token named by `fields` (of `FIELDS`).
 pub fn figures(
-    snapshot: &Snapshot,
+    view: &View<'_>,
     token: Address,
     fields: &[&str],
     progress: &Progress,
 ) -> Result<Figures> {
-    let summary = snapshot.market.of(&snapshot.dataset, &token);
+    let summary = view.market.of(&view.dataset, &token);
     let mut figures = summary.map_or_else(Figures::default, |token| precomputed(token, fields));
     if let Some(summary) = summary.filter(|_| fields.contains(&OWN_COLUMNS)) {
-        figures.set(OWN_COLUMNS, own(snapshot, summary));
+        figures.set(OWN_COLUMNS, own(view, summary));
     }
     let by_candles = named(fields).any(|(_, source)| !matches!(source, FigureSource::Security(_)));
-    let candles = if by_candles {
-        none_without_data(candles_of(snapshot, &token))?
-    } else {
-        None
-    };
+    let candles = by_candles.then(|| view.dataset.candles().loaded(&token));
     let series = candles.as_ref().map_or_else(Vec::new, ChartCandles::series);
-    let advise = |answer: &mut PatternsAnswer| advise(snapshot, &token, answer, "1d", progress);
-    let coins = coins(snapshot, &token, fields)?;
+    let advise = |answer: &mut PatternsAnswer| advise(view, &token, answer, "1d", progress);
+    let coins = coins(view, &token, fields);
     add_of_candles(
         &mut figures,
         fields,
         &series,
-        &coins.frames(Interval::DAY),
+        coins.as_ref(),
         summary.is_some_and(TokenSummary::is_stale),
         &advise,
     )?;
@@ -57,13 +53,9 @@ pub fn figures(
         let FigureSource::Security(of) = source else {
             continue;
         };
-        let figure = match SecurityQuestion::summary(snapshot, token, progress) {
+        let figure = match SecurityQuestion::summary(view, token, progress) {
             // The others are shown; the token's own answer says why it has none.
-            Err(problem)
-                if !problem.is_missing_rows() && snapshot.security.unread(&token).is_some() =>
-            {
-                None
-            }
+            Err(_) if view.is_unread(&token) => None,
             summary => none_without_data(summary)?.as_ref().map(of),
         };
         figures.set(name, figure);
@@ -91,12 +83,12 @@ pub fn of_candles(
     is_stale: bool,
 ) -> Result<Figures> {
     let mut figures = Figures::default();
-    let coins = coins(snapshot, token, fields)?;
+    let coins = coins(snapshot, token, fields);
     add_of_candles(
         &mut figures,
         fields,
         series,
-        &coins.frames(Interval::DAY),
+        coins.as_ref(),
         is_stale,
         &|_| Ok(()),
     )?;
@@ -104,12 +96,9 @@ pub fn of_candles(
 }
 
 /// The coins that the token may follow, if the patterns are asked for: nothing else depends on them.
-fn coins<'a>(snapshot: &'a Snapshot, token: &Address, fields: &[&str]) -> Result<Coins<'a>> {
-    if fields.iter().any(|field| is_by_patterns(field)) {
-        Coins::and_namesakes_of(snapshot, token)
-    } else {
-        Ok(Coins::default())
-    }
+fn coins<'a>(snapshot: &'a Snapshot, token: &Address, fields: &[&str]) -> Option<Coins<'a>> {
+    let is_needed = fields.iter().any(|field| is_by_patterns(field));
+    is_needed.then(|| Coins::here(snapshot, token, Interval::DAY))
 }
 
 fn named(fields: &[&str]) -> impl Iterator<Item = &'static (&'static str, FigureSource)> {
@@ -120,7 +109,7 @@ fn add_of_candles(
     figures: &mut Figures,
     fields: &[&str],
     series: &[(Interval, Candles<'_>)],
-    coins: &CoinFrames<'_>,
+    coins: Option<&Coins<'_>>,
     is_stale: bool,
     advise: &dyn Fn(&mut PatternsAnswer) -> Result<()>,
 ) -> Result<()> {
@@ -131,10 +120,11 @@ fn add_of_candles(
     } else {
         None
     };
-    let mut patterns = frame
-        .as_ref()
-        .filter(|_| by_patterns)
-        .map(|frame| patterns_to_advise(&frame.as_candles(), &coins.coins(), false));
+    let mut patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| {
+        let coins = coins.map(Coins::frames);
+        let coins = coins.as_ref().map_or_else(Vec::new, CoinFrames::coins);
+        patterns_to_advise(&frame.as_candles(), &coins, false)
+    });
     if let Some(answer) = patterns
         .as_mut()
         .filter(|_| fields.iter().any(|field| is_weighed(field)))

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::{Holder, HoldersQuestion, PLAIN_MEMBERS, SHARED_MEMBERS};
-use crate::question::{list::Listed as _, progress::Progress, snapshot::Snapshot};
+use crate::question::{list::Listed as _, progress::Progress, view::View};
 use analysis::{
-    flows::{Flow, flows},
+    flows::{Flow, NoFlows, flows},
     token::{share, unburned_supply},
 };
-use model::{address::Address, error::Result, time::Time};
+use model::{address::Address, error::Result, format, time::Time};
 use store::Dataset;
 
 /// What is known beside the balances.
@@ -37,17 +37,15 @@ impl HoldersQuestion {
         self.flows || self.names(&Holder::MEMBERS[SHARED_MEMBERS..])
     }
 
-    /// Flows and supply; `None` where the request names none of their members.
-    pub(super) fn flows(
-        &self,
-        snapshot: &Snapshot,
-        progress: &Progress,
-    ) -> Result<Option<KnownFlows>> {
+    /// Brings the holders and what else the request names. Flows and supply; `None` where it names none of their members.
+    pub(super) fn flows(&self, view: &View<'_>, progress: &Progress) -> Result<Option<KnownFlows>> {
+        let token_address = self.token_address;
+        view.bring("holders", &[token_address], progress)?;
         if !self.needs_transfers() && !self.names(&Holder::MEMBERS[PLAIN_MEMBERS..]) {
             return Ok(None);
         }
-        let dataset = &snapshot.dataset;
-        let token = dataset.token(&self.token_address);
+        let dataset = &view.dataset;
+        let token = dataset.token(&token_address);
         let supply = token.and_then(|token| unburned_supply(dataset, token));
         if !self.needs_transfers() {
             return Ok(Some(KnownFlows {
@@ -57,35 +55,42 @@ impl HoldersQuestion {
                 missing: None,
             }));
         }
-        snapshot.require(&["transfers"])?;
-        let all = dataset.holders_of_source(&self.token_address)?;
+        view.require(&["transfers"])?;
+        view.bring("transfers", &[token_address], progress)?;
+        let all = dataset.holders_of_source(&token_address);
         let addresses: Vec<Address> = match &all {
             Some(rows) => rows.iter().map(|row| row.holder_address).collect(),
             None => dataset
-                .holders_of(&self.token_address)
+                .holders_of(&token_address)
                 .iter()
                 .map(|row| row.holder_address)
                 .collect(),
         };
         let mut step = Ok(());
-        let known = flows(
-            dataset,
-            &self.token_address,
-            &addresses,
-            &mut |done, total| {
-                step = progress.step(done as u64, total as u64);
-                step.is_ok()
-            },
-        )?;
+        let mut go_on = |done, total| {
+            step = progress.step(done as u64, total as u64);
+            step.is_ok()
+        };
+        let known = flows(dataset, &token_address, &addresses, &mut go_on);
         step?;
-        let missing = known.is_none().then(|| {
-            let lacks = || match token.and_then(|token| token.row.decimals) {
-                None => "`tokens` has no decimals for this token, and amounts in `transfers` are in base units".to_owned(),
-                Some(_) => "`transfers` has no transfer of this token with a time".to_owned(),
-            };
-            dataset.absence_reason("transfers").unwrap_or_else(lacks)
-        });
-        let (last, of) = known.unzip();
+        let lacks = |why: &NoFlows| {
+            match why {
+            NoFlows::LeftOut {
+                needed_since,
+                here_since,
+            } => format!(
+                "this needs the transfers since {} UTC, but of the {} in `transfers`, which is queried in place, only those since {} UTC are read",
+                needed_since.minute_text(),
+                format::count(dataset.transfers_listed(&token_address)),
+                here_since.minute_text()
+            ),
+            NoFlows::Decimals => "`tokens` has no decimals for this token, and amounts in `transfers` are in base units".to_owned(),
+            NoFlows::Times | NoFlows::Canceled => "`transfers` has no transfer of this token with a time".to_owned(),
+        }
+        };
+        let lacks = known.as_ref().err().map(lacks);
+        let missing = lacks.map(|lacks| dataset.absence_reason("transfers").unwrap_or(lacks));
+        let (last, of) = known.ok().unzip();
         Ok(Some(KnownFlows {
             of: of.unwrap_or_default(),
             supply,

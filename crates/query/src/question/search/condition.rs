@@ -13,6 +13,7 @@ use crate::question::{
     progress::Progress,
     snapshot::Snapshot,
     track_record,
+    view::View,
 };
 use model::{
     address::Address,
@@ -65,12 +66,12 @@ pub struct ConditionFigure {
 impl Find for ConditionFigure {
     type Found = Option<String>;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Option<String>> {
-        let filter = filter(&self.condition, snapshot)?;
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Option<String>> {
+        let filter = filter(&self.condition, view)?;
         let Some(column) = filter.columns().next() else {
             return Ok(None);
         };
-        let Some(summary) = snapshot.market.of(&snapshot.dataset, &self.token) else {
+        let Some(summary) = view.market.of(&view.dataset, &self.token) else {
             return Ok(None);
         };
         let mut found: Vec<Hit<'_>> = vec![(0, TokenRow::plain(summary))];
@@ -79,7 +80,7 @@ impl Find for ConditionFigure {
                 &mut found,
                 &filter.split(|column| !is_computed(column)).1,
                 &[],
-                snapshot,
+                view,
                 progress,
             )?;
         }
@@ -109,16 +110,15 @@ pub struct MatchedTokens {
 impl Find for ConditionMatch {
     type Found = MatchedTokens;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<MatchedTokens> {
-        let filter = filter(&self.condition, snapshot)?;
-        let all = &snapshot.market.tokens;
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<MatchedTokens> {
+        let filter = filter(&self.condition, view)?;
+        let all = &view.market.tokens;
         let tokens = match &self.token {
             None => all.as_slice(),
             Some(token) => {
-                known_token(snapshot, token)?;
-                snapshot
-                    .market
-                    .of(&snapshot.dataset, token)
+                known_token(view, token)?;
+                view.market
+                    .of(&view.dataset, token)
                     .map_or(&[][..], std::slice::from_ref)
             }
         };
@@ -131,7 +131,7 @@ impl Find for ConditionMatch {
                 None => matched.unknown.push(row.token.token_address),
             }
         }
-        compute_figures(&mut found, &slow, &[], snapshot, progress)?;
+        compute_figures(&mut found, &slow, &[], view, progress)?;
         for (_, row) in &found {
             match is_met(&slow, row) {
                 Some(true) => matched.holds.push(row.token.token_address),
@@ -154,7 +154,7 @@ mod tests {
             condition: condition.to_owned(),
             token: token.map(sample::address),
         }
-        .find(snapshot, &Progress::default())
+        .find(&View::new(snapshot), &Progress::default())
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
                 condition: condition.to_owned(),
                 token: sample::address(token),
             }
-            .find(&snapshot, &Progress::default())
+            .find(&View::new(&snapshot), &Progress::default())
         };
         for (condition, token, expected) in [
             ("price<20 symbol:a", "0x1", Some("0.00000012")),

@@ -29,7 +29,7 @@ use crate::question::{
     parameter::{Parameter, ParameterKind, TokenReader, conditions as read_conditions, parameter},
     progress::Progress,
     request::request,
-    snapshot::Snapshot,
+    view::View,
 };
 use analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer};
 use model::{
@@ -163,8 +163,8 @@ pub struct ColumnFindings {
 impl Find for ColumnScan {
     type Found = ColumnFindings;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<ColumnFindings> {
-        let table = loaded_table(snapshot, self.query.table.name)?;
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<ColumnFindings> {
+        let table = loaded_table(view, self.query.table.name)?;
         let columns = columns::of(table);
         let column = columns::find("column", &self.column, &columns)?;
         let query = RowQuery {
@@ -172,7 +172,7 @@ impl Find for ColumnScan {
             ..self.query.clone()
         };
         let values = if let Some(remote) = RemoteQuery::of(table, &query)? {
-            remote::values(&remote, snapshot, column, self.limit)?
+            remote::values(&remote, view, column, self.limit, progress)?
         } else {
             let grid = Grid::of(table);
             let (places, _) = query.matching_rows(table, &grid, progress)?;
@@ -189,14 +189,14 @@ impl Find for ColumnScan {
 }
 
 fn answer_both(
-    snapshot: &Snapshot,
+    view: &View<'_>,
     table: &str,
     column: Option<&str>,
     conditions: Option<&str>,
     limit: u64,
     progress: &Progress,
 ) -> Result<ColumnFindings> {
-    let table = loaded_table(snapshot, table)?;
+    let table = loaded_table(view, table)?;
     let Some(column) = column else {
         let names: Vec<&str> = columns::of(table)
             .into_iter()
@@ -209,7 +209,7 @@ fn answer_both(
         "where",
         conditions.unwrap_or_default(),
         &columns::for_filter(table),
-        TokenReader::of(snapshot),
+        TokenReader::of(view),
     )?;
     let query = RowQuery {
         filter,
@@ -220,7 +220,7 @@ fn answer_both(
         column: column.to_owned(),
         limit: usize::try_from(limit).unwrap_or(usize::MAX),
     }
-    .find(snapshot, progress)
+    .find(view, progress)
 }
 
 impl Query for CountsQuestion {
@@ -230,9 +230,9 @@ impl Query for CountsQuestion {
     const NEEDS: &'static [&'static str] = &[];
     const HEAVY: bool = true;
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Counts> {
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Counts> {
         Ok(answer_both(
-            snapshot,
+            view,
             &self.table,
             self.column.as_deref(),
             self.conditions.as_deref(),
@@ -251,9 +251,9 @@ impl Query for DescribeQuestion {
     const NEEDS: &'static [&'static str] = &[];
     const HEAVY: bool = true;
 
-    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Description> {
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Description> {
         Ok(answer_both(
-            snapshot,
+            view,
             &self.table,
             self.column.as_deref(),
             self.conditions.as_deref(),

@@ -19,7 +19,7 @@ use crate::question::{
     order::Order,
     parameter::{self, clip, parts_of},
     progress::Progress,
-    snapshot::Snapshot,
+    view::View,
 };
 use analysis::groups::Aggregate;
 use model::{
@@ -293,8 +293,8 @@ fn fitting(aggregate: Aggregate, known: &[schema::Column], before: &str) -> Stri
 impl Find for GroupQuery {
     type Found = Groups;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Groups> {
-        let table = loaded_table(snapshot, self.rows.table.name)?;
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Groups> {
+        let table = loaded_table(view, self.rows.table.name)?;
         let (read, rows) = (
             self.read_columns(),
             RowQuery {
@@ -303,7 +303,7 @@ impl Find for GroupQuery {
             },
         );
         let (mut groups, grid, places) = if let Some(remote) = RemoteQuery::of(table, &rows)? {
-            let (groups, shown) = self.remote_groups(&remote, snapshot, &read)?;
+            let (groups, shown) = self.remote_groups(&remote, view, &read, progress)?;
             let places = RowSelection::Run(0..shown.height());
             (
                 groups,

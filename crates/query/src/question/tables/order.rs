@@ -15,7 +15,7 @@ use crate::question::{
     filter::{self, ColumnKind, ExcludedRows, Filter, FilterColumn},
     order::Order,
     progress::Progress,
-    snapshot::Snapshot,
+    view::View,
 };
 use model::{error::Result, scalar::Scalar, schema::TableSchema, time::Time};
 use store::{
@@ -156,12 +156,12 @@ impl Find for RowQuery {
     type Found = OrderedRows;
 
     /// The first rows of a large table where a complete sort is slow; `CompleteOrder` completes them.
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
-        let table = super::loaded_table(snapshot, self.table.name)?;
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<OrderedRows> {
+        let table = super::loaded_table(view, self.table.name)?;
         if let Some(remote) = RemoteQuery::of(table, self)? {
             // The engine sorts them, page by page.
             return Ok(OrderedRows::all(
-                usize::try_from(remote.total(snapshot)?).unwrap_or(usize::MAX),
+                usize::try_from(remote.total(view)?).unwrap_or(usize::MAX),
             ));
         }
         let grid = Grid::of(table);
@@ -176,10 +176,10 @@ impl Find for RowQuery {
 impl Find for CompleteOrder {
     type Found = OrderedRows;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<OrderedRows> {
         match &self.first.unsorted {
             Some(unsorted) => {
-                let table = super::loaded_table(snapshot, self.query.table.name)?;
+                let table = super::loaded_table(view, self.query.table.name)?;
                 let complete =
                     self.query
                         .sorted(&Grid::of(table), unsorted.clone(), None, progress)?;

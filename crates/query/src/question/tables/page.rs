@@ -10,6 +10,7 @@ use crate::question::{
     progress::Progress,
     request::Request,
     snapshot::Snapshot,
+    view::View,
 };
 use model::{
     error::{Code, Problem, Result},
@@ -28,7 +29,7 @@ const TOP_ROWS_MIN: usize = 1_000;
 /// A request, validated against the data.
 pub(super) struct PageRequest<'a> {
     pub(super) table: &'a Table,
-    snapshot: &'a Snapshot,
+    view: &'a View<'a>,
     grid: Grid,
     pub(super) columns: Vec<&'static str>,
     query: RowQuery,
@@ -46,15 +47,15 @@ pub(super) struct Page {
 }
 
 impl<'a> PageRequest<'a> {
-    pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot) -> Result<Self> {
-        let table = loaded_table(snapshot, &question.table)?;
+    pub(super) fn read(question: &TableQuestion, view: &'a View<'a>) -> Result<Self> {
+        let table = loaded_table(view, &question.table)?;
         let columns = columns::of(table);
         let named = columns::for_filter(table);
         let filter = parameter::conditions(
             "where",
             question.conditions.as_deref().unwrap_or_default(),
             &named,
-            TokenReader::of(snapshot),
+            TokenReader::of(view),
         )?;
         let sort = parameter::orders("sort", question.sort.as_deref().unwrap_or_default(), &named)?;
         let key = TableQuestion {
@@ -67,12 +68,12 @@ impl<'a> PageRequest<'a> {
         let cursor = question
             .cursor
             .as_ref()
-            .map(|cursor| Cursor::decode(cursor, snapshot, &key))
+            .map(|cursor| Cursor::decode(cursor, view, &key))
             .transpose()?;
         Ok(Self {
             grid: Grid::of(table),
             table,
-            snapshot,
+            view,
             columns: columns::chosen(question.columns.as_deref(), &columns)?,
             query: RowQuery {
                 table: table.schema,
@@ -87,7 +88,7 @@ impl<'a> PageRequest<'a> {
     /// A page of up to `limit` rows.
     pub(super) fn page(&self, limit: u64, progress: &Progress) -> Result<Page> {
         if let Some(remote) = RemoteQuery::of(self.table, &self.query)? {
-            return self.remote_page(&remote, limit);
+            return self.remote_page(&remote, limit, progress);
         }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         if self.is_scanned() {
@@ -103,14 +104,16 @@ impl<'a> PageRequest<'a> {
         self.table.large().is_some() && !self.query.filter.is_empty() && self.query.sort.is_empty()
     }
 
-    /// A page of rows that are queried in place. Errors: they must be fetched.
-    fn remote_page(&self, remote: &RemoteQuery<'_>, limit: u64) -> Result<Page> {
+    /// A page of rows that are queried in place.
+    fn remote_page(
+        &self,
+        remote: &RemoteQuery<'_>,
+        limit: u64,
+        progress: &Progress,
+    ) -> Result<Page> {
         let start = self.cursor.start as u64;
-        let (rows, total) = remote.page(
-            self.snapshot,
-            start..start.saturating_add(limit),
-            &self.cursor.after,
-        )?;
+        let rows = start..start.saturating_add(limit);
+        let (rows, total) = remote.page(self.view, rows, &self.cursor.after, progress)?;
         let end = self.cursor.start + rows.height();
         let next = (end as u64) < total && rows.height() > 0;
         let after = if next {
@@ -118,7 +121,7 @@ impl<'a> PageRequest<'a> {
         } else {
             Vec::new()
         };
-        let next = next.then(|| Cursor { start: end, after }.encode(self.snapshot, &self.key));
+        let next = next.then(|| Cursor { start: end, after }.encode(self.view, &self.key));
         let count = rows.height();
         let rows = Ordered {
             grid: Grid::Memory(rows),
@@ -167,11 +170,8 @@ impl<'a> PageRequest<'a> {
     /// All rows from where the page begins, in the chosen columns.
     pub(super) fn rest(&self, progress: &Progress) -> Result<Box<dyn RowBatches>> {
         if let Some(remote) = RemoteQuery::of(self.table, &self.query)? {
-            return remote.rest(
-                self.snapshot,
-                (self.cursor.start as u64, &self.cursor.after),
-                self.columns.clone(),
-            );
+            let start = (self.cursor.start as u64, &*self.cursor.after);
+            return remote.rest(self.view, start, self.columns.clone(), progress);
         }
         let order = self.order(usize::MAX, progress)?;
         let total = order.total();
@@ -189,7 +189,7 @@ impl<'a> PageRequest<'a> {
         if self.query.is_all() {
             return Ok(OrderedRows::all(self.grid.height()));
         }
-        let cache = &self.snapshot.row_orders;
+        let cache = &self.view.row_orders;
         let matching = match cache.get(&self.key) {
             Some(order @ OrderedRows { unsorted: None, .. }) => return Ok(order),
             Some(order) if order.places.len() >= end => return Ok(order),
@@ -225,7 +225,7 @@ impl<'a> PageRequest<'a> {
             start,
             after: Vec::new(),
         }
-        .encode(self.snapshot, &self.key)
+        .encode(self.view, &self.key)
     }
 }
 

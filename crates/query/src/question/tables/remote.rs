@@ -6,23 +6,16 @@ use std::{ops::Range, sync::Arc};
 use polars::prelude::DataFrame;
 
 use super::{columns, loaded_table, order::RowQuery};
-use crate::question::{Find, progress::Progress, snapshot::Snapshot};
+use crate::question::{Find, progress::Progress, view::View};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
-    fetch_key::FetchKey,
     format,
     interval::Interval,
     scalar::Scalar,
     table_ask::{AskKind, RowsPage, SourceQuery},
 };
-use store::{
-    Table,
-    cell::in_frame,
-    export::RowBatches,
-    grid::Grid,
-    in_place::{Fetched, InPlaceCache},
-};
+use store::{Table, cell::in_frame, engine_rows::EngineRows, export::RowBatches, grid::Grid};
 
 /// The column of the token.
 const TOKEN: &str = "token_address";
@@ -33,7 +26,7 @@ const SKIPPED_MAX: u64 = 1_000_000;
 
 /// A query of a remote table.
 pub struct RemoteQuery<'a> {
-    in_place: &'a InPlaceCache,
+    engine: &'a EngineRows,
     query: &'a RowQuery,
     /// The tokens that may have such rows, in table order.
     tokens: Vec<Address>,
@@ -48,7 +41,7 @@ pub struct RemoteQuery<'a> {
 impl<'a> RemoteQuery<'a> {
     /// `None` if the table is not queried in place. Errors: the source cannot run this query.
     pub fn of(table: &'a Table, query: &'a RowQuery) -> Result<Option<Self>> {
-        let Some(in_place) = table.in_place() else {
+        let Some(engine) = table.engine_rows() else {
             return Ok(None);
         };
         let (of_tokens, others) = query.filter.split(|column| column == TOKEN);
@@ -56,7 +49,7 @@ impl<'a> RemoteQuery<'a> {
             let text = token.to_string();
             of_tokens.matches(|_| Scalar::text(text.as_str()))
         };
-        let tokens: Vec<Address> = in_place.tokens().iter().filter(meets).copied().collect();
+        let tokens: Vec<Address> = engine.tokens().iter().filter(meets).copied().collect();
         let names_tokens = tokens.len() <= NAMED_MAX && !of_tokens.is_empty();
         let filter = if names_tokens || of_tokens.is_empty() {
             &others
@@ -65,10 +58,10 @@ impl<'a> RemoteQuery<'a> {
         };
         let condition = filter
             .sql(&columns::for_filter(table))
-            .map_err(|what| refusal(table.schema.name, in_place, &what))?;
+            .map_err(|what| refusal(table.schema.name, engine, &what))?;
         let none = Grid::of(table).slice(0..0, None);
         Ok(Some(Self {
-            in_place,
+            engine,
             query,
             tokens,
             names_tokens,
@@ -79,7 +72,7 @@ impl<'a> RemoteQuery<'a> {
 
     /// The error for a query that the source cannot run.
     pub fn refusal(&self, what: &str) -> Problem {
-        refusal(self.query.table.name, self.in_place, what)
+        refusal(self.query.table.name, self.engine, what)
     }
 
     /// The number of rows, where it is known since the load.
@@ -87,16 +80,16 @@ impl<'a> RemoteQuery<'a> {
         self.condition.is_empty().then(|| {
             self.tokens
                 .iter()
-                .map(|token| self.in_place.count(token))
+                .map(|token| self.engine.count(token))
                 .sum()
         })
     }
 
-    /// The number of rows. Errors: it is to be fetched.
-    pub fn total(&self, snapshot: &Snapshot) -> Result<u64> {
+    /// The number of rows.
+    pub fn total(&self, view: &View<'_>, progress: &Progress) -> Result<u64> {
         let counted = || {
             Ok(self
-                .answer(snapshot, self.ask(AskKind::Count))?
+                .answer(view, self.ask(AskKind::Count), progress)?
                 .map_or(0, |(_, total)| total))
         };
         self.known_total().map_or_else(counted, Ok)
@@ -117,48 +110,44 @@ impl<'a> RemoteQuery<'a> {
         })
     }
 
-    /// The source's result, and the number of rows requested. Errors: it must be fetched.
+    /// The source's result, and the number of rows requested.
     pub fn answer(
         &self,
-        snapshot: &Snapshot,
+        view: &View<'_>,
         ask: Option<SourceQuery>,
+        progress: &Progress,
     ) -> Result<Option<(DataFrame, u64)>> {
-        let Some(ask) = ask else { return Ok(None) };
-        let fetched = snapshot.dataset.require([FetchKey::Table(Arc::new(ask))])?;
-        Ok(fetched.first().and_then(|fetched| {
-            if let Fetched::Answer(frame, total) = &**fetched {
-                Some((frame.clone(), *total))
-            } else {
-                None
-            }
-        }))
+        ask.map(|ask| view.page(&Arc::new(ask), progress))
+            .transpose()
     }
 
-    /// Rows in their order, in all columns, and their total number. `after`: values of the previous row, if known. Errors: they must be
-    /// fetched, or too many rows precede them.
+    /// Rows in their order, in all columns, and their total number. `after`: values of the previous row, if known. Errors: too many rows
+    /// precede them.
     pub fn page(
         &self,
-        snapshot: &Snapshot,
+        view: &View<'_>,
         rows: Range<u64>,
         after: &[Scalar<'static>],
+        progress: &Progress,
     ) -> Result<(DataFrame, u64)> {
         let total = self.known_total();
         let ask = self.page_ask(rows, after, total)?;
-        let found = self.answer(snapshot, ask)?;
+        let found = self.answer(view, ask, progress)?;
         let (frame, counted) = found.unwrap_or_else(|| (self.none.clone(), 0));
         Ok((frame, total.unwrap_or(counted)))
     }
 
-    /// All rows from `start` on, which come while they are written. Errors: their number is to be fetched.
+    /// All rows from `start` on, which come while they are written.
     pub fn rest(
         &self,
-        snapshot: &Snapshot,
+        view: &View<'_>,
         (start, after): (u64, &[Scalar<'static>]),
         columns: Vec<&'static str>,
+        progress: &Progress,
     ) -> Result<Box<dyn RowBatches>> {
-        let total = self.total(snapshot)?;
+        let total = self.total(view, progress)?;
         Ok(match self.page_ask(start..total, after, Some(total))? {
-            Some(ask) => self.in_place.rows(ask, columns),
+            Some(ask) => self.engine.rows(ask, columns),
             None => Box::new(self.none.select(columns).unwrap_or_default()),
         })
     }
@@ -190,7 +179,7 @@ impl<'a> RemoteQuery<'a> {
             // Of the tokens that have these rows alone.
             let (mut before, mut skip, mut left, mut tokens) = (0, 0, 0, Vec::new());
             for token in &self.tokens {
-                let count = self.in_place.count(token);
+                let count = self.engine.count(token);
                 let own = before..before + count;
                 before = own.end;
                 if own.end <= rows.start || own.start >= rows.end || own.is_empty() {
@@ -233,10 +222,10 @@ impl<'a> RemoteQuery<'a> {
     }
 }
 
-fn refusal(table: &str, in_place: &InPlaceCache, what: &str) -> Problem {
+fn refusal(table: &str, engine: &EngineRows, what: &str) -> Problem {
     let detail = format!(
         "`{table}` is queried in place at `{}`, and {what}; set read = \"bring\" in dataset.toml to download it.",
-        in_place.source
+        engine.source
     );
     // Asked again it is refused again, so it is no 503.
     Problem::new(Code::InvalidParameter, detail)
@@ -273,8 +262,8 @@ impl RowQuery {
 }
 
 /// The query of a remote table.
-fn of_snapshot<'a>(snapshot: &'a Snapshot, query: &'a RowQuery) -> Result<RemoteQuery<'a>> {
-    let remote = RemoteQuery::of(loaded_table(snapshot, query.table.name)?, query)?;
+fn of_view<'a>(view: &'a View<'_>, query: &'a RowQuery) -> Result<RemoteQuery<'a>> {
+    let remote = RemoteQuery::of(loaded_table(view, query.table.name)?, query)?;
     remote.ok_or_else(|| {
         Problem::new(
             Code::Defect,
@@ -295,11 +284,11 @@ pub struct TableSlice {
 impl Find for TableSlice {
     type Found = DataFrame;
 
-    fn find(&self, snapshot: &Snapshot, _: &Progress) -> Result<DataFrame> {
-        let remote = of_snapshot(snapshot, &self.query)?;
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<DataFrame> {
+        let remote = of_view(view, &self.query)?;
         let ask = remote.page_ask(self.rows.clone(), &[], Some(self.total))?;
         Ok(remote
-            .answer(snapshot, ask)?
+            .answer(view, ask, progress)?
             .map_or_else(|| remote.none.clone(), |(rows, _)| rows))
     }
 }
@@ -314,7 +303,7 @@ pub struct AllRows {
 impl Find for AllRows {
     type Found = Box<dyn RowBatches>;
 
-    fn find(&self, snapshot: &Snapshot, _: &Progress) -> Result<Box<dyn RowBatches>> {
-        of_snapshot(snapshot, &self.query)?.rest(snapshot, (0, &[]), self.columns.clone())
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Box<dyn RowBatches>> {
+        of_view(view, &self.query)?.rest(view, (0, &[]), self.columns.clone(), progress)
     }
 }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{candles, replayed};
+use super::{candles_in, replayed};
 use crate::question::{
     caches::WholeRecord, coins::Coins, snapshot::Snapshot, timeframes::interval,
 };
@@ -23,7 +23,6 @@ use model::{
     address::Address,
     candles::Interval,
     error::{Code, Problem, Result},
-    fetch_key::FetchKey,
     time::Time,
 };
 
@@ -71,17 +70,22 @@ fn candidates(snapshot: &Snapshot) -> Vec<&TokenSummary> {
     all
 }
 
-fn held<'a>(snapshot: &'a Snapshot, tokens: &[&TokenSummary]) -> Result<impl Sized + use<'a>> {
-    snapshot.dataset.require(tokens.iter().map(|token| FetchKey::Chart(token.token_address))).map_err(|_| {
-        let detail = "The track record of all tokens cannot be computed: their candles are queried in place at the source. Request one \
-            token's record, or set read = \"bring\" in dataset.toml.";
-        Problem::new(Code::InvalidParameter, detail)
-    })
+/// Errors: the candles of all tokens are not here.
+pub(super) fn check_here(snapshot: &Snapshot, timeframe: &str) -> Result<()> {
+    let is_here = interval(timeframe) >= Interval::DAY;
+    if is_here || snapshot.dataset.engine_rows("candles").is_none() {
+        return Ok(());
+    }
+    let detail = format!(
+        "The track record of all tokens cannot be computed from `{timeframe}` candles: they are queried in place at the source. Use \
+         `timeframe=1d`, request one token's record, or set read = \"bring\" in dataset.toml."
+    );
+    Err(Problem::new(Code::InvalidParameter, detail))
 }
 
-/// Errors: the candles of all tokens are not here.
-pub(super) fn check_held(snapshot: &Snapshot) -> Result<()> {
-    held(snapshot, &candidates(snapshot)).map(drop)
+/// The token's candles that are here.
+fn candles(snapshot: &Snapshot, token: &Address, timeframe: &str) -> CandleVec {
+    candles_in(&snapshot.dataset.candles().loaded(token), timeframe)
 }
 
 /// The tokens to evaluate, without duplicates, and the digest of their candles and of the rules. Errors: their candles are queried in
@@ -91,8 +95,8 @@ pub fn digest(
     timeframe: &'static str,
     step: Step<'_>,
 ) -> Result<(Vec<Address>, [u8; 32])> {
+    check_here(snapshot, timeframe)?;
     let all = candidates(snapshot);
-    let _held = held(snapshot, &all)?;
     let mut hash = Sha256::new();
     hash.update(format!(
         "{} {COUNTED_BY} {timeframe}",
@@ -103,13 +107,9 @@ pub fn digest(
         step(0, 0)?;
         let candles = candles(snapshot, &token, timeframe);
         // Patterns of a pegged token are of a fraction of a percent, or those of the coin that it is another form of.
-        let coins = Coins::and_namesakes_of(snapshot, &token)?;
+        let coins = Coins::here(snapshot, &token, interval(timeframe));
         if !candles.close.is_empty()
-            && peg(
-                &candles.as_candles(),
-                &coins.frames(interval(timeframe)).coins(),
-            )
-            .is_none()
+            && peg(&candles.as_candles(), &coins.frames().coins()).is_none()
         {
             hash.update(token.0);
             hash.update(digest_of(&candles));

@@ -27,7 +27,7 @@ pub(super) struct RemoteRows {
 
 impl RemoteRows {
     pub(super) fn of(table: &Table) -> Option<Self> {
-        let total = usize::try_from(table.in_place()?.total()).unwrap_or(usize::MAX);
+        let total = usize::try_from(table.engine_rows()?.total()).unwrap_or(usize::MAX);
         Some(Self {
             all: total,
             total,

@@ -136,7 +136,10 @@ fn compared_tokens_have_the_figures_of_the_list() {
         contract_address: tokens[1],
         explain: false,
     }
-    .answer(&snapshot, &Progress::default())
+    .answer(
+        &query::question::view::View::new(&snapshot),
+        &Progress::default(),
+    )
     .expect("a score");
     let score = snapshot.security.summary(&tokens[1]).expect("it is kept");
     for token in tokens {

@@ -6,7 +6,7 @@ use super::{
     TEXTS_MAX,
     values::{CountedValues, TextValues, ordered_counts, too_many_texts},
 };
-use crate::question::{snapshot::Snapshot, tables::remote::RemoteQuery};
+use crate::question::{progress::Progress, tables::remote::RemoteQuery, view::View};
 use analysis::column::{NumberKind, Sorted, key_of_float, key_of_integer};
 use model::{
     error::{Code, Problem, Result},
@@ -16,14 +16,15 @@ use model::{
 };
 
 /// Maximum number of distinct numbers; more would use too much memory.
-const NUMBERS_MAX: usize = 4_000_000;
+const NUMBERS_MAX: usize = 1_000_000;
 
-/// The values of the column, and the number of rows. Errors: they are to be fetched, or too many.
+/// The values of the column, and the number of rows. Errors: too many.
 pub(super) fn values(
     remote: &RemoteQuery<'_>,
-    snapshot: &Snapshot,
+    view: &View<'_>,
     column: &Column,
     limit: usize,
+    progress: &Progress,
 ) -> Result<CountedValues> {
     let kind = match column.kind {
         Kind::Integer | Kind::Time | Kind::Date => Some(NumberKind::Integers),
@@ -41,7 +42,7 @@ pub(super) fn values(
         is_text: kind.is_none(),
         first: limit as u64,
     });
-    let (answer, rows) = remote.answer(snapshot, ask)?.unwrap_or_default();
+    let (answer, rows) = remote.answer(view, ask, progress)?.unwrap_or_default();
     if kind.is_some() && answer.height() > NUMBERS_MAX {
         let most = format::count(NUMBERS_MAX as u64);
         let what = format!(

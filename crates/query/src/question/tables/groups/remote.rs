@@ -3,7 +3,7 @@
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn};
 
 use super::{GROUPS_MAX, GroupQuery, is_whole, split::GroupRows, time_type};
-use crate::question::{snapshot::Snapshot, tables::remote::RemoteQuery};
+use crate::question::{progress::Progress, tables::remote::RemoteQuery, view::View};
 use analysis::{exact_sum::ExactSum, groups::Tally};
 use model::{
     error::{Code, Problem, Result},
@@ -13,12 +13,13 @@ use model::{
 };
 
 impl GroupQuery {
-    /// The groups, and a frame of the values that made them; their `first` is the row of it. Errors: they are to be fetched.
+    /// The groups, and a frame of the values that made them; their `first` is the row of it.
     pub(super) fn remote_groups(
         &self,
         remote: &RemoteQuery<'_>,
-        snapshot: &Snapshot,
+        view: &View<'_>,
         read: &[schema::Column],
+        progress: &Progress,
     ) -> Result<(Vec<GroupRows>, DataFrame)> {
         let measured = |column: &schema::Column| match column.kind {
             kind if is_whole(kind) => Measured::Whole(column.name),
@@ -32,7 +33,7 @@ impl GroupQuery {
             is_text,
             of: of.clone(),
         });
-        let (answer, _) = remote.answer(snapshot, ask)?.unwrap_or_default();
+        let (answer, _) = remote.answer(view, ask, progress)?.unwrap_or_default();
         if answer.height() > GROUPS_MAX {
             return Err(self.too_many());
         }
