@@ -313,10 +313,6 @@ impl Dataset {
         &self.candles
     }
 
-    /// The address of every label; an address with several labels occurs several times.
-    pub fn labelled(&self) -> Vec<Address> {
-        self.labels.all().iter().map(|row| row.address).collect()
-    }
 
     pub fn labels_of(&self, address: &Address) -> &[LabelRow] {
         self.labels.slice(address)
