@@ -388,15 +388,6 @@ impl Dataset {
         self.funding.slice(address)
     }
 
-    /// The address of every funding transfer.
-    pub fn funded(&self) -> Vec<Address> {
-        self.funding
-            .all()
-            .iter()
-            .map(|row| row.to_address)
-            .collect()
-    }
-
     /// The chain state that a node returns, if it is the token's chain.
     pub fn chain_states_of(&self, token: &Address) -> Option<&Arc<ChainStates>> {
         self.chain_states.as_ref().filter(|states| {
