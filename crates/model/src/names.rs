@@ -3,7 +3,10 @@
 
 use std::{collections::HashSet, sync::Mutex};
 
-use crate::locks::Locked as _;
+use crate::{
+    locks::Locked as _,
+    schema::{Column, Kind},
+};
 
 /// Maximum number of interned names: 64 columns of as many datasets as one session is likely to open, and five figures of each.
 const MAX: usize = 24_576;
@@ -25,6 +28,21 @@ pub fn intern(name: &str) -> Option<&'static str> {
     let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
     kept.insert(name);
     Some(name)
+}
+
+/// The column of an interned name, of this kind; `None` if the name is not interned.
+pub fn column(name: &str, kind: Kind) -> Option<&'static Column> {
+    static COLUMNS: Mutex<Vec<&'static Column>> = Mutex::new(Vec::new());
+    let name = intern(name)?;
+    let mut columns = COLUMNS.locked();
+    let known = columns.iter().find(|column| column.name == name && column.kind == kind);
+    if let Some(known) = known {
+        return Some(known);
+    }
+    // One of each kind at most.
+    let column: &'static Column = Box::leak(Box::new(Column::of_kind(name, kind, "")));
+    columns.push(column);
+    Some(column)
 }
 
 /// Why a name is not interned, worded as the end of a sentence.

@@ -98,7 +98,7 @@ pub enum Grows {
 
 impl TableSchema {
     /// The facts of most tables; the list of tables names what differs.
-    const PLAIN: Self = Self {
+    pub const PLAIN: Self = Self {
         name: "",
         meaning: "",
         columns: &[],

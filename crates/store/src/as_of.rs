@@ -9,7 +9,7 @@ use polars::prelude::{
 
 use crate::live::{GONE, OBSERVED_AT, with_removed_rows};
 use crate::{
-    Dataset, Storage, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows,
+    Dataset, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows,
 };
 use model::{
     interval::Interval,
@@ -100,16 +100,13 @@ impl Dataset {
             .snapshots(table, time, first)
             .map_err(|reason| damaged(&reason))?
         {
-            return Ok(Table {
-                storage: Storage::Memory(snapshots),
-                others: DataFrame::default(),
-                ..table.clone()
-            });
+            return table.clone().with_rows(&snapshots);
         }
         let rule = match table.schema.known {
             Known::Dated(rule) => rule,
             Known::Figures(figures) => {
-                let frame = undated_cleared(table.frame(), figures, time, first)
+                let whole = table.rows.slice(0..table.height(), None);
+                let frame = undated_cleared(&whole, figures, time, first)
                     .map_err(|error| damaged(&error))?;
                 // Columns of one's own, and what is said of a token once and for all.
                 let is_given = |column: &str| {
@@ -117,13 +114,10 @@ impl Dataset {
                         .column(column)
                         .is_ok_and(|cells| cells.null_count() < frame.height())
                 };
-                if table.others.width() > 0 || is_given("listed") {
+                if table.own_columns().next().is_some() || is_given("listed") {
                     unknown.push(name);
                 }
-                return Ok(Table {
-                    storage: Storage::Memory(frame),
-                    ..table.clone()
-                });
+                return table.clone().with_rows(&frame);
             }
             Known::Always => return Ok(table.clone()),
             Known::Unknown => {
@@ -135,44 +129,32 @@ impl Dataset {
             // How often a post was seen is known as of today alone.
             unknown.push(name);
         }
-        let mut rows_of = |frame: &DataFrame| cut(rule, frame, time, first);
-        let frame = match &table.storage {
-            Storage::Memory(frame) => {
-                if is_undated(rule, frame) {
-                    unknown.push(name);
-                    return Ok(table.clone());
-                }
-                rows_of(frame).map_err(|error| damaged(&error))?
-            }
-            Storage::Large(large) => {
-                if large.height() > ROWS_MAX {
-                    return Err(format!(
-                        "`{name}` has {} rows, but point-in-time queries read at most {ROWS_MAX}; restrict it with `where` in \
-                            dataset.toml.",
-                        large.height()
-                    ));
-                }
-                let parts = (0..large.height()).step_by(ROWS_AT_ONCE).map(|start| {
-                    let rows = start..(start + ROWS_AT_ONCE).min(large.height());
-                    rows_of(&large.slice(rows, None))
-                });
-                let parts = parts
-                    .collect::<PolarsResult<Vec<_>>>()
-                    .map_err(|error| damaged(&error))?;
-                order::whole(parts)
-                    .map_err(|error| damaged(&error))?
-                    .unwrap_or_default()
-            }
-            Storage::InPlace(_) => {
-                return Err(format!(
-                    "`{name}` is queried in place and has no point-in-time mode; download it with read = \"bring\" and a `where`."
-                ));
-            }
-        };
-        Ok(Table {
-            storage: Storage::Memory(frame),
-            ..table.clone()
-        })
+        let (rows, height) = (&table.rows, table.rows.height());
+        if table.engine_rows().is_some() {
+            return Err(format!(
+                "`{name}` is queried in place and has no point-in-time mode; download it with read = \"bring\" and a `where`."
+            ));
+        }
+        if height > ROWS_MAX {
+            return Err(format!(
+                "`{name}` has {height} rows, but point-in-time queries read at most {ROWS_MAX}; restrict it with `where` in dataset.toml."
+            ));
+        }
+        if table.large().is_none() && is_undated(rule, &rows.slice(0..height, None)) {
+            unknown.push(name);
+            return Ok(table.clone());
+        }
+        let parts = (0..height).step_by(ROWS_AT_ONCE).map(|start| {
+            let part = rows.slice(start..(start + ROWS_AT_ONCE).min(height), None);
+            cut(rule, &part, time, first)
+        });
+        let parts = parts
+            .collect::<PolarsResult<Vec<_>>>()
+            .map_err(|error| damaged(&error))?;
+        let kept = order::whole(parts)
+            .map_err(|error| damaged(&error))?
+            .unwrap_or_default();
+        table.clone().with_rows(&kept)
     }
 
     /// The newest state, seen by `time`, of a table whose rows are all fetched live; `None` without a history.
@@ -204,7 +186,7 @@ impl Dataset {
         }
         let state = || {
             let Some(whole) = order::whole(seen)? else {
-                return Ok(table.frame().head(Some(0)));
+                return Ok(table.rows.slice(0..0, None));
             };
             let newest = crate::live::newest(table.schema, whole)?;
             let gone = newest

@@ -25,18 +25,18 @@ struct Brought(Arc<FetchedRows>);
 
 impl BalanceRows for Brought {
     fn count(&self) -> usize {
-        self.0.holders().all().len()
+        self.0.holders().len()
     }
 
     fn balances(&self) -> Box<dyn Iterator<Item = (Address, Option<f64>)> + '_> {
-        Box::new(self.0.holders().all().balances())
+        Box::new(self.0.holders().balances())
     }
 }
 
 impl Dataset {
     /// The token's balances. Those of a table at an engine must have been brought before.
     pub fn holding_of(&self, token: &Address) -> Holding<'_> {
-        let here = || Holding::new(Box::new(self.holders.of(token)), None);
+        let here = || Holding::new(Box::new(self.holders_of(token)), None);
         let Some(at_engine) = self.engine_rows("holders") else {
             return here();
         };
@@ -47,7 +47,7 @@ impl Dataset {
 
     /// Number of holders of the token.
     pub fn holders_listed(&self, token: &Address) -> u64 {
-        let here = || self.holders.of(token).len() as u64;
+        let here = || self.holders_of(token).len() as u64;
         self.engine_rows("holders")
             .map_or_else(here, |rows| rows.listed(token).rows)
     }
@@ -55,8 +55,7 @@ impl Dataset {
     /// Number of holders of the token with a balance above zero.
     pub fn holders_held(&self, token: &Address) -> u64 {
         let here = || {
-            self.holders
-                .of(token)
+            self.holders_of(token)
                 .balances()
                 .filter(|(_, balance)| balance.is_some_and(|b| b > 0.0))
                 .count() as u64
@@ -68,10 +67,10 @@ impl Dataset {
     /// A page of the token's holders, largest balance first.
     pub fn holders_page(&self, token: &Address, rows: Range<usize>) -> Vec<HolderRow> {
         match self.engine_rows("holders") {
-            None => self.holders.of(token).part(rows),
+            None => self.holders_of(token).part(rows),
             Some(at_engine) => at_engine
                 .get(token)
-                .map_or_else(Vec::new, |brought| brought.holders().all().part(rows)),
+                .map_or_else(Vec::new, |brought| brought.holders().part(rows)),
         }
     }
 

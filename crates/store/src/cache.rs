@@ -18,6 +18,7 @@ mod import;
 mod index;
 mod journal;
 mod map;
+mod memory;
 mod row_selection;
 mod sort;
 mod table;
@@ -29,9 +30,10 @@ pub use self::map::{set_mmap_threshold, trim_heap};
 pub use self::{
     bounds::Extent,
     entry::{Entry, list},
+    memory::kind_of,
     row_selection::{RowSelection, RowSelectionWriter},
     sort::{SortBy, sort_rows, top_rows},
-    table::LargeTable,
+    table::TableRows,
     texts::{keep_text, kept_text},
 };
 pub use self::{
@@ -109,33 +111,38 @@ pub enum StorageType {
     /// Bytes, displayed as hex.
     Hex,
     Text,
+    /// 0 or 1.
+    Flag,
+    /// Texts, each ended by a zero byte.
+    List,
 }
 
 impl StorageType {
-    fn of(kind: Kind) -> Option<Self> {
+    fn of(kind: Kind) -> Self {
         match kind {
-            Kind::Float => Some(Self::Float),
-            Kind::Integer => Some(Self::Integer),
-            Kind::Time => Some(Self::Time),
-            Kind::Date => Some(Self::Day),
-            Kind::Address => Some(Self::Address),
-            Kind::Hex => Some(Self::Hex),
-            Kind::Text | Kind::Chain | Kind::Uint256 => Some(Self::Text),
-            Kind::Chains | Kind::Addresses | Kind::Boolean => None,
+            Kind::Float => Self::Float,
+            Kind::Integer => Self::Integer,
+            Kind::Time => Self::Time,
+            Kind::Date => Self::Day,
+            Kind::Address => Self::Address,
+            Kind::Hex => Self::Hex,
+            Kind::Text | Kind::Chain | Kind::Uint256 => Self::Text,
+            Kind::Boolean => Self::Flag,
+            Kind::Chains | Kind::Addresses => Self::List,
         }
     }
 
     /// Whether its values are whole numbers of 64 bits, `UNKNOWN` for a null.
     fn is_whole(self) -> bool {
-        matches!(self, Self::Integer | Self::Time | Self::Day)
+        matches!(self, Self::Integer | Self::Time | Self::Day | Self::Flag)
     }
 
     /// Bytes per value; none for variable width.
     fn width(self) -> Option<usize> {
         match self {
-            Self::Float | Self::Integer | Self::Time | Self::Day => Some(8),
+            Self::Float | Self::Integer | Self::Time | Self::Day | Self::Flag => Some(8),
             Self::Address => Some(20),
-            Self::Hex | Self::Text => None,
+            Self::Hex | Self::Text | Self::List => None,
         }
     }
 }
@@ -143,23 +150,24 @@ impl StorageType {
 /// A column of the file with its storage type.
 pub type StoredColumn = (&'static Column, StorageType);
 
-/// Columns in the file of a table that may be large: all except those in the index. None for other tables.
-pub fn stored_columns(schema: &TableSchema) -> Option<Vec<StoredColumn>> {
-    if !schema.mapped {
-        return None;
-    }
+/// Columns of a table's rows: all except those in the index.
+pub fn stored_columns(schema: &TableSchema) -> Vec<StoredColumn> {
     let columns = schema
         .columns
         .iter()
         .filter(|column| !in_index(schema, column.name));
     columns
-        .map(|column| Some((column, StorageType::of(column.kind)?)))
+        .map(|column| (column, StorageType::of(column.kind)))
         .collect()
 }
 
-/// The column that rows are grouped by: the token, or the pool for events.
+/// The column that rows are grouped by: the token, or the pool for events. Empty for a table that is not ordered by an address.
 pub fn group_column(schema: &TableSchema) -> &'static str {
-    schema.order.first().copied().unwrap_or_default()
+    let first = schema.order.first().copied().unwrap_or_default();
+    let is_address = schema
+        .column(first)
+        .is_some_and(|column| column.kind == Kind::Address);
+    if is_address { first } else { "" }
 }
 
 /// Whether the column is stored in the index: the token, and the interval of candles.
@@ -176,9 +184,11 @@ mod tests {
     fn every_table_that_may_be_large_can_be_kept() {
         for schema in schema::TABLES.iter().filter(|schema| schema.mapped) {
             let name = schema.name;
-            let columns = stored_columns(schema)
-                .unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
-            assert!(!columns.is_empty(), "{name}");
+            let columns = stored_columns(schema);
+            let is_kept = |(_, storage): &StoredColumn| {
+                !matches!(storage, StorageType::Flag | StorageType::List)
+            };
+            assert!(!columns.is_empty() && columns.iter().all(is_kept), "{name}");
             assert_eq!(
                 schema
                     .column(group_column(schema))

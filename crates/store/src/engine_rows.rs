@@ -17,7 +17,7 @@ use quick_cache::{
     sync::{Cache, GuardResult},
 };
 
-use crate::{Dataset, Table, by_token::ByToken, candle_table::CandleTable, export::RowBatches};
+use crate::{Dataset, RowsOf, Table, candle_table::CandleTable, export::RowBatches};
 use model::{
     address::Address,
     candles::{Candles, FetchedCandles, Interval},
@@ -54,29 +54,18 @@ pub enum FetchError {
 pub struct FetchedRows {
     table: Table,
     candles: CandleTable,
-    holders: ByToken<HolderRow>,
 }
 
 impl FetchedRows {
     pub(crate) fn new(table: Table) -> Self {
-        let holds = |name: &str| table.schema.name == name;
         Self {
-            candles: if holds("candles") {
-                CandleTable::new(&table)
-            } else {
-                CandleTable::default()
-            },
-            holders: if holds("holders") {
-                ByToken::of_table(&table, |row: &HolderRow| row.token_address)
-            } else {
-                ByToken::default()
-            },
+            candles: CandleTable::new(&table),
             table,
         }
     }
 
-    pub(crate) fn holders(&self) -> &ByToken<HolderRow> {
-        &self.holders
+    pub(crate) fn holders(&self) -> RowsOf<'_, HolderRow> {
+        RowsOf::all(&self.table.rows)
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -88,8 +77,7 @@ impl FetchedRows {
         if self.table.large().is_some() {
             MAPPED
         } else {
-            // Rows are held twice: as columns and typed.
-            2 * self.table.frame().estimated_size() as u64
+            self.table.rows.bytes()
         }
     }
 }
@@ -139,8 +127,6 @@ pub struct EngineRows {
     listed: HashMap<Address, Listed>,
     /// The tokens that have rows, in table order.
     tokens: Vec<Address>,
-    /// The days of all tokens and their latest hours, of candles.
-    days: Option<Table>,
     cached: Cache<Address, Arc<FetchedRows>, ByBytes>,
     /// Rows that an answer holds are found here, however large they are.
     held: Mutex<HashMap<Address, Weak<FetchedRows>>>,
@@ -153,7 +139,6 @@ impl EngineRows {
         rows: u64,
         source: String,
         listed: HashMap<Address, Listed>,
-        days: Option<Table>,
         fetch: Arc<dyn Fetch>,
     ) -> Self {
         let mut tokens: Vec<Address> = listed.keys().copied().collect();
@@ -163,7 +148,6 @@ impl EngineRows {
             source,
             listed,
             tokens,
-            days,
             cached: Cache::with_weighter(TOKENS_USUAL, BYTES_MAX, ByBytes),
             held: Mutex::default(),
             missed: AtomicU64::new(0),
@@ -174,11 +158,6 @@ impl EngineRows {
     /// The tokens that have rows, in table order.
     pub fn tokens(&self) -> &[Address] {
         &self.tokens
-    }
-
-    /// The candles that came when the table was loaded.
-    pub(crate) fn days(&self) -> Option<&Table> {
-        self.days.as_ref()
     }
 
     /// What was counted of the token.
@@ -276,13 +255,12 @@ impl EngineRows {
 
     /// Whether rows in use are damaged on disk.
     pub fn is_damaged(&self) -> bool {
-        let held = || {
-            let held = self.held.locked();
-            held.values()
-                .filter_map(Weak::upgrade)
-                .any(|rows| rows.table.is_damaged())
-        };
-        self.days.as_ref().is_some_and(Table::is_damaged) || held()
+        let held = self.held.locked();
+        let damaged = held
+            .values()
+            .filter_map(Weak::upgrade)
+            .any(|rows| rows.table.is_damaged());
+        damaged
     }
 }
 

@@ -14,13 +14,12 @@ pub mod engine_rows;
 pub mod export;
 pub mod file_names;
 pub mod frame_rows;
-pub mod grid;
-mod held_columns;
 pub mod invariants;
 pub mod live;
 pub mod load;
 mod newest;
 pub mod order;
+pub mod ordered;
 pub mod origin;
 pub mod parquet_files;
 pub mod private_files;
@@ -39,11 +38,11 @@ use polars::prelude::{Column, DataFrame};
 pub use self::{
     as_of::AsOf,
     by_token::RowsOf,
-    table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
+    table::{RemoteOrigin, SourcePosition, Table, TableFile},
 };
 use crate::{
-    by_token::ByToken, candle_table::CandleTable, chain::ChainStates, count_table::CountTable,
-    frame_rows::FromFrame, rows_by_address::RowsByAddress,
+    by_token::Typed, cache::TableRows, candle_table::CandleTable, chain::ChainStates,
+    count_table::CountTable, frame_rows::FromFrame, rows_by_address::RowsByAddress,
 };
 use model::{
     address::Address,
@@ -86,13 +85,13 @@ pub struct Dataset {
     token_index: HashMap<Address, usize>,
     token_others: DataFrame,
     own_columns: Vec<ExtraColumn>,
-    kols: ByToken<KolRow>,
-    posts: ByToken<Post>,
+    kols: Typed<KolRow>,
+    posts: Arc<TableRows>,
     posts_newest: newest::Newest,
-    holders: ByToken<HolderRow>,
+    holders: Arc<TableRows>,
     holder_counts: CountTable,
     candles: CandleTable,
-    labels: ByToken<LabelRow>,
+    labels: Typed<LabelRow>,
     dexes: Vec<DexRow>,
     fee_tiers: Vec<FeeTierRow>,
     pools: Vec<PoolRow>,
@@ -104,10 +103,10 @@ pub struct Dataset {
     creations: Creations,
     created: HashMap<Address, Time>,
     scams: RowsByAddress<ScamRow>,
-    locks: ByToken<LockRow>,
-    disputes: ByToken<DisputeRow>,
+    locks: Typed<LockRow>,
+    disputes: Typed<DisputeRow>,
     /// Funding transfers by recipient.
-    funding: ByToken<FundingRow>,
+    funding: Typed<FundingRow>,
     yields: Vec<YieldRow>,
     yield_days: HashMap<String, Vec<YieldDay>>,
     /// The time that the dataset is as of; `None` for the present.
@@ -142,19 +141,23 @@ impl Dataset {
             .enumerate()
             .map(|(i, token)| (token.row.token_address, i))
             .collect();
-        if let Some(table) = dataset
+        let own: Vec<&str> = dataset
             .table("tokens")
-            .filter(|table| table.others.width() > 0)
-        {
+            .into_iter()
+            .flat_map(Table::own_columns)
+            .map(|column| column.name)
+            .collect();
+        if let Some(table) = dataset.table("tokens").filter(|_| !own.is_empty()) {
             let addresses: Vec<String> = tokens
                 .iter()
                 .map(|token| token.row.token_address.to_string())
                 .collect();
-            let others = load::others::by_token(table.frame(), &table.others, &addresses);
+            let others = table.rows.slice(0..table.height(), Some(&own));
+            let others = load::others::by_token(&table.frame(), &others, &addresses);
             let own = |column: &Column| {
                 Some(ExtraColumn {
                     name: names::intern(column.name())?,
-                    kind: cell::kind_of(column),
+                    kind: cache::kind_of(column),
                 })
             };
             dataset.own_columns = others.columns().iter().filter_map(own).collect();
@@ -173,25 +176,25 @@ impl Dataset {
             .table("candles")
             .map(CandleTable::new)
             .unwrap_or_default();
-        dataset.kols = dataset.by_token("kols", |row: &KolRow| row.token_address);
-        dataset.posts = dataset.by_token("posts", |post: &Post| post.token_address);
-        dataset.holders = dataset.by_token("holders", |row: &HolderRow| row.token_address);
+        dataset.kols = dataset.typed("kols");
+        dataset.posts = dataset.rows_of_table("posts");
+        dataset.holders = dataset.rows_of_table("holders");
         dataset.holder_counts = dataset
             .table("holder_counts")
             .map(CountTable::new)
             .unwrap_or_default();
-        dataset.labels = dataset.by_token("labels", |row: &LabelRow| row.address);
-        dataset.locks = dataset.by_token("locks", |row: &LockRow| row.token_address);
-        dataset.disputes = dataset.by_token("disputes", |row: &DisputeRow| row.token_address);
-        dataset.funding = dataset.by_token("funding", |row: &FundingRow| row.to_address);
+        dataset.labels = dataset.typed("labels");
+        dataset.locks = dataset.typed("locks");
+        dataset.disputes = dataset.typed("disputes");
+        dataset.funding = dataset.typed("funding");
         dataset.dexes = dataset.rows("dexes");
         dataset.fee_tiers = dataset.rows("fee_tiers");
         dataset.yields = dataset.rows("yields");
         dataset.gas = dataset.rows("gas");
-        dataset.transfers = dataset.runs("transfers", "token_address");
-        dataset.pool_events = dataset.runs("pool_events", "pool");
-        dataset.contracts = dataset.runs("contracts", "token_address");
-        dataset.scams = dataset.runs("scams", "address");
+        dataset.transfers = dataset.runs("transfers");
+        dataset.pool_events = dataset.runs("pool_events");
+        dataset.contracts = dataset.runs("contracts");
+        dataset.scams = dataset.runs("scams");
         (dataset.creations, dataset.created) = creations(dataset.rows("contracts"));
         dataset
     }
@@ -199,21 +202,24 @@ impl Dataset {
     /// Typed rows of the table `name`; empty where it is not loaded.
     fn rows<T: FromFrame>(&self, name: &str) -> Vec<T> {
         self.table(name)
-            .map_or_else(Vec::new, |table| T::rows(table.frame()))
+            .map_or_else(Vec::new, |table| T::rows(&table.frame()))
     }
 
     /// Typed rows of the table `name`, read on demand; empty where it is not loaded.
-    fn runs<T: FromFrame>(&self, name: &str, key: &str) -> RowsByAddress<T> {
+    fn runs<T: FromFrame>(&self, name: &str) -> RowsByAddress<T> {
         self.table(name)
-            .map_or_else(RowsByAddress::default, |table| {
-                RowsByAddress::new(table, key)
-            })
+            .map_or_else(RowsByAddress::default, RowsByAddress::new)
     }
 
-    /// Rows of the table `name` by token, from memory or from the cache.
-    fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
+    /// Typed rows of the small table `name` by the address that it is ordered by.
+    fn typed<T: FromFrame>(&self, name: &str) -> Typed<T> {
+        self.table(name).map_or_else(Typed::default, Typed::new)
+    }
+
+    fn rows_of_table(&self, name: &str) -> Arc<TableRows> {
         self.table(name)
-            .map_or_else(ByToken::default, |table| ByToken::of_table(table, token))
+            .map(|table| Arc::clone(&table.rows))
+            .unwrap_or_default()
     }
 
     /// All tokens, each once, ordered by address.
@@ -262,27 +268,24 @@ impl Dataset {
     }
 
     pub fn kols_of(&self, token: &Address) -> &[KolRow] {
-        self.kols.slice(token)
+        self.kols.of(token)
     }
 
     /// The token's posts, newest first.
     pub fn posts_of(&self, token: &Address) -> RowsOf<'_, Post> {
-        self.posts.of(token)
+        RowsOf::of(&self.posts, token)
     }
 
     /// All posts, ordered by token.
     pub fn posts(&self) -> RowsOf<'_, Post> {
-        self.posts.all()
+        RowsOf::all(&self.posts)
     }
 
     /// When the newest post was published.
     pub fn newest_post(&self) -> Option<Time> {
-        match self.posts.all() {
-            RowsOf::Memory(rows) => rows.iter().map(|post| post.published_at).max(),
-            RowsOf::Large(table, rows) => match table.extent("published_at", rows)? {
-                cache::Extent::Whole(_, newest) => Some(Time(newest)),
-                cache::Extent::Empty | cache::Extent::Float(..) => None,
-            },
+        match self.posts.extent("published_at", 0..self.posts.height())? {
+            cache::Extent::Whole(_, newest) => Some(Time(newest)),
+            cache::Extent::Empty | cache::Extent::Float(..) => None,
         }
     }
 
@@ -301,7 +304,7 @@ impl Dataset {
 
     /// The token's holders, largest balance first.
     pub fn holders_of(&self, token: &Address) -> RowsOf<'_, HolderRow> {
-        self.holders.of(token)
+        RowsOf::of(&self.holders, token)
     }
 
     /// The token's holder counts, oldest first.
@@ -313,9 +316,8 @@ impl Dataset {
         &self.candles
     }
 
-
     pub fn labels_of(&self, address: &Address) -> &[LabelRow] {
-        self.labels.slice(address)
+        self.labels.of(address)
     }
 
     /// Whether the address has the label, ignoring ASCII case.
@@ -375,17 +377,17 @@ impl Dataset {
 
     /// Locks of the token (or of a pool's liquidity tokens), by locker.
     pub fn locks_of(&self, token: &Address) -> &[LockRow] {
-        self.locks.slice(token)
+        self.locks.of(token)
     }
 
     /// Findings about the token that the user disputes.
     pub fn disputes_of(&self, token: &Address) -> &[DisputeRow] {
-        self.disputes.slice(token)
+        self.disputes.of(token)
     }
 
     /// Funding transfers to the address, first payment first.
     pub fn funders_of(&self, address: &Address) -> &[FundingRow] {
-        self.funding.slice(address)
+        self.funding.of(address)
     }
 
     /// The chain state that a node returns, if it is the token's chain.

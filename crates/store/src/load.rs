@@ -208,9 +208,9 @@ pub fn load_as(
         // Without this the load would go on with what was told to stop.
         progress.step(TABLES[0].name, 0, 0)?;
     }
-    context.decimals = decimals(tokens.frame());
-    context.tokens = addresses(tokens.frame());
-    context.logs = NodeLogs::of(&context, tokens.frame());
+    context.decimals = decimals(&tokens.frame());
+    context.tokens = addresses(&tokens.frame());
+    context.logs = NodeLogs::of(&context, &tokens.frame());
     let mut loaded = vec![tokens];
     if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
         let table = table::load(&context, schema)?;
@@ -258,8 +258,8 @@ pub fn load_tables(
     let (real, text, manifest) = open(folder)?;
     let mut context = LoadContext::new(&real, &manifest, &NoProgress, cache);
     let tokens = load_tokens(&context, &folder.display().to_string())?;
-    context.decimals = decimals(tokens.frame());
-    context.tokens = addresses(tokens.frame());
+    context.decimals = decimals(&tokens.frame());
+    context.tokens = addresses(&tokens.frame());
     let schemas: Vec<&TableSchema> = TABLES[1..]
         .iter()
         .filter(|schema| names.contains(&schema.name))

@@ -2,11 +2,8 @@
 
 use std::{io, sync::Mutex};
 
-use crate::{
-    by_token::{ByToken, RowsOf},
-    cache::{RowSelection, SortBy, sort_rows},
-};
-use model::{locks::Locked as _, rows::Post};
+use crate::cache::{RowSelection, SortBy, TableRows, sort_rows};
+use model::locks::Locked as _;
 
 /// Positions of the posts, newest first, ties by id.
 #[derive(Debug, Default)]
@@ -16,39 +13,19 @@ impl Newest {
     /// Returns the order. The first call sorts: `step` receives (done, total), and its error aborts the sort; the next call starts over.
     pub(super) fn places<E: From<io::Error>>(
         &self,
-        posts: &ByToken<Post>,
+        posts: &TableRows,
         step: impl FnMut(u64, u64) -> Result<(), E>,
     ) -> Result<RowSelection, E> {
         let mut made = self.0.locked();
         if let Some(places) = &*made {
             return Ok(places.clone());
         }
-        let places = order(posts, step)?;
+        let by = SortBy {
+            ties: &[("post_id", false)],
+            ..SortBy::from(("published_at", true))
+        };
+        let places = sort_rows(posts, by, &RowSelection::Run(0..posts.height()), step)?;
         *made = Some(places.clone());
         Ok(places)
     }
-}
-
-fn order<E: From<io::Error>>(
-    posts: &ByToken<Post>,
-    step: impl FnMut(u64, u64) -> Result<(), E>,
-) -> Result<RowSelection, E> {
-    let rows = match posts.all() {
-        RowsOf::Memory(rows) => rows,
-        RowsOf::Large(table, rows) => {
-            let by = SortBy {
-                ties: &[("post_id", false)],
-                ..SortBy::from(("published_at", true))
-            };
-            return sort_rows(table, by, &RowSelection::Run(rows), step);
-        }
-    };
-    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-    order.sort_by(|&a, &b| {
-        let (a, b) = (&rows[a as usize], &rows[b as usize]);
-        b.published_at
-            .cmp(&a.published_at)
-            .then_with(|| a.post_id.cmp(&b.post_id))
-    });
-    Ok(RowSelection::from(order))
 }

@@ -1,23 +1,18 @@
 //! Rows of tables that may be large or have large cells: looked up by address and read in chunks, so that memory for typed rows does not
 //! grow with the rows of one address. Interpreting the rows belongs to the analyses.
 
-use std::{collections::HashMap, marker::PhantomData, ops::Range, sync::Arc};
+use std::{marker::PhantomData, ops::Range, sync::Arc};
 
-use polars::prelude::DataFrame;
-
-use crate::{Table, engine_rows::EngineRows, frame_rows::FromFrame, grid::Grid};
+use crate::{Table, cache::TableRows, engine_rows::EngineRows, frame_rows::FromFrame};
 use model::{address::Address, data::AddressRows};
-use source::text_runs::runs_of;
 
 /// Rows read at once.
 const CHUNK_ROWS: usize = 1 << 14;
 
-/// The rows of one table, grouped by address.
+/// The rows of one table, grouped by the address that it is ordered by.
 #[derive(Debug)]
 pub struct RowsByAddress<T> {
-    grid: Grid,
-    /// Row range of each address, in memory; a large table has an index of its own.
-    index: HashMap<Address, Range<usize>>,
+    table: Arc<TableRows>,
     /// Set if the rows are at an engine; those of an address are here while an answer holds them.
     engine: Option<Arc<EngineRows>>,
     row: PhantomData<fn() -> T>,
@@ -26,8 +21,7 @@ pub struct RowsByAddress<T> {
 impl<T> Default for RowsByAddress<T> {
     fn default() -> Self {
         Self {
-            grid: Grid::Memory(DataFrame::default()),
-            index: HashMap::new(),
+            table: Arc::default(),
             engine: None,
             row: PhantomData,
         }
@@ -35,33 +29,27 @@ impl<T> Default for RowsByAddress<T> {
 }
 
 impl<T: FromFrame> RowsByAddress<T> {
-    /// Wraps a table that is sorted by the address column `key`. The rows are shared, not copied.
-    pub fn new(table: &Table, key: &str) -> Self {
+    pub fn new(table: &Table) -> Self {
         Self {
-            grid: Grid::of(table),
-            index: index(table.frame(), key),
-            engine: table.engine_rows().cloned(),
+            table: Arc::clone(&table.rows),
+            engine: table.engine.clone(),
             row: PhantomData,
         }
     }
 
     /// The rows of the address, and the table that they are in.
-    fn place(&self, address: &Address) -> (Grid, Range<usize>) {
-        if let Some(engine) = &self.engine {
-            return engine.get(address).map_or_else(
-                || (self.grid.clone(), 0..0),
-                |brought| (Grid::of(brought.table()), 0..brought.table().height()),
-            );
-        }
-        let range = match &self.grid {
-            Grid::Memory(_) => self.index.get(address).cloned().unwrap_or_default(),
-            Grid::Large(table) => table.rows_of(address),
-        };
-        (self.grid.clone(), range)
+    fn place(&self, address: &Address) -> (Arc<TableRows>, Range<usize>) {
+        let brought = self.engine.as_ref().and_then(|engine| engine.get(address));
+        let table = brought.map_or_else(
+            || Arc::clone(&self.table),
+            |brought| Arc::clone(&brought.table().rows),
+        );
+        let rows = table.rows_of(address);
+        (table, rows)
     }
 
-    fn read(grid: &Grid, rows: Range<usize>) -> Vec<T> {
-        T::rows(&grid.slice(rows, Some(T::COLUMNS)))
+    fn read(table: &TableRows, rows: Range<usize>) -> Vec<T> {
+        T::rows(&table.slice(rows, Some(T::COLUMNS)))
     }
 }
 
@@ -69,7 +57,7 @@ impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
     fn is_empty(&self) -> bool {
         match &self.engine {
             Some(engine) => engine.rows == 0,
-            None => self.grid.height() == 0,
+            None => self.table.height() == 0,
         }
     }
 
@@ -77,12 +65,7 @@ impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
         if let Some(engine) = &self.engine {
             return engine.tokens().to_vec();
         }
-        if let Grid::Large(table) = &self.grid {
-            return table.tokens().collect();
-        }
-        let mut all: Vec<Address> = self.index.keys().copied().collect();
-        all.sort_unstable_by_key(|address| self.index[address].start);
-        all
+        self.table.tokens().collect()
     }
 
     fn count(&self, address: &Address) -> usize {
@@ -90,25 +73,25 @@ impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
     }
 
     fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_> {
-        let (grid, range) = self.place(address);
+        let (table, range) = self.place(address);
         let end = range.end;
         Box::new(
             range
                 .step_by(CHUNK_ROWS)
-                .map(move |start| Self::read(&grid, start..(start + CHUNK_ROWS).min(end))),
+                .map(move |start| Self::read(&table, start..(start + CHUNK_ROWS).min(end))),
         )
     }
 
     fn row(&self, address: &Address, i: usize) -> Option<T> {
-        let (grid, mut range) = self.place(address);
+        let (table, mut range) = self.place(address);
         let row = range.nth(i)?;
-        Self::read(&grid, row..row + 1).pop()
+        Self::read(&table, row..row + 1).pop()
     }
 
     fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
-        let (grid, mut range) = self.place(address);
+        let (table, mut range) = self.place(address);
         let row = range.nth(i)?;
-        let read = grid.slice(row..row + 1, Some(&[column]));
+        let read = table.slice(row..row + 1, Some(&[column]));
         read.column(column)
             .ok()?
             .str()
@@ -116,21 +99,6 @@ impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
             .get(0)
             .map(str::to_owned)
     }
-}
-
-/// Row range of each address.
-fn index(frame: &DataFrame, key: &str) -> HashMap<Address, Range<usize>> {
-    let mut index = HashMap::new();
-    let Some(keys) = frame.column(key).ok().and_then(|column| column.str().ok()) else {
-        return index;
-    };
-    for (rows, key) in runs_of(keys) {
-        if let Some(address) = key.and_then(Address::parse) {
-            // A chunk of the column may end within the rows of an address, which are two runs then.
-            index.entry(address).or_insert_with(|| rows.clone()).end = rows.end;
-        }
-    }
-    index
 }
 
 #[cfg(test)]

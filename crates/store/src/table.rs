@@ -1,26 +1,31 @@
-//! A loaded table: its rows (in memory, in the cache or at an engine), their origin, and the issues found in them.
+//! A loaded table: its rows (in memory or in the cache), their origin, and the issues found in them.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    cache::LargeTable, engine_rows::EngineRows, invariants::in_order::TokenStatistic, order,
+    cache::TableRows, engine_rows::EngineRows, invariants::in_order::TokenStatistic, order,
 };
 use model::{
-    findings::Findings, schema::TableSchema, table_state::TableState, time::Time, token::TokenApart,
+    findings::Findings,
+    schema::{Column, TableSchema},
+    table_state::TableState,
+    time::Time,
+    token::TokenApart,
 };
 
 /// A loaded table, for the generic views (Data view, `/datasets`, exports).
 #[derive(Debug, Clone)]
 pub struct Table {
     pub schema: &'static TableSchema,
-    /// Its rows, sorted, without duplicate keys; empty unless `state` is `Loaded`.
-    pub storage: Storage,
-    /// Columns of `tokens` outside the schema, each with its own type; one row for each row in memory.
-    pub others: DataFrame,
+    /// Its rows, sorted, without duplicate keys; empty unless `state` is `Loaded`. Of a table at an engine, those that came with it: the days
+    /// of candles.
+    pub rows: Arc<TableRows>,
+    /// Set for a table whose rows stay at an engine.
+    pub engine: Option<Arc<EngineRows>>,
     /// Columns that `dataset.toml` declares approximate.
     pub approximate: Vec<String>,
     pub state: TableState,
@@ -40,17 +45,6 @@ pub struct Table {
     pub rows_bad: u64,
     /// Load time in milliseconds.
     pub load_ms: u64,
-}
-
-/// Where the rows of a table are; chosen once, when it is loaded.
-#[derive(Debug, Clone)]
-pub enum Storage {
-    /// In memory: schema columns only, in canonical types (see `load`).
-    Memory(DataFrame),
-    /// In the cache, memory-mapped.
-    Large(Arc<LargeTable>),
-    /// At an engine, queried in place.
-    InPlace(Arc<EngineRows>),
 }
 
 /// A position in the source files.
@@ -117,8 +111,8 @@ impl Table {
     pub fn absent(schema: &'static TableSchema) -> Self {
         Self {
             schema,
-            storage: Storage::Memory(DataFrame::default()),
-            others: DataFrame::default(),
+            rows: Arc::new(TableRows::empty(schema)),
+            engine: None,
             approximate: Vec::new(),
             state: TableState::Absent,
             error_position: None,
@@ -133,65 +127,77 @@ impl Table {
         }
     }
 
-    /// A loaded table.
-    pub fn stored(schema: &'static TableSchema, storage: Storage) -> Self {
+    /// A loaded table with these rows.
+    pub fn stored(schema: &'static TableSchema, rows: TableRows) -> Self {
         Self {
-            storage,
+            rows: Arc::new(rows),
             state: TableState::Loaded,
             ..Self::absent(schema)
         }
     }
 
-    /// The rows in memory; empty if they are in the cache or at an engine.
-    pub fn frame(&self) -> &DataFrame {
-        static EMPTY: LazyLock<DataFrame> = LazyLock::new(DataFrame::default);
-        if let Storage::Memory(frame) = &self.storage {
-            frame
+    /// The same table with other rows: in canonical columns, each key once.
+    pub fn with_rows(self, frame: &DataFrame) -> Result<Self, String> {
+        let mut rows = TableRows::in_memory(self.schema, frame)?;
+        if !rows.tokens().is_sorted_by(|a, b| a < b) {
+            let sorted = order::sorted(self.schema.order, frame.clone());
+            let sorted = sorted.map_err(|error| error.to_string())?;
+            rows = TableRows::in_memory(self.schema, &sorted)?;
+        }
+        Ok(Self {
+            rows: Arc::new(rows),
+            ..self
+        })
+    }
+
+    /// The rows that are in memory, in the schema's columns; empty if they are in the cache or at an engine.
+    pub fn frame(&self) -> DataFrame {
+        let names: Vec<&str> = self
+            .schema
+            .columns
+            .iter()
+            .map(|column| column.name)
+            .collect();
+        if self.rows.is_held() && self.engine.is_none() {
+            self.rows.slice(0..self.rows.height(), Some(&names))
         } else {
-            &EMPTY
+            DataFrame::default()
         }
     }
 
     /// The rows in the cache, if the table is stored there.
-    pub fn large(&self) -> Option<&Arc<LargeTable>> {
-        if let Storage::Large(large) = &self.storage {
-            Some(large)
-        } else {
-            None
-        }
+    pub fn large(&self) -> Option<&Arc<TableRows>> {
+        Some(&self.rows).filter(|rows| !rows.is_held() && self.engine.is_none())
     }
 
     /// The rows at an engine, if they stay there.
     pub fn engine_rows(&self) -> Option<&Arc<EngineRows>> {
-        if let Storage::InPlace(rows) = &self.storage {
-            Some(rows)
-        } else {
-            None
-        }
+        self.engine.as_ref()
+    }
+
+    /// The columns outside the schema.
+    pub fn own_columns(&self) -> impl Iterator<Item = &'static Column> {
+        let columns = self.rows.columns();
+        columns.filter(|column| self.schema.column(column.name).is_none())
     }
 
     /// Number of rows, wherever they are.
     pub fn height(&self) -> usize {
-        match &self.storage {
-            Storage::Memory(frame) => frame.height(),
-            Storage::Large(large) => large.height(),
-            Storage::InPlace(at_engine) => at_engine.rows as usize,
-        }
+        self.engine
+            .as_ref()
+            .map_or_else(|| self.rows.height(), |at_engine| at_engine.rows as usize)
     }
 
     /// SHA-256 of all rows in memory; for other rows, of the heads and tails of their files.
     pub fn rows_hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
-        let names: Vec<&str> = self
-            .frame()
-            .columns()
-            .iter()
-            .map(|column| column.name().as_str())
-            .collect();
-        for row in order::hashes(self.frame(), &names).unwrap_or_default() {
+        let frame = self.frame();
+        let columns = frame.columns().iter();
+        let names: Vec<&str> = columns.map(|column| column.name().as_str()).collect();
+        for row in order::hashes(&frame, &names).unwrap_or_default() {
             hash.update(row.to_le_bytes());
         }
-        for file in self.sources.iter().filter(|_| self.frame().height() == 0) {
+        for file in self.sources.iter().filter(|_| frame.height() == 0) {
             hash.update(file.ends);
         }
         hash.finalize().into()
@@ -199,11 +205,7 @@ impl Table {
 
     /// Whether its rows were found damaged since it was loaded.
     pub(super) fn is_damaged(&self) -> bool {
-        match &self.storage {
-            Storage::Memory(_) => false,
-            Storage::Large(large) => large.is_damaged(),
-            Storage::InPlace(at_engine) => at_engine.is_damaged(),
-        }
+        self.rows.is_damaged() || self.engine.as_ref().is_some_and(|rows| rows.is_damaged())
     }
 
     pub fn loaded(&self) -> bool {

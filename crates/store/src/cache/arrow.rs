@@ -138,7 +138,7 @@ fn type_of(storage: StorageType) -> Type {
             precision: Precision::Double,
         })),
         // Days are whole numbers of the same width as all others.
-        StorageType::Integer | StorageType::Day => Type::Int(Box::new(Int {
+        StorageType::Integer | StorageType::Day | StorageType::Flag => Type::Int(Box::new(Int {
             bit_width: 64,
             is_signed: true,
         })),
@@ -147,7 +147,7 @@ fn type_of(storage: StorageType) -> Type {
             timezone: Some("UTC".to_owned()),
         })),
         StorageType::Address => Type::FixedSizeBinary(Box::new(FixedSizeBinary { byte_width: 20 })),
-        StorageType::Hex => Type::LargeBinary(Box::new(LargeBinary {})),
+        StorageType::Hex | StorageType::List => Type::LargeBinary(Box::new(LargeBinary {})),
         StorageType::Text => Type::LargeUtf8(Box::new(LargeUtf8 {})),
     }
 }

@@ -150,6 +150,36 @@ pub(super) fn checksums_and_bounds(
 ) -> io::Result<PageStats> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
+    let read = |bytes: &mut [u8], at| file.read_exact_at(bytes, at);
+    stats(length, &read, stored, regions, (rows, block))
+}
+
+/// The min/max of each block of rows in memory.
+pub(super) fn bounds_of(
+    bytes: &[u8],
+    stored: &[StoredColumn],
+    regions: &[Region],
+    rows: u64,
+    block: u64,
+) -> io::Result<PageStats> {
+    let read = |part: &mut [u8], at: u64| {
+        let here = bytes.get(at as usize..at as usize + part.len());
+        part.copy_from_slice(here.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    };
+    let mut stats = stats(bytes.len() as u64, &read, stored, regions, (rows, block))?;
+    // What is in memory is not verified.
+    stats.checksums.clear();
+    Ok(stats)
+}
+
+fn stats(
+    length: u64,
+    read: &dyn Fn(&mut [u8], u64) -> io::Result<()>,
+    stored: &[StoredColumn],
+    regions: &[Region],
+    (rows, block): (u64, u64),
+) -> io::Result<PageStats> {
     let blocks = rows.div_ceil(block) as usize;
     let numbers = stored
         .iter()
@@ -178,7 +208,7 @@ pub(super) fn checksums_and_bounds(
     while at < length {
         let take = (length - at).min(READ as u64);
         let bytes = &mut bytes[..take as usize];
-        file.read_exact_at(bytes, at)?;
+        read(bytes, at)?;
         checksums.extend(bytes.chunks(PAGE).map(crc32fast::hash));
         // Columns and read buffers begin at multiples of a number's width.
         for (storage, values, extents) in &mut columns {

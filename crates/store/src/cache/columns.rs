@@ -1,7 +1,8 @@
-//! Writer of the columns of `rows.arrow`. Each has a region of the file, sized for the maximum; the unused rest is a hole of a sparse file
-//! and takes no disk space.
+//! Writer of the columns of a table: of `rows.arrow` or, for a small table, of memory in the same form. Each has a region, sized for the
+//! maximum; in a file the unused rest is a hole and takes no disk space.
 
 use std::{
+    cell::RefCell,
     fs::{File, OpenOptions},
     io,
     ops::Range,
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     StorageType, StoredColumn, UNKNOWN,
     arrow::{self, BODY_AT, Node},
-    table::{LargeTable, Values},
+    table::{TableRows, Values},
 };
 use model::address::Address;
 use system::FileAt as _;
@@ -52,11 +53,33 @@ struct Sink {
 }
 
 pub(super) struct Columns {
-    file: File,
+    out: Out,
     pub(super) stored: Vec<StoredColumn>,
     sinks: Vec<Sink>,
     rows: u64,
     end: u64,
+}
+
+/// Where the columns are written.
+enum Out {
+    File(File),
+    Memory(RefCell<Vec<u8>>),
+}
+
+impl Out {
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.write_all_at(bytes, at),
+            Self::Memory(held) => {
+                let (mut held, at) = (held.borrow_mut(), at as usize);
+                if held.len() < at + bytes.len() {
+                    held.resize(at + bytes.len(), 0);
+                }
+                held[at..at + bytes.len()].copy_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
 }
 
 fn aligned(at: u64) -> u64 {
@@ -77,7 +100,16 @@ impl Columns {
             .create(true)
             .truncate(true)
             .open(path)?;
-        let mut end = BODY_AT;
+        Ok(Self::over(Out::File(file), BODY_AT, stored, rows, data))
+    }
+
+    /// The same in memory, without header and footer.
+    pub(super) fn in_memory(stored: &[StoredColumn], rows: u64, data: &[u64]) -> Self {
+        Self::over(Out::Memory(RefCell::default()), 0, stored, rows, data)
+    }
+
+    fn over(out: Out, start: u64, stored: &[StoredColumn], rows: u64, data: &[u64]) -> Self {
+        let mut end = start;
         let mut take = |bytes: u64| {
             end += aligned(bytes);
             end - aligned(bytes)
@@ -111,13 +143,13 @@ impl Columns {
                 hollow,
             });
         }
-        Ok(Self {
-            file,
+        Self {
+            out,
             stored: stored.to_vec(),
             sinks,
             rows: 0,
             end,
-        })
+        }
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -133,13 +165,13 @@ impl Columns {
                 sink.region.nulls += cells.len() as u64;
                 continue;
             }
-            sink.fill_hollow(&self.file)?;
+            sink.fill_hollow(&self.out)?;
             sink.push(cells, rows).map_err(io::Error::other)?;
             if sink.values.len() >= GATHERED {
-                write(&self.file, &mut sink.region.values, &mut sink.values)?;
+                write(&self.out, &mut sink.region.values, &mut sink.values)?;
             }
             if sink.data.len() >= GATHERED {
-                write(&self.file, &mut sink.region.data, &mut sink.data)?;
+                write(&self.out, &mut sink.region.data, &mut sink.data)?;
             }
         }
         self.rows += frame.height() as u64;
@@ -147,20 +179,20 @@ impl Columns {
     }
 
     /// Appends rows of another cached table without decoding them; none where they are damaged.
-    pub(super) fn copy(&mut self, from: &LargeTable, rows: Range<usize>) -> io::Result<Option<()>> {
+    pub(super) fn copy(&mut self, from: &TableRows, rows: Range<usize>) -> io::Result<Option<()>> {
         let first = self.rows;
         for (nth, sink) in self.sinks.iter_mut().enumerate() {
             if from.is_nth_hollow(nth) {
-                sink.push_nulls(&self.file, rows.len() as u64)?;
+                sink.push_nulls(&self.out, rows.len() as u64)?;
                 continue;
             }
-            sink.fill_hollow(&self.file)?;
+            sink.fill_hollow(&self.out)?;
             let Some(raw) = from.raw(nth, rows.clone()) else {
                 return Ok(None);
             };
-            write(&self.file, &mut sink.region.values, &mut sink.values)?;
+            write(&self.out, &mut sink.region.values, &mut sink.values)?;
             match raw.values {
-                Values::Fixed { bytes, .. } => append(&self.file, &mut sink.region.values, bytes)?,
+                Values::Fixed { bytes, .. } => append(&self.out, &mut sink.region.values, bytes)?,
                 Values::Texts { ends, data } => {
                     let by = (sink.region.data.1 + sink.data.len() as u64)
                         .wrapping_sub(ends.first().copied().unwrap_or_default());
@@ -169,10 +201,10 @@ impl Columns {
                             ends.iter()
                                 .flat_map(|end| end.wrapping_add(by).to_le_bytes()),
                         );
-                        write(&self.file, &mut sink.region.values, &mut sink.values)?;
+                        write(&self.out, &mut sink.region.values, &mut sink.values)?;
                     }
-                    write(&self.file, &mut sink.region.data, &mut sink.data)?;
-                    append(&self.file, &mut sink.region.data, data)?;
+                    write(&self.out, &mut sink.region.data, &mut sink.data)?;
+                    append(&self.out, &mut sink.region.data, data)?;
                 }
             }
             for row in raw.empty {
@@ -186,6 +218,40 @@ impl Columns {
     /// Flushes the buffers and writes header and footer; returns the regions of the columns and the length of the file. With `durable` the
     /// file is synced to disk; without, data lost in a crash is detected by the checksums.
     pub(super) fn finish(mut self, durable: bool) -> io::Result<(Vec<Region>, u64)> {
+        self.flush()?;
+        let rows = self.rows;
+        let body = self.end - BODY_AT;
+        let nodes: Vec<Node> = self.sinks.iter().map(Sink::node).collect();
+        let head = arrow::head(&self.stored, rows, body, &nodes).map_err(io::Error::other)?;
+        self.out.write_all_at(&head, 0)?;
+        let tail = arrow::tail(&self.stored, body);
+        self.out.write_all_at(&tail, self.end)?;
+        if let Out::File(file) = &self.out
+            && durable
+        {
+            file.sync_all()?;
+        }
+        Ok((
+            self.sinks.into_iter().map(|sink| sink.region).collect(),
+            self.end + tail.len() as u64,
+        ))
+    }
+
+    /// The regions of the columns, and their bytes in memory.
+    pub(super) fn held(mut self) -> io::Result<(Vec<Region>, Vec<u8>)> {
+        self.flush()?;
+        let regions = self.sinks.into_iter().map(|sink| sink.region).collect();
+        let Out::Memory(held) = self.out else {
+            return Ok((regions, Vec::new()));
+        };
+        let mut bytes = held.into_inner();
+        // The columns without a value are not written.
+        bytes.resize(self.end as usize, 0);
+        Ok((regions, bytes))
+    }
+
+    /// Flushes the buffers.
+    fn flush(&mut self) -> io::Result<()> {
         let rows = self.rows;
         for sink in &mut self.sinks {
             if sink.hollow && rows > 0 {
@@ -196,28 +262,16 @@ impl Columns {
                 sink.region.validity.1 = rows.div_ceil(8);
                 continue;
             }
-            write(&self.file, &mut sink.region.values, &mut sink.values)?;
-            write(&self.file, &mut sink.region.data, &mut sink.data)?;
+            write(&self.out, &mut sink.region.values, &mut sink.values)?;
+            write(&self.out, &mut sink.region.data, &mut sink.data)?;
             if sink.region.nulls > 0 {
                 // The bits mark nulls; Arrow marks values.
                 sink.bits.resize(rows.div_ceil(8) as usize, 0);
                 sink.bits.iter_mut().for_each(|bits| *bits = !*bits);
-                write(&self.file, &mut sink.region.validity, &mut sink.bits)?;
+                write(&self.out, &mut sink.region.validity, &mut sink.bits)?;
             }
         }
-        let body = self.end - BODY_AT;
-        let nodes: Vec<Node> = self.sinks.iter().map(Sink::node).collect();
-        let head = arrow::head(&self.stored, rows, body, &nodes).map_err(io::Error::other)?;
-        self.file.write_all_at(&head, 0)?;
-        let tail = arrow::tail(&self.stored, body);
-        self.file.write_all_at(&tail, self.end)?;
-        if durable {
-            self.file.sync_all()?;
-        }
-        Ok((
-            self.sinks.into_iter().map(|sink| sink.region).collect(),
-            self.end + tail.len() as u64,
-        ))
+        Ok(())
     }
 }
 
@@ -243,7 +297,9 @@ pub(super) fn as_bytes(storage: StorageType, cells: &Column) -> PolarsResult<Col
         StorageType::Hex => texts
             .map(|cell| cell.map(|text| const_hex::decode(text).unwrap_or_default()))
             .collect(),
-        StorageType::Float
+        StorageType::List
+        | StorageType::Flag
+        | StorageType::Float
         | StorageType::Integer
         | StorageType::Time
         | StorageType::Day
@@ -253,13 +309,13 @@ pub(super) fn as_bytes(storage: StorageType, cells: &Column) -> PolarsResult<Col
 }
 
 /// Appends the bytes to the buffer in the file, and clears them.
-fn write(file: &File, buffer: &mut (u64, u64), bytes: &mut Vec<u8>) -> io::Result<()> {
+fn write(file: &Out, buffer: &mut (u64, u64), bytes: &mut Vec<u8>) -> io::Result<()> {
     append(file, buffer, bytes)?;
     bytes.clear();
     Ok(())
 }
 
-fn append(file: &File, buffer: &mut (u64, u64), bytes: &[u8]) -> io::Result<()> {
+fn append(file: &Out, buffer: &mut (u64, u64), bytes: &[u8]) -> io::Result<()> {
     file.write_all_at(bytes, buffer.0 + buffer.1)?;
     buffer.1 += bytes.len() as u64;
     Ok(())
@@ -282,7 +338,7 @@ impl Sink {
                     .iter()
                     .for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),
             },
-            StorageType::Integer | StorageType::Time | StorageType::Day => {
+            StorageType::Integer | StorageType::Time | StorageType::Day | StorageType::Flag => {
                 let cells = cells.to_physical_repr().cast(&DataType::Int64)?;
                 match cells.i64()?.cont_slice() {
                     Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
@@ -298,7 +354,7 @@ impl Sink {
                         .extend(cell.and_then(Address::parse).unwrap_or_default().0);
                 });
             }
-            StorageType::Hex => self.push_data(cells.binary()?.iter()),
+            StorageType::Hex | StorageType::List => self.push_data(cells.binary()?.iter()),
             StorageType::Text => {
                 self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes)));
             }
@@ -313,7 +369,7 @@ impl Sink {
     }
 
     /// Writes the nulls of a hollow column, before its first value.
-    fn fill_hollow(&mut self, file: &File) -> io::Result<()> {
+    fn fill_hollow(&mut self, file: &Out) -> io::Result<()> {
         let rows = std::mem::take(&mut self.region.nulls);
         if std::mem::take(&mut self.hollow) {
             return self.push_nulls(file, rows);
@@ -323,7 +379,7 @@ impl Sink {
     }
 
     /// Appends nulls.
-    fn push_nulls(&mut self, file: &File, rows: u64) -> io::Result<()> {
+    fn push_nulls(&mut self, file: &Out, rows: u64) -> io::Result<()> {
         if self.hollow {
             self.region.nulls += rows;
             return Ok(());

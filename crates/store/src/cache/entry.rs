@@ -12,7 +12,7 @@ use std::{
 use super::{
     SortLimits,
     index::{Index, LoadReport},
-    table::{INDEX, LargeTable},
+    table::{INDEX, TableRows},
 };
 use crate::{
     TableFile,
@@ -181,7 +181,7 @@ impl EntryLocation {
         schema: &'static TableSchema,
         stem: &Key,
         fits: impl Fn(&LoadReport) -> bool,
-    ) -> Option<(LargeTable, LoadReport, String)> {
+    ) -> Option<(TableRows, LoadReport, String)> {
         let mut best: Option<(u64, PathBuf, String)> = None;
         let read = |report: &LoadReport| {
             report
@@ -231,7 +231,7 @@ impl EntryLocation {
     }
 
     /// Opens the table if it is present and intact; a damaged one is removed.
-    pub fn open(&self, schema: &'static TableSchema) -> Option<(LargeTable, LoadReport)> {
+    pub fn open(&self, schema: &'static TableSchema) -> Option<(TableRows, LoadReport)> {
         let folder = self.folder();
         if !folder.is_dir() {
             return None;
@@ -259,8 +259,8 @@ impl EntryLocation {
         &self,
         folder: &Path,
         schema: &'static TableSchema,
-    ) -> Result<(LargeTable, LoadReport), String> {
-        LargeTable::open(folder, schema, self.sorting)
+    ) -> Result<(TableRows, LoadReport), String> {
+        TableRows::open(folder, schema, self.sorting)
     }
 
     /// Whether the table is present, intact or not.

@@ -13,7 +13,7 @@ use super::{
     import::WrittenRows,
     index::{LoadReport, RunStarts},
     stored_columns,
-    table::{LargeTable, ROWS},
+    table::{ROWS, TableRows},
 };
 use crate::order::{keyless, side_by_side, sorted, without, without_repeats};
 use model::{
@@ -47,17 +47,15 @@ struct Edit {
 /// Builds the table at `location` from `base` and its tail; `report` receives the number of rows dropped as duplicate keys. None where a
 /// full import is needed.
 pub fn grow(
-    base: &LargeTable,
+    base: &TableRows,
     tail: Tail,
     location: &EntryLocation,
     options: &CacheOptions,
     check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
     report: impl FnOnce(u64) -> LoadReport,
-) -> Result<Option<LargeTable>, CacheBuildError> {
+) -> Result<Option<TableRows>, CacheBuildError> {
     let schema = base.schema();
-    let Some(columns) = stored_columns(schema) else {
-        return Ok(None);
-    };
+    let columns = stored_columns(schema);
     let Some((edits, repeated)) = edits(base, tail, schema, &columns)? else {
         return Ok(None);
     };
@@ -85,7 +83,7 @@ pub fn grow(
 
 /// Edits in row order, and the number of rows dropped as duplicate keys. None where a full import is needed.
 fn edits(
-    base: &LargeTable,
+    base: &TableRows,
     tail: Tail,
     schema: &'static TableSchema,
     columns: &[StoredColumn],
@@ -170,7 +168,7 @@ fn time_column(schema: &TableSchema) -> Option<(&'static str, bool)> {
 
 /// Fills missing intervals with the only interval of the row's token. None where the token has several, or none.
 fn with_intervals(
-    base: &LargeTable,
+    base: &TableRows,
     mut frame: DataFrame,
     owner: &str,
 ) -> PolarsResult<Option<DataFrame>> {
@@ -225,7 +223,7 @@ fn groups(
 
 /// Rows of the token and interval, or their empty insertion point.
 fn rows_of_run(
-    base: &LargeTable,
+    base: &TableRows,
     token: &Address,
     interval: i64,
     by_interval: bool,
@@ -253,7 +251,7 @@ fn rows_of_run(
 
 /// Rows of the run within the time range of the new ones, or their empty insertion point. None where they are too many, or damaged.
 fn window(
-    base: &LargeTable,
+    base: &TableRows,
     run: Range<usize>,
     new: &DataFrame,
     time: &str,
@@ -306,7 +304,7 @@ fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
 /// Rows of the table outside the edits that have the key of a new row. They are of the same token as the new row, even where the token is
 /// not part of the key.
 fn replaced_rows(
-    base: &LargeTable,
+    base: &TableRows,
     new: &DataFrame,
     schema: &TableSchema,
     columns: &[StoredColumn],
@@ -374,7 +372,7 @@ fn replaced_rows(
 
 /// Writes the rows of the new table. None where the base is damaged.
 fn write(
-    base: &LargeTable,
+    base: &TableRows,
     edits: Vec<Edit>,
     columns: &[StoredColumn],
     made: &Path,
@@ -437,7 +435,7 @@ impl WrittenRows {
     /// Appends rows of the base. None where it is damaged.
     fn copy(
         &mut self,
-        base: &LargeTable,
+        base: &TableRows,
         rows: Range<usize>,
         check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
     ) -> Result<Option<()>, CacheBuildError> {

@@ -21,7 +21,7 @@ use super::{
     index::{self, LoadReport, RunStarts, TableMetadata},
     journal::Journal,
     stored_columns,
-    table::{INDEX, LargeTable, ROWS},
+    table::{INDEX, ROWS, TableRows},
 };
 use crate::{
     order::{
@@ -76,8 +76,7 @@ impl CacheBuilder {
         journal: Option<&Journal<S>>,
     ) -> Result<Self, CacheBuildError> {
         let folder = location.part();
-        let columns = stored_columns(schema)
-            .ok_or_else(|| CacheBuildError::Failed("the table cannot be cached".to_owned()))?;
+        let columns = stored_columns(schema);
         let spill = SpillFile::open(
             &folder.join("spool"),
             BUCKETS,
@@ -210,7 +209,7 @@ impl CacheBuilder {
         mut self,
         progress: &mut dyn FnMut(u64, u64) -> Result<(), Cancelled>,
         report: impl FnOnce(&DroppedRows) -> LoadReport,
-    ) -> Result<LargeTable, CacheBuildError> {
+    ) -> Result<TableRows, CacheBuildError> {
         self.spill.flush()?;
         let mut dropped = DroppedRows::default();
         let repeats = self
@@ -314,7 +313,7 @@ impl WrittenRows {
         made: &Path,
         block_rows: u64,
         durable: bool,
-    ) -> Result<LargeTable, CacheBuildError> {
+    ) -> Result<TableRows, CacheBuildError> {
         let (rows, stored, block) = (
             self.columns.rows(),
             self.columns.stored.clone(),
@@ -330,14 +329,9 @@ impl WrittenRows {
             bytes,
             report: self.report,
         };
-        index::write(
-            &made.join(INDEX),
-            &metadata,
-            &self.run_starts,
-            &stats,
-            &self.tokens,
-        )
-        .map_err(CacheBuildError::Failed)?;
+        index::encode(&metadata, &self.run_starts, &stats, &self.tokens)
+            .and_then(|bytes| index::write(&made.join(INDEX), &bytes))
+            .map_err(CacheBuildError::Failed)?;
         let folder = location.keep(made)?;
         remove(&location.part());
         location

@@ -5,9 +5,9 @@ use std::{fs::File, io::Write, ops::Range, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{bounds::Bounds, columns::Region, map::MappedFile};
+use super::{bounds::Bounds, columns::Region, map::Image};
 use crate::{TableFile, invariants::in_order::TokenStatistic};
-use model::{address::Address, findings::Findings};
+use model::{address::Address, findings::Findings, schema::TableSchema};
 
 /// Bytes of `rows.arrow` per checksum: a memory page, the unit that a first access reads from disk.
 pub(super) const PAGE: usize = 4 << 10;
@@ -16,7 +16,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"tdindex2");
 const WORDS: usize = 6;
 
 /// Table-level metadata of the index.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct TableMetadata {
     pub(super) table: String,
     pub(super) rows: u64,
@@ -95,14 +95,20 @@ pub(super) struct PageStats {
     pub(super) bounds: Vec<[u64; 2]>,
 }
 
-/// Writes the index; `addresses` maps ranks to tokens.
-pub(super) fn write(
-    path: &Path,
+/// Writes the index to a file.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let written = File::create(path)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+    written.map_err(|error| error.to_string())
+}
+
+/// The bytes of an index; `addresses` maps ranks to tokens.
+pub(super) fn encode(
     metadata: &TableMetadata,
     starts: &RunStarts,
     stats: &PageStats,
     addresses: &[Address],
-) -> Result<(), String> {
+) -> Result<Vec<u8>, String> {
     let mut metadata_text = serde_json::to_vec(metadata).map_err(|error| error.to_string())?;
     metadata_text.resize(metadata_text.len().next_multiple_of(8), b' ');
     let (tokens, runs) = (starts.tokens.len(), starts.runs.len());
@@ -150,15 +156,13 @@ pub(super) fn write(
     }
     let sum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
-    let written = File::create(path)
-        .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
-    written.map_err(|error| error.to_string())
+    Ok(bytes)
 }
 
-/// The index of a table, mapped and verified.
+/// The index of a table, verified.
 #[derive(Debug)]
 pub(super) struct Index {
-    map: MappedFile,
+    map: Image,
     pub(super) metadata: TableMetadata,
     starts: Range<usize>,
     run_starts: Range<usize>,
@@ -170,7 +174,29 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn open(path: &Path) -> Result<Self, String> {
-        let map = MappedFile::open(path).map_err(|error| error.to_string())?;
+        Self::of(Image::open(path).map_err(|error| error.to_string())?)
+    }
+
+    /// The index of a table without rows.
+    pub(super) fn empty(schema: &TableSchema) -> Self {
+        let none = 0..0;
+        Self {
+            // The start behind the last token, and behind the last run.
+            map: Image::from(&[0; 16][..]),
+            metadata: TableMetadata {
+                table: schema.name.to_owned(),
+                ..TableMetadata::default()
+            },
+            starts: 0..8,
+            run_starts: 8..16,
+            intervals: none.clone(),
+            bounds: none.clone(),
+            checksums: none.clone(),
+            tokens: none,
+        }
+    }
+
+    pub(super) fn of(map: Image) -> Result<Self, String> {
         let bytes = map.bytes();
         let damaged = || "the index is damaged".to_owned();
         let (body, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;

@@ -1,4 +1,4 @@
-//! Memory mapping of cache files, and returning freed memory to the system: the only place that needs `unsafe`.
+//! The bytes of a table, in memory or in a mapped cache file, and returning freed memory to the system: the only place that needs `unsafe`.
 #![allow(
     unsafe_code,
     reason = "mapping a file is unsafe: what is mapped must not change; see `MappedFile::open`"
@@ -65,6 +65,54 @@ impl MappedFile {
         return self.watch.is_truncated();
         #[cfg(not(unix))]
         false
+    }
+}
+
+/// Bytes that begin at a multiple of eight.
+#[derive(Debug)]
+pub(super) enum Image {
+    Mapped(MappedFile),
+    /// In memory; the number of bytes, of which the last word may have fewer.
+    Held(Vec<u64>, usize),
+}
+
+impl From<&[u8]> for Image {
+    fn from(bytes: &[u8]) -> Self {
+        let mut words = vec![0_u64; bytes.len().div_ceil(8)];
+        if let Some(place) = bytemuck::cast_slice_mut::<u64, u8>(&mut words).get_mut(..bytes.len())
+        {
+            place.copy_from_slice(bytes);
+        }
+        Self::Held(words, bytes.len())
+    }
+}
+
+impl Image {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        MappedFile::open(path).map(Self::Mapped)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map.bytes(),
+            Self::Held(words, length) => bytemuck::cast_slice(words)
+                .get(..*length)
+                .unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self, Self::Held(..))
+    }
+
+    pub(super) fn release(&self) {
+        if let Self::Mapped(map) = self {
+            map.release();
+        }
+    }
+
+    pub(super) fn is_truncated(&self) -> bool {
+        matches!(self, Self::Mapped(map) if map.is_truncated())
     }
 }
 

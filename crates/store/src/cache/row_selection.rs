@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{map::MappedFile, table::LargeTable};
+use super::{map::MappedFile, table::TableRows};
 
 /// Row numbers; cheap to clone.
 #[derive(Debug, Clone)]
@@ -83,9 +83,11 @@ pub struct RowSelectionWriter {
 
 impl RowSelectionWriter {
     /// A writer for rows of a table; the file goes into the folder of a large table. For a table in memory, there is no file.
-    pub fn for_table(table: Option<&LargeTable>) -> Self {
+    pub fn for_table(table: Option<&TableRows>) -> Self {
         Self {
-            spill: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)),
+            spill: table
+                .filter(|table| !table.is_held())
+                .map(|table| (table.folder().to_owned(), table.sorting().in_memory)),
             list: Vec::new(),
             file: None,
         }

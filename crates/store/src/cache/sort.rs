@@ -15,7 +15,7 @@ use super::{
     StorageType, UNKNOWN,
     bounds::Extent,
     row_selection::{RowSelection, RowSelectionWriter},
-    table::{CellsOf, LargeTable},
+    table::{CellsOf, TableRows},
 };
 use crate::order::{SpillFile, order_key_bytes, order_key_f64, order_key_i64};
 use model::{interval::Interval, schema::Kind};
@@ -53,7 +53,7 @@ type Keyed = (u64, u32);
 struct Sorter<'a> {
     by: Sorted<'a>,
     ties: Vec<Sorted<'a>>,
-    table: &'a LargeTable,
+    table: &'a TableRows,
     column: &'a str,
     among: &'a RowSelection,
 }
@@ -69,13 +69,13 @@ enum Keys<'a> {
     /// Integers stored as digits.
     Digits(CellsOf<'a>),
     /// Tokens, by their index in address order.
-    Owners(&'a LargeTable),
+    Owners(&'a TableRows),
     /// Intervals of candles, by length.
-    Intervals(&'a LargeTable),
+    Intervals(&'a TableRows),
 }
 
 impl<'a> Sorted<'a> {
-    fn of(table: &'a LargeTable, column: &str, descending: bool) -> io::Result<Self> {
+    fn of(table: &'a TableRows, column: &str, descending: bool) -> io::Result<Self> {
         let keys = match table.cells(column) {
             Some(cells)
                 if table
@@ -139,10 +139,12 @@ impl<'a> Sorted<'a> {
             .map_or(0, |bytes| u64::from_le_bytes(*bytes));
         Some(match storage {
             StorageType::Float => order_key_f64(f64::from_bits(number)),
-            StorageType::Integer | StorageType::Time | StorageType::Day => {
+            StorageType::Integer | StorageType::Time | StorageType::Day | StorageType::Flag => {
                 order_key_i64(number as i64)
             }
-            StorageType::Address | StorageType::Hex | StorageType::Text => order_key_bytes(bytes),
+            StorageType::Address | StorageType::Hex | StorageType::Text | StorageType::List => {
+                order_key_bytes(bytes)
+            }
         })
     }
 
@@ -174,7 +176,7 @@ impl<'a> Sorted<'a> {
 }
 
 impl<'a> Sorter<'a> {
-    fn new(table: &'a LargeTable, by: SortBy<'a>, among: &'a RowSelection) -> io::Result<Self> {
+    fn new(table: &'a TableRows, by: SortBy<'a>, among: &'a RowSelection) -> io::Result<Self> {
         let ties: io::Result<Vec<_>> = by
             .ties
             .iter()
@@ -295,7 +297,7 @@ impl<'a> Sorter<'a> {
 /// Top-k search: the first `count` rows in sort order, ties in input order. `step` receives (done, total) rows, and its error aborts the
 /// search. Blocks that cannot contain one of the first rows are not read.
 pub fn top_rows<'a, E: From<io::Error>>(
-    table: &'a LargeTable,
+    table: &'a TableRows,
     by: impl Into<SortBy<'a>>,
     among: &'a RowSelection,
     count: usize,
@@ -342,13 +344,16 @@ pub fn top_rows<'a, E: From<io::Error>>(
 
 /// Sorts all of the rows. `step`: see `top_rows`.
 pub fn sort_rows<'a, E: From<io::Error>>(
-    table: &'a LargeTable,
+    table: &'a TableRows,
     by: impl Into<SortBy<'a>>,
     among: &'a RowSelection,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
 ) -> Result<RowSelection, E> {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let sorter = Sorter::new(table, by.into(), among)?;
+    if among.len() <= table.sorting().in_memory {
+        return sort_at_once(&sorter, &mut step);
+    }
     let spread = table.folder().join(format!(
         "sort-{}-{}.parts",
         std::process::id(),
@@ -357,6 +362,32 @@ pub fn sort_rows<'a, E: From<io::Error>>(
     let ranked = sort(&sorter, &spread, &mut step);
     fs::remove_file(&spread).ok();
     ranked
+}
+
+/// Rows that fit into memory.
+fn sort_at_once<E: From<io::Error>>(
+    sorter: &Sorter<'_>,
+    step: &mut impl FnMut(u64, u64) -> Result<(), E>,
+) -> Result<RowSelection, E> {
+    let rows = sorter.among.len();
+    let mut order: Vec<Keyed> = Vec::with_capacity(rows);
+    for start in (0..rows).step_by(CHUNK_ROWS) {
+        step(start as u64, rows as u64)?;
+        let here = start..(start + CHUNK_ROWS).min(rows);
+        order.extend(
+            sorter
+                .keys(here.clone())
+                .into_iter()
+                .zip(here.start as u32..),
+        );
+    }
+    order.sort_unstable_by(|a, b| sorter.compare(*a, *b));
+    Ok(RowSelection::from(
+        order
+            .into_iter()
+            .map(|row| sorter.row(row))
+            .collect::<Vec<_>>(),
+    ))
 }
 
 fn sort<E: From<io::Error>>(

@@ -8,7 +8,8 @@ use std::{
 };
 
 use polars::prelude::{
-    Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder,
+    Column, DataFrame, DataType, IntoColumn, ListBuilderTrait as _, ListStringChunkedBuilder,
+    NamedFrom, PlSmallStr, Series, StringChunkedBuilder,
 };
 
 use super::{
@@ -16,13 +17,16 @@ use super::{
     bounds::{Bounds, Extent, has_bounds},
     columns::Region,
     index::{Index, LoadReport, PAGE},
-    map::MappedFile,
+    map::Image,
+    row_selection::RowSelection,
     stored_columns,
 };
+use crate::cell::in_frame;
 use model::{
     address::Address,
     interval::Interval,
-    schema::{Kind, TableSchema},
+    scalar::Scalar,
+    schema::{Column as SchemaColumn, Kind, TableSchema},
 };
 use source::{coerce, text_runs::Texts};
 
@@ -35,11 +39,11 @@ pub(super) const ROWS: &str = "rows.arrow";
 pub(super) const INDEX: &str = "index";
 
 #[derive(Debug)]
-pub struct LargeTable {
+pub struct TableRows {
     schema: &'static TableSchema,
     columns: Vec<StoredColumn>,
     index: Index,
-    map: MappedFile,
+    map: Image,
     /// Bitmap of the pages whose checksum was verified.
     verified: Vec<AtomicU64>,
     /// Their number.
@@ -50,7 +54,7 @@ pub struct LargeTable {
     grown_from: Option<String>,
 }
 
-impl LargeTable {
+impl TableRows {
     /// Opens the table in `folder`. Verifies the checksum of the index, the length of the file of rows, and its header and footer.
     pub(super) fn open(
         folder: &Path,
@@ -58,8 +62,8 @@ impl LargeTable {
         sorting: SortLimits,
     ) -> Result<(Self, LoadReport), String> {
         let mut index = Index::open(&folder.join(INDEX))?;
-        let map = MappedFile::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
-        let columns = stored_columns(schema).ok_or("the table cannot be cached")?;
+        let map = Image::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
+        let columns = stored_columns(schema);
         let names = columns.iter().map(|(column, _)| column.name);
         let checksums = map.bytes().len().div_ceil(PAGE);
         if index.metadata.table != schema.name
@@ -106,12 +110,59 @@ impl LargeTable {
         }
     }
 
+    /// The table of an index and columns in memory.
+    pub(super) fn held(
+        schema: &'static TableSchema,
+        columns: Vec<StoredColumn>,
+        index: Index,
+        map: Image,
+        folder: PathBuf,
+    ) -> Self {
+        Self {
+            schema,
+            columns,
+            index,
+            map,
+            verified: Vec::new(),
+            pages_read: AtomicUsize::new(0),
+            damaged: AtomicBool::new(false),
+            folder,
+            sorting: SortLimits {
+                in_memory: usize::MAX,
+                at_once: usize::MAX,
+            },
+            grown_from: None,
+        }
+    }
+
     pub fn height(&self) -> usize {
         self.index.metadata.rows as usize
     }
 
     pub fn schema(&self) -> &'static TableSchema {
         self.schema
+    }
+
+    /// The columns of the schema, then the table's own.
+    pub fn columns(&self) -> impl Iterator<Item = &'static SchemaColumn> {
+        let own = self.columns.iter().map(|(column, _)| *column);
+        let own = own.filter(|column| self.schema.column(column.name).is_none());
+        self.schema.columns.iter().chain(own)
+    }
+
+    /// The column of this name, of the schema or the table's own.
+    pub fn column_named(&self, name: &str) -> Option<&'static SchemaColumn> {
+        self.columns().find(|column| column.name == name)
+    }
+
+    /// Whether the rows are in memory; those of a large table are in the cache.
+    pub fn is_held(&self) -> bool {
+        self.map.is_held()
+    }
+
+    /// Bytes of the rows, in memory or in the cache.
+    pub fn bytes(&self) -> u64 {
+        self.map.bytes().len() as u64
     }
 
     /// Whether a page did not match its checksum, or is missing. Results since then must not be used; the next load imports the table
@@ -292,7 +343,7 @@ impl LargeTable {
 
     /// Whether the pages of these bytes match their checksums; each page is verified once.
     fn verify(&self, bytes: Range<usize>) -> bool {
-        if bytes.is_empty() {
+        if bytes.is_empty() || self.map.is_held() {
             return true;
         }
         for page in bytes.start / PAGE..=(bytes.end - 1) / PAGE {
@@ -366,6 +417,29 @@ impl LargeTable {
         )
     }
 
+    /// The rows of a range of `places`, in that order, with these columns or all.
+    pub fn at(
+        &self,
+        places: &RowSelection,
+        nth: Range<usize>,
+        columns: Option<&[&str]>,
+    ) -> DataFrame {
+        let nth = nth.start.min(places.len())..nth.end.min(places.len());
+        if let RowSelection::Run(rows) = places {
+            return self.slice(rows.start + nth.start..rows.start + nth.end, columns);
+        }
+        let rows: Vec<u32> = nth
+            .filter_map(|nth| places.get(nth))
+            .map(|place| place as u32)
+            .collect();
+        self.gather(&rows, columns)
+    }
+
+    /// The cell in `row` of the column; `Missing` if there is no such column or row.
+    pub fn cell(&self, column: &str, row: usize) -> Scalar<'static> {
+        in_frame(&self.slice(row..row + 1, Some(&[column])), column, 0)
+    }
+
     /// A canonical frame with these columns or all; a column for which `read` returns none is null.
     fn frame(
         &self,
@@ -374,9 +448,7 @@ impl LargeTable {
         read: impl Fn(&'static str) -> Option<Column>,
     ) -> DataFrame {
         let columns = self
-            .schema
-            .columns
-            .iter()
+            .columns()
             .filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
         let columns = columns.map(|column| {
             let cells = read(column.name).filter(|cells| cells.len() == height);
@@ -532,7 +604,7 @@ pub(super) enum Values<'a> {
 
 /// Cell-by-cell access to one column.
 pub(super) struct CellsOf<'a> {
-    table: &'a LargeTable,
+    table: &'a TableRows,
     region: &'a Region,
     pub(super) storage: StorageType,
 }
@@ -580,6 +652,20 @@ fn decoded<'a>(
         StorageType::Float => {
             let numbers = cells.map(|cell| cell.and_then(number).map(f64::from_le_bytes));
             Series::new(label, numbers.collect::<Vec<_>>()).into_column()
+        }
+        StorageType::Flag => {
+            let flags = cells.map(|cell| Some(i64::from_le_bytes(number(cell?)?) != 0));
+            Series::new(label, flags.collect::<Vec<_>>()).into_column()
+        }
+        StorageType::List => {
+            let mut lists = ListStringChunkedBuilder::new(label, height, height);
+            for cell in cells {
+                match cell.map(String::from_utf8_lossy) {
+                    Some(members) => lists.append_values_iter(members.split_terminator('\0')),
+                    None => lists.append_null(),
+                }
+            }
+            lists.finish().into_column()
         }
         StorageType::Integer | StorageType::Time | StorageType::Day => {
             let numbers = cells.map(|cell| cell.and_then(number).map(i64::from_le_bytes));

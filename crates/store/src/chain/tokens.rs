@@ -5,6 +5,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use polars::prelude::{
@@ -14,7 +15,8 @@ use serde_json::Value;
 
 use super::{ChainStates, kept::FILE_MAX};
 use crate::{
-    Storage, Table,
+    Table,
+    cache::TableRows,
     frame_rows::FromFrame as _,
     parquet_files::{as_parquet, parquet_rows},
     private_files::write_atomic,
@@ -67,7 +69,7 @@ pub(crate) fn fill(
     anew: bool,
     stopped: &dyn Fn() -> bool,
 ) -> HashSet<Address> {
-    let rows = TokenRow::rows(table.frame());
+    let rows = TokenRow::rows(&table.frame());
     let is_bare = |row: &TokenRow| row.symbol.is_none() && row.name.is_none();
     let bare: HashSet<Address> = rows
         .iter()
@@ -147,15 +149,20 @@ pub(crate) fn fill(
                 .collect::<Vec<_>>(),
         ),
     ];
-    let Storage::Memory(frame) = &mut table.storage else {
-        return HashSet::new();
-    };
+    let mut frame = table.rows.slice(0..table.height(), None);
     for column in columns {
         // A column of the same name and length always fits.
         let Some(at) = frame.get_column_index(column.name()) else {
             continue;
         };
         drop(frame.replace_column(at, column.into_column()));
+    }
+    match TableRows::in_memory(table.schema, &frame) {
+        Ok(rows) => table.rows = Arc::new(rows),
+        Err(error) => {
+            tracing::warn!("cannot fill in the tokens: {error}");
+            return HashSet::new();
+        }
     }
     rows.iter()
         .filter(|row| row.total_supply.is_none() && bare.contains(&row.token_address))

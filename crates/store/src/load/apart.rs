@@ -1,13 +1,13 @@
 //! Different tokens at one address: predeployed contracts (0x4200…0006) and CREATE2 can put another token at the same address of another
 //! chain. A dataset has one token per address; rows of other tokens are excluded, and each is named in a finding.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use polars::prelude::{
     BooleanChunked, DataFrame, IdxCa, IdxSize, NewChunkedArray as _, PlSmallStr,
 };
 
-use crate::{Storage, Table, frame_rows::FromFrame as _, invariants::named};
+use crate::{Table, cache::TableRows, frame_rows::FromFrame as _, invariants::named};
 use model::{
     findings::{Finding, Severity},
     rows::TokenRow,
@@ -69,13 +69,11 @@ pub fn apart(frame: &DataFrame) -> Vec<(usize, TokenApart)> {
 
 /// Takes the rows of other tokens out of the table, with a finding for each.
 pub(super) fn hold_one(table: &mut Table) {
-    let found = apart(table.frame());
-    let Storage::Memory(frame) = &table.storage else {
-        return;
-    };
+    let found = apart(&table.frame());
     if found.is_empty() {
         return;
     }
+    let frame = table.rows.slice(0..table.height(), None);
     let out: HashSet<usize> = found.iter().map(|(place, _)| *place).collect();
     let kept = BooleanChunked::from_iter_values(
         PlSmallStr::EMPTY,
@@ -84,14 +82,10 @@ pub(super) fn hold_one(table: &mut Table) {
     let Ok(rest) = frame.filter(&kept) else {
         return;
     };
-    // Without columns outside the schema there is nothing to filter.
-    if table.others.width() > 0 {
-        let Ok(others) = table.others.filter(&kept) else {
-            return;
-        };
-        table.others = others;
-    }
-    table.storage = Storage::Memory(rest);
+    let Ok(rows) = TableRows::in_memory(table.schema, &rest) else {
+        return;
+    };
+    table.rows = Arc::new(rows);
     let (rule, file) = (named("one_token"), table.first_file());
     for (_, other) in found {
         table.findings.add(

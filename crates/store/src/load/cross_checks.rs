@@ -193,7 +193,7 @@ fn unknown_chains(dataset: &mut Dataset) {
         let mut names = if table.schema.name == "tokens" {
             tokens.clone()
         } else {
-            texts(table.frame(), "chain")
+            texts(&table.frame(), "chain")
         };
         names.retain(|name| Chain::known(name).is_none());
         names.sort_unstable();

@@ -10,7 +10,7 @@ use super::{
     task::{TableLoad, TableLoadError, total_bytes},
 };
 use crate::cache::{
-    CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LargeTable, LoadReport,
+    CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LoadReport, TableRows,
 };
 use model::{progress::Cancelled, schema::TableSchema};
 use source::decode::guarded;
@@ -152,7 +152,7 @@ pub(super) struct ReadState {
 }
 
 /// A large table with its load report.
-pub(super) type OpenedTable = (LargeTable, LoadReport);
+pub(super) type OpenedTable = (TableRows, LoadReport);
 
 /// Typical bytes per row in files with more rows than a table in memory may have.
 const ROW_BYTES: u64 = 100;
@@ -183,7 +183,9 @@ pub(super) fn cache_location(load: &TableLoad<'_>, files: &[LocatedFile]) -> Opt
         manifest,
     } = *load;
     let cache = context.cache.folder.as_deref()?;
-    crate::cache::stored_columns(schema)?;
+    if !schema.mapped {
+        return None;
+    }
     let keys: Option<Vec<KeyFile>> = files
         .iter()
         .map(|file| key_of(file, context.growing))

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::{bind::Bound, column::gather_named, path};
 use model::schema::{Column as SchemaColumn, Kind, TableSchema};
@@ -99,26 +99,22 @@ pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> 
     Ok(())
 }
 
-/// Splits the frame into schema columns, and the others with inferred types.
-pub(super) fn split(frame: DataFrame) -> (DataFrame, DataFrame) {
+/// The frame with its columns outside the schema under their own names and in inferred types; one that is named as a schema column is not
+/// reachable by its name and goes.
+pub(super) fn typed_in(frame: DataFrame) -> PolarsResult<DataFrame> {
     let height = frame.height();
-    let (others, ours): (Vec<Column>, Vec<Column>) = frame
+    let (others, mut all): (Vec<Column>, Vec<Column>) = frame
         .into_columns()
         .into_iter()
         .partition(|column| column.name().starts_with(MARK));
-    let others = others.iter().map(|column| {
-        let name = column
-            .name()
-            .strip_prefix(MARK)
-            .unwrap_or_default()
-            .to_owned();
-        typed(column).with_name(name.as_str().into())
-    });
-    let others = others.collect();
-    (
-        DataFrame::new(height, ours).unwrap_or_default(),
-        DataFrame::new(height, others).unwrap_or_default(),
-    )
+    for column in others {
+        let name = column.name().strip_prefix(MARK).unwrap_or_default();
+        if all.iter().all(|known| known.name() != name) {
+            let name = name.into();
+            all.push(typed(&column).with_name(name));
+        }
+    }
+    DataFrame::new(height, all)
 }
 
 /// The column in the narrowest type that fits every cell; text where none does.

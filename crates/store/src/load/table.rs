@@ -17,8 +17,8 @@ use super::{
     task::{TableLoad, TableLoadError, total_bytes},
 };
 use crate::{
-    RemoteOrigin, SourcePosition, Storage, Table,
-    cache::{FileEnd, LargeTable, LoadReport},
+    RemoteOrigin, SourcePosition, Table,
+    cache::{FileEnd, LoadReport, TableRows},
     live, order, repeats,
 };
 use model::{
@@ -289,9 +289,8 @@ impl TableReader<'_> {
         Ok(true)
     }
 
-    fn keep(&mut self, large: LargeTable) {
-        (self.table.storage, self.table.state) =
-            (Storage::Large(Arc::new(large)), TableState::Loaded);
+    fn keep(&mut self, large: TableRows) {
+        (self.table.rows, self.table.state) = (Arc::new(large), TableState::Loaded);
     }
 
     fn forget(&mut self) {
@@ -374,9 +373,12 @@ impl TableReader<'_> {
             self.keep(large);
         } else if let Some(frame) = gathered.held {
             let frame = self.finish(frame, &gathered.origins, files)?;
-            let (frame, others) = others::split(frame);
-            (self.table.storage, self.table.others, self.table.state) =
-                (Storage::Memory(frame), others, TableState::Loaded);
+            let frame = guarded("table", || others::typed_in(frame))?;
+            let rows = TableRows::in_memory(self.load.schema, &frame);
+            (self.table.rows, self.table.state) = (
+                Arc::new(rows.map_err(TableLoadError::Unusable)?),
+                TableState::Loaded,
+            );
         }
         Ok(())
     }
@@ -386,7 +388,7 @@ impl TableReader<'_> {
         &mut self,
         gathered: Gathered,
         files: &[LocatedFile],
-    ) -> Result<LargeTable, TableLoadError> {
+    ) -> Result<TableRows, TableLoadError> {
         let (Some(mut import), Some(location)) = (gathered.import, gathered.location) else {
             return Err(TableLoadError::Damaged);
         };

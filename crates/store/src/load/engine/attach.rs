@@ -18,7 +18,8 @@ use super::{
     templates,
 };
 use crate::{
-    RemoteOrigin, Storage, Table, TableFile,
+    RemoteOrigin, Table, TableFile,
+    cache::TableRows,
     engine_rows::{EngineRows, FetchError},
     load::{
         remote::{self, Pulse},
@@ -31,6 +32,7 @@ use model::{
     findings::{Finding, Severity},
     format::plural,
     holding::Listed,
+    table_state::TableState,
     time::Time,
 };
 use source::{field_hash::FieldHash, locate::Answer, manifest::EngineTable};
@@ -229,15 +231,15 @@ impl CountedTable {
             None
         };
         let priceless = days.as_ref().and_then(|days| priceless(days, &listed));
-        let rows = EngineRows::new(
-            state.rows,
-            asked.source.clone(),
-            listed,
-            days,
-            Arc::new(fetch),
-        );
+        let rows = EngineRows::new(state.rows, asked.source.clone(), listed, Arc::new(fetch));
         let file = name_of(asked);
-        let mut table = Table::stored(schema, Storage::InPlace(Arc::new(rows)));
+        let rows_here = days.map_or_else(|| Arc::new(TableRows::empty(schema)), |days| days.rows);
+        let mut table = Table {
+            rows: rows_here,
+            engine: Some(Arc::new(rows)),
+            state: TableState::Loaded,
+            ..Table::absent(schema)
+        };
         table.sources = vec![TableFile {
             file: file.clone(),
             rows: state.rows,

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{TableReader, read::stacked};
 use crate::{
     TableFile,
-    cache::{self, CacheBuildError, CacheOptions, FileEnd, KeyFile, LargeTable, LoadReport, Tail},
+    cache::{self, CacheBuildError, CacheOptions, FileEnd, KeyFile, LoadReport, TableRows, Tail},
     load::{
         gather::{CacheLocation, Gathered, ReadState},
         identity,
@@ -34,7 +34,7 @@ impl TableReader<'_> {
         &mut self,
         files: &[LocatedFile],
         cached: &CacheLocation,
-    ) -> Result<Option<LargeTable>, TableLoadError> {
+    ) -> Result<Option<TableRows>, TableLoadError> {
         let location = &cached.location;
         // An interrupted import is resumed instead.
         if location.is_begun() || files.iter().any(|file| !file.is_local()) {
