@@ -46,7 +46,6 @@ impl Data for Dataset {
         fn holders_held(&self, token: &Address) -> u64;
         fn holder_counts_of(&self, token: &Address) -> DayCounts<'_>;
         fn labels_of(&self, address: &Address) -> &[LabelRow];
-        fn labelled(&self) -> Vec<Address>;
         fn dexes(&self) -> &[DexRow];
         fn fee_tiers(&self) -> &[FeeTierRow];
         fn transfers(&self) -> &dyn AddressRows<TransferRow>;
@@ -60,7 +59,6 @@ impl Data for Dataset {
         fn locks_of(&self, token: &Address) -> &[LockRow];
         fn disputes_of(&self, token: &Address) -> &[DisputeRow];
         fn funders_of(&self, address: &Address) -> &[FundingRow];
-        fn funded(&self) -> Vec<Address>;
         fn yields(&self) -> &[YieldRow];
         fn yield_days_of(&self, pool: &str) -> &[YieldDay];
         fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
