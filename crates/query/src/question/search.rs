@@ -222,7 +222,7 @@ impl SearchQuestion {
             "where",
             self.conditions.as_deref().unwrap_or_default(),
             &columns,
-            TokenReader::of(view),
+            TokenReader::of(&**view),
         )?;
         let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
         let needle = self

@@ -209,7 +209,7 @@ fn answer_both(
         "where",
         conditions.unwrap_or_default(),
         &columns::for_filter(table),
-        TokenReader::of(view),
+        TokenReader::of(&**view),
     )?;
     let query = RowQuery {
         filter,

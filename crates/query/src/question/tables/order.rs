@@ -161,7 +161,7 @@ impl Find for RowQuery {
         if let Some(remote) = RemoteQuery::of(table, self)? {
             // The engine sorts them, page by page.
             return Ok(OrderedRows::all(
-                usize::try_from(remote.total(view)?).unwrap_or(usize::MAX),
+                usize::try_from(remote.total(view, progress)?).unwrap_or(usize::MAX),
             ));
         }
         let grid = Grid::of(table);

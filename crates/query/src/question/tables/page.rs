@@ -55,7 +55,7 @@ impl<'a> PageRequest<'a> {
             "where",
             question.conditions.as_deref().unwrap_or_default(),
             &named,
-            TokenReader::of(view),
+            TokenReader::of(&**view),
         )?;
         let sort = parameter::orders("sort", question.sort.as_deref().unwrap_or_default(), &named)?;
         let key = TableQuestion {
