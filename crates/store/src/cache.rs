@@ -32,7 +32,7 @@ pub use self::{
     entry::{Entry, list},
     memory::kind_of,
     row_selection::{RowSelection, RowSelectionWriter},
-    sort::{SortBy, sort_rows, top_rows},
+    sort::{SortBy, SortedRows, sort_rows, top_rows},
     table::TableRows,
     texts::{keep_text, kept_text},
 };

@@ -1,5 +1,7 @@
 //! The query behind GET /addresses/{address}/tokens: the tokens in the data that an address holds.
 
+use std::sync::Arc;
+
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
@@ -25,7 +27,7 @@ use model::{
     error::{Code, Problem, Result},
     scalar::Scalar,
 };
-use store::{cell::in_frame, grid::Grid};
+use store::cell::in_frame;
 
 /// Maximum number of tokens per address if the holders are queried in place, with one query per token.
 const TOKENS_MAX: u64 = 100;
@@ -111,7 +113,7 @@ impl Query for HeldTokensQuestion {
             }
             rows
         } else {
-            let grid = Grid::of(table);
+            let grid = Arc::clone(&table.rows);
             let (places, _) = query.matching_rows(table, &grid, progress)?;
             grid.at(
                 &places,

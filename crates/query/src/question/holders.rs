@@ -32,7 +32,7 @@ use model::{
     scalar::Scalar,
     time::{Day, Time},
 };
-use store::{Dataset, RowsOf, export::RowBatches};
+use store::{Dataset, export::RowBatches};
 
 const LIMIT: Parameter = parameter(
     "limit",
@@ -180,11 +180,7 @@ impl HoldersQuestion {
         if self.filter.is_empty() && self.sort.is_empty() && flows.is_none() {
             return Ok(None);
         }
-        let all = dataset.holders_of_source(&self.token_address);
-        let rows = all.as_ref().map_or_else(
-            || dataset.holders_of(&self.token_address),
-            |all| RowsOf::Memory(all),
-        );
+        let rows = dataset.holders_page(&self.token_address, 0..usize::MAX);
         let mut matching = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             if i % 16_384 == 0 {

@@ -1,6 +1,6 @@
 //! The queries behind GET /tokens/{token_address}/posts and GET /posts.
 
-use std::{borrow::Cow, cmp::Ordering, sync::Arc};
+use std::{cmp::Ordering, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,8 +22,8 @@ use super::{
 use model::{address::Address, error::Result, rows::Post, scalar::Scalar, time::Time};
 use store::{
     RowsOf,
-    cache::{self, LargeTable, RowSelection, RowSelectionWriter, SortBy, top_rows},
-    grid::{Grid, Ordered},
+    cache::{self, TableRows, RowSelection, RowSelectionWriter, SortBy, top_rows},
+    ordered::Ordered,
 };
 
 request! {
@@ -203,7 +203,7 @@ impl Tabular for PostsQuestion {
         };
         let rows = Ordered {
             nth: page,
-            ..Ordered::new(Grid::of(table), places, members.clone())
+            ..Ordered::new(Arc::clone(&table.rows), places, members.clone())
         };
         Ok(Tabled::frames(Box::new(rows.within()), &members))
     }
@@ -272,7 +272,7 @@ impl PostsQuestion {
     fn matches<'a>(
         &self,
         snapshot: &'a Snapshot,
-        large: Option<&LargeTable>,
+        large: Option<&TableRows>,
         progress: &Progress,
     ) -> Result<Matches<'a>> {
         let dataset = &snapshot.dataset;
@@ -324,11 +324,11 @@ impl PostsQuestion {
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
     fn sorted(&self, found: &Matches<'_>) -> RowSelection {
-        let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
+        let posts: Vec<Post> = found.posts.iter().collect();
         let mut rows: Vec<(u32, &Post)> = found
             .places
             .iter()
-            .filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?)))
+            .filter_map(|place| Some((place as u32, posts.get(place - found.start)?)))
             .collect();
         // Case-sensitive, as the order of a large table.
         let key = |post: &Post, column: &str| match post.field(column) {
@@ -365,7 +365,7 @@ impl Matches<'_> {
     fn with_title_words(
         self,
         words: &[String],
-        large: Option<&LargeTable>,
+        large: Option<&TableRows>,
         progress: &Progress,
     ) -> Result<Self> {
         let titles = self
@@ -382,7 +382,7 @@ impl Matches<'_> {
     fn that_match(
         self,
         filter: &Filter,
-        large: Option<&LargeTable>,
+        large: Option<&TableRows>,
         progress: &Progress,
     ) -> Result<Self> {
         let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| {
@@ -391,7 +391,7 @@ impl Matches<'_> {
         self.keep(&holds, large)
     }
 
-    fn keep(self, holds: &[u64], large: Option<&LargeTable>) -> Result<Self> {
+    fn keep(self, holds: &[u64], large: Option<&TableRows>) -> Result<Self> {
         let start = self.start;
         let mut places = RowSelectionWriter::for_table(large);
         for place in self

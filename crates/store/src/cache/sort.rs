@@ -294,6 +294,42 @@ impl<'a> Sorter<'a> {
     }
 }
 
+/// Rows in sort order.
+#[derive(Debug)]
+pub enum SortedRows {
+    All(RowSelection),
+    /// Only the first rows, because the complete sort is slow.
+    First(RowSelection),
+}
+
+impl TableRows {
+    /// The rows of `among` in sort order: all rows or, with `count`, only the first if a complete sort is slow. Missing values are last in
+    /// both directions, and the sort is stable. `step` receives (done, total), and its error aborts the sort.
+    pub fn sorted<E: From<io::Error>>(
+        &self,
+        by: SortBy<'_>,
+        among: &RowSelection,
+        count: Option<usize>,
+        step: impl FnMut(u64, u64) -> Result<(), E>,
+    ) -> Result<SortedRows, E> {
+        // A large table is stored in this order.
+        let is_stored = !self.is_held() && self.schema().order.first() == Some(&by.column);
+        if is_stored && by.ties.is_empty() {
+            return Ok(SortedRows::All(if by.descending {
+                RowSelection::Reversed(Box::new(among.clone()))
+            } else {
+                among.clone()
+            }));
+        }
+        match count.filter(|_| among.len() > self.sorting().at_once) {
+            None => sort_rows(self, by, among, step).map(SortedRows::All),
+            Some(count) => Ok(SortedRows::First(RowSelection::from(top_rows(
+                self, by, among, count, step,
+            )?))),
+        }
+    }
+}
+
 /// Top-k search: the first `count` rows in sort order, ties in input order. `step` receives (done, total) rows, and its error aborts the
 /// search. Blocks that cannot contain one of the first rows are not read.
 pub fn top_rows<'a, E: From<io::Error>>(

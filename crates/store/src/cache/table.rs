@@ -236,6 +236,12 @@ impl TableRows {
             .map(|(storage, bounds)| bounds.extent(storage, rows))
     }
 
+    /// Whether a filter may be told by `extent` that rows need not be read; rows in memory are read, so that all that lack a value are
+    /// counted.
+    pub fn skips_rows(&self) -> bool {
+        !self.is_held()
+    }
+
     /// Whether the column has nulls.
     pub fn has_nulls(&self, column: &str) -> bool {
         self.cells(column)

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::question::progress::Progress;
 use model::error::Result;
-use store::{cache::RowSelection, grid::Grid};
+use store::cache::{RowSelection, TableRows};
 
 /// Rows of a chunk, between two cancellation checks.
 pub(super) const CHUNK_ROWS: usize = 8_192;
@@ -17,7 +17,7 @@ pub(super) const BATCH_CHUNKS: usize = 256;
 /// Maps every chunk of these columns by `each`, which is also told its first row, several in parallel; passes the results to `take` in
 /// order, after each `batch` of chunks.
 pub(super) fn chunks<T: Send>(
-    grid: &Grid,
+    grid: &TableRows,
     places: &RowSelection,
     columns: &[&str],
     progress: &Progress,

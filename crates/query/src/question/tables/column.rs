@@ -9,6 +9,7 @@ use std::{
     cmp::Ordering,
     collections::HashMap,
     hash::{BuildHasher, RandomState},
+    sync::Arc,
 };
 
 use polars::prelude::{Column, DataFrame, DataType, PlHashMap};
@@ -37,7 +38,11 @@ use model::{
     schema::{self, Kind},
     time::{Day, Time},
 };
-use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
+use store::{
+    Table,
+    cache::{RowSelection, TableRows},
+    cell::in_frame,
+};
 
 /// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;
@@ -174,7 +179,7 @@ impl Find for ColumnScan {
         let values = if let Some(remote) = RemoteQuery::of(table, &query)? {
             remote::values(&remote, view, column, self.limit, progress)?
         } else {
-            let grid = Grid::of(table);
+            let grid = Arc::clone(&table.rows);
             let (places, _) = query.matching_rows(table, &grid, progress)?;
             ColumnReader {
                 grid: &grid,
@@ -266,7 +271,7 @@ impl Query for DescribeQuestion {
 
 /// Reads one column of the selected rows.
 struct ColumnReader<'a> {
-    grid: &'a Grid,
+    grid: &'a TableRows,
     places: &'a RowSelection,
     column: &'a str,
     progress: &'a Progress,

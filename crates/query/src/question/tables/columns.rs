@@ -7,35 +7,18 @@ use crate::question::{
 };
 use model::{
     error::{Code, Problem, Result},
-    names,
     schema::Column,
     spelling::meant,
 };
-use store::{Table, cell::kind_of, grid::Grid};
+use store::Table;
 
 /// Built-in columns in schema order, then custom ones.
 pub fn of(table: &Table) -> Vec<Column> {
-    let grid = Grid::of(table);
-    let ours = table
-        .schema
-        .columns
-        .iter()
-        .copied()
-        .filter(|column| grid.has(column.name));
-    let new = table
-        .others
-        .columns()
-        .iter()
-        .filter(|column| table.schema.column(column.name()).is_none());
-    let theirs = new.filter_map(|column| {
-        let meaning = "an extra column of the file";
-        Some(Column::of_kind(
-            names::intern(column.name())?,
-            kind_of(column),
-            meaning,
-        ))
+    let theirs = table.own_columns().map(|column| Column {
+        meaning: "an extra column of the file",
+        ..*column
     });
-    ours.chain(theirs).collect()
+    table.schema.columns.iter().copied().chain(theirs).collect()
 }
 
 /// As filter columns.

@@ -4,7 +4,7 @@
 mod remote;
 mod split;
 
-use std::{collections::HashMap, fmt};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use polars::prelude::{
     Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone,
@@ -28,7 +28,11 @@ use model::{
     scalar::Scalar,
     schema::{self, Kind},
 };
-use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
+use store::{
+    Table,
+    cache::{RowSelection, TableRows},
+    cell::in_frame,
+};
 
 /// Maximum number of figures of a group.
 const FIGURES_MAX: usize = 8;
@@ -307,15 +311,14 @@ impl Find for GroupQuery {
             let places = RowSelection::Run(0..shown.height());
             (
                 groups,
-                if shown.height() == 0 {
-                    Grid::of(table)
-                } else {
-                    Grid::Memory(shown)
-                },
+                Arc::new(TableRows::free(&shown).map_err(|reason| {
+                    tracing::warn!("groups cannot be encoded: {reason}");
+                    Problem::new(Code::Defect, "Internal error while reading the groups.")
+                })?),
                 places,
             )
         } else {
-            let grid = Grid::of(table);
+            let grid = Arc::clone(&table.rows);
             let (places, _) = rows.matching_rows(table, &grid, progress)?;
             (self.groups(&grid, &places, &read, progress)?, grid, places)
         };
@@ -369,7 +372,7 @@ impl GroupQuery {
 
     fn groups(
         &self,
-        grid: &Grid,
+        grid: &TableRows,
         places: &RowSelection,
         read: &[schema::Column],
         progress: &Progress,
@@ -446,7 +449,7 @@ impl GroupQuery {
     fn frame(
         &self,
         groups: &[GroupRows],
-        grid: &Grid,
+        grid: &TableRows,
         places: &RowSelection,
         read: &[schema::Column],
     ) -> Result<DataFrame> {
@@ -584,13 +587,11 @@ mod tests {
     #[test]
     fn too_many_groups_are_refused_before_all_rows_are_read() {
         let rows = GROUPS_MAX as i64 * 5 / 2;
-        let grid = Grid::Memory(
-            DataFrame::new(
-                rows as usize,
-                vec![Series::new("n".into(), (0..rows).collect::<Vec<i64>>()).into_column()],
-            )
-            .expect("a frame"),
+        let frame = DataFrame::new(
+            rows as usize,
+            vec![Series::new("n".into(), (0..rows).collect::<Vec<i64>>()).into_column()],
         );
+        let grid = TableRows::free(&frame.expect("a frame")).expect("rows");
         let by = schema::Column::of_kind("n", Kind::Integer, "");
         let table = schema::TABLES.first().expect("a table");
         let figure = |aggregate: Aggregate| GroupFigure {

@@ -1,8 +1,11 @@
-//! Filtering and sorting of table rows. Filters scan chunk by chunk, checking for cancellation between chunks; `Grid` sorts.
+//! Filtering and sorting of table rows. Filters scan chunk by chunk, checking for cancellation between chunks; the table sorts.
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use polars::prelude::DataFrame;
@@ -20,9 +23,9 @@ use crate::question::{
 use model::{error::Result, scalar::Scalar, schema::TableSchema, time::Time};
 use store::{
     Table,
-    cache::{Extent, RowSelection, SortBy},
+    cache::{Extent, RowSelection, RowSelectionWriter, SortBy, SortedRows, TableRows},
     cell::in_frame,
-    grid::{Grid, SortedRows},
+    
 };
 
 /// Rows of a large table that are sorted first, by top-k, while the complete order is computed.
@@ -67,7 +70,7 @@ impl RowQuery {
     pub(in crate::question) fn matching_rows(
         &self,
         table: &Table,
-        grid: &Grid,
+        grid: &TableRows,
         progress: &Progress,
     ) -> Result<(RowSelection, ExcludedRows)> {
         if self.filter.is_empty() {
@@ -85,7 +88,7 @@ impl RowQuery {
     pub(super) fn next_matching(
         &self,
         table: &Table,
-        grid: &Grid,
+        grid: &TableRows,
         start: usize,
         count: usize,
         progress: &Progress,
@@ -120,7 +123,7 @@ impl RowQuery {
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
     pub(super) fn sorted(
         &self,
-        grid: &Grid,
+        grid: &TableRows,
         matching: RowSelection,
         count: Option<usize>,
         progress: &Progress,
@@ -138,7 +141,7 @@ impl RowQuery {
             ..SortBy::from(*first)
         };
         Ok(
-            match grid.sorted(self.table, by, &matching, count, |done, total| {
+            match grid.sorted(by, &matching, count, |done, total| {
                 progress.step(done, total)
             })? {
                 SortedRows::All(places) => OrderedRows::complete(places),
@@ -164,7 +167,7 @@ impl Find for RowQuery {
                 usize::try_from(remote.total(view, progress)?).unwrap_or(usize::MAX),
             ));
         }
-        let grid = Grid::of(table);
+        let grid = Arc::clone(&table.rows);
         let (matching, left_out) = self.matching_rows(table, &grid, progress)?;
         Ok(OrderedRows {
             left_out,
@@ -182,7 +185,7 @@ impl Find for CompleteOrder {
                 let table = super::loaded_table(view, self.query.table.name)?;
                 let complete =
                     self.query
-                        .sorted(&Grid::of(table), unsorted.clone(), None, progress)?;
+                        .sorted(&table.rows, unsorted.clone(), None, progress)?;
                 Ok(OrderedRows {
                     left_out: self.first.left_out.clone(),
                     ..complete
@@ -194,7 +197,7 @@ impl Find for CompleteOrder {
 }
 
 fn filtered(
-    grid: &Grid,
+    grid: &TableRows,
     filter: &Filter,
     columns_read: &[FilterColumn],
     progress: &Progress,
@@ -203,8 +206,8 @@ fn filtered(
     let done = AtomicUsize::new(0);
     let (mut left_out, mut counted) = (ExcludedRows::of(filter), true);
     // Rows of skipped chunks cannot be counted.
-    let may_lack = filter.columns().any(|column| grid.extent_has_nulls(column));
-    let mut places = grid.selection();
+    let may_lack = filter.columns().any(|column| grid.has_nulls(column));
+    let mut places = RowSelectionWriter::for_table(Some(grid));
     for chunks in (0..count)
         .step_by(CHUNK_ROWS)
         .collect::<Vec<_>>()
@@ -246,12 +249,13 @@ type ChunkMatches = (Vec<u32>, ExcludedRows);
 
 /// The matching rows of a chunk; `None` if its zone map rules out a match.
 fn matching_in_chunk(
-    grid: &Grid,
+    grid: &TableRows,
     rows: Range<usize>,
     filter: &Filter,
     columns_read: &[FilterColumn],
 ) -> Option<ChunkMatches> {
-    if !filter.may_match(|column| range(grid, column, rows.clone(), columns_read)) {
+    let skips = grid.skips_rows();
+    if skips && !filter.may_match(|column| range(grid, column, rows.clone(), columns_read)) {
         return None;
     }
     let names: Vec<&str> = columns_read.iter().map(|column| column.name).collect();
@@ -265,7 +269,7 @@ fn matching_in_chunk(
 
 /// The minimum and maximum of a column in these rows, where known without reading them.
 fn range(
-    grid: &Grid,
+    grid: &TableRows,
     column: &str,
     rows: Range<usize>,
     columns_read: &[FilterColumn],

@@ -1,6 +1,6 @@
 //! Cursor pagination of a table: the rows of a page, and the cursor of the next. Filtering and sorting are in `order`.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::{TableQuestion, columns, loaded_table, order::RowQuery, remote::RemoteQuery};
 use crate::question::{
@@ -18,9 +18,9 @@ use model::{
 };
 use store::{
     Table,
-    cache::RowSelection,
+    cache::{RowSelection, TableRows},
     export::RowBatches,
-    grid::{Grid, Ordered},
+    ordered::Ordered,
 };
 
 /// Minimum number of rows of a top-k selection, so that the next pages are covered too.
@@ -30,7 +30,7 @@ const TOP_ROWS_MIN: usize = 1_000;
 pub(super) struct PageRequest<'a> {
     pub(super) table: &'a Table,
     view: &'a View<'a>,
-    grid: Grid,
+    grid: Arc<TableRows>,
     pub(super) columns: Vec<&'static str>,
     query: RowQuery,
     /// The query without page parameters: equal for all of its pages.
@@ -71,7 +71,7 @@ impl<'a> PageRequest<'a> {
             .map(|cursor| Cursor::decode(cursor, view, &key))
             .transpose()?;
         Ok(Self {
-            grid: Grid::of(table),
+            grid: Arc::clone(&table.rows),
             table,
             view,
             columns: columns::chosen(question.columns.as_deref(), &columns)?,
@@ -124,7 +124,12 @@ impl<'a> PageRequest<'a> {
         let next = next.then(|| Cursor { start: end, after }.encode(self.view, &self.key));
         let count = rows.height();
         let rows = Ordered {
-            grid: Grid::Memory(rows),
+            table: Arc::new(
+                TableRows::in_memory(self.table.schema, &rows).map_err(|reason| {
+                    tracing::warn!("a page cannot be encoded: {reason}");
+                    Problem::new(Code::Defect, "Internal error while reading the page.")
+                })?,
+            ),
             nth: 0..count,
             places: OrderedRows::all(count).places,
             columns: self.columns.clone(),
@@ -211,7 +216,7 @@ impl<'a> PageRequest<'a> {
 
     fn rows(&self, places: RowSelection, nth: Range<usize>) -> Ordered {
         Ordered {
-            grid: self.grid.clone(),
+            table: self.grid.clone(),
             nth,
             places,
             columns: self.columns.clone(),

@@ -15,7 +15,7 @@ use model::{
     scalar::Scalar,
     table_ask::{AskKind, RowsPage, SourceQuery},
 };
-use store::{Table, cell::in_frame, engine_rows::EngineRows, export::RowBatches, grid::Grid};
+use store::{Table, cell::in_frame, engine_rows::EngineRows, export::RowBatches};
 
 /// The column of the token.
 const TOKEN: &str = "token_address";
@@ -59,7 +59,7 @@ impl<'a> RemoteQuery<'a> {
         let condition = filter
             .sql(&columns::for_filter(table))
             .map_err(|what| refusal(table.schema.name, engine, &what))?;
-        let none = Grid::of(table).slice(0..0, None);
+        let none = table.rows.slice(0..0, None);
         Ok(Some(Self {
             engine,
             query,
