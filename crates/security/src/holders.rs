@@ -251,7 +251,10 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<An
         log.note(NeededInput::Creator, &[code]);
         return None;
     }
-    let own = || (spread.shares.iter()).filter(|(address, _)| facts.insider(address));
+    let own = || {
+        let shares = spread.shares.iter();
+        shares.filter(|(address, _)| facts.insider(address))
+    };
     let share: f64 = own().map(|(_, share)| share).sum();
     let insiders = [facts.creator, facts.owner].into_iter().flatten();
     let unknown = facts.dataset.holding_of(&facts.address).unknown(insiders);

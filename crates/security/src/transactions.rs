@@ -200,7 +200,8 @@ impl CheckInput<'_> {
             .total_supply()
             .zip(self.facts.unit())
             .map(|(supply, unit)| supply * unit);
-        let replayed = (self.ledger.complete).then(|| self.ledger.minted - self.ledger.burned);
+        let ledger = &self.ledger;
+        let replayed = ledger.complete.then(|| ledger.minted - ledger.burned);
         let supply = given
             .or(replayed)
             .filter(|supply| supply.is_finite() && *supply > 0.0);

@@ -178,7 +178,7 @@ impl Spread {
         matches!(self.partial, Some(Partial::Holders | Partial::Supply))
     }
 
-    /// Shares of the others and their sum as if as many as possible had the most: the number of those, and what is left for one more.
+    /// How many of the others have the most if as many as possible do, and what is left for one more.
     fn uneven(&self) -> (f64, f64) {
         let OtherHolders {
             held, sum, most, ..
