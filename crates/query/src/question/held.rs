@@ -183,6 +183,7 @@ listed!(HeldToken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::snapshot::Snapshot;
     use crate::question::{
         holders::HoldersQuestion,
         tests::{answered, parsed, snapshot},

@@ -528,6 +528,7 @@ fn time_type() -> DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::snapshot::Snapshot;
     use crate::question::{
         tables::TableQuestion,
         tests::{answered, snapshot},

@@ -320,6 +320,7 @@ mod tests {
 
     use super::*;
     use crate::question::snapshot::AnswerSettings;
+    use crate::question::snapshot::Snapshot;
     use model::{error::Code, schema};
     use store::{Dataset, Storage};
 
@@ -431,7 +432,7 @@ mod tests {
     fn asked(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<OrderedRows> {
         let table = Table::stored(query.table, Storage::Memory(frame.clone()));
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
-        query.find(&snapshot, progress)
+        query.find(&View::new(&snapshot), progress)
     }
 
     #[test]
