@@ -158,10 +158,10 @@ impl Find for RowQuery {
     /// The first rows of a large table where a complete sort is slow; `CompleteOrder` completes them.
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<OrderedRows> {
         let table = super::loaded_table(view, self.table.name)?;
-        if let Some(remote) = RemoteQuery::of(table, self)? {
+        if let Some(remote) = RemoteQuery::of(view, table, self, progress)? {
             // The engine sorts them, page by page.
             return Ok(OrderedRows::all(
-                usize::try_from(remote.total(view, progress)?).unwrap_or(usize::MAX),
+                usize::try_from(remote.total()?).unwrap_or(usize::MAX),
             ));
         }
         let grid = Grid::of(table);
