@@ -170,7 +170,7 @@ impl Query for RehearsalQuestion {
         };
         let places = match &self.alert.token_address {
             Some(token) => view.dataset.token_position(token).into_iter().collect(),
-            None => (0..snapshot.dataset.tokens().len()).collect::<Vec<_>>(),
+            None => (0..view.dataset.tokens().len()).collect::<Vec<_>>(),
         };
         let mut tokens: Vec<RehearsedToken> = places.into_iter().map(RehearsedToken::new).collect();
         let (quick, slow) = conditions.split(|column| !is_computed(column));

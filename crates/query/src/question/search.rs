@@ -144,7 +144,7 @@ impl Query for SearchQuestion {
             tokens
                 .iter_mut()
                 .zip(figures)
-                .for_each(|(token, figures)| token.figures = figures);
+                .for_each(|(token, (_, figures))| token.figures = figures);
         }
         Ok(Tokens {
             page: self.page,
@@ -222,7 +222,7 @@ impl SearchQuestion {
             "where",
             self.conditions.as_deref().unwrap_or_default(),
             &columns,
-            TokenReader::of(view),
+            TokenReader::of(&**view),
         )?;
         let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
         let needle = self
@@ -296,7 +296,7 @@ fn compute_figures(
     found
         .iter_mut()
         .zip(figures)
-        .for_each(|((_, row), figures)| row.figures = Some(Cow::Owned(figures)));
+        .for_each(|((_, row), (_, figures))| row.figures = Some(Cow::Owned(figures)));
     Ok(())
 }
 

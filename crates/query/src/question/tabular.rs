@@ -35,7 +35,7 @@ macro_rules! tabular {
             fn tabled(
                 &self,
                 view: &$crate::question::view::View<'_>,
-                _: &std::sync::Arc<Snapshot>,
+                _: &std::sync::Arc<$crate::question::snapshot::Snapshot>,
                 whole: bool,
                 progress: &Progress,
             ) -> Result<$crate::question::tabular::Tabled> {

@@ -171,8 +171,8 @@ impl Find for ColumnScan {
             sort: Vec::new(),
             ..self.query.clone()
         };
-        let values = if let Some(remote) = RemoteQuery::of(table, &query)? {
-            remote::values(&remote, view, column, self.limit, progress)?
+        let values = if let Some(remote) = RemoteQuery::of(view, table, &query, progress)? {
+            remote::values(&remote, column, self.limit)?
         } else {
             let grid = Grid::of(table);
             let (places, _) = query.matching_rows(table, &grid, progress)?;
@@ -209,7 +209,7 @@ fn answer_both(
         "where",
         conditions.unwrap_or_default(),
         &columns::for_filter(table),
-        TokenReader::of(view),
+        TokenReader::of(&**view),
     )?;
     let query = RowQuery {
         filter,

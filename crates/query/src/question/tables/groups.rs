@@ -302,23 +302,24 @@ impl Find for GroupQuery {
                 ..self.rows.clone()
             },
         );
-        let (mut groups, grid, places) = if let Some(remote) = RemoteQuery::of(table, &rows)? {
-            let (groups, shown) = self.remote_groups(&remote, view, &read, progress)?;
-            let places = RowSelection::Run(0..shown.height());
-            (
-                groups,
-                if shown.height() == 0 {
-                    Grid::of(table)
-                } else {
-                    Grid::Memory(shown)
-                },
-                places,
-            )
-        } else {
-            let grid = Grid::of(table);
-            let (places, _) = rows.matching_rows(table, &grid, progress)?;
-            (self.groups(&grid, &places, &read, progress)?, grid, places)
-        };
+        let (mut groups, grid, places) =
+            if let Some(remote) = RemoteQuery::of(view, table, &rows, progress)? {
+                let (groups, shown) = self.remote_groups(&remote, &read)?;
+                let places = RowSelection::Run(0..shown.height());
+                (
+                    groups,
+                    if shown.height() == 0 {
+                        Grid::of(table)
+                    } else {
+                        Grid::Memory(shown)
+                    },
+                    places,
+                )
+            } else {
+                let grid = Grid::of(table);
+                let (places, _) = rows.matching_rows(table, &grid, progress)?;
+                (self.groups(&grid, &places, &read, progress)?, grid, places)
+            };
         let total = groups.len();
         let first = self
             .figures
@@ -528,6 +529,7 @@ fn time_type() -> DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::snapshot::Snapshot;
     use crate::question::{
         tables::TableQuestion,
         tests::{answered, snapshot},

@@ -158,10 +158,10 @@ impl Find for RowQuery {
     /// The first rows of a large table where a complete sort is slow; `CompleteOrder` completes them.
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<OrderedRows> {
         let table = super::loaded_table(view, self.table.name)?;
-        if let Some(remote) = RemoteQuery::of(table, self)? {
+        if let Some(remote) = RemoteQuery::of(view, table, self, progress)? {
             // The engine sorts them, page by page.
             return Ok(OrderedRows::all(
-                usize::try_from(remote.total(view)?).unwrap_or(usize::MAX),
+                usize::try_from(remote.total()?).unwrap_or(usize::MAX),
             ));
         }
         let grid = Grid::of(table);
@@ -320,6 +320,7 @@ mod tests {
 
     use super::*;
     use crate::question::snapshot::AnswerSettings;
+    use crate::question::snapshot::Snapshot;
     use model::{error::Code, schema};
     use store::{Dataset, Storage};
 
@@ -431,7 +432,7 @@ mod tests {
     fn asked(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<OrderedRows> {
         let table = Table::stored(query.table, Storage::Memory(frame.clone()));
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
-        query.find(&snapshot, progress)
+        query.find(&View::new(&snapshot), progress)
     }
 
     #[test]
