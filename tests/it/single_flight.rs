@@ -81,7 +81,7 @@ impl Query for Staged {
     const NAME: &'static str = "staged";
     const SUMMARY: &'static str = "Answers with the number of its run; a quick one with 0.";
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.heavy
     }
 

@@ -14,6 +14,7 @@ pub mod day_counts;
 pub mod error;
 pub mod fetch_key;
 pub mod findings;
+pub mod flight;
 pub mod format;
 pub mod holding;
 pub mod interval;

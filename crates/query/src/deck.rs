@@ -9,7 +9,6 @@ mod generations;
 pub mod load;
 pub mod pending;
 mod records;
-mod single_flight;
 pub mod watch;
 
 use std::{
@@ -33,7 +32,6 @@ use self::{
     generations::SnapshotRetention,
     load::LoadState,
     pending::{PendingAnswer, PendingResult},
-    single_flight::SingleFlight,
 };
 use crate::question::{
     Dated, Find, Query,
@@ -44,6 +42,7 @@ use crate::question::{
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    flight::{Flights, Joined},
     locks::{Locked as _, SharedLock as _},
     time::Time,
 };
@@ -143,7 +142,8 @@ pub struct QueryService {
     /// Those before it that are still answered from.
     before: Mutex<SnapshotRetention>,
     memo: Memo,
-    single_flight: SingleFlight,
+    /// The slow questions being answered: who asks one of them gets that answer, and takes no thread meanwhile.
+    flights: Flights<MemoKey, Arc<dyn Any + Send + Sync>>,
     quick: Arc<Lane>,
     /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
     heavy: Arc<Lane>,
@@ -169,6 +169,8 @@ type Work<T> = Box<dyn FnMut(&QueryService, &Progress, bool) -> Result<T> + Send
 
 /// Work for a lane, and who waits for it.
 struct Task<T> {
+    /// Equal for equal work, which is done once for all who ask for it at once on the heavy lane.
+    key: Option<MemoKey>,
     work: Work<T>,
     sender: oneshot::Sender<Result<T>>,
     progress: Progress,
@@ -274,7 +276,7 @@ impl QueryService {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, AnswerWeighter),
-            single_flight: SingleFlight::default(),
+            flights: Flights::default(),
             quick,
             heavy,
             current: RwLock::new(None),
@@ -345,7 +347,21 @@ impl QueryService {
         question: &Q,
         progress: &Progress,
     ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
-        self.answered(snapshot, question, progress, true)
+        if !question.heavy(snapshot) {
+            return self.answered(snapshot, question, progress, true);
+        }
+        let key = memo_key(snapshot, question);
+        match self.flights.wait(&key, || progress.step(0, 0))? {
+            Joined::Leads(flight) => {
+                let answer = self.answered(snapshot, question, progress, true)?;
+                flight.land(Arc::new(Arc::clone(&answer)));
+                Ok(answer)
+            }
+            Joined::Landed(answer) => match answer.downcast_ref::<Arc<_>>() {
+                Some(answer) => Ok(Arc::clone(answer)),
+                None => self.answered(snapshot, question, progress, true),
+            },
+        }
     }
 
     /// Errors: also rows that are missing, unless it `fetches`.
@@ -356,20 +372,7 @@ impl QueryService {
         progress: &Progress,
         fetches: bool,
     ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
-        let key = (
-            snapshot.generation,
-            snapshot.track_records.version(),
-            question.key().into_boxed_str(),
-        );
-        if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
-            return Ok(cached);
-        }
-        // Single flight: the same slow question is not computed twice at once.
-        let _flight = if question.heavy() {
-            Some(self.single_flight.take(&key, progress)?)
-        } else {
-            None
-        };
+        let key = memo_key(snapshot, question);
         if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
             return Ok(cached);
         }
@@ -423,14 +426,10 @@ impl QueryService {
         question: Q,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingAnswer<Q::Answer> {
-        let heavy = question.heavy();
-        self.spawn(
-            heavy,
-            move |deck, progress, fetches| {
-                deck.answered(&*deck.snapshot()?, &question, progress, fetches)
-            },
-            wake,
-        )
+        match self.snapshot() {
+            Ok(snapshot) => self.ask_of(snapshot, question, wake),
+            Err(problem) => self.spawn(false, None, move |_, _, _| Err(problem.clone()), wake),
+        }
     }
 
     /// Like `ask`, of a given generation.
@@ -440,16 +439,16 @@ impl QueryService {
         question: Q,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingAnswer<Q::Answer> {
-        let heavy = question.heavy();
         self.spawn(
-            heavy,
+            question.heavy(&snapshot),
+            Some(memo_key(&snapshot, &question)),
             move |deck, progress, fetches| deck.answered(&snapshot, &question, progress, fetches),
             wake,
         )
     }
 
     /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
-    pub fn work<T: Send + 'static>(
+    pub fn work<T: Clone + Send + Sync + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
     ) -> PendingResult<T> {
@@ -457,15 +456,17 @@ impl QueryService {
         let gone = || Problem::new(Code::Defect, "Internal error: the task was started twice.");
         self.spawn(
             true,
+            None,
             move |deck, progress, _| work.take().ok_or_else(gone)?(deck, progress),
             || (),
         )
     }
 
     /// Runs the work on its lane. Errors: the lane is full.
-    fn spawn<T: Send + 'static>(
+    fn spawn<T: Clone + Send + Sync + 'static>(
         self: &Arc<Self>,
         heavy: bool,
+        key: Option<MemoKey>,
         work: impl FnMut(&Self, &Progress, bool) -> Result<T> + Send + 'static,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingResult<T> {
@@ -473,6 +474,7 @@ impl QueryService {
         self.enqueue(
             heavy,
             Task {
+                key,
                 work: Box::new(work),
                 sender,
                 progress,
@@ -482,16 +484,40 @@ impl QueryService {
         pending
     }
 
-    fn enqueue<T: Send + 'static>(self: &Arc<Self>, heavy: bool, mut task: Task<T>) {
-        if !self.lane(heavy).enter() {
-            let detail = format!(
-                "{} queries are already queued; retry in a moment.",
-                self.options.queue
-            );
-            return task.end(Err(Problem::new(Code::Busy, detail)));
+    fn enqueue<T: Clone + Send + Sync + 'static>(self: &Arc<Self>, heavy: bool, task: Task<T>) {
+        if self.lane(heavy).enter() {
+            return self.run(heavy, task);
         }
+        let detail = format!(
+            "{} queries are already queued; retry in a moment.",
+            self.options.queue
+        );
+        task.end(Err(Problem::new(Code::Busy, detail)));
+    }
+
+    /// Runs the task in its place on the lane, or has it wait for another asker's run: then it takes neither a thread nor a place, and runs
+    /// after all if that run has no result, as when its asker left.
+    fn run<T: Clone + Send + Sync + 'static>(self: &Arc<Self>, heavy: bool, task: Task<T>) {
         let deck = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
+            let key = task.key.clone();
+            let key = key.filter(|_| heavy && !task.progress.cancelled());
+            let (flight, mut task) = if let Some(key) = key {
+                let again = Arc::clone(&deck);
+                let done = move |task: Task<T>, value: Option<Arc<dyn Any + Send + Sync>>| {
+                    if let Some(value) = value.as_deref().and_then(|value| value.downcast_ref()) {
+                        return task.end(Ok(T::clone(value)));
+                    }
+                    again.lane(heavy).waiting.fetch_add(1, Ordering::AcqRel);
+                    again.run(heavy, task);
+                };
+                let Some((flight, task)) = deck.flights.join(&key, task, done) else {
+                    return deck.lane(heavy).leave();
+                };
+                (Some(flight), task)
+            } else {
+                (None, task)
+            };
             let mut work = || {
                 task.progress
                     .step(0, 0)
@@ -499,6 +525,9 @@ impl QueryService {
             };
             let done = if heavy { on_own_thread(work) } else { work() };
             deck.lane(heavy).leave();
+            if let (Some(flight), Ok(value)) = (flight, &done) {
+                flight.land(Arc::new(value.clone()));
+            }
             match done {
                 // Fetching is slow.
                 Err(problem) if !heavy && problem.is_missing_rows() => deck.enqueue(true, task),
@@ -617,6 +646,15 @@ impl QueryService {
     pub fn options(&self) -> &DeckOptions {
         &self.options
     }
+}
+
+fn memo_key<Q: Query>(snapshot: &Snapshot, question: &Q) -> MemoKey {
+    let version = snapshot.track_records.version();
+    (
+        snapshot.generation,
+        version,
+        question.key().into_boxed_str(),
+    )
 }
 
 /// Runs the work on its own thread. A pool thread that waits for its share of a parallel sort would start another question meanwhile; if

@@ -89,7 +89,7 @@ pub trait Query: Request {
     }
 
     /// The same as `HEAVY`, where it depends on the request.
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         Self::HEAVY
     }
 

@@ -10,7 +10,10 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use system::FileAt as _;
+use system::{
+    FileAt as _,
+    disk_lru::{self, Kept},
+};
 
 use crate::field_hash::FieldHash;
 use wire::Object;
@@ -83,8 +86,7 @@ impl ObjectParts {
         options.read(true).write(true).create(true).truncate(false);
         let file = system::private(&mut options).open(folder.join(BYTES))?;
         file.set_len(object.bytes)?;
-        // The modification time records the last use, for LRU eviction.
-        file.set_modified(SystemTime::now()).ok();
+        disk_lru::mark_used(&file);
         let mut kept = Self {
             parts: listed(&folder),
             folder: Some(folder),
@@ -216,19 +218,23 @@ pub(super) fn gaps<'a>(
     gaps
 }
 
-/// The downloaded objects, each with the time of its last use and its bytes on disk.
-fn all(cache: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
+/// The folders of the downloaded objects.
+fn all(cache: &Path) -> Vec<Kept<PathBuf>> {
     let entries = fs::read_dir(folder(cache)).into_iter().flatten().flatten();
     let about = |path: PathBuf| {
         let meta = fs::metadata(path.join(BYTES)).ok()?;
-        Some((meta.modified().ok()?, system::bytes_on_disk(&meta), path))
+        Some(Kept {
+            used: meta.modified().ok(),
+            bytes: system::bytes_on_disk(&meta),
+            item: path,
+        })
     };
     entries.filter_map(|entry| about(entry.path())).collect()
 }
 
 /// Bytes on disk of all downloaded objects.
 pub fn bytes(cache: &Path) -> u64 {
-    all(cache).iter().map(|(_, bytes, _)| bytes).sum()
+    all(cache).iter().map(|kept| kept.bytes).sum()
 }
 
 /// Removes all downloaded objects and listings; returns the bytes freed.
@@ -240,17 +246,10 @@ pub fn clear(cache: &Path) -> u64 {
 
 /// Evicts the least recently used objects until the others fit into `bytes_max`. Objects used in the last day stay.
 pub fn evict(cache: &Path, bytes_max: u64) {
-    let mut kept = all(cache);
-    kept.sort();
-    let mut total: u64 = kept.iter().map(|(_, bytes, _)| bytes).sum();
-    for (used, bytes, path) in kept {
-        if total <= bytes_max || used.elapsed().is_ok_and(|age| age.as_secs() < 86_400) {
-            break;
-        }
-        if fs::remove_dir_all(&path).is_ok() {
-            total -= bytes;
-        }
-    }
+    let is_recent = |used: SystemTime| used.elapsed().is_ok_and(|age| age.as_secs() < 86_400);
+    disk_lru::evict(all(cache), bytes_max, |kept| {
+        !kept.used.is_some_and(is_recent) && disk_lru::remove(&kept.item)
+    });
 }
 
 #[cfg(test)]

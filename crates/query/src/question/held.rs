@@ -345,7 +345,7 @@ mod tests {
                 .answer(&market(), &Progress::default())
                 .expect("an answer");
             assert_eq!(
-                (question.heavy(), answer.flows_to.is_some()),
+                (question.heavy(&market()), answer.flows_to.is_some()),
                 (reads, reads),
                 "{query}"
             );

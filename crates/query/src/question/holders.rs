@@ -118,7 +118,7 @@ impl Query for HoldersQuestion {
 
     paged!(Holders);
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.needs_transfers()
     }
 

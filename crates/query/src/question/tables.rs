@@ -197,7 +197,7 @@ impl Query for TableQuestion {
         answer.next.clone().map(Paging::From)
     }
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.conditions.is_some() || self.sort.is_some() || self.by.is_some()
     }
 

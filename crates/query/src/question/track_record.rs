@@ -122,7 +122,7 @@ impl Query for TrackRecordQuestion {
         })
     }
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.scope == "token"
     }
 

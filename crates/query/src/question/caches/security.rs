@@ -10,6 +10,7 @@ use crate::question::progress::Progress;
 use model::{
     address::Address,
     error::{Problem, Result},
+    flight::Flights,
     locks::Locked as _,
 };
 use security::{
@@ -32,8 +33,8 @@ const SCANS_MAX: usize = 2;
 #[derive(Debug, Default)]
 pub struct SecurityCache {
     corpus: OnceLock<Corpus>,
-    /// Held while the corpus is built, so that concurrent requests wait instead of building it twice.
-    building: Mutex<()>,
+    /// The one building of the corpus.
+    building: Flights<(), ()>,
     traits: Mutex<HashMap<Address, CodeTraits>>,
     /// The security summaries by token, shown in token lists.
     summaries: Mutex<HashMap<Address, SecuritySummary>>,
@@ -82,7 +83,7 @@ impl SecurityCache {
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
         }
-        let _building = self.building.locked();
+        let _building = self.building.wait(&(), || progress.step(0, 0))?;
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
         }
