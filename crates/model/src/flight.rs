@@ -2,7 +2,8 @@
 //! lands, so that none of them keeps a thread. Results and their cache belong to the leader.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::HashMap,
+    fmt,
     hash::Hash,
     sync::{
         Mutex,
@@ -29,12 +30,6 @@ pub struct Flight<'a, K: Eq + Hash, V: Clone> {
     value: Option<V>,
 }
 
-/// What a caller that waited gets.
-pub enum Joined<'a, K: Eq + Hash, V: Clone> {
-    Leads(Flight<'a, K, V>),
-    Landed(V),
-}
-
 impl<K: Clone + Eq + Hash, V: Clone + Send + 'static> Flights<K, V> {
     /// Gives the caller its `asker` back if it is the first and so leads; else `done` is called with it when the flight ends.
     pub fn join<A: Send + 'static>(
@@ -43,40 +38,40 @@ impl<K: Clone + Eq + Hash, V: Clone + Send + 'static> Flights<K, V> {
         asker: A,
         done: impl FnOnce(A, Option<V>) + Send + 'static,
     ) -> Option<(Flight<'_, K, V>, A)> {
-        match self.0.locked().entry(key.clone()) {
-            Entry::Occupied(mut waiters) => {
-                waiters
-                    .get_mut()
-                    .push(Box::new(move |value| done(asker, value)));
-                None
-            }
-            Entry::Vacant(waiters) => {
-                waiters.insert(Vec::new());
-                let flight = Flight {
-                    flights: self,
-                    key: key.clone(),
-                    value: None,
-                };
-                Some((flight, asker))
-            }
+        let mut all = self.0.locked();
+        if let Some(waiters) = all.get_mut(key) {
+            waiters.push(Box::new(move |value| done(asker, value)));
+            return None;
         }
+        all.insert(key.clone(), Vec::new());
+        let (key, value) = (key.clone(), None);
+        let flights = self;
+        Some((
+            Flight {
+                flights,
+                key,
+                value,
+            },
+            asker,
+        ))
     }
 
-    /// Like `join`, for a caller that has to wait on its own thread. Errors: those of `go_on`, which is called now and then.
+    /// Like `join`, for a caller that has to wait on its own thread: returns the value, or the flight, which the caller then leads. Errors:
+    /// those of `go_on`, which is called now and then.
     pub fn wait<E>(
         &self,
         key: &K,
         go_on: impl Fn() -> Result<(), E>,
-    ) -> Result<Joined<'_, K, V>, E> {
+    ) -> Result<Result<V, Flight<'_, K, V>>, E> {
         loop {
             let (sender, receiver) = channel();
             let joined = self.join(key, sender, |sender, value| drop(sender.send(value)));
             if let Some((flight, _)) = joined {
-                return Ok(Joined::Leads(flight));
+                return Ok(Err(flight));
             }
             loop {
                 match receiver.recv_timeout(POLL_INTERVAL) {
-                    Ok(Some(value)) => return Ok(Joined::Landed(value)),
+                    Ok(Some(value)) => return Ok(Ok(value)),
                     Ok(None) | Err(RecvTimeoutError::Disconnected) => break,
                     Err(RecvTimeoutError::Timeout) => go_on()?,
                 }
@@ -107,9 +102,9 @@ impl<K, V> Default for Flights<K, V> {
     }
 }
 
-impl<K, V> std::fmt::Debug for Flights<K, V> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Flights").finish_non_exhaustive()
+impl<K, V> fmt::Debug for Flights<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Flights")
     }
 }
 
@@ -154,7 +149,7 @@ mod tests {
     fn a_thread_that_waits_gets_the_value_or_leads_or_stops() {
         let flights: Flights<&str, u8> = Flights::default();
         let leads = || match flights.wait(&"a", || Ok::<_, ()>(())) {
-            Ok(Joined::Leads(flight)) => flight,
+            Ok(Err(flight)) => flight,
             _ => panic!("another leads"),
         };
         for value in [Some(7), None] {
@@ -162,7 +157,7 @@ mod tests {
             assert!(flights.wait(&"a", || Err(())).is_err(), "it is canceled");
             thread::scope(|scope| {
                 let waiting = scope.spawn(|| match flights.wait(&"a", || Ok::<_, ()>(())) {
-                    Ok(Joined::Landed(value)) => Some(value),
+                    Ok(Ok(value)) => Some(value),
                     _ => None,
                 });
                 while flights.0.locked().get("a").is_some_and(|all| all.len() < 2) {

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use quick_cache::{Equivalent, sync::Cache};
+use quick_cache::sync::Cache;
 use tokio::sync::{broadcast, oneshot};
 
 use self::{
@@ -42,7 +42,7 @@ use crate::question::{
 use model::{
     address::Address,
     error::{Code, Problem, Result},
-    flight::{Flights, Joined},
+    flight::Flights,
     locks::{Locked as _, SharedLock as _},
     time::Time,
 };
@@ -113,26 +113,18 @@ pub enum DeckEvent {
     AlertsFired,
 }
 
-/// Answer cache, keyed by canonical request.
-type Memo = Cache<MemoKey, Arc<dyn ErasedAnswer>, AnswerWeighter>;
+/// Answer cache, keyed by canonical request: the bytes of the JSON, and the answer.
+type Memo = Cache<MemoKey, (u64, Shared), AnswerWeighter>;
+
+/// A result of any type.
+type Shared = Arc<dyn Any + Send + Sync>;
 
 /// Generation number, version of its track records, and canonical request.
 type MemoKey = (u64, u64, Box<str>);
 
-/// Borrowed lookup key: hashes and compares like a `MemoKey`.
-#[derive(Hash)]
-struct MemoKeyRef<'a>(u64, u64, &'a str);
-
-impl Equivalent<MemoKey> for MemoKeyRef<'_> {
-    fn equivalent(&self, (generation, records, target): &MemoKey) -> bool {
-        self.0 == *generation && self.1 == *records && *self.2 == **target
-    }
-}
-
-/// A type-erased answer in the cache.
-pub trait ErasedAnswer: Any + Send + Sync {
-    fn bytes(&self) -> u64;
-    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+fn memo_key(snapshot: &Snapshot, key: &str) -> MemoKey {
+    let version = snapshot.track_records.version();
+    (snapshot.generation, version, key.into())
 }
 
 pub struct QueryService {
@@ -143,7 +135,7 @@ pub struct QueryService {
     before: Mutex<SnapshotRetention>,
     memo: Memo,
     /// The slow questions being answered: who asks one of them gets that answer, and takes no thread meanwhile.
-    flights: Flights<MemoKey, Arc<dyn Any + Send + Sync>>,
+    flights: Flights<MemoKey, Shared>,
     quick: Arc<Lane>,
     /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
     heavy: Arc<Lane>,
@@ -321,13 +313,8 @@ impl QueryService {
         snapshot: &Snapshot,
         key: &str,
     ) -> Option<Arc<CachedAnswer<Q::Answer>>> {
-        self.memo
-            .get(&MemoKeyRef(
-                snapshot.generation,
-                snapshot.track_records.version(),
-                key,
-            ))
-            .and_then(|cached| cached.any().downcast().ok())
+        let (_, cached) = self.memo.get(&memo_key(snapshot, key))?;
+        cached.downcast().ok()
     }
 
     /// Answers on the calling thread, from the cache if possible.
@@ -350,14 +337,14 @@ impl QueryService {
         if !question.heavy(snapshot) {
             return self.answered(snapshot, question, progress, true);
         }
-        let key = memo_key(snapshot, question);
+        let key = memo_key(snapshot, &question.key());
         match self.flights.wait(&key, || progress.step(0, 0))? {
-            Joined::Leads(flight) => {
+            Err(flight) => {
                 let answer = self.answered(snapshot, question, progress, true)?;
                 flight.land(Arc::new(Arc::clone(&answer)));
                 Ok(answer)
             }
-            Joined::Landed(answer) => match answer.downcast_ref::<Arc<_>>() {
+            Ok(answer) => match answer.downcast_ref::<Arc<_>>() {
                 Some(answer) => Ok(Arc::clone(answer)),
                 None => self.answered(snapshot, question, progress, true),
             },
@@ -372,7 +359,7 @@ impl QueryService {
         progress: &Progress,
         fetches: bool,
     ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
-        let key = memo_key(snapshot, question);
+        let key = memo_key(snapshot, &question.key());
         if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
             return Ok(cached);
         }
@@ -415,7 +402,8 @@ impl QueryService {
         let cached = Arc::new(CachedAnswer::new(answer, as_of, etag, links, dates)?);
         // A record published meanwhile may have been a part of it or not.
         if !progress.is_partial() && snapshot.track_records.version() == key.1 {
-            self.memo.insert(key, cached.clone());
+            let bytes = cached.json.len() as u64;
+            self.memo.insert(key, (bytes, Arc::clone(&cached) as _));
         }
         Ok(cached)
     }
@@ -441,7 +429,7 @@ impl QueryService {
     ) -> PendingAnswer<Q::Answer> {
         self.spawn(
             question.heavy(&snapshot),
-            Some(memo_key(&snapshot, &question)),
+            Some(memo_key(&snapshot, &question.key())),
             move |deck, progress, fetches| deck.answered(&snapshot, &question, progress, fetches),
             wake,
         )
@@ -450,14 +438,12 @@ impl QueryService {
     /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
     pub fn work<T: Clone + Send + Sync + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
+        work: impl Fn(&Self, &Progress) -> Result<T> + Send + 'static,
     ) -> PendingResult<T> {
-        let mut work = Some(work);
-        let gone = || Problem::new(Code::Defect, "Internal error: the task was started twice.");
         self.spawn(
             true,
             None,
-            move |deck, progress, _| work.take().ok_or_else(gone)?(deck, progress),
+            move |deck, progress, _| work(deck, progress),
             || (),
         )
     }
@@ -467,7 +453,7 @@ impl QueryService {
         self: &Arc<Self>,
         heavy: bool,
         key: Option<MemoKey>,
-        work: impl FnMut(&Self, &Progress, bool) -> Result<T> + Send + 'static,
+        work: impl Fn(&Self, &Progress, bool) -> Result<T> + Send + 'static,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingResult<T> {
         let (sender, progress, pending) = PendingResult::new();
@@ -504,7 +490,7 @@ impl QueryService {
             let key = key.filter(|_| heavy && !task.progress.cancelled());
             let (flight, mut task) = if let Some(key) = key {
                 let again = Arc::clone(&deck);
-                let done = move |task: Task<T>, value: Option<Arc<dyn Any + Send + Sync>>| {
+                let done = move |task: Task<T>, value: Option<Shared>| {
                     if let Some(value) = value.as_deref().and_then(|value| value.downcast_ref()) {
                         return task.end(Ok(T::clone(value)));
                     }
@@ -646,15 +632,6 @@ impl QueryService {
     pub fn options(&self) -> &DeckOptions {
         &self.options
     }
-}
-
-fn memo_key<Q: Query>(snapshot: &Snapshot, question: &Q) -> MemoKey {
-    let version = snapshot.track_records.version();
-    (
-        snapshot.generation,
-        version,
-        question.key().into_boxed_str(),
-    )
 }
 
 /// Runs the work on its own thread. A pool thread that waits for its share of a parallel sort would start another question meanwhile; if

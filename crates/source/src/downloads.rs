@@ -10,10 +10,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use system::{
-    FileAt as _,
-    disk_lru::{self, Kept},
-};
+use system::{FileAt as _, disk_lru};
 
 use crate::field_hash::FieldHash;
 use wire::Object;
@@ -86,7 +83,8 @@ impl ObjectParts {
         options.read(true).write(true).create(true).truncate(false);
         let file = system::private(&mut options).open(folder.join(BYTES))?;
         file.set_len(object.bytes)?;
-        disk_lru::mark_used(&file);
+        // The modification time records the last use, for LRU eviction.
+        file.set_modified(SystemTime::now()).ok();
         let mut kept = Self {
             parts: listed(&folder),
             folder: Some(folder),
@@ -218,23 +216,19 @@ pub(super) fn gaps<'a>(
     gaps
 }
 
-/// The folders of the downloaded objects.
-fn all(cache: &Path) -> Vec<Kept<PathBuf>> {
+/// The downloaded objects, each with the time of its last use and its bytes on disk.
+fn all(cache: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     let entries = fs::read_dir(folder(cache)).into_iter().flatten().flatten();
     let about = |path: PathBuf| {
         let meta = fs::metadata(path.join(BYTES)).ok()?;
-        Some(Kept {
-            used: meta.modified().ok(),
-            bytes: system::bytes_on_disk(&meta),
-            item: path,
-        })
+        Some((meta.modified().ok()?, system::bytes_on_disk(&meta), path))
     };
     entries.filter_map(|entry| about(entry.path())).collect()
 }
 
 /// Bytes on disk of all downloaded objects.
 pub fn bytes(cache: &Path) -> u64 {
-    all(cache).iter().map(|kept| kept.bytes).sum()
+    all(cache).iter().map(|(_, bytes, _)| bytes).sum()
 }
 
 /// Removes all downloaded objects and listings; returns the bytes freed.
@@ -246,10 +240,13 @@ pub fn clear(cache: &Path) -> u64 {
 
 /// Evicts the least recently used objects until the others fit into `bytes_max`. Objects used in the last day stay.
 pub fn evict(cache: &Path, bytes_max: u64) {
-    let is_recent = |used: SystemTime| used.elapsed().is_ok_and(|age| age.as_secs() < 86_400);
-    disk_lru::evict(all(cache), bytes_max, |kept| {
-        !kept.used.is_some_and(is_recent) && disk_lru::remove(&kept.item)
-    });
+    let is_old = |used: &SystemTime| !used.elapsed().is_ok_and(|age| age.as_secs() < 86_400);
+    disk_lru::evict(
+        all(cache),
+        bytes_max,
+        |(used, bytes, _)| (*used, *bytes),
+        |(used, _, path)| is_old(used) && disk_lru::remove(path),
+    );
 }
 
 #[cfg(test)]

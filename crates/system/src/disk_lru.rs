@@ -1,37 +1,22 @@
 //! Caches on disk, of which what was used longest ago goes first. The modification time of a file records its last use.
 
-use std::{
-    fs::{self, File},
-    path::Path,
-    time::SystemTime,
-};
+use std::{fs, path::Path};
 
 use crate::bytes_on_disk;
 
-/// What is in a cache.
-#[derive(Debug)]
-pub struct Kept<T> {
-    pub used: Option<SystemTime>,
-    pub bytes: u64,
-    pub item: T,
-}
-
-/// Records that the file is used now.
-pub fn mark_used(file: &File) {
-    file.set_modified(SystemTime::now()).ok();
-}
-
-/// Removes what was used longest ago until the rest has at most `bytes_max`. What cannot be removed now, such as a file that is mapped on
-/// Windows, is tried again the next time.
-pub fn evict<T>(mut kept: Vec<Kept<T>>, bytes_max: u64, remove: impl Fn(&Kept<T>) -> bool) {
-    kept.sort_by_key(|kept| kept.used);
-    let mut bytes: u64 = kept.iter().map(|kept| kept.bytes).sum();
+/// Removes what was used longest ago until the rest has at most `size_max`; `about` tells the last use and the size. What cannot be removed
+/// now, such as a file that is mapped on Windows, is tried again the next time.
+pub fn evict<T, U: Ord>(
+    mut kept: Vec<T>,
+    size_max: u64,
+    about: impl Fn(&T) -> (U, u64),
+    remove: impl Fn(&T) -> bool,
+) {
+    kept.sort_by_key(|kept| about(kept).0);
+    let mut size: u64 = kept.iter().map(|kept| about(kept).1).sum();
     for kept in &kept {
-        if bytes <= bytes_max {
-            break;
-        }
-        if remove(kept) {
-            bytes = bytes.saturating_sub(kept.bytes);
+        if size > size_max && remove(kept) {
+            size = size.saturating_sub(about(kept).1);
         }
     }
 }
@@ -66,22 +51,19 @@ pub fn size(folder: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::RefCell, time::Duration};
+    use std::cell::RefCell;
 
     use super::*;
 
     #[test]
     fn what_was_used_longest_ago_goes_until_the_rest_fits() {
-        let kept = || {
-            [("b", 2, 30), ("none", 0, 10), ("c", 3, 20), ("a", 1, 5)].map(|(item, used, bytes)| {
-                Kept {
-                    used: (used > 0).then(|| SystemTime::UNIX_EPOCH + Duration::from_secs(used)),
-                    bytes,
-                    item,
-                }
-            })
-        };
-        for (bytes_max, stays, removed) in [
+        let kept = vec![
+            ("b", Some(2), 30),
+            ("none", None, 10),
+            ("c", Some(3), 20),
+            ("a", Some(1), 5),
+        ];
+        for (size_max, stays, removed) in [
             (65, "", &[][..]),
             (64, "", &["none"]),
             (54, "", &["none", "a"]),
@@ -89,12 +71,13 @@ mod tests {
             (0, "", &["none", "a", "b", "c"]),
         ] {
             let gone = RefCell::new(Vec::new());
-            evict(kept().into(), bytes_max, |kept| {
-                let goes = kept.item != stays;
-                gone.borrow_mut().extend(goes.then_some(kept.item));
+            let remove = |(name, ..): &(&'static str, Option<u8>, u64)| {
+                let goes = *name != stays;
+                gone.borrow_mut().extend(goes.then_some(*name));
                 goes
-            });
-            assert_eq!(gone.into_inner(), removed, "{bytes_max} {stays}");
+            };
+            evict(kept.clone(), size_max, |kept| (kept.1, kept.2), remove);
+            assert_eq!(gone.into_inner(), removed, "{size_max} {stays}");
         }
     }
 

@@ -16,14 +16,14 @@ use super::{
 };
 use crate::{
     TableFile,
-    private_files::{exclusively, is_ours, open_private, sync_folder},
+    private_files::{exclusively, sync_folder, try_exclusive},
 };
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
 use source::{
     field_hash::FieldHash,
     manifest::{ColumnManifest, TableManifest, Unit},
 };
-use system::disk_lru::{self, Kept, remove};
+use system::disk_lru::{self, remove};
 
 /// Format version: incremented whenever a table is stored or read differently.
 pub const CACHE_VERSION: u32 = 7;
@@ -239,10 +239,11 @@ impl EntryLocation {
         }
         match self.read(&folder, schema) {
             Ok(opened) => {
+                // The modification time records the last use, for LRU eviction.
                 OpenOptions::new()
                     .append(true)
                     .open(folder.join(INDEX))
-                    .map(|file| disk_lru::mark_used(&file))
+                    .and_then(|file| file.set_modified(SystemTime::now()))
                     .ok();
                 Some(opened)
             }
@@ -309,12 +310,8 @@ impl EntryLocation {
         let Some(cache) = self.tables.parent() else {
             return;
         };
-        let kept = list(cache).into_iter().map(|entry| Kept {
-            used: entry.used,
-            bytes: entry.bytes,
-            item: entry,
-        });
-        disk_lru::evict(kept.collect(), size_max, |Kept { item: entry, .. }| {
+        let about = |entry: &Entry| (entry.used, entry.bytes);
+        disk_lru::evict(list(cache), size_max, about, |entry| {
             let goes = entry.name != self.name && entry.remove();
             if goes {
                 tracing::info!(
@@ -363,9 +360,7 @@ impl Entry {
 /// its file may be another one by then: it is opened and removed under the lock of the folder only.
 fn try_lock(tables: &Path, name: &str) -> Result<Option<File>, String> {
     exclusively(tables, || {
-        let path = tables.join(format!("{name}{LOCK}"));
-        let file = open_private(&path).map_err(|error| error.to_string())?;
-        Ok(is_ours(file.try_lock(), tables).then_some(file))
+        try_exclusive(&tables.join(format!("{name}{LOCK}")))
     })
 }
 

@@ -1,8 +1,11 @@
 //! Small texts, cached by a digest of their inputs so that they are not computed twice. Their owners define the contents.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, DirEntry},
+    path::Path,
+};
 
-use system::disk_lru::{self, Kept};
+use system::disk_lru;
 
 use crate::private_files::{read_text, write_atomic};
 
@@ -23,15 +26,13 @@ pub fn keep_text(cache: &Path, folder: &str, digest: &[u8; 32], text: &str) {
         return tracing::warn!("cannot cache a result: {reason}");
     }
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    // Each counts as one.
-    let kept = files.map(|file| Kept {
-        used: file.metadata().and_then(|meta| meta.modified()).ok(),
-        bytes: 1,
-        item: file.path(),
-    });
-    disk_lru::evict(kept.collect(), TEXTS_MAX, |kept| {
-        fs::remove_file(&kept.item).is_ok()
-    });
+    let written = |file: &DirEntry| file.metadata().and_then(|meta| meta.modified()).ok();
+    disk_lru::evict(
+        files.collect(),
+        TEXTS_MAX,
+        |file| (written(file), 1),
+        |file| fs::remove_file(file.path()).is_ok(),
+    );
 }
 
 fn name(digest: &[u8; 32]) -> String {
