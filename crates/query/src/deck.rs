@@ -486,9 +486,7 @@ impl QueryService {
     fn run<T: Clone + Send + Sync + 'static>(self: &Arc<Self>, heavy: bool, task: Task<T>) {
         let deck = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
-            let key = task.key.clone();
-            let key = key.filter(|_| heavy && !task.progress.cancelled());
-            let (flight, mut task) = if let Some(key) = key {
+            let (flight, mut task) = if let (true, Some(key)) = (heavy, task.key.clone()) {
                 let again = Arc::clone(&deck);
                 let done = move |task: Task<T>, value: Option<Shared>| {
                     if let Some(value) = value.as_deref().and_then(|value| value.downcast_ref()) {

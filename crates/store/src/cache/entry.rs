@@ -1,4 +1,4 @@
-//! Cache entries: one folder per table, named by the hash of its inputs (the cache key); beside it a lock file and, during an import, a
+//! Cache entries: one folder per table, named by the hash of its inputs (the cache key); while it is built, beside it a lock file and a
 //! folder of parts. Lookup, LRU eviction, listing.
 
 use std::{
