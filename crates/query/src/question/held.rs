@@ -338,7 +338,7 @@ mod tests {
                 .answer(&View::new(&market()), &Progress::default())
                 .expect("an answer");
             assert_eq!(
-                (question.heavy(), answer.flows_to.is_some()),
+                (question.heavy(&market()), answer.flows_to.is_some()),
                 (reads, reads),
                 "{query}"
             );

@@ -123,7 +123,7 @@ impl Query for HoldersQuestion {
 
     paged!(Holders);
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.needs_transfers()
     }
 
