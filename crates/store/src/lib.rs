@@ -313,7 +313,6 @@ impl Dataset {
         &self.candles
     }
 
-
     pub fn labels_of(&self, address: &Address) -> &[LabelRow] {
         self.labels.slice(address)
     }

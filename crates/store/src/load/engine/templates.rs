@@ -11,7 +11,6 @@ pub(super) const DAYS_OF_MANY: i64 = 400;
 /// Most days of all tokens that come with the table.
 pub(super) const DAYS_MAX: u64 = 5_000_000;
 
-
 /// Candles that are looked through together for two of one time.
 const TOGETHER: i64 = 1_024;
 
