@@ -19,7 +19,7 @@ use model::{address::Address, findings::Finding, progress::NoProgress};
 use query::deck::{DeckOptions, QueryService};
 use store::{
     Dataset, Table,
-    cache::{CacheOptions, LargeTable, SortLimits, list},
+    cache::{CacheOptions, SortLimits, TableRows, list},
     load::{load, load_with},
 };
 use tempfile::TempDir;
@@ -324,12 +324,13 @@ fn assert_same(plain: &Dataset, cached: &Dataset, when: &str) {
     assert_eq!(plain.identity, cached.identity, "{when}");
 }
 
-fn assert_same_rows(plain: &Table, large: &LargeTable, when: &str) {
+fn assert_same_rows(plain: &Table, large: &TableRows, when: &str) {
     let (name, frame) = (plain.schema.name, large.slice(0..large.height(), None));
     assert_eq!(frame.dtypes(), plain.frame().dtypes(), "{name} {when}");
     for column in plain.schema.columns {
+        let whole = plain.frame();
         let (x, y) = (
-            plain.frame().column(column.name).unwrap(),
+            whole.column(column.name).unwrap(),
             frame.column(column.name).unwrap(),
         );
         if !x.equals_missing(y) {

@@ -1,11 +1,12 @@
 //! Single flight: concurrent identical requests are computed once, and cancellation, failure or panic of the computing caller does not harm
-//! the others. Quick questions do not queue behind heavy ones.
+//! the others. Who waits for another's answer takes no thread. Quick questions do not queue behind heavy ones.
 
 use std::{
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -17,6 +18,7 @@ use query::{
         parameter::{Arguments, Parameter},
         progress::Progress,
         request::Request,
+        snapshot::Snapshot,
         view::View,
     },
 };
@@ -27,6 +29,8 @@ use crate::wait::{PATIENCE, stays, wait_for, wait_until};
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Answers,
+    /// With a part missing, so that the answer is not remembered.
+    AnswersInPart,
     Panics,
     Fails,
 }
@@ -81,7 +85,7 @@ impl Query for Staged {
     const NAME: &'static str = "staged";
     const SUMMARY: &'static str = "Answers with the number of its run; a quick one with 0.";
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.heavy
     }
 
@@ -105,6 +109,9 @@ impl Query for Staged {
         let fate = fates[run - 1];
         drop(fates);
         assert!(fate != Fate::Panics, "it was asked to");
+        if fate == Fate::AnswersInPart {
+            progress.note_partial();
+        }
         if fate == Fate::Fails {
             Err(Problem::new(Code::NoSecurityData, "nothing"))
         } else {
@@ -148,14 +155,15 @@ impl House {
     }
 
     fn ask_one(&self, heavy: bool, name: usize) -> PendingAnswer<usize> {
-        self.deck.ask(
-            Staged {
-                stage: Arc::clone(&self.stage),
-                heavy,
-                name,
-            },
-            || (),
-        )
+        self.deck.ask(self.staged(heavy, name), || ())
+    }
+
+    fn staged(&self, heavy: bool, name: usize) -> Staged {
+        Staged {
+            stage: Arc::clone(&self.stage),
+            heavy,
+            name,
+        }
     }
 }
 
@@ -174,14 +182,42 @@ fn settle(house: &House) {
 
 #[test]
 fn what_many_ask_at_once_is_answered_once() {
-    let house = house();
-    let mut pending: Vec<_> = (0..8).map(|_| house.ask()).collect();
+    // What is remembered is answered with; an answer with a part missing goes to those who wait for it, and to nobody later.
+    for (fate, runs) in [(Fate::Answers, 1), (Fate::AnswersInPart, 2)] {
+        let house = house();
+        let mut pending: Vec<_> = (0..8).map(|_| house.ask()).collect();
+        house.stage.wait_for_run(1);
+        wait_until("the others wait", || house.deck.waiting() == 1);
+        let (deck, staged) = (Arc::clone(&house.deck), house.staged(true, 0));
+        let blocked = (fate == Fate::Answers)
+            .then(|| thread::spawn(move || deck.answer(&staged, &Progress::default())));
+        settle(&house);
+        house.stage.let_go(fate);
+        assert!(pending.iter_mut().all(|pending| outcome(pending) == Ok(1)));
+        if let Some(blocked) = blocked {
+            assert_eq!(blocked.join().unwrap().unwrap().answer, 1);
+        }
+        assert_eq!((house.stage.runs(), house.deck.waiting()), (1, 0));
+        house.stage.let_go(Fate::Answers);
+        assert_eq!(outcome(&mut house.ask()), Ok(runs), "{fate:?}");
+    }
+}
+
+#[test]
+fn who_asks_the_same_takes_one_thread_and_other_questions_go_on() {
+    // Two threads for heavy questions.
+    let house = house_of(DeckOptions {
+        workers: 3,
+        ..DeckOptions::default()
+    });
+    let mut same: Vec<_> = (0..64).map(|_| house.ask()).collect();
     house.stage.wait_for_run(1);
-    settle(&house);
+    let mut other = house.ask_one(true, 1);
+    house.stage.wait_for_run(2);
     house.stage.let_go(Fate::Answers);
-    assert!(pending.iter_mut().all(|pending| outcome(pending) == Ok(1)));
-    assert_eq!((house.stage.runs(), house.deck.waiting()), (1, 0));
-    assert_eq!(outcome(&mut house.ask()), Ok(1), "it is remembered");
+    house.stage.let_go(Fate::Answers);
+    assert!(same.iter_mut().all(|pending| outcome(pending) == Ok(1)));
+    assert_eq!((outcome(&mut other), house.stage.runs()), (Ok(2), 2));
 }
 
 #[test]
@@ -237,11 +273,7 @@ fn a_quick_question_is_answered_while_as_many_heavy_ones_wait_as_may() {
     });
     let mut heavy: Vec<_> = (0..4).map(|name| house.ask_one(true, name)).collect();
     let (told, woken) = std::sync::mpsc::channel();
-    let one_more = Staged {
-        stage: Arc::clone(&house.stage),
-        heavy: true,
-        name: 4,
-    };
+    let one_more = house.staged(true, 4);
     let mut refused = house.deck.ask(one_more, move || told.send(()).unwrap());
     woken
         .recv_timeout(PATIENCE)

@@ -13,6 +13,7 @@ use query::{
         request::Request,
         security::{SecurityQuestion, WarningsOf},
         token_names::TokenReader,
+        view::View,
         yields::YieldQuestion,
     },
 };
@@ -44,9 +45,12 @@ fn the_report_of_a_token_to_avoid_begins_with_that_and_has_no_trade_card() {
     let snapshot = deck.snapshot().unwrap();
     let mut warned = 0;
     for token in &snapshot.market.tokens {
-        let verdict =
-            SecurityQuestion::verdict(&snapshot, token.token_address, &Progress::default())
-                .unwrap();
+        let verdict = SecurityQuestion::verdict(
+            &View::new(&snapshot),
+            token.token_address,
+            &Progress::default(),
+        )
+        .unwrap();
         let warns = verdict.is_some_and(|verdict| verdict.danger.warns_first());
         let report = document::of_token(&deck, token.token_address, &Progress::default())
             .unwrap()

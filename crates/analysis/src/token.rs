@@ -86,8 +86,8 @@ pub struct Kol {
     pub engagement_rate: Option<f64>,
 }
 
-/// The token's known smart-follower wallets by the USD value they hold; null without price, holders or leaders, or if
-/// only the largest holders are known.
+/// The token's known smart-follower wallets by the USD value they hold; null without price, holders or leaders, or where
+/// a leader is not among the largest holders and the others are not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SmartFollowerDistribution {
     pub whale_holders: Option<i64>,
@@ -234,13 +234,14 @@ fn smart_followers(
     }
     // A leader who is not among the rows that are here may still hold as much as this.
     let unknown = match holders.unknown(kols.iter().map(|kol| kol.kol_address)) {
-        0 => 0.0,
-        _ => holders.others().most * price,
+        0 => None,
+        _ => Some(holders.others().most * price),
     };
+    let counted = |count: i64, from: f64| unknown.is_none_or(|usd| usd < from).then_some(count);
     SmartFollowerDistribution {
-        whale_holders: (unknown < thresholds.whale_usd).then_some(whale),
-        medium_holders: (unknown < thresholds.medium_usd).then_some(medium),
-        small_holders: (unknown <= 0.0).then_some(small),
+        whale_holders: counted(whale, thresholds.whale_usd),
+        medium_holders: counted(medium, thresholds.medium_usd),
+        small_holders: counted(small, f64::MIN_POSITIVE),
     }
 }
 

@@ -136,10 +136,7 @@ async fn cut(api: &Arc<Api>, chosen: Chosen) -> Result<Option<Arc<Snapshot>>> {
     let deck = if let Some(deck) = api.deck.kept_as_of(snapshot, time) {
         deck
     } else {
-        let snapshot = Arc::clone(snapshot);
-        api.deck
-            .work(move |deck, _| deck.as_of_in(&snapshot, time))
-            .await?
+        api.deck.ask_as_of(Arc::clone(snapshot), time).await?
     };
     deck.snapshot().map(Some)
 }

@@ -12,6 +12,7 @@ pub mod data;
 pub mod day_counts;
 pub mod error;
 pub mod findings;
+pub mod flight;
 pub mod format;
 pub mod holding;
 pub mod interval;

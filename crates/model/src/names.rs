@@ -35,7 +35,9 @@ pub fn column(name: &str, kind: Kind) -> Option<&'static Column> {
     static COLUMNS: Mutex<Vec<&'static Column>> = Mutex::new(Vec::new());
     let name = intern(name)?;
     let mut columns = COLUMNS.locked();
-    let known = columns.iter().find(|column| column.name == name && column.kind == kind);
+    let known = columns
+        .iter()
+        .find(|column| column.name == name && column.kind == kind);
     if let Some(known) = known {
         return Some(known);
     }

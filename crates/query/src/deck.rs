@@ -8,7 +8,6 @@ mod generations;
 pub mod load;
 pub mod pending;
 mod records;
-mod single_flight;
 pub mod watch;
 
 use std::{
@@ -22,8 +21,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use quick_cache::{Equivalent, sync::Cache};
-use tokio::sync::broadcast;
+use quick_cache::sync::Cache;
+use tokio::sync::{broadcast, oneshot};
 
 use self::{
     as_of::PointInTimeServices,
@@ -32,7 +31,6 @@ use self::{
     generations::SnapshotRetention,
     load::LoadState,
     pending::{PendingAnswer, PendingResult},
-    single_flight::SingleFlight,
 };
 use crate::question::{
     Dated, Find, Query,
@@ -44,6 +42,7 @@ use crate::question::{
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    flight::Flights,
     locks::{Locked as _, SharedLock as _},
     time::Time,
 };
@@ -114,26 +113,18 @@ pub enum DeckEvent {
     AlertsFired,
 }
 
-/// Answer cache, keyed by canonical request.
-type Memo = Cache<MemoKey, Arc<dyn ErasedAnswer>, AnswerWeighter>;
+/// Answer cache, keyed by canonical request: the bytes of the JSON, and the answer.
+type Memo = Cache<MemoKey, (u64, Shared), AnswerWeighter>;
+
+/// A result of any type.
+type Shared = Arc<dyn Any + Send + Sync>;
 
 /// Generation number, version of its track records, and canonical request.
 type MemoKey = (u64, u64, Box<str>);
 
-/// Borrowed lookup key: hashes and compares like a `MemoKey`.
-#[derive(Hash)]
-struct MemoKeyRef<'a>(u64, u64, &'a str);
-
-impl Equivalent<MemoKey> for MemoKeyRef<'_> {
-    fn equivalent(&self, (generation, records, target): &MemoKey) -> bool {
-        self.0 == *generation && self.1 == *records && *self.2 == **target
-    }
-}
-
-/// A type-erased answer in the cache.
-pub trait ErasedAnswer: Any + Send + Sync {
-    fn bytes(&self) -> u64;
-    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+fn memo_key(snapshot: &Snapshot, key: &str) -> MemoKey {
+    let version = snapshot.track_records.version();
+    (snapshot.generation, version, key.into())
 }
 
 pub struct QueryService {
@@ -143,7 +134,8 @@ pub struct QueryService {
     /// Those before it that are still answered from.
     before: Mutex<SnapshotRetention>,
     memo: Memo,
-    single_flight: SingleFlight,
+    /// The slow questions being answered: who asks one of them gets that answer, and takes no thread meanwhile.
+    flights: Flights<MemoKey, Shared>,
     quick: Arc<Lane>,
     /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
     heavy: Arc<Lane>,
@@ -163,6 +155,26 @@ pub struct QueryService {
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Computes an answer.
+type Work<T> = Box<dyn FnMut(&QueryService, &Progress) -> Result<T> + Send>;
+
+/// Work for a lane, and who waits for it.
+struct Task<T> {
+    /// Equal for equal work, which is done once for all who ask for it at once on the heavy lane.
+    key: Option<MemoKey>,
+    work: Work<T>,
+    sender: oneshot::Sender<Result<T>>,
+    progress: Progress,
+    wake: Box<dyn FnOnce() + Send>,
+}
+
+impl<T> Task<T> {
+    fn end(self, outcome: Result<T>) {
+        self.sender.send(outcome).ok();
+        (self.wake)();
+    }
+}
 
 /// A thread pool with a bounded queue, for questions of one kind.
 struct Lane {
@@ -256,7 +268,7 @@ impl QueryService {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, AnswerWeighter),
-            single_flight: SingleFlight::default(),
+            flights: Flights::default(),
             quick,
             heavy,
             current: RwLock::new(None),
@@ -301,13 +313,8 @@ impl QueryService {
         snapshot: &Snapshot,
         key: &str,
     ) -> Option<Arc<CachedAnswer<Q::Answer>>> {
-        self.memo
-            .get(&MemoKeyRef(
-                snapshot.generation,
-                snapshot.track_records.version(),
-                key,
-            ))
-            .and_then(|cached| cached.any().downcast().ok())
+        let (_, cached) = self.memo.get(&memo_key(snapshot, key))?;
+        cached.downcast().ok()
     }
 
     /// Answers on the calling thread, from the cache if possible.
@@ -327,20 +334,30 @@ impl QueryService {
         question: &Q,
         progress: &Progress,
     ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
-        let key = (
-            snapshot.generation,
-            snapshot.track_records.version(),
-            question.key().into_boxed_str(),
-        );
-        if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
-            return Ok(cached);
+        if !question.waits(snapshot) {
+            return self.answered(snapshot, question, progress);
         }
-        // Single flight: the same slow question is not computed twice at once.
-        let _flight = if question.heavy() {
-            Some(self.single_flight.take(&key, progress)?)
-        } else {
-            None
-        };
+        let key = memo_key(snapshot, &question.key());
+        match self.flights.wait(&key, || progress.step(0, 0))? {
+            Err(flight) => {
+                let answer = self.answered(snapshot, question, progress)?;
+                flight.land(Arc::new(Arc::clone(&answer)));
+                Ok(answer)
+            }
+            Ok(answer) => match answer.downcast_ref::<Arc<_>>() {
+                Some(answer) => Ok(Arc::clone(answer)),
+                None => self.answered(snapshot, question, progress),
+            },
+        }
+    }
+
+    fn answered<Q: Query>(
+        &self,
+        snapshot: &Snapshot,
+        question: &Q,
+        progress: &Progress,
+    ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
+        let key = memo_key(snapshot, &question.key());
         if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
             return Ok(cached);
         }
@@ -377,7 +394,8 @@ impl QueryService {
         let cached = Arc::new(CachedAnswer::new(answer, as_of, etag, links, dates)?);
         // A record published meanwhile may have been a part of it or not.
         if !progress.is_partial() && snapshot.track_records.version() == key.1 {
-            self.memo.insert(key, cached.clone());
+            let bytes = cached.json.len() as u64;
+            self.memo.insert(key, (bytes, Arc::clone(&cached) as _));
         }
         Ok(cached)
     }
@@ -388,14 +406,10 @@ impl QueryService {
         question: Q,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingAnswer<Q::Answer> {
-        let waits = self
-            .snapshot()
-            .map_or_else(|_| question.heavy(), |newest| question.waits(&newest));
-        self.spawn(
-            waits,
-            move |deck, progress| deck.answer(&question, progress),
-            wake,
-        )
+        match self.snapshot() {
+            Ok(snapshot) => self.ask_of(snapshot, question, wake),
+            Err(problem) => self.spawn(false, None, move |_, _| Err(problem.clone()), wake),
+        }
     }
 
     /// Like `ask`, of a given generation.
@@ -407,46 +421,87 @@ impl QueryService {
     ) -> PendingAnswer<Q::Answer> {
         self.spawn(
             question.waits(&snapshot),
-            move |deck, progress| deck.answer_from(&snapshot, &question, progress),
+            Some(memo_key(&snapshot, &question.key())),
+            move |deck, progress| deck.answered(&snapshot, &question, progress),
             wake,
         )
     }
 
     /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
-    pub fn work<T: Send + 'static>(
+    pub fn work<T: Clone + Send + Sync + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
+        work: impl Fn(&Self, &Progress) -> Result<T> + Send + 'static,
     ) -> PendingResult<T> {
-        self.spawn(true, work, || ())
+        self.spawn(true, None, work, || ())
     }
 
     /// Runs the work on its lane. Errors: the lane is full.
-    fn spawn<T: Send + 'static>(
+    fn spawn<T: Clone + Send + Sync + 'static>(
         self: &Arc<Self>,
         heavy: bool,
-        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
+        key: Option<MemoKey>,
+        work: impl Fn(&Self, &Progress) -> Result<T> + Send + 'static,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingResult<T> {
         let (sender, progress, pending) = PendingResult::new();
-        if !self.lane(heavy).enter() {
-            let detail = format!(
-                "{} queries are already queued; retry in a moment.",
-                self.options.queue
-            );
-            sender.send(Err(Problem::new(Code::Busy, detail))).ok();
-            wake();
-            return pending;
+        self.enqueue(
+            heavy,
+            Task {
+                key,
+                work: Box::new(work),
+                sender,
+                progress,
+                wake: Box::new(wake),
+            },
+        );
+        pending
+    }
+
+    fn enqueue<T: Clone + Send + Sync + 'static>(self: &Arc<Self>, heavy: bool, task: Task<T>) {
+        if self.lane(heavy).enter() {
+            return self.run(heavy, task);
         }
+        let detail = format!(
+            "{} queries are already queued; retry in a moment.",
+            self.options.queue
+        );
+        task.end(Err(Problem::new(Code::Busy, detail)));
+    }
+
+    /// Runs the task in its place on the lane, or has it wait for another asker's run: then it takes neither a thread nor a place, and runs
+    /// after all if that run has no result, as when its asker left.
+    fn run<T: Clone + Send + Sync + 'static>(self: &Arc<Self>, heavy: bool, task: Task<T>) {
         let deck = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
-            let work = || progress.step(0, 0).and_then(|()| work(&deck, &progress));
+            let (flight, mut task) = if let (true, Some(key)) = (heavy, task.key.clone()) {
+                let again = Arc::clone(&deck);
+                let done = move |task: Task<T>, value: Option<Shared>| {
+                    if let Some(value) = value.as_deref().and_then(|value| value.downcast_ref()) {
+                        return task.end(Ok(T::clone(value)));
+                    }
+                    again.lane(heavy).waiting.fetch_add(1, Ordering::AcqRel);
+                    again.run(heavy, task);
+                };
+                let Some((flight, task)) = deck.flights.join(&key, task, done) else {
+                    return deck.lane(heavy).leave();
+                };
+                (Some(flight), task)
+            } else {
+                (None, task)
+            };
+            let mut work = || {
+                task.progress
+                    .step(0, 0)
+                    .and_then(|()| (task.work)(&deck, &task.progress))
+            };
             let done = if heavy { on_own_thread(work) } else { work() };
             deck.lane(heavy).leave();
-            sender.send(done).ok();
-            wake();
+            if let (Some(flight), Ok(value)) = (flight, &done) {
+                flight.land(Arc::new(value.clone()));
+            }
+            task.end(done);
             deck.trim();
         });
-        pending
     }
 
     /// Trims malloc's free memory, at most every `TRIM_INTERVAL`.

@@ -89,7 +89,7 @@ pub trait Query: Request {
     }
 
     /// The same as `HEAVY`, where it depends on the request.
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         Self::HEAVY
     }
 
@@ -101,7 +101,7 @@ pub trait Query: Request {
     /// Whether it must not delay quick questions: it is slow, or it may wait for an engine or a node.
     fn waits(&self, snapshot: &Snapshot) -> bool {
         let at_engine = |table: &&str| snapshot.dataset.engine_rows(table).is_some();
-        self.heavy()
+        self.heavy(snapshot)
             || Self::NEEDS.iter().any(at_engine)
             || self.shows_verdict() && snapshot.dataset.chain_states().is_some()
     }

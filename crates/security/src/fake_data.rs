@@ -36,6 +36,7 @@ pub(crate) struct FakeData {
     pub(crate) held: Address,
     /// What is known of all its holders, if only `holders` are here.
     pub(crate) listed: Option<Listed>,
+    pub(crate) kols: Vec<KolRow>,
     pub(crate) pools: Vec<PoolRow>,
     pub(crate) transfers: Rows<TransferRow>,
     /// Number of earlier transfers that are not here.
@@ -61,6 +62,7 @@ impl Default for FakeData {
             holders: Vec::new(),
             held: TOKEN,
             listed: None,
+            kols: Vec::new(),
             pools: Vec::new(),
             transfers: Rows::default(),
             left_out: 0,
@@ -137,7 +139,7 @@ impl FakeData {
 }
 
 /// A row without a cell.
-fn blank<R: FromColumns>() -> R {
+pub(crate) fn blank<R: FromColumns>() -> R {
     struct Nothing;
     impl TableColumns for Nothing {
         fn height(&self) -> usize {
@@ -251,7 +253,6 @@ impl Data for FakeData {
     empty! {
         fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
         fn is_approximate(&self, table: &str, column: &str) -> bool;
-        fn kols_of(&self, token: &Address) -> &[KolRow];
         fn newest_post(&self) -> Option<Time>;
         fn candles_of(&self, token: &Address) -> ChartCandles<'_>;
         fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool);
@@ -292,6 +293,10 @@ impl Data for FakeData {
 
     fn is_unreadable(&self, table: &str) -> bool {
         self.unreadable.contains(&table)
+    }
+
+    fn kols_of(&self, _: &Address) -> &[KolRow] {
+        &self.kols
     }
 
     fn posts_of(&self, _: &Address) -> Box<dyn PostRows + '_> {

@@ -5,7 +5,7 @@ mod liquidity;
 mod spread;
 
 pub use self::liquidity::{LpFeatures, lp_risk};
-use self::spread::{Partial, Spread, middle};
+use self::spread::{Partial, Spread};
 use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
     check_log::{CheckLog, NeededInput},
@@ -195,7 +195,8 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         log.saw(AnomalyCode::NakamotoLow, sentence);
     }
     let bounds = spread.gini();
-    let ([least, most], gini) = (bounds, middle(bounds));
+    let [least, most] = bounds;
+    let gini = least.midpoint(most);
     let sentence = format!(
         "the Gini coefficient of {} individual holders is {} (holders)",
         spread.count(),
@@ -250,7 +251,10 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<An
         log.note(NeededInput::Creator, &[code]);
         return None;
     }
-    let own = || (spread.shares.iter()).filter(|(address, _)| facts.insider(address));
+    let own = || {
+        let shares = spread.shares.iter();
+        shares.filter(|(address, _)| facts.insider(address))
+    };
     let share: f64 = own().map(|(_, share)| share).sum();
     let insiders = [facts.creator, facts.owner].into_iter().flatten();
     let unknown = facts.dataset.holding_of(&facts.address).unknown(insiders);

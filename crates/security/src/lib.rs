@@ -18,6 +18,8 @@ mod fake_data;
 pub mod holders;
 pub mod implementations;
 pub mod infer;
+#[cfg(test)]
+mod left_out_tests;
 pub mod opcodes;
 pub mod own_pools;
 pub mod pool_story;

@@ -87,6 +87,15 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     } else {
         input.log.note(NeededInput::Transfers, history::CODES);
     }
+    let (newest, mut unfinished) = (newest(facts), Vec::new());
+    if !newest.is_empty() {
+        let of_newest = |anomaly: &&mut Anomaly| OF_NEWEST.contains(&anomaly.code);
+        for anomaly in anomalies.iter_mut().filter(of_newest) {
+            anomaly.sentence.push_str(&newest);
+        }
+        input.log.limit(OF_NEWEST, &newest);
+        unfinished.push(format!("the transaction checks ran{newest}"));
+    }
     if facts.dataset.is_approximate("transfers", "value") {
         for anomaly in anomalies
             .iter_mut()
@@ -95,14 +104,6 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
             anomaly.sentence.push_str("; amounts are approximate (floating-point, or declared approximate in `dataset.toml`)");
         }
     }
-    let newest = newest(facts);
-    if !newest.is_empty() {
-        let of_newest = |anomaly: &&mut Anomaly| OF_NEWEST.contains(&anomaly.code);
-        for anomaly in anomalies.iter_mut().filter(of_newest) {
-            anomaly.sentence.push_str(&newest);
-        }
-        input.log.limit(OF_NEWEST, &newest);
-    }
     let CheckInput {
         log,
         pools,
@@ -110,10 +111,6 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
         wash,
         ..
     } = input;
-    let mut unfinished = Vec::new();
-    if !newest.is_empty() {
-        unfinished.push(format!("transfers were checked{newest}"));
-    }
     if ledger.overflowed {
         unfinished.push(format!(
             "wallets beyond the first {} were not tracked",
@@ -150,7 +147,7 @@ fn newest(facts: &Facts<'_>) -> String {
         .and_then(|row| row.timestamp)
         .map_or_else(String::new, |time| format!(", since {time}"));
     format!(
-        ", over the newest {} of {} transfers{since}",
+        " over the newest {} of {} transfers{since}",
         count(here),
         count(here + left_out)
     )
@@ -203,7 +200,8 @@ impl CheckInput<'_> {
             .total_supply()
             .zip(self.facts.unit())
             .map(|(supply, unit)| supply * unit);
-        let replayed = (self.ledger.complete).then_some(self.ledger.minted - self.ledger.burned);
+        let ledger = &self.ledger;
+        let replayed = ledger.complete.then(|| ledger.minted - ledger.burned);
         let supply = given
             .or(replayed)
             .filter(|supply| supply.is_finite() && *supply > 0.0);

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use system::FileAt as _;
+use system::{FileAt as _, disk_lru};
 
 use crate::field_hash::FieldHash;
 use wire::Object;
@@ -240,17 +240,13 @@ pub fn clear(cache: &Path) -> u64 {
 
 /// Evicts the least recently used objects until the others fit into `bytes_max`. Objects used in the last day stay.
 pub fn evict(cache: &Path, bytes_max: u64) {
-    let mut kept = all(cache);
-    kept.sort();
-    let mut total: u64 = kept.iter().map(|(_, bytes, _)| bytes).sum();
-    for (used, bytes, path) in kept {
-        if total <= bytes_max || used.elapsed().is_ok_and(|age| age.as_secs() < 86_400) {
-            break;
-        }
-        if fs::remove_dir_all(&path).is_ok() {
-            total -= bytes;
-        }
-    }
+    let is_old = |used: &SystemTime| !used.elapsed().is_ok_and(|age| age.as_secs() < 86_400);
+    disk_lru::evict(
+        all(cache),
+        bytes_max,
+        |(used, bytes, _)| (*used, *bytes),
+        |(used, _, path)| is_old(used) && disk_lru::remove(path),
+    );
 }
 
 #[cfg(test)]

@@ -8,9 +8,7 @@ use polars::prelude::{
 };
 
 use crate::live::{GONE, OBSERVED_AT, with_removed_rows};
-use crate::{
-    Dataset, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows,
-};
+use crate::{Dataset, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows};
 use model::{
     interval::Interval,
     rows::TableColumns as _,

@@ -15,7 +15,6 @@ use std::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 pub use self::transfers::TRANSFERS_VERSION;
@@ -30,8 +29,9 @@ use model::{
     address::Address,
     chain::Chain,
     chain_state::{ChainState, MissingState},
+    flight::Flights,
     locks::Locked as _,
-    progress::LoadProgress,
+    progress::{Cancelled, LoadProgress},
     time::Time,
 };
 use wire::{Fault, RemoteClient};
@@ -40,8 +40,6 @@ use wire::{Fault, RemoteClient};
 const BYTES_MAX: u64 = 64 << 20;
 /// Accounts and slots that one fetch may read.
 const WANTED_MAX: usize = 20_000;
-/// Polling interval for cancellation while another thread reads the same token.
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The states of the tokens of one chain.
 #[derive(Debug)]
@@ -51,8 +49,8 @@ pub struct ChainStates {
     nodes: ChainNodes,
     files: StateFiles,
     held: Mutex<HeldStates>,
-    /// Tokens that are being read.
-    reading: Mutex<HashSet<Address>>,
+    /// Tokens that are being read: by one caller each, since what it reads depends on what is known.
+    reading: Flights<Address, ()>,
     /// Whether the user was told that states cannot be stored.
     unkept: AtomicBool,
 }
@@ -117,7 +115,7 @@ impl ChainStates {
             files: StateFiles::new(dataset, &nodes.folder_name()),
             nodes,
             held: Mutex::default(),
-            reading: Mutex::default(),
+            reading: Flights::default(),
             unkept: AtomicBool::new(false),
         }
     }
@@ -238,7 +236,9 @@ impl ChainStates {
         missing: &MissingState,
         progress: &dyn LoadProgress,
     ) -> Result<(), FetchError> {
-        let _guard = self.guard(token, progress)?;
+        let go_on = || progress.step("contracts", 0, 0);
+        let waited = self.reading.wait(token, go_on);
+        let _reading = waited.map_err(|Cancelled| FetchError::Cancelled)?;
         let before = self.state_of(token);
         let lacks = before.lacks(missing);
         if lacks.is_empty() && before.block.is_some() {
@@ -296,37 +296,5 @@ impl ChainStates {
 
     fn renew(&self, token: &Address) {
         self.held().renewed.insert(*token);
-    }
-
-    /// Waits until no other thread reads the token.
-    fn guard(
-        &self,
-        token: &Address,
-        progress: &dyn LoadProgress,
-    ) -> Result<ReadGuard<'_>, FetchError> {
-        loop {
-            if self.reading.locked().insert(*token) {
-                return Ok(ReadGuard {
-                    reading: &self.reading,
-                    token: *token,
-                });
-            }
-            progress
-                .step("contracts", 0, 0)
-                .map_err(|_| FetchError::Cancelled)?;
-            std::thread::sleep(POLL_INTERVAL);
-        }
-    }
-}
-
-/// Exclusive right to read one token, released on drop.
-struct ReadGuard<'a> {
-    reading: &'a Mutex<HashSet<Address>>,
-    token: Address,
-}
-
-impl Drop for ReadGuard<'_> {
-    fn drop(&mut self) {
-        self.reading.locked().remove(&self.token);
     }
 }

@@ -421,7 +421,7 @@ fn what_was_read_comes_again_without_the_node() {
                 away.table(table).expect("a table"),
                 there.table(table).expect("a table"),
             );
-            assert!(here.frame().equals_missing(before.frame()), "{table}");
+            assert!(here.frame().equals_missing(&before.frame()), "{table}");
             assert!(told(&away, table).contains(says), "{}", told(&away, table));
             assert!(here.stale_since().is_some() && before.stale_since().is_none());
         }

@@ -1,6 +1,7 @@
-//! Differences between operating systems: positioned reads and writes, file identity, disk usage, private files and commands. The contents
-//! of files belong to the crates that own them, and signals to the code that waits for them.
+//! Differences between operating systems: positioned reads and writes, file identity, disk usage, private files and commands; and caches on
+//! disk. The contents of files belong to the crates that own them, and signals to the code that waits for them.
 
+pub mod disk_lru;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

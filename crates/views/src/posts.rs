@@ -10,10 +10,7 @@ use self::pages::{Pages, PostsRequest};
 use crate::prelude::*;
 use model::rows::Post;
 use query::question::posts::TokenPostsQuestion;
-use store::{
-    export,
-    grid::{Grid, Ordered},
-};
+use store::{export, ordered::Ordered};
 
 /// From this width the full post is drawn beside the table, else below it.
 const BESIDE_WIDTH: u16 = 120;
@@ -133,12 +130,12 @@ impl View for PostsView {
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let snapshot = Arc::clone(context.snapshot?);
         let question = self.pages.source()?.question(1);
-        let grid = Grid::of(snapshot.dataset.table("posts")?);
+        let grid = Arc::clone(&snapshot.dataset.table("posts")?.rows);
         let columns: Vec<&'static str> = self
             .list
             .members()
             .into_iter()
-            .filter(|column| grid.has(column))
+            .filter(|column| grid.column_named(column).is_some())
             .collect();
         Some(Export {
             name: "posts".to_owned(),

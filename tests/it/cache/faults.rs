@@ -161,7 +161,7 @@ fn mended(bench: &Bench, when: &str) {
             let frame = large.slice(0..large.height(), None);
             if !large.is_damaged() {
                 assert!(
-                    frame.equals_missing(bench.plain.table(table.schema.name).unwrap().frame()),
+                    frame.equals_missing(&bench.plain.table(table.schema.name).unwrap().frame()),
                     "{when}"
                 );
             }

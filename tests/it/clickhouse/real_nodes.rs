@@ -17,13 +17,9 @@ use store::Dataset;
 
 use super::{
     UNI,
-    histories::dataset,
-    near,
-    real::{engine, load, make, other, pair, second, tell, turn, wire, with},
+    real::{engine, load, make, other, pair, second, tell, turn, with},
     real_tables::{answer, fill, same, stand},
-    real_transfers,
 };
-use crate::remote::{api_over, ask};
 
 /// What happens to the answers of a node.
 const PASS: u64 = 0;

@@ -201,7 +201,7 @@ fn a_broken_row_costs_the_row_and_says_why() {
             assert!(
                 super::table(&dataset, "holder_counts")
                     .frame()
-                    .equals_missing(table.frame()),
+                    .equals_missing(&table.frame()),
                 "{} in {name}",
                 case.what
             );
@@ -375,8 +375,8 @@ fn amounts_larger_than_any_integer_type_survive_every_text_format() {
     ] {
         let dataset = load_texts(&[(name, text)]).expect("the tokens are fine");
         let table = table(&dataset, "transfers");
-        let values = table
-            .frame()
+        let frame = table.frame();
+        let values = frame
             .column("value")
             .and_then(|column| column.str())
             .expect("loaded");

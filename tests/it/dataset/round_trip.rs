@@ -116,17 +116,17 @@ proptest! {
         let first = loaded("transfers.csv", csv_of(&rows).as_bytes());
         prop_assert_eq!(first.rows_bad, 0);
         prop_assert_eq!(first.frame().height(), rows.len());
-        let (csv, json) = texts(first.frame());
+        let (csv, json) = texts(&first.frame());
         for (name, bytes) in [
             ("transfers.csv", csv.into_bytes()),
             ("transfers.ndjson", json.into_bytes()),
-            ("transfers.parquet", parquet(first.frame())),
-            ("transfers.arrow", ipc(first.frame())),
-            ("transfers.ipc", ipc_stream(first.frame())),
+            ("transfers.parquet", parquet(&first.frame())),
+            ("transfers.arrow", ipc(&first.frame())),
+            ("transfers.ipc", ipc_stream(&first.frame())),
         ] {
             let again = loaded(name, &bytes);
             prop_assert_eq!(again.rows_bad, 0, "{}", name);
-            prop_assert!(again.frame().equals_missing(first.frame()), "{}", name);
+            prop_assert!(again.frame().equals_missing(&first.frame()), "{}", name);
             prop_assert_eq!(again.frame().dtypes(), first.frame().dtypes(), "{}", name);
         }
     }

@@ -379,14 +379,8 @@ fn yields_that_may_be_fractions_are_said_to_be_percent() {
             "{scale} {options}: {report:#}"
         );
         let dataset = desk.dataset();
-        let base = dataset
-            .table("yields")
-            .unwrap()
-            .frame()
-            .column("apy_base")
-            .unwrap()
-            .f64()
-            .unwrap();
+        let frame = dataset.table("yields").unwrap().frame();
+        let base = frame.column("apy_base").unwrap().f64().unwrap();
         assert!(
             (base.iter().flatten().fold(f64::MAX, f64::min) - first).abs() < 1e-9,
             "{scale} {options}: {base:?}"

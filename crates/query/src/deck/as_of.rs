@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{DeckOptions, QueryService, feed::FeedOptions};
+use super::{DeckOptions, QueryService, feed::FeedOptions, pending::PendingResult};
 use crate::question::snapshot::Snapshot;
 use model::{
     error::{Code, Problem, Result},
@@ -69,6 +69,21 @@ impl QueryService {
             deck: Arc::clone(&deck),
         });
         Ok(deck)
+    }
+
+    /// Like `as_of_in`, on the slow lane; who asks for the same time meanwhile takes no thread of it.
+    pub fn ask_as_of(
+        self: &Arc<Self>,
+        snapshot: Arc<Snapshot>,
+        time: Time,
+    ) -> PendingResult<Arc<Self>> {
+        let key = format!("as of {time}").into_boxed_str();
+        self.spawn(
+            true,
+            Some((snapshot.generation, 0, key)),
+            move |deck, _| deck.as_of_in(&snapshot, time),
+            || (),
+        )
     }
 
     /// The service of that time if it was already created for this data.

@@ -1,12 +1,10 @@
 //! A cached answer with its JSON and its entity tag.
 
-use std::{any::Any, sync::Arc};
-
 use bytes::Bytes;
 use quick_cache::Weighter;
 use serde::Serialize;
 
-use super::{ErasedAnswer, MemoKey};
+use super::{MemoKey, Shared};
 use model::{
     error::{Code, Problem, Result},
     time::Time,
@@ -79,22 +77,12 @@ impl<A: Serialize> CachedAnswer<A> {
     }
 }
 
-impl<A: Send + Sync + 'static> ErasedAnswer for CachedAnswer<A> {
-    fn bytes(&self) -> u64 {
-        self.json.len() as u64
-    }
-
-    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
-    }
-}
-
 /// Cache weight of an answer: its JSON, about as much again for the typed form, and its key.
 #[derive(Debug, Clone)]
 pub(super) struct AnswerWeighter;
 
-impl Weighter<MemoKey, Arc<dyn ErasedAnswer>> for AnswerWeighter {
-    fn weight(&self, key: &MemoKey, cached: &Arc<dyn ErasedAnswer>) -> u64 {
-        cached.bytes() * 2 + key.2.len() as u64 + 200
+impl Weighter<MemoKey, (u64, Shared)> for AnswerWeighter {
+    fn weight(&self, key: &MemoKey, (bytes, _): &(u64, Shared)) -> u64 {
+        bytes * 2 + key.2.len() as u64 + 200
     }
 }

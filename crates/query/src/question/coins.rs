@@ -36,30 +36,22 @@ impl<'a> Coins<'a> {
         interval: Interval,
         progress: &Progress,
     ) -> Result<Self> {
-        if interval >= Interval::DAY {
-            return Ok(Self::here(view, token, interval));
+        let mut coins = Self::here(view, token, interval);
+        if interval < Interval::DAY {
+            for (coin, candles) in &mut coins.known {
+                view.bring("candles", &[coin.token_address], progress)?;
+                *candles = view.dataset.candles().of(&coin.token_address);
+            }
         }
-        let coins = coins_of(view, token);
-        let addresses: Vec<Address> = coins.iter().map(|coin| coin.token_address).collect();
-        view.bring("candles", &addresses, progress)?;
-        let candles = |token: &Address| view.dataset.candles().of(token);
-        Ok(Self::with(coins, interval, candles))
+        Ok(coins)
     }
 
     /// The same with the candles that are here without asking: all, or of an engine days and longer ones.
     pub(super) fn here(snapshot: &'a Snapshot, token: &Address, interval: Interval) -> Self {
-        let candles = |token: &Address| snapshot.dataset.candles().loaded(token);
-        Self::with(coins_of(snapshot, token), interval, candles)
-    }
-
-    fn with(
-        coins: Vec<&'a TokenSummary>,
-        interval: Interval,
-        candles: impl Fn(&Address) -> ChartCandles<'a>,
-    ) -> Self {
-        let known = coins
+        let candles = |coin: &TokenSummary| snapshot.dataset.candles().loaded(&coin.token_address);
+        let known = coins_of(snapshot, token)
             .into_iter()
-            .map(|coin| (coin, candles(&coin.token_address)))
+            .map(|coin| (coin, candles(coin)))
             .collect();
         Self { interval, known }
     }

@@ -137,15 +137,6 @@ impl Figures {
         self.0.iter().any(|(known, _)| *known == name)
     }
 
-    /// These metrics, in this order; `None` unless all of them were computed.
-    pub fn named(&self, names: &[&str]) -> Option<Self> {
-        names
-            .iter()
-            .map(|name| self.0.iter().find(|(known, _)| known == name).cloned())
-            .collect::<Option<_>>()
-            .map(Self)
-    }
-
     /// Merges metrics computed later; they replace earlier ones.
     pub fn take(&mut self, more: Self) {
         more.0

@@ -77,9 +77,12 @@ pub struct Holders {
     /// With `flows`: reason why the amounts received and sent are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows_missing: Option<String>,
-    /// Reason for an empty list: the table that is missing or unusable. Or which holders the list is of, if not of all.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    /// Which holders are listed, filtered and sorted, where it is not all of them: the largest, of a table that is queried in place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -120,7 +123,7 @@ impl Query for HoldersQuestion {
 
     paged!(Holders);
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.needs_transfers()
     }
 
@@ -154,9 +157,8 @@ impl Query for HoldersQuestion {
             holders: Rows::new(holders, &self.only),
             flows_to: known.as_mut().and_then(|known| known.last),
             flows_missing: known.and_then(|known| known.missing),
-            missing: dataset
-                .absence_reason("holders")
-                .or_else(|| self.cut(dataset)),
+            missing: dataset.absence_reason("holders"),
+            cut: self.cut(dataset),
         })
     }
 }

@@ -122,7 +122,7 @@ impl Query for PatternsQuestion {
         Ok(answer)
     }
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.explain == Explain::Record
     }
 

@@ -22,7 +22,7 @@ use super::{
 use model::{address::Address, error::Result, rows::Post, scalar::Scalar, time::Time};
 use store::{
     RowsOf,
-    cache::{self, TableRows, RowSelection, RowSelectionWriter, SortBy, top_rows},
+    cache::{self, RowSelection, RowSelectionWriter, SortBy, TableRows, top_rows},
     ordered::Ordered,
 };
 

@@ -80,18 +80,11 @@ impl Query for SearchQuestion {
 
     paged!(Tokens);
 
-    fn heavy(&self) -> bool {
-        let computed = TokenEntry::COLUMNS
-            .iter()
-            .filter(|column| is_computed(column.name));
-        let mut names =
-            computed.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
-        let texts = [self.conditions.as_deref(), self.sort.as_deref()]
-            .map(|text| text.unwrap_or_default().to_lowercase());
+    fn heavy(&self, snapshot: &Snapshot) -> bool {
         self.answered_fields()
             .iter()
             .any(|field| is_inferred(field))
-            || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
+            || self.compares(snapshot, is_computed)
     }
 
     /// The advice of a token depends on its security, whose rows and state may have to be fetched; candles are here.
@@ -103,15 +96,14 @@ impl Query for SearchQuestion {
                     .iter()
                     .any(|table| dataset.engine_rows(table).is_some())
         };
-        self.heavy() || self.answered_fields().iter().any(|field| is_weighed(field)) && fetches()
+        self.heavy(snapshot)
+            || self.answered_fields().iter().any(|field| is_weighed(field)) && fetches()
     }
 
     fn etag(&self, snapshot: &Snapshot) -> String {
         let target = self.target();
-        let is_weighed = ["advice", "action"]
-            .iter()
-            .any(|name| target.to_lowercase().contains(name));
-        if is_weighed {
+        if self.answered_fields().into_iter().any(is_weighed) || self.compares(snapshot, is_weighed)
+        {
             snapshot.etag_of_advice(&target, "1d")
         } else {
             snapshot.etag(&target)
@@ -144,7 +136,7 @@ impl Query for SearchQuestion {
             tokens
                 .iter_mut()
                 .zip(figures)
-                .for_each(|(token, figures)| token.figures = figures);
+                .for_each(|(token, (_, figures))| token.figures = figures);
         }
         Ok(Tokens {
             page: self.page,
@@ -211,20 +203,34 @@ impl SearchQuestion {
             .collect()
     }
 
+    /// The conditions and the order.
+    fn read(&self, snapshot: &Snapshot) -> Result<(Filter, Vec<Order>)> {
+        let columns = row::columns(&snapshot.dataset);
+        let filter = parameter::conditions(
+            "where",
+            self.conditions.as_deref().unwrap_or_default(),
+            &columns,
+            TokenReader::of(snapshot),
+        )?;
+        let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
+        Ok((filter, sort))
+    }
+
+    /// Whether the conditions or the order are about such a column.
+    fn compares(&self, snapshot: &Snapshot, is_such: fn(&str) -> bool) -> bool {
+        (self.conditions.is_some() || self.sort.is_some())
+            && self.read(snapshot).is_ok_and(|(filter, sort)| {
+                filter.columns().any(is_such) || sort.iter().any(|order| is_such(order.column))
+            })
+    }
+
     /// All matching tokens with their match rank, in order.
     fn found<'a>(&self, view: &'a View<'_>, progress: &Progress) -> Result<Vec<Hit<'a>>> {
         let tokens = &view.market.tokens;
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
         }
-        let columns = row::columns(&view.dataset);
-        let filter = parameter::conditions(
-            "where",
-            self.conditions.as_deref().unwrap_or_default(),
-            &columns,
-            TokenReader::of(&**view),
-        )?;
-        let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
+        let (filter, sort) = self.read(view)?;
         let needle = self
             .query
             .as_deref()
@@ -296,7 +302,7 @@ fn compute_figures(
     found
         .iter_mut()
         .zip(figures)
-        .for_each(|((_, row), figures)| row.figures = Some(Cow::Owned(figures)));
+        .for_each(|((_, row), (_, figures))| row.figures = Some(Cow::Owned(figures)));
     Ok(())
 }
 
@@ -377,6 +383,7 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::tests::{parsed, snapshot};
 
     fn token(symbol: &str, name: &str) -> TokenSummary {
         TokenSummary {
@@ -404,6 +411,35 @@ mod tests {
             last_count: None,
             created_at: None,
             age: None,
+        }
+    }
+
+    #[test]
+    fn a_column_that_is_named_decides_and_not_a_text_that_looks_like_it() {
+        let snapshot = snapshot(&[("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth")]);
+        for (query, heavy, is_weighed) in [
+            ("", false, false),
+            ("where=trend:uptrend", true, false),
+            ("where=name:trend", false, false),
+            ("where=price>1 or (cap>1 score>60)", true, false),
+            ("where=name:\"score>60\"", false, false),
+            ("sort=-rsi", true, false),
+            ("sort=-price", false, false),
+            ("where=action:buy", true, true),
+            ("where=name:action", false, false),
+            ("query=advice", false, false),
+            ("sort=recommendedAction", true, true),
+            ("fields=advice", false, true),
+            ("fields=advice&only=symbol", false, false),
+            ("fields=securityScore", true, false),
+        ] {
+            let question = parsed::<SearchQuestion>(&[], query).expect(query);
+            let is_other = question.etag(&snapshot) != snapshot.etag(&question.target());
+            assert_eq!(
+                (question.heavy(&snapshot), is_other),
+                (heavy, is_weighed),
+                "{query}"
+            );
         }
     }
 

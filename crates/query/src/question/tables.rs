@@ -198,12 +198,12 @@ impl Query for TableQuestion {
         answer.next.clone().map(Paging::From)
     }
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.conditions.is_some() || self.sort.is_some() || self.by.is_some()
     }
 
     fn waits(&self, snapshot: &Snapshot) -> bool {
-        self.heavy() || snapshot.dataset.engine_rows(&self.table).is_some()
+        self.heavy(snapshot) || snapshot.dataset.engine_rows(&self.table).is_some()
     }
 
     fn as_of(&self, _: &Snapshot, answer: &TableRows) -> Option<Time> {

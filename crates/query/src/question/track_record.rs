@@ -123,7 +123,7 @@ impl Query for TrackRecordQuestion {
         })
     }
 
-    fn heavy(&self) -> bool {
+    fn heavy(&self, _: &Snapshot) -> bool {
         self.scope == "token"
     }
 

@@ -101,7 +101,13 @@ impl<'a> View<'a> {
         for token in tokens.iter().filter(|token| engine.has(token)) {
             self.check_count("fetches the rows", " from a source queried in place")?;
             let rows = engine
-                .fetch(token, &Asker::of(progress))
+                .fetch(
+                    token,
+                    &Asker {
+                        progress,
+                        round: None,
+                    },
+                )
                 .map_err(|why| unfetched(table, &[*token], &engine.source, why))?;
             self.held.locked().extend(rows);
         }
@@ -115,7 +121,13 @@ impl<'a> View<'a> {
             return Err(Problem::new(Code::Defect, detail));
         };
         engine
-            .page(ask, &Asker::of(progress))
+            .page(
+                ask,
+                &Asker {
+                    progress,
+                    round: None,
+                },
+            )
             .map_err(|why| unfetched(ask.table, &ask.tokens, &engine.source, why))
     }
 
@@ -241,15 +253,6 @@ struct Asker<'a> {
     round: Option<u64>,
 }
 
-impl<'a> Asker<'a> {
-    fn of(progress: &'a Progress) -> Self {
-        Self {
-            progress,
-            round: None,
-        }
-    }
-}
-
 impl LoadProgress for Asker<'_> {
     fn step(&self, _: &str, _: u64, _: u64) -> std::result::Result<(), Cancelled> {
         if let Some(round) = self.round {
@@ -286,12 +289,18 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::question::snapshot::AnswerSettings;
+    use crate::question::{
+        Query as _,
+        patterns::PatternsQuestion,
+        search::SearchQuestion,
+        snapshot::AnswerSettings,
+        tests::{addresses, parsed, snapshot},
+    };
     use model::progress::NoProgress;
     use store::sample;
 
     /// Four tokens at a node that nobody can reach.
-    fn away() -> Snapshot {
+    fn away() -> (tempfile::TempDir, Snapshot) {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| {
             std::fs::write(folder.path().join(name), text).expect("written");
@@ -327,7 +336,8 @@ mod tests {
             None,
             false,
         );
-        Snapshot::new(1, dataset.expect("a dataset"), AnswerSettings::default())
+        let dataset = dataset.expect("a dataset");
+        (folder, Snapshot::new(1, dataset, AnswerSettings::default()))
     }
 
     fn token(nth: u8) -> Address {
@@ -353,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_token_that_cannot_be_read_is_a_problem_of_its_own() {
-        let snapshot = away();
+        let (_folder, snapshot) = away();
         let view = View::new(&snapshot);
         let progress = Progress::default();
         let unread = view
@@ -375,7 +385,7 @@ mod tests {
 
     #[test]
     fn one_answer_gives_up_and_the_next_tries_again() {
-        let snapshot = away();
+        let (_folder, snapshot) = away();
         let (first, second) = (View::new(&snapshot), View::new(&snapshot));
         let reason = |view: &View<'_>, of: u8| run(view, of, true).0.expect_err("unread").detail;
         let last = (1..=3).map(|of| reason(&first.part(4), of)).last();
@@ -387,17 +397,29 @@ mod tests {
 
     #[test]
     fn a_state_that_is_never_complete_is_given_up() {
-        let dataset =
-            sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth")]);
-        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
+        let snapshot = snapshot(&[("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth")]);
         let (outcome, runs) = run(&View::new(&snapshot), 1, true);
-        assert!(outcome.is_err_and(|why| why.detail.contains("each of 12 reads showed")),);
+        assert!(outcome.is_err_and(|why| why.detail.contains("each of 12 reads showed")));
         assert_eq!(u64::from(runs), STATE_ROUNDS_MAX + 1);
     }
 
     #[test]
+    fn an_answer_with_a_verdict_waits_where_a_node_is_asked() {
+        let contract = addresses("1");
+        let path = [("contractAddress", contract.as_str())];
+        let patterns = parsed::<PatternsQuestion>(&path, "").expect("a question");
+        let list = |query: &str| parsed::<SearchQuestion>(&[], query).expect("a question");
+        let (advice, trend) = (list("fields=advice"), list("fields=trend"));
+        let local = snapshot(&[("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth")]);
+        for (snapshot, waits) in [(&away().1, true), (&local, false)] {
+            let found = [patterns.waits(snapshot), advice.waits(snapshot)];
+            assert_eq!((found, trend.waits(snapshot)), ([waits; 2], false));
+        }
+    }
+
+    #[test]
     fn a_list_reads_the_state_of_a_hundred_tokens() {
-        let snapshot = away();
+        let (_folder, snapshot) = away();
         let refused = |tokens: usize, misses: bool| {
             let outcome = run(&View::new(&snapshot).part(tokens), 1, misses).0;
             outcome.is_err_and(|why| why.code == Code::InvalidParameter)

@@ -178,7 +178,7 @@ impl Spread {
         matches!(self.partial, Some(Partial::Holders | Partial::Supply))
     }
 
-    /// Shares of the others and their sum as if as many as possible had the most: the number of those, and what is left for one more.
+    /// How many of the others have the most if as many as possible do, and what is left for one more.
     fn uneven(&self) -> (f64, f64) {
         let OtherHolders {
             held, sum, most, ..
@@ -212,15 +212,13 @@ impl Spread {
                 0.0
             }
         };
-        let [least, most] = others.map(|squares| over(squares, self.sum()));
+        let [mut least, most] = others.map(|squares| over(squares, self.sum()));
         if self.is_part() {
-            let least = self
+            least = self
                 .free
                 .map_or(0.0, |free| over(others[0], free).min(least));
-            [least, most]
-        } else {
-            [least, most]
         }
+        [least, most]
     }
 
     fn top(&self, n: usize) -> f64 {
@@ -235,7 +233,8 @@ impl Spread {
     pub(super) fn metrics(&self, facts: &Facts<'_>) -> HolderMetrics {
         let largest = self.shares.iter().take(LARGEST_MAX);
         let all = holders_distribution(facts.dataset, facts.token);
-        let hhi = self.hhi();
+        let [least, most] = self.hhi();
+        let [least_gini, most_gini] = self.gini();
         HolderMetrics {
             count: self.count(),
             listed: self.listed,
@@ -244,10 +243,14 @@ impl Spread {
             top50: all.top_50_holders,
             top10_free: self.top(10),
             top50_free: self.top(50),
-            hhi: if self.is_part() { hhi[1] } else { middle(hhi) },
-            hhi_at_least: self.is_part().then_some(hhi[0]),
+            hhi: if self.is_part() {
+                most
+            } else {
+                least.midpoint(most)
+            },
+            hhi_at_least: self.is_part().then_some(least),
             nakamoto: self.nakamoto.map(|[least, most]| least.midpoint(most)),
-            gini: (!self.is_part()).then(|| middle(self.gini())),
+            gini: (!self.is_part()).then(|| least_gini.midpoint(most_gini)),
             largest: largest
                 .map(|(address, share)| HolderShare {
                     address: *address,
@@ -301,11 +304,6 @@ impl Spread {
     }
 }
 
-/// What stands for a figure of which the bounds are known.
-pub(super) fn middle([least, most]: [f64; 2]) -> f64 {
-    (least + most) / 2.0
-}
-
 /// Bounds of the fewest balances, largest first, that exceed half of what is free. Uses balances: rounded shares of equal balances may not add
 /// up to the half.
 fn nakamoto(
@@ -331,6 +329,9 @@ fn nakamoto(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fake_data::{FakeData, someone};
+    use model::holding::Listed;
+    use proptest::prelude::*;
 
     fn spread(balances: &[f64]) -> Spread {
         let sum: f64 = balances.iter().sum();
@@ -375,9 +376,41 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn the_bounds_contain_what_all_holders_show(
+            balances in prop::collection::vec(prop_oneof![1..4_u32, 1..1_000_u32, 1..1_000_000_u32], 1..60),
+            cut in any::<prop::sample::Index>(), supply in prop::sample::select(vec![None, Some(0.5), Some(1.0), Some(1.5)]),
+        ) {
+            let mut balances: Vec<f64> = balances.into_iter().map(f64::from).collect();
+            balances.sort_by(|a, b| b.total_cmp(a));
+            let here = cut.index(balances.len() + 1);
+            let all: f64 = balances.iter().sum();
+            let mut data = FakeData::default();
+            data.row().total_supply = supply.map(|supply| all * supply);
+            let rows = |balances: &[f64]| balances.iter().zip(2..).map(|(balance, i)| (someone(i), Some(*balance))).collect();
+            data.holders = rows(&balances);
+            let whole = Spread::new(&Facts::new(&data, data.token())).expect("holders");
+            data.holders = rows(&balances[..here]);
+            data.listed = Some(Listed { rows: balances.len() as u64, held: balances.len() as u64, balance: all });
+            let part = Spread::new(&Facts::new(&data, data.token())).expect("holders");
+            for ([least, most], [from, to]) in [(whole.hhi(), part.hhi()), (whole.gini(), part.gini())] {
+                prop_assert!(from <= least + 1e-9 && most <= to + 1e-9, "{} {} {} {}", least, most, from, to);
+            }
+            let within = |[least, most]: [u64; 2]| whole.nakamoto.is_some_and(|[exact, _]| least <= exact && exact <= most);
+            prop_assert!(part.nakamoto.map_or(whole.nakamoto.is_none(), within), "{:?} {:?}", whole.nakamoto, part.nakamoto);
+            prop_assert_eq!((whole.count(), whole.partial, whole.known_count), (part.count(), part.partial, part.known_count));
+            if here == balances.len() {
+                prop_assert_eq!((whole.hhi(), whole.gini(), whole.nakamoto), (part.hhi(), part.gini(), part.nakamoto));
+            }
+            if here >= 10 {
+                prop_assert!((whole.top_of_free(10) - part.top_of_free(10)).abs() < 1e-12);
+            }
+        }
+    }
+
     #[test]
     fn pools_and_exchanges_make_no_token_look_spread() {
-        use super::super::super::fake_data::{FakeData, someone};
         // Ten holders with 10 each, and a pool with the rest of a supply; the number of holders that the token is said to have.
         let cases = [
             (100.0, None, [0.1, 0.1], Some(6), Some(0.0)),
@@ -427,7 +460,6 @@ mod tests {
 
     #[test]
     fn a_list_is_whole_only_if_it_reaches_the_supply_and_the_number_of_holders() {
-        use super::super::super::fake_data::{FakeData, someone};
         // Supply and number of holders in `tokens`, number in `holder_counts`; of 100 holders with 15 each.
         let cases = [
             (Some(1_500.0), None, None, None, "the supply"),

@@ -32,7 +32,7 @@ fn launched(input: &mut CheckInput<'_>, code: AnomalyCode) -> Option<f64> {
         input.log.note(NeededInput::Transfers, &[code]);
         return None;
     }
-    if input.ledger.is_part {
+    if input.ledger.is_part() {
         input.log.note(NeededInput::FirstTransfers, &[code]);
         return None;
     }

@@ -35,11 +35,11 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::LiquidityPulled;
     let events = input.pools.iter().any(|pool| pool.mints > 0);
     // Without the first transfers it is unknown what a pool had.
-    if !events && (input.ledger.is_part || input.ledger.launch.is_none()) {
+    if !events && (input.ledger.is_part() || input.ledger.launch.is_none()) {
         input.log.note(
             if input.facts.pools.is_empty() {
                 input.facts.no_pool()
-            } else if input.ledger.is_part {
+            } else if input.ledger.is_part() {
                 NeededInput::FirstTransfers
             } else {
                 NeededInput::PoolEvents
@@ -174,7 +174,7 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     let newest = newest(input.facts);
-    if told.is_none() && input.ledger.is_part {
+    if told.is_none() && input.ledger.is_part() {
         input.log.remark(code);
     }
     let (buys, sells, measure, source) = if let Some((i, pool)) = told {

@@ -73,7 +73,7 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     // Addresses with a zero balance matter too: the transfers may leave them a balance.
-    if input.ledger.is_part || !holders.is_whole() {
+    if input.ledger.is_part() || !holders.is_whole() {
         input.log.unsure(code, not_all(input, &holders));
         return None;
     }
@@ -135,25 +135,17 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 
 /// How many of the rows that the comparison needs are here.
 fn not_all(input: &CheckInput<'_>, holders: &Holding<'_>) -> String {
-    let (dataset, token) = (input.facts.dataset, &input.facts.address);
-    let transfers = dataset.transfers().count(token) as u64;
-    let here = [
-        (
-            "transfers",
-            transfers,
-            transfers + dataset.transfers_left_out(token),
-        ),
-        (
-            "holders",
-            holders.listed() - holders.others().rows,
-            holders.listed(),
-        ),
-    ];
-    let here: Vec<String> = here
-        .into_iter()
-        .filter(|(_, here, all)| here < all)
-        .map(|(rows, here, all)| format!("{} of {} {rows}", count(here), count(all)))
-        .collect();
+    let facts = input.facts;
+    let transfers = facts.dataset.transfers().count(&facts.address) as u64;
+    let (left_out, others) = (input.ledger.left_out, holders.others().rows);
+    let here: Vec<String> = [
+        ("transfers", transfers + left_out, left_out),
+        ("holders", holders.listed(), others),
+    ]
+    .into_iter()
+    .filter(|(_, _, left_out)| *left_out > 0)
+    .map(|(rows, all, left_out)| format!("{} of {} {rows}", count(all - left_out), count(all)))
+    .collect();
     format!(
         "transfers, holders: needs all transfers and holders: {} are here; {BRING}",
         here.join(" and ")

@@ -90,8 +90,8 @@ pub(super) struct PoolDrain {
 pub(super) struct TransferLedger {
     pub(super) wallets: Vec<Wallet>,
     ids: HashMap<Address, u32>,
-    /// Whether earlier transfers are not here: balances, and what began before, are unknown.
-    pub(super) is_part: bool,
+    /// Number of earlier transfers that are not here.
+    pub(super) left_out: u64,
     pub(super) transfers: u64,
     /// Whether the history begins with a mint, so that balances can be replayed.
     pub(super) complete: bool,
@@ -134,7 +134,7 @@ impl TransferLedger {
         step: &dyn Fn(u64) -> Result<()>,
     ) -> Result<(Self, Wash)> {
         let mut ledger = Self {
-            is_part: facts.dataset.transfers_left_out(&facts.address) > 0,
+            left_out: facts.dataset.transfers_left_out(&facts.address),
             launch: pools
                 .iter()
                 .filter_map(|pool| pool.first_liquidity)
@@ -159,6 +159,11 @@ impl TransferLedger {
             }
         }
         Ok((ledger, wash))
+    }
+
+    /// Whether earlier transfers are not here: balances, and what began before, are unknown.
+    pub(super) fn is_part(&self) -> bool {
+        self.left_out > 0
     }
 
     fn id(&mut self, address: Address, facts: &Facts<'_>) -> u32 {
@@ -221,7 +226,7 @@ impl TransferLedger {
         self.last = self.last.max(transfer.timestamp);
         let mint = from == Address::ZERO;
         if self.transfers == 0 {
-            self.complete = mint && !self.is_part;
+            self.complete = mint && !self.is_part();
         }
         self.transfers += 1;
         let (from, to) = (self.id(from, facts), self.id(to, facts));
@@ -257,7 +262,7 @@ impl TransferLedger {
             // Transfers to and from a pool with the token as the quote side pay for the other token.
             _ if from.quoted || to.quoted => TransferKind::Venue,
             (true, false) => {
-                let emptying = !self.is_part
+                let emptying = !self.is_part()
                     && from.role == AddressRole::Pool
                     && from.balance > 0.0
                     && movement.value >= EMPTYING * from.balance;
@@ -272,7 +277,7 @@ impl TransferLedger {
             }
             (false, true) => {
                 // The first transfer into a pool, or into an empty pool, is liquidity.
-                let opening = !self.is_part
+                let opening = !self.is_part()
                     && to.role == AddressRole::Pool
                     && (self.launch.is_none() || to.balance <= movement.value * OPENING);
                 if opening || liquidity {
@@ -305,7 +310,7 @@ impl TransferLedger {
     /// Books a successful transfer.
     fn book(&mut self, movement: &Move) {
         let to = self.wallet(movement.to);
-        let into_pool = !self.is_part
+        let into_pool = !self.is_part()
             && to.role == AddressRole::Pool
             && !to.quoted
             && movement.kind != TransferKind::Sell;

@@ -1,9 +1,9 @@
-//! Cache entries: one folder per table, named by the hash of its inputs (the cache key); beside it a lock file and, during an import, a
+//! Cache entries: one folder per table, named by the hash of its inputs (the cache key); while it is built, beside it a lock file and a
 //! folder of parts. Lookup, LRU eviction, listing.
 
 use std::{
     collections::HashMap,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions},
     io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -16,13 +16,14 @@ use super::{
 };
 use crate::{
     TableFile,
-    private_files::{is_ours, sync_folder},
+    private_files::{exclusively, sync_folder, try_exclusive},
 };
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
 use source::{
     field_hash::FieldHash,
     manifest::{ColumnManifest, TableManifest, Unit},
 };
+use system::disk_lru::{self, remove};
 
 /// Format version: incremented whenever a table is stored or read differently.
 pub const CACHE_VERSION: u32 = 7;
@@ -283,10 +284,10 @@ impl EntryLocation {
         &self,
         check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
     ) -> Result<File, CacheBuildError> {
-        let file = open_lock(&self.tables, &self.name)?;
         loop {
-            if is_ours(file.try_lock(), &self.tables) {
-                return Ok(file);
+            let tried = try_lock(&self.tables, &self.name);
+            if let Some(lock) = tried.map_err(CacheBuildError::Failed)? {
+                return Ok(lock);
             }
             check_cancelled()?;
             std::thread::sleep(POLL_INTERVAL);
@@ -309,21 +310,18 @@ impl EntryLocation {
         let Some(cache) = self.tables.parent() else {
             return;
         };
-        let mut entries = list(cache);
-        entries.sort_by_key(|entry| entry.used);
-        let mut size: u64 = entries.iter().map(|entry| entry.bytes).sum();
-        for entry in entries.iter().filter(|entry| entry.name != self.name) {
-            if size <= size_max {
-                break;
-            }
-            if entry.remove() {
+        let about = |entry: &Entry| (entry.used, entry.bytes);
+        disk_lru::evict(list(cache), size_max, about, |entry| {
+            let goes = entry.name != self.name && entry.remove();
+            if goes {
                 tracing::info!(
                     "removed `{}` from the cache, which exceeded its size limit",
                     entry.table
                 );
-                size = size.saturating_sub(entry.bytes);
             }
-        }
+            goes
+        });
+        remove_free_locks(&self.tables);
     }
 }
 
@@ -345,30 +343,43 @@ pub struct Entry {
 impl Entry {
     /// Removes the entry, unless a program is building it right now. Programs that have it open keep their mapping.
     pub fn remove(&self) -> bool {
-        let Some(Ok(file)) = self
-            .folder
-            .parent()
-            .map(|tables| open_lock(tables, &self.name))
-        else {
+        let Some(tables) = self.folder.parent() else {
             return false;
         };
-        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        let Ok(Some(lock)) = try_lock(tables, &self.name) else {
             return false;
-        }
-        // The lock file stays: a program waiting for it must hold the same lock as one that opens it later.
-        remove(&self.folder);
-        !self.folder.exists()
+        };
+        let is_gone = remove(&self.folder);
+        drop(lock);
+        remove_free_locks(tables);
+        is_gone
     }
 }
 
-/// Opens the lock file of a table, by which only one program at a time builds it.
-fn open_lock(tables: &Path, name: &str) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(tables.join(format!("{name}{LOCK}")))
+/// Takes the lock by which only one program at a time builds a table, unless another has it. Whoever waits for it tries anew each time, as
+/// its file may be another one by then: it is opened and removed under the lock of the folder only.
+fn try_lock(tables: &Path, name: &str) -> Result<Option<File>, String> {
+    exclusively(tables, || {
+        try_exclusive(&tables.join(format!("{name}{LOCK}")))
+    })
+}
+
+/// Removes the lock files whose lock nobody has.
+fn remove_free_locks(tables: &Path) {
+    let sweep = || {
+        for file in fs::read_dir(tables).into_iter().flatten().flatten() {
+            let path = file.path();
+            let is_lock = path
+                .as_os_str()
+                .as_encoded_bytes()
+                .ends_with(LOCK.as_bytes());
+            if is_lock && File::open(&path).is_ok_and(|lock| lock.try_lock().is_ok()) {
+                fs::remove_file(&path).ok();
+            }
+        }
+        Ok(())
+    };
+    exclusively(tables, sweep).ok();
 }
 
 /// Lists the entries of the cache, including unfinished imports.
@@ -382,7 +393,7 @@ pub fn list(cache: &Path) -> Vec<Entry> {
         let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else {
             continue;
         };
-        if !folder.is_dir() {
+        if name.ends_with(LOCK) || !folder.is_dir() {
             continue;
         }
         let part = name.ends_with(PART);
@@ -401,7 +412,7 @@ pub fn list(cache: &Path) -> Vec<Entry> {
             name: name.trim_end_matches(PART).to_owned(),
             table,
             rows,
-            bytes: size(&folder),
+            bytes: disk_lru::size(&folder),
             used,
             part,
             folder,
@@ -411,29 +422,57 @@ pub fn list(cache: &Path) -> Vec<Entry> {
     entries
 }
 
-/// Disk usage of the folder in bytes, recursively.
-fn size(folder: &Path) -> u64 {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files
-        .map(|file| {
-            file.metadata().map_or(0, |meta| {
-                if meta.is_dir() {
-                    size(&file.path())
-                } else {
-                    system::bytes_on_disk(&meta)
-                }
-            })
-        })
-        .sum()
-}
-
-/// Removes a folder atomically: it is renamed before its files are deleted.
-pub(super) fn remove(folder: &Path) {
-    let away = folder.with_extension(format!("gone-{}{PART}", std::process::id()));
-    let gone = if fs::rename(folder, &away).is_ok() {
-        &away
-    } else {
-        folder
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
     };
-    fs::remove_dir_all(gone).ok();
+
+    use super::*;
+
+    #[test]
+    fn a_lock_file_goes_once_nobody_has_its_lock_and_a_waiter_gets_the_lock_of_the_next() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let location = |name: &str| {
+            EntryLocation::new(cache.path(), &Key(name.to_owned()), SortLimits::default())
+                .expect("a folder")
+        };
+        let (one, two) = (location("one"), location("two"));
+        let lock = |of: &EntryLocation| of.lock(&mut || Err(Cancelled));
+        let files = || {
+            let there = |of: &EntryLocation| of.folder().with_extension("lock").exists();
+            (there(&one), there(&two))
+        };
+        let held = lock(&one).expect("a lock");
+        drop(lock(&two).expect("a lock"));
+        assert_eq!(files(), (true, true));
+        assert!(list(cache.path()).is_empty(), "locks are no entries");
+        remove_free_locks(&one.tables);
+        assert_eq!(files(), (true, false));
+        assert!(matches!(lock(&one), Err(CacheBuildError::Cancelled)));
+        let waits = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let mut told = || {
+                    waits.store(true, Ordering::Release);
+                    Ok(())
+                };
+                one.lock(&mut told).expect("a lock")
+            });
+            while !waits.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            drop(held);
+            remove_free_locks(&one.tables);
+            let held = waiter.join().expect("no panic");
+            assert!(matches!(lock(&one), Err(CacheBuildError::Cancelled)));
+            fs::create_dir_all(one.folder()).expect("an entry");
+            let entries = list(cache.path());
+            assert!(!entries[0].remove(), "it is being built");
+            drop(held);
+            assert!(entries[0].remove());
+            assert_eq!(files(), (false, false));
+        });
+    }
 }

@@ -9,7 +9,7 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Se
 use super::{
     CacheOptions, StorageType, StoredColumn,
     columns::{Columns, as_bytes, byte_length},
-    entry::{CacheBuildError, EntryLocation, remove},
+    entry::{CacheBuildError, EntryLocation},
     import::WrittenRows,
     index::{LoadReport, RunStarts},
     stored_columns,
@@ -23,6 +23,7 @@ use model::{
     schema::{Kind, TableSchema},
 };
 use source::text_runs::pairs;
+use system::disk_lru::remove;
 
 /// Maximum rows of a token that are read and sorted again, around the times of its new ones.
 const WINDOW_MAX: usize = 200_000;

@@ -17,7 +17,7 @@ use super::{
         BUCKETS, Codes, FILE, INTERVAL, POSITION, ROW, Ranks, TOKEN, TokenDictionary, inverse,
     },
     columns::{Columns, as_bytes, byte_length},
-    entry::{CacheBuildError, EntryLocation, remove},
+    entry::{CacheBuildError, EntryLocation},
     index::{self, LoadReport, RunStarts, TableMetadata},
     journal::Journal,
     stored_columns,
@@ -30,6 +30,7 @@ use crate::{
     repeats,
 };
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
+use system::disk_lru::remove;
 
 pub struct CacheBuilder {
     options: CacheOptions,

@@ -50,7 +50,9 @@ impl TableRows {
     }
 
     fn build(schema: &'static TableSchema, frame: &DataFrame) -> PolarsResult<Self> {
+        let is_there = |column: &&model::schema::Column| frame.column(column.name).is_ok();
         let mut stored = stored_columns(schema);
+        stored.retain(|(column, _)| is_there(column));
         let own = frame.columns().iter().filter_map(|column| {
             let is_own = schema.column(column.name()).is_none();
             let own = is_own.then(|| names::column(column.name(), kind_of(column)))??;
@@ -59,11 +61,7 @@ impl TableRows {
         stored.extend(own);
         let (mut encoded, rows) = (Vec::with_capacity(stored.len()), frame.height());
         for (column, storage) in &stored {
-            let cells = match frame.column(column.name) {
-                Ok(cells) => self::encoded(*storage, cells)?,
-                Err(_) => source::coerce::empty(column, rows),
-            };
-            encoded.push(cells.with_name(column.name.into()));
+            encoded.push(self::encoded(*storage, frame.column(column.name)?)?);
         }
         let lengths = stored.iter().zip(&encoded);
         let lengths = lengths.filter(|((_, storage), _)| storage.width().is_none());

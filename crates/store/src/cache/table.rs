@@ -21,12 +21,12 @@ use super::{
     row_selection::RowSelection,
     stored_columns,
 };
-use crate::cell::in_frame;
 use model::{
     address::Address,
     interval::Interval,
     scalar::Scalar,
     schema::{Column as SchemaColumn, Kind, TableSchema},
+    time::{Day, Time},
 };
 use source::{coerce, text_runs::Texts};
 
@@ -147,7 +147,10 @@ impl TableRows {
     pub fn columns(&self) -> impl Iterator<Item = &'static SchemaColumn> {
         let own = self.columns.iter().map(|(column, _)| *column);
         let own = own.filter(|column| self.schema.column(column.name).is_none());
-        self.schema.columns.iter().chain(own)
+        let is_there = |column: &&SchemaColumn| {
+            super::in_index(self.schema, column.name) || self.position(column.name).is_some()
+        };
+        self.schema.columns.iter().filter(is_there).chain(own)
     }
 
     /// The column of this name, of the schema or the table's own.
@@ -443,7 +446,22 @@ impl TableRows {
 
     /// The cell in `row` of the column; `Missing` if there is no such column or row.
     pub fn cell(&self, column: &str, row: usize) -> Scalar<'static> {
-        in_frame(&self.slice(row..row + 1, Some(&[column])), column, 0)
+        if row >= self.height() {
+            return Scalar::Missing;
+        }
+        let text = |text: Option<String>| text.map_or(Scalar::Missing, Scalar::text);
+        if column == super::group_column(self.schema) {
+            return text(self.token_at(row).map(|token| token.to_string()));
+        }
+        if super::in_index(self.schema, column) {
+            return text(self.interval_at(row).map(|interval| interval.to_string()));
+        }
+        self.cells(column).map_or(Scalar::Missing, |cells| {
+            cells
+                .bytes(row)
+                .and_then(|bytes| scalar(cells.storage, bytes))
+                .unwrap_or(Scalar::Missing)
+        })
     }
 
     /// A canonical frame with these columns or all; a column for which `read` returns none is null.
@@ -643,6 +661,28 @@ impl<'a> CellsOf<'a> {
             [*ends.first()?, *ends.get(1)?].map(|bytes| u64::from_le_bytes(bytes) as usize);
         self.table.part(self.region.data, start..end)
     }
+}
+
+/// Decodes a stored cell.
+fn scalar(storage: StorageType, bytes: &[u8]) -> Option<Scalar<'static>> {
+    let whole = || bytes.first_chunk().map(|bytes| i64::from_le_bytes(*bytes));
+    let text = || String::from_utf8_lossy(bytes);
+    Some(match storage {
+        StorageType::Float => Scalar::Float(f64::from_le_bytes(*bytes.first_chunk()?)),
+        StorageType::Integer => Scalar::Whole(whole()?),
+        StorageType::Time => Scalar::Time(Time(whole()?)),
+        StorageType::Day => Scalar::Day(Day(i32::try_from(whole()?).ok()?)),
+        StorageType::Flag => Scalar::Flag(whole()? != 0),
+        StorageType::Address => Scalar::text(Address(*bytes.first_chunk()?).to_string()),
+        StorageType::Hex => Scalar::text(const_hex::encode_prefixed(bytes)),
+        StorageType::Text => Scalar::text(text().into_owned()),
+        StorageType::List => Scalar::List(
+            text()
+                .split_terminator('\0')
+                .map(|member| member.to_owned().into())
+                .collect(),
+        ),
+    })
 }
 
 /// Decodes stored cells to a canonical column.

@@ -3,13 +3,14 @@
 use std::{
     fs::{self, DirEntry},
     path::Path,
-    time::SystemTime,
 };
+
+use system::disk_lru;
 
 use crate::private_files::{read_text, write_atomic};
 
 /// Most texts kept; beyond it the oldest are deleted.
-const TEXTS_MAX: usize = 64;
+const TEXTS_MAX: u64 = 64;
 /// Size of a text; a larger one is none.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -24,22 +25,14 @@ pub fn keep_text(cache: &Path, folder: &str, digest: &[u8; 32], text: &str) {
     if let Err(reason) = write_atomic(&folder.join(name(digest)), text.as_bytes()) {
         return tracing::warn!("cannot cache a result: {reason}");
     }
-    let written = |entry: &DirEntry| {
-        entry
-            .metadata()
-            .and_then(|meta| meta.modified())
-            .unwrap_or(SystemTime::UNIX_EPOCH)
-    };
-    let mut files: Vec<DirEntry> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .collect();
-    files.sort_by_key(|entry| std::cmp::Reverse(written(entry)));
-    files
-        .iter()
-        .skip(TEXTS_MAX)
-        .for_each(|entry| drop(fs::remove_file(entry.path())));
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let written = |file: &DirEntry| file.metadata().and_then(|meta| meta.modified()).ok();
+    disk_lru::evict(
+        files.collect(),
+        TEXTS_MAX,
+        |file| (written(file), 1),
+        |file| fs::remove_file(file.path()).is_ok(),
+    );
 }
 
 fn name(digest: &[u8; 32]) -> String {
@@ -64,7 +57,7 @@ mod tests {
         assert_eq!(
             fs::read_dir(cache.path().join("records"))
                 .expect("a folder")
-                .count(),
+                .count() as u64,
             TEXTS_MAX
         );
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use polars::prelude::{IntoColumn as _, NamedFrom as _, Series};
 
 use super::*;
-use crate::Storage;
+use crate::cache::TableRows;
 use model::{progress::NoProgress, schema};
 
 fn address(nth: u8) -> Address {
@@ -37,10 +37,9 @@ impl Fetch for Counting {
                 Series::new("balance".into(), vec![1.0; self.rows]).into_column(),
             ],
         );
-        Ok(Table::stored(
-            schema::table("holders").expect("the table"),
-            Storage::Memory(frame.expect("a frame")),
-        ))
+        let holders = schema::table("holders").expect("the table");
+        let rows = TableRows::in_memory(holders, &frame.expect("a frame")).expect("rows");
+        Ok(Table::stored(holders, rows))
     }
 
     fn page(
@@ -69,13 +68,7 @@ fn rows(each: usize) -> (Arc<Counting>, EngineRows) {
         (address(nth), listed)
     };
     let listed = [1, 2, 9].map(one).into_iter().collect();
-    let engine = EngineRows::new(
-        0,
-        "warehouse".to_owned(),
-        listed,
-        None,
-        Arc::clone(&fetch) as _,
-    );
+    let engine = EngineRows::new(0, "warehouse".to_owned(), listed, Arc::clone(&fetch) as _);
     (fetch, engine)
 }
 

@@ -2,7 +2,6 @@
 
 use crate::prelude::*;
 use model::schema::Kind;
-pub(super) use store::cell::value;
 use widgets::table::ColumnAlign;
 
 /// Figures up to this width are shown in full.

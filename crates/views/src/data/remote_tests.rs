@@ -1,11 +1,8 @@
 //! The Data view of a remote table: the rows on screen are fetched wherever the user scrolls.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
@@ -13,18 +10,17 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 use super::*;
 use crate::fixture::Stage;
 use model::{
-    fetch_key::FetchKey,
-    holding::ListedBalances,
+    holding::Listed,
     progress::LoadProgress,
     schema,
     table_ask::{AskKind, SourceQuery},
+    table_state::TableState,
 };
 use query::question::progress::Progress;
 use store::{
-    Dataset, Storage, Table,
-    candle_table::HeldCandles,
+    Dataset, Table,
+    engine_rows::{EngineRows, Fetch, FetchError},
     export::RowBatches,
-    in_place::{Charts, Fetch, FetchError, Fetched, InPlaceCache, RowsVersion},
 };
 
 const TOKENS: u8 = 90;
@@ -74,16 +70,16 @@ fn all_of(tokens: &[Address]) -> DataFrame {
 }
 
 impl Fetch for Pages {
-    fn fetch(
+    fn rows(&self, _: &Address, _: &dyn LoadProgress) -> Result<Table, FetchError> {
+        Err(FetchError::Cancelled)
+    }
+
+    fn page(
         &self,
-        key: &FetchKey,
-        _: RowsVersion,
+        ask: &Arc<SourceQuery>,
         _: &dyn LoadProgress,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<(DataFrame, Option<u64>), FetchError> {
         self.asked.fetch_add(1, Ordering::AcqRel);
-        let FetchKey::Table(ask) = key else {
-            return Err(FetchError::Cancelled);
-        };
         let AskKind::Page(page) = &ask.wanted else {
             return Err(FetchError::Cancelled);
         };
@@ -91,40 +87,21 @@ impl Fetch for Pages {
             return Err(FetchError::Unavailable("connection refused".to_owned()));
         }
         // In an order of its own: the largest balance is in the first row.
-        if let [("balance", true)] = page.sort[..] {
-            let rows = all_of(&[Address([TOKENS; 20])]);
-            return Ok(Fetched::Answer(
-                rows.slice(page.skip as i64, page.count as usize),
-                0,
-            ));
-        }
-        let rows = all_of(&ask.tokens);
+        let by_balance = matches!(page.sort[..], [("balance", true)]);
+        let rows = if by_balance {
+            all_of(&[Address([TOKENS; 20])])
+        } else {
+            all_of(&ask.tokens)
+        };
         let start = if page.from_end {
             rows.height() as u64 - page.skip - page.count
         } else {
             page.skip
         };
-        Ok(Fetched::Answer(
-            rows.slice(start as i64, page.count as usize),
-            0,
-        ))
+        Ok((rows.slice(start as i64, page.count as usize), None))
     }
 
-    fn charts(
-        &self,
-        _: &[Address],
-        _: RowsVersion,
-        _: &dyn LoadProgress,
-    ) -> Result<Charts, FetchError> {
-        Err(FetchError::Cancelled)
-    }
-
-    fn rows(
-        self: Arc<Self>,
-        ask: Arc<SourceQuery>,
-        _: RowsVersion,
-        _: Vec<&'static str>,
-    ) -> Box<dyn RowBatches> {
+    fn stream(self: Arc<Self>, ask: Arc<SourceQuery>, _: Vec<&'static str>) -> Box<dyn RowBatches> {
         Box::new(all_of(&ask.tokens))
     }
 }
@@ -132,21 +109,22 @@ impl Fetch for Pages {
 fn bench(pages: Pages) -> (Stage, DataView) {
     let schema = schema::table("holders").expect("a table");
     let listed = |token: u8| {
-        (
-            Address([token; 20]),
-            ListedBalances {
-                rows: count(token),
-                held: count(token),
-                checksum: 0,
-            },
-        )
+        let rows = count(token);
+        let listed = Listed {
+            rows,
+            held: rows,
+            balance: 0.0,
+        };
+        (Address([token; 20]), listed)
     };
-    let known = (
-        (1..=TOKENS).map(listed).collect::<HashMap<_, _>>(),
-        HeldCandles::default(),
-    );
-    let in_place = InPlaceCache::new(40_950, "warehouse".to_owned(), known, Arc::new(pages));
-    let table = Table::stored(schema, Storage::InPlace(in_place.into()));
+    let listed = (1..=TOKENS).map(listed).collect();
+    let source = "warehouse".to_owned();
+    let engine = EngineRows::new(40_950, source, listed, Arc::new(pages));
+    let table = Table {
+        engine: Some(engine.into()),
+        state: TableState::Loaded,
+        ..Table::absent(schema)
+    };
     let stage = Stage::new(Some(Dataset::new(vec![table])));
     let mut view = DataView {
         reopen: Some("holders".to_owned()),

@@ -30,12 +30,7 @@ use query::{
         },
     },
 };
-use store::{
-    Table as DataTable,
-    cache::RowSelection,
-    export,
-    grid::{Grid, Ordered},
-};
+use store::{Table as DataTable, cache::RowSelection, cache::TableRows, export, ordered::Ordered};
 use widgets::table::TableWidgetState;
 
 /// The list of a table's rows.
@@ -43,7 +38,7 @@ pub(super) struct RowFields;
 
 #[derive(Clone, Copy)]
 pub(super) struct TableRow<'a> {
-    grid: &'a Grid,
+    grid: &'a TableRows,
     columns: &'a [Column],
     /// Index in the grid; `None` while the row is being fetched.
     place: Option<usize>,
@@ -65,7 +60,7 @@ impl Fields for RowFields {
             .iter()
             .find(|column| column.name == key)
             .map_or(Kind::Text, |column| column.kind);
-        cells::cell(&cells::value(row.grid, key, place), kind)
+        cells::cell(&row.grid.cell(key, place), kind)
     }
 }
 
@@ -96,7 +91,7 @@ fn field(column: &Column) -> Field<RowFields> {
 
 /// The rows of the list, by their index in the order.
 fn rows<'a>(
-    grid: &'a Grid,
+    grid: &'a TableRows,
     remote: Option<&'a RemoteRows>,
     columns: &'a [Column],
     places: &'a RowSelection,
@@ -115,7 +110,7 @@ pub(super) struct RowsPane {
     pub(super) generation: u64,
     /// The generation of the rows.
     snapshot: Arc<Snapshot>,
-    grid: Grid,
+    grid: Arc<TableRows>,
     columns: Vec<Column>,
     /// Has the chosen filter and order; row indices are those of the displayed order.
     pub(super) list: List<RowFields>,
@@ -140,7 +135,7 @@ pub(super) struct RowsPane {
 
 impl RowsPane {
     pub(super) fn new(table: &DataTable, snapshot: &Arc<Snapshot>) -> Self {
-        let grid = Grid::of(table);
+        let grid = Arc::clone(&table.rows);
         let columns = columns::of(table);
         let remote = RemoteRows::of(table);
         let height = remote.as_ref().map_or(grid.height(), RemoteRows::all);
@@ -312,7 +307,7 @@ impl RowsPane {
         self.list.filter_text().clone_into(&mut self.shown_filter);
         if let Some(remote) = &mut self.remote {
             remote.restart(order.total());
-            self.grid = self.grid.without_rows();
+            self.grid = Arc::new(TableRows::empty(self.grid.schema()));
         }
         (self.shown, self.order) = (shown, order);
     }
@@ -481,7 +476,7 @@ impl RowsPane {
     /// A cell of a table row; missing while it is being fetched.
     fn value(&self, column: &str, row: usize) -> Scalar<'static> {
         self.in_grid(row)
-            .map_or(Scalar::Missing, |row| cells::value(&self.grid, column, row))
+            .map_or(Scalar::Missing, |row| self.grid.cell(column, row))
     }
 
     /// The table index of the selected row.

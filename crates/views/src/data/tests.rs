@@ -1,6 +1,6 @@
 //! The display and the actions of the Data view.
 
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+use polars::prelude::{IntoColumn, NamedFrom, Series};
 
 use super::*;
 use crate::fixture::{self, SIZES, Stage, mouse_at};
@@ -295,7 +295,9 @@ fn columns_of_somebodys_own_are_counted_sorted_and_filtered_as_ours_are() {
         .map(|row| row % 3)
         .collect();
     let rating = Series::new("desk_rating".into(), ratings).into_column();
-    tokens.others = DataFrame::new(tokens.frame().height(), vec![rating]).expect("a frame");
+    let mut frame = tokens.frame();
+    frame.with_column(rating).expect("a column");
+    *tokens = tokens.clone().with_rows(&frame).expect("rows");
     let stage = Stage::new(Some(dataset));
     let mut view = opened(&stage, "tokens");
     stage.draw_now(&mut view, 140, 38);

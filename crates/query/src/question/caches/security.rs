@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::question::progress::Progress;
-use model::{address::Address, error::Result, locks::Locked as _};
+use model::{address::Address, error::Result, flight::Flights, locks::Locked as _};
 use security::{
     Danger, SecurityInference,
     changes::Scan,
@@ -26,8 +26,8 @@ const SCANS_MAX: usize = 2;
 #[derive(Debug, Default)]
 pub struct SecurityCache {
     corpus: OnceLock<Corpus>,
-    /// Held while the corpus is built, so that concurrent requests wait instead of building it twice.
-    building: Mutex<()>,
+    /// The one building of the corpus.
+    building: Flights<(), ()>,
     traits: Mutex<HashMap<Address, CodeTraits>>,
     /// The security summaries by token, shown in token lists.
     summaries: Mutex<HashMap<Address, SecuritySummary>>,
@@ -72,7 +72,7 @@ impl SecurityCache {
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
         }
-        let _building = self.building.locked();
+        let _building = self.building.wait(&(), || progress.step(0, 0))?;
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
         }

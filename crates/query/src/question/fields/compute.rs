@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{ADDED, FigureSource, FigureValue, Figures, OWN_COLUMNS, SOURCES, value};
 use crate::question::{
-    coins::{CoinFrames, Coins},
+    coins::Coins,
     progress::Progress,
     security::SecurityQuestion,
     snapshot::Snapshot,
@@ -40,12 +40,11 @@ pub fn figures(
     let candles = by_candles.then(|| view.dataset.candles().loaded(&token));
     let series = candles.as_ref().map_or_else(Vec::new, ChartCandles::series);
     let advise = |answer: &mut PatternsAnswer| advise(view, &token, answer, "1d", progress);
-    let coins = coins(view, &token, fields);
     add_of_candles(
         &mut figures,
+        (view, &token),
         fields,
         &series,
-        coins.as_ref(),
         summary.is_some_and(TokenSummary::is_stale),
         &advise,
     )?;
@@ -83,22 +82,15 @@ pub fn of_candles(
     is_stale: bool,
 ) -> Result<Figures> {
     let mut figures = Figures::default();
-    let coins = coins(snapshot, token, fields);
     add_of_candles(
         &mut figures,
+        (snapshot, token),
         fields,
         series,
-        coins.as_ref(),
         is_stale,
         &|_| Ok(()),
     )?;
     Ok(figures)
-}
-
-/// The coins that the token may follow, if the patterns are asked for: nothing else depends on them.
-fn coins<'a>(snapshot: &'a Snapshot, token: &Address, fields: &[&str]) -> Option<Coins<'a>> {
-    let is_needed = fields.iter().any(|field| is_by_patterns(field));
-    is_needed.then(|| Coins::here(snapshot, token, Interval::DAY))
 }
 
 fn named(fields: &[&str]) -> impl Iterator<Item = &'static (&'static str, FigureSource)> {
@@ -107,9 +99,9 @@ fn named(fields: &[&str]) -> impl Iterator<Item = &'static (&'static str, Figure
 
 fn add_of_candles(
     figures: &mut Figures,
+    (snapshot, token): (&Snapshot, &Address),
     fields: &[&str],
     series: &[(Interval, Candles<'_>)],
-    coins: Option<&Coins<'_>>,
     is_stale: bool,
     advise: &dyn Fn(&mut PatternsAnswer) -> Result<()>,
 ) -> Result<()> {
@@ -121,9 +113,9 @@ fn add_of_candles(
         None
     };
     let mut patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| {
-        let coins = coins.map(Coins::frames);
-        let coins = coins.as_ref().map_or_else(Vec::new, CoinFrames::coins);
-        patterns_to_advise(&frame.as_candles(), &coins, false)
+        // Nothing else depends on the coins that the token may follow.
+        let coins = Coins::here(snapshot, token, Interval::DAY);
+        patterns_to_advise(&frame.as_candles(), &coins.frames().coins(), false)
     });
     if let Some(answer) = patterns
         .as_mut()

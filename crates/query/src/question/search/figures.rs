@@ -20,8 +20,7 @@ impl Find for FiguresOf {
     type Found = Vec<(Address, Figures)>;
 
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Found> {
-        let figures = of_each(self.tokens.clone(), &self.names, view, progress)?;
-        Ok(self.tokens.iter().copied().zip(figures).collect())
+        of_each(self.tokens.clone(), &self.names, view, progress)
     }
 }
 
@@ -32,7 +31,7 @@ pub(super) fn of_each(
     names: &[&str],
     view: &View<'_>,
     progress: &Progress,
-) -> Result<Vec<Figures>> {
+) -> Result<Vec<(Address, Figures)>> {
     let count = tokens.len();
     let mut found: Vec<(Address, Figures)> = tokens
         .into_iter()
@@ -43,5 +42,5 @@ pub(super) fn of_each(
         Ok(())
     })?;
     view.check_states()?;
-    Ok(found.into_iter().map(|(_, figures)| figures).collect())
+    Ok(found)
 }

@@ -176,8 +176,8 @@ impl Find for ColumnScan {
             sort: Vec::new(),
             ..self.query.clone()
         };
-        let values = if let Some(remote) = RemoteQuery::of(table, &query)? {
-            remote::values(&remote, view, column, self.limit, progress)?
+        let values = if let Some(remote) = RemoteQuery::of(view, table, &query, progress)? {
+            remote::values(&remote, column, self.limit)?
         } else {
             let grid = Arc::clone(&table.rows);
             let (places, _) = query.matching_rows(table, &grid, progress)?;

@@ -18,7 +18,9 @@ pub fn of(table: &Table) -> Vec<Column> {
         meaning: "an extra column of the file",
         ..*column
     });
-    table.schema.columns.iter().copied().chain(theirs).collect()
+    let ours = table.rows.columns().copied();
+    let ours = ours.filter(|column| table.schema.column(column.name).is_some());
+    ours.chain(theirs).collect()
 }
 
 /// As filter columns.

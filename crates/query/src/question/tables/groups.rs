@@ -306,22 +306,20 @@ impl Find for GroupQuery {
                 ..self.rows.clone()
             },
         );
-        let (mut groups, grid, places) = if let Some(remote) = RemoteQuery::of(table, &rows)? {
-            let (groups, shown) = self.remote_groups(&remote, view, &read, progress)?;
-            let places = RowSelection::Run(0..shown.height());
-            (
-                groups,
-                Arc::new(TableRows::free(&shown).map_err(|reason| {
+        let (mut groups, grid, places) =
+            if let Some(remote) = RemoteQuery::of(view, table, &rows, progress)? {
+                let (groups, shown) = self.remote_groups(&remote, &read)?;
+                let places = RowSelection::Run(0..shown.height());
+                let shown = TableRows::free(&shown).map_err(|reason| {
                     tracing::warn!("groups cannot be encoded: {reason}");
                     Problem::new(Code::Defect, "Internal error while reading the groups.")
-                })?),
-                places,
-            )
-        } else {
-            let grid = Arc::clone(&table.rows);
-            let (places, _) = rows.matching_rows(table, &grid, progress)?;
-            (self.groups(&grid, &places, &read, progress)?, grid, places)
-        };
+                })?;
+                (groups, Arc::new(shown), places)
+            } else {
+                let grid = Arc::clone(&table.rows);
+                let (places, _) = rows.matching_rows(table, &grid, progress)?;
+                (self.groups(&grid, &places, &read, progress)?, grid, places)
+            };
         let total = groups.len();
         let first = self
             .figures
@@ -531,6 +529,7 @@ fn time_type() -> DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::snapshot::Snapshot;
     use crate::question::{
         tables::TableQuestion,
         tests::{answered, snapshot},

@@ -25,7 +25,6 @@ use store::{
     Table,
     cache::{Extent, RowSelection, RowSelectionWriter, SortBy, SortedRows, TableRows},
     cell::in_frame,
-    
 };
 
 /// Rows of a large table that are sorted first, by top-k, while the complete order is computed.
@@ -161,10 +160,10 @@ impl Find for RowQuery {
     /// The first rows of a large table where a complete sort is slow; `CompleteOrder` completes them.
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<OrderedRows> {
         let table = super::loaded_table(view, self.table.name)?;
-        if let Some(remote) = RemoteQuery::of(table, self)? {
+        if let Some(remote) = RemoteQuery::of(view, table, self, progress)? {
             // The engine sorts them, page by page.
             return Ok(OrderedRows::all(
-                usize::try_from(remote.total(view, progress)?).unwrap_or(usize::MAX),
+                usize::try_from(remote.total()?).unwrap_or(usize::MAX),
             ));
         }
         let grid = Arc::clone(&table.rows);
@@ -183,9 +182,9 @@ impl Find for CompleteOrder {
         match &self.first.unsorted {
             Some(unsorted) => {
                 let table = super::loaded_table(view, self.query.table.name)?;
-                let complete =
-                    self.query
-                        .sorted(&table.rows, unsorted.clone(), None, progress)?;
+                let complete = self
+                    .query
+                    .sorted(&table.rows, unsorted.clone(), None, progress)?;
                 Ok(OrderedRows {
                     left_out: self.first.left_out.clone(),
                     ..complete
@@ -324,19 +323,12 @@ mod tests {
 
     use super::*;
     use crate::question::snapshot::AnswerSettings;
+    use crate::question::snapshot::Snapshot;
     use model::{error::Code, schema};
-    use store::{Dataset, Storage};
+    use store::Dataset;
 
     fn tokens() -> (DataFrame, &'static TableSchema) {
-        let chains = Series::new(
-            "chain".into(),
-            [
-                Series::new("".into(), ["eth", "base"]),
-                Series::new("".into(), ["bsc"]),
-                Series::new("".into(), ["base"]),
-                Series::new("".into(), ["eth"]),
-            ],
-        );
+        let chains = Series::new("chain".into(), ["base", "bsc", "base", "eth"]);
         let columns = [
             Series::new("symbol".into(), ["UNI", "PEPX", "LINK", "USDC"]),
             Series::new("price".into(), [Some(7.31), None, Some(14.0), Some(1.0)]),
@@ -362,7 +354,7 @@ mod tests {
             ("price>1", Some(("price", true)), &[2, 0]),
             ("", Some(("price", false)), &[3, 0, 2, 1]),
             ("", Some(("price", true)), &[2, 0, 3, 1]),
-            ("", Some(("chain", false)), &[2, 1, 3, 0]),
+            ("", Some(("chain", false)), &[0, 2, 1, 3]),
             ("pep", None, &[1]),
             ("holders<400", Some(("symbol", false)), &[1, 0]),
             ("price>7 or holders<400", None, &[0, 1, 2]),
@@ -433,9 +425,10 @@ mod tests {
     }
 
     fn asked(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<OrderedRows> {
-        let table = Table::stored(query.table, Storage::Memory(frame.clone()));
+        let rows = TableRows::in_memory(query.table, frame).expect("rows");
+        let table = Table::stored(query.table, rows);
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
-        query.find(&snapshot, progress)
+        query.find(&View::new(&snapshot), progress)
     }
 
     #[test]
@@ -472,7 +465,8 @@ mod tests {
             );
         }
         let intervals = Series::new("interval".into(), ["1d", "1h", "1w", "15m"]).into_column();
-        let candles = DataFrame::new(4, vec![intervals]).unwrap();
+        let tokens = Series::new("token_address".into(), vec![format!("0x{:040}", 1); 4]);
+        let candles = DataFrame::new(4, vec![tokens.into_column(), intervals]).unwrap();
         let query = RowQuery {
             sort: by(&[("interval", false)]),
             ..RowQuery::all(schema::table("candles").unwrap())

@@ -87,8 +87,8 @@ impl<'a> PageRequest<'a> {
 
     /// A page of up to `limit` rows.
     pub(super) fn page(&self, limit: u64, progress: &Progress) -> Result<Page> {
-        if let Some(remote) = RemoteQuery::of(self.table, &self.query)? {
-            return self.remote_page(&remote, limit, progress);
+        if let Some(remote) = RemoteQuery::of(self.view, self.table, &self.query, progress)? {
+            return self.remote_page(&remote, limit);
         }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         if self.is_scanned() {
@@ -105,15 +105,10 @@ impl<'a> PageRequest<'a> {
     }
 
     /// A page of rows that are queried in place.
-    fn remote_page(
-        &self,
-        remote: &RemoteQuery<'_>,
-        limit: u64,
-        progress: &Progress,
-    ) -> Result<Page> {
+    fn remote_page(&self, remote: &RemoteQuery<'_>, limit: u64) -> Result<Page> {
         let start = self.cursor.start as u64;
         let rows = start..start.saturating_add(limit);
-        let (rows, total) = remote.page(self.view, rows, &self.cursor.after, progress)?;
+        let (rows, total) = remote.page(rows, &self.cursor.after)?;
         let end = self.cursor.start + rows.height();
         let next = (end as u64) < total && rows.height() > 0;
         let after = if next {
@@ -174,9 +169,9 @@ impl<'a> PageRequest<'a> {
 
     /// All rows from where the page begins, in the chosen columns.
     pub(super) fn rest(&self, progress: &Progress) -> Result<Box<dyn RowBatches>> {
-        if let Some(remote) = RemoteQuery::of(self.table, &self.query)? {
+        if let Some(remote) = RemoteQuery::of(self.view, self.table, &self.query, progress)? {
             let start = (self.cursor.start as u64, &*self.cursor.after);
-            return remote.rest(self.view, start, self.columns.clone(), progress);
+            return remote.rest(start, self.columns.clone());
         }
         let order = self.order(usize::MAX, progress)?;
         let total = order.total();

@@ -26,6 +26,8 @@ const SKIPPED_MAX: u64 = 1_000_000;
 
 /// A query of a remote table.
 pub struct RemoteQuery<'a> {
+    view: &'a View<'a>,
+    progress: &'a Progress,
     engine: &'a EngineRows,
     query: &'a RowQuery,
     /// The tokens that may have such rows, in table order.
@@ -40,7 +42,12 @@ pub struct RemoteQuery<'a> {
 
 impl<'a> RemoteQuery<'a> {
     /// `None` if the table is not queried in place. Errors: the source cannot run this query.
-    pub fn of(table: &'a Table, query: &'a RowQuery) -> Result<Option<Self>> {
+    pub fn of(
+        view: &'a View<'_>,
+        table: &'a Table,
+        query: &'a RowQuery,
+        progress: &'a Progress,
+    ) -> Result<Option<Self>> {
         let Some(engine) = table.engine_rows() else {
             return Ok(None);
         };
@@ -61,6 +68,8 @@ impl<'a> RemoteQuery<'a> {
             .map_err(|what| refusal(table.schema.name, engine, &what))?;
         let none = table.rows.slice(0..0, None);
         Ok(Some(Self {
+            view,
+            progress,
             engine,
             query,
             tokens,
@@ -86,12 +95,8 @@ impl<'a> RemoteQuery<'a> {
     }
 
     /// The number of rows.
-    pub fn total(&self, view: &View<'_>, progress: &Progress) -> Result<u64> {
-        let counted = || {
-            Ok(self
-                .answer(view, self.ask(AskKind::Count), progress)?
-                .map_or(0, |(_, total)| total))
-        };
+    pub fn total(&self) -> Result<u64> {
+        let counted = || Ok(self.answer(self.ask(AskKind::Count))?.1);
         self.known_total().map_or_else(counted, Ok)
     }
 
@@ -111,41 +116,26 @@ impl<'a> RemoteQuery<'a> {
     }
 
     /// The source's result, and the number of rows requested.
-    pub fn answer(
-        &self,
-        view: &View<'_>,
-        ask: Option<SourceQuery>,
-        progress: &Progress,
-    ) -> Result<Option<(DataFrame, u64)>> {
-        ask.map(|ask| view.page(&Arc::new(ask), progress))
-            .transpose()
+    pub fn answer(&self, ask: Option<SourceQuery>) -> Result<(DataFrame, u64)> {
+        let page = |ask| self.view.page(&Arc::new(ask), self.progress);
+        ask.map_or_else(|| Ok((self.none.clone(), 0)), page)
     }
 
     /// Rows in their order, in all columns, and their total number. `after`: values of the previous row, if known. Errors: too many rows
     /// precede them.
-    pub fn page(
-        &self,
-        view: &View<'_>,
-        rows: Range<u64>,
-        after: &[Scalar<'static>],
-        progress: &Progress,
-    ) -> Result<(DataFrame, u64)> {
+    pub fn page(&self, rows: Range<u64>, after: &[Scalar<'static>]) -> Result<(DataFrame, u64)> {
         let total = self.known_total();
-        let ask = self.page_ask(rows, after, total)?;
-        let found = self.answer(view, ask, progress)?;
-        let (frame, counted) = found.unwrap_or_else(|| (self.none.clone(), 0));
+        let (frame, counted) = self.answer(self.page_ask(rows, after, total)?)?;
         Ok((frame, total.unwrap_or(counted)))
     }
 
     /// All rows from `start` on, which come while they are written.
     pub fn rest(
         &self,
-        view: &View<'_>,
         (start, after): (u64, &[Scalar<'static>]),
         columns: Vec<&'static str>,
-        progress: &Progress,
     ) -> Result<Box<dyn RowBatches>> {
-        let total = self.total(view, progress)?;
+        let total = self.total()?;
         Ok(match self.page_ask(start..total, after, Some(total))? {
             Some(ask) => self.engine.rows(ask, columns),
             None => Box::new(self.none.select(columns).unwrap_or_default()),
@@ -262,8 +252,13 @@ impl RowQuery {
 }
 
 /// The query of a remote table.
-fn of_view<'a>(view: &'a View<'_>, query: &'a RowQuery) -> Result<RemoteQuery<'a>> {
-    let remote = RemoteQuery::of(loaded_table(view, query.table.name)?, query)?;
+fn of_view<'a>(
+    view: &'a View<'_>,
+    query: &'a RowQuery,
+    progress: &'a Progress,
+) -> Result<RemoteQuery<'a>> {
+    let table = loaded_table(view, query.table.name)?;
+    let remote = RemoteQuery::of(view, table, query, progress)?;
     remote.ok_or_else(|| {
         Problem::new(
             Code::Defect,
@@ -285,11 +280,9 @@ impl Find for TableSlice {
     type Found = DataFrame;
 
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<DataFrame> {
-        let remote = of_view(view, &self.query)?;
+        let remote = of_view(view, &self.query, progress)?;
         let ask = remote.page_ask(self.rows.clone(), &[], Some(self.total))?;
-        Ok(remote
-            .answer(view, ask, progress)?
-            .map_or_else(|| remote.none.clone(), |(rows, _)| rows))
+        Ok(remote.answer(ask)?.0)
     }
 }
 
@@ -304,6 +297,6 @@ impl Find for AllRows {
     type Found = Box<dyn RowBatches>;
 
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Box<dyn RowBatches>> {
-        of_view(view, &self.query)?.rest(view, (0, &[]), self.columns.clone(), progress)
+        of_view(view, &self.query, progress)?.rest((0, &[]), self.columns.clone())
     }
 }

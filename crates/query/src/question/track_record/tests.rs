@@ -203,7 +203,9 @@ fn the_record_of_all_tokens_is_empty_until_it_is_whole() {
         let question =
             parsed::<TrackRecordQuestion>(&[("contractAddress", &addresses("1"))], "scope=all")
                 .expect("a question");
-        question.answer(&snapshot, progress).expect("an answer")
+        question
+            .answer(&View::new(&snapshot), progress)
+            .expect("an answer")
     };
     let before = ask(&progress);
     assert!(
@@ -228,7 +230,7 @@ fn the_record_of_all_tokens_is_empty_until_it_is_whole() {
     );
     assert_eq!((whole.done, whole.total, whole.scope), (1, 1, "all"));
     let unnamed = WholeRecordQuestion { timeframe: "1d" }
-        .answer(&snapshot, &progress)
+        .answer(&View::new(&snapshot), &progress)
         .expect("an answer");
     assert_eq!(
         TrackRecord {
@@ -243,7 +245,7 @@ fn the_record_of_all_tokens_is_empty_until_it_is_whole() {
         .publish("4h", Err(Problem::new(Code::InvalidParameter, "so")));
     assert_eq!(snapshot.track_records.due(), None);
     let refused = WholeRecordQuestion { timeframe: "4h" }
-        .answer(&snapshot, &progress)
+        .answer(&View::new(&snapshot), &progress)
         .map_err(|problem| problem.detail);
     assert_eq!(refused.map(|record| record.complete), Err("so".to_owned()));
 }

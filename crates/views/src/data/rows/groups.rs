@@ -14,7 +14,7 @@ use query::{
         order::RowQuery,
     },
 };
-use store::{Table as DataTable, cell, grid::Grid};
+use store::{Table as DataTable, cache::TableRows};
 
 /// The word before the input line of a grouping.
 pub(super) const BY: &str = "by";
@@ -28,7 +28,7 @@ pub(super) struct GroupsPane {
     columns: Vec<Column>,
     pending: Option<PendingResult<Groups>>,
     /// What is shown, and the number of all groups.
-    grid: Grid,
+    grid: Arc<TableRows>,
     found: Option<Groups>,
     problem: Option<String>,
 }
@@ -87,7 +87,7 @@ impl GroupsPane {
         });
         list.set_count(0);
         // Without a row on screen until the groups are found.
-        let grid = Grid::of(table);
+        let grid = Arc::clone(&table.rows);
         Ok(Self {
             query,
             line: line.to_owned(),
@@ -123,9 +123,11 @@ impl GroupsPane {
         }
         match self.pending.as_mut().and_then(PendingResult::poll_now) {
             Some(Ok(found)) => {
-                self.grid = Grid::Memory(found.frame.clone());
+                let rows = TableRows::free(&found.frame);
+                self.problem = rows.as_ref().err().cloned();
+                self.grid = Arc::new(rows.unwrap_or_default());
                 self.list.set_count(self.grid.height());
-                (self.found, self.problem, self.pending) = (Some(found), None, None);
+                (self.found, self.pending) = (Some(found), None);
             }
             Some(Err(problem)) => (self.problem, self.pending) = (Some(problem.detail), None),
             None => {}
@@ -147,7 +149,9 @@ impl GroupsPane {
     /// The condition that the rows of the selected group meet; `None` for rows without a value, or where the grammar has none.
     pub(super) fn condition(&self) -> Option<String> {
         let by = self.query.by.name;
-        let value = cell::value(&self.grid, by, self.list.selected()?)
+        let value = self
+            .grid
+            .cell(by, self.list.selected()?)
             .to_text()
             .unwrap_or_default();
         let is_plain = value
@@ -166,7 +170,8 @@ impl GroupsPane {
     pub(super) fn copy(&self) -> Effect {
         let cell = |column: &'static str| {
             Some((
-                cell::value(&self.grid, column, self.list.selected()?)
+                self.grid
+                    .cell(column, self.list.selected()?)
                     .to_text()
                     .unwrap_or_default(),
                 column,
@@ -203,7 +208,7 @@ impl GroupsPane {
         let row = |row: usize| {
             names
                 .iter()
-                .map(|name| cell::value(&self.grid, name, row).json())
+                .map(|name| self.grid.cell(name, row).json())
                 .collect()
         };
         Export::of(

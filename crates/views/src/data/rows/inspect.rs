@@ -3,7 +3,7 @@
 use super::cells;
 use crate::prelude::*;
 use model::schema::Column;
-use store::grid::Grid;
+use store::cache::TableRows;
 
 /// Maximum number of lines of a long value.
 const VALUE_LINES: usize = 6;
@@ -16,7 +16,7 @@ pub(super) struct Inspector {
 
 /// The inspected row and its selected column.
 pub(super) struct InspectedRow<'a> {
-    pub(super) grid: &'a Grid,
+    pub(super) grid: &'a TableRows,
     pub(super) columns: &'a [Column],
     pub(super) row: usize,
     /// The selected column.
@@ -53,7 +53,7 @@ impl Inspector {
         let mut lines: Vec<(&str, String, String, Role)> = Vec::new();
         let mut selected = 0..0;
         for column in inspected.columns {
-            let value = cells::value(inspected.grid, column.name, inspected.row);
+            let value = inspected.grid.cell(column.name, inspected.row);
             let role = if value == Scalar::Missing {
                 Role::Dim
             } else {

@@ -1,13 +1,13 @@
 //! Rows of a remote table: those around the viewport are fetched off the drawing thread; other rows are not kept.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use polars::prelude::DataFrame;
 
 use super::{RowsPane, Wake};
 use crate::prelude::*;
 use query::{deck::pending::PendingResult, question::tables::remote::TableSlice};
-use store::{Table, grid::Grid};
+use store::{Table, cache::TableRows};
 
 /// Rows fetched before and after those on screen.
 const AROUND: usize = 200;
@@ -53,7 +53,7 @@ impl RemoteRows {
     }
 
     /// The grid index of a table row; `None` while it is not fetched.
-    pub(super) fn in_grid(remote: Option<&Self>, grid: &Grid, row: usize) -> Option<usize> {
+    pub(super) fn in_grid(remote: Option<&Self>, grid: &TableRows, row: usize) -> Option<usize> {
         match remote {
             Some(remote) => row
                 .checked_sub(remote.start)
@@ -117,9 +117,10 @@ impl RowsPane {
         match outcome {
             Ok(frame) => {
                 remote.start = remote.asked.start;
-                self.grid = Grid::Memory(frame);
                 remote.asked = 0..0;
-                self.problem = None;
+                let rows = TableRows::in_memory(self.grid.schema(), &frame);
+                self.problem = rows.as_ref().err().cloned();
+                self.grid = Arc::new(rows.unwrap_or_default());
             }
             // Fetched again after scrolling elsewhere.
             Err(problem) => self.problem = Some(problem.detail),

@@ -6,7 +6,7 @@ use super::{
     TEXTS_MAX,
     values::{CountedValues, TextValues, ordered_counts, too_many_texts},
 };
-use crate::question::{progress::Progress, tables::remote::RemoteQuery, view::View};
+use crate::question::tables::remote::RemoteQuery;
 use analysis::column::{NumberKind, Sorted, key_of_float, key_of_integer};
 use model::{
     error::{Code, Problem, Result},
@@ -21,10 +21,8 @@ const NUMBERS_MAX: usize = 1_000_000;
 /// The values of the column, and the number of rows. Errors: too many.
 pub(super) fn values(
     remote: &RemoteQuery<'_>,
-    view: &View<'_>,
     column: &Column,
     limit: usize,
-    progress: &Progress,
 ) -> Result<CountedValues> {
     let kind = match column.kind {
         Kind::Integer | Kind::Time | Kind::Date => Some(NumberKind::Integers),
@@ -42,7 +40,7 @@ pub(super) fn values(
         is_text: kind.is_none(),
         first: limit as u64,
     });
-    let (answer, rows) = remote.answer(view, ask, progress)?.unwrap_or_default();
+    let (answer, rows) = remote.answer(ask)?;
     if kind.is_some() && answer.height() > NUMBERS_MAX {
         let most = format::count(NUMBERS_MAX as u64);
         let what = format!(

@@ -3,7 +3,7 @@
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn};
 
 use super::{GROUPS_MAX, GroupQuery, is_whole, split::GroupRows, time_type};
-use crate::question::{progress::Progress, tables::remote::RemoteQuery, view::View};
+use crate::question::tables::remote::RemoteQuery;
 use analysis::{exact_sum::ExactSum, groups::Tally};
 use model::{
     error::{Code, Problem, Result},
@@ -17,9 +17,7 @@ impl GroupQuery {
     pub(super) fn remote_groups(
         &self,
         remote: &RemoteQuery<'_>,
-        view: &View<'_>,
         read: &[schema::Column],
-        progress: &Progress,
     ) -> Result<(Vec<GroupRows>, DataFrame)> {
         let measured = |column: &schema::Column| match column.kind {
             kind if is_whole(kind) => Measured::Whole(column.name),
@@ -33,7 +31,7 @@ impl GroupQuery {
             is_text,
             of: of.clone(),
         });
-        let (answer, _) = remote.answer(view, ask, progress)?.unwrap_or_default();
+        let (answer, _) = remote.answer(ask)?;
         if answer.height() > GROUPS_MAX {
             return Err(self.too_many());
         }
