@@ -23,13 +23,13 @@ pub(super) fn counts(table: &str, base: &str) -> String {
         "candles" => {
             let part = format!("if({DIVIDES}, {DAY_MS}, greatest(ms, 1) * {TOGETHER})");
             let series = format!(
-                "SELECT any(raw) AS raw, token, ms, countIf(used) AS n, uniqExactIf(ts, used) AS times, sum(unread) AS strange, \
+                "SELECT any(raw) AS spelled, token, ms, countIf(used) AS n, uniqExactIf(ts, used) AS times, sum(unread) AS strange, \
                  countIf(timeless) AS a, countIf(NOT timeless AND NOT priced) AS b, countIf(NOT timeless AND priced AND ms = 0) AS c \
                  FROM (SELECT *, {USED} AS used FROM {base}) GROUP BY token, ms, if(used, intDiv(ts, {part}), 0), raw != token"
             );
             format!(
                 "SELECT token AS token_address, sum(n) AS listed, toUInt64(0) AS held, toFloat64(0) AS balance, sum(if({DIVIDES}, n > 0, n)) AS days, \
-                 sum(n - times) AS again, {written}, sum(strange) AS strange, [sum(a), sum(b), sum(c)] AS lost FROM ({series}) GROUP BY token"
+                 sum(n - times) AS again, groupUniqArrayIf(3)(spelled, spelled != token) AS written, sum(strange) AS strange, [sum(a), sum(b), sum(c)] AS lost FROM ({series}) GROUP BY token"
             )
         }
         "holders" => format!(
