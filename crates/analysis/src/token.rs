@@ -86,8 +86,8 @@ pub struct Kol {
     pub engagement_rate: Option<f64>,
 }
 
-/// The token's known smart-follower wallets by the USD value they hold; null without price, holders or leaders, or where
-/// a leader is not among the largest holders and the others are not known.
+/// The token's known smart-follower wallets by the USD value they hold; null without price, holders or leaders, or if
+/// a leader who is not among the largest holders could change the number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SmartFollowerDistribution {
     pub whale_holders: Option<i64>,

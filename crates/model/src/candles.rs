@@ -5,7 +5,7 @@ use std::{fmt, ops::Range, sync::Arc};
 pub use super::interval::Interval;
 use super::time::{DAY_MS, HOUR_MS, Time};
 
-/// Days of candles prefetched per interval, before its last candle, for a table in place.
+/// Days before the last candle of each interval that usually suffice for the market metrics.
 pub const RECENT_DAYS: i64 = 40;
 /// Daily closes that the market metrics use.
 pub const HISTORY_DAYS: usize = 30;

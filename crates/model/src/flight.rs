@@ -31,7 +31,7 @@ pub struct Flight<'a, K: Eq + Hash, V: Clone> {
 }
 
 impl<K: Clone + Eq + Hash, V: Clone + Send + 'static> Flights<K, V> {
-    /// Gives the caller its `asker` back if it is the first and so leads; else `done` is called with it when the flight ends.
+    /// Gives the caller its `asker` back if it is the first and so leads. Otherwise, `done` is called with it when the flight ends.
     pub fn join<A: Send + 'static>(
         &self,
         key: &K,

@@ -133,7 +133,7 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     })
 }
 
-/// Over which transfers the checks are, where the earlier ones are not here; else empty.
+/// The transfers that the checks are over, if earlier ones are not here; otherwise empty.
 fn newest(facts: &Facts<'_>) -> String {
     let (dataset, token) = (facts.dataset, &facts.address);
     let left_out = dataset.transfers_left_out(token);

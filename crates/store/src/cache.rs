@@ -1,4 +1,5 @@
-//! Tables larger than memory: each is imported once into the user's cache as a sorted Arrow IPC file, and memory-mapped from then on.
+//! The rows of tables, `TableRows`. A small table is in memory (`memory`). A larger one is imported once into the user's cache as a sorted Arrow
+//! IPC file, and memory-mapped from then on; its bytes have the same form in memory and in the file.
 //!
 //! The import is an external bucket sort. Validated rows are spilled to disk (`order::SpillFile`), their tokens and intervals
 //! dictionary-encoded, in buckets by the leading bits of the token's address, so that bucket order is token order. Then each bucket, in

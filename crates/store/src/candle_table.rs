@@ -24,7 +24,7 @@ impl CandleTable {
         }
     }
 
-    /// The token's candles; empty if it has none, or if they are at an engine and nobody brought them.
+    /// The token's candles; empty if it has none, or if they are at an engine and were not fetched.
     pub fn of(&self, token: &Address) -> ChartCandles<'_> {
         match &self.engine {
             Some(engine) => engine

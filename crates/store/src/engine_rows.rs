@@ -1,5 +1,5 @@
-//! A table whose rows stay at an engine (`read = "in place"`): what was counted when it was loaded, and an LRU cache of the rows that were
-//! brought for answers. How rows are asked for is up to `load::engine`.
+//! A table that is queried in place at an engine (`read = "in place"`): what was counted when it was loaded, and an LRU cache of the rows
+//! that were fetched for answers. The queries themselves belong to `load::engine`.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ const BYTES_MAX: u64 = 48 << 20;
 const TOKENS_USUAL: usize = 256;
 /// Bytes charged for memory-mapped rows: only their index is in memory.
 const MAPPED: u64 = 64 << 10;
-/// How often a thread that waits for another's rows looks whether its own query was cancelled.
+/// How often a thread that waits for another's rows looks whether its own query was canceled.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Reason why rows did not come.
@@ -179,7 +179,7 @@ impl EngineRows {
         self.listed.contains_key(token)
     }
 
-    /// The token's rows if they were brought. Rows that the token has and nobody brought are noted: an answer without them would be wrong.
+    /// The token's rows if they were fetched. If the token has rows that were not, this is noted: an answer that lacks them would be wrong.
     pub(crate) fn get(&self, token: &Address) -> Option<Arc<FetchedRows>> {
         let here = self.here(token);
         if here.is_none() && self.has(token) {
@@ -193,7 +193,7 @@ impl EngineRows {
         held.or_else(|| self.cached.get(token))
     }
 
-    /// How many times an analysis read rows that nobody had brought.
+    /// How many times an analysis read rows that were not fetched.
     pub fn missed(&self) -> u64 {
         self.missed.load(Ordering::Acquire)
     }

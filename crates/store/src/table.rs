@@ -24,7 +24,7 @@ pub struct Table {
     /// Its rows, sorted, without duplicate keys; empty unless `state` is `Loaded`. Of a table at an engine, those that came with it: the days
     /// of candles.
     pub rows: Arc<TableRows>,
-    /// Set for a table whose rows stay at an engine.
+    /// Set for a table that is queried in place at an engine.
     pub engine: Option<Arc<EngineRows>>,
     /// Columns that `dataset.toml` declares approximate.
     pub approximate: Vec<String>,

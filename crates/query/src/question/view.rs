@@ -214,7 +214,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Errors: an analysis read rows that nobody had brought, so the answer lacks them.
+    /// Errors: an analysis read rows before they were fetched, so the answer lacks them.
     pub fn check_brought(&self) -> Result<()> {
         if missed(self.snapshot) == self.missed {
             return Ok(());

@@ -356,15 +356,15 @@ impl Entry {
     }
 }
 
-/// Takes the lock by which only one program at a time builds a table, unless another has it. Whoever waits for it tries anew each time, as
-/// its file may be another one by then: it is opened and removed under the lock of the folder only.
+/// Takes the lock by which only one program at a time builds a table, unless another has it. A waiting program opens the file each time
+/// it tries, as it may be another file by then: it is opened and removed only under the lock of the folder.
 fn try_lock(tables: &Path, name: &str) -> Result<Option<File>, String> {
     exclusively(tables, || {
         try_exclusive(&tables.join(format!("{name}{LOCK}")))
     })
 }
 
-/// Removes the lock files whose lock nobody has.
+/// Removes the lock files that no program has locked.
 fn remove_free_locks(tables: &Path) {
     let sweep = || {
         for file in fs::read_dir(tables).into_iter().flatten().flatten() {

@@ -1,5 +1,5 @@
-//! Reading a large table: memory-mapped, rows found through the index, each page verified against its checksum when it is first read. Data
-//! that does not match is never returned: the table is marked as damaged and returns nothing.
+//! Reading a table, in memory or memory-mapped: rows are found through the index, and each page of a mapped file is verified against its
+//! checksum when it is first read. Data that does not match is never returned: the table is marked as damaged and returns nothing.
 
 use std::{
     ops::Range,

@@ -269,7 +269,7 @@ impl CountedTable {
 #[derive(Debug, Default)]
 struct Tokens {
     listed: HashMap<Address, Listed>,
-    /// At most so many days of candles.
+    /// An upper bound of the number of days of candles.
     days: u64,
     /// Rows that repeat another, and those with numbers that the engine does not read.
     again: u64,

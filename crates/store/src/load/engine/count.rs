@@ -27,7 +27,7 @@ pub(super) const SUMMED_MAX: u64 = 50_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) rows: u64,
-    /// Checksum of the content; `0` where the end is enough, and for tables in place, whose sums carry one later.
+    /// Checksum of the content; `0` where the end is enough, and for tables in place.
     pub(super) checksum: String,
     /// Whether the end is not enough to detect changes: the content needs a checksum.
     summed: bool,

@@ -15,7 +15,7 @@ pub(super) const DAYS_MAX: u64 = 5_000_000;
 const TOGETHER: i64 = 1_024;
 
 /// What is counted of each token, as it is written. `listed`: rows that are used; `held` and `balance`: holders with a balance above zero
-/// and their sum; `days`: at most so many days; `again`: rows that repeat another; `written`: spellings in mixed case; the others: rows
+/// and their sum; `days`: an upper bound of the number of days; `again`: rows that repeat another; `written`: spellings in mixed case; the others: rows
 /// that are not used, by reason.
 pub(super) fn counts(table: &str, base: &str) -> String {
     let written = "groupUniqArrayIf(3)(raw, raw != token) AS written";
