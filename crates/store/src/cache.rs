@@ -13,6 +13,7 @@ mod arrow;
 mod bounds;
 mod codes;
 mod columns;
+mod decode;
 mod entry;
 mod grow;
 mod import;
