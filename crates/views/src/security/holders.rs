@@ -282,7 +282,9 @@ impl HoldersPane {
         let title = self.list.titled(&format!("holders of {symbol}"));
         let note = self.asked.answer().map_or_else(String::new, |answer| {
             let (shown, total) = (answer.holders.len() as u64, answer.total);
-            if shown < total {
+            if let Some(cut) = &answer.cut {
+                cut.clone()
+            } else if shown < total {
                 format!("first {} of {}", format::count(shown), format::count(total))
             } else {
                 plural(total, "holder", "holders")

@@ -6,22 +6,14 @@ use super::{
     sql::{self, ColumnType, EngineColumn},
 };
 use crate::load::task::TableLoadError;
-use model::time::Time;
+use model::{
+    schema::{Known, RowTime},
+    time::Time,
+};
 use wire::Fault;
 
-/// Append-only tables, and the columns that mark their end.
-const GROW: &[(&str, &[&str])] = &[
-    ("transfers", &["block_number", "timestamp"]),
-    ("pool_events", &["block_number", "timestamp"]),
-    ("blocks", &["block_number", "timestamp"]),
-    ("candles", &["timestamp"]),
-    ("funding", &["timestamp"]),
-    ("posts", &["published_at"]),
-    ("holder_counts", &["date"]),
-];
-
 /// Append-only tables of up to this many rows get a checksum too: a few seconds of work for the server.
-pub(super) const SUMMED_MAX: u64 = 50_000_000;
+const SUMMED_MAX: u64 = 50_000_000;
 
 /// Result of counting a table.
 #[derive(Debug, Default)]
@@ -161,18 +153,20 @@ impl EngineQuery<'_> {
         Err(self.fault(Fault::Refused(reason)))
     }
 
-    /// Column that marks the end of an append-only table.
+    /// Column that marks the end of an append-only table: one whose rows are known from their time on, by its blocks or that time.
     fn end_of<'c>(&self, columns: &'c Columns<'_>) -> Option<&'c EngineColumn> {
-        let (_, names) = GROW
-            .iter()
-            .find(|(table, _)| *table == self.load.schema.name)?;
+        let time = match self.load.schema.known {
+            Known::Dated(RowTime::Since(_)) => return None,
+            Known::Dated(time) => time.column(),
+            Known::Figures(_) | Known::Always | Known::Unknown => return None,
+        };
         let tells = |column: &&EngineColumn| {
             matches!(
                 column.form,
                 ColumnType::Whole | ColumnType::Time | ColumnType::Day
             )
         };
-        names
+        ["block_number", time]
             .iter()
             .filter_map(|name| columns.serving(name))
             .find(tells)
