@@ -61,16 +61,17 @@ pub struct Parts<'a> {
 }
 
 impl Parts<'_> {
+    /// The table's file and its parts, oldest first.
+    pub fn list(&self) -> Vec<PathBuf> {
+        files(self.dataset, self.schema.name)
+    }
+
     /// Keeps rows of a table with times, in a part of their own.
     pub fn append(&self, frame: DataFrame, now: Time) -> Result<(), String> {
         let frame = guarded("table", || merged(self.schema, frame))?;
-        let list = || files(self.dataset, self.schema.name);
-        // A clock that went back must not make the new part an older one.
-        let newest_part = list().iter().filter_map(|part| part_time(part)).max();
-        let time = newest_part.map_or(now.0, |newest| newest.max(now.0));
-        let folder = parts_folder(self.dataset, self.schema.name);
-        write(&free_name(&folder, time, 4)?, frame)?;
-        let all = list();
+        let (mut all, folder) = (self.list(), parts_folder(self.dataset, self.schema.name));
+        all.push(next_part(&folder, &all, now, "0000"));
+        write(&all[all.len() - 1], frame)?;
         if all.len() <= PARTS_MAX {
             return Ok(());
         }
@@ -85,8 +86,8 @@ impl Parts<'_> {
         now: Time,
     ) -> Result<(), String> {
         let (schema, path) = (self.schema, file(self.dataset, self.schema.name));
-        let list = || history_files(self.dataset, schema.name);
-        let last_seen = list().last().and_then(|file| part_time(file));
+        let mut snapshots = history_files(self.dataset, schema.name);
+        let last_seen = snapshots.last().and_then(|file| part_time(file));
         let is_seen_today = last_seen.is_some_and(|time| Time(time).day() == now.day());
         let whole = schema.grows == (Grows::BySnapshots { daily: true }) && !is_seen_today;
         let before = read(&path)?.unwrap_or_else(|| frame.clear());
@@ -106,12 +107,11 @@ impl Parts<'_> {
         })?;
         if seen.height() > 0 {
             let folder = history_folder(self.dataset, schema.name);
-            write(&free_name(&folder, now.0, 3)?, seen)?;
-            let all = list();
-            if all.len() >= SNAPSHOTS_MAX {
-                compact(&all[..all.len() - SNAPSHOTS_KEPT], |whole| {
-                    thinned(schema, &whole, now)
-                })?;
+            snapshots.push(next_part(&folder, &snapshots, now, "000"));
+            write(&snapshots[snapshots.len() - 1], seen)?;
+            if snapshots.len() >= SNAPSHOTS_MAX {
+                let older = &snapshots[..snapshots.len() - SNAPSHOTS_KEPT];
+                compact(older, |whole| thinned(schema, &whole, now))?;
             }
         }
         write(&path, after)
@@ -165,16 +165,11 @@ fn longest_run(rows: &[Option<usize>]) -> Range<usize> {
     if best.len() < 2 { 0..0 } else { best }
 }
 
-/// A part of this time that is not there yet; those of one time are told apart by a number with so many digits.
-fn free_name(folder: &Path, time: i64, digits: usize) -> Result<PathBuf, String> {
-    let named = |number: u32| folder.join(format!("{time:015}-{number:0digits$}.parquet"));
-    let mut all = (0..10_u32.pow(digits as u32)).map(named);
-    all.find(|path| !path.exists()).ok_or_else(|| {
-        format!(
-            "`{}` has too many files with the same time",
-            folder.display()
-        )
-    })
+/// Where the next part goes: after all others, also if the clock went back or stands still.
+fn next_part(folder: &Path, others: &[PathBuf], now: Time, number: &str) -> PathBuf {
+    let last = others.iter().filter_map(|part| part_time(part)).max();
+    let time = last.map_or(now.0, |last| now.0.max(last.saturating_add(1)));
+    folder.join(format!("{time:015}-{number}.parquet"))
 }
 
 /// The time in the name of a part, in milliseconds.

@@ -267,7 +267,10 @@ impl RowFiles {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*};
+
     use super::*;
+    use crate::frame_rows::{column, integers};
 
     #[test]
     fn what_a_newer_program_kept_is_refused_and_left_alone() {
@@ -286,6 +289,56 @@ mod tests {
                 fs::read_to_string(files.state_path()).expect("the state"),
                 kept(version)
             );
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn files_are_the_rows_of_a_list_wherever_a_program_ends(
+            steps in vec((0u8..4, 1u64..5, 0u64..60, 0u8..4), 1..30),
+        ) {
+            let dataset = tempfile::tempdir().expect("a folder");
+            let files = RowFiles::new(dataset.path(), "eth");
+            let mut known: Vec<u64> = Vec::new();
+            for (step, blocks, block, ended) in steps {
+                let mut state = files.load().expect("a state");
+                let (before, kept) = (known.clone(), fs::read(files.state_path()).ok());
+                let first = known.last().map_or(1, |last| last + 1);
+                let numbers = (first..first + blocks).map(|block| block as i64);
+                let frame = DataFrame::new(blocks as usize, vec![column("block_number", numbers)]);
+                let frame = frame.expect("rows");
+                if step == 0 {
+                    files.cut(&mut state, block).expect("cut");
+                    known.retain(|known| *known <= block);
+                } else if step == 1 {
+                    // The last file is full.
+                    let file = files.write(&mut state, frame).expect("written");
+                    state.files.push(file);
+                    files.save(&mut state).expect("saved");
+                    known.extend(first..first + blocks);
+                } else {
+                    files.append(&mut state, frame).expect("kept");
+                    known.extend(first..first + blocks);
+                }
+                if ended == 0 {
+                    // Before it was said that the rows are there.
+                    match kept {
+                        Some(kept) => fs::write(files.state_path(), kept).expect("written"),
+                        None => fs::remove_file(files.state_path()).expect("removed"),
+                    }
+                    known = before;
+                }
+                let state = files.load().expect("a state");
+                files.clean(&state);
+                let rows = state.files.iter().flat_map(|file| {
+                    assert!(files.is_there(file));
+                    integers(&files.read(file).expect("read"), "block_number")
+                });
+                let rows: Vec<u64> = rows.flatten().map(|block| block as u64).collect();
+                prop_assert_eq!(&rows, &known);
+            }
         }
     }
 }
