@@ -15,8 +15,7 @@ use polars::prelude::{Column, DataFrame, IdxCa, PlSmallStr, PolarsResult};
 use crate::{
     frame_rows::{column, filtered, integers, parsed, times},
     order,
-    parquet_files::{as_parquet, parquet_height, parquet_rows},
-    private_files::write_atomic,
+    parquet_files::{parquet_height, parquet_rows, write_rows},
 };
 use model::{
     address::Address,
@@ -68,10 +67,9 @@ impl Parts<'_> {
 
     /// Keeps rows of a table with times, in a part of their own.
     pub fn append(&self, frame: DataFrame, now: Time) -> Result<(), String> {
-        let frame = guarded("table", || merged(self.schema, frame))?;
         let (mut all, folder) = (self.list(), parts_folder(self.dataset, self.schema.name));
         all.push(next_part(&folder, &all, now, "0000"));
-        write(&all[all.len() - 1], frame)?;
+        write_rows(&all[all.len() - 1], || merged(self.schema, frame))?;
         if all.len() <= PARTS_MAX {
             return Ok(());
         }
@@ -108,13 +106,13 @@ impl Parts<'_> {
         if seen.height() > 0 {
             let folder = history_folder(self.dataset, schema.name);
             snapshots.push(next_part(&folder, &snapshots, now, "000"));
-            write(&snapshots[snapshots.len() - 1], seen)?;
+            write_rows(&snapshots[snapshots.len() - 1], || Ok(seen))?;
             if snapshots.len() >= SNAPSHOTS_MAX {
                 let older = &snapshots[..snapshots.len() - SNAPSHOTS_KEPT];
                 compact(older, |whole| thinned(schema, &whole, now))?;
             }
         }
-        write(&path, after)
+        write_rows(&path, || Ok(after))
     }
 }
 
@@ -131,13 +129,11 @@ fn compact(
     let frames: Vec<DataFrame> = frames
         .filter_map(Result::transpose)
         .collect::<Result<_, _>>()?;
-    let whole = guarded("table", || {
-        let frames: PolarsResult<Vec<_>> = frames.into_iter().map(with_removed_rows).collect();
-        order::whole(frames?)?.map(merge).transpose()
-    })?;
-    let Some(whole) = whole else { return Ok(()) };
     // The newest one takes all of them, and only then the others go: whoever reads in between finds every row.
-    write(last, whole)?;
+    write_rows(last, || {
+        let frames: PolarsResult<Vec<_>> = frames.into_iter().map(with_removed_rows).collect();
+        merge(order::whole(frames?)?.unwrap_or_default())
+    })?;
     for file in older {
         fs::remove_file(file).ok();
     }
@@ -296,10 +292,6 @@ fn read(path: &Path) -> Result<Option<DataFrame>, String> {
             path.display()
         )
     })
-}
-
-fn write(path: &Path, frame: DataFrame) -> Result<(), String> {
-    write_atomic(path, &as_parquet(|| Ok(frame))?)
 }
 
 #[cfg(test)]

@@ -17,8 +17,7 @@ use super::{
 };
 use crate::{
     frame_rows::{column, integers, times},
-    parquet_files::{as_parquet, parquet_rows},
-    private_files::write_atomic,
+    parquet_files::{parquet_rows, write_rows},
 };
 use model::{
     address::Address,
@@ -72,9 +71,9 @@ impl StateFiles {
         before: Option<&TokenState>,
     ) -> Result<(), String> {
         if let Some(before) = before {
-            write_atomic(&self.previous(token), &encoded(token, before)?)?;
+            write_rows(&self.previous(token), || frame(token, before))?;
         }
-        write_atomic(&self.current(token), &encoded(token, state)?)
+        write_rows(&self.current(token), || frame(token, state))
     }
 }
 
@@ -163,10 +162,6 @@ fn of_text(address: Address, text: &str) -> Option<(EventFilter, ChainEvents)> {
             ..event_list(&said["events"].take())?
         },
     ))
-}
-
-fn encoded(token: &Address, state: &TokenState) -> Result<Vec<u8>, String> {
-    as_parquet(|| frame(token, state))
 }
 
 fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
@@ -262,6 +257,7 @@ fn word(text: &str) -> Option<Word> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::parquet_files::as_parquet;
     use model::chain_state::ChainEvent;
 
     /// A state of two accounts and two slots at block `number`.

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::DataFrame;
+use polars::prelude::{DataFrame, PolarsResult};
 use serde_json::Value;
 
 use super::{ChainStates, kept::FILE_MAX};
@@ -16,8 +16,7 @@ use crate::{
     Table,
     cache::TableRows,
     frame_rows::{FromFrame as _, column, times},
-    parquet_files::{as_parquet, parquet_rows},
-    private_files::write_atomic,
+    parquet_files::{parquet_rows, write_rows},
 };
 use model::{
     address::Address,
@@ -157,7 +156,7 @@ fn ask(
             .zip(answers.chunks(ASKED.len()))
             .filter(|(_, answers)| answers.iter().any(Result::is_ok));
         facts.extend(answered.map(|(token, answers)| (*token, understood(*token, block, answers))));
-        let written = encoded(facts).and_then(|bytes| write_atomic(file, &bytes));
+        let written = write_rows(file, || frame(facts));
         if let Err(reason) = written {
             states.say_unkept(&reason);
         }
@@ -227,24 +226,23 @@ fn text(bytes: &[u8], most: usize) -> Option<String> {
 
 fn read(path: &Path) -> Option<BTreeMap<Address, TokenFacts>> {
     let rows = TokenFacts::rows(&parquet_rows(path, FILE_MAX)?.ok()?).into_iter();
-    Some(rows.map(|facts| (facts.token_address, facts)).collect())
+    let ours = rows.filter(|facts| facts.block_number.is_some());
+    Some(ours.map(|facts| (facts.token_address, facts)).collect())
 }
 
-fn encoded(facts: &BTreeMap<Address, TokenFacts>) -> Result<Vec<u8>, String> {
+fn frame(facts: &BTreeMap<Address, TokenFacts>) -> PolarsResult<DataFrame> {
     let all = || facts.values();
     let text = |facts: &TokenFacts| facts.token_address.to_string();
-    as_parquet(|| {
-        let columns = vec![
-            column("token_address", all().map(text)),
-            column("block_number", all().map(|facts| facts.block_number)),
-            times("timestamp", all().map(|facts| facts.timestamp.0))?,
-            column("symbol", all().map(|facts| facts.symbol.clone())),
-            column("name", all().map(|facts| facts.name.clone())),
-            column("decimals", all().map(|facts| facts.decimals)),
-            column("total_supply", all().map(|facts| facts.total_supply)),
-        ];
-        DataFrame::new(facts.len(), columns)
-    })
+    let columns = vec![
+        column("token_address", all().map(text)),
+        column("block_number", all().map(|facts| facts.block_number)),
+        times("timestamp", all().map(|facts| facts.timestamp.0))?,
+        column("symbol", all().map(|facts| facts.symbol.clone())),
+        column("name", all().map(|facts| facts.name.clone())),
+        column("decimals", all().map(|facts| facts.decimals)),
+        column("total_supply", all().map(|facts| facts.total_supply)),
+    ];
+    DataFrame::new(facts.len(), columns)
 }
 
 fn file_in(folder: &Path) -> PathBuf {
@@ -326,7 +324,7 @@ mod tests {
             facts(1, Some("UNI"), Some(18), Some(1e9)),
             facts(2, None, None, None),
         ]);
-        fs::write(file_in(folder.path()), encoded(&all).expect("Parquet")).expect("written");
+        write_rows(&file_in(folder.path()), || frame(&all)).expect("written");
         assert_eq!(read(&file_in(folder.path())), Some(all));
         fs::write(file_in(folder.path()), b"something else").expect("written");
         assert_eq!(read(&file_in(folder.path())), None);

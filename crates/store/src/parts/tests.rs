@@ -174,7 +174,7 @@ fn killed(folder: &Path, files: &[PathBuf]) -> impl FnOnce() + use<> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn parts_are_the_rows_of_a_map_wherever_a_program_ends_and_whatever_the_clock_does(
@@ -233,13 +233,11 @@ proptest! {
         }
         let history = history_files(folder.path(), "holders");
         prop_assert!(history.len() <= 2 * SNAPSHOTS_MAX);
+        let rows = |file: &PathBuf| read(file).expect("read").expect("there");
+        let whole = order::whole(history.iter().map(rows)).expect("joined").unwrap_or_default();
         for (time, map) in past.into_iter().enumerate().filter(|(_, map)| !map.is_empty()) {
-            let rows = history.iter().map(|file| {
-                let rows = read(file).expect("read").expect("there");
-                let seen = integers(&rows, OBSERVED_AT).into_iter();
-                filtered(&rows, seen.map(|seen| seen <= Some(time as i64))).expect("cut")
-            });
-            let whole = order::whole(rows).expect("joined").expect("some");
+            let seen = integers(&whole, OBSERVED_AT).into_iter();
+            let whole = filtered(&whole, seen.map(|seen| seen <= Some(time as i64))).expect("cut");
             let newest = newest(schema, whole).expect("merged");
             let gone = newest.column(GONE).expect("gone").bool().expect("flags").iter();
             let there = filtered(&newest, gone.map(|gone| gone != Some(true))).expect("cut");

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     frame_rows::column,
-    parquet_files::as_parquet,
+    parquet_files::write_rows,
     private_files::{read_text, write_atomic},
 };
 use model::{address::Address, time::DAY_MS};
@@ -211,8 +211,7 @@ impl HolderFiles {
                         .iter()
                         .any(|(refused, _)| *refused == token.to_string())
                 });
-                let bytes = as_parquet(|| frame(&holders)).map_err(Fault::Failed)?;
-                write_atomic(&self.rows, &bytes).map_err(Fault::Failed)?;
+                write_rows(&self.rows, || frame(&holders)).map_err(Fault::Failed)?;
                 let checks = check(&holders, state, node, step)
                     .or_else(|fault| told(fault).map(|_| Vec::new()))?;
                 let refused = refused.into_iter().map(|(token, why)| {

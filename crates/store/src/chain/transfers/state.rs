@@ -1,5 +1,5 @@
 //! How far a chain's transfers were read: a small file next to their rows, written only after the rows. Rows that it does not count are not
-//! read.
+//! read: unlike the parts of live tables, files are added and taken back together with the blocks that were read.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use super::rows;
 use crate::{
     chain::kept::FILE_MAX,
     order,
-    parquet_files::{as_parquet, parquet_rows},
+    parquet_files::{parquet_rows, write_rows},
     parts::JOINED_ROWS_MAX,
     private_files::{read_text, write_atomic},
 };
@@ -172,7 +172,7 @@ impl RowFiles {
     pub(super) fn write(&self, state: &mut LogState, frame: DataFrame) -> Result<RowFile, String> {
         let (first, last) = rows::blocks(&frame).unwrap_or_default();
         let (rows, name) = (frame.height(), format!("{:06}.parquet", state.next_file));
-        write_atomic(&self.folder.join(&name), &as_parquet(|| Ok(frame))?)?;
+        write_rows(&self.folder.join(&name), || Ok(frame))?;
         state.next_file += 1;
         Ok(RowFile {
             name,
