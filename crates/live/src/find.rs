@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use polars::prelude::{BooleanChunked, DataFrame, NewChunkedArray as _, PlSmallStr, PolarsResult};
+use polars::prelude::{DataFrame, PolarsResult};
 
 use model::{
     address::Address,
@@ -16,12 +16,15 @@ use source::{
     decode::guarded,
     provider::{Each, Providers},
 };
-use store::{frame_rows::FromFrame as _, order};
+use store::{
+    frame_rows::{FromFrame as _, filtered},
+    order,
+    parts::{Parts, ReplaceScope},
+};
 use wire::{RemoteClient, web::WebVersion};
 
 use crate::{
     ask::{About, Ask, elsewhere},
-    kept::{Kept, ReplaceScope},
     pages::{AskOutcome, Asker},
     plan::origin_of,
     report::RefreshError,
@@ -228,7 +231,7 @@ impl FoundTokens {
             else {
                 continue;
             };
-            Kept {
+            Parts {
                 dataset: context.dataset,
                 schema,
             }
@@ -258,10 +261,7 @@ fn of_token(
             *kept &= text == Some(chain.as_str());
         }
     }
-    frame.filter(&BooleanChunked::from_iter_values(
-        PlSmallStr::EMPTY,
-        kept.into_iter(),
-    ))
+    filtered(frame, kept)
 }
 
 /// Stores a coin, which has no contract and needs no request.
@@ -277,7 +277,7 @@ pub fn keep_coin(dataset: &Path, symbol: &str, now: Time) -> Result<Address, Ref
     let schema = &schema::TABLES[0];
     let frame = crate::rows::own(schema, vec![raw]).map_err(RefreshError::Failed)?;
     if let Some(frame) = frame {
-        Kept { dataset, schema }
+        Parts { dataset, schema }
             .replace(&frame, &ReplaceScope::Keys, now)
             .map_err(RefreshError::Failed)?;
     }

@@ -5,7 +5,6 @@ mod ask;
 pub mod create;
 pub mod find;
 mod held;
-mod kept;
 mod pages;
 mod plan;
 mod refresh;

@@ -19,13 +19,17 @@ use source::{
     manifest::{LiveTable, Manifest},
     provider::{Provider, Providers},
 };
-use store::{Dataset, frame_rows::FromFrame as _, order};
+use store::{
+    Dataset,
+    frame_rows::FromFrame as _,
+    order,
+    parts::{Parts, ReplaceScope},
+};
 use wire::{RemoteClient, web::WebVersion};
 
 use crate::{
     ask::{Ask, LiveToken},
     held::Held,
-    kept::{Kept, ReplaceScope},
     pages::{AskOutcome, Asker, FetchFault},
     plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
     report::{RefreshError, RefreshReport, TableRefreshReport},
@@ -516,7 +520,7 @@ impl Run<'_> {
             if table == "pools" {
                 self.pools.extend(PoolRow::rows(&frame));
             }
-            let kept = Kept {
+            let parts = Parts {
                 dataset: self.context.dataset,
                 schema: filled,
             };
@@ -527,9 +531,9 @@ impl Run<'_> {
                 _ => ReplaceScope::Keys,
             };
             let done = if filled.grows == Grows::ByParts {
-                kept.append(frame, self.context.now)
+                parts.append(frame, self.context.now)
             } else {
-                kept.replace(&frame, &scope, self.context.now)
+                parts.replace(&frame, &scope, self.context.now)
             };
             done.map_err(RefreshError::Failed)?;
         }

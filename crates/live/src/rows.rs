@@ -3,10 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use polars::prelude::{
-    BooleanChunked, DataFrame, DataType, Int64Chunked, IntoColumn as _, IntoSeries as _,
-    NewChunkedArray as _, PlSmallStr, PolarsResult,
-};
+use polars::prelude::{DataFrame, DataType};
 use serde_json::value::RawValue;
 
 use crate::ask::Ask;
@@ -28,6 +25,7 @@ use source::{
 };
 use store::{
     cache::CacheOptions,
+    frame_rows::{filtered, integers, times},
     load::{LoadContext, bind::wanted, file::FileRows, fill, path},
     order,
 };
@@ -270,15 +268,13 @@ fn odd(findings: &Findings, bad: u64) -> Option<String> {
 
 /// The least and the greatest value of a column, times in milliseconds; none where it has none.
 pub(crate) fn bounds(frame: &DataFrame, column: &str) -> Option<(i64, i64)> {
-    let cells = frame.column(column).ok()?;
-    let days = cells.dtype() == &DataType::Date;
-    let numbers = cells.to_physical_repr().cast(&DataType::Int64).ok()?;
-    let numbers = numbers.i64().ok()?;
+    let days = frame.column(column).ok()?.dtype() == &DataType::Date;
+    let scale = if days { DAY_MS } else { 1 };
+    let numbers = integers(frame, column);
     let (least, most) = (
         numbers.iter().flatten().min()?,
         numbers.iter().flatten().max()?,
     );
-    let scale = if days { model::time::DAY_MS } else { 1 };
     Some((least * scale, most * scale))
 }
 
@@ -295,20 +291,15 @@ fn of_chains(frame: DataFrame, chains: &[Chain]) -> Result<DataFrame, String> {
             .any(|chain| names.iter().any(|name| name == chain)),
         _ => true,
     };
-    filtered(&frame, (0..frame.height()).map(is_kept).collect())
+    let kept = filtered(&frame, (0..frame.height()).map(is_kept));
+    kept.map_err(|error| error.to_string())
 }
 
-/// Which candles have a start that `is_kept`.
-fn by_start(frame: &DataFrame, is_kept: impl Fn(i64) -> bool) -> Result<Vec<bool>, String> {
-    let times = frame
-        .column("timestamp")
-        .map(|times| times.to_physical_repr().clone())
-        .map_err(|error| error.to_string())?;
-    let times = times.i64().map_err(|error| error.to_string())?;
-    Ok(times
-        .iter()
-        .map(|time| time.is_some_and(&is_kept))
-        .collect())
+/// The candles with a start that `is_kept`.
+fn by_start(frame: &DataFrame, is_kept: impl Fn(i64) -> bool) -> Result<DataFrame, String> {
+    let starts = integers(frame, "timestamp").into_iter();
+    filtered(frame, starts.map(|start| start.is_some_and(&is_kept)))
+        .map_err(|error| error.to_string())
 }
 
 /// The candles that begin where candles of their length begin: some services end a list with the price of the moment.
@@ -317,12 +308,7 @@ fn of_grid(frame: DataFrame, table: &str, interval: Option<Interval>) -> Result<
     else {
         return Ok(frame);
     };
-    let kept = by_start(&frame, |start| start % interval.0 == 0)?;
-    if kept.iter().all(|kept| *kept) {
-        Ok(frame)
-    } else {
-        filtered(&frame, kept)
-    }
+    by_start(&frame, |start| start % interval.0 == 0)
 }
 
 /// The candles that have begun. Those of the future are told: a service has other units, or this machine another time.
@@ -335,46 +321,23 @@ fn until(
     let Some(present) = present.filter(|_| table == "candles") else {
         return Ok(frame);
     };
-    let kept = by_start(&frame, |start| start <= present + CLOCKS_DIFFER_MS)?;
-    let future = kept.iter().filter(|kept| !**kept).count() as u64;
-    if future == 0 {
-        return Ok(frame);
+    let begun = by_start(&frame, |start| start <= present + CLOCKS_DIFFER_MS)?;
+    let future = (frame.height() - begun.height()) as u64;
+    if future > 0 {
+        notes.push(format!(
+            "excluded {} dated in the future, according to this machine's clock",
+            plural(future, "candle", "candles")
+        ));
     }
-    notes.push(format!(
-        "excluded {} dated in the future, according to this machine's clock",
-        plural(future, "candle", "candles")
-    ));
-    filtered(&frame, kept)
-}
-
-fn filtered(frame: &DataFrame, kept: Vec<bool>) -> Result<DataFrame, String> {
-    frame
-        .filter(&BooleanChunked::from_iter_values(
-            PlSmallStr::EMPTY,
-            kept.into_iter(),
-        ))
-        .map_err(|error| error.to_string())
+    Ok(begun)
 }
 
 /// The rows with their times moved back by `by` milliseconds: to the starts of candles that are dated at their ends.
 fn earlier(mut frame: DataFrame, by: i64) -> Result<DataFrame, String> {
-    let mut shift = || {
-        let times = frame.column("timestamp")?;
-        let kind = times.dtype().clone();
-        let numbers: Int64Chunked = times
-            .to_physical_repr()
-            .i64()?
-            .iter()
-            .map(|time| time.map(|time| time - by))
-            .collect();
-        let shifted = numbers
-            .with_name("timestamp".into())
-            .into_series()
-            .cast(&kind)?;
-        frame.with_column(shifted.into_column())?;
-        PolarsResult::Ok(())
-    };
-    shift().map_err(|error| error.to_string())?;
+    let ends = integers(&frame, "timestamp").into_iter();
+    times("timestamp", ends.map(|end| end.map(|end| end - by)))
+        .and_then(|starts| frame.replace("timestamp", starts).map(|_| ()))
+        .map_err(|error| error.to_string())?;
     Ok(frame)
 }
 

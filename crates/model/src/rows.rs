@@ -242,6 +242,17 @@ rows! {
         observed_at: Time,
         gone: Option<bool>,
     }
+    /// What a contract says of itself at a block.
+    TokenFacts {
+        token_address: Address,
+        block_number: Option<i64>,
+        timestamp: Time,
+        symbol: Option<String>,
+        name: Option<String>,
+        decimals: Option<i64>,
+        /// Whole tokens.
+        total_supply: Option<f64>,
+    }
     GasRow {
         chain: Chain,
         usd_per_100k_gas: Option<f64>,
@@ -276,7 +287,7 @@ trait CellType: Sized {
 }
 
 /// Parses a text column with `read`, once per run of equal cells; `None` where the cell is null or invalid.
-fn texts<T: Clone>(
+pub fn texts<T: Clone>(
     columns: &dyn TableColumns,
     name: &str,
     read: impl Fn(&str) -> Option<T>,

@@ -3,15 +3,17 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{
-    BooleanChunked, Column, DataFrame, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult,
-};
+use polars::prelude::{Column, DataFrame, IdxCa, PolarsResult};
 
-use crate::live::{GONE, OBSERVED_AT, with_removed_rows};
-use crate::{Dataset, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows};
+use crate::{
+    Dataset, Table,
+    frame_rows::{filtered, integers, parsed},
+    order,
+    parquet_files::parquet_rows,
+    parts::{GONE, OBSERVED_AT, newest, with_removed_rows},
+};
 use model::{
     interval::Interval,
-    rows::TableColumns as _,
     schema::{Known, RowTime},
     time::{DAY_MS, SECOND_MS, Time},
     yield_rows::YieldDay,
@@ -186,14 +188,9 @@ impl Dataset {
             let Some(whole) = order::whole(seen)? else {
                 return Ok(table.rows.slice(0..0, None));
             };
-            let newest = crate::live::newest(table.schema, whole)?;
-            let gone = newest
-                .column(GONE)?
-                .bool()?
-                .iter()
-                .map(|gone| gone != Some(true));
-            let there =
-                newest.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, gone))?;
+            let newest = newest(table.schema, whole)?;
+            let gone = newest.column(GONE)?.bool()?.iter();
+            let there = filtered(&newest, gone.map(|gone| gone != Some(true)))?;
             order::sorted(table.schema.order, there.drop(OBSERVED_AT)?.drop(GONE)?)
         };
         state()
@@ -222,7 +219,7 @@ fn cut(
     time: Time,
     first: &mut FirstKnown,
 ) -> PolarsResult<DataFrame> {
-    let (times, end) = (FrameColumns(frame).integers(rule.column()), end_of(time));
+    let (times, end) = (integers(frame, rule.column()), end_of(time));
     let lengths = if rule == RowTime::Candle {
         lengths(frame)
     } else {
@@ -245,11 +242,7 @@ fn cut(
         }
         moment < end
     };
-    let known: Vec<bool> = times.into_iter().enumerate().map(known).collect();
-    frame.filter(&BooleanChunked::from_iter_values(
-        PlSmallStr::EMPTY,
-        known.into_iter(),
-    ))
+    filtered(frame, times.into_iter().enumerate().map(known))
 }
 
 /// When the first of the rows that have a time was known.
@@ -264,14 +257,10 @@ impl FirstKnown {
 
 /// Milliseconds of each row's candle.
 fn lengths(frame: &DataFrame) -> Vec<i64> {
-    let mut lengths = Vec::with_capacity(frame.height());
-    FrameColumns(frame).texts("interval", &mut |text, rows| {
-        let length = text
-            .and_then(Interval::parse)
-            .map_or(0, |interval| interval.0);
-        lengths.extend(std::iter::repeat_n(length, rows));
-    });
+    let lengths = parsed(frame, "interval", Interval::parse).into_iter();
     lengths
+        .map(|interval| interval.map_or(0, |interval| interval.0))
+        .collect()
 }
 
 /// The tokens without the figures that are later, or of no time.
@@ -283,11 +272,11 @@ fn undated_cleared(
 ) -> PolarsResult<DataFrame> {
     let mut frame = frame.clone();
     for (dated_by, figures) in dated {
-        let times = FrameColumns(&frame).integers(dated_by);
+        let times = integers(&frame, dated_by);
         times.iter().flatten().for_each(|at| first.take(*at));
         let rows = times.into_iter().enumerate();
         let known = rows.map(|(row, at)| at.filter(|at| *at < end_of(time)).map(|_| row as u32));
-        let known = IdxCa::from_iter_options(PlSmallStr::EMPTY, known);
+        let known = known.collect::<IdxCa>();
         for figure in figures.iter().chain([dated_by]) {
             let Ok(column) = frame.column(figure) else {
                 continue;

@@ -1,9 +1,15 @@
-//! Typed rows read from polars frames.
+//! Typed rows and cells read from polars frames, and columns made of them.
 
-use polars::prelude::{Column, DataFrame, DataType};
+use polars::prelude::{
+    BooleanChunked, Column, DataFrame, DataType, NamedFrom, NewChunkedArray, PlSmallStr,
+    PolarsResult, Series,
+};
 
-use model::rows::{FromColumns, TableColumns};
-use source::text_runs::runs_of;
+use model::{
+    rows::{FromColumns, TableColumns},
+    schema::Kind,
+};
+use source::{coerce::canonical, text_runs::runs_of};
 
 /// A row type that can be read from a canonical frame (see `load`).
 pub trait FromFrame: FromColumns {
@@ -14,6 +20,45 @@ impl<T: FromColumns> FromFrame for T {
     fn rows(frame: &DataFrame) -> Vec<Self> {
         T::from_columns(&FrameColumns(frame))
     }
+}
+
+/// The cells of a text column as `read` reads them; all `None` without the column.
+pub fn parsed<T: Clone>(
+    frame: &DataFrame,
+    column: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Vec<Option<T>> {
+    model::rows::texts(&FrameColumns(frame), column, read)
+}
+
+/// The cells of a column of integers, times or days; all `None` without the column.
+pub fn integers(frame: &DataFrame, column: &str) -> Vec<Option<i64>> {
+    FrameColumns(frame).integers(column)
+}
+
+/// A column of these values.
+pub fn column<T, P: ?Sized>(name: &str, values: impl IntoIterator<Item = T>) -> Column
+where
+    Series: NamedFrom<Vec<T>, P>,
+{
+    Column::new(name.into(), values.into_iter().collect::<Vec<T>>())
+}
+
+/// A column of these times, in milliseconds since 1970.
+pub fn times<T, P: ?Sized>(name: &str, values: impl IntoIterator<Item = T>) -> PolarsResult<Column>
+where
+    Series: NamedFrom<Vec<T>, P>,
+{
+    column(name, values).cast(&canonical(Kind::Time))
+}
+
+/// The rows that are kept.
+pub fn filtered(
+    frame: &DataFrame,
+    kept: impl IntoIterator<Item = bool>,
+) -> PolarsResult<DataFrame> {
+    let kept = BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter());
+    frame.filter(&kept)
 }
 
 pub(crate) struct FrameColumns<'a>(pub(crate) &'a DataFrame);

@@ -46,6 +46,7 @@ use crate::{
     Dataset, SourcePosition, Table,
     cache::{CacheOptions, trim_heap},
     chain::{self, ChainStates},
+    frame_rows::parsed,
 };
 use model::{
     address::Address,
@@ -436,14 +437,8 @@ pub fn read_manifest(path: &Path) -> Result<String, LoadError> {
 }
 
 fn addresses(tokens: &DataFrame) -> HashSet<Address> {
-    let texts = tokens
-        .column("token_address")
-        .ok()
-        .and_then(|column| column.str().ok());
-    texts
-        .into_iter()
-        .flat_map(|texts| texts.iter().flatten().filter_map(Address::parse))
-        .collect()
+    let addresses = parsed(tokens, "token_address", Address::parse);
+    addresses.into_iter().flatten().collect()
 }
 
 /// The decimals of each token; `None` where its rows disagree.

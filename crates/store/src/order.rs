@@ -8,9 +8,7 @@ mod spill;
 
 use std::{collections::HashMap, ops::Range};
 
-use polars::prelude::{
-    BooleanChunked, Column, DataFrame, DataType, IdxSize, NewChunkedArray, PlSmallStr, PolarsResult,
-};
+use polars::prelude::{Column, DataFrame, DataType, IdxSize, PolarsResult};
 use rayon::slice::ParallelSliceMut;
 
 use self::compare::SortColumns;
@@ -20,7 +18,7 @@ pub use self::{
     repeats::{DroppedRows, KeySpillFile, kept_of, side_by_side},
     spill::{SpillFile, rows_at, whole},
 };
-use crate::frame_rows::FromFrame;
+use crate::frame_rows::{FromFrame, filtered};
 use model::{rows::YieldRow, schema::TableSchema};
 use source::text_runs::runs_of;
 
@@ -189,8 +187,5 @@ pub fn repeated_next(order: &[&str], frame: &DataFrame) -> PolarsResult<Vec<bool
 
 /// Drops the marked rows.
 pub fn without(frame: &DataFrame, marked: &[bool]) -> PolarsResult<DataFrame> {
-    frame.filter(&BooleanChunked::from_iter_values(
-        PlSmallStr::EMPTY,
-        marked.iter().map(|marked| !marked),
-    ))
+    filtered(frame, marked.iter().map(|marked| !marked))
 }

@@ -4,6 +4,7 @@ use std::{fs, io::Cursor, path::Path};
 
 use polars::prelude::{DataFrame, ParquetReader, ParquetWriter, PolarsResult, SerReader as _};
 
+use crate::private_files::write_atomic;
 use source::decode::guarded;
 
 /// The rows of a file of at most `bytes_max` bytes. `None` if the file is missing or too large; an error if it cannot be read.
@@ -46,6 +47,14 @@ pub fn parquet_columns(
 pub fn parquet_height(path: &Path) -> Option<usize> {
     let file = fs::File::open(path).ok()?;
     guarded("Parquet", || ParquetReader::new(file).num_rows()).ok()
+}
+
+/// Replaces a file atomically by these rows; see `write_atomic`.
+pub fn write_rows(
+    path: &Path,
+    rows: impl FnOnce() -> PolarsResult<DataFrame>,
+) -> Result<(), String> {
+    write_atomic(path, &as_parquet(rows)?)
 }
 
 /// The rows as the bytes of a Parquet file.

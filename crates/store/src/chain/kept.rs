@@ -2,14 +2,12 @@
 //! it was read at. Files are replaced whole, and an unreadable file counts as missing.
 
 use std::{
+    iter::repeat_n,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use polars::prelude::{
-    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, PolarsResult, Series, TimeUnit,
-    TimeZone,
-};
+use polars::prelude::{DataFrame, PolarsResult};
 
 use serde_json::{Value, json};
 
@@ -18,8 +16,8 @@ use super::{
     token_state::{TokenState, no_code},
 };
 use crate::{
-    parquet_files::{as_parquet, parquet_rows},
-    private_files::write_atomic,
+    frame_rows::{column, integers, times},
+    parquet_files::{parquet_rows, write_rows},
 };
 use model::{
     address::Address,
@@ -73,9 +71,9 @@ impl StateFiles {
         before: Option<&TokenState>,
     ) -> Result<(), String> {
         if let Some(before) = before {
-            write_atomic(&self.previous(token), &encoded(token, before)?)?;
+            write_rows(&self.previous(token), || frame(token, before))?;
         }
-        write_atomic(&self.current(token), &encoded(token, state)?)
+        write_rows(&self.current(token), || frame(token, state))
     }
 }
 
@@ -166,71 +164,40 @@ fn of_text(address: Address, text: &str) -> Option<(EventFilter, ChainEvents)> {
     ))
 }
 
-fn encoded(token: &Address, state: &TokenState) -> Result<Vec<u8>, String> {
-    as_parquet(|| frame(token, state))
-}
-
 fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
     let rows: Vec<StateRow<'_>> = rows(state).collect();
     let (height, block) = (rows.len(), state.block.unwrap_or_default());
-    let texts = |name: &str, text: &str| Series::new(name.into(), vec![text; height]).into_column();
-    let numbers = |name: &str, number: i64| Series::new(name.into(), vec![number; height]);
-    let each = |name: &str, text: &dyn Fn(&StateRow<'_>) -> Option<String>| -> Column {
-        Series::new(name.into(), rows.iter().map(text).collect::<Vec<_>>()).into_column()
-    };
-    let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
-    let milliseconds = i64::try_from(block.timestamp)
-        .unwrap_or_default()
-        .saturating_mul(1_000);
+    let texts = |name, text: String| column(name, repeat_n(text, height));
+    let numbers = |name, number: i64| column(name, repeat_n(number, height));
+    let most = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let seconds = i64::try_from(block.timestamp).unwrap_or_default();
+    let number = i64::try_from(block.number).unwrap_or_default();
+    let slot = |row: &StateRow<'_>| row.slot.map(const_hex::encode_prefixed);
     let columns = vec![
-        texts("token_address", &token.to_string()),
-        numbers(
-            "block_number",
-            i64::try_from(block.number).unwrap_or_default(),
-        )
-        .into_column(),
-        texts("block_hash", &const_hex::encode_prefixed(block.hash)),
-        numbers(
-            "base_fee",
-            i64::try_from(block.base_fee).unwrap_or(i64::MAX),
-        )
-        .into_column(),
-        texts(
-            "parent_hash",
-            &const_hex::encode_prefixed(block.parent_hash),
-        ),
-        texts("coinbase", &block.coinbase.to_string()),
-        numbers(
-            "gas_limit",
-            i64::try_from(block.gas_limit).unwrap_or(i64::MAX),
-        )
-        .into_column(),
-        numbers("timestamp", milliseconds)
-            .cast(&time)?
-            .into_column(),
-        each("kind", &|row| Some(row.kind.to_owned())),
-        each("address", &|row| Some(row.address.to_string())),
-        each("slot", &|row| row.slot.map(const_hex::encode_prefixed)),
-        each("value", &|row| Some(row.value.clone())),
-        numbers("requests", state.requests.into()).into_column(),
-        numbers("rounds", state.rounds.into()).into_column(),
+        texts("token_address", token.to_string()),
+        numbers("block_number", number),
+        texts("block_hash", const_hex::encode_prefixed(block.hash)),
+        numbers("base_fee", most(block.base_fee)),
+        texts("parent_hash", const_hex::encode_prefixed(block.parent_hash)),
+        texts("coinbase", block.coinbase.to_string()),
+        numbers("gas_limit", most(block.gas_limit)),
+        times("timestamp", repeat_n(seconds.saturating_mul(1_000), height))?,
+        column("kind", rows.iter().map(|row| row.kind)),
+        column("address", rows.iter().map(|row| row.address.to_string())),
+        column("slot", rows.iter().map(slot)),
+        column("value", rows.iter().map(|row| row.value.as_str())),
+        numbers("requests", state.requests.into()),
+        numbers("rounds", state.rounds.into()),
     ];
     DataFrame::new(height, columns)
 }
 
 fn decoded(frame: &DataFrame) -> Option<TokenState> {
     let text = |name: &str, row: usize| frame.column(name).ok()?.str().ok()?.get(row);
-    let number = |name: &str| frame.column(name).ok()?.i64().ok()?.get(0);
-    let time = frame
-        .column("timestamp")
-        .ok()?
-        .to_physical_repr()
-        .i64()
-        .ok()?
-        .get(0)?;
+    let number = |name| *integers(frame, name).first()?;
     let block = BlockHead {
         number: number("block_number")?.try_into().ok()?,
-        timestamp: (time / 1_000).try_into().ok()?,
+        timestamp: (number("timestamp")? / 1_000).try_into().ok()?,
         hash: word(text("block_hash", 0)?)?,
         // Files of earlier versions lack what follows.
         base_fee: number("base_fee")
@@ -290,6 +257,7 @@ fn word(text: &str) -> Option<Word> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::parquet_files::as_parquet;
     use model::chain_state::ChainEvent;
 
     /// A state of two accounts and two slots at block `number`.
@@ -377,9 +345,7 @@ pub(super) mod tests {
         let (files, token) = (StateFiles::new(folder.path(), "eth"), Address([9; 20]));
         files.write(&token, &sample(7), None).expect("written");
         let whole = std::fs::read(files.current(&token)).expect("the file");
-        let other = Series::new("kind".into(), ["code"])
-            .into_column()
-            .into_frame();
+        let other = column("kind", ["code"]).into_frame();
         let strange = as_parquet(|| Ok(other)).expect("Parquet");
         for bytes in [
             &b"not Parquet"[..],

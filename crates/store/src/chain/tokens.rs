@@ -8,23 +8,21 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::{
-    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone,
-};
+use polars::prelude::{DataFrame, PolarsResult};
 use serde_json::Value;
 
 use super::{ChainStates, kept::FILE_MAX};
 use crate::{
     Table,
     cache::TableRows,
-    frame_rows::FromFrame as _,
-    parquet_files::{as_parquet, parquet_rows},
-    private_files::write_atomic,
+    frame_rows::{FromFrame as _, column, times},
+    parquet_files::{parquet_rows, write_rows},
 };
 use model::{
     address::Address,
     findings::{Finding, Severity},
-    rows::TokenRow,
+    rows::{TokenFacts, TokenRow},
+    time::Time,
     untrusted::is_invisible,
 };
 use wire::{
@@ -48,19 +46,6 @@ const ASKED: [[u8; 4]; 4] = [
     [0x18, 0x16, 0x0d, 0xdd],
 ];
 
-/// What a contract says of itself at a block.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct TokenFacts {
-    block_number: i64,
-    /// Milliseconds since 1970.
-    timestamp: i64,
-    symbol: Option<String>,
-    name: Option<String>,
-    decimals: Option<i64>,
-    /// Whole tokens.
-    total_supply: Option<f64>,
-}
-
 /// Fills in what the tokens table lacks of tokens that have neither symbol nor name. `anew`: all of them are asked again, as their supply
 /// changes. Returns the tokens whose supply is the contract's word.
 pub(crate) fn fill(
@@ -69,8 +54,8 @@ pub(crate) fn fill(
     anew: bool,
     stopped: &dyn Fn() -> bool,
 ) -> HashSet<Address> {
-    let rows = TokenRow::rows(&table.frame());
-    let is_bare = |row: &TokenRow| row.symbol.is_none() && row.name.is_none();
+    let mut rows = TokenRow::rows(&table.frame());
+    let is_bare = |row: &&TokenRow| row.symbol.is_none() && row.name.is_none();
     let bare: HashSet<Address> = rows
         .iter()
         .filter(|row| is_bare(row) && states.is_of(&row.chain))
@@ -108,54 +93,31 @@ pub(crate) fn fill(
             .findings
             .add(Finding::new(Severity::Warning, file, reason));
     }
-    let of = |row: &TokenRow| {
-        bare.contains(&row.token_address)
-            .then(|| facts.get(&row.token_address).cloned().unwrap_or_default())
-    };
-    let found: Vec<Option<TokenFacts>> = rows.iter().map(of).collect();
-    let symbol = |row: &TokenRow, facts: &TokenFacts| {
-        facts
-            .symbol
-            .clone()
-            .or_else(|| Some(row.token_address.short()))
-    };
-    let each = || rows.iter().zip(&found);
-    let columns = [
-        Series::new(
-            "symbol".into(),
-            each()
-                .map(|(row, f)| f.as_ref().map_or(row.symbol.clone(), |f| symbol(row, f)))
-                .collect::<Vec<_>>(),
-        ),
-        Series::new(
-            "name".into(),
-            each()
-                .map(|(row, f)| f.as_ref().map_or(row.name.clone(), |f| f.name.clone()))
-                .collect::<Vec<_>>(),
-        ),
-        Series::new(
-            "decimals".into(),
-            each()
-                .map(|(row, f)| row.decimals.or_else(|| f.as_ref().and_then(|f| f.decimals)))
-                .collect::<Vec<_>>(),
-        ),
-        Series::new(
-            "total_supply".into(),
-            each()
-                .map(|(row, f)| {
-                    row.total_supply
-                        .or_else(|| f.as_ref().and_then(|f| f.total_supply))
-                })
-                .collect::<Vec<_>>(),
-        ),
-    ];
+    let mut supplied = HashSet::new();
+    for row in rows
+        .iter_mut()
+        .filter(|row| bare.contains(&row.token_address))
+    {
+        let token = row.token_address;
+        let facts = facts.get(&token);
+        let symbol = facts.and_then(|facts| facts.symbol.clone());
+        row.symbol = symbol.or_else(|| Some(token.short()));
+        row.name = facts.and_then(|facts| facts.name.clone());
+        row.decimals = row.decimals.or(facts.and_then(|facts| facts.decimals));
+        if row.total_supply.is_none() {
+            supplied.insert(token);
+            row.total_supply = facts.and_then(|facts| facts.total_supply);
+        }
+    }
     let mut frame = table.rows.slice(0..table.height(), None);
-    for column in columns {
-        // A column of the same name and length always fits.
-        let Some(at) = frame.get_column_index(column.name()) else {
-            continue;
-        };
-        drop(frame.replace_column(at, column.into_column()));
+    for column in [
+        column("symbol", rows.iter().map(|row| row.symbol.clone())),
+        column("name", rows.iter().map(|row| row.name.clone())),
+        column("decimals", rows.iter().map(|row| row.decimals)),
+        column("total_supply", rows.iter().map(|row| row.total_supply)),
+    ] {
+        // A column of the same length always fits.
+        frame.replace(&column.name().clone(), column).ok();
     }
     match TableRows::in_memory(table.schema, &frame) {
         Ok(rows) => table.rows = Arc::new(rows),
@@ -164,10 +126,7 @@ pub(crate) fn fill(
             return HashSet::new();
         }
     }
-    rows.iter()
-        .filter(|row| row.total_supply.is_none() && bare.contains(&row.token_address))
-        .map(|row| row.token_address)
-        .collect()
+    supplied
 }
 
 /// Asks for the facts of these tokens, and keeps them as they come.
@@ -196,8 +155,8 @@ fn ask(
             .iter()
             .zip(answers.chunks(ASKED.len()))
             .filter(|(_, answers)| answers.iter().any(Result::is_ok));
-        facts.extend(answered.map(|(token, answers)| (*token, understood(block, answers))));
-        let written = encoded(facts).and_then(|bytes| write_atomic(file, &bytes));
+        facts.extend(answered.map(|(token, answers)| (*token, understood(*token, block, answers))));
+        let written = write_rows(file, || frame(facts));
         if let Err(reason) = written {
             states.say_unkept(&reason);
         }
@@ -205,18 +164,22 @@ fn ask(
     Ok(())
 }
 
-fn understood(block: NodeBlock, answers: &[Result<Value, CallRefusal>]) -> TokenFacts {
+fn understood(
+    token_address: Address,
+    block: NodeBlock,
+    answers: &[Result<Value, CallRefusal>],
+) -> TokenFacts {
     let bytes = |place: usize| {
         node::bytes(answers.get(place)?.as_ref().ok()?).filter(|bytes| !bytes.is_empty())
     };
     let decimals = bytes(2)
         .and_then(|bytes| whole(&bytes))
         .filter(|decimals| *decimals <= DECIMALS_MAX);
+    let seconds = i64::try_from(block.timestamp).unwrap_or_default();
     TokenFacts {
-        block_number: i64::try_from(block.number).unwrap_or_default(),
-        timestamp: i64::try_from(block.timestamp)
-            .unwrap_or_default()
-            .saturating_mul(1_000),
+        token_address,
+        block_number: Some(i64::try_from(block.number).unwrap_or_default()),
+        timestamp: Time(seconds.saturating_mul(1_000)),
         symbol: bytes(0).and_then(|bytes| text(&bytes, SYMBOL_MAX)),
         name: bytes(1).and_then(|bytes| text(&bytes, NAME_MAX)),
         decimals: decimals.and_then(|decimals| i64::try_from(decimals).ok()),
@@ -262,68 +225,24 @@ fn text(bytes: &[u8], most: usize) -> Option<String> {
 }
 
 fn read(path: &Path) -> Option<BTreeMap<Address, TokenFacts>> {
-    let frame = parquet_rows(path, FILE_MAX)?.ok()?;
-    let text =
-        |name: &str, row: usize| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_owned());
-    let number = |name: &str, row: usize| {
-        frame
-            .column(name)
-            .ok()?
-            .to_physical_repr()
-            .i64()
-            .ok()?
-            .get(row)
-    };
-    let facts = |row| {
-        let facts = TokenFacts {
-            block_number: number("block_number", row)?,
-            timestamp: number("timestamp", row)?,
-            symbol: text("symbol", row),
-            name: text("name", row),
-            decimals: number("decimals", row),
-            total_supply: frame.column("total_supply").ok()?.f64().ok()?.get(row),
-        };
-        Some((Address::parse(&text("token_address", row)?)?, facts))
-    };
-    (0..frame.height()).map(facts).collect()
+    let rows = TokenFacts::rows(&parquet_rows(path, FILE_MAX)?.ok()?).into_iter();
+    let ours = rows.filter(|facts| facts.block_number.is_some());
+    Some(ours.map(|facts| (facts.token_address, facts)).collect())
 }
 
-fn encoded(facts: &BTreeMap<Address, TokenFacts>) -> Result<Vec<u8>, String> {
-    let texts = |name: &str, text: &dyn Fn(&Address, &TokenFacts) -> Option<String>| -> Column {
-        Series::new(
-            name.into(),
-            facts
-                .iter()
-                .map(|(token, facts)| text(token, facts))
-                .collect::<Vec<_>>(),
-        )
-        .into_column()
-    };
-    let numbers = |name: &str, number: &dyn Fn(&TokenFacts) -> Option<i64>| {
-        Series::new(name.into(), facts.values().map(number).collect::<Vec<_>>())
-    };
-    let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
-    as_parquet(|| {
-        let columns = vec![
-            texts("token_address", &|token, _| Some(token.to_string())),
-            numbers("block_number", &|facts| Some(facts.block_number)).into_column(),
-            numbers("timestamp", &|facts| Some(facts.timestamp))
-                .cast(&time)?
-                .into_column(),
-            texts("symbol", &|_, facts| facts.symbol.clone()),
-            texts("name", &|_, facts| facts.name.clone()),
-            numbers("decimals", &|facts| facts.decimals).into_column(),
-            Series::new(
-                "total_supply".into(),
-                facts
-                    .values()
-                    .map(|facts| facts.total_supply)
-                    .collect::<Vec<_>>(),
-            )
-            .into_column(),
-        ];
-        DataFrame::new(facts.len(), columns)
-    })
+fn frame(facts: &BTreeMap<Address, TokenFacts>) -> PolarsResult<DataFrame> {
+    let all = || facts.values();
+    let text = |facts: &TokenFacts| facts.token_address.to_string();
+    let columns = vec![
+        column("token_address", all().map(text)),
+        column("block_number", all().map(|facts| facts.block_number)),
+        times("timestamp", all().map(|facts| facts.timestamp.0))?,
+        column("symbol", all().map(|facts| facts.symbol.clone())),
+        column("name", all().map(|facts| facts.name.clone())),
+        column("decimals", all().map(|facts| facts.decimals)),
+        column("total_supply", all().map(|facts| facts.total_supply)),
+    ];
+    DataFrame::new(facts.len(), columns)
 }
 
 fn file_in(folder: &Path) -> PathBuf {
@@ -388,19 +307,24 @@ mod tests {
     #[test]
     fn facts_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
-        let facts = TokenFacts {
-            block_number: 7,
-            timestamp: 8_000,
-            symbol: Some("UNI".to_owned()),
-            name: None,
-            decimals: Some(18),
-            total_supply: Some(1e9),
+        let facts = |token: u8, symbol: Option<&str>, decimals, total_supply| {
+            let token_address = Address([token; 20]);
+            let facts = TokenFacts {
+                token_address,
+                block_number: Some(7),
+                timestamp: Time(8_000),
+                symbol: symbol.map(str::to_owned),
+                name: None,
+                decimals,
+                total_supply,
+            };
+            (token_address, facts)
         };
         let all = BTreeMap::from([
-            (Address([1; 20]), facts),
-            (Address([2; 20]), TokenFacts::default()),
+            facts(1, Some("UNI"), Some(18), Some(1e9)),
+            facts(2, None, None, None),
         ]);
-        fs::write(file_in(folder.path()), encoded(&all).expect("Parquet")).expect("written");
+        write_rows(&file_in(folder.path()), || frame(&all)).expect("written");
         assert_eq!(read(&file_in(folder.path())), Some(all));
         fs::write(file_in(folder.path()), b"something else").expect("written");
         assert_eq!(read(&file_in(folder.path())), None);

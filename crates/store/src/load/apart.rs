@@ -3,11 +3,14 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use polars::prelude::{
-    BooleanChunked, DataFrame, IdxCa, IdxSize, NewChunkedArray as _, PlSmallStr,
-};
+use polars::prelude::{DataFrame, IdxCa, IdxSize};
 
-use crate::{Table, cache::TableRows, frame_rows::FromFrame as _, invariants::named};
+use crate::{
+    Table,
+    cache::TableRows,
+    frame_rows::{FromFrame as _, filtered},
+    invariants::named,
+};
 use model::{
     findings::{Finding, Severity},
     rows::TokenRow,
@@ -75,11 +78,7 @@ pub(super) fn hold_one(table: &mut Table) {
     }
     let frame = table.rows.slice(0..table.height(), None);
     let out: HashSet<usize> = found.iter().map(|(place, _)| *place).collect();
-    let kept = BooleanChunked::from_iter_values(
-        PlSmallStr::EMPTY,
-        (0..frame.height()).map(|row| !out.contains(&row)),
-    );
-    let Ok(rest) = frame.filter(&kept) else {
+    let Ok(rest) = filtered(&frame, (0..frame.height()).map(|row| !out.contains(&row))) else {
         return;
     };
     let Ok(rows) = TableRows::in_memory(table.schema, &rest) else {

@@ -1,10 +1,11 @@
 //! Fills the times of transfers from the table `blocks`: many sources give only the block number, and the block times in another file.
 
-use polars::prelude::{Column, DataType, Int64Chunked, IntoColumn};
+use polars::prelude::{Column, DataType};
 
-use crate::Table;
-use model::schema::Kind;
-use source::coerce;
+use crate::{
+    Table,
+    frame_rows::{integers, times},
+};
 
 /// Name of the table with the block times.
 pub(super) const TABLE: &str = "blocks";
@@ -20,19 +21,10 @@ pub struct Blocks {
 impl Blocks {
     /// Block times of the table, which is ordered by number.
     pub(super) fn of(table: &Table) -> Self {
-        let whole = |name: &str| -> Vec<Option<i64>> {
-            let column = table
-                .frame()
-                .column(name)
-                .ok()
-                .and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
-            column
-                .and_then(|column| column.i64().ok().map(|numbers| numbers.iter().collect()))
-                .unwrap_or_default()
-        };
-        let rows = whole("block_number")
+        let frame = table.frame();
+        let rows = integers(&frame, "block_number")
             .into_iter()
-            .zip(whole("timestamp"))
+            .zip(integers(&frame, "timestamp"))
             .filter_map(|(block, time)| Some((block?, time?)));
         Self {
             rows: rows.collect(),
@@ -60,31 +52,25 @@ impl Blocks {
         if self.rows.is_empty() || columns[at].null_count() == 0 {
             return 0;
         }
-        let times = columns[at].to_physical_repr().cast(&DataType::Int64);
-        let (Ok(times), Ok(numbers)) = (
-            times
+        let known = columns[at].to_physical_repr().cast(&DataType::Int64);
+        let (Ok(known), Ok(numbers)) = (
+            known
                 .as_ref()
                 .map_err(drop)
-                .and_then(|times| times.i64().map_err(drop)),
+                .and_then(|known| known.i64().map_err(drop)),
             columns[blocks].i64(),
         ) else {
             return 0;
         };
         let mut filled = 0;
-        let all = times.iter().zip(numbers.iter()).map(|(time, block)| {
+        let all = known.iter().zip(numbers.iter()).map(|(time, block)| {
             time.or_else(|| {
                 let found = self.time(block?);
                 filled += usize::from(found.is_some());
                 found
             })
         });
-        let all: Int64Chunked = all.collect();
-        let name = columns[at].name().clone();
-        if let Ok(column) = all
-            .into_column()
-            .with_name(name)
-            .cast(&coerce::canonical(Kind::Time))
-        {
+        if let Ok(column) = times("timestamp", all) {
             columns[at] = column;
         }
         filled

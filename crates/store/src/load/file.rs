@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use polars::prelude::{BooleanChunked, Column, DataFrame, NewChunkedArray, PlSmallStr};
+use polars::prelude::{Column, DataFrame};
 
 use super::{
     LoadContext,
@@ -452,9 +452,7 @@ impl FileRows<'_> {
     ) -> Result<(), String> {
         let mut frame = DataFrame::new(rows.len(), columns).map_err(|error| error.to_string())?;
         if bad.contains(&true) {
-            let mask =
-                BooleanChunked::from_iter_values(PlSmallStr::EMPTY, bad.iter().map(|bad| !bad));
-            frame = frame.filter(&mask).map_err(|error| error.to_string())?;
+            frame = order::without(&frame, bad).map_err(|error| error.to_string())?;
         }
         let start = self.numbers.len();
         self.numbers.extend(

@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
+use polars::prelude::{Column, DataFrame};
 
+use crate::frame_rows::{column, integers, parsed};
 use model::{candles::Interval, schema::TableSchema};
 use source::text_runs::rewritten;
 
@@ -39,10 +40,7 @@ pub fn intervals(frame: &mut DataFrame) {
     let Some(filled) = filled_intervals(frame) else {
         return;
     };
-    if let Some(at) = frame.get_column_index("interval") {
-        // A column of the same name and length always fits.
-        let _ = frame.replace_column(at, Series::new("interval".into(), filled).into_column());
-    }
+    put(frame, "interval", filled);
 }
 
 fn filled_intervals(frame: &DataFrame) -> Option<Vec<Option<String>>> {
@@ -51,18 +49,9 @@ fn filled_intervals(frame: &DataFrame) -> Option<Vec<Option<String>>> {
         return None;
     }
     let tokens = frame.column("token_address").ok()?.str().ok()?;
-    let times = frame
-        .column("timestamp")
-        .ok()?
-        .to_physical_repr()
-        .cast(&DataType::Int64)
-        .ok()?;
+    let times = integers(frame, "timestamp");
     let mut by_token: HashMap<&str, Vec<i64>> = HashMap::new();
-    for ((token, time), given) in tokens
-        .iter()
-        .zip(times.i64().ok()?.iter())
-        .zip(given.iter())
-    {
+    for ((token, time), given) in tokens.iter().zip(times).zip(given.iter()) {
         if let (Some(token), Some(time), None) = (token, time, given) {
             by_token.entry(token).or_default().push(time);
         }
@@ -89,17 +78,12 @@ pub fn table(schema: &TableSchema, frame: &mut DataFrame) {
 }
 
 fn column_texts(frame: &DataFrame, name: &str) -> Vec<Option<String>> {
-    let texts = frame.column(name).ok().and_then(|column| column.str().ok());
-    texts.map_or_else(
-        || vec![None; frame.height()],
-        |texts| texts.iter().map(|text| text.map(str::to_owned)).collect(),
-    )
+    parsed(frame, name, |text| Some(text.to_owned()))
 }
 
 fn put(frame: &mut DataFrame, name: &'static str, values: Vec<Option<String>>) {
-    if let Some(at) = frame.get_column_index(name) {
-        let _ = frame.replace_column(at, Series::new(name.into(), values).into_column());
-    }
+    // A column of the same length always fits.
+    frame.replace(name, column(name, values)).ok();
 }
 
 /// Names a pool without an id `protocol:chain:symbol:pool_meta`, with `#2`, `#3` … for repeats; without a category it is a vault.

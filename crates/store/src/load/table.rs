@@ -19,7 +19,7 @@ use super::{
 use crate::{
     RemoteOrigin, SourcePosition, Table,
     cache::{FileEnd, LoadReport, TableRows},
-    live, order, repeats,
+    order, parts, repeats,
 };
 use model::{
     findings::{Finding, Findings, Severity},
@@ -425,8 +425,7 @@ impl TableReader<'_> {
         self.note_fractions(&frame);
         if self.load.manifest.live.is_some() {
             // A newer row is no repeat.
-            let newest = guarded("table", || live::newest(schema, frame))?;
-            return Ok(guarded("table", || order::sorted(schema.order, newest))?);
+            return Ok(guarded("table", || parts::merged(schema, frame))?);
         }
         if let Some(frame) = guarded("table", || order::in_runs(schema, &mut frame))? {
             return Ok(frame);

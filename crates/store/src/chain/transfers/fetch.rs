@@ -22,8 +22,6 @@ use wire::{
     node::{CallRefusal, ChainNode, NodeBlock, NodeCall},
 };
 
-/// Rows of a file, up to which the next ones are added to it.
-const FILE_ROWS: usize = 250_000;
 /// Rows after which, and time after which, what was read is kept.
 const KEEP_ROWS: usize = 20_000;
 const KEEP_EVERY: Duration = Duration::from_secs(10);
@@ -102,7 +100,9 @@ impl<'a> TransferFetch<'a> {
         self.keep()?;
         read?;
         if self.state.files.is_empty() {
-            self.files.write_empty(self.state).map_err(Fault::Failed)?;
+            // A table without rows is a file too.
+            let file = rows::frame(&[]).and_then(|none| self.files.write(self.state, none));
+            self.state.files.push(file.map_err(Fault::Failed)?);
         }
         self.state.revision += u64::from(self.state.end != self.end);
         (self.state.at, self.state.end) = (Some(now().0), self.end);
@@ -129,10 +129,7 @@ impl<'a> TransferFetch<'a> {
         match gone {
             None => Ok(()),
             Some(0) => self.files.reset(self.state).map_err(Fault::Failed),
-            Some(first) => self
-                .files
-                .go_back(self.state, first - 1)
-                .map_err(Fault::Failed),
+            Some(first) => self.files.cut(self.state, first - 1).map_err(Fault::Failed),
         }
     }
 
@@ -187,7 +184,7 @@ impl<'a> TransferFetch<'a> {
                     mark.block
                 ));
                 self.files
-                    .go_back(self.state, mark.block)
+                    .cut(self.state, mark.block)
                     .map_err(Fault::Failed)?;
             }
             return Ok(());
@@ -465,29 +462,12 @@ impl<'a> TransferFetch<'a> {
     fn keep(&mut self) -> Result<(), Fault> {
         self.kept = Instant::now();
         let pending = std::mem::take(&mut self.pending);
-        if !pending.is_empty() {
-            let mut write = || {
-                let frame = source::decode::guarded("table", || rows::frame(&pending))?;
-                let last = self
-                    .state
-                    .files
-                    .last()
-                    .filter(|last| last.rows > 0 && last.rows + pending.len() <= FILE_ROWS);
-                let before = last.and_then(|last| self.files.read(last).ok());
-                let (joins, frame) = match before {
-                    Some(before) => (true, rows::joined(before, &frame)?),
-                    None => (false, frame),
-                };
-                Ok((joins, self.files.write(self.state, frame)?))
-            };
-            let (joins, file) = write().map_err(Fault::Failed)?;
-            if joins {
-                self.state.files.pop();
-            }
-            self.state.files.extend(file);
-            self.state.revision += 1;
-        }
-        self.files.save(self.state).map_err(Fault::Failed)
+        let kept = if pending.is_empty() {
+            self.files.save(self.state)
+        } else {
+            rows::frame(&pending).and_then(|rows| self.files.append(self.state, rows))
+        };
+        kept.map_err(Fault::Failed)
     }
 }
 

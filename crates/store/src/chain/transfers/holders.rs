@@ -3,11 +3,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    fs,
     path::{Path, PathBuf},
 };
 
-use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
+use polars::prelude::{DataFrame, DataType};
 use ruint::Uint;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,11 @@ use super::{
     rows::{self, Movement},
     state::{LogState, RowFiles},
 };
-use crate::{parquet_files::as_parquet, private_files::write_atomic};
+use crate::{
+    frame_rows::column,
+    parquet_files::write_rows,
+    private_files::{read_text, write_atomic},
+};
 use model::{address::Address, time::DAY_MS};
 use wire::{
     Fault,
@@ -163,10 +166,7 @@ impl HolderFiles {
     }
 
     fn record(&self) -> Option<CountRecord> {
-        fs::metadata(&self.record)
-            .ok()
-            .filter(|meta| meta.len() <= RECORD_MAX)?;
-        serde_json::from_slice(&fs::read(&self.record).ok()?).ok()
+        serde_json::from_str(&read_text(&self.record, RECORD_MAX).ok()?).ok()
     }
 
     /// Counts the holders, unless these same rows were counted before, and describes the differences from the chain.
@@ -211,8 +211,7 @@ impl HolderFiles {
                         .iter()
                         .any(|(refused, _)| *refused == token.to_string())
                 });
-                let bytes = as_parquet(|| frame(&holders)).map_err(Fault::Failed)?;
-                write_atomic(&self.rows, &bytes).map_err(Fault::Failed)?;
+                write_rows(&self.rows, || frame(&holders)).map_err(Fault::Failed)?;
                 let checks = check(&holders, state, node, step)
                     .or_else(|fault| told(fault).map(|_| Vec::new()))?;
                 let refused = refused.into_iter().map(|(token, why)| {
@@ -336,32 +335,20 @@ fn count(
 
 fn frame(all: &BTreeMap<Address, Holders>) -> polars::prelude::PolarsResult<DataFrame> {
     let rows = || {
-        all.iter().flat_map(|(token, holders)| {
-            holders
-                .days
-                .iter()
-                .map(move |(day, count)| (token, day, count))
-        })
+        let of_token = |(token, holders): (_, &Holders)| {
+            let days = holders.days.clone().into_iter();
+            days.map(move |(day, count)| (token, day, count))
+        };
+        all.iter().flat_map(of_token)
     };
-    let days: Vec<i32> = rows()
-        .map(|(_, day, _)| i32::try_from(*day).unwrap_or_default())
-        .collect();
+    let days = rows().map(|(_, day, _)| i32::try_from(day).unwrap_or_default());
     let columns = vec![
-        Series::new(
-            "token_address".into(),
-            rows()
-                .map(|(token, ..)| token.to_string())
-                .collect::<Vec<_>>(),
-        )
-        .into_column(),
-        Series::new("date".into(), days)
-            .cast(&DataType::Date)?
-            .into_column(),
-        Series::new(
-            "holders".into(),
-            rows().map(|(.., count)| *count).collect::<Vec<_>>(),
-        )
-        .into_column(),
+        column(
+            "token_address",
+            rows().map(|(token, ..)| Address::to_string(token)),
+        ),
+        column("date", days).cast(&DataType::Date)?,
+        column("holders", rows().map(|(.., count)| count)),
     ];
     DataFrame::new(rows().count(), columns)
 }

@@ -1,85 +1,51 @@
 //! Rows of transfers in tokendeck's own columns. Reads and writes no files.
 
-use polars::prelude::{
-    BooleanChunked, Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _,
-    NewChunkedArray as _, PolarsResult, Series, TimeUnit, TimeZone,
-};
+use polars::prelude::DataFrame;
 
 use super::event::TransferEvent;
+use crate::frame_rows::{column, filtered, integers, parsed, times};
 use model::address::Address;
 use source::decode::guarded;
 
 /// A transfer with the time of its block, in milliseconds since 1970.
 pub(super) type TimedEvent = (TransferEvent, i64);
 
-pub(super) fn frame(events: &[TimedEvent]) -> PolarsResult<DataFrame> {
-    let texts = |name: &str, text: &dyn Fn(&TransferEvent) -> String| -> Column {
-        Series::new(
-            name.into(),
-            events
-                .iter()
-                .map(|(event, _)| text(event))
-                .collect::<Vec<_>>(),
-        )
-        .into_column()
-    };
-    let numbers = |name: &str, number: &dyn Fn(&TimedEvent) -> i64| {
-        Series::new(name.into(), events.iter().map(number).collect::<Vec<_>>())
-    };
-    let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
+pub(super) fn frame(events: &[TimedEvent]) -> Result<DataFrame, String> {
+    let all = || events.iter().map(|(event, _)| event);
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let columns = vec![
-        texts("token_address", &|event| event.token.to_string()),
-        numbers("timestamp", &|(_, time)| *time)
-            .cast(&time)?
-            .into_column(),
-        numbers("block_number", &|(event, _)| whole(event.block)).into_column(),
-        texts("transaction_hash", &|event| {
-            const_hex::encode_prefixed(event.transaction)
-        }),
-        texts("from_address", &|event| event.from.to_string()),
-        texts("to_address", &|event| event.to.to_string()),
-        texts("value", &|event| event.value.to_string()),
-        numbers("log_index", &|(event, _)| whole(event.log_index)).into_column(),
-    ];
-    DataFrame::new(events.len(), columns)
+    let hash = |event: &TransferEvent| const_hex::encode_prefixed(event.transaction);
+    let columns = || {
+        let columns = vec![
+            column("token_address", all().map(|event| event.token.to_string())),
+            times("timestamp", events.iter().map(|(_, time)| *time))?,
+            column("block_number", all().map(|event| whole(event.block))),
+            column("transaction_hash", all().map(hash)),
+            column("from_address", all().map(|event| event.from.to_string())),
+            column("to_address", all().map(|event| event.to.to_string())),
+            column("value", all().map(|event| event.value.to_string())),
+            column("log_index", all().map(|event| whole(event.log_index))),
+        ];
+        DataFrame::new(events.len(), columns)
+    };
+    guarded("table", columns)
 }
 
-fn numbers(frame: &DataFrame) -> Vec<Option<i64>> {
-    let column = frame
-        .column("block_number")
-        .ok()
-        .and_then(|column| column.i64().ok());
-    column.map_or_else(Vec::new, |numbers| numbers.iter().collect())
+/// The block of each row.
+fn blocks_of(frame: &DataFrame) -> impl Iterator<Item = Option<u64>> {
+    let numbers = integers(frame, "block_number").into_iter();
+    numbers.map(|number| u64::try_from(number?).ok())
 }
 
 /// The lowest and the highest block.
 pub(super) fn blocks(frame: &DataFrame) -> Option<(u64, u64)> {
-    let all = || {
-        numbers(frame)
-            .into_iter()
-            .flatten()
-            .filter_map(|number| u64::try_from(number).ok())
-    };
+    let all = || blocks_of(frame).flatten();
     Some((all().min()?, all().max()?))
 }
 
 /// The rows of blocks up to this one.
 pub(super) fn up_to(frame: &DataFrame, block: u64) -> Result<DataFrame, String> {
-    let kept = numbers(frame).into_iter().map(|number| {
-        number.is_some_and(|number| u64::try_from(number).is_ok_and(|number| number <= block))
-    });
-    let kept = BooleanChunked::from_iter_values("kept".into(), kept);
-    guarded("table", || frame.filter(&kept))
-}
-
-/// The rows of both.
-pub(super) fn joined(mut first: DataFrame, second: &DataFrame) -> Result<DataFrame, String> {
-    guarded("table", || {
-        first.vstack_mut(second)?;
-        first.rechunk_mut();
-        Ok(first)
-    })
+    let kept = blocks_of(frame).map(|number| number.is_some_and(|number| number <= block));
+    guarded("table", || filtered(frame, kept))
 }
 
 /// A transfer, as far as balances need it.
@@ -94,31 +60,21 @@ pub(super) struct Movement {
 }
 
 /// The transfers of these rows; nothing where they are no such rows.
-pub(super) fn movements(frame: &DataFrame) -> Vec<Movement> {
-    let texts = |name: &str| frame.column(name).ok()?.str().ok();
-    let time = frame.column("timestamp").ok().map(Column::to_physical_repr);
-    let times = time.as_ref().and_then(|time| time.i64().ok());
-    let (Some(tokens), Some(from), Some(to), Some(values), Some(times)) = (
-        texts("token_address"),
-        texts("from_address"),
-        texts("to_address"),
-        texts("value"),
-        times,
-    ) else {
-        return Vec::new();
-    };
-    let movement = |row: usize| {
-        let address = |texts: &polars::prelude::StringChunked| Address::parse(texts.get(row)?);
-        let value = values.get(row)?.parse().ok()?;
+pub(super) fn movements(frame: &DataFrame) -> impl Iterator<Item = Movement> {
+    let addresses = |name| parsed(frame, name, Address::parse).into_iter();
+    let values = parsed(frame, "value", |text| text.parse().ok());
+    let moved = addresses("from_address").zip(addresses("to_address"));
+    let amounts = integers(frame, "timestamp").into_iter().zip(values);
+    let rows = addresses("token_address").zip(moved).zip(amounts);
+    rows.filter_map(|((token, (from, to)), (time, value))| {
         Some(Movement {
-            token: address(tokens)?,
-            from: address(from)?,
-            to: address(to)?,
-            time: times.get(row)?,
-            value,
+            token: token?,
+            from: from?,
+            to: to?,
+            time: time?,
+            value: value?,
         })
-    };
-    (0..frame.height()).filter_map(movement).collect()
+    })
 }
 
 #[cfg(test)]
@@ -126,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_cut_at_a_block_and_joined() {
+    fn rows_are_cut_at_a_block() {
         let event = |block: u64| {
             let event = TransferEvent {
                 token: Address([9; 20]),
@@ -146,13 +102,11 @@ mod tests {
         let some = up_to(&all, 8).expect("rows");
         assert_eq!((some.height(), blocks(&some)), (2, Some((3, 4))));
         assert_eq!(blocks(&up_to(&all, 2).expect("rows")), None);
-        let joined = joined(some, &frame(&[event(9)]).expect("rows")).expect("rows");
-        assert!(joined.equals(&all));
-        let last = movements(&joined).pop().expect("a transfer");
+        let last = movements(&all).last().expect("a transfer");
         assert_eq!(
             (last.time, last.value, last.to),
             (9_000, ruint::Uint::MAX, Address([2; 20]))
         );
-        assert!(movements(&DataFrame::default()).is_empty());
+        assert_eq!(movements(&DataFrame::default()).count(), 0);
     }
 }

@@ -1,5 +1,5 @@
 //! How far a chain's transfers were read: a small file next to their rows, written only after the rows. Rows that it does not count are not
-//! read.
+//! read: unlike the parts of live tables, files are added and taken back together with the blocks that were read.
 
 use std::{
     collections::BTreeMap,
@@ -12,11 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::rows;
 use crate::{
     chain::kept::FILE_MAX,
-    parquet_files::{as_parquet, parquet_rows},
-    private_files::write_atomic,
+    order,
+    parquet_files::{parquet_rows, write_rows},
+    parts::JOINED_ROWS_MAX,
+    private_files::{read_text, write_atomic},
 };
 use model::{address::Address, chain_state::Word};
 use polars::prelude::DataFrame;
+use source::decode::guarded;
 
 /// Format version; a file with a newer one is not changed.
 pub const TRANSFERS_VERSION: u32 = 1;
@@ -127,12 +130,11 @@ impl RowFiles {
     /// What was read so far; nothing where the file is missing or damaged, and all is read again. Errors: a newer program wrote it.
     pub(super) fn load(&self) -> Result<LogState, String> {
         let path = self.state_path();
-        if fs::metadata(&path).map_or(true, |meta| meta.len() > STATE_MAX) {
+        let Ok(text) = read_text(&path, STATE_MAX) else {
             return Ok(LogState::default());
-        }
-        let bytes = fs::read(&path).unwrap_or_default();
+        };
         // Its other members may be of any form, so the version is read alone.
-        if let Ok(Versioned { version }) = serde_json::from_slice(&bytes)
+        if let Ok(Versioned { version }) = serde_json::from_str(&text)
             && version > TRANSFERS_VERSION
         {
             return Err(format!(
@@ -140,7 +142,7 @@ impl RowFiles {
                 path.display()
             ));
         }
-        let state = serde_json::from_slice::<LogState>(&bytes).ok();
+        let state = serde_json::from_str::<LogState>(&text).ok();
         let plain = |file: &RowFile| {
             file.name
                 .bytes()
@@ -166,38 +168,33 @@ impl RowFiles {
         )
     }
 
-    /// Writes rows into a new file; `None` without rows.
-    pub(super) fn write(
-        &self,
-        state: &mut LogState,
-        frame: DataFrame,
-    ) -> Result<Option<RowFile>, String> {
-        let Some((first, last)) = rows::blocks(&frame) else {
-            return Ok(None);
-        };
+    /// Writes rows into a new file, which does not count yet.
+    pub(super) fn write(&self, state: &mut LogState, frame: DataFrame) -> Result<RowFile, String> {
+        let (first, last) = rows::blocks(&frame).unwrap_or_default();
         let (rows, name) = (frame.height(), format!("{:06}.parquet", state.next_file));
-        write_atomic(&self.folder.join(&name), &as_parquet(|| Ok(frame))?)?;
+        write_rows(&self.folder.join(&name), || Ok(frame))?;
         state.next_file += 1;
-        Ok(Some(RowFile {
+        Ok(RowFile {
             name,
             rows,
             first,
             last,
-        }))
+        })
     }
 
-    /// An empty file, so that a table without rows is one.
-    pub(super) fn write_empty(&self, state: &mut LogState) -> Result<(), String> {
-        let name = format!("{:06}.parquet", state.next_file);
-        write_atomic(&self.folder.join(&name), &as_parquet(|| rows::frame(&[]))?)?;
-        state.next_file += 1;
-        state.files.push(RowFile {
-            name,
-            rows: 0,
-            first: 0,
-            last: 0,
-        });
-        Ok(())
+    /// Keeps rows: added to those of the last file, which a new one then replaces, unless they are too many.
+    pub(super) fn append(&self, state: &mut LogState, frame: DataFrame) -> Result<(), String> {
+        let joins =
+            |last: &&RowFile| last.rows > 0 && last.rows + frame.height() <= JOINED_ROWS_MAX;
+        let last = state.files.last().filter(joins);
+        let before = last.and_then(|last| self.read(last).ok());
+        let kept = state.files.len() - usize::from(before.is_some());
+        let whole = guarded("table", || order::whole(before.into_iter().chain([frame])))?;
+        let file = self.write(state, whole.unwrap_or_default())?;
+        state.files.truncate(kept);
+        state.files.push(file);
+        state.revision += 1;
+        self.save(state)
     }
 
     /// The rows of a file.
@@ -234,16 +231,16 @@ impl RowFiles {
 
     /// Removes everything about blocks after `block`: files are written again without those rows. If a file is damaged, its blocks are
     /// removed too.
-    pub(super) fn go_back(&self, state: &mut LogState, block: u64) -> Result<(), String> {
+    pub(super) fn cut(&self, state: &mut LogState, block: u64) -> Result<(), String> {
         let mut kept = Vec::new();
         for file in state.files.clone() {
             if file.last <= block {
                 kept.push(file);
             } else if file.first <= block {
                 match self.read(&file) {
-                    Ok(frame) => kept.extend(self.write(state, rows::up_to(&frame, block)?)?),
+                    Ok(frame) => kept.push(self.write(state, rows::up_to(&frame, block)?)?),
                     Err(_) if file.first == 0 => return self.reset(state),
-                    Err(_) => return self.go_back(state, file.first - 1),
+                    Err(_) => return self.cut(state, file.first - 1),
                 }
             }
         }
@@ -270,7 +267,10 @@ impl RowFiles {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*};
+
     use super::*;
+    use crate::frame_rows::{column, integers};
 
     #[test]
     fn what_a_newer_program_kept_is_refused_and_left_alone() {
@@ -289,6 +289,56 @@ mod tests {
                 fs::read_to_string(files.state_path()).expect("the state"),
                 kept(version)
             );
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn files_are_the_rows_of_a_list_wherever_a_program_ends(
+            steps in vec((0u8..4, 1u64..5, 0u64..60, 0u8..4), 1..30),
+        ) {
+            let dataset = tempfile::tempdir().expect("a folder");
+            let files = RowFiles::new(dataset.path(), "eth");
+            let mut known: Vec<u64> = Vec::new();
+            for (step, blocks, block, ended) in steps {
+                let mut state = files.load().expect("a state");
+                let (before, kept) = (known.clone(), fs::read(files.state_path()).ok());
+                let first = known.last().map_or(1, |last| last + 1);
+                let numbers = (first..first + blocks).map(|block| block as i64);
+                let frame = DataFrame::new(blocks as usize, vec![column("block_number", numbers)]);
+                let frame = frame.expect("rows");
+                if step == 0 {
+                    files.cut(&mut state, block).expect("cut");
+                    known.retain(|known| *known <= block);
+                } else if step == 1 {
+                    // The last file is full.
+                    let file = files.write(&mut state, frame).expect("written");
+                    state.files.push(file);
+                    files.save(&mut state).expect("saved");
+                    known.extend(first..first + blocks);
+                } else {
+                    files.append(&mut state, frame).expect("kept");
+                    known.extend(first..first + blocks);
+                }
+                if ended == 0 {
+                    // Before it was said that the rows are there.
+                    match kept {
+                        Some(kept) => fs::write(files.state_path(), kept).expect("written"),
+                        None => fs::remove_file(files.state_path()).expect("removed"),
+                    }
+                    known = before;
+                }
+                let state = files.load().expect("a state");
+                files.clean(&state);
+                let rows = state.files.iter().flat_map(|file| {
+                    assert!(files.is_there(file));
+                    integers(&files.read(file).expect("read"), "block_number")
+                });
+                let rows: Vec<u64> = rows.flatten().map(|block| block as u64).collect();
+                prop_assert_eq!(&rows, &known);
+            }
         }
     }
 }
