@@ -23,7 +23,7 @@ pub use self::{
 use crate::{keymap::Action, view::Context};
 use query::question::{
     fields,
-    filter::{self, ExcludedRows, Filter, FilterColumn},
+    filter::{self, ExcludedRows, Filter, FilterColumn, ListColumns},
     list::{Listed, sort_rows},
     order::Order,
     parameter::TokenReader,
@@ -508,21 +508,19 @@ impl<L: Fields> List<L> {
         places: impl IntoIterator<Item = usize>,
         row: impl Fn(usize) -> Option<L::Row<'a>>,
     ) {
-        let mut left_out = ExcludedRows::of(&self.filter);
-        let mut holds = |row| {
-            let row = ListRow { given: row };
-            self.filter.keeps(
-                |key| L::value(row, key),
-                |key| L::lacks(row, key),
-                &mut left_out,
-            )
+        let places: Vec<u32> = places.into_iter().map(|place| place as u32).collect();
+        let at = |nth: usize| {
+            let given = row(*places.get(nth)? as usize)?;
+            Some(ListRow { given })
         };
-        let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(&mut holds);
-        let mut order: Vec<u32> = places
-            .into_iter()
-            .filter(kept)
-            .map(|place| place as u32)
-            .collect();
+        let rows = ListColumns::new(places.len(), |nth, key| {
+            at(nth).map_or(Scalar::Missing, |row| L::value(row, key))
+        });
+        // A row that is not there lacks nothing.
+        let rows = rows.lacking(|nth, key| at(nth).is_some_and(|row| L::lacks(row, key)));
+        let (kept, left_out) = self.filter.kept(&rows);
+        let kept = kept.into_iter();
+        let mut order: Vec<u32> = kept.filter_map(|nth| places.get(nth).copied()).collect();
         self.left_out = left_out;
         let key = |&place: &u32, key: &str| {
             row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key))

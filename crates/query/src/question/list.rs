@@ -12,7 +12,7 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    filter::{Filter, FilterColumn},
+    filter::{Filter, FilterColumn, ListColumns},
     order::Order,
     parameter::{Parameter, ParameterKind, parameter},
 };
@@ -88,9 +88,27 @@ pub const fn only<T: Listed>() -> Parameter {
     )
 }
 
+/// Keeps the rows that match the filter; `field` returns a row's value in a column.
+pub fn keep_matching<R>(
+    rows: &mut Vec<R>,
+    filter: &Filter,
+    field: impl for<'r> Fn(&'r R, &'static str) -> Scalar<'r>,
+) {
+    let columns = ListColumns::new(rows.len(), |row, column| {
+        rows.get(row)
+            .map_or(Scalar::Missing, |row| field(row, column))
+    });
+    let mut kept = filter.kept(&columns).0.into_iter().peekable();
+    let mut places = 0..rows.len();
+    rows.retain(|_| {
+        let place = places.next();
+        kept.next_if(|kept| Some(*kept) == place).is_some()
+    });
+}
+
 /// Filters rows in place and sorts them.
 pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[Order]) {
-    rows.retain(|row| filter.matches(|column| row.field(column)));
+    keep_matching(rows, filter, |row, column| row.field(column));
     sort_rows(
         rows,
         orders,

@@ -1,13 +1,13 @@
 //! The queries behind GET /tokens/{token_address}/posts and GET /posts.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::{cmp::Ordering, ops::Range, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     Dated, Query,
-    filter::{AddressOf, Filter, FilterColumn},
+    filter::{AddressOf, Columns, Filter, FilterColumn, Values},
     known_token,
     list::{Listed, Rows, SORT, conditions, listed, only, sort, sort_rows},
     order::Order,
@@ -19,10 +19,17 @@ use super::{
     tabular::{Tabled, Tabular, members},
     view::View,
 };
-use model::{address::Address, error::Result, rows::Post, scalar::Scalar, time::Time};
+use model::{
+    address::Address,
+    error::Result,
+    rows::{Post, host},
+    scalar::Scalar,
+    schema::Kind,
+    time::Time,
+};
 use store::{
     RowsOf,
-    cache::{self, RowSelection, RowSelectionWriter, SortBy, TableRows, top_rows},
+    cache::{self, Extent, RowSelection, RowSelectionWriter, SortBy, TableRows, top_rows},
     ordered::Ordered,
 };
 
@@ -217,30 +224,28 @@ impl PostsQuestion {
         count: Option<usize>,
         progress: &Progress,
     ) -> Result<(RowSelection, usize)> {
-        let dataset = &snapshot.dataset;
+        let posts = snapshot.dataset.posts();
+        let (table, is_large) = (posts.table(), !posts.table().is_held());
         let step = |done, total| progress.step(done, total);
-        let large = dataset
-            .table("posts")
-            .and_then(|table| table.large().map(Arc::as_ref));
-        let ties: Vec<(&str, bool)> = self
-            .sort
-            .iter()
-            .skip(1)
+        // A column that the data have not orders nothing.
+        let orders = self.sort.iter();
+        let orders = orders.filter(|order| table.column_named(order.column).is_some());
+        let mut keys: Vec<(&str, bool)> = orders
             .map(|order| (order.column, order.descending))
             .collect();
-        let by = self
-            .sort
-            .first()
-            .map_or(NEWEST, |order| (order.column, order.descending));
-        let is_newest_first = by == NEWEST && ties.is_empty();
+        if keys.is_empty() {
+            keys.push(NEWEST);
+        }
+        let (by, ties) = (keys[0], &keys[1..]);
+        let is_newest_first = keys == [NEWEST];
         let top_count = count.filter(|count| *count <= TOP_ROWS_MAX);
         // Top-k over all posts: the tie-breakers are explicit, so that the posts need no sorting beforehand.
-        if let (Some(table), Some(count)) = (large, top_count)
+        if let Some(count) = top_count.filter(|_| is_large)
             && self.query.is_none()
             && self.filter.is_empty()
             && !is_newest_first
         {
-            let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
+            let ties = [ties, &[NEWEST, ("post_id", false)]].concat();
             let by = SortBy {
                 ties: &ties,
                 ..SortBy::from(by)
@@ -251,30 +256,25 @@ impl PostsQuestion {
                 table.height(),
             ));
         }
-        let found = self.matches(snapshot, large, progress)?;
-        let total = found.places.len();
+        let found = self.matches(snapshot, progress)?;
+        let total = found.len();
         let by = SortBy {
-            ties: &ties,
+            ties,
             ..SortBy::from(by)
         };
-        let places = match (large, top_count) {
-            _ if is_newest_first => found.places,
-            (Some(table), Some(count)) => {
-                RowSelection::from(top_rows(table, by, &found.places, count, step)?)
-            }
-            (Some(table), None) => cache::sort_rows(table, by, &found.places, step)?,
-            (None, _) => self.sorted(&found),
+        // The table orders by the platforms that it has, a list also by the hosts of links.
+        let names_hosts = !is_large && self.sort.iter().any(|order| order.column == PLATFORM);
+        let places = match top_count {
+            _ if names_hosts => self.sorted(posts, &found),
+            _ if is_newest_first => found,
+            Some(count) => RowSelection::from(top_rows(table, by, &found, count, step)?),
+            None => cache::sort_rows(table, by, &found, step)?,
         };
         Ok((places, total))
     }
 
     /// The matching posts, newest first.
-    fn matches<'a>(
-        &self,
-        snapshot: &'a Snapshot,
-        large: Option<&TableRows>,
-        progress: &Progress,
-    ) -> Result<Matches<'a>> {
+    fn matches(&self, snapshot: &Snapshot, progress: &Progress) -> Result<RowSelection> {
         let dataset = &snapshot.dataset;
         let (mut token, mut words) = (None, Vec::new());
         for word in self.query.iter().flat_map(|query| query.split_whitespace()) {
@@ -294,43 +294,24 @@ impl PostsQuestion {
                 None => words.push(word.to_lowercase()),
             }
         }
-        let found = match token {
+        let candidates = match token {
             // A token's posts are stored newest first.
-            Some(token) => {
-                let rows = dataset.post_rows_of(&token);
-                Matches {
-                    posts: dataset.posts_of(&token),
-                    start: rows.start,
-                    places: RowSelection::Run(rows),
-                }
-            }
-            None => Matches {
-                posts: dataset.posts(),
-                start: 0,
-                places: dataset.posts_newest(|done, total| progress.step(done, total))?,
-            },
+            Some(token) => RowSelection::Run(dataset.post_rows_of(&token)),
+            None => dataset.posts_newest(|done, total| progress.step(done, total))?,
         };
-        let found = if words.is_empty() {
-            found
-        } else {
-            found.with_title_words(&words, large, progress)?
-        };
-        if self.filter.is_empty() {
-            Ok(found)
-        } else {
-            found.that_match(&self.filter, large, progress)
-        }
+        let filter = self.filter.with_words(words, "title");
+        let columns = PostColumns(dataset.posts().table());
+        Ok(filter.select(&columns, &candidates, None, progress)?.0)
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
-    fn sorted(&self, found: &Matches<'_>) -> RowSelection {
-        let posts: Vec<Post> = found.posts.iter().collect();
+    fn sorted(&self, posts: RowsOf<'_, Post>, found: &RowSelection) -> RowSelection {
+        let posts: Vec<Post> = posts.iter().collect();
         let mut rows: Vec<(u32, &Post)> = found
-            .places
             .iter()
-            .filter_map(|place| Some((place as u32, posts.get(place - found.start)?)))
+            .filter_map(|place| Some((place as u32, posts.get(place)?)))
             .collect();
-        // Case-sensitive, as the order of a large table.
+        // Case-sensitive, as the order of a table.
         let key = |post: &Post, column: &str| match post.field(column) {
             text @ Scalar::Text(_) => Some(text.owned()),
             value => value.sort_key(),
@@ -351,76 +332,34 @@ impl PostsQuestion {
 
 /// The default order, and the tie-breaker of all others.
 const NEWEST: (&str, bool) = ("published_at", true);
+const PLATFORM: &str = "platform";
 
-/// The candidate posts, and the row indices of the matching ones among all posts, newest first.
-struct Matches<'a> {
-    posts: RowsOf<'a, Post>,
-    /// Row index of the first candidate.
-    start: usize,
-    places: RowSelection,
-}
+/// Posts by column: as in their table, but the platform of a post without one is the host of its link.
+struct PostColumns<'a>(&'a TableRows);
 
-impl Matches<'_> {
-    /// Keeps the posts whose title contains all words.
-    fn with_title_words(
-        self,
-        words: &[String],
-        large: Option<&TableRows>,
-        progress: &Progress,
-    ) -> Result<Self> {
-        let titles = self
-            .posts
-            .titles()
-            .map(|title| title.unwrap_or_default().to_lowercase());
-        let holds = matching_bitmap(titles, self.posts.len(), progress, |title| {
-            words.iter().all(|word| title.contains(word.as_str()))
-        })?;
-        self.keep(&holds, large)
+impl Columns for PostColumns<'_> {
+    fn height(&self) -> usize {
+        self.0.height()
     }
 
-    /// Keeps the posts that meet all conditions.
-    fn that_match(
-        self,
-        filter: &Filter,
-        large: Option<&TableRows>,
-        progress: &Progress,
-    ) -> Result<Self> {
-        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| {
-            filter.matches(|column| post.field(column))
-        })?;
-        self.keep(&holds, large)
-    }
-
-    fn keep(self, holds: &[u64], large: Option<&TableRows>) -> Result<Self> {
-        let start = self.start;
-        let mut places = RowSelectionWriter::for_table(large);
-        for place in self
-            .places
-            .iter()
-            .filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1)
-        {
-            places.push(place as u32)?;
+    fn values(&self, column: &'static str, rows: Range<usize>) -> Values<'_> {
+        if column != PLATFORM {
+            return self.0.values(column, rows);
         }
-        Ok(Self {
-            places: places.finish()?,
-            ..self
-        })
+        let table = self.0;
+        Values::Each(Box::new(move |row| {
+            match (table.cell(PLATFORM, row), table.cell("link", row)) {
+                (Scalar::Missing, Scalar::Text(link)) => host(&link).map(str::to_owned).into(),
+                (platform, _) => platform,
+            }
+        }))
     }
-}
 
-/// A bitmap of the matching items.
-fn matching_bitmap<T>(
-    items: impl Iterator<Item = T>,
-    total: usize,
-    progress: &Progress,
-    holds: impl Fn(&T) -> bool,
-) -> Result<Vec<u64>> {
-    let mut bits = vec![0_u64; total.div_ceil(64)];
-    for (i, item) in items.enumerate() {
-        if i % 16_384 == 0 {
-            progress.step(i as u64, total as u64)?;
-        }
-        bits[i / 64] |= u64::from(holds(&item)) << (i % 64);
+    fn zone(&self, column: &str, rows: Range<usize>) -> Option<(Extent, Kind)> {
+        self.0.zone(column, rows)
     }
-    Ok(bits)
+
+    fn collector(&self) -> RowSelectionWriter {
+        self.0.collector()
+    }
 }

@@ -15,8 +15,8 @@ use self::{figures::of_each, row::TokenRow};
 use super::{
     Query,
     fields::{COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
-    filter::Filter,
-    list::{Listed, Rows, only, sort, sort_rows},
+    filter::{Filter, ListColumns},
+    list::{Listed, Rows, keep_matching, only, sort, sort_rows},
     order::Order,
     paging::{page_of, paged},
     parameter::{self, PAGE, ParameterKind, TokenNames as _, TokenReader, clip, parameter},
@@ -33,8 +33,10 @@ use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
+    scalar::Scalar,
     time::Time,
 };
+use store::cache::RowSelection;
 
 request! {
     SearchQuestion at "/tokens" {
@@ -236,24 +238,28 @@ impl SearchQuestion {
             .as_deref()
             .map(|query| Needle::new(query, view.tokens_named(query)));
         let (quick, slow) = filter.split(|column| !is_computed(column));
+        let columns = ListColumns::new(tokens.len(), |row, column| {
+            let row = tokens.get(row).map(TokenRow::plain);
+            row.map_or(Scalar::Missing, |row| row.field(column))
+        });
+        let all = RowSelection::Run(0..tokens.len());
+        let (met, _) = quick.select(&columns, &all, None, progress)?;
         let mut found: Vec<Hit<'a>> = Vec::new();
-        for (i, token) in tokens.iter().enumerate() {
+        for (i, token) in met.iter().filter_map(|place| tokens.get(place)).enumerate() {
             if i % 4_096 == 0 {
-                progress.step(i as u64, tokens.len() as u64)?;
+                progress.step(i as u64, met.len() as u64)?;
             }
-            let row = TokenRow::plain(token);
             if self
                 .chain
                 .as_ref()
                 .is_none_or(|chain| token.chains.contains(chain))
-                && quick.matches(|column| row.field(column))
                 && let Some(rank) = needle.as_ref().map_or(Some(0), |needle| needle.rank(token))
             {
-                found.push((rank, row));
+                found.push((rank, TokenRow::plain(token)));
             }
         }
         compute_figures(&mut found, &slow, &sort, view, progress)?;
-        found.retain(|(_, row)| slow.matches(|column| row.field(column)));
+        keep_matching(&mut found, &slow, |(_, row), column| row.field(column));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || {
                 rank_a

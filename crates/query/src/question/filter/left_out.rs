@@ -1,7 +1,6 @@
 //! Rows that a filter leaves out only because of missing values in its columns: they might match, so lists show their number.
 
-use super::{Filter, Row, Term};
-use model::scalar::Scalar;
+use super::{Filter, Term, judge::Judged, mask::Mask};
 
 /// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,49 +48,50 @@ impl ExcludedRows {
             .map(|lack| (lack.name.as_str(), lack.rows))
     }
 
-    /// Adds the counts of other rows under the same filter.
-    pub fn add(&mut self, others: &Self) {
-        self.rows += others.rows;
-        for (lack, other) in self.columns.iter_mut().zip(&others.columns) {
-            lack.rows += other.rows;
+    /// Counts the rows of a block that match or not by their missing values: for each column those of which a condition on it is unknown,
+    /// and all that it is a part of.
+    pub(super) fn count(&mut self, terms: &[Term], judged: &Judged) {
+        if judged.unknown.is_empty() {
+            return;
+        }
+        self.rows += judged.unknown.count();
+        for lack in &mut self.columns {
+            let mut unknown = judged.unknown.clone();
+            unknown.without(&judged.unknown);
+            lacking(terms, judged, &judged.unknown, lack.column, &mut unknown);
+            lack.rows += unknown.count();
         }
     }
 }
 
-impl Filter {
-    /// As `matches`; also counts in `left_out` a row that fails only for missing values, all of which `lacks` confirms: not those known to be
-    /// absent or still to be computed.
-    pub fn keeps<'a>(
-        &self,
-        field: impl Fn(&str) -> Scalar<'a>,
-        lacks: impl Fn(&str) -> bool,
-        left_out: &mut ExcludedRows,
-    ) -> bool {
-        let row = Row {
-            filter: self,
-            field: &field,
-            absent: &|column: &str| !lacks(column),
+/// Adds to `unknown` the rows of `within` for which a condition on the column is unknown.
+fn lacking(terms: &[Term], judged: &Judged, within: &Mask, column: &str, unknown: &mut Mask) {
+    for (term, judged) in terms.iter().zip(&judged.parts) {
+        let both = |judged: &Judged, within: &Mask| {
+            let mut both = judged.unknown.clone();
+            both.and(within);
+            both
         };
-        let all = row.all(&self.terms);
-        if all.is_none() {
-            let unknown = row.unknown(&self.terms);
-            left_out.rows += 1;
-            left_out
-                .columns
-                .iter_mut()
-                .filter(|lack| unknown.contains(&lack.column))
-                .for_each(|lack| lack.rows += 1);
+        let open = both(judged, within);
+        match term {
+            Term::Compare { column: named, .. } if *named == column => unknown.or(&open),
+            Term::Either(alternatives) => {
+                for (terms, judged) in alternatives.iter().zip(&judged.parts) {
+                    lacking(terms, judged, &both(judged, &open), column, unknown);
+                }
+            }
+            Term::Compare { .. } | Term::Word { .. } => {}
         }
-        all == Some(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{parse, tests::COLUMNS},
+        super::{ListColumns, parse, tests::COLUMNS},
         *,
     };
+    use model::scalar::Scalar;
 
     #[test]
     fn rows_are_counted_that_a_missing_value_alone_leaves_out() {
@@ -121,38 +121,33 @@ mod tests {
         ];
         for (text, kept, left_out, columns) in cases {
             let filter = parse(text, COLUMNS).unwrap();
-            let mut counted = ExcludedRows::of(&filter);
-            let mut halves = [ExcludedRows::of(&filter), ExcludedRows::of(&filter)];
-            let mut holding = 0;
-            for (nth, (symbol, cap, change)) in rows.into_iter().enumerate() {
-                let field = |column: &str| match column {
+            let field = |row: usize, column: &str| {
+                let (symbol, cap, change) = rows[row];
+                match column {
                     "symbol" => Scalar::text(symbol),
                     "market_cap" => cap.into(),
                     "price_change_24h" => change.into(),
                     _ => Scalar::Missing,
-                };
-                let holds = filter.keeps(field, |_| true, &mut counted);
-                assert_eq!(holds, filter.matches(field), "{text} {symbol}");
-                holding += usize::from(holds);
-                filter.keeps(field, |_| true, &mut halves[nth % 2]);
-                assert_eq!(
-                    filter.keeps(field, |_| false, &mut ExcludedRows::default()),
-                    holds,
-                    "{text} {symbol}"
-                );
-            }
-            let [mut first, second] = halves;
-            first.add(&second);
+                }
+            };
+            let given = || ListColumns::new(rows.len(), field);
+            let (holding, counted) = filter.kept(&given());
             assert_eq!(
                 (
-                    holding,
+                    holding.len(),
                     counted.rows(),
                     counted.columns().collect::<Vec<_>>()
                 ),
                 (kept, left_out, columns.to_vec()),
                 "{text}"
             );
-            assert_eq!(first, counted, "{text}");
+            for row in 0..rows.len() {
+                let holds = filter.matches(|column| field(row, column));
+                assert_eq!(holds, holding.contains(&row), "{text} {row}");
+            }
+            let absent = given().lacking(|_, _| false);
+            let none = (holding, ExcludedRows::of(&filter));
+            assert_eq!(filter.kept(&absent), none, "{text}");
         }
     }
 }

@@ -180,7 +180,7 @@ impl Find for ColumnScan {
             remote::values(&remote, column, self.limit)?
         } else {
             let grid = Arc::clone(&table.rows);
-            let (places, _) = query.matching_rows(table, &grid, progress)?;
+            let (places, _) = query.matching_rows(&grid, progress)?;
             ColumnReader {
                 grid: &grid,
                 places: &places,

@@ -317,7 +317,7 @@ impl Find for GroupQuery {
                 (groups, Arc::new(shown), places)
             } else {
                 let grid = Arc::clone(&table.rows);
-                let (places, _) = rows.matching_rows(table, &grid, progress)?;
+                let (places, _) = rows.matching_rows(&grid, progress)?;
                 (self.groups(&grid, &places, &read, progress)?, grid, places)
             };
         let total = groups.len();
