@@ -23,6 +23,7 @@ use model::scalar::Scalar;
 
 #[cfg(test)]
 pub use self::parse::conditions;
+pub(in crate::question) use self::rows::one_by_one;
 pub use self::{
     columns::{
         AddressOf, ColumnKind, ColumnValues, FilterColumn, column, names, of_column, of_kind,

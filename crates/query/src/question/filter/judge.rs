@@ -256,11 +256,12 @@ impl Block<'_> {
                 ..
             } => {
                 let values = self.columns.values(column, self.rows.clone());
+                let gaps = self.columns.has_gaps(column);
                 let fast = match &values {
                     Values::Floats(floats) => Span::of_floats(*operator, wanted)
-                        .map(|span| span.meeting(floats, f64::is_nan)),
+                        .map(|span| span.meeting(floats, gaps.then_some(f64::is_nan))),
                     Values::Whole(numbers, kind) => Span::of_whole(*kind, *operator, wanted)
-                        .map(|span| span.meeting(numbers, |number| number == i64::MIN)),
+                        .map(|span| span.meeting(numbers, gaps.then_some(|n| n == i64::MIN))),
                     Values::Addresses(addresses) => self.equal_to(addresses, *operator, wanted),
                     _ => None,
                 };
@@ -367,8 +368,9 @@ impl<T: PartialOrd + Copy> Span<T> {
     }
 
     /// The rows whose number is one of them, and those without a number.
-    fn meeting(&self, numbers: &[T], is_missing: impl Fn(T) -> bool) -> (Mask, Mask) {
-        let missing = Mask::of(numbers, is_missing);
+    fn meeting(&self, numbers: &[T], is_missing: Option<impl Fn(T) -> bool>) -> (Mask, Mask) {
+        let none = || Mask::none(numbers.len());
+        let missing = is_missing.map_or_else(none, |is_missing| Mask::of(numbers, is_missing));
         let mut yes = Mask::of(numbers, |number| {
             ((self.low <= number) & (number <= self.high)) != self.is_denied
         });

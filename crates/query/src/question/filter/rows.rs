@@ -37,10 +37,13 @@ pub(super) fn of_whole(kind: Kind, number: i64) -> Scalar<'static> {
 }
 
 impl Values<'_> {
-    /// The value of the `nth` row, whose number is `row`; not for runs.
-    pub(super) fn get(&self, nth: usize, row: usize) -> Scalar<'_> {
+    /// The value of the `nth` row, whose number is `row`.
+    pub(in crate::question) fn get(&self, nth: usize, row: usize) -> Scalar<'_> {
         let found = match self {
-            Self::Missing | Self::Runs(_) => None,
+            Self::Missing => None,
+            Self::Runs(runs) => runs
+                .get(runs.partition_point(|(_, rows)| rows.end <= row))
+                .map(|(value, _)| value.borrowed()),
             Self::Floats(floats) => floats
                 .get(nth)
                 .filter(|float| !float.is_nan())
@@ -83,6 +86,20 @@ pub trait Columns {
     }
 }
 
+/// The values of single rows of a table.
+pub(in crate::question) fn one_by_one<'a>(
+    table: &'a TableRows,
+    column: &'static str,
+) -> Values<'a> {
+    let kind = table.column_named(column).map(|column| column.kind);
+    match (table.reader(column), kind) {
+        (Some(read), Some(Kind::Uint256)) => Values::Each(Box::new(move |row| read(row).number())),
+        (Some(read), _) => Values::Each(Box::new(read)),
+        // In the index, if anywhere.
+        (None, _) => Values::Each(Box::new(move |row| table.cell(column, row))),
+    }
+}
+
 impl Columns for TableRows {
     fn height(&self) -> usize {
         self.height()
@@ -101,12 +118,12 @@ impl Columns for TableRows {
                 Values::Runs(runs)
             };
         }
-        let (Some(known), Some(read)) = (self.column_named(column), self.reader(column)) else {
+        let Some(known) = self
+            .column_named(column)
+            .filter(|_| !self.is_hollow(column))
+        else {
             return Values::Missing;
         };
-        if self.is_hollow(column) {
-            return Values::Missing;
-        }
         if let Some(floats) = self.floats(column, rows.clone()) {
             return Values::Floats(floats);
         }
@@ -119,10 +136,7 @@ impl Columns for TableRows {
         {
             return Values::Addresses(addresses);
         }
-        match known.kind {
-            Kind::Uint256 => Values::Each(Box::new(move |row| read(row).number())),
-            _ => Values::Each(Box::new(read)),
-        }
+        one_by_one(self, column)
     }
 
     fn zone(&self, column: &str, rows: Range<usize>) -> Option<(Extent, Kind)> {

@@ -11,7 +11,12 @@ use polars::prelude::{
 };
 
 use self::split::{GroupRows, as_written, grouped};
-use super::{chunks::chunks, columns, loaded_table, order::RowQuery, remote::RemoteQuery};
+use super::{
+    chunks::{Chunk, chunks},
+    columns, loaded_table,
+    order::RowQuery,
+    remote::RemoteQuery,
+};
 use crate::question::{
     Find,
     filter::of_kind,
@@ -375,17 +380,15 @@ impl GroupQuery {
         read: &[schema::Column],
         progress: &Progress,
     ) -> Result<Vec<GroupRows>> {
-        let names: Vec<&str> = std::iter::once(self.by.name)
+        let names: Vec<&'static str> = std::iter::once(self.by.name)
             .chain(read.iter().map(|column| column.name))
             .collect();
         let mut known: HashMap<Scalar<'static>, usize> = HashMap::new();
         let mut groups: Vec<GroupRows> = Vec::new();
-        let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, read);
+        let each = |chunk: &Chunk<'_>| grouped(chunk, read.len());
         let batch = (BATCH_CHUNKS / (1 + read.len())).max(8);
         chunks(grid, places, &names, progress, batch, each, |part| {
-            for group in part.map_err(|_| {
-                Problem::new(Code::Defect, "Internal error: the columns cannot be read.")
-            })? {
+            for group in part {
                 let Some(&at) = known.get(&group.key) else {
                     if groups.len() == GROUPS_MAX {
                         return Err(self.too_many());
