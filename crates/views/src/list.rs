@@ -513,11 +513,10 @@ impl<L: Fields> List<L> {
             let given = row(*places.get(nth)? as usize)?;
             Some(ListRow { given })
         };
-        let rows = ListColumns::new(places.len(), |nth, key| {
-            at(nth).map_or(Scalar::Missing, |row| L::value(row, key))
-        });
+        let value = |nth, key| at(nth).map_or(Scalar::Missing, |row| L::value(row, key));
         // A row that is not there lacks nothing.
-        let rows = rows.lacking(|nth, key| at(nth).is_some_and(|row| L::lacks(row, key)));
+        let lacks = |nth, key: &str| at(nth).is_some_and(|row| L::lacks(row, key));
+        let rows = ListColumns::new(places.len(), value, lacks);
         let (kept, left_out) = self.filter.kept(&rows);
         let kept = kept.into_iter();
         let mut order: Vec<u32> = kept.filter_map(|nth| places.get(nth).copied()).collect();

@@ -229,17 +229,6 @@ impl Filter {
         self.split(|_| true).0
     }
 
-    /// Column pruning: the columns that evaluating the filter reads.
-    pub fn columns_read(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
-        let words = self.words().next().is_some();
-        columns
-            .into_iter()
-            .filter(|column| {
-                (words && (column.searched || column.has_addresses())) || self.names(column.name)
-            })
-            .collect()
-    }
-
     /// The filter with words that a text column has to have.
     #[must_use]
     pub fn with_words(&self, words: Vec<String>, column: &'static str) -> Self {
@@ -267,8 +256,8 @@ impl Filter {
         field: impl Fn(&str) -> Scalar<'a>,
         absent: impl Fn(&str) -> bool,
     ) -> Option<bool> {
-        let row = ListColumns::new(1, |_, column| field(column));
-        let judged = self.judge(&row.lacking(|_, column| !absent(column)), 0..1);
+        let row = ListColumns::new(1, |_, column| field(column), |_, column| !absent(column));
+        let judged = self.judge(&row, 0..1);
         let is_unknown = |judged: &judge::Judged| !judged.unknown.is_empty();
         if judged.as_ref().is_some_and(is_unknown) {
             None

@@ -225,55 +225,38 @@ impl PostsQuestion {
         progress: &Progress,
     ) -> Result<(RowSelection, usize)> {
         let posts = snapshot.dataset.posts();
-        let (table, is_large) = (posts.table(), !posts.table().is_held());
+        let table = posts.table();
         let step = |done, total| progress.step(done, total);
+        let found = self.matches(snapshot, progress)?;
+        let total = found.len();
+        if total == 0 {
+            return Ok((found, total));
+        }
         // A column that the data have not orders nothing.
         let orders = self.sort.iter();
         let orders = orders.filter(|order| table.column_named(order.column).is_some());
         let mut keys: Vec<(&str, bool)> = orders
             .map(|order| (order.column, order.descending))
             .collect();
-        if keys.is_empty() {
-            keys.push(NEWEST);
-        }
-        let (by, ties) = (keys[0], &keys[1..]);
-        let is_newest_first = keys == [NEWEST];
-        let top_count = count.filter(|count| *count <= TOP_ROWS_MAX);
-        // Top-k over all posts: the tie-breakers are explicit, so that the posts need no sorting beforehand.
-        if let Some(count) = top_count.filter(|_| is_large)
-            && self.query.is_none()
-            && self.filter.is_empty()
-            && !is_newest_first
-        {
-            let ties = [ties, &[NEWEST, ("post_id", false)]].concat();
-            let by = SortBy {
-                ties: &ties,
-                ..SortBy::from(by)
-            };
-            let rows = RowSelection::Run(0..table.height());
-            return Ok((
-                RowSelection::from(top_rows(table, by, &rows, count, step)?),
-                table.height(),
-            ));
-        }
-        let found = self.matches(snapshot, progress)?;
-        let total = found.len();
-        let by = SortBy {
-            ties,
-            ..SortBy::from(by)
-        };
+        let is_newest_first = keys.is_empty() || keys == NEWEST[..1];
+        keys.extend(NEWEST);
         // The table orders by the platforms that it has, a list also by the hosts of links.
-        let names_hosts = !is_large && self.sort.iter().any(|order| order.column == PLATFORM);
-        let places = match top_count {
-            _ if names_hosts => self.sorted(posts, &found),
-            _ if is_newest_first => found,
-            Some(count) => RowSelection::from(top_rows(table, by, &found, count, step)?),
-            None => cache::sort_rows(table, by, &found, step)?,
+        let names_hosts = table.is_held() && self.sort.iter().any(|order| order.column == PLATFORM);
+        let places = match count.filter(|count| *count <= TOP_ROWS_MAX) {
+            _ if names_hosts => {
+                let newest = cache::sort_rows(table, by(&NEWEST), &found, step)?;
+                self.sorted(posts, &newest)
+            }
+            _ if is_newest_first && total == table.height() => {
+                snapshot.dataset.posts_newest(step)?
+            }
+            Some(count) => RowSelection::from(top_rows(table, by(&keys), &found, count, step)?),
+            None => cache::sort_rows(table, by(&keys), &found, step)?,
         };
         Ok((places, total))
     }
 
-    /// The matching posts, newest first.
+    /// The matching posts, in the order of the table.
     fn matches(&self, snapshot: &Snapshot, progress: &Progress) -> Result<RowSelection> {
         let dataset = &snapshot.dataset;
         let (mut token, mut words) = (None, Vec::new());
@@ -294,14 +277,12 @@ impl PostsQuestion {
                 None => words.push(word.to_lowercase()),
             }
         }
-        let candidates = match token {
-            // A token's posts are stored newest first.
-            Some(token) => RowSelection::Run(dataset.post_rows_of(&token)),
-            None => dataset.posts_newest(|done, total| progress.step(done, total))?,
-        };
+        let table = dataset.posts().table();
+        let candidates = token.map_or(0..table.height(), |token| table.rows_of(&token));
         let filter = self.filter.with_words(words, "title");
-        let columns = PostColumns(dataset.posts().table());
-        Ok(filter.select(&columns, &candidates, None, progress)?.0)
+        Ok(filter
+            .select(&PostColumns(table), candidates, None, progress)?
+            .0)
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
@@ -330,9 +311,16 @@ impl PostsQuestion {
     }
 }
 
-/// The default order, and the tie-breaker of all others.
-const NEWEST: (&str, bool) = ("published_at", true);
+/// The default order, and the tie-breakers of all others.
+const NEWEST: [(&str, bool); 2] = [("published_at", true), ("post_id", false)];
 const PLATFORM: &str = "platform";
+
+fn by<'a>(keys: &'a [(&'a str, bool)]) -> SortBy<'a> {
+    SortBy {
+        ties: &keys[1..],
+        ..SortBy::from(keys[0])
+    }
+}
 
 /// Posts by column: as in their table, but the platform of a post without one is the host of its link.
 struct PostColumns<'a>(&'a TableRows);

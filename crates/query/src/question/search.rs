@@ -36,7 +36,6 @@ use model::{
     scalar::Scalar,
     time::Time,
 };
-use store::cache::RowSelection;
 
 request! {
     SearchQuestion at "/tokens" {
@@ -238,12 +237,12 @@ impl SearchQuestion {
             .as_deref()
             .map(|query| Needle::new(query, view.tokens_named(query)));
         let (quick, slow) = filter.split(|column| !is_computed(column));
-        let columns = ListColumns::new(tokens.len(), |row, column| {
+        let value = |row: usize, column| {
             let row = tokens.get(row).map(TokenRow::plain);
             row.map_or(Scalar::Missing, |row| row.field(column))
-        });
-        let all = RowSelection::Run(0..tokens.len());
-        let (met, _) = quick.select(&columns, &all, None, progress)?;
+        };
+        let columns = ListColumns::new(tokens.len(), value, |_, _| true);
+        let (met, _) = quick.select(&columns, 0..tokens.len(), None, progress)?;
         let mut found: Vec<Hit<'a>> = Vec::new();
         for (i, token) in met.iter().filter_map(|place| tokens.get(place)).enumerate() {
             if i % 4_096 == 0 {

@@ -17,8 +17,8 @@ use store::cache::{Extent, RowSelection};
 
 /// Rows of a block, between two cancellation checks.
 const BLOCK_ROWS: usize = 16_384;
-/// Blocks that are judged at once: a few first, as the first rows may be all that are asked for.
-const BLOCKS_AT_ONCE: Range<usize> = 8..64;
+/// Blocks that are judged at once.
+const BATCH_BLOCKS: usize = 16;
 
 /// The rows of a block that meet conditions, and those of which a missing value decides that.
 #[derive(Debug)]
@@ -55,63 +55,43 @@ impl Filter {
         (kept, left_out)
     }
 
-    /// The rows of `among` that match, or the `first` of them, in their order; and those left out because of missing values, which are
-    /// not counted where rows were not read.
+    /// Those of the rows that match, or the `first` of them; and those left out because of missing values, which are not counted where rows
+    /// were not read.
     pub fn select(
         &self,
         columns: &(dyn Columns + Sync),
-        among: &RowSelection,
+        rows: Range<usize>,
         first: Option<usize>,
         progress: &Progress,
     ) -> Result<(RowSelection, ExcludedRows)> {
-        let (mut left_out, mut counted) = (ExcludedRows::of(self), true);
+        let mut left_out = ExcludedRows::of(self);
         if self.is_empty() {
-            return Ok((among.clone(), left_out));
+            return Ok((RowSelection::Run(rows), left_out));
         }
+        let (total, done) = (rows.len() as u64, AtomicUsize::new(0));
+        let judge = |rows: &Range<usize>| {
+            let before = done.fetch_add(rows.len(), Ordering::Relaxed);
+            progress.step(before as u64, total)?;
+            Ok((rows.start, self.judge(columns, rows.clone())))
+        };
         let may_lack = self.columns().any(|column| columns.has_gaps(column));
+        let (mut counted, mut room) = (true, first.unwrap_or(usize::MAX));
         let mut found = columns.collector();
-        let mut room = first.unwrap_or(usize::MAX);
-        let mut keep = |row: usize| {
-            room = room.saturating_sub(1);
-            found.push(row as u32).map(|()| room > 0)
-        };
-        let run = match among {
-            RowSelection::Run(rows) => Some(rows.clone()),
-            _ => None,
-        };
-        // Of rows in another order, whether each matches.
-        let mut matching: Vec<Option<Mask>> = Vec::new();
-        self.judge_all(
-            columns,
-            run.clone().unwrap_or(0..columns.height()),
-            progress,
-            |rows, judged| {
-                match &judged {
-                    Some(judged) => left_out.count(&self.terms, judged),
-                    None => counted &= !may_lack,
+        for batch in blocks(rows).collect::<Vec<_>>().chunks(BATCH_BLOCKS) {
+            let judged: Result<Vec<_>> = batch.par_iter().map(judge).collect();
+            for (start, judged) in judged? {
+                let Some(judged) = judged else {
+                    counted &= !may_lack;
+                    continue;
+                };
+                left_out.count(&self.terms, &judged);
+                for nth in judged.yes.rows().take(room) {
+                    room -= 1;
+                    found.push((start + nth) as u32)?;
                 }
-                let yes = judged.map(|judged| judged.yes);
-                if run.is_none() {
-                    matching.push(yes);
-                    return Ok(true);
-                }
-                for nth in yes.iter().flat_map(Mask::rows) {
-                    if !keep(rows.start + nth)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            },
-        )?;
-        if run.is_none() {
-            let is_matching = |row: &usize| {
-                let block = matching.get(row / BLOCK_ROWS).and_then(Option::as_ref);
-                block.is_some_and(|yes| yes.has(row % BLOCK_ROWS))
-            };
-            for row in among.iter().filter(is_matching) {
-                if !keep(row)? {
-                    break;
-                }
+            }
+            if room == 0 {
+                break;
             }
         }
         let left_out = if counted {
@@ -120,36 +100,6 @@ impl Filter {
             ExcludedRows::default()
         };
         Ok((found.finish()?, left_out))
-    }
-
-    /// Passes each block to `take`, in order, until that returns false.
-    fn judge_all(
-        &self,
-        columns: &(dyn Columns + Sync),
-        rows: Range<usize>,
-        progress: &Progress,
-        mut take: impl FnMut(Range<usize>, Option<Judged>) -> Result<bool>,
-    ) -> Result<()> {
-        let (total, done) = (rows.len() as u64, AtomicUsize::new(0));
-        let judge = |rows: &Range<usize>| {
-            let before = done.fetch_add(rows.len(), Ordering::Relaxed);
-            progress.step(before as u64, total)?;
-            Ok((rows.clone(), self.judge(columns, rows.clone())))
-        };
-        let (mut blocks, mut at_once) = (blocks(rows), BLOCKS_AT_ONCE.start);
-        loop {
-            let batch: Vec<Range<usize>> = blocks.by_ref().take(at_once).collect();
-            if batch.is_empty() {
-                return Ok(());
-            }
-            let judged: Result<Vec<_>> = batch.par_iter().map(judge).collect();
-            for (rows, judged) in judged? {
-                if !take(rows, judged)? {
-                    return Ok(());
-                }
-            }
-            at_once = (2 * at_once).min(BLOCKS_AT_ONCE.end);
-        }
     }
 }
 

@@ -130,8 +130,8 @@ mod tests {
                     _ => Scalar::Missing,
                 }
             };
-            let given = || ListColumns::new(rows.len(), field);
-            let (holding, counted) = filter.kept(&given());
+            let of = |lacks: bool| filter.kept(&ListColumns::new(rows.len(), field, |_, _| lacks));
+            let (holding, counted) = of(true);
             assert_eq!(
                 (
                     holding.len(),
@@ -145,9 +145,8 @@ mod tests {
                 let holds = filter.matches(|column| field(row, column));
                 assert_eq!(holds, holding.contains(&row), "{text} {row}");
             }
-            let absent = given().lacking(|_, _| false);
             let none = (holding, ExcludedRows::of(&filter));
-            assert_eq!(filter.kept(&absent), none, "{text}");
+            assert_eq!(of(false), none, "{text}");
         }
     }
 }

@@ -64,12 +64,6 @@ impl Mask {
         self.without(&gone);
     }
 
-    pub(super) fn has(&self, row: usize) -> bool {
-        self.0
-            .get(row / WORD)
-            .is_some_and(|word| word >> (row % WORD) & 1 == 1)
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }

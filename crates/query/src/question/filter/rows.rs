@@ -157,30 +157,23 @@ impl Columns for TableRows {
 }
 
 /// Rows whose values are read one by one.
-pub struct ListColumns<'r, F, L = fn(usize, &str) -> bool> {
+pub struct ListColumns<'r, F, L> {
     height: usize,
-    /// The value of a row in a column.
     field: F,
-    /// See `Columns::lacks`.
     lacks: L,
     values: PhantomData<Scalar<'r>>,
 }
 
-impl<'r, F: Fn(usize, &'static str) -> Scalar<'r>> ListColumns<'r, F> {
-    pub fn new(height: usize, field: F) -> Self {
+impl<'r, F, L> ListColumns<'r, F, L>
+where
+    F: Fn(usize, &'static str) -> Scalar<'r>,
+    L: Fn(usize, &str) -> bool,
+{
+    /// `field` returns the value of a row in a column, `lacks` whether a row lacks the one that it does not have, as in `Columns`.
+    pub fn new(height: usize, field: F, lacks: L) -> Self {
         Self {
             height,
             field,
-            lacks: |_, _| true,
-            values: PhantomData,
-        }
-    }
-
-    /// The same rows, of which not all lack the values that they do not have.
-    pub fn lacking<L: Fn(usize, &str) -> bool>(self, lacks: L) -> ListColumns<'r, F, L> {
-        ListColumns {
-            height: self.height,
-            field: self.field,
             lacks,
             values: PhantomData,
         }

@@ -49,8 +49,8 @@ impl RowQuery {
         grid: &TableRows,
         progress: &Progress,
     ) -> Result<(RowSelection, ExcludedRows)> {
-        let all = RowSelection::Run(0..grid.height());
-        self.filter.select(grid, &all, None, progress)
+        let filter = &self.filter;
+        filter.select(grid, 0..grid.height(), None, progress)
     }
 
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
