@@ -509,14 +509,11 @@ impl<L: Fields> List<L> {
         row: impl Fn(usize) -> Option<L::Row<'a>>,
     ) {
         let places: Vec<u32> = places.into_iter().map(|place| place as u32).collect();
-        let at = |nth: usize| {
+        let rows = ListColumns::new(places.len(), |nth, key| {
             let given = row(*places.get(nth)? as usize)?;
-            Some(ListRow { given })
-        };
-        let value = |nth, key| at(nth).map_or(Scalar::Missing, |row| L::value(row, key));
-        // A row that is not there lacks nothing.
-        let lacks = |nth, key: &str| at(nth).is_some_and(|row| L::lacks(row, key));
-        let rows = ListColumns::new(places.len(), value, lacks);
+            let row = ListRow { given };
+            Some(L::value(row, key)).filter(|value| !value.is_missing() || L::lacks(row, key))
+        });
         let (kept, left_out) = self.filter.kept(&rows);
         let kept = kept.into_iter();
         let mut order: Vec<u32> = kept.filter_map(|nth| places.get(nth).copied()).collect();

@@ -402,9 +402,9 @@ mod tests {
         ];
         let field = |row: usize, column: &str| {
             let (age, score) = rows[row];
-            Scalar::from(if column == "age" { age } else { score })
+            Some(Scalar::from(if column == "age" { age } else { score }))
         };
-        let of_first = |count: usize| filter.kept(&ListColumns::new(count, field, |_, _| true)).1;
+        let of_first = |count: usize| filter.kept(&ListColumns::new(count, field)).1;
         let seen: Vec<String> = (1..=rows.len())
             .map(|count| with_left_out("1 of 4".to_owned(), &of_first(count), 40))
             .collect();

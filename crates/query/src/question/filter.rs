@@ -256,13 +256,15 @@ impl Filter {
         field: impl Fn(&str) -> Scalar<'a>,
         absent: impl Fn(&str) -> bool,
     ) -> Option<bool> {
-        let row = ListColumns::new(1, |_, column| field(column), |_, column| !absent(column));
+        let row = ListColumns::new(1, |_, column| {
+            Some(field(column)).filter(|value| !value.is_missing() || !absent(column))
+        });
         let judged = self.judge(&row, 0..1);
-        let is_unknown = |judged: &judge::Judged| !judged.unknown.is_empty();
+        let is_unknown = |judged: &judge::Judged| judged.unknown.any();
         if judged.as_ref().is_some_and(is_unknown) {
             None
         } else {
-            Some(judged.is_some_and(|judged| !judged.yes.is_empty()))
+            Some(judged.is_some_and(|judged| judged.yes.any()))
         }
     }
 }

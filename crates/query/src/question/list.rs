@@ -94,11 +94,9 @@ pub fn keep_matching<R>(
     filter: &Filter,
     field: impl for<'r> Fn(&'r R, &'static str) -> Scalar<'r>,
 ) {
-    let value = |row: usize, column| {
-        let row = rows.get(row);
-        row.map_or(Scalar::Missing, |row| field(row, column))
-    };
-    let columns = ListColumns::new(rows.len(), value, |_, _| true);
+    let columns = ListColumns::new(rows.len(), |row, column| {
+        Some(field(rows.get(row)?, column))
+    });
     let mut kept = filter.kept(&columns).0.into_iter().peekable();
     let mut places = 0..rows.len();
     rows.retain(|_| {

@@ -336,10 +336,10 @@ impl Columns for PostColumns<'_> {
         }
         let table = self.0;
         Values::Each(Box::new(move |row| {
-            match (table.cell(PLATFORM, row), table.cell("link", row)) {
+            Some(match (table.cell(PLATFORM, row), table.cell("link", row)) {
                 (Scalar::Missing, Scalar::Text(link)) => host(&link).map(str::to_owned).into(),
                 (platform, _) => platform,
-            }
+            })
         }))
     }
 

@@ -33,7 +33,6 @@ use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
-    scalar::Scalar,
     time::Time,
 };
 
@@ -237,11 +236,9 @@ impl SearchQuestion {
             .as_deref()
             .map(|query| Needle::new(query, view.tokens_named(query)));
         let (quick, slow) = filter.split(|column| !is_computed(column));
-        let value = |row: usize, column| {
-            let row = tokens.get(row).map(TokenRow::plain);
-            row.map_or(Scalar::Missing, |row| row.field(column))
-        };
-        let columns = ListColumns::new(tokens.len(), value, |_, _| true);
+        let columns = ListColumns::new(tokens.len(), |row, column| {
+            Some(TokenRow::plain(tokens.get(row)?).field(column))
+        });
         let (met, _) = quick.select(&columns, 0..tokens.len(), None, progress)?;
         let mut found: Vec<Hit<'a>> = Vec::new();
         for (i, token) in met.iter().filter_map(|place| tokens.get(place)).enumerate() {

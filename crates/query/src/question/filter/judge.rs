@@ -32,7 +32,7 @@ pub(super) struct Judged {
 impl Filter {
     /// Judges a block of rows; none where no row can match, by the smallest and largest values in it.
     pub(super) fn judge(&self, columns: &dyn Columns, rows: Range<usize>) -> Option<Judged> {
-        let all = Mask::all(rows.len());
+        let all = Mask::all(rows.len(), true);
         let block = Block {
             filter: self,
             columns,
@@ -118,7 +118,7 @@ struct Block<'b> {
 
 impl Block<'_> {
     fn none(&self) -> Mask {
-        Mask::none(self.rows.len())
+        Mask::all(self.rows.len(), false)
     }
 
     /// Whether a row can meet the terms, by the zone map.
@@ -147,53 +147,41 @@ impl Block<'_> {
     fn all(&self, terms: &[Term], among: &Mask) -> Judged {
         let (mut open, mut unknown, mut parts) = (among.clone(), self.none(), Vec::new());
         for term in terms {
-            if open.is_empty() {
+            if !open.any() {
                 break;
             }
-            let judged = match term {
-                Term::Either(alternatives) => self.any(alternatives, &open),
-                term => self.term(term, &open),
-            };
-            let mut possible = judged.yes.clone();
-            possible.or(&judged.unknown);
-            open.and(&possible);
-            unknown.or(&judged.unknown);
+            let judged = self.term(term, &open);
+            open = open.and(&judged.yes.clone().or(&judged.unknown));
+            unknown = unknown.or(&judged.unknown);
             parts.push(judged);
         }
-        unknown.and(&open);
-        open.without(&unknown);
         Judged {
-            yes: open,
-            unknown,
+            yes: open.clone().without(&unknown),
+            unknown: unknown.and(&open),
             parts,
         }
     }
 
     /// Of the rows `among`: a row matches if an alternative holds, else is unknown if one is unknown.
     fn any(&self, alternatives: &[Vec<Term>], among: &Mask) -> Judged {
-        let (mut open, mut parts) = (among.clone(), Vec::new());
-        let (mut yes, mut unknown) = (self.none(), self.none());
+        let (mut open, mut unknown, mut parts) = (among.clone(), self.none(), Vec::new());
         for terms in alternatives {
-            if open.is_empty() {
-                break;
-            }
             let judged = self.all(terms, &open);
-            open.without(&judged.yes);
-            yes.or(&judged.yes);
-            unknown.or(&judged.unknown);
+            open = open.without(&judged.yes);
+            unknown = unknown.or(&judged.unknown);
             parts.push(judged);
         }
-        unknown.without(&yes);
         Judged {
-            yes,
-            unknown,
+            yes: among.clone().without(&open),
+            unknown: unknown.and(&open),
             parts,
         }
     }
 
     /// Of the rows `open`; whatever is told of others.
     fn term(&self, term: &Term, open: &Mask) -> Judged {
-        let (yes, unknown) = match term {
+        let (yes, missing) = match term {
+            Term::Either(alternatives) => return self.any(alternatives, open),
             Term::Word {
                 word,
                 exact,
@@ -206,53 +194,49 @@ impl Block<'_> {
                 ..
             } => {
                 let values = self.columns.values(column, self.rows.clone());
-                let gaps = self.columns.has_gaps(column);
                 let fast = match &values {
                     Values::Floats(floats) => Span::of_floats(*operator, wanted)
-                        .map(|span| span.meeting(floats, gaps.then_some(f64::is_nan))),
+                        .map(|span| span.meeting(floats, f64::is_nan)),
                     Values::Whole(numbers, kind) => Span::of_whole(*kind, *operator, wanted)
-                        .map(|span| span.meeting(numbers, gaps.then_some(|n| n == i64::MIN))),
-                    Values::Addresses(addresses) => self.equal_to(addresses, *operator, wanted),
+                        .map(|span| span.meeting(numbers, |number| number == i64::MIN)),
+                    Values::Addresses(addresses) => Span::of_address(*operator, wanted)
+                        .map(|span| span.meeting(addresses, |_| false)),
                     _ => None,
                 };
-                let (yes, mut unknown) = fast.unwrap_or_else(|| {
-                    self.each(&values, open, |value| compare(value, *operator, wanted))
-                });
-                unknown.and(open);
-                unknown.retain(|nth| self.columns.lacks(column, self.rows.start + nth));
-                (yes, unknown)
+                fast.unwrap_or_else(|| {
+                    self.each(&values, open, &|value| compare(value, *operator, wanted))
+                })
             }
-            Term::Either(_) => (self.none(), self.none()),
         };
         Judged {
             yes,
-            unknown,
+            unknown: missing.and(open),
             parts: Vec::new(),
         }
     }
 
     /// The rows with the word.
     fn having(&self, word: &str, exact: bool, tokens: &[String], open: &Mask) -> Mask {
-        let (mut yes, mut open) = (self.none(), open.clone());
-        let mut search = |columns: &[&'static str], has: &dyn Fn(&Scalar<'_>) -> bool| {
-            for column in columns {
-                if open.is_empty() {
-                    break;
-                }
-                let values = self.columns.values(column, self.rows.clone());
-                let (found, _) = self.each(&values, &open, has);
-                open.without(&found);
-                yes.or(&found);
-            }
-        };
-        search(&self.filter.searched, &|value| found(value, word, exact));
         let part = is_part_of_address(word).then_some(word);
-        if part.is_some() || !tokens.is_empty() {
-            search(&self.filter.addresses, &|value| {
-                is_named(value, tokens, part)
-            });
-        }
-        yes
+        let named: &[&'static str] = if part.is_some() || !tokens.is_empty() {
+            &self.filter.addresses
+        } else {
+            &[]
+        };
+        let in_text = |value: &Scalar<'_>| found(value, word, exact);
+        let in_address = |value: &Scalar<'_>| is_named(value, tokens, part);
+        let searched = self.filter.searched.iter().map(|column| (column, true));
+        let columns = searched.chain(named.iter().map(|column| (column, false)));
+        columns.fold(self.none(), |yes, (column, is_text)| {
+            let values = self.columns.values(column, self.rows.clone());
+            let open = open.clone().without(&yes);
+            let (found, _) = if is_text {
+                self.each(&values, &open, &in_text)
+            } else {
+                self.each(&values, &open, &in_address)
+            };
+            yes.or(&found)
+        })
     }
 
     /// The rows whose value meets the test, one after another, and those without a value.
@@ -260,52 +244,31 @@ impl Block<'_> {
         &self,
         values: &Values<'_>,
         open: &Mask,
-        meets: impl Fn(&Scalar<'_>) -> bool,
+        meets: &dyn Fn(&Scalar<'_>) -> bool,
     ) -> (Mask, Mask) {
         let (mut yes, mut missing) = (self.none(), self.none());
-        let mut judge = |value: &Scalar<'_>, rows: Range<usize>| match value {
-            Scalar::Missing => missing.fill(rows),
-            Scalar::List(members) if members.is_empty() => missing.fill(rows),
-            value if meets(value) => yes.fill(rows),
+        let mut judge = |value: Option<&Scalar<'_>>, rows: Range<usize>| match value {
+            Some(value) if value.is_missing() => missing.fill(rows),
+            Some(value) if meets(value) => yes.fill(rows),
             _ => {}
         };
-        match values {
-            Values::Missing => return (yes, open.clone()),
-            Values::Runs(runs) => {
-                for (value, rows) in runs {
-                    let start = self.rows.start;
-                    judge(value, rows.start - start..rows.end - start);
-                }
-            }
-            values => {
-                for nth in open.rows() {
-                    judge(&values.get(nth, self.rows.start + nth), nth..nth + 1);
-                }
-            }
+        if let Values::Runs(runs) = values {
+            let start = self.rows.start;
+            runs.iter()
+                .for_each(|(value, rows)| judge(Some(value), rows.start - start..rows.end - start));
+        } else {
+            open.rows().for_each(|nth| {
+                judge(
+                    values.get(nth, self.rows.start + nth).as_ref(),
+                    nth..nth + 1,
+                );
+            });
         }
         (yes, missing)
     }
-
-    /// The rows with the address, or without it; none where a part of one is wanted.
-    fn equal_to(
-        &self,
-        addresses: &[[u8; 20]],
-        operator: Operator,
-        wanted: &ConditionValue,
-    ) -> Option<(Mask, Mask)> {
-        let ConditionValue::Text(text) = wanted else {
-            return None;
-        };
-        // An address of a column is as long as a whole one: to contain it is to be equal.
-        let whole = Address::parse(text).filter(|address| *text == address.to_string())?;
-        let (positive, is_denied) = (operator.without_not(), operator != operator.without_not());
-        let is_equality = matches!(positive, Operator::Equal | Operator::Has);
-        let yes = || Mask::of(addresses, |address| (address == whole.0) != is_denied);
-        is_equality.then(|| (yes(), self.none()))
-    }
 }
 
-/// The numbers from `low` to `high`, or all but those.
+/// The values from `low` to `high`, or all but those.
 struct Span<T> {
     low: T,
     high: T,
@@ -317,15 +280,12 @@ impl<T: PartialOrd + Copy> Span<T> {
         self.is_denied || (self.low <= self.high && low <= self.high && self.low <= high)
     }
 
-    /// The rows whose number is one of them, and those without a number.
-    fn meeting(&self, numbers: &[T], is_missing: Option<impl Fn(T) -> bool>) -> (Mask, Mask) {
-        let none = || Mask::none(numbers.len());
-        let missing = is_missing.map_or_else(none, |is_missing| Mask::of(numbers, is_missing));
-        let mut yes = Mask::of(numbers, |number| {
-            ((self.low <= number) & (number <= self.high)) != self.is_denied
-        });
-        yes.without(&missing);
-        (yes, missing)
+    /// The rows whose value is one of them, and those without a value.
+    fn meeting(&self, values: &[T], is_missing: impl Fn(T) -> bool) -> (Mask, Mask) {
+        let is_met = |value: T| ((self.low <= value) & (value <= self.high)) != self.is_denied;
+        let missing = Mask(values.iter().map(|value| is_missing(*value)).collect());
+        let yes = Mask(values.iter().map(|value| is_met(*value)).collect());
+        (yes.without(&missing), missing)
     }
 }
 
@@ -336,7 +296,7 @@ impl Span<f64> {
             return None;
         };
         let at = number.float;
-        let (low, high) = match operator.without_not() {
+        let (low, high) = match operator {
             Operator::Greater => (at.next_up(), f64::INFINITY),
             Operator::AtLeast => (at, f64::INFINITY),
             Operator::Less => (f64::NEG_INFINITY, at.next_down()),
@@ -351,24 +311,33 @@ impl Span<f64> {
     }
 }
 
+impl Span<[u8; 20]> {
+    /// The addresses that meet a condition; none where a part of one is wanted. All have the same length: to contain a whole one is to be it.
+    fn of_address(operator: Operator, wanted: &ConditionValue) -> Option<Self> {
+        let ConditionValue::Text(text) = wanted else {
+            return None;
+        };
+        let whole = Address::parse(text).filter(|whole| *text == whole.to_string())?;
+        Some(Self {
+            low: whole.0,
+            high: whole.0,
+            is_denied: operator != operator.without_not(),
+        })
+    }
+}
+
 impl Span<i64> {
     /// The integers of cells of this kind that meet a condition, by the comparison of single ones; none where they have to be compared one by
     /// one.
     fn of_whole(kind: Kind, operator: Operator, wanted: &ConditionValue) -> Option<Self> {
         let positive = operator.without_not();
-        let is_ordered = match (kind, wanted) {
-            (Kind::Integer, ConditionValue::Number(_)) => true,
-            (Kind::Time | Kind::Date, ConditionValue::Period { .. }) => positive != Operator::Has,
-            _ => false,
+        let (least, most) = match (kind, wanted) {
+            (Kind::Integer, ConditionValue::Number(_))
+            | (Kind::Time, ConditionValue::Period { .. }) => (i64::MIN + 1, i64::MAX),
+            (Kind::Date, ConditionValue::Period { .. }) => (i32::MIN.into(), i32::MAX.into()),
+            _ => return None,
         };
-        if !is_ordered {
-            return None;
-        }
-        let (least, most) = if kind == Kind::Date {
-            (i128::from(i32::MIN), i128::from(i32::MAX))
-        } else {
-            (i128::from(i64::MIN) + 1, i128::from(i64::MAX))
-        };
+        let (least, most) = (i128::from(least), i128::from(most));
         // The first number that meets a condition, or with `is_met` false no longer meets it; one more than the last where there is none.
         let first = |operator: Operator, is_met: bool| {
             let (mut low, mut high) = (least, most + 1);
@@ -382,15 +351,17 @@ impl Span<i64> {
             }
             low
         };
-        let (low, high) = match positive {
-            Operator::Greater | Operator::AtLeast => (first(positive, true), most),
-            Operator::Less | Operator::AtMost => (least, first(positive, false) - 1),
-            _ => (
-                first(Operator::AtLeast, true),
-                first(Operator::AtMost, false) - 1,
-            ),
+        let from = match positive {
+            Operator::Less | Operator::AtMost => least,
+            Operator::Greater => first(positive, true),
+            _ => first(Operator::AtLeast, true),
         };
-        let (low, high) = if low > high { (1, 0) } else { (low, high) };
+        let to = match positive {
+            Operator::Greater | Operator::AtLeast => most,
+            Operator::Less => first(positive, false) - 1,
+            _ => first(Operator::AtMost, false) - 1,
+        };
+        let (low, high) = if from > to { (1, 0) } else { (from, to) };
         Some(Self {
             low: low as i64,
             high: high as i64,

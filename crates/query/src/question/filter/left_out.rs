@@ -51,38 +51,35 @@ impl ExcludedRows {
     /// Counts the rows of a block that match or not by their missing values: for each column those of which a condition on it is unknown,
     /// and all that it is a part of.
     pub(super) fn count(&mut self, terms: &[Term], judged: &Judged) {
-        if judged.unknown.is_empty() {
+        if !judged.unknown.any() {
             return;
         }
-        self.rows += judged.unknown.count();
+        self.rows += judged.unknown.rows().count() as u64;
         for lack in &mut self.columns {
-            let mut unknown = judged.unknown.clone();
-            unknown.without(&judged.unknown);
-            lacking(terms, judged, &judged.unknown, lack.column, &mut unknown);
-            lack.rows += unknown.count();
+            let none = Mask::all(judged.unknown.0.len(), false);
+            let unknown = lacking(terms, judged, &judged.unknown, lack.column, none);
+            lack.rows += unknown.rows().count() as u64;
         }
     }
 }
 
-/// Adds to `unknown` the rows of `within` for which a condition on the column is unknown.
-fn lacking(terms: &[Term], judged: &Judged, within: &Mask, column: &str, unknown: &mut Mask) {
-    for (term, judged) in terms.iter().zip(&judged.parts) {
-        let both = |judged: &Judged, within: &Mask| {
-            let mut both = judged.unknown.clone();
-            both.and(within);
-            both
-        };
-        let open = both(judged, within);
+/// `known` and the rows of `within` for which a condition on the column is unknown.
+fn lacking(terms: &[Term], judged: &Judged, within: &Mask, column: &str, known: Mask) -> Mask {
+    let terms = terms.iter().zip(&judged.parts);
+    terms.fold(known, |known, (term, judged)| {
+        let open = judged.unknown.clone().and(within);
         match term {
-            Term::Compare { column: named, .. } if *named == column => unknown.or(&open),
+            Term::Compare { column: named, .. } if *named == column => known.or(&open),
             Term::Either(alternatives) => {
-                for (terms, judged) in alternatives.iter().zip(&judged.parts) {
-                    lacking(terms, judged, &both(judged, &open), column, unknown);
-                }
+                let parts = alternatives.iter().zip(&judged.parts);
+                parts.fold(known, |known, (terms, judged)| {
+                    let open = judged.unknown.clone().and(&open);
+                    lacking(terms, judged, &open, column, known)
+                })
             }
-            Term::Compare { .. } | Term::Word { .. } => {}
+            Term::Compare { .. } | Term::Word { .. } => known,
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -130,7 +127,12 @@ mod tests {
                     _ => Scalar::Missing,
                 }
             };
-            let of = |lacks: bool| filter.kept(&ListColumns::new(rows.len(), field, |_, _| lacks));
+            let of = |lacks: bool| {
+                let value = |row: usize, column: &str| {
+                    Some(field(row, column)).filter(|value| lacks || !value.is_missing())
+                };
+                filter.kept(&ListColumns::new(rows.len(), value))
+            };
             let (holding, counted) = of(true);
             assert_eq!(
                 (

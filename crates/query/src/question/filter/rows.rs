@@ -22,8 +22,8 @@ pub enum Values<'a> {
     Addresses(&'a [[u8; 20]]),
     /// Values that many rows share, with the rows that each is of.
     Runs(Vec<(Scalar<'a>, Range<usize>)>),
-    /// What returns the value of a row.
-    Each(Box<dyn Fn(usize) -> Scalar<'a> + 'a>),
+    /// What returns the value of a row; none where a row is known to have none, which then is no gap in the data.
+    Each(Box<dyn Fn(usize) -> Option<Scalar<'a>> + 'a>),
 }
 
 /// The value of a cell of this kind that is stored as an integer.
@@ -38,23 +38,21 @@ pub(super) fn of_whole(kind: Kind, number: i64) -> Scalar<'static> {
 
 impl Values<'_> {
     /// The value of the `nth` row, whose number is `row`.
-    pub(in crate::question) fn get(&self, nth: usize, row: usize) -> Scalar<'_> {
-        let found = match self {
-            Self::Missing => None,
-            Self::Runs(runs) => runs
-                .get(runs.partition_point(|(_, rows)| rows.end <= row))
-                .map(|(value, _)| value.borrowed()),
-            Self::Floats(floats) => floats
-                .get(nth)
-                .filter(|float| !float.is_nan())
-                .map(|float| Scalar::Float(*float)),
-            Self::Whole(numbers, kind) => numbers.get(nth).map(|number| of_whole(*kind, *number)),
-            Self::Addresses(addresses) => addresses
-                .get(nth)
-                .map(|address| Scalar::text(Address(*address).to_string())),
-            Self::Each(read) => Some(read(row)),
-        };
-        found.unwrap_or(Scalar::Missing)
+    pub(in crate::question) fn get(&self, nth: usize, row: usize) -> Option<Scalar<'_>> {
+        match self {
+            Self::Missing => Some(Scalar::Missing),
+            Self::Floats(floats) => match *floats.get(nth)? {
+                float if float.is_nan() => Some(Scalar::Missing),
+                float => Some(Scalar::Float(float)),
+            },
+            Self::Whole(numbers, kind) => Some(of_whole(*kind, *numbers.get(nth)?)),
+            Self::Addresses(addresses) => Some(Address(*addresses.get(nth)?).to_string().into()),
+            Self::Runs(runs) => {
+                let run = runs.partition_point(|(_, rows)| rows.end <= row);
+                Some(runs.get(run)?.0.borrowed())
+            }
+            Self::Each(read) => read(row),
+        }
     }
 }
 
@@ -68,11 +66,6 @@ pub trait Columns {
     /// Smallest and largest value of a column within the rows, and its kind, where they are known without reading the rows.
     fn zone(&self, _column: &str, _rows: Range<usize>) -> Option<(Extent, Kind)> {
         None
-    }
-
-    /// Whether the row, which has no value in the column, lacks it: then it may meet a condition. One that is known to have none does not.
-    fn lacks(&self, _column: &str, _row: usize) -> bool {
-        true
     }
 
     /// Whether rows lack values in the column.
@@ -91,12 +84,14 @@ pub(in crate::question) fn one_by_one<'a>(
     table: &'a TableRows,
     column: &'static str,
 ) -> Values<'a> {
-    let kind = table.column_named(column).map(|column| column.kind);
-    match (table.reader(column), kind) {
-        (Some(read), Some(Kind::Uint256)) => Values::Each(Box::new(move |row| read(row).number())),
-        (Some(read), _) => Values::Each(Box::new(read)),
+    let of_number = table
+        .column_named(column)
+        .is_some_and(|column| column.kind == Kind::Uint256);
+    match table.reader(column) {
+        Some(read) if of_number => Values::Each(Box::new(move |row| Some(read(row).number()))),
+        Some(read) => Values::Each(Box::new(move |row| Some(read(row)))),
         // In the index, if anywhere.
-        (None, _) => Values::Each(Box::new(move |row| table.cell(column, row))),
+        None => Values::Each(Box::new(move |row| Some(table.cell(column, row)))),
     }
 }
 
@@ -107,36 +102,23 @@ impl Columns for TableRows {
 
     fn values(&self, column: &'static str, rows: Range<usize>) -> Values<'_> {
         if let Some(runs) = self.runs(column, rows.clone()) {
-            let runs = runs.into_iter();
-            let runs: Vec<_> = runs
-                .map(|(text, rows)| (Scalar::text(text), rows))
-                .collect();
-            // The index has all rows or none.
-            return if runs.is_empty() {
-                Values::Missing
-            } else {
-                Values::Runs(runs)
-            };
+            let runs = runs.into_iter().map(|(text, rows)| (text.into(), rows));
+            return Values::Runs(runs.collect());
         }
-        let Some(known) = self
-            .column_named(column)
-            .filter(|_| !self.is_hollow(column))
-        else {
-            return Values::Missing;
-        };
-        if let Some(floats) = self.floats(column, rows.clone()) {
-            return Values::Floats(floats);
+        let kind = self.column_named(column).map(|column| column.kind);
+        match kind.filter(|_| !self.is_hollow(column)) {
+            None => Values::Missing,
+            Some(kind @ (Kind::Integer | Kind::Time | Kind::Date)) => self
+                .whole_numbers(column, rows)
+                .map_or(Values::Missing, |numbers| Values::Whole(numbers, kind)),
+            Some(Kind::Float) => self
+                .floats(column, rows)
+                .map_or(Values::Missing, Values::Floats),
+            Some(Kind::Address) if !self.has_nulls(column) => self
+                .addresses(column, rows)
+                .map_or(Values::Missing, Values::Addresses),
+            Some(_) => one_by_one(self, column),
         }
-        if let Some(numbers) = self.whole_numbers(column, rows.clone()) {
-            return Values::Whole(numbers, known.kind);
-        }
-        if let Some(addresses) = self
-            .addresses(column, rows)
-            .filter(|_| !self.has_nulls(column))
-        {
-            return Values::Addresses(addresses);
-        }
-        one_by_one(self, column)
     }
 
     fn zone(&self, column: &str, rows: Range<usize>) -> Option<(Extent, Kind)> {
@@ -156,44 +138,21 @@ impl Columns for TableRows {
     }
 }
 
-/// Rows whose values are read one by one.
-pub struct ListColumns<'r, F, L> {
-    height: usize,
-    field: F,
-    lacks: L,
-    values: PhantomData<Scalar<'r>>,
-}
+/// Rows whose values are read one by one: their number, and what returns the value of a row in a column, as in `Values::Each`.
+pub struct ListColumns<'r, F>(usize, F, PhantomData<Scalar<'r>>);
 
-impl<'r, F, L> ListColumns<'r, F, L>
-where
-    F: Fn(usize, &'static str) -> Scalar<'r>,
-    L: Fn(usize, &str) -> bool,
-{
-    /// `field` returns the value of a row in a column, `lacks` whether a row lacks the one that it does not have, as in `Columns`.
-    pub fn new(height: usize, field: F, lacks: L) -> Self {
-        Self {
-            height,
-            field,
-            lacks,
-            values: PhantomData,
-        }
+impl<'r, F: Fn(usize, &'static str) -> Option<Scalar<'r>>> ListColumns<'r, F> {
+    pub fn new(height: usize, field: F) -> Self {
+        Self(height, field, PhantomData)
     }
 }
 
-impl<'r, F, L> Columns for ListColumns<'r, F, L>
-where
-    F: Fn(usize, &'static str) -> Scalar<'r>,
-    L: Fn(usize, &str) -> bool,
-{
+impl<'r, F: Fn(usize, &'static str) -> Option<Scalar<'r>>> Columns for ListColumns<'r, F> {
     fn height(&self) -> usize {
-        self.height
+        self.0
     }
 
     fn values(&self, column: &'static str, _: Range<usize>) -> Values<'_> {
-        Values::Each(Box::new(move |row| (self.field)(row, column)))
-    }
-
-    fn lacks(&self, column: &str, row: usize) -> bool {
-        (self.lacks)(row, column)
+        Values::Each(Box::new(move |row| (self.1)(row, column)))
     }
 }

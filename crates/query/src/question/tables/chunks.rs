@@ -29,7 +29,7 @@ impl Chunk<'_> {
     pub(super) fn values(&self, nth: usize) -> impl Iterator<Item = Scalar<'_>> {
         let values = self.columns.get(nth).unwrap_or(&Values::Missing);
         let rows = self.rows.iter().enumerate();
-        rows.map(|(place, row)| values.get(place, *row))
+        rows.map(|(place, row)| values.get(place, *row).unwrap_or(Scalar::Missing))
     }
 }
 

@@ -257,7 +257,7 @@ proptest! {
             _ => rows.cell(column, row),
         };
         check(&text, &filter, &rows, &cell);
-        check(&text, &filter, &ListColumns::new(rows.height(), cell, |_, _| true), &cell);
+        check(&text, &filter, &ListColumns::new(rows.height(), |row, column| Some(cell(row, column))), &cell);
     }
 }
 

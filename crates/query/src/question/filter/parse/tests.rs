@@ -627,7 +627,7 @@ impl Columns for Zoned {
     }
 
     fn values(&self, column: &'static str, _: Range<usize>) -> Values<'_> {
-        Values::Each(Box::new(move |_| field(self.0, column)))
+        Values::Each(Box::new(move |_| Some(field(self.0, column))))
     }
 
     fn zone(&self, column: &str, _: Range<usize>) -> Option<(Extent, Kind)> {
@@ -658,8 +658,10 @@ proptest! {
         prop_assert_eq!(parse(&text, COLUMNS), Ok(filter.clone()));
         prop_assert_eq!(conditions(&filter.conditions(), COLUMNS), Ok(filter.clone()));
         let [caps, names] = [filter.split(|column| column == "market_cap"), filter.split(|column| column == "name")];
-        let value = |row: usize, column: &str| field(rows[row], column);
-        let of = |lacks: bool| filter.kept(&ListColumns::new(rows.len(), value, |_, _| lacks));
+        let of = |lacks: bool| {
+            let value = |row: usize, column: &str| Some(field(rows[row], column)).filter(|value| lacks || !value.is_missing());
+            filter.kept(&ListColumns::new(rows.len(), value))
+        };
         let (kept, left_out) = of(true);
         let mut unknown = 0;
         for (place, row) in rows.iter().enumerate() {
