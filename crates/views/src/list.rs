@@ -508,15 +508,15 @@ impl<L: Fields> List<L> {
         places: impl IntoIterator<Item = usize>,
         row: impl Fn(usize) -> Option<L::Row<'a>>,
     ) {
-        let places: Vec<u32> = places.into_iter().map(|place| place as u32).collect();
-        let rows = ListColumns::new(places.len(), |nth, key| {
-            let given = row(*places.get(nth)? as usize)?;
+        let mut order: Vec<u32> = places.into_iter().map(|place| place as u32).collect();
+        let rows = ListColumns::new(|nth, key| {
+            let given = row(*order.get(nth)? as usize)?;
             let row = ListRow { given };
             Some(L::value(row, key)).filter(|value| !value.is_missing() || L::lacks(row, key))
         });
-        let (kept, left_out) = self.filter.kept(&rows);
-        let kept = kept.into_iter();
-        let mut order: Vec<u32> = kept.filter_map(|nth| places.get(nth).copied()).collect();
+        let (kept, left_out) = self.filter.kept(&rows, order.len());
+        let mut kept = kept.into_iter();
+        order.retain(|_| kept.next() == Some(true));
         self.left_out = left_out;
         let key = |&place: &u32, key: &str| {
             row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key))

@@ -404,7 +404,7 @@ mod tests {
             let (age, score) = rows[row];
             Some(Scalar::from(if column == "age" { age } else { score }))
         };
-        let of_first = |count: usize| filter.kept(&ListColumns::new(count, field)).1;
+        let of_first = |count: usize| filter.kept(&ListColumns::new(field), count).1;
         let seen: Vec<String> = (1..=rows.len())
             .map(|count| with_left_out("1 of 4".to_owned(), &of_first(count), 40))
             .collect();

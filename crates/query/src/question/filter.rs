@@ -256,7 +256,7 @@ impl Filter {
         field: impl Fn(&str) -> Scalar<'a>,
         absent: impl Fn(&str) -> bool,
     ) -> Option<bool> {
-        let row = ListColumns::new(1, |_, column| {
+        let row = ListColumns::new(|_, column| {
             Some(field(column)).filter(|value| !value.is_missing() || !absent(column))
         });
         let judged = self.judge(&row, 0..1);

@@ -94,15 +94,9 @@ pub fn keep_matching<R>(
     filter: &Filter,
     field: impl for<'r> Fn(&'r R, &'static str) -> Scalar<'r>,
 ) {
-    let columns = ListColumns::new(rows.len(), |row, column| {
-        Some(field(rows.get(row)?, column))
-    });
-    let mut kept = filter.kept(&columns).0.into_iter().peekable();
-    let mut places = 0..rows.len();
-    rows.retain(|_| {
-        let place = places.next();
-        kept.next_if(|kept| Some(*kept) == place).is_some()
-    });
+    let columns = ListColumns::new(|row, column| Some(field(rows.get(row)?, column)));
+    let mut kept = filter.kept(&columns, rows.len()).0.into_iter();
+    rows.retain(|_| kept.next() == Some(true));
 }
 
 /// Filters rows in place and sorts them.

@@ -24,12 +24,11 @@ use model::{
     error::Result,
     rows::{Post, host},
     scalar::Scalar,
-    schema::Kind,
     time::Time,
 };
 use store::{
     RowsOf,
-    cache::{self, Extent, RowSelection, RowSelectionWriter, SortBy, TableRows, top_rows},
+    cache::{self, RowSelection, SortBy, TableRows, top_rows},
     ordered::Ordered,
 };
 
@@ -326,10 +325,6 @@ fn by<'a>(keys: &'a [(&'a str, bool)]) -> SortBy<'a> {
 struct PostColumns<'a>(&'a TableRows);
 
 impl Columns for PostColumns<'_> {
-    fn height(&self) -> usize {
-        self.0.height()
-    }
-
     fn values(&self, column: &'static str, rows: Range<usize>) -> Values<'_> {
         if column != PLATFORM {
             return self.0.values(column, rows);
@@ -343,11 +338,7 @@ impl Columns for PostColumns<'_> {
         }))
     }
 
-    fn zone(&self, column: &str, rows: Range<usize>) -> Option<(Extent, Kind)> {
-        self.0.zone(column, rows)
-    }
-
-    fn collector(&self) -> RowSelectionWriter {
-        self.0.collector()
+    fn table(&self) -> Option<&TableRows> {
+        Some(self.0)
     }
 }

@@ -15,7 +15,7 @@ use self::{figures::of_each, row::TokenRow};
 use super::{
     Query,
     fields::{COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
-    filter::{Filter, ListColumns},
+    filter::Filter,
     list::{Listed, Rows, keep_matching, only, sort, sort_rows},
     order::Order,
     paging::{page_of, paged},
@@ -236,14 +236,10 @@ impl SearchQuestion {
             .as_deref()
             .map(|query| Needle::new(query, view.tokens_named(query)));
         let (quick, slow) = filter.split(|column| !is_computed(column));
-        let columns = ListColumns::new(tokens.len(), |row, column| {
-            Some(TokenRow::plain(tokens.get(row)?).field(column))
-        });
-        let (met, _) = quick.select(&columns, 0..tokens.len(), None, progress)?;
         let mut found: Vec<Hit<'a>> = Vec::new();
-        for (i, token) in met.iter().filter_map(|place| tokens.get(place)).enumerate() {
+        for (i, token) in tokens.iter().enumerate() {
             if i % 4_096 == 0 {
-                progress.step(i as u64, met.len() as u64)?;
+                progress.step(i as u64, tokens.len() as u64)?;
             }
             if self
                 .chain
@@ -254,6 +250,7 @@ impl SearchQuestion {
                 found.push((rank, TokenRow::plain(token)));
             }
         }
+        keep_matching(&mut found, &quick, |(_, row), column| row.field(column));
         compute_figures(&mut found, &slow, &sort, view, progress)?;
         keep_matching(&mut found, &slow, |(_, row), column| row.field(column));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {

@@ -277,14 +277,6 @@ impl TableRows {
         })
     }
 
-    /// The token of a row.
-    fn token_at(&self, row: usize) -> Option<Address> {
-        self.index
-            .tokens_in(row..row + 1)
-            .next()
-            .map(|(token, _)| token)
-    }
-
     /// Index of the row's token among all tokens, which are ordered by address.
     pub(super) fn owner_at(&self, row: usize) -> Option<usize> {
         self.index.owner_at(row)
@@ -397,19 +389,9 @@ impl TableRows {
     fn gathered(&self, name: &'static str, rows: &[u32]) -> Option<Column> {
         let places = rows.iter().map(|&row| row as usize);
         let label = PlSmallStr::from_static(name);
-        if name == super::group_column(self.schema) {
-            return Some(texts(
-                label,
-                rows.len(),
-                places.map(|row| self.token_at(row).map(|token| token.to_string())),
-            ));
-        }
         if super::in_index(self.schema, name) {
-            return Some(texts(
-                label,
-                rows.len(),
-                places.map(|row| self.interval_at(row).map(|interval| interval.to_string())),
-            ));
+            let cells = places.map(|row| self.cell(name, row).to_text());
+            return Some(texts(label, rows.len(), cells));
         }
         let cells = self.cells(name)?;
         decoded(

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::question::{progress::Progress, token_names::is_part_of_address};
 use model::{address::Address, error::Result, scalar::Scalar, schema::Kind};
-use store::cache::{Extent, RowSelection};
+use store::cache::{Extent, RowSelection, RowSelectionWriter};
 
 /// Rows of a block, between two cancellation checks.
 const BLOCK_ROWS: usize = 16_384;
@@ -43,14 +43,15 @@ impl Filter {
             .then(|| block.all(&self.terms, &all))
     }
 
-    /// The matching rows of a short list, and those left out because of missing values.
-    pub fn kept(&self, columns: &dyn Columns) -> (Vec<usize>, ExcludedRows) {
-        let (mut kept, mut left_out) = (Vec::new(), ExcludedRows::of(self));
-        for rows in blocks(0..columns.height()) {
+    /// Whether each of the `count` rows of a list matches, and those left out because of missing values.
+    pub fn kept(&self, columns: &dyn Columns, count: usize) -> (Vec<bool>, ExcludedRows) {
+        let (mut kept, mut left_out) = (Vec::with_capacity(count), ExcludedRows::of(self));
+        for rows in blocks(0..count) {
             if let Some(judged) = self.judge(columns, rows.clone()) {
                 left_out.count(&self.terms, &judged);
-                kept.extend(judged.yes.rows().map(|nth| rows.start + nth));
+                kept.extend(judged.yes.0);
             }
+            kept.resize(rows.end, false);
         }
         (kept, left_out)
     }
@@ -74,9 +75,12 @@ impl Filter {
             progress.step(before as u64, total)?;
             Ok((rows.start, self.judge(columns, rows.clone())))
         };
-        let may_lack = self.columns().any(|column| columns.has_gaps(column));
+        let table = columns.table();
+        let has_nulls = |column: &str| table.is_some_and(|table| table.has_nulls(column));
+        let may_lack = self.columns().any(has_nulls);
         let (mut counted, mut room) = (true, first.unwrap_or(usize::MAX));
-        let mut found = columns.collector();
+        let mut found =
+            table.map_or_else(RowSelectionWriter::default, RowSelectionWriter::for_table);
         for batch in blocks(rows).collect::<Vec<_>>().chunks(BATCH_BLOCKS) {
             let judged: Result<Vec<_>> = batch.par_iter().map(judge).collect();
             for (start, judged) in judged? {
@@ -218,24 +222,19 @@ impl Block<'_> {
     /// The rows with the word.
     fn having(&self, word: &str, exact: bool, tokens: &[String], open: &Mask) -> Mask {
         let part = is_part_of_address(word).then_some(word);
-        let named: &[&'static str] = if part.is_some() || !tokens.is_empty() {
-            &self.filter.addresses
-        } else {
-            &[]
-        };
-        let in_text = |value: &Scalar<'_>| found(value, word, exact);
-        let in_address = |value: &Scalar<'_>| is_named(value, tokens, part);
+        let names_address = part.is_some() || !tokens.is_empty();
+        let addresses = self.filter.addresses.iter();
+        let addresses = addresses.filter(|_| names_address);
         let searched = self.filter.searched.iter().map(|column| (column, true));
-        let columns = searched.chain(named.iter().map(|column| (column, false)));
+        let columns = searched.chain(addresses.map(|column| (column, false)));
         columns.fold(self.none(), |yes, (column, is_text)| {
             let values = self.columns.values(column, self.rows.clone());
-            let open = open.clone().without(&yes);
-            let (found, _) = if is_text {
-                self.each(&values, &open, &in_text)
-            } else {
-                self.each(&values, &open, &in_address)
+            let has = |value: &Scalar<'_>| match is_text {
+                true => found(value, word, exact),
+                false => is_named(value, tokens, part),
             };
-            yes.or(&found)
+            let (having, _) = self.each(&values, &open.clone().without(&yes), &has);
+            yes.or(&having)
         })
     }
 
@@ -351,16 +350,13 @@ impl Span<i64> {
             }
             low
         };
-        let from = match positive {
-            Operator::Less | Operator::AtMost => least,
-            Operator::Greater => first(positive, true),
-            _ => first(Operator::AtLeast, true),
+        let (from, to) = match positive {
+            Operator::Greater | Operator::AtLeast => (Some(positive), None),
+            Operator::Less | Operator::AtMost => (None, Some(positive)),
+            _ => (Some(Operator::AtLeast), Some(Operator::AtMost)),
         };
-        let to = match positive {
-            Operator::Greater | Operator::AtLeast => most,
-            Operator::Less => first(positive, false) - 1,
-            _ => first(Operator::AtMost, false) - 1,
-        };
+        let from = from.map_or(least, |operator| first(operator, true));
+        let to = to.map_or(most, |operator| first(operator, false) - 1);
         let (low, high) = if from > to { (1, 0) } else { (from, to) };
         Some(Self {
             low: low as i64,

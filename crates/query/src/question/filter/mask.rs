@@ -16,25 +16,22 @@ impl Mask {
         }
     }
 
-    #[must_use]
-    pub(super) fn and(mut self, other: &Self) -> Self {
+    fn with(mut self, other: &Self, by: impl Fn(bool, bool) -> bool) -> Self {
         let both = self.0.iter_mut().zip(&other.0);
-        both.for_each(|(row, other)| *row &= other);
+        both.for_each(|(row, other)| *row = by(*row, *other));
         self
     }
 
-    #[must_use]
-    pub(super) fn or(mut self, other: &Self) -> Self {
-        let both = self.0.iter_mut().zip(&other.0);
-        both.for_each(|(row, other)| *row |= other);
-        self
+    pub(super) fn and(self, other: &Self) -> Self {
+        self.with(other, |row, other| row & other)
     }
 
-    #[must_use]
-    pub(super) fn without(mut self, other: &Self) -> Self {
-        let both = self.0.iter_mut().zip(&other.0);
-        both.for_each(|(row, other)| *row &= !other);
-        self
+    pub(super) fn or(self, other: &Self) -> Self {
+        self.with(other, |row, other| row | other)
+    }
+
+    pub(super) fn without(self, other: &Self) -> Self {
+        self.with(other, |row, other| row & !other)
     }
 
     /// Whether it is true of a row; all are looked at, which is faster than to stop at the first.

@@ -8,7 +8,7 @@ use model::{
     schema::Kind,
     time::{Day, Time},
 };
-use store::cache::{Extent, RowSelectionWriter, TableRows};
+use store::cache::{Extent, TableRows};
 
 /// The values of consecutive rows in a column.
 pub enum Values<'a> {
@@ -58,24 +58,22 @@ impl Values<'_> {
 
 /// Rows with columns.
 pub trait Columns {
-    fn height(&self) -> usize;
-
     /// The values of these rows in a column.
     fn values(&self, column: &'static str, rows: Range<usize>) -> Values<'_>;
 
-    /// Smallest and largest value of a column within the rows, and its kind, where they are known without reading the rows.
-    fn zone(&self, _column: &str, _rows: Range<usize>) -> Option<(Extent, Kind)> {
+    /// The table whose rows they are.
+    fn table(&self) -> Option<&TableRows> {
         None
     }
 
-    /// Whether rows lack values in the column.
-    fn has_gaps(&self, _column: &str) -> bool {
-        true
-    }
-
-    /// Collects rows.
-    fn collector(&self) -> RowSelectionWriter {
-        RowSelectionWriter::default()
+    /// Smallest and largest value of a column within the rows, and its kind, where they are known without reading the rows. Rows in memory
+    /// are read, so that all that lack a value are counted.
+    fn zone(&self, column: &str, rows: Range<usize>) -> Option<(Extent, Kind)> {
+        let table = self.table().filter(|table| !table.is_held())?;
+        Some((
+            table.extent(column, rows)?,
+            table.column_named(column)?.kind,
+        ))
     }
 }
 
@@ -96,10 +94,6 @@ pub(in crate::question) fn one_by_one<'a>(
 }
 
 impl Columns for TableRows {
-    fn height(&self) -> usize {
-        self.height()
-    }
-
     fn values(&self, column: &'static str, rows: Range<usize>) -> Values<'_> {
         if let Some(runs) = self.runs(column, rows.clone()) {
             let runs = runs.into_iter().map(|(text, rows)| (text.into(), rows));
@@ -121,38 +115,22 @@ impl Columns for TableRows {
         }
     }
 
-    fn zone(&self, column: &str, rows: Range<usize>) -> Option<(Extent, Kind)> {
-        // Rows in memory are read, so that all that lack a value are counted.
-        if self.is_held() {
-            return None;
-        }
-        Some((self.extent(column, rows)?, self.column_named(column)?.kind))
-    }
-
-    fn has_gaps(&self, column: &str) -> bool {
-        self.has_nulls(column)
-    }
-
-    fn collector(&self) -> RowSelectionWriter {
-        RowSelectionWriter::for_table(self)
+    fn table(&self) -> Option<&TableRows> {
+        Some(self)
     }
 }
 
-/// Rows whose values are read one by one: their number, and what returns the value of a row in a column, as in `Values::Each`.
-pub struct ListColumns<'r, F>(usize, F, PhantomData<Scalar<'r>>);
+/// Rows whose values are read one by one, by what returns the value of a row in a column, as in `Values::Each`.
+pub struct ListColumns<'r, F>(F, PhantomData<Scalar<'r>>);
 
 impl<'r, F: Fn(usize, &'static str) -> Option<Scalar<'r>>> ListColumns<'r, F> {
-    pub fn new(height: usize, field: F) -> Self {
-        Self(height, field, PhantomData)
+    pub fn new(field: F) -> Self {
+        Self(field, PhantomData)
     }
 }
 
 impl<'r, F: Fn(usize, &'static str) -> Option<Scalar<'r>>> Columns for ListColumns<'r, F> {
-    fn height(&self) -> usize {
-        self.0
-    }
-
     fn values(&self, column: &'static str, _: Range<usize>) -> Values<'_> {
-        Values::Each(Box::new(move |row| (self.1)(row, column)))
+        Values::Each(Box::new(move |row| (self.0)(row, column)))
     }
 }
