@@ -259,13 +259,8 @@ impl Filter {
         let row = ListColumns::new(|_, column| {
             Some(field(column)).filter(|value| !value.is_missing() || !absent(column))
         });
-        let judged = self.judge(&row, 0..1);
-        let is_unknown = |judged: &judge::Judged| judged.unknown.any();
-        if judged.as_ref().is_some_and(is_unknown) {
-            None
-        } else {
-            Some(judged.is_some_and(|judged| judged.yes.any()))
-        }
+        let judged = self.judge(&row, 0..1)?;
+        (!judged.unknown.any()).then(|| judged.yes.any())
     }
 }
 

@@ -280,33 +280,21 @@ impl PostsQuestion {
         let candidates = token.map_or(0..table.height(), |token| table.rows_of(&token));
         let filter = self.filter.with_words(words, "title");
         Ok(filter
-            .select(&PostColumns(table), candidates, None, progress)?
+            .select(&PostColumns(table), candidates, usize::MAX, progress)?
             .0)
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
-    fn sorted(&self, posts: RowsOf<'_, Post>, found: &RowSelection) -> RowSelection {
+    fn sorted(&self, posts: RowsOf<'_, Post>, newest: &RowSelection) -> RowSelection {
         let posts: Vec<Post> = posts.iter().collect();
-        let mut rows: Vec<(u32, &Post)> = found
-            .iter()
-            .filter_map(|place| Some((place as u32, posts.get(place)?)))
-            .collect();
+        let mut rows: Vec<u32> = newest.iter().map(|row| row as u32).collect();
         // Case-sensitive, as the order of a table.
-        let key = |post: &Post, column: &str| match post.field(column) {
+        let key = |row: &u32, column: &str| match posts.get(*row as usize)?.field(column) {
             text @ Scalar::Text(_) => Some(text.owned()),
             value => value.sort_key(),
         };
-        sort_rows(
-            &mut rows,
-            &self.sort,
-            |(_, post), column| key(post, column),
-            |_, _| Ordering::Equal,
-        );
-        RowSelection::from(
-            rows.into_iter()
-                .map(|(place, _)| place)
-                .collect::<Vec<u32>>(),
-        )
+        sort_rows(&mut rows, &self.sort, key, |_, _| Ordering::Equal);
+        RowSelection::from(rows)
     }
 }
 

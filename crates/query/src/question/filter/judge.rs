@@ -1,9 +1,6 @@
 //! Which rows a filter keeps, in three-valued logic and block by block: numbers are compared as they are stored, other values one by one.
 
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -45,43 +42,41 @@ impl Filter {
 
     /// Whether each of the `count` rows of a list matches, and those left out because of missing values.
     pub fn kept(&self, columns: &dyn Columns, count: usize) -> (Vec<bool>, ExcludedRows) {
-        let (mut kept, mut left_out) = (Vec::with_capacity(count), ExcludedRows::of(self));
-        for rows in blocks(0..count) {
-            if let Some(judged) = self.judge(columns, rows.clone()) {
-                left_out.count(&self.terms, &judged);
-                kept.extend(judged.yes.0);
-            }
-            kept.resize(rows.end, false);
-        }
-        (kept, left_out)
+        let mut left_out = ExcludedRows::of(self);
+        let Some(judged) = self.judge(columns, 0..count) else {
+            return (vec![false; count], left_out);
+        };
+        left_out.count(&self.terms, &judged);
+        (judged.yes.0, left_out)
     }
 
-    /// Those of the rows that match, or the `first` of them; and those left out because of missing values, which are not counted where rows
-    /// were not read.
+    /// Those of the rows that match, at most the first `room`; and those left out because of missing values, which are not counted where
+    /// rows were not read.
     pub fn select(
         &self,
         columns: &(dyn Columns + Sync),
         rows: Range<usize>,
-        first: Option<usize>,
+        mut room: usize,
         progress: &Progress,
     ) -> Result<(RowSelection, ExcludedRows)> {
         let mut left_out = ExcludedRows::of(self);
         if self.is_empty() {
             return Ok((RowSelection::Run(rows), left_out));
         }
-        let (total, done) = (rows.len() as u64, AtomicUsize::new(0));
-        let judge = |rows: &Range<usize>| {
-            let before = done.fetch_add(rows.len(), Ordering::Relaxed);
-            progress.step(before as u64, total)?;
-            Ok((rows.start, self.judge(columns, rows.clone())))
+        let starts = rows.clone().step_by(BLOCK_ROWS);
+        let blocks: Vec<Range<usize>> = starts
+            .map(|start| start..(start + BLOCK_ROWS).min(rows.end))
+            .collect();
+        let judge = |block: &Range<usize>| {
+            progress.step((block.start - rows.start) as u64, rows.len() as u64)?;
+            Ok((block.start, self.judge(columns, block.clone())))
         };
         let table = columns.table();
-        let has_nulls = |column: &str| table.is_some_and(|table| table.has_nulls(column));
-        let may_lack = self.columns().any(has_nulls);
-        let (mut counted, mut room) = (true, first.unwrap_or(usize::MAX));
         let mut found =
             table.map_or_else(RowSelectionWriter::default, RowSelectionWriter::for_table);
-        for batch in blocks(rows).collect::<Vec<_>>().chunks(BATCH_BLOCKS) {
+        let has_nulls = |column: &str| table.is_some_and(|table| table.has_nulls(column));
+        let (may_lack, mut counted) = (self.columns().any(has_nulls), true);
+        for batch in blocks.chunks(BATCH_BLOCKS) {
             let judged: Result<Vec<_>> = batch.par_iter().map(judge).collect();
             for (start, judged) in judged? {
                 let Some(judged) = judged else {
@@ -98,19 +93,11 @@ impl Filter {
                 break;
             }
         }
-        let left_out = if counted {
-            left_out
-        } else {
-            ExcludedRows::default()
-        };
+        if !counted {
+            left_out = ExcludedRows::default();
+        }
         Ok((found.finish()?, left_out))
     }
-}
-
-fn blocks(rows: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    rows.clone()
-        .step_by(BLOCK_ROWS)
-        .map(move |start| start..(start + BLOCK_ROWS).min(rows.end))
 }
 
 /// A block of rows that is judged.

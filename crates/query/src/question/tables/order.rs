@@ -50,7 +50,7 @@ impl RowQuery {
         progress: &Progress,
     ) -> Result<(RowSelection, ExcludedRows)> {
         let filter = &self.filter;
-        filter.select(grid, 0..grid.height(), None, progress)
+        filter.select(grid, 0..grid.height(), usize::MAX, progress)
     }
 
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.

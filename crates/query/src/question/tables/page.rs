@@ -139,7 +139,7 @@ impl<'a> PageRequest<'a> {
     fn scanned_page(&self, limit: usize, progress: &Progress) -> Result<Page> {
         let (from, count) = (self.cursor.start, limit.saturating_add(1));
         let (filter, rest) = (&self.query.filter, from..self.grid.height());
-        let (rows, _) = filter.select(&*self.grid, rest, Some(count), progress)?;
+        let (rows, _) = filter.select(&*self.grid, rest, count, progress)?;
         let next = rows.get(limit).map(|row| self.cursor(row));
         // On the first page without a next one, all matches were seen.
         let total = (from == 0 && next.is_none()).then_some(rows.len() as u64);
