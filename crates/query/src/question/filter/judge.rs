@@ -22,8 +22,21 @@ const BATCH_BLOCKS: usize = 16;
 pub(super) struct Judged {
     pub(super) yes: Mask,
     pub(super) unknown: Mask,
-    /// Of each term or alternative, as far as they decide.
-    pub(super) parts: Vec<Judged>,
+    /// Of the unknown ones those of which a condition on the column is, and all that it is a part of.
+    pub(super) lacks: Vec<(&'static str, Mask)>,
+}
+
+impl Judged {
+    fn new(yes: Mask, unknown: Mask, lacks: Vec<(&'static str, Mask)>) -> Self {
+        let lacks = lacks.into_iter();
+        Self {
+            lacks: lacks
+                .map(|(column, rows)| (column, rows.and(&unknown)))
+                .collect(),
+            yes,
+            unknown,
+        }
+    }
 }
 
 impl Filter {
@@ -46,7 +59,7 @@ impl Filter {
         let Some(judged) = self.judge(columns, 0..count) else {
             return (vec![false; count], left_out);
         };
-        left_out.count(&self.terms, &judged);
+        left_out.count(&judged);
         (judged.yes.0, left_out)
     }
 
@@ -83,7 +96,7 @@ impl Filter {
                     counted &= !may_lack;
                     continue;
                 };
-                left_out.count(&self.terms, &judged);
+                left_out.count(&judged);
                 for nth in judged.yes.rows().take(room) {
                     room -= 1;
                     found.push((start + nth) as u32)?;
@@ -136,48 +149,43 @@ impl Block<'_> {
 
     /// Of the rows `among`: a row does not match if a term does not hold, else is unknown if one is unknown.
     fn all(&self, terms: &[Term], among: &Mask) -> Judged {
-        let (mut open, mut unknown, mut parts) = (among.clone(), self.none(), Vec::new());
+        let (mut open, mut unknown, mut lacks) = (among.clone(), self.none(), Vec::new());
         for term in terms {
             if !open.any() {
                 break;
             }
             let judged = self.term(term, &open);
-            open = open.and(&judged.yes.clone().or(&judged.unknown));
+            open = open.and(&judged.yes.or(&judged.unknown));
             unknown = unknown.or(&judged.unknown);
-            parts.push(judged);
+            lacks.extend(judged.lacks);
         }
-        Judged {
-            yes: open.clone().without(&unknown),
-            unknown: unknown.and(&open),
-            parts,
-        }
+        Judged::new(open.clone().without(&unknown), unknown.and(&open), lacks)
     }
 
     /// Of the rows `among`: a row matches if an alternative holds, else is unknown if one is unknown.
     fn any(&self, alternatives: &[Vec<Term>], among: &Mask) -> Judged {
-        let (mut open, mut unknown, mut parts) = (among.clone(), self.none(), Vec::new());
+        let (mut open, mut unknown, mut lacks) = (among.clone(), self.none(), Vec::new());
         for terms in alternatives {
             let judged = self.all(terms, &open);
             open = open.without(&judged.yes);
             unknown = unknown.or(&judged.unknown);
-            parts.push(judged);
+            lacks.extend(judged.lacks);
         }
-        Judged {
-            yes: among.clone().without(&open),
-            unknown: unknown.and(&open),
-            parts,
-        }
+        Judged::new(among.clone().without(&open), unknown.and(&open), lacks)
     }
 
     /// Of the rows `open`; whatever is told of others.
     fn term(&self, term: &Term, open: &Mask) -> Judged {
-        let (yes, missing) = match term {
-            Term::Either(alternatives) => return self.any(alternatives, open),
+        match term {
+            Term::Either(alternatives) => self.any(alternatives, open),
             Term::Word {
                 word,
                 exact,
                 tokens,
-            } => (self.having(word, *exact, tokens, open), self.none()),
+            } => {
+                let yes = self.having(word, *exact, tokens, open);
+                Judged::new(yes, self.none(), Vec::new())
+            }
             Term::Compare {
                 column,
                 operator,
@@ -194,15 +202,13 @@ impl Block<'_> {
                         .map(|span| span.meeting(addresses, |_| false)),
                     _ => None,
                 };
-                fast.unwrap_or_else(|| {
+                let (yes, missing) = fast.unwrap_or_else(|| {
                     self.each(&values, open, &|value| compare(value, *operator, wanted))
-                })
+                });
+                let unknown = missing.and(open);
+                let lacks = unknown.any().then(|| (*column, unknown.clone()));
+                Judged::new(yes, unknown, lacks.into_iter().collect())
             }
-        };
-        Judged {
-            yes,
-            unknown: missing.and(open),
-            parts: Vec::new(),
         }
     }
 
@@ -216,9 +222,12 @@ impl Block<'_> {
         let columns = searched.chain(addresses.map(|column| (column, false)));
         columns.fold(self.none(), |yes, (column, is_text)| {
             let values = self.columns.values(column, self.rows.clone());
-            let has = |value: &Scalar<'_>| match is_text {
-                true => found(value, word, exact),
-                false => is_named(value, tokens, part),
+            let has = |value: &Scalar<'_>| {
+                if is_text {
+                    found(value, word, exact)
+                } else {
+                    is_named(value, tokens, part)
+                }
             };
             let (having, _) = self.each(&values, &open.clone().without(&yes), &has);
             yes.or(&having)

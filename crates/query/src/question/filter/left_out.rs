@@ -1,6 +1,6 @@
 //! Rows that a filter leaves out only because of missing values in its columns: they might match, so lists show their number.
 
-use super::{Filter, Term, judge::Judged, mask::Mask};
+use super::{Filter, Term, judge::Judged};
 
 /// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,38 +48,20 @@ impl ExcludedRows {
             .map(|lack| (lack.name.as_str(), lack.rows))
     }
 
-    /// Counts the rows of a block that match or not by their missing values: for each column those of which a condition on it is unknown,
-    /// and all that it is a part of.
-    pub(super) fn count(&mut self, terms: &[Term], judged: &Judged) {
-        if !judged.unknown.any() {
+    /// Counts the rows of a block that match or not by their missing values.
+    pub(super) fn count(&mut self, judged: &Judged) {
+        if judged.lacks.is_empty() {
             return;
         }
         self.rows += judged.unknown.rows().count() as u64;
         for lack in &mut self.columns {
-            let none = Mask::all(judged.unknown.0.len(), false);
-            let unknown = lacking(terms, judged, &judged.unknown, lack.column, none);
-            lack.rows += unknown.rows().count() as u64;
+            let rows = judged.lacks.iter();
+            let rows = rows.filter(|(column, _)| *column == lack.column);
+            let rows = rows.map(|(_, rows)| rows.clone());
+            let rows = rows.reduce(|rows, others| rows.or(&others));
+            lack.rows += rows.map_or(0, |rows| rows.rows().count() as u64);
         }
     }
-}
-
-/// `known` and the rows of `within` for which a condition on the column is unknown.
-fn lacking(terms: &[Term], judged: &Judged, within: &Mask, column: &str, known: Mask) -> Mask {
-    let terms = terms.iter().zip(&judged.parts);
-    terms.fold(known, |known, (term, judged)| {
-        let open = judged.unknown.clone().and(within);
-        match term {
-            Term::Compare { column: named, .. } if *named == column => known.or(&open),
-            Term::Either(alternatives) => {
-                let parts = alternatives.iter().zip(&judged.parts);
-                parts.fold(known, |known, (terms, judged)| {
-                    let open = judged.unknown.clone().and(&open);
-                    lacking(terms, judged, &open, column, known)
-                })
-            }
-            Term::Compare { .. } | Term::Word { .. } => known,
-        }
-    })
 }
 
 #[cfg(test)]
