@@ -1,7 +1,5 @@
 //! Some columns of the selected rows of a table, chunk by chunk; cancellable.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use rayon::prelude::*;
 
 use crate::question::{
@@ -43,10 +41,10 @@ pub(super) fn chunks<T: Send>(
     each: impl Fn(&Chunk<'_>) -> T + Sync,
     mut take: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
-    let (total, done) = (places.len(), AtomicU64::new(0));
+    let total = places.len();
     let starts: Vec<usize> = (0..total).step_by(CHUNK_ROWS).collect();
     let make = |&start: &usize| {
-        progress.step(done.load(Relaxed), total as u64)?;
+        progress.step(start as u64, total as u64)?;
         let end = (start + CHUNK_ROWS).min(total);
         let values = |column: &&'static str| match places {
             RowSelection::Run(rows) => grid.values(column, rows.start + start..rows.start + end),
@@ -57,7 +55,6 @@ pub(super) fn chunks<T: Send>(
             rows: (start..end).filter_map(|nth| places.get(nth)).collect(),
             columns: columns.iter().map(values).collect(),
         };
-        done.fetch_add((end - start) as u64, Relaxed);
         Ok(each(&chunk))
     };
     for starts in starts.chunks(batch) {

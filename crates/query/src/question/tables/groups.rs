@@ -36,7 +36,6 @@ use model::{
 use store::{
     Table,
     cache::{RowSelection, TableRows},
-    cell::in_frame,
 };
 
 /// Maximum number of figures of a group.
@@ -454,27 +453,18 @@ impl GroupQuery {
         places: &RowSelection,
         read: &[schema::Column],
     ) -> Result<DataFrame> {
-        let firsts: Vec<u32> = groups
-            .iter()
-            .filter_map(|group| places.get(group.first))
-            .map(|row| row as u32)
-            .collect();
-        let first = grid.at(
-            &RowSelection::from(firsts),
-            0..groups.len(),
-            Some(&[self.by.name]),
-        );
-        let is_list = first
-            .column(self.by.name)
-            .is_ok_and(|column| matches!(column.dtype(), DataType::List(_)));
-        let mut columns = if is_list {
-            let written = |(row, group): (usize, &GroupRows)| {
-                as_written(in_frame(&first, self.by.name, row), &group.key)
-            };
-            let elements: Vec<Option<String>> = groups.iter().enumerate().map(written).collect();
-            vec![Series::new(self.by.name.into(), elements).into_column()]
+        let (by, firsts) = (self.by.name, groups.iter());
+        let firsts = firsts.filter_map(|group| places.get(group.first));
+        // Those of an engine are of texts.
+        let kind = grid.column_named(by).map(|column| column.kind);
+        let mut columns = if matches!(kind, Some(Kind::Chains | Kind::Addresses)) {
+            let written =
+                |(row, group): (usize, &GroupRows)| as_written(grid.cell(by, row), &group.key);
+            let elements: Vec<Option<String>> = firsts.zip(groups).map(written).collect();
+            vec![Series::new(by.into(), elements).into_column()]
         } else {
-            first.into_columns()
+            let firsts: Vec<u32> = firsts.map(|row| row as u32).collect();
+            grid.gather(&firsts, Some(&[by])).into_columns()
         };
         for figure in &self.figures {
             let values: Vec<Option<Scalar<'static>>> = groups
