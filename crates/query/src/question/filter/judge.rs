@@ -14,8 +14,8 @@ use store::cache::{Extent, RowSelection, RowSelectionWriter};
 
 /// Rows of a block, between two cancellation checks.
 const BLOCK_ROWS: usize = 16_384;
-/// Blocks that are judged at once.
-const BATCH_BLOCKS: usize = 16;
+/// Blocks that are judged at once, for each thread.
+const BATCH_BLOCKS: usize = 4;
 
 /// The rows of a block that meet conditions, and those of which a missing value decides that.
 #[derive(Debug)]
@@ -74,7 +74,8 @@ impl Filter {
     ) -> Result<(RowSelection, ExcludedRows)> {
         let mut left_out = ExcludedRows::of(self);
         if self.is_empty() {
-            return Ok((RowSelection::Run(rows), left_out));
+            let end = rows.end.min(rows.start.saturating_add(room));
+            return Ok((RowSelection::Run(rows.start..end), left_out));
         }
         let starts = rows.clone().step_by(BLOCK_ROWS);
         let blocks: Vec<Range<usize>> = starts
@@ -89,7 +90,7 @@ impl Filter {
             table.map_or_else(RowSelectionWriter::default, RowSelectionWriter::for_table);
         let has_nulls = |column: &str| table.is_some_and(|table| table.has_nulls(column));
         let (may_lack, mut counted) = (self.columns().any(has_nulls), true);
-        for batch in blocks.chunks(BATCH_BLOCKS) {
+        for batch in blocks.chunks(BATCH_BLOCKS * rayon::current_num_threads()) {
             let judged: Result<Vec<_>> = batch.par_iter().map(judge).collect();
             for (start, judged) in judged? {
                 let Some(judged) = judged else {

@@ -273,7 +273,7 @@ proptest! {
 fn candles() -> String {
     let mut text = "token_address,interval,timestamp,open,high,low,close,volume\n".to_owned();
     for i in 0..400_u64 {
-        let (mixed, at) = (i * 7 % 31, 1_767_225_600 + i / 4 * 86_400);
+        let (mixed, at) = (1 + i * 7 % 31, 1_767_225_600 + i / 4 * 86_400);
         let volume = if mixed % 3 == 0 {
             String::new()
         } else {
@@ -282,7 +282,7 @@ fn candles() -> String {
         let interval = ["1h", "1d"][(i / 2 % 2) as usize];
         writeln!(
             text,
-            "{},{interval},{at},{mixed},40,0,{mixed},{volume}",
+            "{},{interval},{at},{mixed},40,1,{mixed},{volume}",
             address(1 + (i % 2) as u8)
         )
         .expect("a text");
@@ -294,7 +294,14 @@ fn candles() -> String {
 fn rows_of_a_mapped_table_are_judged_as_those_in_memory() {
     let (data, cache) = (tempfile::tempdir(), tempfile::tempdir());
     let (data, cache) = (data.expect("a folder"), cache.expect("a folder"));
-    std::fs::write(data.path().join("candles.csv"), candles()).expect("a file");
+    let tokens = format!(
+        "token_address,symbol,name,chain\n{},A,A,eth\n{},B,B,eth\n",
+        address(1),
+        address(2)
+    );
+    for (name, text) in [("tokens.csv", tokens), ("candles.csv", candles())] {
+        std::fs::write(data.path().join(name), text).expect("a file");
+    }
     let mapped = CacheOptions {
         folder: Some(cache.path().to_owned()),
         rows_min: 10,
@@ -322,7 +329,7 @@ fn rows_of_a_mapped_table_are_judged_as_those_in_memory() {
         ("timestamp:03 close in (1, 2, 3)", false),
         ("volume>30 close>1e9", true),
         ("volume>1e9", true),
-        ("token:0x02 volume<5", false),
+        ("token:0x0000 volume<5", false),
         ("1h volume<5", false),
     ] {
         let filter = parse(text, &columns).expect("a filter");
