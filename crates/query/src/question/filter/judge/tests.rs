@@ -94,8 +94,11 @@ impl Reference<'_> {
     }
 }
 
+/// Token, block, sender and value.
+type Transfer = (u8, Option<i64>, Option<u8>, Option<&'static str>);
+
 /// Transfers that lack some of their values, of a few tokens.
-fn transfers() -> impl Strategy<Value = Vec<(u8, Option<i64>, Option<u8>, Option<&'static str>)>> {
+fn transfers() -> impl Strategy<Value = Vec<Transfer>> {
     const ABOVE: i64 = (1 << 53) + 1;
     let blocks = prop_oneof![-2..3_i64, Just(ABOVE), Just(ABOVE - 1), Just(-ABOVE)];
     let values = prop_oneof![
@@ -117,7 +120,7 @@ fn address(last: u8) -> String {
     format!("0x{last:040x}")
 }
 
-fn rows_of(transfers: &[(u8, Option<i64>, Option<u8>, Option<&'static str>)]) -> TableRows {
+fn rows_of(transfers: &[Transfer]) -> TableRows {
     let mut transfers = transfers.to_vec();
     transfers.sort_by_key(|row| row.0);
     let each = || transfers.iter();
@@ -383,7 +386,7 @@ fn a_block_with_a_match_is_read() {
         (">", false, false, true),
         (">=", true, false, true),
     ] {
-        let filter = parse(&format!("at{sign}1970-01-02"), &columns).unwrap();
+        let filter = parse(&format!("at{sign}1970-01-02"), &columns).expect("a filter");
         for (times, expected) in [
             (hours(30, 40), within),
             (hours(0, 23), before),
@@ -416,7 +419,7 @@ fn a_block_with_a_match_is_read() {
         ("count<=9007199254740993.5", true),
         ("count!=9007199254740993", true),
     ] {
-        let filter = parse(condition, &columns).unwrap();
+        let filter = parse(condition, &columns).expect("a filter");
         let rows = Zoned(vec![ABOVE], Kind::Integer);
         assert_eq!(filter.judge(&rows, 0..1).is_some(), expected, "{condition}");
     }
