@@ -330,3 +330,50 @@ impl Columns for PostColumns<'_> {
         Some(self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::tests::{answered, snapshot};
+
+    #[test]
+    fn posts_are_filtered_and_sorted_with_ties_newest_first() {
+        let snapshot = snapshot(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth",
+            ),
+            (
+                "posts",
+                "post_id,token_address,title,link,published_at,platform,impressions
+                 a,0x1,Alpha uni,https://www.reddit.com/x,2026-01-03T00:00:00Z,,5
+                 b,0x1,beta,https://x.com/y,2026-01-02T00:00:00Z,x,
+                 c,0x2,Uni gamma,,2026-01-04T00:00:00Z,youtube,5
+                 d,0x2,,https://news.example/z,2026-01-04T00:00:00Z,,9",
+            ),
+        ]);
+        for (query, expected) in [
+            ("", "cdab"),
+            ("sort=published_at", "bacd"),
+            ("sort=-impressions", "dcab"),
+            ("sort=impressions", "cadb"),
+            ("sort=impressions,title", "acdb"),
+            ("sort=title", "acbd"),
+            // The host of a link is the platform of a post without one.
+            ("sort=platform", "dabc"),
+            ("where=platform=reddit.com", "a"),
+            ("where=platform!=x", "cda"),
+            // No post has an author.
+            ("sort=-author", "cdab"),
+            ("query=uni", "ca"),
+            ("query=uni&sort=title", "ac"),
+            ("query=uni&where=title:alpha", "a"),
+            ("query=0x0000000000000000000000000000000000000001", "ab"),
+            ("where=impressions>4&limit=2", "cd"),
+        ] {
+            let answer = answered::<PostsQuestion>(&snapshot, &[], query).expect("an answer");
+            let posts = answer.posts.iter().map(|row| row.post.post_id.as_str());
+            assert_eq!(posts.collect::<String>(), expected, "{query}");
+        }
+    }
+}

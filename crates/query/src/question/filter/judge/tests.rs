@@ -272,6 +272,20 @@ proptest! {
     }
 }
 
+#[test]
+fn blocks_follow_one_another() {
+    let columns = [FilterColumn::new("count", ColumnKind::Number, &[])];
+    let cell = |row: usize, _: &'static str| match row % 1_000 {
+        7 => Scalar::Missing,
+        count => Scalar::Whole(count as i64),
+    };
+    let list = ListColumns::new(|row, column| Some(cell(row, column)));
+    for text in ["count=3", "count!=3", "count>2000"] {
+        let filter = parse(text, &columns).expect("a filter");
+        check(text, &filter, &list, 40_000, &cell);
+    }
+}
+
 /// Candles of two tokens and intervals, some without a volume.
 fn candles() -> String {
     let mut text = "token_address,interval,timestamp,open,high,low,close,volume\n".to_owned();
