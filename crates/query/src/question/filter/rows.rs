@@ -86,8 +86,10 @@ pub(in crate::question) fn one_by_one<'a>(
         .column_named(column)
         .is_some_and(|column| column.kind == Kind::Uint256);
     match table.reader(column) {
-        Some(read) if of_number => Values::Each(Box::new(move |row| Some(read(row).number()))),
-        Some(read) => Values::Each(Box::new(move |row| Some(read(row)))),
+        Some(read) => Values::Each(Box::new(move |row| {
+            let value = read(row);
+            Some(if of_number { value.number() } else { value })
+        })),
         // In the index, if anywhere.
         None => Values::Each(Box::new(move |row| Some(table.cell(column, row)))),
     }

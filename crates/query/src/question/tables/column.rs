@@ -278,24 +278,6 @@ struct ColumnReader<'a> {
 }
 
 impl ColumnReader<'_> {
-    /// Maps every chunk of the column by `each`, several in parallel, and passes the results to `take` in order.
-    fn chunks<T: Send>(
-        &self,
-        each: impl Fn(&Chunk<'_>) -> T + Sync,
-        take: impl FnMut(T) -> Result<()>,
-    ) -> Result<()> {
-        let (columns, progress) = (&[self.column], self.progress);
-        chunks(
-            self.grid,
-            self.places,
-            columns,
-            progress,
-            BATCH_CHUNKS,
-            each,
-            take,
-        )
-    }
-
     /// The numbers, sorted.
     fn numbers(&self, kind: NumberKind) -> Result<Sorted> {
         let key = |value: Scalar<'_>| match (kind, &value) {
@@ -311,10 +293,18 @@ impl ColumnReader<'_> {
         };
         let keys = |chunk: &Chunk<'_>| chunk.values(0).filter_map(key).collect::<Vec<u64>>();
         let mut all: Vec<u64> = Vec::with_capacity(self.places.len());
-        self.chunks(keys, |part| {
-            all.extend_from_slice(&part);
-            Ok(())
-        })?;
+        chunks(
+            self.grid,
+            self.places,
+            &[self.column],
+            self.progress,
+            BATCH_CHUNKS,
+            keys,
+            |part| {
+                all.extend_from_slice(&part);
+                Ok(())
+            },
+        )?;
         parallel_sort(&mut all, rayon::current_num_threads());
         self.progress
             .step(all.len() as u64, self.places.len() as u64)?;
@@ -347,34 +337,42 @@ impl ColumnReader<'_> {
             )
         };
         let mut texts = Texts::default();
-        self.chunks(count, |(counts, min, max)| {
-            for (hash, TextCount { count, first_row }) in counts {
-                texts
-                    .counts
-                    .entry(hash)
-                    .or_insert(TextCount {
-                        count: 0,
-                        first_row,
-                    })
-                    .count += count;
-            }
-            if texts.counts.len() > TEXTS_MAX {
-                return Err(too_many_texts());
-            }
-            texts.min = texts
-                .min
-                .take()
-                .into_iter()
-                .chain(min)
-                .min_by(|a, b| compare(a, b));
-            texts.max = texts
-                .max
-                .take()
-                .into_iter()
-                .chain(max)
-                .max_by(|a, b| compare(a, b));
-            Ok(())
-        })?;
+        chunks(
+            self.grid,
+            self.places,
+            &[self.column],
+            self.progress,
+            BATCH_CHUNKS,
+            count,
+            |(counts, min, max)| {
+                for (hash, TextCount { count, first_row }) in counts {
+                    texts
+                        .counts
+                        .entry(hash)
+                        .or_insert(TextCount {
+                            count: 0,
+                            first_row,
+                        })
+                        .count += count;
+                }
+                if texts.counts.len() > TEXTS_MAX {
+                    return Err(too_many_texts());
+                }
+                texts.min = texts
+                    .min
+                    .take()
+                    .into_iter()
+                    .chain(min)
+                    .min_by(|a, b| compare(a, b));
+                texts.max = texts
+                    .max
+                    .take()
+                    .into_iter()
+                    .chain(max)
+                    .max_by(|a, b| compare(a, b));
+                Ok(())
+            },
+        )?;
         Ok(texts)
     }
 
