@@ -105,10 +105,6 @@ rows! {
         engagement: Option<i64>,
         smart_engagement: Option<i64>,
     }
-    /// The column of posts for searches.
-    PostTitle {
-        title: Option<String>,
-    }
     HolderRow {
         token_address: Address,
         holder_address: Address,
@@ -347,11 +343,14 @@ cells! {
 impl Post {
     /// Place of publication: the platform given in the dataset, or the host of the link.
     pub fn place(&self) -> Option<&str> {
-        let host = || {
-            let (_, rest) = self.link.as_deref()?.split_once("://")?;
-            let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
-            Some(host.strip_prefix("www.").unwrap_or(host)).filter(|host| !host.is_empty())
-        };
+        let host = || host(self.link.as_deref()?);
         self.platform.as_deref().or_else(host)
     }
+}
+
+/// The host of a link.
+pub fn host(link: &str) -> Option<&str> {
+    let (_, rest) = link.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    Some(host.strip_prefix("www.").unwrap_or(host)).filter(|host| !host.is_empty())
 }

@@ -43,13 +43,18 @@ impl<'a> Scalar<'a> {
         }
     }
 
+    /// Whether it is missing or an empty list.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::List(members) => members.is_empty(),
+            _ => false,
+        }
+    }
+
     /// `None` if it is missing or an empty list.
     pub fn given(self) -> Option<Self> {
-        match self {
-            Self::Missing => None,
-            Self::List(members) if members.is_empty() => None,
-            given => Some(given),
-        }
+        Some(self).filter(|value| !value.is_missing())
     }
 
     /// The cell of a column of numbers: amounts too large for an integer are stored as text.

@@ -5,7 +5,7 @@ use std::{marker::PhantomData, ops::Range, sync::Arc};
 use crate::{Table, cache::TableRows, frame_rows::FromFrame};
 use model::{
     address::Address,
-    rows::{HolderRow, PostFigures, PostTitle},
+    rows::{HolderRow, PostFigures},
 };
 
 /// Rows read at a time.
@@ -67,6 +67,11 @@ impl<'a, T: FromFrame> RowsOf<'a, T> {
         }
     }
 
+    /// The table that they are rows of.
+    pub fn table(&self) -> &'a TableRows {
+        self.table
+    }
+
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -104,11 +109,6 @@ impl<'a, T: FromFrame> RowsOf<'a, T> {
     /// The metrics of posts only; cheaper than reading whole posts.
     pub fn figures(&self) -> impl Iterator<Item = PostFigures> + use<'a, T> {
         self.each()
-    }
-
-    /// The titles of posts only.
-    pub fn titles(&self) -> impl Iterator<Item = Option<String>> + use<'a, T> {
-        self.each().map(|read: PostTitle| read.title)
     }
 }
 

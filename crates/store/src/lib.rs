@@ -289,11 +289,6 @@ impl Dataset {
         }
     }
 
-    /// Range of the token's posts in `posts`.
-    pub fn post_rows_of(&self, token: &Address) -> std::ops::Range<usize> {
-        self.posts.rows_of(token)
-    }
-
     /// Order of all `posts`, newest first. The first call sorts them: `step` receives (done, total), and its error aborts the sort.
     pub fn posts_newest<E: From<std::io::Error>>(
         &self,

@@ -23,7 +23,7 @@ pub use self::{
 use crate::{keymap::Action, view::Context};
 use query::question::{
     fields,
-    filter::{self, ExcludedRows, Filter, FilterColumn},
+    filter::{self, ExcludedRows, Filter, FilterColumn, ListColumns},
     list::{Listed, sort_rows},
     order::Order,
     parameter::TokenReader,
@@ -508,21 +508,15 @@ impl<L: Fields> List<L> {
         places: impl IntoIterator<Item = usize>,
         row: impl Fn(usize) -> Option<L::Row<'a>>,
     ) {
-        let mut left_out = ExcludedRows::of(&self.filter);
-        let mut holds = |row| {
-            let row = ListRow { given: row };
-            self.filter.keeps(
-                |key| L::value(row, key),
-                |key| L::lacks(row, key),
-                &mut left_out,
-            )
-        };
-        let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(&mut holds);
-        let mut order: Vec<u32> = places
-            .into_iter()
-            .filter(kept)
-            .map(|place| place as u32)
-            .collect();
+        let mut order: Vec<u32> = places.into_iter().map(|place| place as u32).collect();
+        let rows = ListColumns::new(|nth, key| {
+            let given = row(*order.get(nth)? as usize)?;
+            let row = ListRow { given };
+            Some(L::value(row, key)).filter(|value| !value.is_missing() || L::lacks(row, key))
+        });
+        let (kept, left_out) = self.filter.kept(&rows, order.len());
+        let mut kept = kept.into_iter();
+        order.retain(|_| kept.next() == Some(true));
         self.left_out = left_out;
         let key = |&place: &u32, key: &str| {
             row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key))

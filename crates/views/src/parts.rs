@@ -369,7 +369,7 @@ pub(super) fn low_bar(share: f64, cells: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use query::question::filter::{self, ColumnKind, FilterColumn};
+    use query::question::filter::{self, ColumnKind, FilterColumn, ListColumns};
 
     #[test]
     fn bars_are_seen_however_small_and_never_too_long() {
@@ -394,18 +394,21 @@ mod tests {
             FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
         ];
         let filter = filter::parse("age<90 score>50", &columns).unwrap();
-        let mut left_out = ExcludedRows::of(&filter);
-        let mut seen = Vec::new();
-        for row in [
+        let rows = [
             (Some(3.0), Some(60.0)),
             (None, Some(60.0)),
             (None, None),
             (None, Some(9.0)),
-        ] {
-            let field = |column: &str| Scalar::from(if column == "age" { row.0 } else { row.1 });
-            filter.keeps(field, |_| true, &mut left_out);
-            seen.push(with_left_out("1 of 4".to_owned(), &left_out, 40));
-        }
+        ];
+        let field = |row: usize, column: &str| {
+            let (age, score) = rows[row];
+            Some(Scalar::from(if column == "age" { age } else { score }))
+        };
+        let of_first = |count: usize| filter.kept(&ListColumns::new(field), count).1;
+        let seen: Vec<String> = (1..=rows.len())
+            .map(|count| with_left_out("1 of 4".to_owned(), &of_first(count), 40))
+            .collect();
+        let left_out = of_first(rows.len());
         assert_eq!(
             seen,
             [

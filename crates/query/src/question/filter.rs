@@ -5,23 +5,25 @@
 mod ages;
 mod columns;
 mod complete;
+mod judge;
 mod left_out;
+mod mask;
 mod negated;
 mod number;
 mod parse;
 mod pieces;
-mod range;
+mod rows;
 mod sql;
 mod value;
 pub mod words;
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use super::token_names::is_part_of_address;
 use model::scalar::Scalar;
 
 #[cfg(test)]
 pub use self::parse::conditions;
+pub(in crate::question) use self::rows::one_by_one;
 pub use self::{
     columns::{
         AddressOf, ColumnKind, ColumnValues, FilterColumn, column, names, of_column, of_kind,
@@ -31,7 +33,7 @@ pub use self::{
     left_out::ExcludedRows,
     number::ConditionNumber,
     parse::{FilterError, TEXT_CHARS_MAX, conditions_with, parse, parse_with},
-    range::Range,
+    rows::{Columns, ListColumns, Values},
     value::{ConditionValue, number},
 };
 
@@ -227,15 +229,19 @@ impl Filter {
         self.split(|_| true).0
     }
 
-    /// Column pruning: the columns that evaluating the filter reads.
-    pub fn columns_read(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
-        let words = self.words().next().is_some();
-        columns
-            .into_iter()
-            .filter(|column| {
-                (words && (column.searched || column.has_addresses())) || self.names(column.name)
-            })
-            .collect()
+    /// The filter with words that a text column has to have.
+    #[must_use]
+    pub fn with_words(&self, words: Vec<String>, column: &'static str) -> Self {
+        let words = words.into_iter().map(|word| Term::Word {
+            word,
+            exact: true,
+            tokens: Vec::new(),
+        });
+        Self {
+            terms: words.chain(self.terms.iter().cloned()).collect(),
+            searched: vec![column],
+            addresses: Vec::new(),
+        }
     }
 
     /// Whether the row matches; `field` returns its value in a column, `None` for a missing one. A missing value meets no condition.
@@ -250,101 +256,11 @@ impl Filter {
         field: impl Fn(&str) -> Scalar<'a>,
         absent: impl Fn(&str) -> bool,
     ) -> Option<bool> {
-        Row {
-            filter: self,
-            field: &field,
-            absent: &absent,
-        }
-        .all(&self.terms)
-    }
-}
-
-/// The first result that is `decisive`; otherwise unknown if one is unknown, or the opposite: Kleene's conjunction and disjunction.
-fn decided_by(decisive: bool, results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut all = Some(!decisive);
-    for result in results {
-        match result {
-            Some(result) if result == decisive => return Some(decisive),
-            Some(_) => {}
-            None => all = None,
-        }
-    }
-    all
-}
-
-/// A row that is judged.
-struct Row<'r, F, A> {
-    filter: &'r Filter,
-    field: &'r F,
-    absent: &'r A,
-}
-
-impl<'a, F: Fn(&str) -> Scalar<'a>, A: Fn(&str) -> bool> Row<'_, F, A> {
-    /// False if a term does not hold, else unknown if one is unknown.
-    fn all(&self, terms: &[Term]) -> Option<bool> {
-        decided_by(false, terms.iter().map(|term| self.met(term)))
-    }
-
-    /// True if an alternative holds, else unknown if one is unknown.
-    fn any(&self, alternatives: &[Vec<Term>]) -> Option<bool> {
-        decided_by(true, alternatives.iter().map(|terms| self.all(terms)))
-    }
-
-    fn met(&self, term: &Term) -> Option<bool> {
-        match term {
-            Term::Word {
-                word,
-                exact,
-                tokens,
-            } => {
-                let in_column = |column: &&'static str, found: &dyn Fn(&Scalar<'_>) -> bool| {
-                    found(&(self.field)(column))
-                };
-                let (searched, addresses) = (&self.filter.searched, &self.filter.addresses);
-                let is_part = is_part_of_address(word);
-                Some(
-                    searched
-                        .iter()
-                        .any(|column| in_column(column, &|value| found(value, word, *exact)))
-                        || ((is_part || !tokens.is_empty())
-                            && addresses.iter().any(|column| {
-                                in_column(column, &|value| {
-                                    is_named(value, tokens, is_part.then_some(word))
-                                })
-                            })),
-                )
-            }
-            Term::Compare {
-                column,
-                operator,
-                wanted,
-                ..
-            } => match (self.field)(column).given() {
-                Some(value) => Some(compare(&value, *operator, wanted)),
-                None => (self.absent)(column).then_some(false),
-            },
-            Term::Either(alternatives) => self.any(alternatives),
-        }
-    }
-
-    /// The columns without a value for which these terms, which do not fail, are unknown.
-    fn unknown<'t>(&self, terms: &'t [Term]) -> Vec<&'t str> {
-        let of = |term: &'t Term| -> Vec<&'t str> {
-            match term {
-                term if self.met(term).is_some() => Vec::new(),
-                Term::Either(alternatives) => alternatives
-                    .iter()
-                    .filter(|terms| self.all(terms).is_none())
-                    .flat_map(|terms| self.unknown(terms))
-                    .collect(),
-                term => term
-                    .conditions()
-                    .into_iter()
-                    .map(|(column, ..)| column)
-                    .collect(),
-            }
-        };
-        terms.iter().flat_map(of).collect()
+        let row = ListColumns::new(|_, column| {
+            Some(field(column)).filter(|value| !value.is_missing() || !absent(column))
+        });
+        let judged = self.judge(&row, 0..1)?;
+        (!judged.unknown.any()).then(|| judged.yes.any())
     }
 }
 
@@ -364,10 +280,9 @@ fn found(value: &Scalar<'_>, word: &str, exact: bool) -> bool {
 }
 
 /// Whether an address is one of these tokens', or has the part.
-fn is_named(value: &Scalar<'_>, tokens: &[String], part: Option<&String>) -> bool {
+fn is_named(value: &Scalar<'_>, tokens: &[String], part: Option<&str>) -> bool {
     let is = |text: &Cow<'_, str>| {
-        tokens.iter().any(|token| *token == *text)
-            || part.is_some_and(|part| text.contains(part.as_str()))
+        tokens.iter().any(|token| *token == *text) || part.is_some_and(|part| text.contains(part))
     };
     match value {
         Scalar::Text(text) => is(text),

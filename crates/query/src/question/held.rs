@@ -1,7 +1,5 @@
 //! The query behind GET /addresses/{address}/tokens: the tokens in the data that an address holds.
 
-use std::sync::Arc;
-
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
@@ -113,9 +111,8 @@ impl Query for HeldTokensQuestion {
             }
             rows
         } else {
-            let grid = Arc::clone(&table.rows);
-            let (places, _) = query.matching_rows(table, &grid, progress)?;
-            grid.at(
+            let (places, _) = query.matching_rows(&table.rows, progress)?;
+            table.rows.at(
                 &places,
                 0..places.len(),
                 Some(&["token_address", "balance"]),

@@ -13,7 +13,10 @@ use super::{
     Dated, Query,
     filter::{AddressOf, Filter},
     known_token,
-    list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort, sort_rows},
+    list::{
+        Listed as _, Rows, SORT, conditions, filter_and_sort, keep_matching, listed, only, sort,
+        sort_rows,
+    },
     order::Order,
     paging::{page_of, page_range, paged},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
@@ -34,6 +37,8 @@ use model::{
 };
 use store::{Dataset, export::RowBatches};
 
+/// Holders between two cancellation checks.
+const CHUNK_ROWS: usize = 16_384;
 const LIMIT: Parameter = parameter(
     "limit",
     ParameterKind::Integer {
@@ -184,17 +189,15 @@ impl HoldersQuestion {
         }
         let rows = dataset.holders_page(&self.token_address, 0..usize::MAX);
         let mut matching = Vec::new();
-        for (i, row) in rows.iter().enumerate() {
-            if i % 16_384 == 0 {
-                progress.step(i as u64, rows.len() as u64)?;
-            }
-            let mut holder = Holder::of(&row, dataset);
+        for (nth, part) in rows.chunks(CHUNK_ROWS).enumerate() {
+            progress.step((nth * CHUNK_ROWS) as u64, rows.len() as u64)?;
+            let mut holders = Holder::all(part, dataset);
             if let Some(flows) = flows {
-                flows.add_to(&mut holder, dataset);
+                let holders = holders.iter_mut();
+                holders.for_each(|holder| flows.add_to(holder, dataset));
             }
-            if self.filter.matches(|column| holder.field(column)) {
-                matching.push(holder);
-            }
+            keep_matching(&mut holders, &self.filter, |row, column| row.field(column));
+            matching.append(&mut holders);
         }
         sort_rows(
             &mut matching,

@@ -12,7 +12,7 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    filter::{Filter, FilterColumn},
+    filter::{Filter, FilterColumn, ListColumns},
     order::Order,
     parameter::{Parameter, ParameterKind, parameter},
 };
@@ -88,9 +88,20 @@ pub const fn only<T: Listed>() -> Parameter {
     )
 }
 
+/// Keeps the rows that match the filter; `field` returns a row's value in a column.
+pub fn keep_matching<R>(
+    rows: &mut Vec<R>,
+    filter: &Filter,
+    field: impl for<'r> Fn(&'r R, &'static str) -> Scalar<'r>,
+) {
+    let columns = ListColumns::new(|row, column| Some(field(rows.get(row)?, column)));
+    let mut kept = filter.kept(&columns, rows.len()).0.into_iter();
+    rows.retain(|_| kept.next() == Some(true));
+}
+
 /// Filters rows in place and sorts them.
 pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[Order]) {
-    rows.retain(|row| filter.matches(|column| row.field(column)));
+    keep_matching(rows, filter, |row, column| row.field(column));
     sort_rows(
         rows,
         orders,

@@ -1,13 +1,13 @@
 //! The queries behind GET /tokens/{token_address}/posts and GET /posts.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::{cmp::Ordering, ops::Range, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     Dated, Query,
-    filter::{AddressOf, Filter, FilterColumn},
+    filter::{AddressOf, Columns, Filter, FilterColumn, Values},
     known_token,
     list::{Listed, Rows, SORT, conditions, listed, only, sort, sort_rows},
     order::Order,
@@ -19,10 +19,16 @@ use super::{
     tabular::{Tabled, Tabular, members},
     view::View,
 };
-use model::{address::Address, error::Result, rows::Post, scalar::Scalar, time::Time};
+use model::{
+    address::Address,
+    error::Result,
+    rows::{Post, host},
+    scalar::Scalar,
+    time::Time,
+};
 use store::{
     RowsOf,
-    cache::{self, RowSelection, RowSelectionWriter, SortBy, TableRows, top_rows},
+    cache::{self, RowSelection, SortBy, TableRows, top_rows},
     ordered::Ordered,
 };
 
@@ -217,64 +223,40 @@ impl PostsQuestion {
         count: Option<usize>,
         progress: &Progress,
     ) -> Result<(RowSelection, usize)> {
-        let dataset = &snapshot.dataset;
+        let posts = snapshot.dataset.posts();
+        let table = posts.table();
         let step = |done, total| progress.step(done, total);
-        let large = dataset
-            .table("posts")
-            .and_then(|table| table.large().map(Arc::as_ref));
-        let ties: Vec<(&str, bool)> = self
-            .sort
-            .iter()
-            .skip(1)
+        let found = self.matches(snapshot, progress)?;
+        let total = found.len();
+        if total == 0 {
+            return Ok((found, total));
+        }
+        // A column that the data have not orders nothing.
+        let orders = self.sort.iter();
+        let orders = orders.filter(|order| table.column_named(order.column).is_some());
+        let mut keys: Vec<(&str, bool)> = orders
             .map(|order| (order.column, order.descending))
             .collect();
-        let by = self
-            .sort
-            .first()
-            .map_or(NEWEST, |order| (order.column, order.descending));
-        let is_newest_first = by == NEWEST && ties.is_empty();
-        let top_count = count.filter(|count| *count <= TOP_ROWS_MAX);
-        // Top-k over all posts: the tie-breakers are explicit, so that the posts need no sorting beforehand.
-        if let (Some(table), Some(count)) = (large, top_count)
-            && self.query.is_none()
-            && self.filter.is_empty()
-            && !is_newest_first
-        {
-            let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
-            let by = SortBy {
-                ties: &ties,
-                ..SortBy::from(by)
-            };
-            let rows = RowSelection::Run(0..table.height());
-            return Ok((
-                RowSelection::from(top_rows(table, by, &rows, count, step)?),
-                table.height(),
-            ));
-        }
-        let found = self.matches(snapshot, large, progress)?;
-        let total = found.places.len();
-        let by = SortBy {
-            ties: &ties,
-            ..SortBy::from(by)
-        };
-        let places = match (large, top_count) {
-            _ if is_newest_first => found.places,
-            (Some(table), Some(count)) => {
-                RowSelection::from(top_rows(table, by, &found.places, count, step)?)
+        let is_newest_first = keys.is_empty() || keys == NEWEST[..1];
+        keys.extend(NEWEST);
+        // The table orders by the platforms that it has, a list also by the hosts of links.
+        let names_hosts = table.is_held() && self.sort.iter().any(|order| order.column == PLATFORM);
+        let places = match count.filter(|count| *count <= TOP_ROWS_MAX) {
+            _ if names_hosts => {
+                let newest = cache::sort_rows(table, by(&NEWEST), &found, step)?;
+                self.sorted(posts, &newest)
             }
-            (Some(table), None) => cache::sort_rows(table, by, &found.places, step)?,
-            (None, _) => self.sorted(&found),
+            _ if is_newest_first && total == table.height() => {
+                snapshot.dataset.posts_newest(step)?
+            }
+            Some(count) => RowSelection::from(top_rows(table, by(&keys), &found, count, step)?),
+            None => cache::sort_rows(table, by(&keys), &found, step)?,
         };
         Ok((places, total))
     }
 
-    /// The matching posts, newest first.
-    fn matches<'a>(
-        &self,
-        snapshot: &'a Snapshot,
-        large: Option<&TableRows>,
-        progress: &Progress,
-    ) -> Result<Matches<'a>> {
+    /// The matching posts, in the order of the table.
+    fn matches(&self, snapshot: &Snapshot, progress: &Progress) -> Result<RowSelection> {
         let dataset = &snapshot.dataset;
         let (mut token, mut words) = (None, Vec::new());
         for word in self.query.iter().flat_map(|query| query.split_whitespace()) {
@@ -294,133 +276,104 @@ impl PostsQuestion {
                 None => words.push(word.to_lowercase()),
             }
         }
-        let found = match token {
-            // A token's posts are stored newest first.
-            Some(token) => {
-                let rows = dataset.post_rows_of(&token);
-                Matches {
-                    posts: dataset.posts_of(&token),
-                    start: rows.start,
-                    places: RowSelection::Run(rows),
-                }
-            }
-            None => Matches {
-                posts: dataset.posts(),
-                start: 0,
-                places: dataset.posts_newest(|done, total| progress.step(done, total))?,
-            },
-        };
-        let found = if words.is_empty() {
-            found
-        } else {
-            found.with_title_words(&words, large, progress)?
-        };
-        if self.filter.is_empty() {
-            Ok(found)
-        } else {
-            found.that_match(&self.filter, large, progress)
-        }
+        let table = dataset.posts().table();
+        let candidates = token.map_or(0..table.height(), |token| table.rows_of(&token));
+        let filter = self.filter.with_words(words, "title");
+        Ok(filter
+            .select(&PostColumns(table), candidates, usize::MAX, progress)?
+            .0)
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
-    fn sorted(&self, found: &Matches<'_>) -> RowSelection {
-        let posts: Vec<Post> = found.posts.iter().collect();
-        let mut rows: Vec<(u32, &Post)> = found
-            .places
-            .iter()
-            .filter_map(|place| Some((place as u32, posts.get(place - found.start)?)))
-            .collect();
-        // Case-sensitive, as the order of a large table.
-        let key = |post: &Post, column: &str| match post.field(column) {
+    fn sorted(&self, posts: RowsOf<'_, Post>, newest: &RowSelection) -> RowSelection {
+        let posts: Vec<Post> = posts.iter().collect();
+        let mut rows: Vec<u32> = newest.iter().map(|row| row as u32).collect();
+        // Case-sensitive, as the order of a table.
+        let key = |row: &u32, column: &str| match posts.get(*row as usize)?.field(column) {
             text @ Scalar::Text(_) => Some(text.owned()),
             value => value.sort_key(),
         };
-        sort_rows(
-            &mut rows,
-            &self.sort,
-            |(_, post), column| key(post, column),
-            |_, _| Ordering::Equal,
-        );
-        RowSelection::from(
-            rows.into_iter()
-                .map(|(place, _)| place)
-                .collect::<Vec<u32>>(),
-        )
+        sort_rows(&mut rows, &self.sort, key, |_, _| Ordering::Equal);
+        RowSelection::from(rows)
     }
 }
 
-/// The default order, and the tie-breaker of all others.
-const NEWEST: (&str, bool) = ("published_at", true);
+/// The default order, and the tie-breakers of all others.
+const NEWEST: [(&str, bool); 2] = [("published_at", true), ("post_id", false)];
+const PLATFORM: &str = "platform";
 
-/// The candidate posts, and the row indices of the matching ones among all posts, newest first.
-struct Matches<'a> {
-    posts: RowsOf<'a, Post>,
-    /// Row index of the first candidate.
-    start: usize,
-    places: RowSelection,
+fn by<'a>(keys: &'a [(&'a str, bool)]) -> SortBy<'a> {
+    SortBy {
+        ties: &keys[1..],
+        ..SortBy::from(keys[0])
+    }
 }
 
-impl Matches<'_> {
-    /// Keeps the posts whose title contains all words.
-    fn with_title_words(
-        self,
-        words: &[String],
-        large: Option<&TableRows>,
-        progress: &Progress,
-    ) -> Result<Self> {
-        let titles = self
-            .posts
-            .titles()
-            .map(|title| title.unwrap_or_default().to_lowercase());
-        let holds = matching_bitmap(titles, self.posts.len(), progress, |title| {
-            words.iter().all(|word| title.contains(word.as_str()))
-        })?;
-        self.keep(&holds, large)
-    }
+/// Posts by column: as in their table, but the platform of a post without one is the host of its link.
+struct PostColumns<'a>(&'a TableRows);
 
-    /// Keeps the posts that meet all conditions.
-    fn that_match(
-        self,
-        filter: &Filter,
-        large: Option<&TableRows>,
-        progress: &Progress,
-    ) -> Result<Self> {
-        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| {
-            filter.matches(|column| post.field(column))
-        })?;
-        self.keep(&holds, large)
-    }
-
-    fn keep(self, holds: &[u64], large: Option<&TableRows>) -> Result<Self> {
-        let start = self.start;
-        let mut places = RowSelectionWriter::for_table(large);
-        for place in self
-            .places
-            .iter()
-            .filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1)
-        {
-            places.push(place as u32)?;
+impl Columns for PostColumns<'_> {
+    fn values(&self, column: &'static str, rows: Range<usize>) -> Values<'_> {
+        if column != PLATFORM {
+            return self.0.values(column, rows);
         }
-        Ok(Self {
-            places: places.finish()?,
-            ..self
-        })
+        let table = self.0;
+        Values::Each(Box::new(move |row| {
+            Some(match (table.cell(PLATFORM, row), table.cell("link", row)) {
+                (Scalar::Missing, Scalar::Text(link)) => host(&link).map(str::to_owned).into(),
+                (platform, _) => platform,
+            })
+        }))
+    }
+
+    fn table(&self) -> Option<&TableRows> {
+        Some(self.0)
     }
 }
 
-/// A bitmap of the matching items.
-fn matching_bitmap<T>(
-    items: impl Iterator<Item = T>,
-    total: usize,
-    progress: &Progress,
-    holds: impl Fn(&T) -> bool,
-) -> Result<Vec<u64>> {
-    let mut bits = vec![0_u64; total.div_ceil(64)];
-    for (i, item) in items.enumerate() {
-        if i % 16_384 == 0 {
-            progress.step(i as u64, total as u64)?;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::tests::{answered, snapshot};
+
+    #[test]
+    fn posts_are_filtered_and_sorted_with_ties_newest_first() {
+        let snapshot = snapshot(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth",
+            ),
+            (
+                "posts",
+                "post_id,token_address,title,link,published_at,platform,impressions
+                 a,0x1,Alpha uni,https://www.reddit.com/x,2026-01-03T00:00:00Z,,5
+                 b,0x1,beta,https://x.com/y,2026-01-02T00:00:00Z,x,
+                 c,0x2,Uni gamma,,2026-01-04T00:00:00Z,youtube,5
+                 d,0x2,,https://news.example/z,2026-01-04T00:00:00Z,,9",
+            ),
+        ]);
+        for (query, expected) in [
+            ("", "cdab"),
+            ("sort=published_at", "bacd"),
+            ("sort=-impressions", "dcab"),
+            ("sort=impressions", "cadb"),
+            ("sort=impressions,title", "acdb"),
+            ("sort=title", "acbd"),
+            // The host of a link is the platform of a post without one.
+            ("sort=platform", "dabc"),
+            ("where=platform=reddit.com", "a"),
+            ("where=platform!=x", "cda"),
+            // No post has an author.
+            ("sort=-author", "cdab"),
+            ("query=uni", "ca"),
+            ("query=uni&sort=title", "ac"),
+            ("query=uni&where=title:alpha", "a"),
+            ("query=0x0000000000000000000000000000000000000001", "ab"),
+            ("where=impressions>4&limit=2", "cd"),
+        ] {
+            let answer = answered::<PostsQuestion>(&snapshot, &[], query).expect("an answer");
+            let posts = answer.posts.iter().map(|row| row.post.post_id.as_str());
+            assert_eq!(posts.collect::<String>(), expected, "{query}");
         }
-        bits[i / 64] |= u64::from(holds(&item)) << (i % 64);
     }
-    Ok(bits)
 }

@@ -16,7 +16,7 @@ use super::{
     Query,
     fields::{COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
     filter::Filter,
-    list::{Listed, Rows, only, sort, sort_rows},
+    list::{Listed, Rows, keep_matching, only, sort, sort_rows},
     order::Order,
     paging::{page_of, paged},
     parameter::{self, PAGE, ParameterKind, TokenNames as _, TokenReader, clip, parameter},
@@ -241,19 +241,18 @@ impl SearchQuestion {
             if i % 4_096 == 0 {
                 progress.step(i as u64, tokens.len() as u64)?;
             }
-            let row = TokenRow::plain(token);
             if self
                 .chain
                 .as_ref()
                 .is_none_or(|chain| token.chains.contains(chain))
-                && quick.matches(|column| row.field(column))
                 && let Some(rank) = needle.as_ref().map_or(Some(0), |needle| needle.rank(token))
             {
-                found.push((rank, row));
+                found.push((rank, TokenRow::plain(token)));
             }
         }
+        keep_matching(&mut found, &quick, |(_, row), column| row.field(column));
         compute_figures(&mut found, &slow, &sort, view, progress)?;
-        found.retain(|(_, row)| slow.matches(|column| row.field(column)));
+        keep_matching(&mut found, &slow, |(_, row), column| row.field(column));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || {
                 rank_a

@@ -15,7 +15,7 @@ use model::{
 use source::coerce;
 
 /// Decodes a stored cell.
-pub(super) fn scalar(storage: StorageType, bytes: &[u8]) -> Option<Scalar<'static>> {
+pub(super) fn scalar(storage: StorageType, bytes: &[u8]) -> Option<Scalar<'_>> {
     let whole = || bytes.first_chunk().map(|bytes| i64::from_le_bytes(*bytes));
     let text = || String::from_utf8_lossy(bytes);
     Some(match storage {
@@ -26,7 +26,7 @@ pub(super) fn scalar(storage: StorageType, bytes: &[u8]) -> Option<Scalar<'stati
         StorageType::Flag => Scalar::Flag(whole()? != 0),
         StorageType::Address => Scalar::text(Address(*bytes.first_chunk()?).to_string()),
         StorageType::Hex => Scalar::text(const_hex::encode_prefixed(bytes)),
-        StorageType::Text => Scalar::text(text().into_owned()),
+        StorageType::Text => Scalar::Text(text()),
         StorageType::List => Scalar::List(
             text()
                 .split_terminator('\0')

@@ -73,7 +73,7 @@ impl RowSelection {
 }
 
 /// Collects row numbers: in memory while they are few, spilled to a file once they are many.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RowSelectionWriter {
     /// Folder of the file, and the maximum number of rows in memory; `None` if all rows are in memory.
     spill: Option<(PathBuf, usize)>,
@@ -83,13 +83,11 @@ pub struct RowSelectionWriter {
 
 impl RowSelectionWriter {
     /// A writer for rows of a table; the file goes into the folder of a large table. For a table in memory, there is no file.
-    pub fn for_table(table: Option<&TableRows>) -> Self {
+    pub fn for_table(table: &TableRows) -> Self {
+        let spill = || (table.folder().to_owned(), table.sorting().in_memory);
         Self {
-            spill: table
-                .filter(|table| !table.is_held())
-                .map(|table| (table.folder().to_owned(), table.sorting().in_memory)),
-            list: Vec::new(),
-            file: None,
+            spill: (!table.is_held()).then(spill),
+            ..Self::default()
         }
     }
 

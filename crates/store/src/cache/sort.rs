@@ -464,7 +464,7 @@ fn sort<E: From<io::Error>>(
         )?;
     }
     spill.flush()?;
-    let mut sorted = RowSelectionWriter::for_table(Some(sorter.table));
+    let mut sorted = RowSelectionWriter::for_table(sorter.table);
     let (mut order, mut done): (Vec<Keyed>, usize) = (Vec::new(), 0);
     for part in 0..parts {
         order.clear();

@@ -236,12 +236,6 @@ impl TableRows {
             .map(|(storage, bounds)| bounds.extent(storage, rows))
     }
 
-    /// Whether a filter may be told by `extent` that rows need not be read; rows in memory are read, so that all that lack a value are
-    /// counted.
-    pub fn skips_rows(&self) -> bool {
-        !self.is_held()
-    }
-
     /// Whether the column has nulls.
     pub fn has_nulls(&self, column: &str) -> bool {
         self.cells(column)
@@ -278,14 +272,6 @@ impl TableRows {
             region: self.index.metadata.regions.get(at)?,
             storage: self.columns[at].1,
         })
-    }
-
-    /// The token of a row.
-    fn token_at(&self, row: usize) -> Option<Address> {
-        self.index
-            .tokens_in(row..row + 1)
-            .next()
-            .map(|(token, _)| token)
     }
 
     /// Index of the row's token among all tokens, which are ordered by address.
@@ -400,19 +386,9 @@ impl TableRows {
     fn gathered(&self, name: &'static str, rows: &[u32]) -> Option<Column> {
         let places = rows.iter().map(|&row| row as usize);
         let label = PlSmallStr::from_static(name);
-        if name == super::group_column(self.schema) {
-            return Some(texts(
-                label,
-                rows.len(),
-                places.map(|row| self.token_at(row).map(|token| token.to_string())),
-            ));
-        }
         if super::in_index(self.schema, name) {
-            return Some(texts(
-                label,
-                rows.len(),
-                places.map(|row| self.interval_at(row).map(|interval| interval.to_string())),
-            ));
+            let cells = places.map(|row| self.cell(name, row).to_text());
+            return Some(texts(label, rows.len(), cells));
         }
         let cells = self.cells(name)?;
         decoded(
@@ -446,16 +422,19 @@ impl TableRows {
         if row >= self.height() {
             return Scalar::Missing;
         }
-        let text = |text: Option<String>| text.map_or(Scalar::Missing, Scalar::text);
-        if column == super::group_column(self.schema) {
-            return text(self.token_at(row).map(|token| token.to_string()));
+        if let Some(mut runs) = self.runs(column, row..row + 1) {
+            return runs.pop().map(|(text, _)| text).into();
         }
-        if super::in_index(self.schema, column) {
-            return text(self.interval_at(row).map(|interval| interval.to_string()));
-        }
-        self.cells(column).map_or(Scalar::Missing, |cells| {
-            cells
-                .bytes(row)
+        self.reader(column)
+            .map_or(Scalar::Missing, |read| read(row).owned())
+    }
+
+    /// Reads single cells of a column that is not in the index; none if there is no such column.
+    pub fn reader<'a>(&'a self, column: &str) -> Option<impl Fn(usize) -> Scalar<'a> + use<'a>> {
+        let cells = self.cells(column)?;
+        Some(move |row| {
+            let bytes = cells.bytes(row);
+            bytes
                 .and_then(|bytes| scalar(cells.storage, bytes))
                 .unwrap_or(Scalar::Missing)
         })
@@ -479,8 +458,11 @@ impl TableRows {
     }
 
     fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
-        if super::in_index(self.schema, name) {
-            return Some(self.index_column(name, rows));
+        if let Some(runs) = self.runs(name, rows.clone()) {
+            let mut column = Texts::with_capacity(rows.len());
+            runs.iter()
+                .for_each(|(text, rows)| column.push(Some(text), rows.len()));
+            return Some(column.finish(PlSmallStr::from_static(name)));
         }
         let at = self.position(name)?;
         let valid = self.validity(self.index.metadata.regions.get(at)?, rows.clone())?;
@@ -578,20 +560,22 @@ impl TableRows {
             .map_or(self.height(), |start| *start as usize)
     }
 
-    /// Decodes a column stored in the index.
-    fn index_column(&self, name: &'static str, rows: Range<usize>) -> Column {
-        let mut column = Texts::with_capacity(rows.len());
-        let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
-        if name == super::group_column(self.schema) {
-            self.index
-                .tokens_in(rows)
-                .for_each(|(token, rows)| fill(&token.to_string(), rows));
-        } else {
-            self.index
-                .intervals_in(rows)
-                .for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
+    /// The texts of a column that is stored in the index, each with its share of the rows; none for another column.
+    pub fn runs(&self, column: &str, rows: Range<usize>) -> Option<Vec<(String, Range<usize>)>> {
+        if !super::in_index(self.schema, column) {
+            return None;
         }
-        column.finish(PlSmallStr::from_static(name))
+        Some(if column == super::group_column(self.schema) {
+            let tokens = self.index.tokens_in(rows);
+            tokens
+                .map(|(token, rows)| (token.to_string(), rows))
+                .collect()
+        } else {
+            let intervals = self.intervals_in(rows);
+            intervals
+                .map(|(interval, rows)| (interval.to_string(), rows))
+                .collect()
+        })
     }
 
     fn validity(&self, region: &Region, rows: Range<usize>) -> Option<impl Iterator<Item = bool>> {

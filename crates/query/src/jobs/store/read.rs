@@ -92,13 +92,8 @@ impl JobStore {
             limit,
             ..
         } = wanted;
-        let named: Vec<&str> = filter
-            .columns_read(Job::COLUMNS.to_vec())
-            .iter()
-            .map(|column| column.name)
-            .collect();
         let is_read =
-            |name: &str| named.contains(&name) || sort.iter().any(|order| order.column == name);
+            |name: &str| filter.names(name) || sort.iter().any(|order| order.column == name);
         let mut reader = self.reader();
         let moment = reader.transaction()?;
         let mut tokens = (is_read("tokens") || is_read("tasks"))

@@ -1,7 +1,6 @@
 //! Rows that a filter leaves out only because of missing values in its columns: they might match, so lists show their number.
 
-use super::{Filter, Row, Term};
-use model::scalar::Scalar;
+use super::{Filter, Term, judge::Judged};
 
 /// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,49 +48,29 @@ impl ExcludedRows {
             .map(|lack| (lack.name.as_str(), lack.rows))
     }
 
-    /// Adds the counts of other rows under the same filter.
-    pub fn add(&mut self, others: &Self) {
-        self.rows += others.rows;
-        for (lack, other) in self.columns.iter_mut().zip(&others.columns) {
-            lack.rows += other.rows;
+    /// Counts the rows of a block that match or not by their missing values.
+    pub(super) fn count(&mut self, judged: &Judged) {
+        if judged.lacks.is_empty() {
+            return;
         }
-    }
-}
-
-impl Filter {
-    /// As `matches`; also counts in `left_out` a row that fails only for missing values, all of which `lacks` confirms: not those known to be
-    /// absent or still to be computed.
-    pub fn keeps<'a>(
-        &self,
-        field: impl Fn(&str) -> Scalar<'a>,
-        lacks: impl Fn(&str) -> bool,
-        left_out: &mut ExcludedRows,
-    ) -> bool {
-        let row = Row {
-            filter: self,
-            field: &field,
-            absent: &|column: &str| !lacks(column),
-        };
-        let all = row.all(&self.terms);
-        if all.is_none() {
-            let unknown = row.unknown(&self.terms);
-            left_out.rows += 1;
-            left_out
-                .columns
-                .iter_mut()
-                .filter(|lack| unknown.contains(&lack.column))
-                .for_each(|lack| lack.rows += 1);
+        self.rows += judged.unknown.rows().count() as u64;
+        for lack in &mut self.columns {
+            let rows = judged.lacks.iter();
+            let rows = rows.filter(|(column, _)| *column == lack.column);
+            let rows = rows.map(|(_, rows)| rows.clone());
+            let rows = rows.reduce(|rows, others| rows.or(&others));
+            lack.rows += rows.map_or(0, |rows| rows.rows().count() as u64);
         }
-        all == Some(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{parse, tests::COLUMNS},
+        super::{ListColumns, parse, tests::COLUMNS},
         *,
     };
+    use model::scalar::Scalar;
 
     #[test]
     fn rows_are_counted_that_a_missing_value_alone_leaves_out() {
@@ -121,38 +100,37 @@ mod tests {
         ];
         for (text, kept, left_out, columns) in cases {
             let filter = parse(text, COLUMNS).unwrap();
-            let mut counted = ExcludedRows::of(&filter);
-            let mut halves = [ExcludedRows::of(&filter), ExcludedRows::of(&filter)];
-            let mut holding = 0;
-            for (nth, (symbol, cap, change)) in rows.into_iter().enumerate() {
-                let field = |column: &str| match column {
+            let field = |row: usize, column: &str| {
+                let (symbol, cap, change) = rows[row];
+                match column {
                     "symbol" => Scalar::text(symbol),
                     "market_cap" => cap.into(),
                     "price_change_24h" => change.into(),
                     _ => Scalar::Missing,
+                }
+            };
+            let of = |lacks: bool| {
+                let value = |row: usize, column: &str| {
+                    Some(field(row, column)).filter(|value| lacks || !value.is_missing())
                 };
-                let holds = filter.keeps(field, |_| true, &mut counted);
-                assert_eq!(holds, filter.matches(field), "{text} {symbol}");
-                holding += usize::from(holds);
-                filter.keeps(field, |_| true, &mut halves[nth % 2]);
-                assert_eq!(
-                    filter.keeps(field, |_| false, &mut ExcludedRows::default()),
-                    holds,
-                    "{text} {symbol}"
-                );
-            }
-            let [mut first, second] = halves;
-            first.add(&second);
+                filter.kept(&ListColumns::new(value), rows.len())
+            };
+            let (holding, counted) = of(true);
             assert_eq!(
                 (
-                    holding,
+                    holding.iter().filter(|holds| **holds).count(),
                     counted.rows(),
                     counted.columns().collect::<Vec<_>>()
                 ),
                 (kept, left_out, columns.to_vec()),
                 "{text}"
             );
-            assert_eq!(first, counted, "{text}");
+            for row in 0..rows.len() {
+                let holds = filter.matches(|column| field(row, column));
+                assert_eq!(holds, holding[row], "{text} {row}");
+            }
+            let none = (holding, ExcludedRows::of(&filter));
+            assert_eq!(of(false), none, "{text}");
         }
     }
 }

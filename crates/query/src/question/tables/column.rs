@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::{Column, DataFrame, DataType, PlHashMap};
+use polars::prelude::PlHashMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use self::values::{CountedValues, TextValues, ordered_counts, too_many_texts};
 use super::{
     WHERE,
-    chunks::{BATCH_CHUNKS, CHUNK_ROWS, chunks},
+    chunks::{BATCH_CHUNKS, CHUNK_ROWS, Chunk, chunks},
     columns, loaded_table,
     order::RowQuery,
     remote::RemoteQuery,
@@ -35,13 +35,13 @@ use crate::question::{
 use analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer};
 use model::{
     error::{Code, Problem, Result},
+    scalar::Scalar,
     schema::{self, Kind},
     time::{Day, Time},
 };
 use store::{
     Table,
     cache::{RowSelection, TableRows},
-    cell::in_frame,
 };
 
 /// Maximum number of distinct texts; more would use too much memory.
@@ -180,7 +180,7 @@ impl Find for ColumnScan {
             remote::values(&remote, column, self.limit)?
         } else {
             let grid = Arc::clone(&table.rows);
-            let (places, _) = query.matching_rows(table, &grid, progress)?;
+            let (places, _) = query.matching_rows(&grid, progress)?;
             ColumnReader {
                 grid: &grid,
                 places: &places,
@@ -273,79 +273,38 @@ impl Query for DescribeQuestion {
 struct ColumnReader<'a> {
     grid: &'a TableRows,
     places: &'a RowSelection,
-    column: &'a str,
+    column: &'static str,
     progress: &'a Progress,
 }
 
 impl ColumnReader<'_> {
-    /// Maps every chunk of the column by `each`, several in parallel, and passes the results to `take` in order.
-    fn chunks<T: Send>(
-        &self,
-        each: impl Fn(&Column, usize) -> T + Sync,
-        mut take: impl FnMut(T) -> Result<()>,
-    ) -> Result<()> {
-        let unread = |_| Problem::new(Code::Defect, "Internal error: the column cannot be read.");
-        let of_frame = |frame: &DataFrame, start: usize| {
-            Ok(each(frame.column(self.column).map_err(unread)?, start))
+    /// The numbers, sorted.
+    fn numbers(&self, kind: NumberKind) -> Result<Sorted> {
+        let key = |value: Scalar<'_>| match (kind, &value) {
+            (NumberKind::Floats, value) => {
+                let number = value.as_float().filter(|number| number.is_finite());
+                number.map(key_of_float)
+            }
+            (_, Scalar::Whole(number) | Scalar::Time(Time(number))) => {
+                Some(key_of_integer(*number))
+            }
+            (_, Scalar::Day(day)) => Some(key_of_integer(i64::from(day.0))),
+            _ => None,
         };
+        let keys = |chunk: &Chunk<'_>| chunk.values(0).filter_map(key).collect::<Vec<u64>>();
+        let mut all: Vec<u64> = Vec::with_capacity(self.places.len());
         chunks(
             self.grid,
             self.places,
             &[self.column],
             self.progress,
             BATCH_CHUNKS,
-            of_frame,
-            |made: Result<T>| take(made?),
-        )
-    }
-
-    /// The numbers, sorted.
-    fn numbers(&self, kind: NumberKind) -> Result<Sorted> {
-        let keys = |column: &Column, _: usize| -> Vec<u64> {
-            let mut keys = Vec::with_capacity(column.len());
-            match kind {
-                NumberKind::Floats if column.dtype() == &DataType::String => {
-                    let texts = column.str().ok();
-                    let number =
-                        |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
-                    keys.extend(
-                        texts
-                            .into_iter()
-                            .flat_map(|texts| texts.iter().flatten())
-                            .filter_map(number)
-                            .map(key_of_float),
-                    );
-                }
-                NumberKind::Floats => {
-                    let floats = column.cast(&DataType::Float64).ok();
-                    let floats = floats.as_ref().and_then(|column| column.f64().ok());
-                    let finite = |value: &f64| value.is_finite();
-                    keys.extend(
-                        floats
-                            .into_iter()
-                            .flat_map(|floats| floats.iter().flatten())
-                            .filter(finite)
-                            .map(key_of_float),
-                    );
-                }
-                NumberKind::Integers => {
-                    let integers = column.to_physical_repr().cast(&DataType::Int64).ok();
-                    let integers = integers.as_ref().and_then(|column| column.i64().ok());
-                    keys.extend(
-                        integers
-                            .into_iter()
-                            .flat_map(|integers| integers.iter().flatten())
-                            .map(key_of_integer),
-                    );
-                }
-            }
-            keys
-        };
-        let mut all: Vec<u64> = Vec::with_capacity(self.places.len());
-        self.chunks(keys, |part| {
-            all.extend_from_slice(&part);
-            Ok(())
-        })?;
+            keys,
+            |part| {
+                all.extend_from_slice(&part);
+                Ok(())
+            },
+        )?;
         parallel_sort(&mut all, rayon::current_num_threads());
         self.progress
             .step(all.len() as u64, self.places.len() as u64)?;
@@ -358,8 +317,8 @@ impl ColumnReader<'_> {
         let hashers = (RandomState::new(), RandomState::new());
         let hash = |text: &str| (hashers.0.hash_one(text), hashers.1.hash_one(text));
         let compare = |a: &str, b: &str| order(a, b).then_with(|| a.cmp(b));
-        let count = |column: &Column, start: usize| {
-            let counts = self.count_texts(column, start);
+        let count = |chunk: &Chunk<'_>| {
+            let counts = count_texts(chunk);
             let min = counts
                 .keys()
                 .min_by(|a, b| compare(a, b))
@@ -378,67 +337,43 @@ impl ColumnReader<'_> {
             )
         };
         let mut texts = Texts::default();
-        self.chunks(count, |(counts, min, max)| {
-            for (hash, TextCount { count, first_row }) in counts {
-                texts
-                    .counts
-                    .entry(hash)
-                    .or_insert(TextCount {
-                        count: 0,
-                        first_row,
-                    })
-                    .count += count;
-            }
-            if texts.counts.len() > TEXTS_MAX {
-                return Err(too_many_texts());
-            }
-            texts.min = texts
-                .min
-                .take()
-                .into_iter()
-                .chain(min)
-                .min_by(|a, b| compare(a, b));
-            texts.max = texts
-                .max
-                .take()
-                .into_iter()
-                .chain(max)
-                .max_by(|a, b| compare(a, b));
-            Ok(())
-        })?;
+        chunks(
+            self.grid,
+            self.places,
+            &[self.column],
+            self.progress,
+            BATCH_CHUNKS,
+            count,
+            |(counts, min, max)| {
+                for (hash, TextCount { count, first_row }) in counts {
+                    texts
+                        .counts
+                        .entry(hash)
+                        .or_insert(TextCount {
+                            count: 0,
+                            first_row,
+                        })
+                        .count += count;
+                }
+                if texts.counts.len() > TEXTS_MAX {
+                    return Err(too_many_texts());
+                }
+                texts.min = texts
+                    .min
+                    .take()
+                    .into_iter()
+                    .chain(min)
+                    .min_by(|a, b| compare(a, b));
+                texts.max = texts
+                    .max
+                    .take()
+                    .into_iter()
+                    .chain(max)
+                    .max_by(|a, b| compare(a, b));
+                Ok(())
+            },
+        )?;
         Ok(texts)
-    }
-
-    /// Counts the texts of a chunk that begins at row `start`.
-    fn count_texts<'c>(
-        &self,
-        column: &'c Column,
-        start: usize,
-    ) -> PlHashMap<Cow<'c, str>, TextCount> {
-        let mut counts: PlHashMap<Cow<'c, str>, TextCount> = PlHashMap::default();
-        let mut add = |text, at: usize, count| {
-            counts
-                .entry(text)
-                .or_insert(TextCount {
-                    count: 0,
-                    first_row: (start + at) as u32,
-                })
-                .count += count;
-        };
-        if let Ok(texts) = column.str() {
-            // Equal texts often come in runs: one lookup for each run.
-            let present = texts
-                .iter()
-                .enumerate()
-                .filter_map(|(at, text)| Some((at, text?)));
-            runs(present).for_each(|(at, text, count)| add(text.into(), at, count));
-        } else {
-            let frame = column.clone().into_frame();
-            let present = (0..column.len())
-                .filter_map(|at| Some((at, in_frame(&frame, self.column, at).to_text()?)));
-            present.for_each(|(at, text)| add(text.into(), at, 1));
-        }
-        counts
     }
 
     fn values(&self, kind: Kind, limit: usize) -> Result<CountedValues> {
@@ -473,13 +408,10 @@ impl ColumnReader<'_> {
         // Ties: the earliest row first.
         counts.sort_unstable_by(|a, b| b.count.cmp(&a.count).then(a.first_row.cmp(&b.first_row)));
         counts.truncate(limit);
-        let text = |row: usize| {
-            let frame = self
-                .grid
-                .at(self.places, row..row + 1, Some(&[self.column]));
-            in_frame(&frame, self.column, 0)
-                .to_text()
-                .unwrap_or_default()
+        let text = |place: usize| {
+            let row = self.places.get(place);
+            let cell = row.map(|row| self.grid.cell(self.column, row));
+            cell.and_then(|cell| cell.to_text()).unwrap_or_default()
         };
         ordered_counts(
             counts
@@ -503,19 +435,30 @@ fn parallel_sort(keys: &mut [u64], threads: usize) {
     );
 }
 
-/// Run-length encoding: the row of each run's first text, the text, and the run's length.
-fn runs<'a>(
-    texts: impl Iterator<Item = (usize, &'a str)>,
-) -> impl Iterator<Item = (usize, &'a str, u64)> {
-    let mut texts = texts.peekable();
-    std::iter::from_fn(move || {
-        let (at, text) = texts.next()?;
+/// Counts the texts of a chunk.
+fn count_texts<'c>(chunk: &'c Chunk<'_>) -> PlHashMap<Cow<'c, str>, TextCount> {
+    let mut counts: PlHashMap<Cow<'c, str>, TextCount> = PlHashMap::default();
+    let text = |value: Scalar<'c>| match value {
+        Scalar::Text(text) | Scalar::Digits(text) => Some(text),
+        value => value.to_text().map(Cow::Owned),
+    };
+    // Equal texts often come in runs: one lookup for each run.
+    let mut texts = chunk.values(0).map(text).enumerate().peekable();
+    while let Some((place, text)) = texts.next() {
         let mut count = 1;
         while texts.next_if(|(_, next)| *next == text).is_some() {
             count += 1;
         }
-        Some((at, text, count))
-    })
+        let Some(text) = text else { continue };
+        counts
+            .entry(text)
+            .or_insert(TextCount {
+                count: 0,
+                first_row: (chunk.start + place) as u32,
+            })
+            .count += count;
+    }
+    counts
 }
 
 /// How often a text occurs, and the first of the selected rows that has it.

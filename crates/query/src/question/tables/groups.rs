@@ -11,7 +11,12 @@ use polars::prelude::{
 };
 
 use self::split::{GroupRows, as_written, grouped};
-use super::{chunks::chunks, columns, loaded_table, order::RowQuery, remote::RemoteQuery};
+use super::{
+    chunks::{Chunk, chunks},
+    columns, loaded_table,
+    order::RowQuery,
+    remote::RemoteQuery,
+};
 use crate::question::{
     Find,
     filter::of_kind,
@@ -31,7 +36,6 @@ use model::{
 use store::{
     Table,
     cache::{RowSelection, TableRows},
-    cell::in_frame,
 };
 
 /// Maximum number of figures of a group.
@@ -317,7 +321,7 @@ impl Find for GroupQuery {
                 (groups, Arc::new(shown), places)
             } else {
                 let grid = Arc::clone(&table.rows);
-                let (places, _) = rows.matching_rows(table, &grid, progress)?;
+                let (places, _) = rows.matching_rows(&grid, progress)?;
                 (self.groups(&grid, &places, &read, progress)?, grid, places)
             };
         let total = groups.len();
@@ -375,17 +379,15 @@ impl GroupQuery {
         read: &[schema::Column],
         progress: &Progress,
     ) -> Result<Vec<GroupRows>> {
-        let names: Vec<&str> = std::iter::once(self.by.name)
+        let names: Vec<&'static str> = std::iter::once(self.by.name)
             .chain(read.iter().map(|column| column.name))
             .collect();
         let mut known: HashMap<Scalar<'static>, usize> = HashMap::new();
         let mut groups: Vec<GroupRows> = Vec::new();
-        let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, read);
+        let each = |chunk: &Chunk<'_>| grouped(chunk, read.len());
         let batch = (BATCH_CHUNKS / (1 + read.len())).max(8);
         chunks(grid, places, &names, progress, batch, each, |part| {
-            for group in part.map_err(|_| {
-                Problem::new(Code::Defect, "Internal error: the columns cannot be read.")
-            })? {
+            for group in part {
                 let Some(&at) = known.get(&group.key) else {
                     if groups.len() == GROUPS_MAX {
                         return Err(self.too_many());
@@ -451,27 +453,18 @@ impl GroupQuery {
         places: &RowSelection,
         read: &[schema::Column],
     ) -> Result<DataFrame> {
-        let firsts: Vec<u32> = groups
-            .iter()
-            .filter_map(|group| places.get(group.first))
-            .map(|row| row as u32)
-            .collect();
-        let first = grid.at(
-            &RowSelection::from(firsts),
-            0..groups.len(),
-            Some(&[self.by.name]),
-        );
-        let is_list = first
-            .column(self.by.name)
-            .is_ok_and(|column| matches!(column.dtype(), DataType::List(_)));
-        let mut columns = if is_list {
-            let written = |(row, group): (usize, &GroupRows)| {
-                as_written(in_frame(&first, self.by.name, row), &group.key)
-            };
-            let elements: Vec<Option<String>> = groups.iter().enumerate().map(written).collect();
-            vec![Series::new(self.by.name.into(), elements).into_column()]
+        let (by, firsts) = (self.by.name, groups.iter());
+        let firsts = firsts.filter_map(|group| places.get(group.first));
+        // Those of an engine are of texts.
+        let kind = grid.column_named(by).map(|column| column.kind);
+        let mut columns = if matches!(kind, Some(Kind::Chains | Kind::Addresses)) {
+            let written =
+                |(row, group): (usize, &GroupRows)| as_written(grid.cell(by, row), &group.key);
+            let elements: Vec<Option<String>> = firsts.zip(groups).map(written).collect();
+            vec![Series::new(by.into(), elements).into_column()]
         } else {
-            first.into_columns()
+            let firsts: Vec<u32> = firsts.map(|row| row as u32).collect();
+            grid.gather(&firsts, Some(&[by])).into_columns()
         };
         for figure in &self.figures {
             let values: Vec<Option<Scalar<'static>>> = groups

@@ -1,41 +1,19 @@
-//! Filtering and sorting of table rows. Filters scan chunk by chunk, checking for cancellation between chunks; the table sorts.
+//! Filtering and sorting of table rows: the filter selects them, the table sorts them.
 
-use std::{
-    ops::Range,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
-
-use polars::prelude::DataFrame;
-use rayon::prelude::*;
-
-use super::{columns, remote::RemoteQuery};
+use super::remote::RemoteQuery;
 use crate::question::{
     Find,
     caches::OrderedRows,
-    filter::{self, ColumnKind, ExcludedRows, Filter, FilterColumn},
+    filter::{ExcludedRows, Filter},
     order::Order,
     progress::Progress,
     view::View,
 };
-use model::{error::Result, scalar::Scalar, schema::TableSchema, time::Time};
-use store::{
-    Table,
-    cache::{Extent, RowSelection, RowSelectionWriter, SortBy, SortedRows, TableRows},
-    cell::in_frame,
-};
+use model::{error::Result, schema::TableSchema};
+use store::cache::{RowSelection, SortBy, SortedRows, TableRows};
 
 /// Rows of a large table that are sorted first, by top-k, while the complete order is computed.
 const TOP_ROWS: usize = 1_000;
-/// Rows of a chunk, between two cancellation checks.
-const CHUNK_ROWS: usize = 16_384;
-/// Chunks of one parallel batch, whose matches are stored at its end.
-const BATCH_CHUNKS: usize = 64;
-
-/// Chunks scanned in parallel when only some matches are needed.
-const SCAN_CHUNKS: usize = 8;
 
 /// Row filter and sort order of a table query.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,55 +46,11 @@ impl RowQuery {
     /// Rows that match the filter, in table order, and those left out because of missing values.
     pub(in crate::question) fn matching_rows(
         &self,
-        table: &Table,
         grid: &TableRows,
         progress: &Progress,
     ) -> Result<(RowSelection, ExcludedRows)> {
-        if self.filter.is_empty() {
-            return Ok((RowSelection::Run(0..grid.height()), ExcludedRows::default()));
-        }
-        filtered(grid, &self.filter, &self.columns_read(table), progress)
-    }
-
-    /// The columns that the filter reads.
-    fn columns_read(&self, table: &Table) -> Vec<FilterColumn> {
-        self.filter.columns_read(columns::for_filter(table))
-    }
-
-    /// The first `count` matching rows from row `start` on, in table order.
-    pub(super) fn next_matching(
-        &self,
-        table: &Table,
-        grid: &TableRows,
-        start: usize,
-        count: usize,
-        progress: &Progress,
-    ) -> Result<Vec<u32>> {
-        let columns_read = self.columns_read(table);
-        let mut found = Vec::new();
-        for chunks in (start..grid.height())
-            .step_by(CHUNK_ROWS)
-            .collect::<Vec<_>>()
-            .chunks(SCAN_CHUNKS)
-        {
-            progress.step(chunks[0] as u64, grid.height() as u64)?;
-            let matching = |&start: &usize| {
-                matching_in_chunk(
-                    grid,
-                    start..(start + CHUNK_ROWS).min(grid.height()),
-                    &self.filter,
-                    &columns_read,
-                )
-            };
-            found.par_extend(chunks.par_iter().flat_map_iter(|start| {
-                matching(start).map_or_else(Vec::new, |(matching, _)| matching)
-            }));
-            if found.len() >= count {
-                break;
-            }
-        }
-        found.truncate(count);
-        Ok(found)
+        let filter = &self.filter;
+        filter.select(grid, 0..grid.height(), usize::MAX, progress)
     }
 
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
@@ -166,11 +100,10 @@ impl Find for RowQuery {
                 usize::try_from(remote.total()?).unwrap_or(usize::MAX),
             ));
         }
-        let grid = Arc::clone(&table.rows);
-        let (matching, left_out) = self.matching_rows(table, &grid, progress)?;
+        let (matching, left_out) = self.matching_rows(&table.rows, progress)?;
         Ok(OrderedRows {
             left_out,
-            ..self.sorted(&grid, matching, Some(TOP_ROWS), progress)?
+            ..self.sorted(&table.rows, matching, Some(TOP_ROWS), progress)?
         })
     }
 }
@@ -195,140 +128,28 @@ impl Find for CompleteOrder {
     }
 }
 
-fn filtered(
-    grid: &TableRows,
-    filter: &Filter,
-    columns_read: &[FilterColumn],
-    progress: &Progress,
-) -> Result<(RowSelection, ExcludedRows)> {
-    let count = grid.height();
-    let done = AtomicUsize::new(0);
-    let (mut left_out, mut counted) = (ExcludedRows::of(filter), true);
-    // Rows of skipped chunks cannot be counted.
-    let may_lack = filter.columns().any(|column| grid.has_nulls(column));
-    let mut places = RowSelectionWriter::for_table(Some(grid));
-    for chunks in (0..count)
-        .step_by(CHUNK_ROWS)
-        .collect::<Vec<_>>()
-        .chunks(BATCH_CHUNKS)
-    {
-        let matching: Result<Vec<Option<ChunkMatches>>> = chunks
-            .par_iter()
-            .map(|&start| {
-                progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
-                let chunk = start..(start + CHUNK_ROWS).min(count);
-                let matching = matching_in_chunk(grid, chunk.clone(), filter, columns_read);
-                done.fetch_add(chunk.len(), Ordering::Relaxed);
-                Ok(matching)
-            })
-            .collect();
-        for chunk in matching? {
-            let Some((rows, lacking)) = chunk else {
-                counted &= !may_lack;
-                continue;
-            };
-            left_out.add(&lacking);
-            for place in rows {
-                places.push(place)?;
-            }
-        }
-    }
-    Ok((
-        places.finish()?,
-        if counted {
-            left_out
-        } else {
-            ExcludedRows::default()
-        },
-    ))
-}
-
-/// Matching rows of a chunk, and those left out because of missing values.
-type ChunkMatches = (Vec<u32>, ExcludedRows);
-
-/// The matching rows of a chunk; `None` if its zone map rules out a match.
-fn matching_in_chunk(
-    grid: &TableRows,
-    rows: Range<usize>,
-    filter: &Filter,
-    columns_read: &[FilterColumn],
-) -> Option<ChunkMatches> {
-    let skips = grid.skips_rows();
-    if skips && !filter.may_match(|column| range(grid, column, rows.clone(), columns_read)) {
-        return None;
-    }
-    let names: Vec<&str> = columns_read.iter().map(|column| column.name).collect();
-    Some(matching_in_frame(
-        &grid.slice(rows.clone(), Some(&names)),
-        &rows,
-        filter,
-        columns_read,
-    ))
-}
-
-/// The minimum and maximum of a column in these rows, where known without reading them.
-fn range(
-    grid: &TableRows,
-    column: &str,
-    rows: Range<usize>,
-    columns_read: &[FilterColumn],
-) -> Option<filter::Range> {
-    let kind = columns_read.iter().find(|known| known.name == column)?.kind;
-    Some(match (grid.extent(column, rows)?, kind) {
-        (Extent::Empty, _) => filter::Range::Empty,
-        (Extent::Float(low, high), ColumnKind::Number) => filter::Range::Number(low, high),
-        (Extent::Whole(low, high), ColumnKind::Number) => filter::Range::Whole(low, high),
-        (Extent::Whole(low, high), ColumnKind::Time) => filter::Range::Time(Time(low), Time(high)),
-        _ => return None,
-    })
-}
-
-fn matching_in_frame(
-    chunk: &DataFrame,
-    rows: &Range<usize>,
-    filter: &Filter,
-    columns_read: &[FilterColumn],
-) -> ChunkMatches {
-    let (mut matching, mut left_out) = (Vec::new(), ExcludedRows::of(filter));
-    for (place, row) in rows.clone().enumerate() {
-        let cell = |column: &FilterColumn| {
-            let cell = in_frame(chunk, column.name, place);
-            if column.kind == ColumnKind::Number {
-                cell.number()
-            } else {
-                cell
-            }
-        };
-        let values: Vec<(&str, Scalar<'static>)> = columns_read
-            .iter()
-            .map(|column| (column.name, cell(column)))
-            .collect();
-        let found = |name: &str| {
-            values
-                .iter()
-                .find(|(column, _)| *column == name)
-                .map(|(_, cell)| cell.borrowed())
-                .into()
-        };
-        if filter.keeps(found, |_| true, &mut left_out) {
-            matching.push(row as u32);
-        }
-    }
-    (matching, left_out)
-}
-
 #[cfg(test)]
 mod tests {
-    use polars::prelude::{IntoColumn, NamedFrom, Series};
+    use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
     use super::*;
-    use crate::question::snapshot::AnswerSettings;
-    use crate::question::snapshot::Snapshot;
+    use crate::question::{
+        filter,
+        snapshot::{AnswerSettings, Snapshot},
+    };
     use model::{error::Code, schema};
-    use store::Dataset;
+    use store::{Dataset, Table};
 
     fn tokens() -> (DataFrame, &'static TableSchema) {
-        let chains = Series::new("chain".into(), ["base", "bsc", "base", "eth"]);
+        let chains = Series::new(
+            "chain".into(),
+            [
+                Series::new("".into(), ["eth", "base"]),
+                Series::new("".into(), ["bsc"]),
+                Series::new("".into(), ["base"]),
+                Series::new("".into(), ["eth"]),
+            ],
+        );
         let columns = [
             Series::new("symbol".into(), ["UNI", "PEPX", "LINK", "USDC"]),
             Series::new("price".into(), [Some(7.31), None, Some(14.0), Some(1.0)]),
@@ -354,7 +175,7 @@ mod tests {
             ("price>1", Some(("price", true)), &[2, 0]),
             ("", Some(("price", false)), &[3, 0, 2, 1]),
             ("", Some(("price", true)), &[2, 0, 3, 1]),
-            ("", Some(("chain", false)), &[0, 2, 1, 3]),
+            ("", Some(("chain", false)), &[2, 1, 3, 0]),
             ("pep", None, &[1]),
             ("holders<400", Some(("symbol", false)), &[1, 0]),
             ("price>7 or holders<400", None, &[0, 1, 2]),

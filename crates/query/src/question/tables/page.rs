@@ -137,19 +137,14 @@ impl<'a> PageRequest<'a> {
     }
 
     fn scanned_page(&self, limit: usize, progress: &Progress) -> Result<Page> {
-        let mut rows = self.query.next_matching(
-            self.table,
-            &self.grid,
-            self.cursor.start,
-            limit.saturating_add(1),
-            progress,
-        )?;
-        let next = rows.get(limit).map(|row| self.cursor(*row as usize));
-        rows.truncate(limit);
+        let (from, count) = (self.cursor.start, limit.saturating_add(1));
+        let (filter, rest) = (&self.query.filter, from..self.grid.height());
+        let (rows, _) = filter.select(&*self.grid, rest, count, progress)?;
+        let next = rows.get(limit).map(|row| self.cursor(row));
         // On the first page without a next one, all matches were seen.
-        let total = (self.cursor.start == 0 && next.is_none()).then_some(rows.len() as u64);
+        let total = (from == 0 && next.is_none()).then_some(rows.len() as u64);
         Ok(Page {
-            rows: self.rows(RowSelection::from(rows), 0..limit),
+            rows: self.rows(rows, 0..limit),
             total,
             next,
         })
@@ -197,11 +192,7 @@ impl<'a> PageRequest<'a> {
                 unsorted: Some(matching),
                 ..
             }) => matching,
-            None => {
-                self.query
-                    .matching_rows(self.table, &self.grid, progress)?
-                    .0
-            }
+            None => self.query.matching_rows(&self.grid, progress)?.0,
         };
         let count = Some(end.max(TOP_ROWS_MIN).next_power_of_two()).filter(|_| end <= TOP_ROWS_MAX);
         let order = self.query.sorted(&self.grid, matching, count, progress)?;

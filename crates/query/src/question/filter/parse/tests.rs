@@ -4,9 +4,11 @@ use model::scalar::Scalar;
 use proptest::prelude::*;
 
 use super::{
-    super::{ExcludedRows, Range as Extent, tests::COLUMNS},
+    super::{Columns, ExcludedRows, ListColumns, Values, tests::COLUMNS},
     *,
 };
+use model::schema::Kind;
+use store::cache::Extent;
 
 #[test]
 fn errors_name_the_part_that_is_wrong() {
@@ -605,6 +607,35 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
+/// A row of market cap, change and name.
+type Row = [Option<u8>; 3];
+
+fn field(row: Row, column: &str) -> Scalar<'static> {
+    match column {
+        "market_cap" => row[0].map(f64::from).into(),
+        "price_change_24h" => row[1].map(f64::from).into(),
+        _ => row[2].map(|value| value.to_string()).into(),
+    }
+}
+
+/// A block of one row, of whose numbers the smallest and the largest are known.
+struct Zoned(Row);
+
+impl Columns for Zoned {
+    fn values(&self, column: &'static str, _: Range<usize>) -> Values<'_> {
+        Values::Each(Box::new(move |_| Some(field(self.0, column))))
+    }
+
+    fn zone(&self, column: &str, _: Range<usize>) -> Option<(Extent, Kind)> {
+        let extent = match (column, field(self.0, column)) {
+            ("name", _) => return None,
+            (_, Scalar::Float(value)) => Extent::Float(value, value),
+            _ => Extent::Empty,
+        };
+        Some((extent, Kind::Float))
+    }
+}
+
 proptest! {
     #[test]
     fn an_expression_holds_where_a_plain_evaluation_says_so(
@@ -623,34 +654,28 @@ proptest! {
         prop_assert_eq!(parse(&text, COLUMNS), Ok(filter.clone()));
         prop_assert_eq!(conditions(&filter.conditions(), COLUMNS), Ok(filter.clone()));
         let [caps, names] = [filter.split(|column| column == "market_cap"), filter.split(|column| column == "name")];
-        let mut left_out = ExcludedRows::of(&filter);
-        for row in &rows {
-            let field = |column: &str| -> Scalar<'static> {
-                match column {
-                    "market_cap" => row[0].map(f64::from).into(),
-                    "price_change_24h" => row[1].map(f64::from).into(),
-                    _ => row[2].map(|value| value.to_string()).into(),
-                }
-            };
+        let of = |lacks: bool| {
+            let value = |row: usize, column: &str| Some(field(rows[row], column)).filter(|value| lacks || !value.is_missing());
+            filter.kept(&ListColumns::new(value), rows.len())
+        };
+        let (kept, left_out) = of(true);
+        let mut unknown = 0;
+        for (place, row) in rows.iter().enumerate() {
+            let field = |column: &str| field(*row, column);
             let truth = tree.truth(*row);
+            unknown += u64::from(truth.is_none());
             prop_assert_eq!(filter.matches_or_unknown(field, |_| false), truth, "{}", text);
             prop_assert_eq!(filter.matches(field), truth == Some(true));
-            let before = left_out.rows();
-            prop_assert_eq!(filter.keeps(field, |_| true, &mut left_out), truth == Some(true));
-            prop_assert_eq!(left_out.rows() - before, u64::from(truth.is_none()), "{}", text);
-            // Where nothing is missing from the data, a missing value is a condition that does not hold.
-            prop_assert_eq!(filter.keeps(field, |_| false, &mut ExcludedRows::of(&filter)), truth == Some(true));
+            prop_assert_eq!(kept[place], truth == Some(true));
             // Its parts together say the same.
             for (first, second) in [&caps, &names] {
                 prop_assert_eq!(first.matches(field) && second.matches(field), truth == Some(true), "{}", text);
             }
-            let range = |column: &str| Some(match column {
-                "market_cap" => row[0].map_or(Extent::Empty, |value| Extent::Number(f64::from(value), f64::from(value))),
-                "price_change_24h" => row[1].map_or(Extent::Empty, |value| Extent::Number(f64::from(value), f64::from(value))),
-                _ => return None,
-            });
-            prop_assert!(filter.may_match(range) || truth != Some(true), "{}", text);
+            prop_assert_eq!(filter.kept(&Zoned(*row), 1).0, [truth == Some(true)], "{}", text);
         }
+        prop_assert_eq!(left_out.rows(), unknown, "{}", text);
+        // Where nothing is missing from the data, a missing value is a condition that does not hold.
+        prop_assert_eq!(of(false), (kept, ExcludedRows::of(&filter)));
         // Of the rows that a missing value leaves out, each has one at least that is counted.
         let counted: u64 = left_out.columns().map(|(_, rows)| rows).sum();
         prop_assert!(counted >= left_out.rows() && left_out.columns().all(|(_, rows)| rows <= left_out.rows()));

@@ -140,17 +140,3 @@ fn numbers_are_sorted_on_any_count_of_threads() {
         assert!(sorted == expected, "{threads} threads");
     }
 }
-
-#[test]
-fn equal_texts_that_stand_together_are_one_run() {
-    let texts = ["a", "a", "b", "a"]
-        .into_iter()
-        .enumerate()
-        .filter(|(at, _)| *at != 1);
-    assert_eq!(
-        runs(texts).collect::<Vec<_>>(),
-        [(0, "a", 1), (2, "b", 1), (3, "a", 1)]
-    );
-    let texts = ["a", "a", "b"].into_iter().enumerate();
-    assert_eq!(runs(texts).collect::<Vec<_>>(), [(0, "a", 2), (2, "b", 1)]);
-}
