@@ -1,3 +1,5 @@
+//! Files of rows that grow, written, merged and cut at random, have the rows of a map.
+
 use std::collections::BTreeMap;
 
 use polars::prelude::{IntoColumn as _, NamedFrom as _, Series};

@@ -346,7 +346,7 @@ fn rows_of_a_mapped_table_are_judged_as_those_in_memory() {
         ("timestamp:03 close in (1, 2, 3)", false),
         ("volume>30 close>1e9", true),
         ("volume>1e9", true),
-        ("token:0x0000 volume<5", false),
+        ("token_address:0x0000 volume<5", false),
         ("1h volume<5", false),
     ] {
         let filter = parse(text, &columns).expect("a filter");
