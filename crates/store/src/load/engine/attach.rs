@@ -153,7 +153,7 @@ impl CountedTable {
             .map_err(|_| asking.unread())?
             .unwrap_or_default();
         let tokens = Tokens::read(&found).ok_or_else(|| asking.unread())?;
-        tokens.check(&asking)?;
+        tokens.check(&asking, ended.rows)?;
         let source = asking.engine.source();
         let of_server = [&source.url, &source.database, &source.user];
         let hash = FieldHash::of(
@@ -334,7 +334,7 @@ impl Tokens {
     }
 
     /// Errors: rows that the loader would read otherwise, or that no query would find.
-    fn check(&self, asking: &EngineQuery<'_>) -> Result<(), TableLoadError> {
+    fn check(&self, asking: &EngineQuery<'_>, rows: u64) -> Result<(), TableLoadError> {
         let table = asking.load.schema.name;
         let why = if let Some(coin) = &self.coin {
             return Err(asking.cannot_stay(format!(
@@ -377,6 +377,11 @@ impl Tokens {
                 "{} an invalid interval (a valid one is `1h`); exclude such rows with a `query`",
                 plural(self.lost[2], "of its rows has", "of its rows have")
             )
+        } else if table == "candles" && rows > 0 && self.listed.is_empty() {
+            format!(
+                "none of its {} rows has a token, a time and prices; correct them with a `query`",
+                super::grouped(rows)
+            )
         } else {
             return Ok(());
         };
@@ -416,12 +421,17 @@ impl Tokens {
             ),
             _ => {}
         }
-        let examples = self.examples.join(", ");
-        note(
-            self.tokenless,
-            &format!("its token is not an address, such as {examples}"),
-            &format!("their tokens are not addresses, such as {examples}"),
-        );
+        if table == "candles" {
+            let one = "it has no token address";
+            note(self.tokenless, one, "they have no token address");
+        } else {
+            let examples = self.examples.join(", ");
+            note(
+                self.tokenless,
+                &format!("its token is not an address, such as {examples}"),
+                &format!("their tokens are not addresses, such as {examples}"),
+            );
+        }
         warnings
     }
 }

@@ -123,8 +123,11 @@ pub(super) fn days(base: &str, sound: &str, last: bool) -> String {
          {day} < intDiv(own_first, {DAY_MS}) * {DAY_MS} OR ts >= intDiv(own_last + {}, {DAY_MS}) * {DAY_MS})",
         2 * DAY_MS - 1
     );
+    // Of each series its own last days: which of them days would be made of depends on which there are.
+    let ends = format!("SELECT token, ms, max(ts) AS ended FROM {rows} GROUP BY token, ms");
     let hours = format!(
-        "SELECT *, frame AS word, NOT {IN_HOURS} AS plain, toInt64(if(plain, ts, {})) AS at FROM ({all}) WHERE {DIVIDES} AND ts > newest - {}",
+        "SELECT *, frame AS word, NOT {IN_HOURS} AS plain, toInt64(if(plain, ts, {})) AS at FROM {rows} AS r INNER JOIN ({ends}) AS e \
+         USING (token, ms) WHERE {DIVIDES} AND ts > ended - {}",
         floor(HOUR_MS),
         HOURS_DAYS * DAY_MS
     );
