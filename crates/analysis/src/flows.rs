@@ -86,7 +86,9 @@ pub fn flows(
         step(chunk.len())?;
     }
     if is_part {
-        flows.values_mut().for_each(|flow| flow.first_seen = None);
+        for flow in flows.values_mut() {
+            flow.first_seen = None;
+        }
     }
     Ok((last, flows))
 }

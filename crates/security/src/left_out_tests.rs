@@ -36,12 +36,12 @@ fn traded() -> FakeData {
     data
 }
 
-fn listed(rows: u64, balance: f64) -> Option<Listed> {
-    Some(Listed {
+fn of_rows(rows: u64, balance: f64) -> Listed {
+    Listed {
         rows,
         held: rows,
         balance,
-    })
+    }
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn balances_are_compared_only_with_all_rows_of_both_tables() {
         ),
     ] {
         let mut data = traded();
-        (data.left_out, data.listed) = (left_out, listed(holders, 10_000.0));
+        (data.left_out, data.listed) = (left_out, Some(of_rows(holders, 10_000.0)));
         let found =
             transactions::examine(&Facts::new(&data, data.token()), &|_, _| Ok(())).expect("runs");
         let gap = found.log.gap(AnomalyCode::BalanceMismatch);
@@ -145,11 +145,11 @@ fn a_holder_that_is_not_here_may_have_as_much_as_the_smallest_that_is() {
     let cases = [
         (None, Some("hold 0.0% of"), Some("0.0% of pool")),
         (
-            listed(4, 93.0),
+            Some(of_rows(4, 93.0)),
             Some("hold at most 3.2% of"),
             Some("at most 3.2% of pool"),
         ),
-        (listed(4, 96.0), None, None),
+        (Some(of_rows(4, 96.0)), None, None),
     ];
     for (known, creator, unlocked) in cases {
         for (held, holder, code, says) in [
@@ -193,7 +193,7 @@ fn bounds_are_said_where_holders_are_known_by_their_sum_only() {
         data.holders = rows
             .map(|(balance, number)| (someone(number), Some(*balance)))
             .collect();
-        data.listed = listed(4, 9.0);
+        data.listed = Some(of_rows(4, 9.0));
         let facts = Facts::new(&data, data.token());
         let found = holders::examine(&facts, &Transactions::default()).anomalies;
         let hhi = found
@@ -261,9 +261,9 @@ fn an_opinion_leader_that_is_not_here_may_hold_as_much_as_the_smallest_that_is()
     // holders are known to be leaders. One is here, with 60.
     let cases = [
         (false, None, [Some(1), Some(0), Some(0)]),
-        (true, listed(9, 100.0), [Some(1), Some(1), Some(0)]),
-        (false, listed(9, 81.0), [Some(1), Some(0), None]),
-        (false, listed(9, 100.0), [Some(1), None, None]),
+        (true, Some(of_rows(9, 100.0)), [Some(1), Some(1), Some(0)]),
+        (false, Some(of_rows(9, 81.0)), [Some(1), Some(0), None]),
+        (false, Some(of_rows(9, 100.0)), [Some(1), None, None]),
     ];
     for (here, known, counts) in cases {
         let mut data = FakeData::default();

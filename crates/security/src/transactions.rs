@@ -201,7 +201,7 @@ impl CheckInput<'_> {
             .zip(self.facts.unit())
             .map(|(supply, unit)| supply * unit);
         let ledger = &self.ledger;
-        let replayed = ledger.complete.then(|| ledger.minted - ledger.burned);
+        let replayed = ledger.complete.then_some(ledger.minted - ledger.burned);
         let supply = given
             .or(replayed)
             .filter(|supply| supply.is_finite() && *supply > 0.0);

@@ -256,11 +256,9 @@ impl EngineRows {
     /// Whether rows in use are damaged on disk.
     pub fn is_damaged(&self) -> bool {
         let held = self.held.locked();
-        let damaged = held
-            .values()
+        held.values()
             .filter_map(Weak::upgrade)
-            .any(|rows| rows.table.is_damaged());
-        damaged
+            .any(|rows| rows.table.is_damaged())
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     filter::{AddressOf, Filter},
     known_token,
     list::{
-        Listed as _, Rows, SORT, conditions, filter_and_sort, keep_matching, listed, only, sort,
+        Listed, Rows, SORT, conditions, filter_and_sort, keep_matching, listed, only, sort,
         sort_rows,
     },
     order::Order,
@@ -196,7 +196,7 @@ impl HoldersQuestion {
                 let holders = holders.iter_mut();
                 holders.for_each(|holder| flows.add_to(holder, dataset));
             }
-            keep_matching(&mut holders, &self.filter, |row, column| row.field(column));
+            keep_matching(&mut holders, &self.filter, Listed::field);
             matching.append(&mut holders);
         }
         sort_rows(

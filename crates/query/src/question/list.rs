@@ -101,7 +101,7 @@ pub fn keep_matching<R>(
 
 /// Filters rows in place and sorts them.
 pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[Order]) {
-    keep_matching(rows, filter, |row, column| row.field(column));
+    keep_matching(rows, filter, Listed::field);
     sort_rows(
         rows,
         orders,

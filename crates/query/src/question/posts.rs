@@ -244,7 +244,7 @@ impl PostsQuestion {
         let places = match count.filter(|count| *count <= TOP_ROWS_MAX) {
             _ if names_hosts => {
                 let newest = cache::sort_rows(table, by(&NEWEST), &found, step)?;
-                self.sorted(posts, &newest)
+                self.sorted(&posts, &newest)
             }
             _ if is_newest_first && total == table.height() => {
                 snapshot.dataset.posts_newest(step)?
@@ -285,7 +285,7 @@ impl PostsQuestion {
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
-    fn sorted(&self, posts: RowsOf<'_, Post>, newest: &RowSelection) -> RowSelection {
+    fn sorted(&self, posts: &RowsOf<'_, Post>, newest: &RowSelection) -> RowSelection {
         let posts: Vec<Post> = posts.iter().collect();
         let mut rows: Vec<u32> = newest.iter().map(|row| row as u32).collect();
         // Case-sensitive, as the order of a table.

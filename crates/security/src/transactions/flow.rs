@@ -361,7 +361,7 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         let rows = first.into_iter().map(row).collect();
         Anomaly::new(code, buyers as f64 / BUYERS_FULL, sentence)
             .figure("buyers", buyers as f64)
-            .figure("sellers", n as f64)
+            .figure("sellers", f64::from(n))
             .rows("sellers", rows)
     })
 }

@@ -460,8 +460,9 @@ impl TableRows {
     fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
         if let Some(runs) = self.runs(name, rows.clone()) {
             let mut column = Texts::with_capacity(rows.len());
-            runs.iter()
-                .for_each(|(text, rows)| column.push(Some(text), rows.len()));
+            for (text, rows) in &runs {
+                column.push(Some(text), rows.len());
+            }
             return Some(column.finish(PlSmallStr::from_static(name)));
         }
         let at = self.position(name)?;

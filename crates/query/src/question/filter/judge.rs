@@ -250,8 +250,9 @@ impl Block<'_> {
         };
         if let Values::Runs(runs) = values {
             let start = self.rows.start;
-            runs.iter()
-                .for_each(|(value, rows)| judge(Some(value), rows.start - start..rows.end - start));
+            for (value, rows) in runs {
+                judge(Some(value), rows.start - start..rows.end - start);
+            }
         } else {
             open.rows().for_each(|nth| {
                 judge(
@@ -277,6 +278,10 @@ impl<T: PartialOrd + Copy> Span<T> {
     }
 
     /// The rows whose value is one of them, and those without a value.
+    #[allow(
+        clippy::needless_bitwise_bool,
+        reason = "without a way out the processor looks at many values at a time"
+    )]
     fn meeting(&self, values: &[T], is_missing: impl Fn(T) -> bool) -> (Mask, Mask) {
         let is_met = |value: T| ((self.low <= value) & (value <= self.high)) != self.is_denied;
         let missing = Mask(values.iter().map(|value| is_missing(*value)).collect());

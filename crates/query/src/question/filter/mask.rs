@@ -31,7 +31,7 @@ impl Mask {
     }
 
     pub(super) fn without(self, other: &Self) -> Self {
-        self.with(other, |row, other| row & !other)
+        self.with(other, |row, other| row && !other)
     }
 
     /// Whether it is true of a row; all are looked at, which is faster than to stop at the first.

@@ -156,9 +156,8 @@ impl EngineQuery<'_> {
     /// Column that marks the end of an append-only table: one whose rows are known from their time on, by its blocks or that time.
     fn end_of<'c>(&self, columns: &'c Columns<'_>) -> Option<&'c EngineColumn> {
         let time = match self.load.schema.known {
-            Known::Dated(RowTime::Since(_)) => return None,
-            Known::Dated(time) => time.column(),
-            Known::Figures(_) | Known::Always | Known::Unknown => return None,
+            Known::Dated(time) if !matches!(time, RowTime::Since(_)) => time.column(),
+            Known::Dated(_) | Known::Figures(_) | Known::Always | Known::Unknown => return None,
         };
         let tells = |column: &&EngineColumn| {
             matches!(

@@ -28,7 +28,7 @@ struct Reference<'r> {
 
 impl Reference<'_> {
     /// The first result that is `decisive`; otherwise unknown if one is unknown, or the opposite.
-    fn decided_by(decisive: bool, results: Vec<Option<bool>>) -> Option<bool> {
+    fn decided_by(decisive: bool, results: &[Option<bool>]) -> Option<bool> {
         if results.contains(&Some(decisive)) {
             Some(decisive)
         } else if results.contains(&None) {
@@ -39,7 +39,8 @@ impl Reference<'_> {
     }
 
     fn all(&self, terms: &[Term]) -> Option<bool> {
-        Self::decided_by(false, terms.iter().map(|term| self.met(term)).collect())
+        let results: Vec<_> = terms.iter().map(|term| self.met(term)).collect();
+        Self::decided_by(false, &results)
     }
 
     fn met(&self, term: &Term) -> Option<bool> {
@@ -69,10 +70,10 @@ impl Reference<'_> {
                 let value = (self.field)(column).given()?;
                 Some(compare(&value, *operator, wanted))
             }
-            Term::Either(alternatives) => Self::decided_by(
-                true,
-                alternatives.iter().map(|terms| self.all(terms)).collect(),
-            ),
+            Term::Either(alternatives) => {
+                let results: Vec<_> = alternatives.iter().map(|terms| self.all(terms)).collect();
+                Self::decided_by(true, &results)
+            }
         }
     }
 
