@@ -231,7 +231,7 @@ impl PostsQuestion {
         if total == 0 {
             return Ok((found, total));
         }
-        // A column that the data have not orders nothing.
+        // A column that is not in the data does not change the order.
         let orders = self.sort.iter();
         let orders = orders.filter(|order| table.column_named(order.column).is_some());
         let mut keys: Vec<(&str, bool)> = orders

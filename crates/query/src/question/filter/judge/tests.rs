@@ -1,4 +1,4 @@
-//! What is judged block by block is what is judged row by row; and what the smallest and largest values of a block tell.
+//! Blocks of rows are judged as single rows are, and a block is ruled out by its smallest and largest values only if no row of it matches.
 
 use std::fmt::Write as _;
 
