@@ -38,7 +38,7 @@ impl Feed {
         location.apply_overrides(&mut config);
         let folder = config.datasets.dir.clone();
         let providers = provider::all(own_providers(&config).as_deref(), Some(&folder))
-            .map_err(Failure::Bad)?;
+            .map_err(|error| Failure::Bad(error.to_string()))?;
         let wire = wire(&config);
         Ok(Self {
             config,
@@ -137,7 +137,7 @@ impl Feed {
         }
         open.iter()
             .try_for_each(|(origin, _)| self.wire.agree(&dataset, origin))
-            .map_err(Failure::Bad)
+            .map_err(|fault| Failure::Bad(fault.to_string()))
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
             &rows.collect::<Vec<_>>(),
         ));
     };
-    let provider = named(&feed.providers, name).map_err(Failure::Bad)?;
+    let provider = named(&feed.providers, name).map_err(|error| Failure::Bad(error.to_string()))?;
     let mut text = format!("{} ({}) {}", provider.name, provider.id, whose(provider))
         .trim_end()
         .to_owned()

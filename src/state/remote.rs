@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use store::private_files::{KeptState, exclusively, read_state, write_atomic};
-use wire::Ledger;
+use wire::{Fault, Ledger};
 
 const FILE: &str = "remote.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -151,7 +151,7 @@ impl Ledger for Remote {
             .any(|agreed| agreed.dataset == dataset && agreed.origin == origin)
     }
 
-    fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
+    fn agree(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
         let agreement = Agreement {
             dataset: dataset.to_owned(),
             origin: origin.to_owned(),
@@ -163,6 +163,7 @@ impl Ledger for Remote {
             let over = notes.agreed.len().saturating_sub(AGREED_MAX);
             notes.agreed.drain(..over);
         })
+        .map_err(Fault::Failed)
     }
 
     fn spent(&self) -> u64 {

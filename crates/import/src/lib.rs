@@ -223,7 +223,7 @@ impl Run<'_> {
             frames.push(frame);
             Ok(())
         })?;
-        if let Some(whole) = guarded("table", || order::whole(frames))? {
+        if let Some(whole) = guarded("table", || order::whole(frames)).map_err(String::from)? {
             self.tokens.add(&whole);
             self.context.decimals = load::decimals(&whole);
         }

@@ -5,7 +5,7 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Serie
 
 use super::{evidence::number::NumberStyle, sheet::flat};
 use model::address::Address;
-use source::{BATCH_ROWS, RowSource, SourceBatch};
+use source::{BATCH_ROWS, RowSource, SourceBatch, SourceError};
 
 type Edit = Box<dyn FnMut(&mut SourceBatch) + Send>;
 
@@ -69,7 +69,7 @@ impl Edited {
 }
 
 impl RowSource for Edited {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let batch = self.inner.next_batch()?;
         self.name();
         Ok(batch.map(|mut batch| {
@@ -259,7 +259,7 @@ impl GeneratedRows {
 }
 
 impl RowSource for GeneratedRows {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let mut columns: Vec<Cells> = self.names.iter().map(|_| Vec::new()).collect();
         let mut malformed = Vec::new();
         let mut height = 0;

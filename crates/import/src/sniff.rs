@@ -409,13 +409,20 @@ impl Sniffed {
     /// All rows from the start; `layout` applies to delimited text.
     pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
         match (&self.shape, &self.place) {
-            (FileShape::Rows(_), place) => {
-                source::separated(place.open()?, &self.head, layout, every_column())
+            (FileShape::Rows(_), place) => Ok(source::separated(
+                place.open()?,
+                &self.head,
+                layout,
+                every_column(),
+            )?),
+            (FileShape::JsonLines(_), place) => Ok(source::json_lines(
+                place.open()?,
+                &self.head,
+                every_column(),
+            )?),
+            (FileShape::Columns(_), FileLocation::File(path)) => {
+                Ok(source::open(path, every_column())?)
             }
-            (FileShape::JsonLines(_), place) => {
-                source::json_lines(place.open()?, &self.head, every_column())
-            }
-            (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, every_column()),
             (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => {
                 Err("has no rows that can be streamed".to_owned())
             }
@@ -463,7 +470,10 @@ impl Sniffed {
             encoding: sheet.encoding(),
             ..Layout::default()
         };
-        match self.rows(&layout).and_then(|mut rows| rows.next_batch()) {
+        match self
+            .rows(&layout)
+            .and_then(|mut rows| Ok(rows.next_batch()?))
+        {
             // One line without a second is no flaw.
             Err(reason) => Some(reason).filter(|reason| !reason.starts_with("is empty")),
             Ok(batch) => {

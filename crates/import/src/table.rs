@@ -368,7 +368,7 @@ impl Output {
 
 /// An empty table.
 pub(super) fn empty(schema: &TableSchema) -> Result<DataFrame, String> {
-    guarded("table", || {
+    Ok(guarded("table", || {
         DataFrame::new(
             0,
             schema
@@ -377,7 +377,7 @@ pub(super) fn empty(schema: &TableSchema) -> Result<DataFrame, String> {
                 .map(|column| coerce::empty(column, 0))
                 .collect(),
         )
-    })
+    })?)
 }
 
 /// Writes an empty table to the staging folder, so that a dataset without tokens loads.

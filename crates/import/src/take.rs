@@ -11,7 +11,7 @@ use model::{
     progress::Cancelled,
     schema::TableSchema,
 };
-use source::{RowSource, manifest::TableManifest};
+use source::{RowSource, SourceError, manifest::TableManifest};
 use store::{
     invariants::in_order::TokenStatistic,
     load::{
@@ -32,6 +32,12 @@ pub(super) enum ImportRejection {
 impl From<String> for ImportRejection {
     fn from(reason: String) -> Self {
         Self::Refused(reason.into())
+    }
+}
+
+impl From<SourceError> for ImportRejection {
+    fn from(error: SourceError) -> Self {
+        Self::Refused(error.into())
     }
 }
 

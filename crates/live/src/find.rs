@@ -226,7 +226,7 @@ impl FoundTokens {
                 of_token(&whole, columns, &text, &token.chain).map(Some)
             });
             let Some(frame) = of_token
-                .map_err(RefreshError::Failed)?
+                .map_err(|error| RefreshError::Failed(error.to_string()))?
                 .filter(|frame| frame.height() > 0)
             else {
                 continue;

@@ -204,7 +204,8 @@ impl Asker<'_> {
                 }
                 WebAnswer::Unknown => return Err(AskOutcome::Unknown),
             };
-            let answer = JsonAnswer::read(&bytes).map_err(FetchFault::of_answer)?;
+            let answer = JsonAnswer::read(&bytes)
+                .map_err(|error| FetchFault::of_answer(error.to_string()))?;
             match answer.refusal(&ask.request.refusals) {
                 None => {}
                 Some((Then::NoRows, _)) => {

@@ -56,7 +56,7 @@ pub(crate) fn providers<'a>(
                 table.name,
                 provider.tables().join(", ")
             ),
-            Err(reason) => reason,
+            Err(error) => error.to_string(),
         };
         let usable: Vec<&str> = known
             .values()

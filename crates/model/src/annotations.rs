@@ -1,6 +1,6 @@
 //! The user's annotations of a token: price levels and a note. Storing them belongs to the program.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
@@ -44,14 +44,47 @@ pub enum Annotation {
     Note(String),
 }
 
+/// Reason why an annotation is not set; its words explain what to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnnotationError {
+    NotAPrice(f64),
+    TooManyLevels,
+    TooManyTokens,
+}
+
+impl fmt::Display for AnnotationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAPrice(price) => write!(
+                f,
+                "`{price}` is not a price; enter a number above zero, such as 7.25"
+            ),
+            Self::TooManyLevels => write!(
+                f,
+                "the token already has {LEVELS_MAX} levels; remove one first"
+            ),
+            Self::TooManyTokens => write!(
+                f,
+                "{TOKENS_MAX} tokens already have levels or a note; clear one of them first"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AnnotationError {}
+
+impl From<AnnotationError> for String {
+    fn from(error: AnnotationError) -> Self {
+        error.to_string()
+    }
+}
+
 impl UserLevel {
-    /// A level with a readable name (or its price, if the name is empty) and a price above zero; an error explains what to do.
-    pub fn new(name: &str, price: f64) -> Result<Self, String> {
+    /// A level with a readable name (or its price, if the name is empty) and a price above zero.
+    pub fn new(name: &str, price: f64) -> Result<Self, AnnotationError> {
         let name = readable(name, NAME_CHARS_MAX);
         if !(price.is_finite() && price > 0.0) {
-            return Err(format!(
-                "`{price}` is not a price; enter a number above zero, such as 7.25"
-            ));
+            return Err(AnnotationError::NotAPrice(price));
         }
         // All its digits, so that two prices are two names.
         let name = if name.is_empty() {
@@ -63,21 +96,19 @@ impl UserLevel {
     }
 }
 
-/// Applies the change; an error explains what to do.
+/// Applies the change.
 pub fn apply(
     annotations: &mut Annotations,
     token: Address,
     annotation: &Annotation,
-) -> Result<(), String> {
+) -> Result<(), AnnotationError> {
     let removes = match annotation {
         Annotation::Level(_) => false,
         Annotation::NoLevel(_) => true,
         Annotation::Note(note) => note.trim().is_empty(),
     };
     if !removes && !annotations.contains_key(&token) && annotations.len() >= TOKENS_MAX {
-        return Err(format!(
-            "{TOKENS_MAX} tokens already have levels or a note; clear one of them first"
-        ));
+        return Err(AnnotationError::TooManyTokens);
     }
     let of_token = annotations.entry(token).or_default();
     let outcome = of_token.apply(annotation);
@@ -88,7 +119,7 @@ pub fn apply(
 }
 
 impl TokenAnnotations {
-    fn apply(&mut self, annotation: &Annotation) -> Result<(), String> {
+    fn apply(&mut self, annotation: &Annotation) -> Result<(), AnnotationError> {
         match annotation {
             Annotation::Note(note) => self.note = readable(note, NOTE_CHARS_MAX),
             Annotation::NoLevel(name) => self.levels.retain(|level| level.name != *name),
@@ -99,9 +130,7 @@ impl TokenAnnotations {
                     .filter(|other| other.name != level.name)
                     .count();
                 if others >= LEVELS_MAX {
-                    return Err(format!(
-                        "the token already has {LEVELS_MAX} levels; remove one first"
-                    ));
+                    return Err(AnnotationError::TooManyLevels);
                 }
                 self.levels.retain(|other| other.name != level.name);
                 self.levels.push(level.clone());

@@ -4,6 +4,7 @@
 
 use std::{
     cell::Cell,
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -58,21 +59,53 @@ impl Drop for DecoderMarker {
     }
 }
 
-/// Runs a library's decoder on untrusted bytes; its error or panic becomes an error message.
-pub fn guarded<T, E: std::fmt::Display>(
-    what: &str,
+/// Reason why a library did not decode bytes of a format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The library's error, in its words.
+    Invalid {
+        format: &'static str,
+        error: String,
+    },
+    Panicked {
+        format: &'static str,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid { format, error } => write!(f, "is damaged or not {format}: {error}"),
+            Self::Panicked { format } => {
+                write!(f, "is damaged: its {format} data could not be decoded")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl From<DecodeError> for String {
+    fn from(error: DecodeError) -> Self {
+        error.to_string()
+    }
+}
+
+/// Runs a library's decoder on untrusted bytes.
+pub fn guarded<T, E: fmt::Display>(
+    format: &'static str,
     decode: impl FnOnce() -> Result<T, E>,
-) -> Result<T, String> {
+) -> Result<T, DecodeError> {
     let marker = DecoderMarker::new();
     let outcome = catch_unwind(AssertUnwindSafe(decode));
     drop(marker);
     match outcome {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(format!(
-            "is damaged or not {what}: {}",
-            one_line(&error.to_string())
-        )),
-        Err(_) => Err(format!("is damaged: its {what} data could not be decoded")),
+        Ok(Err(error)) => Err(DecodeError::Invalid {
+            format,
+            error: one_line(&error.to_string()),
+        }),
+        Err(_) => Err(DecodeError::Panicked { format }),
     }
 }
 
@@ -118,13 +151,14 @@ mod tests {
                 hook(info);
             }
         }));
-        let outcome: Result<(), String> = guarded("Parquet", || -> Result<(), String> {
+        let error = guarded("Parquet", || -> Result<(), fmt::Error> {
             assert!(decoding());
             panic!("out of bounds");
-        });
+        })
+        .expect_err("a panic");
         assert_eq!(
-            outcome,
-            Err("is damaged: its Parquet data could not be decoded".to_owned())
+            error.to_string(),
+            "is damaged: its Parquet data could not be decoded"
         );
         assert!(!decoding());
         let outcome: Option<()> = caught(|| {

@@ -2,9 +2,9 @@
 //! which no CSV library does.
 
 use super::{
-    ColumnFilter, RowSource, SourceBatch,
+    ColumnFilter, RowSource, SourceBatch, SourceError, SourceFormat,
     records::Records,
-    text::{Input, RECORD_MAX},
+    text::{Input, LONG_LINE, RECORD_MAX},
     without_formula,
 };
 
@@ -77,7 +77,7 @@ impl CsvRows {
         names: Option<&[String]>,
         delimiter: Option<u8>,
         wanted: ColumnFilter,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SourceError> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
         let names = match names {
             Some([]) => {
@@ -96,16 +96,14 @@ impl CsvRows {
         Ok(rows)
     }
 
-    fn header(&mut self) -> Result<Vec<String>, String> {
+    fn header(&mut self) -> Result<Vec<String>, SourceError> {
         let scan = self.scan()?;
         let header: Option<Vec<String>> = (0..self.fields.len())
             .map(|i| self.field(i).map(|text| text.trim().to_owned()))
             .collect();
         let header = header.filter(|_| scan.problem.is_none());
         self.input.consume(scan.length);
-        header.ok_or_else(|| {
-            "has an unreadable header: a quote is not closed, or it is not UTF-8".to_owned()
-        })
+        header.ok_or(SourceError::BadHeader)
     }
 
     /// Rows of `input`, which was appended to a file with this header, after its first `rows` rows.
@@ -114,7 +112,7 @@ impl CsvRows {
         input: Input,
         rows: u64,
         wanted: ColumnFilter,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SourceError> {
         let mut more = Self::open(
             input,
             Some(self.records.names()),
@@ -130,10 +128,10 @@ impl CsvRows {
         mut input: Input,
         delimiter: Option<u8>,
         wanted: ColumnFilter,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SourceError> {
         let end = input.line()?;
         if end == 0 {
-            return Err("is empty; expected a header".to_owned());
+            return Err(SourceError::Empty(Some(SourceFormat::Csv)));
         }
         // A fault behind the beginning costs the rows behind it: it is met again when they are read.
         while input.data().len() < LOOKED && input.fill().unwrap_or_default() {}
@@ -157,7 +155,7 @@ impl CsvRows {
     }
 
     /// Finds the next record and its fields without consuming it; its length is 0 at the end of the file.
-    fn scan(&mut self) -> Result<Scan, String> {
+    fn scan(&mut self) -> Result<Scan, SourceError> {
         // Some programs write `a, "b"`. A text may also begin with a blank and a quote, which then is no pair around the whole of it.
         match self.scan_by(true)? {
             Some(scan) => Ok(scan),
@@ -172,7 +170,7 @@ impl CsvRows {
     }
 
     /// As `scan`; with `blanks`, a quote behind blanks opens a field too, and none is returned where such a field does not end on its line.
-    fn scan_by(&mut self, blanks: bool) -> Result<Option<Scan>, String> {
+    fn scan_by(&mut self, blanks: bool) -> Result<Option<Scan>, SourceError> {
         self.fields.clear();
         let mut after_blanks = false;
         let (mut at, mut start, mut state) = (0, 0, State::Start);
@@ -221,7 +219,7 @@ impl CsvRows {
                 at += 1;
             }
             if at > RECORD_MAX && state != State::Quoted {
-                return Err("has a line longer than 16 MiB".to_owned());
+                return Err(LONG_LINE);
             }
             if at > RECORD_MAX || !self.input.fill()? {
                 break;
@@ -386,7 +384,7 @@ fn field(data: &[u8], start: usize, at: usize, state: State, doubled: bool, last
 }
 
 impl RowSource for CsvRows {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         while !self.records.full() {
             let scan = self.scan()?;
             if scan.length == 0 {
@@ -401,7 +399,7 @@ impl RowSource for CsvRows {
                         if let Some(first_line) = scan.first_line {
                             self.reread += scan.length;
                             if self.reread > REREAD_MAX {
-                                return Err("has too many unclosed quotes".to_owned());
+                                return Err(SourceError::UnclosedQuotes);
                             }
                             length = first_line;
                         }

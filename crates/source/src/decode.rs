@@ -1,11 +1,12 @@
 //! Runs polars' decoders on files of unknown origin.
 
+use model::untrusted::DecodeError;
 use polars::prelude::PolarsError;
 
-/// Runs a decoder on untrusted bytes; its error or panic becomes an error message.
+/// Runs a decoder of polars on untrusted bytes.
 pub fn guarded<T>(
-    what: &str,
+    format: &'static str,
     decode: impl FnOnce() -> Result<T, PolarsError>,
-) -> Result<T, String> {
-    model::untrusted::guarded(what, decode)
+) -> Result<T, DecodeError> {
+    model::untrusted::guarded(format, decode)
 }

@@ -25,7 +25,7 @@ use polars_arrow::{
 use polars_arrow_format::ipc::{FieldRef, MessageHeaderRef, MessageRef, TypeRef};
 
 use super::{
-    BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
+    BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, SourceError, empty_columns,
     read_at::ReadAt,
     size_limits,
     supported::{self, UnreadColumns},
@@ -125,7 +125,7 @@ impl Messages {
     }
 
     /// Why the rows cannot be decoded though nothing is damaged: a column of a type that polars lacks, or two of one name.
-    fn unsupported(&self) -> Option<String> {
+    fn unsupported(&self) -> Option<SourceError> {
         let found = guarded("Arrow IPC", || {
             let start = if self.read(0..self.bytes.min(6))? == MAGIC {
                 8
@@ -168,10 +168,8 @@ impl Messages {
 }
 
 impl IpcRows {
-    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, String> {
-        let bytes = file
-            .bytes()
-            .map_err(|error| format!("cannot be read: {error}"))?;
+    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, SourceError> {
+        let bytes = file.bytes()?;
         let mut messages = Messages {
             file: Arc::clone(&file),
             bytes,
@@ -238,7 +236,7 @@ impl IpcRows {
                 last: (0, 0),
             }
             .unsupported()
-            .unwrap_or(damage)
+            .unwrap_or_else(|| damage.into())
         })
     }
 
@@ -310,7 +308,7 @@ impl IpcRows {
     }
 
     /// Decodes the next message; a batch of up to `pass` rows is skipped instead. Returns the number of rows skipped; none at the end.
-    fn advance(&mut self, pass: u64) -> Result<Option<u64>, String> {
+    fn advance(&mut self, pass: u64) -> Result<Option<u64>, SourceError> {
         let advanced = guarded("Arrow IPC", || {
             let Some(message) = self.messages.next()? else {
                 return Ok(None);
@@ -327,7 +325,7 @@ impl IpcRows {
             self.decode(&message)?;
             Ok(Some(0))
         });
-        advanced.map_err(|damage| self.messages.unsupported().unwrap_or(damage))
+        advanced.map_err(|damage| self.messages.unsupported().unwrap_or_else(|| damage.into()))
     }
 
     fn take(&mut self, rows: usize) -> DataFrame {
@@ -343,7 +341,7 @@ fn unsupported_field<'a>(
     fields: Option<Vector<'a, planus::Result<FieldRef<'a>>>>,
     depth: usize,
     seen: &mut usize,
-) -> PolarsResult<Option<String>> {
+) -> PolarsResult<Option<SourceError>> {
     let mut names = HashSet::new();
     for field in fields.into_iter().flatten() {
         *seen += 1;
@@ -360,16 +358,12 @@ fn unsupported_field<'a>(
             Some(TypeRef::Interval(_)) => Some("interval"),
             _ => None,
         };
-        if let Some(unsupported) = unsupported {
-            return Ok(Some(format!(
-                "has a column `{shown}` of the Arrow type {unsupported}, which tokendeck does not read; write it as a plain column or \
-                 leave it out"
-            )));
+        if let Some(arrow) = unsupported {
+            let column = shown;
+            return Ok(Some(SourceError::UnsupportedType { column, arrow }));
         }
         if !names.insert(name) {
-            return Ok(Some(format!(
-                "has two columns named `{shown}`; rename one of them, or leave it out"
-            )));
+            return Ok(Some(SourceError::RepeatedColumn(shown)));
         }
         if let Some(found) = unsupported_field(field.children()?, depth + 1, seen)? {
             return Ok(Some(found));
@@ -425,7 +419,7 @@ fn footer(messages: &mut Messages) -> PolarsResult<Outline> {
 }
 
 impl RowSource for IpcRows {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let first = !std::mem::replace(&mut self.started, true);
         while self.decoded.height() < BATCH_ROWS && self.advance(0)?.is_some() {}
         if self.decoded.height() == 0 && !first {
@@ -453,7 +447,7 @@ impl RowSource for IpcRows {
         }))
     }
 
-    fn skip(&mut self, batches: u64) -> Result<(), String> {
+    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
         // Whole record batches are skipped without decoding.
         self.started |= batches > 0;
         let mut left = batches.saturating_mul(BATCH_ROWS as u64);

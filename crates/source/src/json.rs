@@ -3,7 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::{
-    ColumnFilter, RowSource, SourceBatch, ndjson::put_object, records::Records, text::Input,
+    ColumnFilter, RowSource, SourceBatch, SourceError, SourceFormat, ndjson::put_object,
+    records::Records, text::Input,
 };
 
 /// Maximum size of a JSON file in bytes, decompressed.
@@ -75,7 +76,7 @@ impl JsonRows {
 }
 
 impl RowSource for JsonRows {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let first = self.input.is_some();
         if let Some(input) = self.input.take() {
             let text = input.whole(JSON_MAX)?;
@@ -87,7 +88,7 @@ impl RowSource for JsonRows {
                 read(&plain)
             });
             self.elements = elements
-                .map_err(|error| format!("is not a JSON array of objects: {error}"))?
+                .map_err(|error| SourceError::Json(error.to_string()))?
                 .into_iter();
         }
         while !self.records.full() {
@@ -103,7 +104,7 @@ impl RowSource for JsonRows {
         }
         let batch = self.records.take();
         if first && batch.height == 0 {
-            return Err("is empty; expected an array of objects".to_owned());
+            return Err(SourceError::Empty(Some(SourceFormat::Json)));
         }
         Ok((batch.height > 0).then_some(batch))
     }

@@ -11,6 +11,7 @@ mod csv;
 pub mod decode;
 pub mod downloads;
 mod encodings;
+mod error;
 pub mod field_hash;
 pub mod forward;
 mod ipc;
@@ -41,6 +42,7 @@ use std::{
 use polars::prelude::{ArrowField, Column, IdxSize};
 
 pub use encodings::TextEncoding;
+pub use error::{PathProblem, ProviderError, SourceError};
 pub use json::{note_on_nan, without_nan};
 use read_at::{InOrder, ReadAt};
 use system::FileAt;
@@ -68,12 +70,12 @@ pub struct SourceBatch {
     pub unread: Vec<(String, String)>,
 }
 
-/// Interface of row sources. An error is the reason why reading cannot continue, for the user.
+/// Interface of row sources. An error is the reason why reading cannot continue.
 pub trait RowSource: Send {
     /// Reads the next batch; `None` at the end. A source with columns and no rows yields one empty batch.
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String>;
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError>;
     /// Skips batches that were read before.
-    fn skip(&mut self, batches: u64) -> Result<(), String> {
+    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
         for _ in 0..batches {
             self.next_batch()?;
         }
@@ -158,7 +160,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Like `open_as`, for a file with a header.
-pub fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
+pub fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, SourceError> {
     open_as(path, &Layout::default(), wanted)
 }
 
@@ -167,14 +169,14 @@ pub fn open_as(
     path: &Path,
     layout: &Layout,
     wanted: ColumnFilter,
-) -> Result<Box<dyn RowSource>, String> {
+) -> Result<Box<dyn RowSource>, SourceError> {
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     let file = open_regular(path).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput => "is not a regular file".to_owned(),
-        _ => format!("cannot be read: {error}"),
+        io::ErrorKind::InvalidInput => SourceError::NotRegular,
+        _ => error.into(),
     })?;
     open_bytes(Arc::new(file), &name, layout, wanted)
 }
@@ -185,15 +187,14 @@ pub fn open_bytes(
     name: &str,
     layout: &Layout,
     wanted: ColumnFilter,
-) -> Result<Box<dyn RowSource>, String> {
-    let unread = |error: std::io::Error| format!("cannot be read: {error}");
-    let bytes = file.bytes().map_err(unread)?;
+) -> Result<Box<dyn RowSource>, SourceError> {
+    let bytes = file.bytes()?;
     if bytes == 0 {
-        return Err("is empty; expected at least a header or a record".to_owned());
+        return Err(SourceError::Empty(None));
     }
     let mut head = [0u8; 8];
     let head = &mut head[..bytes.min(8) as usize];
-    file.read_exact_at(head, 0).map_err(unread)?;
+    file.read_exact_at(head, 0)?;
     let head = &*head;
     let named = format_of(name).map(|(_, format)| format);
     if head.starts_with(b"PAR1") {
@@ -221,23 +222,21 @@ pub fn open_bytes(
         });
     }
     if layout.is_said() && !matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv)) {
-        return Err("has no lines and no header; `skip` and `header` in dataset.toml are for CSV and TSV only".to_owned());
+        return Err(SourceError::NoHeader);
     }
     let packed = text::is_packed(head);
     let end = layout
         .end
         .filter(|_| !packed && named.is_some_and(SourceFormat::is_of_lines));
-    let end = end
-        .map_or(Ok(u64::MAX), |end| whole_lines(&*file, end))
-        .map_err(unread)?;
+    let end = end.map_or(Ok(u64::MAX), |end| whole_lines(&*file, end))?;
     let delimiter = layout
         .delimiter
         .or((named == Some(SourceFormat::Tsv)).then_some(b'\t'));
     if let (Some(from), Some(named), false) = (layout.from, named, packed) {
-        let mut rest = InOrder::new(Arc::clone(&file)).map_err(unread)?;
-        rest.seek(SeekFrom::Start(from.bytes)).map_err(unread)?;
+        let mut rest = InOrder::new(Arc::clone(&file))?;
+        rest.seek(SeekFrom::Start(from.bytes))?;
         let rest = text::Input::new(rest.take(end.saturating_sub(from.bytes)), &[])?;
-        let header = text::Input::new(InOrder::new(file).map_err(unread)?.take(from.bytes), head)?;
+        let header = text::Input::new(InOrder::new(file)?.take(from.bytes), head)?;
         return after(
             header,
             rest,
@@ -250,18 +249,26 @@ pub fn open_bytes(
             wanted,
         );
     }
-    let file = InOrder::new(file).map_err(unread)?.take(end);
+    let file = InOrder::new(file)?.take(end);
     match named {
-        Some(SourceFormat::Csv | SourceFormat::Tsv) => separated(file, head, &Layout { delimiter, ..layout.clone() }, wanted),
+        Some(SourceFormat::Csv | SourceFormat::Tsv) => separated(
+            file,
+            head,
+            &Layout {
+                delimiter,
+                ..layout.clone()
+            },
+            wanted,
+        ),
         Some(SourceFormat::Ndjson) => json_lines(file, head, wanted),
-        Some(SourceFormat::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
-        Some(SourceFormat::Parquet) => {
-            Err("is not Parquet (it does not begin with `PAR1`); give it the extension of its format".to_owned())
+        Some(SourceFormat::Json) => Ok(Box::new(json::JsonRows::new(
+            text::Input::new(file, head)?,
+            wanted,
+        ))),
+        Some(format @ (SourceFormat::Parquet | SourceFormat::Ipc)) => {
+            Err(SourceError::Misnamed(format))
         }
-        Some(SourceFormat::Ipc) => {
-            Err("is not Arrow IPC (it does not begin with `ARROW1`); give it the extension of its format".to_owned())
-        }
-        None => Err("has an unknown format; expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
+        None => Err(SourceError::UnknownFormat),
     }
 }
 
@@ -283,7 +290,7 @@ fn after(
     layout: &Layout,
     rows: u64,
     wanted: ColumnFilter,
-) -> Result<Box<dyn RowSource>, String> {
+) -> Result<Box<dyn RowSource>, SourceError> {
     Ok(match named {
         SourceFormat::Csv | SourceFormat::Tsv => {
             let before = fields(header, layout, Arc::clone(&wanted))?;
@@ -291,7 +298,7 @@ fn after(
         }
         SourceFormat::Ndjson => Box::new(ndjson::NdjsonRows::going_on(rest, rows, wanted)),
         SourceFormat::Json | SourceFormat::Parquet | SourceFormat::Ipc => {
-            return Err("has no lines, so none can be appended".to_owned());
+            return Err(SourceError::NotAppendable);
         }
     })
 }
@@ -371,7 +378,7 @@ pub fn separated(
     head: &[u8],
     layout: &Layout,
     wanted: ColumnFilter,
-) -> Result<Box<dyn RowSource>, String> {
+) -> Result<Box<dyn RowSource>, SourceError> {
     let input = text::Input::new(reader, head)?;
     let input = match layout.encoding {
         Some(encoding) => input.in_encoding(encoding.get()),
@@ -392,7 +399,7 @@ fn fields(
     mut input: text::Input,
     layout: &Layout,
     wanted: ColumnFilter,
-) -> Result<csv::CsvRows, String> {
+) -> Result<csv::CsvRows, SourceError> {
     for _ in 0..layout.skip {
         let length = input.line()?;
         input.consume(length);
@@ -415,12 +422,15 @@ fn empty_columns(fields: &[ArrowField]) -> Vec<Column> {
 pub fn arrow_stream(
     bytes: Arc<dyn ReadAt>,
     wanted: &ColumnFilter,
-) -> Result<Box<dyn RowSource>, String> {
+) -> Result<Box<dyn RowSource>, SourceError> {
     Ok(Box::new(ipc::IpcRows::open(bytes, wanted)?))
 }
 
 /// Number of rows of a Parquet file, and of bytes of its selected columns, from its footer.
-pub fn parquet_footer(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(u64, u64), String> {
+pub fn parquet_footer(
+    bytes: Arc<dyn ReadAt>,
+    wanted: &ColumnFilter,
+) -> Result<(u64, u64), SourceError> {
     parquet::footer(bytes, wanted)
 }
 
@@ -429,7 +439,7 @@ pub fn json_lines(
     reader: impl Read + Send + 'static,
     head: &[u8],
     wanted: ColumnFilter,
-) -> Result<Box<dyn RowSource>, String> {
+) -> Result<Box<dyn RowSource>, SourceError> {
     Ok(Box::new(ndjson::NdjsonRows::new(
         text::Input::new(reader, head)?,
         wanted,
@@ -455,7 +465,7 @@ pub fn whole_text(
     reader: impl Read + Send + 'static,
     head: &[u8],
     limit: u64,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, SourceError> {
     text::Input::new(reader, head)?.whole(limit)
 }
 
@@ -464,7 +474,7 @@ pub fn first_text(
     reader: impl Read + Send + 'static,
     head: &[u8],
     least: usize,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, SourceError> {
     let mut input = text::Input::new(reader, head)?;
     while input.data().len() < least && input.fill()? {}
     Ok(input.data().to_vec())

@@ -12,7 +12,7 @@ use std::{
 use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::format_of;
+use super::{PathProblem, SourceError, format_of};
 use crate::{live_files, manifest::TableManifest};
 use model::{schema::TABLES, spelling::is_slip_of, time::Time};
 use wire::{Object, UrlPattern};
@@ -134,7 +134,7 @@ impl LocatedFile {
     }
 
     /// Its size and modification time.
-    pub fn stamp(&self) -> Result<FileStamp, String> {
+    pub fn stamp(&self) -> Result<FileStamp, SourceError> {
         match &self.origin {
             FileOrigin::Object(object) => Ok(FileStamp {
                 bytes: object.bytes,
@@ -147,8 +147,7 @@ impl LocatedFile {
                 nanoseconds: 0,
             }),
             FileOrigin::Local => {
-                let meta =
-                    fs::metadata(&self.path).map_err(|error| format!("cannot be read: {error}"))?;
+                let meta = fs::metadata(&self.path)?;
                 let since = meta
                     .modified()
                     .ok()
@@ -169,7 +168,7 @@ pub fn here(
     folder: &Path,
     table: &str,
     manifest: &TableManifest,
-) -> Result<Vec<LocatedFile>, String> {
+) -> Result<Vec<LocatedFile>, SourceError> {
     let mut files = if manifest.path.is_empty() {
         by_name(folder, table)?
     } else {
@@ -192,9 +191,8 @@ pub fn here(
 }
 
 /// Lists the files named after the table; an error where they are ambiguous, empty where the table is absent.
-pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
-    let entries =
-        fs::read_dir(folder).map_err(|error| format!("cannot read the folder: {error}"))?;
+pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, SourceError> {
+    let entries = fs::read_dir(folder).map_err(|error| SourceError::Folder(error.into()))?;
     let mut claims = Vec::new();
     for entry in entries.flatten().take(ENTRIES_MAX) {
         let Ok(name) = entry.file_name().into_string() else {
@@ -216,18 +214,15 @@ pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
         [(name, true)] => {
             let files = in_folder(&folder.join(name), name)?;
             if files.is_empty() {
-                Err(format!("the folder `{name}` has no file of a known format"))
+                Err(SourceError::EmptyFolder(name.clone()))
             } else {
                 Ok(files)
             }
         }
-        many => {
-            let names: Vec<_> = many.iter().map(|(name, _)| format!("`{name}`")).collect();
-            Err(format!(
-                "several files match the table: {}; keep one, or list the files to read under [tables.{table}] path in dataset.toml",
-                names.join(", ")
-            ))
-        }
+        _ => Err(SourceError::SeveralFiles {
+            table: table.to_owned(),
+            files: claims.into_iter().map(|(name, _)| name).collect(),
+        }),
     }
 }
 
@@ -264,8 +259,15 @@ pub fn passed_over<'e>(entries: &'e [String], table: &str) -> Vec<(&'e str, Stri
         .collect()
 }
 
+fn of_path(spelled: &str, problem: PathProblem) -> SourceError {
+    SourceError::Path {
+        path: spelled.to_owned(),
+        problem,
+    }
+}
+
 /// Lists the files that `dataset.toml` names, in its order; those that match a glob by name.
-pub fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, String> {
+pub fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, SourceError> {
     let mut files = Vec::new();
     let mut seen = HashSet::new();
     for spelled in paths {
@@ -276,24 +278,25 @@ pub fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, Stri
                 files.push(LocatedFile { name, ..file });
             }
             if files.len() > FILES_MAX {
-                return Err(format!("`{spelled}` matches more than {FILES_MAX} files"));
+                return Err(of_path(
+                    spelled,
+                    PathProblem::TooManyFiles { max: FILES_MAX },
+                ));
             }
         }
     }
     Ok(files)
 }
 
-fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
+fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, SourceError> {
     if UrlPattern::is_url(spelled) {
-        return Err(format!(
-            "`{spelled}` is remote, but only local files can be imported"
-        ));
+        return Err(of_path(spelled, PathProblem::Remote));
     }
     let path = folder.join(spelled);
     if path.is_dir() {
         let files = in_folder(&path, spelled.trim_end_matches('/'))?;
         return if files.is_empty() {
-            Err(format!("`{spelled}` has no file of a known format"))
+            Err(of_path(spelled, PathProblem::NoFile))
         } else {
             Ok(files)
         };
@@ -302,12 +305,10 @@ fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
         return Ok(vec![LocatedFile::here(path, spelled.to_owned())]);
     }
     if !spelled.contains(['*', '?', '[']) {
-        return Err(format!(
-            "`{spelled}` does not exist; paths in dataset.toml are relative to that file"
-        ));
+        return Err(of_path(spelled, PathProblem::Missing));
     }
     let pattern = Pattern::new(spelled)
-        .map_err(|error| format!("`{spelled}` is not a glob: {}", error.msg))?;
+        .map_err(|error| of_path(spelled, PathProblem::NotAGlob(error.msg)))?;
     // The walk starts at the last folder before the first wildcard.
     let fixed = spelled
         .find(['*', '?', '['])
@@ -316,14 +317,14 @@ fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let mut files = walk(&folder.join(fixed), fixed)?;
     files.retain(|file| pattern.matches_with(&file.name, GLOB) && format_of(&file.name).is_some());
     if files.is_empty() {
-        Err(format!("`{spelled}` matches no file of a known format"))
+        Err(of_path(spelled, PathProblem::NoMatch))
     } else {
         Ok(files)
     }
 }
 
 /// Files of known formats below a folder, except hidden ones.
-fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
+fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, SourceError> {
     let mut files = walk(folder, &format!("{spelled}/"))?;
     files.retain(|file| {
         let below = &file.name[spelled.len()..];
@@ -333,7 +334,7 @@ fn in_folder(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
 }
 
 /// Every file below `root`, by name. A folder is entered once, however many links lead to it.
-fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
+fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, SourceError> {
     let mut files = Vec::new();
     let mut entered = HashSet::new();
     let mut folders = vec![(root.to_owned(), spelled.to_owned(), 0)];
@@ -351,8 +352,9 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
         for entry in listing.flatten() {
             entries += 1;
             if entries > ENTRIES_MAX {
-                return Err(format!(
-                    "`{spelled}` has more than {ENTRIES_MAX} entries; choose a smaller folder"
+                return Err(of_path(
+                    &spelled,
+                    PathProblem::TooManyEntries { max: ENTRIES_MAX },
                 ));
             }
             let Ok(name) = entry.file_name().into_string() else {

@@ -1,7 +1,7 @@
 //! Rows of newline-delimited JSON, one object per line. A number keeps its digits as text, as it may be larger than any integer type.
 
 use super::{
-    ColumnFilter, RowSource, SourceBatch,
+    ColumnFilter, RowSource, SourceBatch, SourceError, SourceFormat,
     json::{note_on_nan, without_nan},
     records::{COLUMNS_MAX, Records},
     text::Input,
@@ -44,7 +44,7 @@ pub(super) fn put_object(
     text: &str,
     malformed: &'static str,
     nan: &mut usize,
-) -> Result<(), String> {
+) -> Result<(), SourceError> {
     let Ok(object) = serde_json::from_str::<JsonMembers<'_>>(text) else {
         let plain = without_nan(text.as_bytes())
             .and_then(|(plain, count)| Some((String::from_utf8(plain).ok()?, count)));
@@ -78,7 +78,7 @@ pub(super) fn put_object(
 }
 
 impl RowSource for NdjsonRows {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         while !self.records.full() {
             let length = self.input.line()?;
             if length == 0 {
@@ -94,7 +94,7 @@ impl RowSource for NdjsonRows {
         let batch = self.records.take();
         let first = !std::mem::replace(&mut self.started, true);
         if first && batch.height == 0 {
-            return Err("is empty; expected one JSON object per line".to_owned());
+            return Err(SourceError::Empty(Some(SourceFormat::Ndjson)));
         }
         Ok((batch.height > 0).then_some(batch))
     }

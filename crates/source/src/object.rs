@@ -67,15 +67,11 @@ impl Shared {
 }
 
 impl ByteSink for Shared {
-    fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String> {
+    fn take(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         self.watch
             .fetched
             .fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.lock().kept.take(at, bytes).map_err(|error| {
-            format!(
-                "cannot be stored: {error}; free disk space, or set another folder in `[cache] dir`"
-            )
-        })
+        self.lock().kept.take(at, bytes)
     }
 
     fn end(&self, range: Range<u64>, outcome: Result<(), Fault>) {

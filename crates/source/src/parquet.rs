@@ -12,7 +12,7 @@ use polars_parquet::read::{
 };
 
 use super::{
-    ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
+    ColumnFilter, ROWS_MAX, RowSource, SourceBatch, SourceError, empty_columns,
     read_at::{InOrder, ReadAt},
     size_limits,
     supported::{self, UnreadColumns},
@@ -43,10 +43,8 @@ pub(super) struct ParquetRows {
 }
 
 impl ParquetRows {
-    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, String> {
-        let bytes = file
-            .bytes()
-            .map_err(|error| format!("cannot be read: {error}"))?;
+    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, SourceError> {
+        let bytes = file.bytes()?;
         let (metadata, schema) = guarded("Parquet", || {
             let metadata = read_metadata(&mut InOrder::at_places(Arc::clone(&file))?)?;
             size_limits::parquet(bytes, &metadata)?;
@@ -58,7 +56,7 @@ impl ParquetRows {
             .into_iter()
             .try_fold(0usize, usize::checked_add)
             .filter(|&rows| rows as u64 <= ROWS_MAX);
-        let rows = rows.ok_or("is damaged, or has more rows than a table can have")?;
+        let rows = rows.ok_or(SourceError::TooManyRows)?;
         let names = schema.iter_names().map(ToString::to_string).collect();
         let wanted: Vec<_> = schema
             .iter_values()
@@ -111,7 +109,7 @@ impl ParquetRows {
     }
 
     /// Decodes the next part of the row group, unless rows of the one before are left.
-    fn decode(&mut self) -> Result<(), String> {
+    fn decode(&mut self) -> Result<(), SourceError> {
         self.pass();
         let Some(group) = self
             .metadata
@@ -229,7 +227,10 @@ fn decode_column(
 }
 
 /// Rows of a file, and bytes of its selected columns, as the footer says.
-pub(super) fn footer(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(u64, u64), String> {
+pub(super) fn footer(
+    file: Arc<dyn ReadAt>,
+    wanted: &ColumnFilter,
+) -> Result<(u64, u64), SourceError> {
     let rows = ParquetRows::open(file, wanted)?;
     let places = rows
         .metadata
@@ -245,7 +246,7 @@ pub(super) fn footer(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(u6
 }
 
 impl RowSource for ParquetRows {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let first = !std::mem::replace(&mut self.started, true);
         let left = self.rows - self.done;
         if left == 0 && !first {
@@ -274,7 +275,7 @@ impl RowSource for ParquetRows {
         Ok(Some(batch))
     }
 
-    fn skip(&mut self, batches: u64) -> Result<(), String> {
+    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
         // Skipped batches are not decoded; a batch does not span row groups.
         for _ in 0..batches {
             self.pass();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 use polars::prelude::{ChunkFull, Column, IntoColumn, StringChunked};
 
-use super::{RowSource, SourceBatch};
+use super::{RowSource, SourceBatch, SourceError};
 
 /// Rows of a file with the columns of its partition.
 pub struct Partitioned {
@@ -68,7 +68,7 @@ impl Partitioned {
 }
 
 impl RowSource for Partitioned {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let batch = self.rows.next_batch()?;
         self.columns = self
             .rows
@@ -87,7 +87,7 @@ impl RowSource for Partitioned {
         }))
     }
 
-    fn skip(&mut self, batches: u64) -> Result<(), String> {
+    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
         self.rows.skip(batches)
     }
 

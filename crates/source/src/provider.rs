@@ -18,7 +18,7 @@ pub use self::{
     request::{Each, FilledTable, NextPage, ProviderRequest, RefusalSign, Then},
     template::{Placeholder, Template, expand},
 };
-use crate::read_text;
+use crate::{ProviderError, read_text};
 use model::{
     chain::Chain,
     interval::Interval,
@@ -108,7 +108,10 @@ pub fn built_in() -> &'static Providers {
 
 /// The built-in providers, replaced and extended by the descriptions in the `providers` folders next to config.toml and in the dataset.
 /// Fails at the first description that cannot be read, with its file and line.
-pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Providers, String> {
+pub fn all(
+    beside_config: Option<&Path>,
+    dataset: Option<&Path>,
+) -> Result<Providers, ProviderError> {
     let mut all = built_in().clone();
     for (folder, origin) in [
         (beside_config, ProviderOrigin::Own),
@@ -126,34 +129,31 @@ pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Provi
             .collect();
         files.sort();
         for file in files
-            .iter()
+            .into_iter()
             .filter(|file| file.extension().is_some_and(|ending| ending == "toml"))
         {
             let id = file
                 .file_stem()
                 .map(|stem| stem.to_string_lossy().into_owned())
                 .unwrap_or_default();
-            let text = read_text(file, FILE_MAX)
-                .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
-            let read = Provider::parse(&id, &text, origin);
-            all.insert(
-                id,
-                read.map_err(|error| {
-                    format!("{}:{}: {}", file.display(), error.line, error.reason)
-                })?,
-            );
+            let text = match read_text(&file, FILE_MAX) {
+                Ok(text) => text,
+                Err(error) => return Err(ProviderError::Unreadable { file, error }),
+            };
+            let provider = Provider::parse(&id, &text, origin)
+                .map_err(|error| ProviderError::Invalid { file, error })?;
+            all.insert(id, provider);
         }
     }
     Ok(all)
 }
 
 /// The provider with this id. If there is none, the error suggests a similar id.
-pub fn named<'a>(all: &'a Providers, id: &str) -> Result<&'a Provider, String> {
-    all.get(id)
-        .ok_or_else(|| match meant(id, all.keys().map(String::as_str)) {
-            Some(near) => format!("`{id}` is not a provider; did you mean `{near}`?"),
-            None => format!("`{id}` is not a provider; `tokendeck providers` lists them"),
-        })
+pub fn named<'a>(all: &'a Providers, id: &str) -> Result<&'a Provider, ProviderError> {
+    all.get(id).ok_or_else(|| ProviderError::Unknown {
+        id: id.to_owned(),
+        meant: meant(id, all.keys().map(String::as_str)).map(str::to_owned),
+    })
 }
 
 const KEYS: [&str; 14] = [

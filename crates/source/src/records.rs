@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunkedBuilder};
 
-use super::{BATCH_ROWS, ColumnFilter, SourceBatch};
+use super::{BATCH_ROWS, ColumnFilter, SourceBatch, SourceError};
 
 /// Maximum number of columns of a file.
 pub(super) const COLUMNS_MAX: usize = 10_000;
@@ -56,9 +56,9 @@ impl Records {
     }
 
     /// Adds a column, even if one of that name exists; returns its index.
-    pub(super) fn add_column(&mut self, name: &str) -> Result<usize, String> {
+    pub(super) fn add_column(&mut self, name: &str) -> Result<usize, SourceError> {
         if self.names.len() >= COLUMNS_MAX {
-            return Err(format!("has more than {COLUMNS_MAX} columns"));
+            return Err(SourceError::TooManyColumns { max: COLUMNS_MAX });
         }
         let position = self.names.len();
         self.cells.push((self.wanted)(name).then(|| builder(name)));
@@ -69,7 +69,7 @@ impl Records {
     }
 
     /// Index of the column of that name, which is added if it is new.
-    pub(super) fn column(&mut self, name: &str) -> Result<usize, String> {
+    pub(super) fn column(&mut self, name: &str) -> Result<usize, SourceError> {
         match self.index.get(name) {
             Some(&position) => Ok(position),
             None => self.add_column(name),

@@ -12,8 +12,13 @@ use encoding_rs::{Decoder, Encoding, UTF_8};
 use flate2::bufread::GzDecoder;
 use model::format::plural;
 
+use crate::SourceError;
+
 /// Maximum length of a record: a file without line ends must not fill the memory.
 pub(super) const RECORD_MAX: usize = 16 << 20;
+pub(super) const LONG_LINE: SourceError = SourceError::LongLine {
+    bytes_max: RECORD_MAX,
+};
 
 /// Initial size of the buffer: small, as most files are, and as touching new memory costs more than a read.
 const CHUNK: usize = 32 << 10;
@@ -39,7 +44,7 @@ pub(super) struct Input {
     read: Arc<AtomicU64>,
     unpacked: u64,
     /// Why reading failed; it fails so ever after.
-    fault: Option<String>,
+    fault: Option<SourceError>,
     /// Bytes behind compressed text that are none.
     behind: Arc<AtomicU64>,
     /// The window of the zstd frame, if it is longer than `WINDOW_MAX`.
@@ -202,16 +207,13 @@ fn window(frame: &[u8]) -> Option<u64> {
     Some(base + base / 8 * (next & 7))
 }
 
-/// Said of text whose window takes too much memory; the command allows windows of up to 2 GiB.
-fn too_long_window(window: Option<u64>) -> String {
-    let size = window.map_or_else(
-        || format!("more than {} MiB", WINDOW_MAX >> 20),
-        |window| format!("{} MiB", window >> 20),
-    );
-    format!(
-        "is compressed with a zstd window of {size}, which takes too much memory; unpack it with `zstd -d --long={WINDOW_LOG_MAX}`, and use \
-         the plain file"
-    )
+/// Error for text whose window takes too much memory.
+fn too_long_window(window: Option<u64>) -> SourceError {
+    SourceError::LongWindow {
+        window,
+        max: WINDOW_MAX,
+        log_max: WINDOW_LOG_MAX,
+    }
 }
 
 /// UTF-16 in either byte order, by the byte order mark that Excel's "Unicode text" has.
@@ -266,7 +268,10 @@ impl<R: Read> Read for Decoded<R> {
 
 impl Input {
     /// `head` is the beginning of the source, by which compression is detected. A leading byte order mark is skipped.
-    pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
+    pub(super) fn new(
+        source: impl Read + Send + 'static,
+        head: &[u8],
+    ) -> Result<Self, SourceError> {
         let (read, behind) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let mut counted = Counted {
             source,
@@ -279,7 +284,7 @@ impl Input {
                 behind: Arc::clone(&behind),
             })
         } else if head.starts_with(ZSTD) {
-            let failed = |error: io::Error| format!("cannot be decompressed: {error}");
+            let failed = |error: io::Error| SourceError::Compression(error.into());
             let mut frame = Vec::new();
             counted
                 .by_ref()
@@ -391,7 +396,7 @@ impl Input {
     }
 
     /// Reads more into the buffer; false at the end of the file.
-    pub(super) fn fill(&mut self) -> Result<bool, String> {
+    pub(super) fn fill(&mut self) -> Result<bool, SourceError> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
@@ -400,7 +405,7 @@ impl Input {
         more
     }
 
-    fn fill_once(&mut self) -> Result<bool, String> {
+    fn fill_once(&mut self) -> Result<bool, SourceError> {
         if self.ended {
             return Ok(false);
         }
@@ -419,14 +424,14 @@ impl Input {
             }
         };
         let n = n.map_err(|error| match error.kind() {
-            io::ErrorKind::FileTooLarge => error.to_string(),
+            io::ErrorKind::FileTooLarge => SourceError::Limit(error.into()),
             _ if ["too much memory", "not enough memory"]
                 .iter()
                 .any(|sign| error.to_string().contains(sign)) =>
             {
                 too_long_window(self.window)
             }
-            _ => format!("is truncated or damaged: {error}"),
+            _ => SourceError::Truncated(error.into()),
         })?;
         self.end += n;
         self.ended = n == 0;
@@ -437,15 +442,15 @@ impl Input {
         if self.unpacked > UNPACKED_FLOOR
             && self.unpacked > UNPACKED_RATIO_MAX.saturating_mul(self.bytes_read())
         {
-            return Err(format!(
-                "unpacks to more than {UNPACKED_RATIO_MAX} times its size, so it is not read; unpack it, and use the plain file"
-            ));
+            return Err(SourceError::UnpacksTooFar {
+                ratio_max: UNPACKED_RATIO_MAX,
+            });
         }
         Ok(n > 0)
     }
 
     /// Length of the next line including its line end; 0 at the end of the file.
-    pub(super) fn line(&mut self) -> Result<usize, String> {
+    pub(super) fn line(&mut self) -> Result<usize, SourceError> {
         let mut seen = 0;
         loop {
             if let Some(at) = self.data()[seen..].iter().position(|&byte| byte == b'\n') {
@@ -453,7 +458,7 @@ impl Input {
             }
             seen = self.data().len();
             if seen > RECORD_MAX {
-                return Err("has a line longer than 16 MiB".to_owned());
+                return Err(LONG_LINE);
             }
             if !self.fill()? {
                 return Ok(seen);
@@ -462,12 +467,10 @@ impl Input {
     }
 
     /// Reads everything, up to `limit` bytes.
-    pub(super) fn whole(mut self, limit: u64) -> Result<Vec<u8>, String> {
+    pub(super) fn whole(mut self, limit: u64) -> Result<Vec<u8>, SourceError> {
         while self.fill()? {
             if self.data().len() as u64 > limit {
-                return Err(
-                    "is too large to be read whole; use .ndjson, .csv or .parquet".to_owned(),
-                );
+                return Err(SourceError::TooLarge);
             }
         }
         self.buffer.truncate(self.end);
@@ -574,8 +577,10 @@ mod tests {
             let read = Input::new(io::Cursor::new(packed.finish().unwrap()), GZIP)
                 .and_then(|input| input.whole(1 << 30));
             assert!(
-                read.as_ref()
-                    .map_or_else(|said| !fits && said.contains("times its size"), |_| fits),
+                match &read {
+                    Ok(_) => fits,
+                    Err(error) => !fits && matches!(error, SourceError::UnpacksTooFar { .. }),
+                },
                 "{name}: {:?}",
                 read.err()
             );
@@ -619,7 +624,7 @@ mod tests {
             let read = read(bytes, before);
             let fits = match (&read, expected) {
                 (Ok(text), Ok(expected)) => text == expected,
-                (Err(reason), Err(expected)) => reason.contains(expected),
+                (Err(error), Err(expected)) => error.to_string().contains(expected),
                 _ => false,
             };
             assert!(fits, "{read:?} {expected:?}");

@@ -10,7 +10,7 @@ use polars::prelude::{
 use polars_arrow::datatypes::ArrowDataType;
 use ruint::aliases::U256;
 
-use super::{RowSource, SourceBatch};
+use super::{RowSource, SourceBatch, SourceError};
 
 /// Parts of the names of columns that hold bytes, not numbers, however many zeros end them.
 const NO_NUMBERS: [&str; 9] = [
@@ -253,7 +253,7 @@ fn said(name: &str, form: Form, mixed: bool, width: usize, of_clickhouse: bool) 
 }
 
 impl RowSource for WordRows {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let Some(mut batch) = self.inner.next_batch()? else {
             return Ok(None);
         };
@@ -266,7 +266,7 @@ impl RowSource for WordRows {
         Ok(Some(batch))
     }
 
-    fn skip(&mut self, batches: u64) -> Result<(), String> {
+    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
         // The order is found in the first rows, so it is the same wherever reading begins.
         let mut left = batches;
         while left > 0 && (self.open || !self.started) {

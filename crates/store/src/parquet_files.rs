@@ -14,9 +14,9 @@ pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, Str
         .filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
     let read = || fs::read(path).map_err(|error| format!("cannot be read: {error}"));
     Some(read().and_then(|bytes| {
-        guarded("Parquet", || {
+        Ok(guarded("Parquet", || {
             ParquetReader::new(Cursor::new(bytes)).finish()
-        })
+        })?)
     }))
 }
 
@@ -40,7 +40,7 @@ pub fn parquet_columns(
             .collect();
         reader.with_columns(Some(there)).finish()
     };
-    Some(file.and_then(|file| guarded("Parquet", || read(file))))
+    Some(file.and_then(|file| Ok(guarded("Parquet", || read(file))?)))
 }
 
 /// Number of rows of a file. `None` if it cannot be read.
@@ -64,5 +64,5 @@ pub fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<
         ParquetWriter::new(&mut bytes).finish(&mut rows()?)?;
         PolarsResult::Ok(bytes)
     };
-    guarded("Parquet", encode)
+    Ok(guarded("Parquet", encode)?)
 }

@@ -4,6 +4,8 @@ use std::{error::Error, fmt};
 
 use object_store::client::{HttpError, HttpErrorKind};
 
+use super::place::{SCHEMES, Scheme, URL_MAX};
+
 /// Error text for an address that a dataset may not name.
 pub(super) const PRIVATE_ADDRESS: &str = "a private address (this machine or its network)";
 /// Error text for a server that sends files whole, without range support.
@@ -59,6 +61,70 @@ impl fmt::Display for Fault {
 }
 
 impl Error for Fault {}
+
+impl From<Fault> for String {
+    fn from(fault: Fault) -> Self {
+        fault.to_string()
+    }
+}
+
+/// Reason why a text is not a URL of data. Continues "`URL` …".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UrlError {
+    NotAUrl,
+    TooLong,
+    UnknownScheme,
+    UserName,
+    Query,
+    /// No host, bucket or data set that this scheme has.
+    Root(Scheme),
+    NoDataset,
+    NoPath,
+    /// A web server lists no files.
+    Unlisted,
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAUrl => "is not a URL",
+            Self::TooLong => return write!(f, "is longer than {URL_MAX} bytes; shorten it"),
+            Self::UnknownScheme => {
+                let known = SCHEMES.map(|(name, _)| format!("{name}://")).join(", ");
+                return write!(f, "does not begin with one of {known}");
+            }
+            Self::UserName => {
+                "contains a user name; remove it, and put keys into the environment or ~/.aws"
+            }
+            Self::Query => "has a query, which may contain a key; remove the query",
+            Self::Root(scheme) => {
+                let expected = match scheme {
+                    Scheme::Https | Scheme::Http => {
+                        "a host, as in https://example.org/candles.parquet"
+                    }
+                    Scheme::Hf => "a dataset, as in hf://datasets/OWNER/NAME/candles.parquet",
+                    _ => "a bucket, as in s3://bucket/candles/*.parquet",
+                };
+                return write!(f, "has no valid host or bucket; expected {expected}");
+            }
+            Self::NoDataset => {
+                "has no dataset name; expected hf://datasets/OWNER/NAME/candles.parquet"
+            }
+            Self::NoPath => "has no file path; add one, as in s3://bucket/candles/*.parquet",
+            Self::Unlisted => {
+                "is a glob or a folder, but web servers don't list files; give each file's URL"
+            }
+        })
+    }
+}
+
+impl Error for UrlError {}
+
+impl From<UrlError> for Fault {
+    fn from(error: UrlError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
 
 /// Access with which a source was queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

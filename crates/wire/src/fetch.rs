@@ -1,7 +1,7 @@
 //! Lists a store and fetches byte ranges of objects. Every range is requested with `If-Match` on the listed ETag, and its length is
 //! checked: bytes of another version, or of another range, are never passed on.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{io, ops::Range, sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt, path::Path};
@@ -10,8 +10,8 @@ use super::{Fault, Object, RemoteClient, Scheme, UrlPattern, store::Store};
 
 /// Receives bytes as they arrive, on a thread of the wire.
 pub trait ByteSink: Send + Sync {
-    /// Receives the bytes at offset `at`. An error ends the fetch.
-    fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String>;
+    /// Stores the bytes at offset `at`. An error ends the fetch.
+    fn take(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
     /// The range has arrived in full, or failed.
     fn end(&self, range: Range<u64>, outcome: Result<(), Fault>);
 }
@@ -135,7 +135,7 @@ impl RemoteClient {
         range: Range<u64>,
         sink: &dyn ByteSink,
     ) -> Result<(), Fault> {
-        let place = UrlPattern::parse(&object.url).map_err(Fault::Refused)?;
+        let place = UrlPattern::parse(&object.url)?;
         let place = if place.scheme == Scheme::Hf {
             super::hub::place(&place, object)?
         } else {
@@ -225,7 +225,11 @@ impl RemoteClient {
                     "sent more bytes than requested".to_owned(),
                 ));
             }
-            sink.take(*at, &bytes).map_err(Fault::Failed)?;
+            sink.take(*at, &bytes).map_err(|error| {
+                Fault::Failed(format!(
+                    "cannot be stored: {error}; free disk space, or set another folder in `[cache] dir`"
+                ))
+            })?;
             *at += bytes.len() as u64;
         }
         if *at < end {

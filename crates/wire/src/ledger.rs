@@ -6,13 +6,13 @@ use std::{
     sync::Mutex,
 };
 
-use super::locked;
+use super::{Fault, locked};
 
 /// Consents and the daily budget, which outlive the program.
 pub trait Ledger: Send + Sync {
     /// Whether the user consented that this dataset accesses this origin.
     fn agreed(&self, dataset: &Path, origin: &str) -> bool;
-    fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String>;
+    fn agree(&self, dataset: &Path, origin: &str) -> Result<(), Fault>;
     /// Bytes fetched today, by all programs of this user.
     fn spent(&self) -> u64;
     /// Requests that the provider got today, from all programs of this user.
@@ -34,7 +34,7 @@ impl Ledger for MemoryLedger {
         locked(&self.agreed).contains(&(dataset.to_owned(), origin.to_owned()))
     }
 
-    fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
+    fn agree(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
         locked(&self.agreed).insert((dataset.to_owned(), origin.to_owned()));
         Ok(())
     }

@@ -35,7 +35,7 @@ use tokio::{runtime::Runtime, sync::Semaphore};
 
 pub use self::{
     client::TimeoutsAndRetries,
-    fault::Fault,
+    fault::{Fault, UrlError},
     fetch::{ByteSink, PartFetch},
     ledger::{Ledger, MemoryLedger},
     place::{Scheme, UrlPattern},
@@ -201,7 +201,7 @@ impl RemoteClient {
     }
 
     /// Records the user's consent to the dataset's access to the origin.
-    pub fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
+    pub fn agree(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
         self.ledger.agree(dataset, origin)
     }
 

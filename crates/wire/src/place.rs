@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use super::UrlError;
+
 /// The protocol of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
@@ -14,7 +16,7 @@ pub enum Scheme {
     Hf,
 }
 
-const SCHEMES: &[(&str, Scheme)] = &[
+pub(super) const SCHEMES: [(&str, Scheme); 6] = [
     ("s3", Scheme::S3),
     ("gs", Scheme::Gs),
     ("az", Scheme::Az),
@@ -25,7 +27,7 @@ const SCHEMES: &[(&str, Scheme)] = &[
 
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 /// Maximum length of a URL in bytes. A longer one is no request that a server accepts, and stores panic on one above 64 KB.
-const URL_MAX: usize = 8_192;
+pub(super) const URL_MAX: usize = 8_192;
 
 /// A URL, perhaps with wildcards in its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,35 +61,25 @@ impl UrlPattern {
     }
 
     /// Parses a URL. The error continues "`URL` …".
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let known = || {
-            SCHEMES
-                .iter()
-                .map(|(name, _)| format!("{name}://"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let (scheme, rest) = text.split_once("://").ok_or("is not a URL")?;
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let (scheme, rest) = text.split_once("://").ok_or(UrlError::NotAUrl)?;
         if text.len() > URL_MAX {
-            return Err(format!("is longer than {URL_MAX} bytes; shorten it"));
+            return Err(UrlError::TooLong);
         }
         let scheme = SCHEMES
             .iter()
             .find(|(name, _)| scheme.eq_ignore_ascii_case(name))
             .map(|(_, scheme)| *scheme);
-        let scheme = scheme.ok_or_else(|| format!("does not begin with one of {}", known()))?;
+        let scheme = scheme.ok_or(UrlError::UnknownScheme)?;
         let parts = if scheme == Scheme::Hf { 3 } else { 1 };
         let at = rest.match_indices('/').nth(parts - 1).map(|(at, _)| at);
         let (root, path) = at.map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
         if root.contains('@') {
-            return Err(
-                "contains a user name; remove it, and put keys into the environment or ~/.aws"
-                    .to_owned(),
-            );
+            return Err(UrlError::UserName);
         }
         let web = matches!(scheme, Scheme::Https | Scheme::Http);
         if web && path.contains(['?', '#']) {
-            return Err("has a query, which may contain a key; remove the query".to_owned());
+            return Err(UrlError::Query);
         }
         let good = |c: char| {
             c.is_ascii_alphanumeric()
@@ -97,23 +89,14 @@ impl UrlPattern {
         };
         let is_host = || reqwest::Url::parse(&format!("https://{root}/")).is_ok();
         if root.is_empty() || !root.chars().all(good) || (web && !is_host()) {
-            let expected = match scheme {
-                Scheme::Https | Scheme::Http => "a host, as in https://example.org/candles.parquet",
-                Scheme::Hf => "a dataset, as in hf://datasets/OWNER/NAME/candles.parquet",
-                _ => "a bucket, as in s3://bucket/candles/*.parquet",
-            };
-            return Err(format!("has no valid host or bucket; expected {expected}"));
+            return Err(UrlError::Root(scheme));
         }
         if scheme == Scheme::Hf && (!root.starts_with("datasets/") || root.split('/').count() != 3)
         {
-            return Err(
-                "has no dataset name; expected hf://datasets/OWNER/NAME/candles.parquet".to_owned(),
-            );
+            return Err(UrlError::NoDataset);
         }
         if path.is_empty() || path.split('/').any(|part| part == ".." || part == ".") {
-            return Err(
-                "has no file path; add one, as in s3://bucket/candles/*.parquet".to_owned(),
-            );
+            return Err(UrlError::NoPath);
         }
         let place = Self {
             scheme,
@@ -125,10 +108,7 @@ impl UrlPattern {
             path: path.to_owned(),
         };
         if web && (place.is_pattern() || path.ends_with('/')) {
-            return Err(
-                "is a glob or a folder, but web servers don't list files; give each file's URL"
-                    .to_owned(),
-            );
+            return Err(UrlError::Unlisted);
         }
         Ok(place)
     }
@@ -299,7 +279,7 @@ mod tests {
             ("hf://models/me/set/x", "has no dataset name"),
             ("hf://datasets/me/x.csv", "has no file path"),
         ] {
-            let error = UrlPattern::parse(text).expect_err(text);
+            let error = UrlPattern::parse(text).expect_err(text).to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
     }

@@ -51,7 +51,7 @@ struct Buffer {
 }
 
 impl ByteSink for Buffer {
-    fn take(&self, at: u64, bytes: &[u8]) -> Result<(), String> {
+    fn take(&self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
         let mut held = self.bytes.lock().unwrap();
         for (nth, byte) in bytes.iter().enumerate() {
             held[at as usize + nth] = Some(*byte);

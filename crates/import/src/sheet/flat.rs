@@ -2,9 +2,10 @@
 
 use polars::prelude::Column;
 
+use model::untrusted::DecodeError;
 use source::decode::guarded;
 use source::{
-    RowSource, SourceBatch,
+    RowSource, SourceBatch, SourceError,
     coerce::cell::{RawCell, cells},
 };
 
@@ -24,7 +25,12 @@ impl Flat {
     }
 }
 
-fn flatten(column: Column, name: &str, depth: usize, into: &mut Vec<Column>) -> Result<(), String> {
+fn flatten(
+    column: Column,
+    name: &str,
+    depth: usize,
+    into: &mut Vec<Column>,
+) -> Result<(), DecodeError> {
     if depth < DEPTH && column.dtype().is_struct() {
         let fields = guarded("table", || Ok(column.struct_()?.fields_as_series()))?;
         for field in fields {
@@ -38,7 +44,7 @@ fn flatten(column: Column, name: &str, depth: usize, into: &mut Vec<Column>) -> 
 }
 
 impl RowSource for Flat {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let Some(mut batch) = self.inner.next_batch()? else {
             return Ok(None);
         };

@@ -388,7 +388,7 @@ impl QueryService {
         let real = folder.canonicalize().unwrap_or(folder);
         origins
             .iter()
-            .try_for_each(|origin| wire.agree(&real, origin))
+            .try_for_each(|origin| Ok(wire.agree(&real, origin)?))
     }
 
     /// Cancels the running load, if any, and the one requested to follow it; the current generation stays.

@@ -72,7 +72,7 @@ fn file(batches: &[usize], stream: bool, compression: Option<IpcCompression>) ->
     file
 }
 
-fn open(file: File, columns: &'static [&'static str]) -> Result<IpcRows, String> {
+fn open(file: File, columns: &'static [&'static str]) -> Result<IpcRows, SourceError> {
     let wanted: ColumnFilter = Arc::new(move |name: &str| columns.contains(&name));
     IpcRows::open(Arc::new(file), &wanted)
 }
@@ -173,8 +173,8 @@ fn a_column_that_cannot_be_read_is_named_and_not_called_damage() {
         file.write_all(&[&[0xff; 4][..], &(body.len() as u32).to_le_bytes(), &body].concat())
             .expect("valid");
         match (open(file, &["a"]).err(), says) {
-            (Some(told), Some(says)) => assert!(told.contains(says), "{told}"),
-            (told, says) => assert_eq!((told, says), (None, None)),
+            (Some(told), Some(says)) => assert!(told.to_string().contains(says), "{told}"),
+            (told, says) => assert!(told.is_none() && says.is_none(), "{told:?} {says:?}"),
         }
     }
 }
@@ -229,7 +229,7 @@ fn a_truncated_file_gives_its_rows_before_the_cut_and_is_damaged() {
             let ends_early = stream && cut <= 8;
             assert!(
                 read.as_ref().map_or_else(
-                    |error| error.starts_with("is damaged"),
+                    |error| error.to_string().starts_with("is damaged"),
                     |count| ends_early && *count == 40_000
                 ),
                 "{stream} {cut}: {read:?}"

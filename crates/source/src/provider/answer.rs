@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap, io::Cursor};
 use serde_json::value::RawValue;
 
 use super::{RefusalSign, Then};
-use crate::text;
+use crate::{ProviderError, text};
 use model::untrusted::is_invisible;
 
 /// Maximum rows of an answer.
@@ -87,20 +87,19 @@ pub struct JsonAnswer {
 
 impl JsonAnswer {
     /// Parses a response body. Fails if it is not JSON.
-    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub fn read(bytes: &[u8]) -> Result<Self, ProviderError> {
         // Some services compress unasked, or write a byte order mark.
         let head = &bytes[..bytes.len().min(4)];
         let unpacked = (text::is_packed(head) || head.starts_with(&[0xef, 0xbb, 0xbf]))
             .then(|| text::Input::new(Cursor::new(bytes.to_vec()), head)?.whole(UNPACKED_MAX))
             .transpose()
-            .map_err(|reason| format!("sent a response that {reason}"))?;
+            .map_err(ProviderError::Packed)?;
         let bytes = unpacked.as_deref().unwrap_or(bytes);
         let text = serde_json::from_slice(bytes).map_err(|_| {
             let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
-            format!(
-                "sent a response that is not JSON; it begins with `{}`",
-                shown(&begins)
-            )
+            ProviderError::NotJson {
+                begins: shown(&begins),
+            }
         })?;
         Ok(Self { text })
     }
@@ -122,7 +121,7 @@ impl JsonAnswer {
     }
 
     /// The objects at the path, one for each row; `None` if the path does not exist. Lists become objects whose keys are the positions.
-    pub fn rows(&self, place: &str) -> Result<Option<Vec<Box<RawValue>>>, String> {
+    pub fn rows(&self, place: &str) -> Result<Option<Vec<Box<RawValue>>>, ProviderError> {
         let found = at(&self.text, place);
         if found.is_empty() {
             // An object without members has no rows, and nothing was renamed.
@@ -155,7 +154,7 @@ impl JsonAnswer {
                 Some(_) | None => rows.extend(row(value, &passed)),
             }
             if rows.len() > ROWS_MAX {
-                return Err(format!("sent more than {ROWS_MAX} rows"));
+                return Err(ProviderError::TooManyRows { max: ROWS_MAX });
             }
         }
         Ok(Some(rows))

@@ -9,8 +9,9 @@ use super::{
     remote::{self, Located, Pulse},
 };
 use crate::cache::CacheBuildError;
-use model::{progress::Cancelled, schema::TableSchema};
+use model::{progress::Cancelled, schema::TableSchema, untrusted::DecodeError};
 use source::{
+    SourceError,
     locate::{self, LocatedFile},
     manifest::TableManifest,
 };
@@ -54,7 +55,7 @@ impl<'a> TableLoad<'a> {
                     .is_ok_and(|files| gather::takes_a_while(self, &files))
     }
 
-    fn local_files(&self) -> Result<Vec<LocatedFile>, String> {
+    fn local_files(&self) -> Result<Vec<LocatedFile>, SourceError> {
         locate::here(self.context.folder, self.schema.name, self.manifest)
     }
 
@@ -127,6 +128,18 @@ impl From<CacheBuildError> for TableLoadError {
 impl From<Cancelled> for TableLoadError {
     fn from(Cancelled: Cancelled) -> Self {
         Self::Cancelled
+    }
+}
+
+impl From<SourceError> for TableLoadError {
+    fn from(error: SourceError) -> Self {
+        Self::Unusable(error.to_string())
+    }
+}
+
+impl From<DecodeError> for TableLoadError {
+    fn from(error: DecodeError) -> Self {
+        Self::Unusable(error.to_string())
     }
 }
 

@@ -62,7 +62,7 @@ impl LevelsDialog {
         let price = text.parse().map_err(|_| {
             format!("`{text}` is not a price; type a number above zero, such as 7.25")
         })?;
-        UserLevel::new(self.name.text(), price)
+        Ok(UserLevel::new(self.name.text(), price)?)
     }
 
     fn outcome(&mut self, of: impl FnOnce(UserLevel) -> Command) -> OverlayOutcome {

@@ -27,7 +27,7 @@ pub(super) fn frame(events: &[TimedEvent]) -> Result<DataFrame, String> {
         ];
         DataFrame::new(events.len(), columns)
     };
-    guarded("table", columns)
+    Ok(guarded("table", columns)?)
 }
 
 /// The block of each row.
@@ -45,7 +45,7 @@ pub(super) fn blocks(frame: &DataFrame) -> Option<(u64, u64)> {
 /// The rows of blocks up to this one.
 pub(super) fn up_to(frame: &DataFrame, block: u64) -> Result<DataFrame, String> {
     let kept = blocks_of(frame).map(|number| number.is_some_and(|number| number <= block));
-    guarded("table", || filtered(frame, kept))
+    Ok(guarded("table", || filtered(frame, kept))?)
 }
 
 /// A transfer, as far as balances need it.

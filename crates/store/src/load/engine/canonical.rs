@@ -64,9 +64,12 @@ impl EngineQuery<'_> {
             )
         };
         let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _))
-            .map_err(unreadable)?;
+            .map_err(|error| unreadable(error.into()))?;
         let (mut frames, mut came, mut counted) = (Vec::new(), 0, 0);
-        while let Some(batch) = batches.next_batch().map_err(unreadable)? {
+        while let Some(batch) = batches
+            .next_batch()
+            .map_err(|error| unreadable(error.into()))?
+        {
             let frame = DataFrame::new(batch.height, batch.columns)
                 .map_err(|error| unreadable(error.to_string()))?;
             if frame.height() == 0 {

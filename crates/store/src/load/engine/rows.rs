@@ -16,7 +16,7 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom as _, Series};
 use crate::load::{LoadContext, remote::Pulse};
 use model::locks::Locked as _;
 use source::{
-    self, ColumnFilter, Layout, RowSource, SourceBatch,
+    self, ColumnFilter, Layout, RowSource, SourceBatch, SourceError,
     downloads::{self, name_of},
     forward::BufferedStream,
     locate::Answer,
@@ -52,14 +52,14 @@ impl RowsOutcome {
     }
 
     /// Records the engine's own error message as the fault, else `fault`.
-    fn record_engine_fault_or(&self, fault: Fault) -> String {
+    fn record_engine_fault_or(&self, fault: Fault) -> Fault {
         let engines_own = self.stream_end.get().and_then(|end| end.error_in_tail());
         self.record_fault(engines_own.unwrap_or(fault))
     }
 
-    fn record_fault(&self, fault: Fault) -> String {
+    fn record_fault(&self, fault: Fault) -> Fault {
         let mut recorded = self.fault.locked();
-        recorded.get_or_insert(fault).to_string()
+        recorded.get_or_insert(fault).clone()
     }
 }
 
@@ -192,7 +192,7 @@ fn begin(
             source::separated(reader, &[], &Layout::default(), wanted),
         )
     };
-    let rows = rows.map_err(|reason| unreadable(&outcome, &reason))?;
+    let rows = rows.map_err(|error| unreadable(&outcome, &error))?;
     let rows = AnswerRows {
         rows,
         forward,
@@ -209,11 +209,10 @@ fn begin(
 }
 
 /// The engine's own error message, else a fault for undecodable rows.
-fn unreadable(outcome: &RowsOutcome, reason: &str) -> Fault {
+fn unreadable(outcome: &RowsOutcome, error: &SourceError) -> Fault {
     outcome.record_engine_fault_or(Fault::Unavailable(format!(
-        "sent unreadable rows: the response {reason}"
-    )));
-    outcome.fault().unwrap_or(Fault::Changed)
+        "sent unreadable rows: the response {error}"
+    )))
 }
 
 /// A copy being written: its folder, its temporary file, and its checksum so far.
@@ -310,13 +309,13 @@ struct AnswerRows {
 
 impl AnswerRows {
     /// Checks at the end that all rows arrived, and nothing else.
-    fn end(&mut self) -> Result<(), String> {
+    fn end(&mut self) -> Result<(), Fault> {
         let more = self
             .forward
             .as_ref()
             .map_or(Ok(0), |forward| forward.drain(DRAIN_MAX));
         if let Some(fault) = self.outcome.fault() {
-            return Err(fault.to_string());
+            return Err(fault);
         }
         if !matches!(more, Ok(0)) {
             return Err(self
@@ -357,7 +356,7 @@ fn as_text(column: Column) -> Result<Column, String> {
 }
 
 impl RowSource for AnswerRows {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         if self.ended {
             return Ok(None);
         }
@@ -374,13 +373,14 @@ impl RowSource for AnswerRows {
             }
             Ok(None) => {
                 self.ended = true;
-                self.end().map(|()| None)
+                self.end()?;
+                Ok(None)
             }
-            Err(reason) => {
+            Err(error) => {
                 self.forward
                     .as_ref()
                     .map(|forward| forward.drain(DRAIN_MAX));
-                Err(unreadable(&self.outcome, &reason).to_string())
+                Err(unreadable(&self.outcome, &error).into())
             }
         }
     }

@@ -69,7 +69,7 @@ impl OpenStream {
                 .map(Some)
                 .map_err(|error| error.to_string()),
             Ok(None) => Ok(None),
-            Err(reason) => Err(self.why(&reason)),
+            Err(error) => Err(self.why(&error.to_string())),
         }
     }
 }

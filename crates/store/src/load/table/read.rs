@@ -476,7 +476,7 @@ pub(super) fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<Da
         )
     };
     let Some(mut whole) = frames.next() else {
-        return guarded("table", empty);
+        return Ok(guarded("table", empty)?);
     };
     for mut frame in frames {
         others::align(&mut whole, &mut frame)?;
