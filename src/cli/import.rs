@@ -24,8 +24,8 @@ use super::{
 };
 use import::{
     AmountUnit, Dates, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport,
-    PLACEHOLDERS, Preview, Taken, VolumeUnit, Zone, assignment, chain, decimals, import,
-    table_name,
+    OptionError, PLACEHOLDERS, Preview, Taken, VolumeUnit, Zone, assignment, chain, decimals,
+    import, table_name,
 };
 use model::{
     address::Address,
@@ -38,7 +38,7 @@ use model::{
 /// Parses the token; a placeholder of a suggested command is not a token.
 fn token(text: &str) -> Result<TokenName, String> {
     match import::token(text) {
-        Err(reason) if PLACEHOLDERS.iter().any(|(word, _)| *word == text) => Err(reason),
+        Err(error @ OptionError::Placeholder { .. }) => Err(error.to_string()),
         _ => super::token::token(text),
     }
 }
@@ -273,7 +273,7 @@ fn take(
             say("import canceled; nothing was changed");
             Err(Failure::Signal(130))
         }
-        Err(ImportError::Failed(reason)) => Err(Failure::Bad(reason)),
+        Err(error) => Err(Failure::Bad(error.to_string())),
     }
 }
 
@@ -313,7 +313,8 @@ fn agreed(
 
 /// The formats of the dataset's folder and of the user, before the built-in ones.
 fn own_and_known(into: Option<&Path>) -> Result<Formats, Failure> {
-    Formats::of(config_folder(&configuration(None)?).as_deref(), into).map_err(Failure::Bad)
+    Formats::of(config_folder(&configuration(None)?).as_deref(), into)
+        .map_err(|error| Failure::Bad(error.to_string()))
 }
 
 fn listed(formats: &Formats) -> String {

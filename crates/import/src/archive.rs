@@ -8,8 +8,10 @@ use std::{
 };
 
 use flate2::{Crc, read::DeflateDecoder};
-use source::{UNPACKED_FLOOR, UNPACKED_RATIO_MAX};
 use zip::{CompressionMethod, ZipArchive};
+
+use super::error::ArchiveError;
+use source::{UNPACKED_FLOOR, UNPACKED_RATIO_MAX};
 
 const MEMBERS_MAX: usize = 1_000;
 /// Maximum number of parts of a workbook; a sheet is one or two.
@@ -63,18 +65,18 @@ pub(super) fn workbook(path: &Path) -> Option<ZippedWorkbook> {
 }
 
 /// The members that may be tables; folders and files that operating systems add are left out.
-pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
+pub(super) fn members(path: &Path) -> Result<Vec<Member>, ArchiveError> {
     let added = |path: &str, name: &str| name.starts_with('.') || path.starts_with("__MACOSX/");
     let members = listed(path, MEMBERS_MAX, OF_TABLE, |path, name| !added(path, name))?;
     if members.is_empty() {
-        Err("is an archive without files".to_owned())
+        Err(ArchiveError::Empty)
     } else {
         Ok(members)
     }
 }
 
 /// All files in a workbook, hidden ones too: its reader follows any name.
-pub(super) fn parts(path: &Path) -> Result<Vec<Member>, String> {
+pub(super) fn parts(path: &Path) -> Result<Vec<Member>, ArchiveError> {
     listed(path, PARTS_MAX, OF_PART, |_, _| true)
 }
 
@@ -83,15 +85,15 @@ fn listed(
     most: usize,
     (floor, ratio): (u64, u64),
     wanted: impl Fn(&str, &str) -> bool,
-) -> Result<Vec<Member>, String> {
-    let damaged = |error: &dyn std::fmt::Display| format!("is a damaged zip archive: {error}");
-    let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+) -> Result<Vec<Member>, ArchiveError> {
+    let damaged = |error: &dyn std::fmt::Display| ArchiveError::Damaged(error.to_string());
+    let file = File::open(path).map_err(ArchiveError::Unread)?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(&error))?;
     if archive.len() > most {
-        return Err(format!(
-            "contains {} files, more than the maximum of {most}; unpack it and import the files you need",
-            archive.len()
-        ));
+        return Err(ArchiveError::TooManyFiles {
+            count: archive.len(),
+            max: most,
+        });
     }
     let mut members = Vec::new();
     for i in 0..archive.len() {
@@ -106,22 +108,16 @@ fn listed(
             continue;
         }
         if member.encrypted() {
-            return Err(format!(
-                "contains the password-protected file `{name}`; unpack it first"
-            ));
+            return Err(ArchiveError::Encrypted(name));
         }
         let deflated = match member.compression() {
             CompressionMethod::Stored => false,
             CompressionMethod::Deflated => true,
-            other => {
-                return Err(format!(
-                    "contains `{name}`, compressed with {other}, which is not supported; unpack it first"
-                ));
-            }
+            method => return Err(ArchiveError::Compression { name, method }),
         };
-        let start = member
-            .data_start()
-            .ok_or_else(|| format!("is a damaged zip archive: `{name}` has no data"))?;
+        let Some(start) = member.data_start() else {
+            return Err(ArchiveError::NoData(name));
+        };
         let (packed, declared, crc) = (member.compressed_size(), member.size(), member.crc32());
         let unpacked_max = packed.saturating_mul(ratio).clamp(floor, UNPACKED_MAX);
         members.push(Member {
@@ -139,13 +135,13 @@ fn listed(
 }
 
 impl Member {
-    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, String> {
+    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn Read + Send>, ArchiveError> {
         let open = || -> io::Result<_> {
             let mut file = File::open(path)?;
             file.seek(SeekFrom::Start(self.start))?;
             Ok(BufReader::new(file.take(self.packed)))
         };
-        let packed = open().map_err(|error| format!("cannot be read: {error}"))?;
+        let packed = open().map_err(ArchiveError::Unread)?;
         let inner: Box<dyn Read + Send> = if self.deflated {
             Box::new(DeflateDecoder::new(packed))
         } else {

@@ -18,6 +18,7 @@ use self::{
 };
 use super::{
     edits::{Fix, fixed},
+    error::FileError,
     evidence::volume::PriceRange,
     format::{FileToImport, ImportPlan, ImportedTable},
     names::Names,
@@ -178,7 +179,7 @@ fn figures(
     sheet: &RawTable,
     found: &CandleColumns,
     volume: &Volume,
-) -> Result<ImportedTable, String> {
+) -> Result<ImportedTable, FileError> {
     let mut take = ImportedTable::into("candles", rows(file, sheet, found, volume)?)
         .columns(&[("timestamp", &sheet.names[found.time])]);
     take.worked_out = volume.worked_out(sheet);
@@ -204,7 +205,7 @@ fn rows(
     sheet: &RawTable,
     found: &CandleColumns,
     volume: &Volume,
-) -> Result<Box<dyn RowSource>, String> {
+) -> Result<Box<dyn RowSource>, FileError> {
     let mut fixes = vec![match found.clock {
         Some(clock) => Fix::day_and_clock(sheet, found.time, clock, found.when),
         None => Fix::candle_time(sheet, found.time, found.when, found.placed),

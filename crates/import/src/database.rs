@@ -8,27 +8,30 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 
-use super::workbook::{CELLS_MAX, NamedSheet};
-use model::command_line::shell_word;
+use super::{
+    error::DatabaseError,
+    workbook::{CELLS_MAX, NamedSheet},
+};
 
-/// Maximum number of tables that are looked at; of them, and of the columns of each, those that are shown.
+/// Maximum number of tables that are looked at.
 const TABLES_MAX: usize = 1_000;
-const TABLES_SHOWN: usize = 8;
-const COLUMNS_SHOWN: usize = 10;
 /// Maximum size of a value in bytes; larger ones are no cells of a table.
 const VALUE_MAX: usize = 1 << 20;
 
 type Columns = Vec<String>;
 
 /// The rows of the table that is `wanted`, or of the only one, below a row with the names of its columns. `file` is its name for the user.
-pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<NamedSheet, String> {
-    let unreadable =
-        |error: rusqlite::Error| format!("is an SQLite database that cannot be read: {error}");
+pub(super) fn table(
+    path: &Path,
+    file: &str,
+    wanted: Option<&str>,
+) -> Result<NamedSheet, DatabaseError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
-    let database = Connection::open_with_flags(address(path), flags).map_err(unreadable)?;
-    let mut tables = tables(&database).map_err(unreadable)?;
+    let database =
+        Connection::open_with_flags(address(path), flags).map_err(DatabaseError::Unread)?;
+    let mut tables = tables(&database).map_err(DatabaseError::Unread)?;
     let chosen = match wanted {
         Some(wanted) => tables
             .iter()
@@ -36,11 +39,14 @@ pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<Nam
         None => Some(0).filter(|_| tables.len() == 1),
     };
     let Some(chosen) = chosen else {
-        return Err(which(file, &tables, wanted));
+        return Err(DatabaseError::WhichTable {
+            file: file.to_owned(),
+            tables,
+            wanted: wanted.map(str::to_owned),
+        });
     };
     let (name, columns) = tables.swap_remove(chosen);
-    let rows = rows(&database, &name, &columns)
-        .map_err(|reason| format!("has a table `{name}` that {reason}"))?;
+    let rows = rows(&database, &name, &columns)?;
     Ok((name, rows))
 }
 
@@ -61,47 +67,6 @@ fn address(path: &Path) -> PathBuf {
                 .replace('#', "%23")
         )),
         None => path,
-    }
-}
-
-/// The refusal that lists the tables, if none or an unknown one was named.
-fn which(file: &str, tables: &[(String, Columns)], wanted: Option<&str>) -> String {
-    let shown: Vec<String> = tables
-        .iter()
-        .take(TABLES_SHOWN)
-        .map(|(table, columns)| {
-            let more = if columns.len() > COLUMNS_SHOWN {
-                ", …"
-            } else {
-                ""
-            };
-            format!(
-                "{table} ({}{more})",
-                columns[..columns.len().min(COLUMNS_SHOWN)].join(", ")
-            )
-        })
-        .collect();
-    let Some((first, _)) = tables.first() else {
-        return "is an SQLite database without tables".to_owned();
-    };
-    let (shown, more) = (
-        shown.join("; "),
-        if tables.len() > shown.len() {
-            " and more"
-        } else {
-            ""
-        },
-    );
-    let example = shell_word(&format!("{file}/{first}"));
-    match wanted {
-        None => format!(
-            "is an SQLite database with several tables: {shown}{more}. Append a table's name to the path, as in {example}"
-        ),
-        Some(wanted) => {
-            format!(
-                "is an SQLite database without a table `{wanted}`; it has {shown}{more}. Append a table's name to the path, as in {example}"
-            )
-        }
     }
 }
 
@@ -130,8 +95,11 @@ fn rows(
     database: &Connection,
     table: &str,
     columns: &[String],
-) -> Result<Vec<Vec<String>>, String> {
-    let broken = |error: rusqlite::Error| format!("cannot be read: {error}");
+) -> Result<Vec<Vec<String>>, DatabaseError> {
+    let broken = |error| DatabaseError::UnreadTable {
+        table: table.to_owned(),
+        error,
+    };
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
     let mut read = database
@@ -144,9 +112,10 @@ fn rows(
     let (mut read, mut rows) = (read.query([]).map_err(broken)?, vec![columns.to_vec()]);
     while let Some(row) = read.next().map_err(broken)? {
         if rows.len() * columns.len() >= CELLS_MAX {
-            return Err(format!(
-                "has more than {CELLS_MAX} values, the maximum; copy the part you need into a table of its own"
-            ));
+            return Err(DatabaseError::TooManyValues {
+                table: table.to_owned(),
+                max: CELLS_MAX,
+            });
         }
         let cell = |at: usize| row.get_ref(at).map(cell).map_err(broken);
         rows.push((0..columns.len()).map(cell).collect::<Result<_, _>>()?);
@@ -172,6 +141,7 @@ fn cell(value: ValueRef<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::command_line::shell_word;
 
     #[test]
     fn a_table_is_read_and_one_of_several_is_asked_for() {
@@ -188,7 +158,7 @@ mod tests {
         let rows = [["a", "b c"], ["1", "0x00ff"], ["2.5", ""], ["t", ""]]
             .map(|row| row.map(str::to_owned).to_vec())
             .to_vec();
-        let read = |wanted| table(&path, "a.db", wanted);
+        let read = |wanted| table(&path, "a.db", wanted).map_err(|error| error.to_string());
         assert_eq!(read(None), Ok((odd.to_owned(), rows.clone())));
         database.execute_batch("CREATE TABLE other (x)").unwrap();
         let asked = read(None).unwrap_err();
@@ -218,10 +188,10 @@ mod tests {
                 "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)",
             )
             .unwrap();
-        let read = || table(&path, "a.db", None).map(|(_, rows)| rows.len());
-        assert_eq!(read(), Ok(2), "the row is in the log");
+        let read = || table(&path, "a.db", None).unwrap().1.len();
+        assert_eq!(read(), 2, "the row is in the log");
         database.close().unwrap();
-        assert_eq!(read(), Ok(2));
+        assert_eq!(read(), 2);
         assert_eq!(
             std::fs::read_dir(folder.path()).unwrap().count(),
             1,

@@ -8,7 +8,8 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use source::manifest::{FILE, Manifest, TableManifest};
+use super::error::ImportError;
+use source::manifest::{Manifest, TableManifest};
 
 /// The initial text for a dataset without a `dataset.toml`.
 pub(super) fn fresh(title: &str) -> String {
@@ -19,7 +20,11 @@ pub(super) fn fresh(title: &str) -> String {
 }
 
 /// Sets `path` of the table to `paths`. Errors: how the user can resolve it.
-pub(super) fn with_path(text: &str, table: &str, paths: &[String]) -> Result<String, String> {
+pub(super) fn with_path(
+    text: &str,
+    table: &'static str,
+    paths: &[String],
+) -> Result<String, ImportError> {
     let list = format!(
         "[{}]",
         paths
@@ -40,9 +45,9 @@ pub(super) fn with_path(text: &str, table: &str, paths: &[String]) -> Result<Str
 /// Marks a column of the table as approximate, wherever its columns are described.
 pub(super) fn with_approximate(
     text: &str,
-    table: &str,
+    table: &'static str,
     column: &'static str,
-) -> Result<String, String> {
+) -> Result<String, ImportError> {
     let line =
         |below: &str, says: &str| under_header(text, &format!("{table}.columns{below}"), says);
     let tried = vec![
@@ -64,13 +69,13 @@ pub(super) fn with_approximate(
 /// Tries the texts, then adding a line for the table; returns the first text that parses to the intended manifest and changes nothing else.
 fn with(
     text: &str,
-    table: &str,
+    table: &'static str,
     mut tried: Vec<Option<String>>,
     line: &str,
     say: impl FnOnce(&mut TableManifest),
-) -> Result<String, String> {
-    let mut expected = Manifest::parse(text).map_err(|error| format!("{FILE}, {error}"))?;
-    let schema = model::schema::table(table).ok_or_else(|| format!("no table `{table}`"))?;
+) -> Result<String, ImportError> {
+    let mut expected = Manifest::parse(text).map_err(ImportError::Manifest)?;
+    let schema = model::schema::table(table).ok_or(ImportError::UnknownTable(table))?;
     say(expected.tables.entry(schema.name).or_default());
     tried.extend([
         under_header(text, table, line),
@@ -80,8 +85,9 @@ fn with(
         .into_iter()
         .flatten()
         .find(|edited| Manifest::parse(edited).is_ok_and(|manifest| manifest == expected));
-    good.ok_or_else(|| {
-        format!("{FILE} defines `{table}` in a way that an import cannot extend; add {line} under [tables.{table}] yourself")
+    good.ok_or_else(|| ImportError::NotDescribed {
+        table,
+        line: line.to_owned(),
     })
 }
 
@@ -224,6 +230,7 @@ mod tests {
         assert!(
             with_path(inline, "candles", &paths)
                 .unwrap_err()
+                .to_string()
                 .contains("in a way that an import cannot extend")
         );
     }
@@ -277,8 +284,8 @@ mod tests {
         ] {
             let text = format!("{header}{columns}");
             assert_eq!(
-                with_approximate(&text, "transfers", "value"),
-                Ok(format!("{header}{expected}")),
+                with_approximate(&text, "transfers", "value").expect(&text),
+                format!("{header}{expected}"),
                 "{columns}"
             );
         }

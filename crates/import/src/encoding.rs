@@ -1,7 +1,7 @@
 //! The encoding of a text that is not UTF-8. Bytes of one often make sense in others too, so the words that a header of a known table has tell which
 //! it is; a text whose header has none is refused, as its names would be wrong.
 
-use super::{candles, names};
+use super::{candles, error::FileError, names};
 use source::TextEncoding;
 
 /// Words of headers that are not among the names of columns.
@@ -14,7 +14,7 @@ const WORDS_MIN: usize = 2;
 const DAMAGED: usize = 10;
 
 /// The encoding, and the text decoded; `None` for UTF-8, whose damaged lines are rejected as rows.
-pub(super) fn of(text: &[u8]) -> Result<Option<(TextEncoding, String)>, String> {
+pub(super) fn of(text: &[u8]) -> Result<Option<(TextEncoding, String)>, FileError> {
     let possible = source::possible_encodings(text);
     let known = || {
         let all = candles::header_words()
@@ -66,9 +66,7 @@ pub(super) fn of(text: &[u8]) -> Result<Option<(TextEncoding, String)>, String> 
     if possible.is_empty() || !header && damaged * DAMAGED <= all.max(DAMAGED) {
         return Ok(None);
     }
-    Err("is not UTF-8, and its encoding (Shift-JIS, GBK, Windows-1251, …) could not be detected; save it as UTF-8 and import it \
-         again"
-        .to_owned())
+    Err(FileError::UnknownEncoding)
 }
 
 #[cfg(test)]

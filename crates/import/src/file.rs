@@ -9,6 +9,7 @@ use polars::prelude::DataFrame;
 
 use super::{
     Run, candles,
+    error::FileError,
     format::{self, FileToImport, FormatRow, ImportPlan, ImportedTable},
     names::Names,
     pair, quality,
@@ -291,7 +292,7 @@ impl Run<'_> {
             if shown.len() < SHOWN {
                 shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
             }
-            Ok(spool.add(frame, source, rows)?)
+            spool.add(frame, source, rows)
         })?;
         file.notes_once(take.rows.notes());
         file.used.extend(reading.used(take.rows.columns())?);
@@ -383,7 +384,7 @@ impl Run<'_> {
     }
 
     /// Refuses `--token` for files that are named after different tokens.
-    fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
+    fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), FileError> {
         // Two words that may be a pair count here, as the files would be mixed.
         let pair = pair::pair_in_name(&sniffed.name, |_| false)
             .or_else(|| pair::pair_in_name(&sniffed.name, |_| true));
@@ -396,10 +397,10 @@ impl Run<'_> {
             return Ok(());
         }
         match &self.said_for {
-            Some(other) if other != symbol => Err(format!(
-                "is about `{symbol}` (from its name), but --token was already used for a file about `{other}`; import them one \
-                     by one"
-            )),
+            Some(other) if other != symbol => Err(FileError::OtherToken {
+                symbol: symbol.clone(),
+                other: other.clone(),
+            }),
             _ => {
                 self.said_for = Some(symbol.clone());
                 Ok(())

@@ -26,6 +26,7 @@ pub use self::description::{FormatRow, Formats};
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
+    error::FileError,
     names::{DECIMALS, Names, SYMBOL, TOKEN},
     pair,
     refusal::{ADDRESS, Refusal, VALUE},
@@ -164,11 +165,8 @@ impl<'a> FileToImport<'a> {
     }
 
     /// The file as a table.
-    pub(super) fn sheet(&self) -> Result<&'a RawTable, String> {
-        self.sniffed
-            .sheet
-            .as_ref()
-            .ok_or_else(|| "contains no table".to_owned())
+    pub(super) fn sheet(&self) -> Result<&'a RawTable, FileError> {
+        self.sniffed.sheet.as_ref().ok_or(FileError::NoTable)
     }
 
     /// The chain of rows that name none: the option's, or Ethereum.
@@ -621,7 +619,7 @@ impl ImportedTable {
         &self,
         sheet: &RawTable,
         schema: &'static TableSchema,
-    ) -> Result<Vec<&'static str>, String> {
+    ) -> Result<Vec<&'static str>, FileError> {
         let bound = bind(schema, &self.manifest, &sheet.names)?;
         Ok(bound
             .iter()

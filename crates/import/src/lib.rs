@@ -9,6 +9,7 @@ mod database;
 mod describe;
 mod edits;
 mod encoding;
+mod error;
 mod evidence;
 mod file;
 mod finish;
@@ -54,6 +55,7 @@ use self::{
     tokens::KnownTokens,
 };
 pub use self::{
+    error::{ArchiveError, DatabaseError, FileError, ImportError, OptionError, WorkbookError},
     format::{FormatRow, Formats},
     options::{
         AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals,
@@ -69,33 +71,10 @@ use source::manifest::{FILE, Manifest};
 use store::{
     cache::CacheOptions,
     invariants::in_order::TokenStatistic,
-    load::{self, LoadContext, LoadError},
+    load::{self, LoadContext},
     order,
     origin::Origin,
 };
-
-/// Why an import failed as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ImportError {
-    Cancelled,
-    /// One line for the user.
-    Failed(String),
-}
-
-impl From<ImportRejection> for ImportError {
-    fn from(stop: ImportRejection) -> Self {
-        match stop {
-            ImportRejection::Cancelled => Self::Cancelled,
-            ImportRejection::Refused(refusal) => Self::Failed(refusal.reason),
-        }
-    }
-}
-
-impl From<String> for ImportError {
-    fn from(reason: String) -> Self {
-        Self::Failed(reason)
-    }
-}
 
 /// Imports the files into the dataset's folder `into`. Refused files are in the report; all other files are imported.
 pub fn import(
@@ -106,16 +85,12 @@ pub fn import(
     progress: &dyn LoadProgress,
 ) -> Result<ImportReport, ImportError> {
     if into.exists() && !into.is_dir() {
-        return Err(ImportError::Failed(format!(
-            "`{}` is not a folder; choose a folder to import into",
-            into.display()
-        )));
+        return Err(ImportError::NotFolder(into.to_owned()));
     }
     refusal::left_placeholder(options)?;
     refusal::contradictory(options)?;
-    let text = load::read_manifest(&into.join(FILE))
-        .map_err(|error| ImportError::Failed(error.to_string()))?;
-    let manifest = Manifest::parse(&text).map_err(|error| format!("{FILE}, {error}"))?;
+    let text = load::read_manifest(&into.join(FILE))?;
+    let manifest = Manifest::parse(&text).map_err(ImportError::Manifest)?;
     let staging = if options.dry_run {
         StagingFolder::temporary()?
     } else {
@@ -241,8 +216,8 @@ impl Run<'_> {
         for (path, sniffed) in all {
             let mut sniffed = match sniffed {
                 Ok(sniffed) => sniffed,
-                Err((name, reason)) => {
-                    self.refuse(FileReport::new(path, &name), &reason.into(), None);
+                Err((name, error)) => {
+                    self.refuse(FileReport::new(path, &name), &error.into(), None);
                     continue;
                 }
             };
@@ -347,29 +322,21 @@ impl Run<'_> {
     }
 
     /// Spills the table's existing rows before its first new ones.
-    fn open(&mut self, table: &'static str) -> Result<(), ImportRejection> {
+    fn open(&mut self, table: &'static str) -> Result<(), ImportError> {
         let place = table_index(table);
         if self.spools.contains_key(&place) {
             return Ok(());
         }
-        let existing = ExistingTable::of(&self.context, &TABLES[place])
-            .map_err(|reason| format!("cannot be added to the table `{table}`: {reason}"))?;
+        let existing = ExistingTable::of(&self.context, &TABLES[place]).map_err(|error| {
+            let error = Box::new(error);
+            ImportError::NotAdded { table, error }
+        })?;
         let mut spool = TableSpool::new(&TABLES[place], self.folder);
         existing.read(&self.context, |frame, number, rows| {
-            Ok(spool.add(frame, number, rows)?)
+            spool.add(frame, number, rows)
         })?;
         self.spools.insert(place, spool);
         self.existing.insert(place, existing);
         Ok(())
-    }
-}
-
-impl From<LoadError> for ImportError {
-    fn from(error: LoadError) -> Self {
-        match error {
-            LoadError::Cancelled => Self::Cancelled,
-            LoadError::ChangedDuringRead => Self::Failed(error.to_string()),
-            LoadError::Unusable(unusable) => Self::Failed(unusable.reason),
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{refusal::placeholder, zone::Zone};
+use super::{error::OptionError, refusal::filled, zone::Zone};
 use model::{address::Address, chain::Chain, schema::TABLES};
 
 /// The import options.
@@ -55,13 +55,13 @@ macro_rules! choices {
         }
 
         impl FromStr for $choice {
-            type Err = String;
+            type Err = OptionError;
 
-            fn from_str(text: &str) -> Result<Self, String> {
+            fn from_str(text: &str) -> Result<Self, OptionError> {
                 filled(text)?;
                 match text {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err(format!("`{text}`: expected {}", $expected)),
+                    _ => Err(OptionError::expected(text, $expected)),
                 }
             }
         }
@@ -99,7 +99,7 @@ pub const VALUED: &[&str] = &[
 
 impl ImportOptions {
     /// Sets an option of `VALUED`.
-    pub fn say(&mut self, option: &str, value: &str) -> Result<(), String> {
+    pub fn say(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
         match option {
             "token" => self.token = Some(token(value)?),
             "coin" => {
@@ -117,12 +117,7 @@ impl ImportOptions {
             "decimals" => self.decimals = Some(decimals(value)?),
             "dates" => self.dates = Some(value.parse()?),
             "timezone" => self.timezone = Some(value.parse()?),
-            _ => {
-                return Err(format!(
-                    "unknown option `--{option}`; the options with a value are --{}",
-                    VALUED.join(", --")
-                ));
-            }
+            _ => return Err(OptionError::Unknown(option.to_owned())),
         }
         Ok(())
     }
@@ -193,57 +188,44 @@ impl ImportOptions {
 }
 
 /// Splits `NAME=VALUE`.
-pub fn assignment(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("`{text}`: expected NAME=VALUE"))?;
-    let (name, value) = (name.trim(), value.trim());
-    if name.is_empty() {
-        Err(format!("`{text}`: expected NAME=VALUE"))
-    } else {
-        Ok((name.to_owned(), value.to_owned()))
-    }
+pub fn assignment(text: &str) -> Result<(String, String), OptionError> {
+    text.split_once('=')
+        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| OptionError::expected(text, "NAME=VALUE"))
 }
 
 /// Parses a token address, or a coin.
-pub fn token(text: &str) -> Result<Address, String> {
+pub fn token(text: &str) -> Result<Address, OptionError> {
     filled(text)?;
-    Address::asked(text)
-        .ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
+    Address::asked(text).ok_or(OptionError::NoAddress)
 }
 
 /// Parses a known chain, by any of its names.
-pub fn chain(text: &str) -> Result<Chain, String> {
+pub fn chain(text: &str) -> Result<Chain, OptionError> {
     filled(text)?;
-    Chain::known(text).ok_or_else(|| {
-        format!(
-            "unknown chain; did you mean {}?",
-            Chain::nearest(text).join(", ")
-        )
-    })
-}
-
-/// Refuses a placeholder: a suggested command must not run until it is filled in.
-fn filled(text: &str) -> Result<(), String> {
-    placeholder(text).map_or(Ok(()), Err)
+    Chain::known(text).ok_or_else(|| OptionError::UnknownChain(text.to_owned()))
 }
 
 /// Parses the name of a schema table.
-pub fn table_name(text: &str) -> Result<String, String> {
+pub fn table_name(text: &str) -> Result<String, OptionError> {
     filled(text)?;
     let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
     if names.contains(&text) {
         Ok(text.to_owned())
     } else {
-        Err(format!("`{text}`: expected one of {}", names.join(", ")))
+        Err(OptionError::expected(
+            text,
+            format!("one of {}", names.join(", ")),
+        ))
     }
 }
 
 /// Parses a token's decimals, 0 to 77.
-pub fn decimals(text: &str) -> Result<u32, String> {
+pub fn decimals(text: &str) -> Result<u32, OptionError> {
     filled(text)?;
     text.parse()
         .ok()
         .filter(|decimals| *decimals <= 77)
-        .ok_or_else(|| format!("`{text}`: expected a number of decimals from 0 to 77"))
+        .ok_or_else(|| OptionError::expected(text, "a number of decimals from 0 to 77"))
 }

@@ -5,7 +5,10 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-use super::sheet::json::{self, members};
+use super::{
+    error::FileError,
+    sheet::json::{self, members},
+};
 
 /// Maximum depth of objects entered, and of members visited per object.
 const DEPTH: usize = 4;
@@ -37,15 +40,17 @@ pub(super) enum OutlineNode {
 pub(super) struct Outline(Vec<(String, OutlineNode)>);
 
 impl Outline {
-    pub(super) fn of(text: &[u8]) -> Result<Self, String> {
+    pub(super) fn of(text: &[u8]) -> Result<Self, FileError> {
         let whole: &RawValue = serde_json::from_slice(text).map_err(|error| {
             // Python's dictionaries and lists, in which texts have single quotes.
-            let first = text.iter().find(|byte| !byte.is_ascii_whitespace() && !b"[{(".contains(byte));
+            let first = text
+                .iter()
+                .find(|byte| !byte.is_ascii_whitespace() && !b"[{(".contains(byte));
             if first == Some(&b'\'') {
-                return "has strings in single quotes, as Python prints them, so it is not JSON; in Python, write it with `json.dump`"
-                    .to_owned();
+                FileError::PythonLiterals
+            } else {
+                FileError::Json(error)
             }
-            format!("is not complete JSON: {error}; download it again")
         })?;
         let mut nodes = Vec::new();
         describe(whole, "", 0, &mut nodes);
@@ -209,6 +214,7 @@ mod tests {
             assert!(
                 Outline::of(text.as_bytes())
                     .unwrap_err()
+                    .to_string()
                     .starts_with(expected),
                 "{text}"
             );

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ImportError, describe, spool, table_index};
+use super::{describe, error::ImportError, table_index};
 use source::manifest::FILE;
 
 /// A changed table: its staged file and its destination.
@@ -41,17 +41,16 @@ pub(super) fn publish(into: &Path, text: &str, finished: &[Finished]) -> Result<
             &describe::fresh(&name.unwrap_or_else(|| "dataset".to_owned())),
         );
     }
-    let failed =
-        |path: &Path, error: std::io::Error| ImportError::Failed(spool::failed(path, &error));
     for finished in finished {
         if let Some(folder) = finished.to.parent() {
-            fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+            fs::create_dir_all(folder).map_err(|error| ImportError::not_written(folder, error))?;
         }
     }
     let mut order: Vec<&Finished> = finished.iter().collect();
     order.sort_by_key(|finished| table_index(finished.table));
     for finished in order {
-        fs::rename(&finished.from, &finished.to).map_err(|error| failed(&finished.to, error))?;
+        fs::rename(&finished.from, &finished.to)
+            .map_err(|error| ImportError::not_written(&finished.to, error))?;
     }
     if described != text {
         let (from, to) = (into.join(".import").join(FILE), into.join(FILE));
@@ -59,8 +58,9 @@ pub(super) fn publish(into: &Path, text: &str, finished: &[Finished]) -> Result<
             file.write_all(described.as_bytes())
                 .and_then(|()| file.sync_all())
         });
-        written.map_err(|error| failed(&to, error))?;
-        fs::rename(&from, &to).map_err(|error| failed(&to, error))?;
+        written
+            .and_then(|()| fs::rename(&from, &to))
+            .map_err(|error| ImportError::not_written(&to, error))?;
     }
     // Makes the renames durable; if a folder cannot be synced, the system does so later.
     fs::File::open(into)

@@ -1,7 +1,11 @@
 //! Refusals: why a file is rejected, and the remedy: options, which the command line and the dialog turn into a command, and lines of
 //! `dataset.toml` for files that a dataset can read directly.
 
-use super::{options::ImportOptions, sniff::Sniffed};
+use super::{
+    error::{FileError, OptionError},
+    options::ImportOptions,
+    sniff::Sniffed,
+};
 use model::chain::Chain;
 
 /// Placeholders in a suggested command for values that only the user knows: it does not run until they are replaced.
@@ -41,7 +45,7 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
 ];
 
 /// Refuses options whose value is still a placeholder.
-pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
+pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), OptionError> {
     let set = options
         .set
         .iter()
@@ -55,18 +59,23 @@ pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
         .iter()
         .map(|(ours, theirs)| (format!("--map {ours}={theirs}"), ours.as_str()));
     set.chain(label).chain(map).try_for_each(|(said, value)| {
-        placeholder(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}")))
+        filled(value).map_err(|error| OptionError::In {
+            option: said,
+            error: Box::new(error),
+        })
     })
 }
 
-/// The error for a value that is a placeholder.
-pub(super) fn placeholder(value: &str) -> Option<String> {
-    let (word, what) = PLACEHOLDERS.iter().find(|(word, _)| *word == value)?;
-    Some(format!("{word} stands for {what}; replace it"))
+/// Refuses a placeholder: a suggested command must not run until it is filled in.
+pub(super) fn filled(value: &str) -> Result<(), OptionError> {
+    match PLACEHOLDERS.iter().find(|(word, _)| *word == value) {
+        Some(&(word, stands_for)) => Err(OptionError::Placeholder { word, stands_for }),
+        None => Ok(()),
+    }
 }
 
 /// Refuses options that contradict each other about a column.
-pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
+pub(super) fn contradictory(options: &ImportOptions) -> Result<(), OptionError> {
     let set = |ours: &str| {
         options
             .set
@@ -80,10 +89,12 @@ pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
     );
     let same_chain =
         |set: &str, said: &str| Chain::known(set).is_some_and(|chain| chain.as_str() == said);
-    let refused = |ours: &str, set: &str, said: &str| {
-        Err(format!(
-            "`--set {ours}={set}` and `--{ours} {said}` contradict each other; pass only one of them"
-        ))
+    let refused = |ours, set: &str, said: &str| {
+        Err(OptionError::Contradictory {
+            ours,
+            set: set.to_owned(),
+            said: said.to_owned(),
+        })
     };
     match (set("chain"), chain, set("label"), label) {
         (Some(set), Some(said), ..) if !same_chain(set, said) => refused("chain", set, said),
@@ -113,6 +124,12 @@ pub(super) struct LostColumn {
     pub table: &'static str,
     pub column: &'static str,
     pub why: String,
+}
+
+impl From<FileError> for Refusal {
+    fn from(error: FileError) -> Self {
+        error.to_string().into()
+    }
 }
 
 impl From<String> for Refusal {

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use super::error::FileError;
+
 /// What stands before JSON so that no script can load it.
 const GUARDS: [&str; 3] = [")]}'", "while(1);", "for(;;);"];
 
@@ -46,9 +48,8 @@ pub(super) fn json_in(text: &[u8]) -> Option<usize> {
 }
 
 /// The JSON in such a text.
-pub(super) fn json_of(mut text: Vec<u8>) -> Result<Vec<u8>, String> {
-    let at =
-        json_in(&text).ok_or("is JavaScript, not JSON or a table; save its data as CSV or JSON")?;
+pub(super) fn json_of(mut text: Vec<u8>) -> Result<Vec<u8>, FileError> {
+    let at = json_in(&text).ok_or(FileError::Script)?;
     text.drain(..at);
     let end = text
         .iter()

@@ -12,6 +12,7 @@ use self::{
     json::Json,
 };
 use super::{
+    error::FileError,
     evidence::when::{AmbiguousDate, TimeStyle},
     pair,
     rows::GeneratedRows,
@@ -138,7 +139,7 @@ impl RawTable {
     }
 
     /// Streams JSON Lines too large to be read whole, or columns of a binary table.
-    pub(super) fn streamed(sniffed: &Sniffed, lines: bool) -> Result<Self, String> {
+    pub(super) fn streamed(sniffed: &Sniffed, lines: bool) -> Result<Self, FileError> {
         let mut sheet = Self::made(
             Vec::new(),
             true,
@@ -268,7 +269,7 @@ impl RawTable {
     }
 
     /// All rows, under the column names of this sheet.
-    pub(super) fn rows(&self, sniffed: &Sniffed) -> Result<Box<dyn RowSource>, String> {
+    pub(super) fn rows(&self, sniffed: &Sniffed) -> Result<Box<dyn RowSource>, FileError> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         match &self.source {
             SheetSource::Separated(layout) => sniffed.rows(layout),
@@ -375,7 +376,7 @@ fn numbered_twins(names: &[String]) -> Vec<String> {
 }
 
 /// Reads a JSON Lines text whole.
-pub(super) fn json_lines(sniffed: &Sniffed, limit: u64) -> Result<Json, String> {
+pub(super) fn json_lines(sniffed: &Sniffed, limit: u64) -> Result<Json, FileError> {
     Ok(Json::lines(&source::whole_text(
         sniffed.place.open()?,
         sniffed.head(),

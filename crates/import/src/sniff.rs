@@ -15,6 +15,7 @@ use tempfile::TempPath;
 use self::text::text_shape;
 use super::{
     archive, database,
+    error::{ArchiveError, FileError},
     outline::{First, Outline},
     sheet::{self, RawTable},
     workbook,
@@ -86,18 +87,16 @@ pub(super) enum FileShape {
 }
 
 impl FileLocation {
-    pub(super) fn open(&self) -> Result<Box<dyn Read + Send>, String> {
+    pub(super) fn open(&self) -> Result<Box<dyn Read + Send>, FileError> {
         match self {
-            Self::File(path) => Ok(Box::new(
-                File::open(path).map_err(|error| format!("cannot be read: {error}"))?,
-            )),
-            Self::Member(path, member) => member.open(path),
+            Self::File(path) => Ok(Box::new(File::open(path).map_err(FileError::Unread)?)),
+            Self::Member(path, member) => Ok(member.open(path)?),
         }
     }
 }
 
 /// Sniffs a file, or each member of an archive and each sheet of a workbook. Errors: the name, and why it cannot be read.
-pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
+pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, FileError)>> {
     let name = path
         .file_name()
         .unwrap_or(path.as_os_str())
@@ -106,7 +105,7 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
     if path == Path::new(PIPED) {
         return piped();
     }
-    let fail = |reason: String| vec![Err((name.clone(), reason))];
+    let fail = |error| vec![Err((name.clone(), error))];
     // A table of a database is named behind the file.
     if let (Some(file), Some(table)) = (
         path.parent().filter(|file| file.is_file()),
@@ -116,37 +115,28 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         return vec![
             database(file, &name, Some(&table.to_string_lossy()), None)
-                .map_err(|reason| (name.into_owned(), reason)),
+                .map_err(|error| (name.into_owned(), error)),
         ];
     }
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => {}
-        Ok(meta) if meta.is_dir() => {
-            return fail("is a folder; pass the files in it, as in DIR/*.csv".to_owned());
-        }
-        Ok(_) => {
-            return fail(
-                "is not a regular file; to import a program's output, pipe it in and pass `-`"
-                    .to_owned(),
-            );
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return fail("does not exist".to_owned());
-        }
-        Err(error) => return fail(format!("cannot be read: {error}")),
+        Ok(meta) if meta.is_dir() => return fail(FileError::Folder),
+        Ok(_) => return fail(FileError::NotRegular),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return fail(FileError::Missing),
+        Err(error) => return fail(FileError::Unread(error)),
     }
     sniff_as(path, &name, None)
 }
 
 /// Sniffs standard input, copied to a file so that it can be read twice.
-fn piped() -> Vec<Result<Sniffed, (String, String)>> {
+fn piped() -> Vec<Result<Sniffed, (String, FileError)>> {
     let name = "stdin";
     let mut input = io::stdin().lock();
     let mut first = Vec::new();
     // What is no table is not copied to its end, which it may not have.
     let outcome = match (&mut input).take(LOOKED as u64).read_to_end(&mut first) {
-        Err(error) => Err(format!("is cut off or damaged: {error}")),
-        Ok(_) if is_no_table(&first) => Err(NO_TEXT.to_owned()),
+        Err(error) => Err(FileError::CutOff(error)),
+        Ok(_) if is_no_table(&first) => Err(FileError::NoText),
         Ok(_) => copied(first.chain(input)),
     };
     match outcome {
@@ -154,11 +144,9 @@ fn piped() -> Vec<Result<Sniffed, (String, String)>> {
             let path = copied.to_path_buf();
             sniff_as(&path, name, Some(copied))
         }
-        Err(reason) => vec![Err((name.to_owned(), reason))],
+        Err(error) => vec![Err((name.to_owned(), error))],
     }
 }
-
-const NO_TEXT: &str = "is not text, Parquet, Arrow, SQLite, a workbook or a zip archive";
 
 /// Whether the bytes are of no kind that is known, and one of a hundred is of no text.
 fn is_no_table(first: &[u8]) -> bool {
@@ -179,7 +167,7 @@ fn database(
     name: &str,
     table: Option<&str>,
     copied: Option<Arc<TempPath>>,
-) -> Result<Sniffed, String> {
+) -> Result<Sniffed, FileError> {
     let place = FileLocation::File(path.to_owned());
     let (table, rows) = database::table(path, name, table)?;
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
@@ -201,18 +189,16 @@ fn sniff_as(
     path: &Path,
     name: &str,
     copied: Option<TempPath>,
-) -> Vec<Result<Sniffed, (String, String)>> {
+) -> Vec<Result<Sniffed, (String, FileError)>> {
     let copied = copied.map(Arc::new);
-    let fail = |reason: String| vec![Err((name.to_owned(), reason))];
+    let fail = |error| vec![Err((name.to_owned(), error))];
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
     let head = match first_bytes(&FileLocation::File(path.to_owned())) {
         Ok(head) => head,
-        Err(reason) => return fail(reason),
+        Err(error) => return fail(error),
     };
     if is_database(&head) {
-        return vec![
-            database(path, name, None, copied).map_err(|reason| (name.to_owned(), reason)),
-        ];
+        return vec![database(path, name, None, copied).map_err(|error| (name.to_owned(), error))];
     }
     let zipped = head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06");
     if zipped && archive::workbook(path).is_some() || head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
@@ -244,7 +230,7 @@ fn sniff_as(
                 }
                 all.into_iter().map(Ok).collect()
             }
-            Err(reason) => fail(reason),
+            Err(error) => fail(error.into()),
         };
     }
     if zipped {
@@ -254,10 +240,10 @@ fn sniff_as(
                 .map(|member| {
                     let told = format!("{name}/{}", member.name);
                     let sniffed = sniff_member(path, member, &told, bytes, copied.clone());
-                    sniffed.map_err(|reason| (told, reason))
+                    sniffed.map_err(|error| (told, error))
                 })
                 .collect(),
-            Err(reason) => fail(reason),
+            Err(error) => fail(error.into()),
         };
     }
     vec![
@@ -268,7 +254,7 @@ fn sniff_as(
             head,
             copied,
         )
-        .map_err(|reason| (name.to_owned(), reason)),
+        .map_err(|error| (name.to_owned(), error)),
     ]
 }
 
@@ -279,7 +265,7 @@ fn sniff_member(
     told: &str,
     bytes: u64,
     copied: Option<Arc<TempPath>>,
-) -> Result<Sniffed, String> {
+) -> Result<Sniffed, FileError> {
     let place = FileLocation::Member(path.to_owned(), member);
     let head = first_bytes(&place)?;
     if is_binary(&head, u64::MAX) {
@@ -297,21 +283,17 @@ fn sniff_member(
 }
 
 /// Copies to a temporary file: piped input, and tables that need random access.
-fn copied(from: impl Read) -> Result<TempPath, String> {
+fn copied(from: impl Read) -> Result<TempPath, FileError> {
     let file = tempfile::Builder::new()
         .prefix("tokendeck-")
         .suffix(".part")
         .tempfile();
-    let mut file = file.map_err(|error| {
-        format!(
-            "cannot be unpacked to `{}`: {error}",
-            std::env::temp_dir().display()
-        )
-    })?;
-    let bytes = io::copy(&mut from.take(COPIED_MAX + 1), &mut file)
-        .map_err(|error| format!("is cut off or damaged: {error}"))?;
+    let mut file = file.map_err(FileError::NotCopied)?;
+    let bytes = io::copy(&mut from.take(COPIED_MAX + 1), &mut file).map_err(FileError::CutOff)?;
     if bytes > COPIED_MAX {
-        Err(format!("is larger than {} GiB", COPIED_MAX >> 30))
+        Err(FileError::TooLarge {
+            gib: COPIED_MAX >> 30,
+        })
     } else {
         Ok(file.into_temp_path())
     }
@@ -321,13 +303,13 @@ fn is_binary(head: &[u8], bytes: u64) -> bool {
     head.starts_with(b"PAR1") || head.starts_with(b"ARROW1") || source::is_arrow_stream(head, bytes)
 }
 
-fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
+fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, FileError> {
     let mut head = Vec::new();
     place
         .open()?
         .take(8)
         .read_to_end(&mut head)
-        .map_err(|error| format!("is cut off or damaged: {error}"))?;
+        .map_err(FileError::CutOff)?;
     Ok(head)
 }
 
@@ -337,9 +319,9 @@ fn shape(
     bytes: u64,
     head: Vec<u8>,
     copied: Option<Arc<TempPath>>,
-) -> Result<Sniffed, String> {
+) -> Result<Sniffed, FileError> {
     if head.is_empty() {
-        return Err("is empty: there is nothing to import".to_owned());
+        return Err(FileError::Empty);
     }
     let path = match &place {
         FileLocation::File(path) => Some(path.clone()),
@@ -351,9 +333,7 @@ fn shape(
             FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()),
             None,
         ),
-        _ if head.starts_with(b"PK\x03\x04") => {
-            return Err("is an archive inside an archive; unpack it first".to_owned());
-        }
+        _ if head.starts_with(b"PK\x03\x04") => return Err(ArchiveError::Nested.into()),
         _ => text_shape(&place, &name, &head, &mut notes)?,
     };
     let mut sniffed = Sniffed {
@@ -377,12 +357,11 @@ fn shape(
         (_, sheet) => sheet,
     };
     match sniffed.sheet.as_ref().map_or(0, |sheet| sheet.names.len()) {
-        count if count > COLUMNS_MAX => Err(format!(
-            "has {count} columns or more, but at most {COLUMNS_MAX} are supported; remove the columns you don't need"
-        )),
-        _ if is_bare(&sniffed) => Err(sniffed.first_row_flaw().unwrap_or_else(|| {
-            "has column names but no rows: there is nothing to import".to_owned()
-        })),
+        count if count > COLUMNS_MAX => Err(FileError::TooManyColumns {
+            count,
+            max: COLUMNS_MAX,
+        }),
+        _ if is_bare(&sniffed) => Err(sniffed.first_row_flaw().unwrap_or(FileError::NoRows)),
         _ => Ok(sniffed),
     }
 }
@@ -407,7 +386,7 @@ fn every_column() -> ColumnFilter {
 
 impl Sniffed {
     /// All rows from the start; `layout` applies to delimited text.
-    pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
+    pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, FileError> {
         match (&self.shape, &self.place) {
             (FileShape::Rows(_), place) => Ok(source::separated(
                 place.open()?,
@@ -424,7 +403,7 @@ impl Sniffed {
                 Ok(source::open(path, every_column())?)
             }
             (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => {
-                Err("has no rows that can be streamed".to_owned())
+                Err(FileError::NotStreamed)
             }
         }
     }
@@ -455,7 +434,7 @@ impl Sniffed {
     }
 
     /// What the loader finds in the first row of a text, where the sample ends within it: it is too long, or a quote in it is never closed.
-    pub(super) fn first_row_flaw(&self) -> Option<String> {
+    pub(super) fn first_row_flaw(&self) -> Option<FileError> {
         let (FileShape::Rows(sample), Some(sheet)) = (&self.shape, &self.sheet) else {
             return None;
         };
@@ -470,30 +449,25 @@ impl Sniffed {
             encoding: sheet.encoding(),
             ..Layout::default()
         };
-        match self
+        let batch = self
             .rows(&layout)
-            .and_then(|mut rows| Ok(rows.next_batch()?))
-        {
+            .and_then(|mut rows| Ok(rows.next_batch()?));
+        match batch {
             // One line without a second is no flaw.
-            Err(reason) => Some(reason).filter(|reason| !reason.starts_with("is empty")),
+            Err(error) => Some(error).filter(|error| !error.to_string().starts_with("is empty")),
             Ok(batch) => {
                 let batch = batch.filter(|batch| batch.height > 0)?;
                 let open = batch
                     .malformed
                     .iter()
                     .any(|(row, reason)| *row == 0 && reason.contains("quote is never closed"));
-                let long = || {
-                    format!(
-                        "has a first row longer than {} KiB, which no table has; check its line endings",
-                        LOOKED >> 10
-                    )
-                };
-                let open_quote =
-                    "has a quote in row 1 that is never closed; close or remove the quote";
                 if open {
-                    Some(open_quote.to_owned())
+                    Some(FileError::OpenQuote)
                 } else {
-                    sample.get(1).is_none().then(long)
+                    sample
+                        .get(1)
+                        .is_none()
+                        .then_some(FileError::LongRow { kib: LOOKED >> 10 })
                 }
             }
         }

@@ -8,7 +8,10 @@ use std::{
 
 use polars::prelude::DataFrame;
 
-use super::combine::{self, FIRST_NEW};
+use super::{
+    combine::{self, FIRST_NEW},
+    error::ImportError,
+};
 use model::{findings::KEPT_PER_REASON, schema::TableSchema};
 use source::decode::guarded;
 use store::order;
@@ -66,7 +69,7 @@ impl TableSpool {
         frame: DataFrame,
         source: u32,
         rows: &[u32],
-    ) -> Result<(), String> {
+    ) -> Result<(), ImportError> {
         let mut frame = guarded("table", || combine::marked(frame, source, rows))?;
         if source >= FIRST_NEW {
             let dropped = guarded("table", || order::repeated_whole(self.schema, &frame))?;
@@ -84,7 +87,7 @@ impl TableSpool {
         if self.bytes <= self.limit {
             return Ok(());
         }
-        let failed = |error| failed(&self.path, &error);
+        let failed = |error| ImportError::not_written(&self.path, error);
         let spool = match &mut self.buckets {
             Some(spool) => spool,
             none => none.insert(order::SpillFile::create(&self.path, BUCKETS).map_err(failed)?),
@@ -110,13 +113,13 @@ impl TableSpool {
     /// Calls `take` on each partition; rows of one key are in the same one.
     pub(super) fn each(
         mut self,
-        mut take: impl FnMut(usize, DataFrame) -> Result<(), String>,
-    ) -> Result<(), String> {
+        mut take: impl FnMut(usize, DataFrame) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
         let Some(spool) = &mut self.buckets else {
             return guarded("table", || order::whole(self.frames))?
                 .map_or(Ok(()), |whole| take(0, whole));
         };
-        let failed = |error| failed(&self.path, &error);
+        let failed = |error| ImportError::not_written(&self.path, error);
         spool.flush().map_err(failed)?;
         for part in 0..BUCKETS {
             if let Some(frame) = spool.whole(part).map_err(failed)? {
@@ -125,10 +128,6 @@ impl TableSpool {
         }
         Ok(())
     }
-}
-
-pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
-    format!("`{}` cannot be written: {error}", path.display())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use super::error::ImportError;
 use system::FileId;
 
 /// The folder's name.
@@ -25,16 +26,17 @@ pub(super) struct StagingFolder {
 
 impl StagingFolder {
     /// Creates it in the dataset's folder, which is created if missing.
-    pub(super) fn in_dataset(into: &Path) -> Result<Self, String> {
+    pub(super) fn in_dataset(into: &Path) -> Result<Self, ImportError> {
         let made = !into.exists();
-        fs::create_dir_all(into).map_err(|error| {
-            format!("the folder `{}` cannot be created: {error}", into.display())
+        fs::create_dir_all(into).map_err(|error| ImportError::NotCreated {
+            folder: into.to_owned(),
+            error,
         })?;
         Self::at(into.join(FOLDER), made.then(|| into.to_owned()))
     }
 
     /// Creates one of its own outside the dataset, for an import that does not write there: previews do not wait for each other.
-    pub(super) fn temporary() -> Result<Self, String> {
+    pub(super) fn temporary() -> Result<Self, ImportError> {
         static PREVIEWS: AtomicU64 = AtomicU64::new(0);
         let preview = PREVIEWS.fetch_add(1, Ordering::Relaxed);
         Self::at(
@@ -43,9 +45,8 @@ impl StagingFolder {
         )
     }
 
-    fn at(folder: PathBuf, made: Option<PathBuf>) -> Result<Self, String> {
-        let failed =
-            |error: io::Error| format!("`{}` cannot be written: {error}", folder.display());
+    fn at(folder: PathBuf, made: Option<PathBuf>) -> Result<Self, ImportError> {
+        let failed = |error: io::Error| ImportError::not_written(&folder, error);
         loop {
             fs::create_dir_all(&folder).map_err(failed)?;
             let path = folder.join(LOCK);
@@ -63,9 +64,8 @@ impl StagingFolder {
             match lock.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    return Err(format!(
-                        "another import is writing to `{}`; wait until it is done",
-                        folder.parent().unwrap_or(&folder).display()
+                    return Err(ImportError::Busy(
+                        folder.parent().unwrap_or(&folder).to_owned(),
                     ));
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -116,6 +116,7 @@ mod tests {
         assert!(
             StagingFolder::in_dataset(&into)
                 .unwrap_err()
+                .to_string()
                 .starts_with("another import is writing to ")
         );
         drop(first);

@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fs::{self, File},
-    io::BufWriter,
+    io::{self, BufWriter},
     path::{Path, PathBuf},
 };
 
@@ -15,8 +15,9 @@ use polars::{
 
 use super::{
     combine::{self, EXISTING, FIRST_NEW, IMPORTED, MergeCounts, Repeat, Replaced},
-    spool::{RepeatedRows, TableSpool, failed},
-    take::{ImportRejection, Reading},
+    error::ImportError,
+    spool::{RepeatedRows, TableSpool},
+    take::Reading,
 };
 use model::token::TokenApart;
 use model::{findings::Findings, schema::TableSchema};
@@ -76,7 +77,7 @@ impl ExistingTable {
     pub(super) fn of(
         context: &LoadContext<'_>,
         schema: &'static TableSchema,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ImportError> {
         let folder = context.folder;
         let said = context.manifest.tables.get(schema.name);
         let paths = said.map_or(&[][..], |table| &table.path);
@@ -149,8 +150,8 @@ impl ExistingTable {
     pub(super) fn read(
         &self,
         context: &LoadContext<'_>,
-        mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), ImportRejection>,
-    ) -> Result<(), ImportRejection> {
+        mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
         let plain = TableManifest::default();
         let theirs = context
             .manifest
@@ -169,16 +170,16 @@ impl ExistingTable {
                 .to_string_lossy()
                 .into_owned();
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
-            let blame = |stop: ImportRejection| match stop {
-                ImportRejection::Refused(refusal) => format!(
-                    "the existing table `{}` cannot be read: `{name}` {}",
-                    self.schema.name, refusal.reason
-                )
-                .into(),
-                ImportRejection::Cancelled => ImportRejection::Cancelled,
+            let blame = |error| match error {
+                ImportError::Cancelled => error,
+                error => ImportError::Existing {
+                    table: self.schema.name,
+                    file: name.clone(),
+                    error: Box::new(error),
+                },
             };
             let mut rows = source::open(path, store::load::bind::wanted(self.schema, manifest))
-                .map_err(|reason| blame(reason.into()))?;
+                .map_err(|error| blame(error.into()))?;
             let reading = Reading {
                 context,
                 schema: self.schema,
@@ -199,23 +200,22 @@ impl ExistingTable {
 
 /// Refuses tables whose `dataset.toml` section would change the values of imported rows, as it applies to all files of the table. Column
 /// renames do not.
-fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
+fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), ImportError> {
     let changes = |column: &&source::manifest::ColumnManifest| {
         column.scale.is_some() || column.unit.is_some() || column.item.is_some() || column.explode
     };
-    let what = if !said.filters.is_empty() {
+    let key = if !said.filters.is_empty() {
         Some("where")
     } else if !said.set.is_empty() {
         Some("set")
     } else {
         said.columns.values().find(changes).map(|_| "columns")
     };
-    what.map_or(Ok(()), |what| {
-        let table = schema.name;
-        Err(format!(
-            "the `{what}` of [tables.{table}] in dataset.toml would change imported rows too; import into another folder, or remove \
-             it"
-        ))
+    key.map_or(Ok(()), |key| {
+        Err(ImportError::Applied {
+            key,
+            table: schema.name,
+        })
     })
 }
 
@@ -243,7 +243,7 @@ pub(super) fn write(
     context: &LoadContext<'_>,
     refused: &HashSet<u32>,
     origins: Option<&[Origin]>,
-) -> Result<Written, ImportRejection> {
+) -> Result<Written, ImportError> {
     let schema = spool.schema;
     let parts = spool.parts() as u64;
     let path = folder.join(format!("{}.parquet", schema.name));
@@ -254,16 +254,10 @@ pub(super) fn write(
     let mut output = origins
         .map(|origins| Output::create(&path, schema, origins))
         .transpose()?;
-    let mut cancelled = false;
-    let outcome = spool.each(|i, frame| {
-        if context
+    spool.each(|i, frame| {
+        context
             .progress
-            .step(&format!("{} (writing)", schema.name), i as u64, parts)
-            .is_err()
-        {
-            cancelled = true;
-            return Err(String::new());
-        }
+            .step(&format!("{} (writing)", schema.name), i as u64, parts)?;
         if schema.name == "candles" {
             let known = guarded("table", || combine::known(&frame))?;
             written
@@ -301,11 +295,7 @@ pub(super) fn write(
         output
             .as_mut()
             .map_or(Ok(()), |output| output.rows(&combined.frame))
-    });
-    if cancelled {
-        return Err(ImportRejection::Cancelled);
-    }
-    outcome?;
+    })?;
     if let Some(output) = output {
         output.finish()?;
         let changed = written
@@ -325,9 +315,10 @@ struct Output {
 }
 
 impl Output {
-    fn create(path: &Path, schema: &TableSchema, origins: &[Origin]) -> Result<Self, String> {
-        let file = File::create(path).map_err(|error| failed(path, &error))?;
-        let twin = file.try_clone().map_err(|error| failed(path, &error))?;
+    fn create(path: &Path, schema: &TableSchema, origins: &[Origin]) -> Result<Self, ImportError> {
+        let failed = |error| ImportError::not_written(path, error);
+        let file = File::create(path).map_err(failed)?;
+        let twin = file.try_clone().map_err(failed)?;
         let empty = empty(schema)?;
         let mark = origin::metadata(MARK, origins);
         let writer = guarded("table", || {
@@ -343,45 +334,40 @@ impl Output {
         })
     }
 
-    fn rows(&mut self, frame: &DataFrame) -> Result<(), String> {
+    fn rows(&mut self, frame: &DataFrame) -> Result<(), ImportError> {
         let mut at = 0;
         while at < frame.height() {
             let mut group = frame.slice(at as i64, GROUP_ROWS);
             group.rechunk_mut();
             self.writer
                 .write_batch(&group)
-                .map_err(|error| failed(&self.path, &error))?;
+                .map_err(|error| ImportError::not_written(&self.path, io::Error::other(error)))?;
             at += GROUP_ROWS;
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<(), String> {
+    fn finish(self) -> Result<(), ImportError> {
         self.writer
             .finish()
-            .map_err(|error| failed(&self.path, &error))?;
-        self.file
-            .sync_all()
-            .map_err(|error| failed(&self.path, &error))
+            .map_err(io::Error::other)
+            .and_then(|_| self.file.sync_all())
+            .map_err(|error| ImportError::not_written(&self.path, error))
     }
 }
 
 /// An empty table.
-pub(super) fn empty(schema: &TableSchema) -> Result<DataFrame, String> {
-    Ok(guarded("table", || {
-        DataFrame::new(
-            0,
-            schema
-                .columns
-                .iter()
-                .map(|column| coerce::empty(column, 0))
-                .collect(),
-        )
-    })?)
+fn empty(schema: &TableSchema) -> Result<DataFrame, ImportError> {
+    let columns = schema.columns.iter();
+    let empty = columns.map(|column| coerce::empty(column, 0)).collect();
+    Ok(guarded("table", || DataFrame::new(0, empty))?)
 }
 
 /// Writes an empty table to the staging folder, so that a dataset without tokens loads.
-pub(super) fn write_empty(folder: &Path, schema: &'static TableSchema) -> Result<PathBuf, String> {
+pub(super) fn write_empty(
+    folder: &Path,
+    schema: &'static TableSchema,
+) -> Result<PathBuf, ImportError> {
     let path = folder.join(format!("{}.parquet", schema.name));
     Output::create(&path, schema, &[])?.finish()?;
     Ok(path)

@@ -4,11 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
-use super::refusal::Refusal;
+use super::{
+    error::{FileError, ImportError},
+    refusal::Refusal,
+};
 use model::{
     address::Address,
     findings::{Finding, Findings, Severity},
-    progress::Cancelled,
     schema::TableSchema,
 };
 use source::{RowSource, SourceError, manifest::TableManifest};
@@ -47,9 +49,18 @@ impl From<Refusal> for ImportRejection {
     }
 }
 
-impl From<Cancelled> for ImportRejection {
-    fn from(Cancelled: Cancelled) -> Self {
-        Self::Cancelled
+impl From<FileError> for ImportRejection {
+    fn from(error: FileError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<ImportError> for ImportRejection {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Cancelled => Self::Cancelled,
+            error => error.to_string().into(),
+        }
     }
 }
 
@@ -57,7 +68,7 @@ impl From<Cancelled> for ImportRejection {
 const LAST_MAX: u64 = 10;
 
 /// Receives rows with their row numbers in the source.
-type RowSink<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), ImportRejection> + 'a;
+type RowSink<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), ImportError> + 'a;
 
 /// Row counts of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -94,8 +105,8 @@ impl Reading<'_> {
         &self,
         source: &mut dyn RowSource,
         findings: &mut Findings,
-        mut sink: impl FnMut(DataFrame, &[u32]) -> Result<(), ImportRejection>,
-    ) -> Result<RowCounts, ImportRejection> {
+        mut sink: impl FnMut(DataFrame, &[u32]) -> Result<(), ImportError>,
+    ) -> Result<RowCounts, ImportError> {
         let mut rows = FileRows::new(self.context, self.schema, self.manifest, self.name);
         std::mem::swap(&mut rows.findings, findings);
         let outcome = self.read(source, &mut rows, &mut sink);
@@ -125,7 +136,7 @@ impl Reading<'_> {
         source: &mut dyn RowSource,
         rows: &mut FileRows<'_>,
         sink: &mut RowSink<'_>,
-    ) -> Result<(), ImportRejection> {
+    ) -> Result<(), ImportError> {
         let mut intervals = HashMap::new();
         while let Some(batch) = source.next_batch()? {
             rows.add(batch, source.columns())?;
@@ -152,7 +163,7 @@ impl Reading<'_> {
     }
 
     /// The columns of the source that were read.
-    pub(super) fn used(&self, columns: &[String]) -> Result<Vec<String>, String> {
+    pub(super) fn used(&self, columns: &[String]) -> Result<Vec<String>, ImportError> {
         let bound = bind(self.schema, self.manifest, columns)?;
         let used: Vec<&str> = bound
             .iter()

@@ -19,7 +19,10 @@ use self::{
     formats::FormatUnit,
     grid::{Room, SheetGrid},
 };
-use super::archive::{self, ZippedWorkbook};
+use super::{
+    archive::{self, ZippedWorkbook},
+    error::WorkbookError,
+};
 use model::{time::Time, untrusted::caught};
 use source::coerce::notation::of_excel_day;
 
@@ -27,18 +30,16 @@ use source::coerce::notation::of_excel_day;
 pub(super) type NamedSheet = (String, Vec<Vec<String>>);
 
 /// The non-empty sheets that are shown, and the names of the hidden ones.
-pub(super) fn sheets(path: &Path) -> Result<(Vec<NamedSheet>, Vec<String>), String> {
+pub(super) fn sheets(path: &Path) -> Result<(Vec<NamedSheet>, Vec<String>), WorkbookError> {
     let read = caught(|| {
         let mut found = Found::default();
         read(path, &mut found).map(|()| found)
     });
-    let found = read.unwrap_or_else(|| Err("is a damaged workbook".to_owned()))?;
+    let found = read.unwrap_or(Err(WorkbookError::Damaged))?;
     match (found.sheets.is_empty(), found.hidden.is_empty()) {
         (false, _) => Ok((found.sheets, found.hidden)),
-        (true, true) => Err("is a workbook without a filled sheet".to_owned()),
-        (true, false) => {
-            Err("is a workbook with only hidden sheets, which are omitted; show the sheet to import, and save the workbook".to_owned())
-        }
+        (true, true) => Err(WorkbookError::NoSheet),
+        (true, false) => Err(WorkbookError::OnlyHidden),
     }
 }
 
@@ -73,12 +74,12 @@ impl Found {
     }
 }
 
-fn unreadable(error: impl Display) -> String {
-    format!("is a workbook that cannot be read: {error}; save it as CSV")
+fn unreadable(error: impl Display) -> WorkbookError {
+    WorkbookError::Unreadable(error.to_string())
 }
 
 /// Reads the sheets, after it is sure that this takes a limited room.
-fn read(path: &Path, found: &mut Found) -> Result<(), String> {
+fn read(path: &Path, found: &mut Found) -> Result<(), WorkbookError> {
     match archive::workbook(path) {
         Some(ZippedWorkbook::OpenDocument) => return opendocument::read(path, found),
         Some(ZippedWorkbook::Excel) => {
@@ -145,8 +146,11 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
     Ok(())
 }
 
-fn damaged(sheet: &str, error: impl Display) -> String {
-    format!("has a damaged sheet `{sheet}`: {error}; save the other sheets as CSV")
+fn damaged(sheet: &str, error: impl Display) -> WorkbookError {
+    WorkbookError::DamagedSheet {
+        sheet: sheet.to_owned(),
+        error: error.to_string(),
+    }
 }
 
 fn place((row, column): (u32, u32)) -> (usize, usize) {

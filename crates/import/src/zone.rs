@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use chrono::{DateTime, MappedLocalTime, Offset, TimeZone};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
-use super::refusal::placeholder;
+use super::{error::OptionError, refusal::filled};
 use model::time::{HOUR_MS, MINUTE_MS};
 
 /// Abbreviations that the database of zones lacks, and what they stand for. `EST`, `MST` and `CET` are in it.
@@ -89,10 +89,10 @@ impl fmt::Display for Zone {
 }
 
 impl FromStr for Zone {
-    type Err = String;
+    type Err = OptionError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        placeholder(text).map_or(Ok(()), Err)?;
+    fn from_str(text: &str) -> Result<Self, OptionError> {
+        filled(text)?;
         let of = |known: &[(&str, &'static str)]| {
             known
                 .iter()
@@ -100,9 +100,10 @@ impl FromStr for Zone {
                 .map(|(_, long)| *long)
         };
         if let Some(zones) = of(SEVERAL) {
-            return Err(format!(
-                "`{text}` is the abbreviation of several time zones; pass {zones}"
-            ));
+            return Err(OptionError::SeveralZones {
+                text: text.to_owned(),
+                zones,
+            });
         }
         let name = of(SHORT).unwrap_or(text);
         let named = || {
@@ -113,7 +114,7 @@ impl FromStr for Zone {
                 .map(Self::Named)
         };
         offset(name).map(Self::Fixed).or_else(named).ok_or_else(|| {
-            format!("`{text}`: expected a time zone, such as Europe/Berlin, EST or +05:30")
+            OptionError::expected(text, "a time zone, such as Europe/Berlin, EST or +05:30")
         })
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
+        error::FileError,
         format::{FileToImport, ImportPlan, ImportedTable},
         names::{Names, PLACES, QUOTES, SERIES, TOKEN, is_one_of, plain},
         pair,
@@ -225,7 +226,7 @@ fn parts(
     sheet: &RawTable,
     found: &CandleColumns,
     token: Option<usize>,
-) -> Result<SeriesColumns, String> {
+) -> Result<SeriesColumns, FileError> {
     let names = Names::of(&sheet.names);
     let texts = |at: &usize| {
         let used = *at == found.time
@@ -365,15 +366,7 @@ fn parts(
         }
     }
     if parts.found.is_empty() && !file.options.pick.is_empty() {
-        return Err(format!(
-            "has no row with {}",
-            file.options
-                .pick
-                .iter()
-                .map(|(name, value)| format!("{name} = `{value}`"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        ));
+        return Err(FileError::NonePicked(file.options.pick.clone()));
     }
     Ok(parts)
 }

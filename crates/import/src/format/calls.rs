@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{
     super::{
+        error::FileError,
         report::few,
         rows::GeneratedRows,
         sniff::{FileShape, Sniffed},
@@ -138,14 +139,14 @@ fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
     Some(cells.iter().map(|&cell| Some(cell.to_owned())).collect())
 }
 
-fn objects<T: for<'de> Deserialize<'de> + Default>(sniffed: &Sniffed) -> Result<Vec<T>, String> {
+fn objects<T: for<'de> Deserialize<'de> + Default>(sniffed: &Sniffed) -> Result<Vec<T>, FileError> {
     let FileShape::Json { text, .. } = &sniffed.shape else {
-        return Err("is not JSON".to_owned());
+        return Err(FileError::NotJson);
     };
     // Elements of another shape become empty transactions, which are no transfers.
     let rows = JsonAnswer::read(text)?
         .rows("result")?
-        .ok_or("has no `result`")?;
+        .ok_or_else(|| FileError::NoPlace("result".to_owned()))?;
     Ok(rows
         .into_iter()
         .map(|row| serde_json::from_str(row.get()).unwrap_or_default())

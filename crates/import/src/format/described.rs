@@ -7,6 +7,7 @@ use super::{
             grid::{self, CandleTimes},
         },
         edits::{Fix, fixed},
+        error::FileError,
         evidence::when::TimeStyle,
         refusal::DATES,
         report::listed,
@@ -143,7 +144,7 @@ impl DescribedTable<'_> {
 }
 
 /// The rows at the place of JSON that the description names.
-fn at_place(file: &FileToImport<'_>, table: &str) -> Result<Option<RawTable>, String> {
+fn at_place(file: &FileToImport<'_>, table: &str) -> Result<Option<RawTable>, FileError> {
     let FileShape::Json { text, .. } = &file.sniffed.shape else {
         return Ok(None);
     };

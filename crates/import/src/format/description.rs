@@ -5,7 +5,7 @@ mod saved_answers;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    io::ErrorKind,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -14,6 +14,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::{
     super::{
         candles,
+        error::ImportError,
         evidence::{CellKind, kind},
         outline::First,
         sheet::RawTable,
@@ -61,21 +62,20 @@ impl Formats {
 
     /// The formats of a dataset's folder, then those next to config.toml, then those built in: `formats.toml`, and the saved responses that
     /// `providers` define. If two share a name, only the first counts. Errors name the file and the line.
-    pub fn of(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Self, String> {
+    pub fn of(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Self, ImportError> {
         let (mut formats, built_in) = (Self(Vec::new()), Self::described());
         for file in [dataset, beside_config]
             .into_iter()
             .flatten()
             .map(|folder| folder.join(FORMATS_FILE))
         {
-            let text = read_own(&file)?;
-            let mut own =
-                parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
+            let mut own = match read_own(&file).map(|text| parse(&text)) {
+                Ok(Ok(own)) => own,
+                Ok(Err(error)) => return Err(ImportError::Formats { file, error }),
+                Err(error) => return Err(ImportError::FormatsUnread { file, error }),
+            };
             if own.iter().any(|format| format.word == MAPPED) {
-                return Err(format!(
-                    "`{}` describes `{MAPPED}`, which is the name of tables in tokendeck columns; choose another",
-                    file.display()
-                ));
+                return Err(ImportError::FormatName { file, name: MAPPED });
             }
             for format in &mut own {
                 format.inherit(&built_in);
@@ -86,7 +86,8 @@ impl Formats {
             }));
         }
         formats.add(built_in.0);
-        formats.add_answers(&provider::all(beside_config, dataset)?)?;
+        let providers = provider::all(beside_config, dataset).map_err(ImportError::Providers)?;
+        formats.add_answers(&providers)?;
         Ok(formats)
     }
 
@@ -141,11 +142,10 @@ fn compiled_in() -> Vec<FormatRow> {
 }
 
 /// The text of user-defined descriptions; empty if there is no such file.
-fn read_own(file: &Path) -> Result<String, String> {
-    let unread = |reason: String| format!("`{}` cannot be read: {reason}", file.display());
+fn read_own(file: &Path) -> io::Result<String> {
     match read_whole_text(file, OWN_MAX) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        read => read.map_err(|error| unread(error.to_string())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read,
     }
 }
 
@@ -416,8 +416,8 @@ fn says_where(manifest: &TableManifest) -> bool {
 }
 
 /// Reads descriptions. Errors name the line.
-fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
-    let document = TomlDocument::parse(text).map_err(|error| error.to_string())?;
+fn parse(text: &str) -> Result<Vec<FormatRow>, TomlError> {
+    let document = TomlDocument::parse(text)?;
     let one = |entry: model::toml_reader::TomlEntry<'_>| -> Result<FormatRow, TomlError> {
         let mut format = FormatRow {
             word: entry.key.to_owned(),
@@ -469,12 +469,7 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         format.look();
         Ok(format)
     };
-    document
-        .entries()
-        .into_iter()
-        .map(one)
-        .collect::<Result<_, _>>()
-        .map_err(|error| error.to_string())
+    document.entries().into_iter().map(one).collect()
 }
 
 impl FormatRow {
@@ -650,9 +645,9 @@ mod tests {
                 "line 3: `holders` sets where its rows are (`path`, `source`, `header`, `skip`), which a format cannot do",
             ),
         ] {
-            assert_eq!(parse(text).unwrap_err(), expected);
+            assert_eq!(parse(text).unwrap_err().to_string(), expected);
         }
-        let misspelt = parse("[a]\n\nknwon = []").unwrap_err();
+        let misspelt = parse("[a]\n\nknwon = []").unwrap_err().to_string();
         assert!(
             misspelt.contains("line 3") && misspelt.contains("knwon"),
             "{misspelt}"

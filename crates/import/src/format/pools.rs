@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{
     super::{
         edits::fixed,
+        error::FileError,
         names::Names,
         refusal::{CHAIN, DEX},
         rows::{self, GeneratedRows, address_text},
@@ -135,7 +136,7 @@ fn tokens(
     sheet: &RawTable,
     found: &Found,
     chain: Option<&str>,
-) -> Result<Option<ImportedTable>, String> {
+) -> Result<Option<ImportedTable>, FileError> {
     let names = Names::of(&sheet.names);
     let of = |side: &str, words: &str| {
         words

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::{
     super::{
+        error::FileError,
         evidence::addresses,
         names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of, plain},
         pair, refusal,
@@ -294,7 +295,7 @@ fn row_per_platform(
     sheet: &RawTable,
     several: &[(usize, String)],
     carried: &[String],
-) -> Result<Box<dyn source::RowSource>, String> {
+) -> Result<Box<dyn source::RowSource>, FileError> {
     let mut rows = sheet.rows(file.sniffed)?;
     let platforms: Vec<(String, String)> = several
         .iter()

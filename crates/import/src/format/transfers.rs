@@ -4,6 +4,7 @@
 use super::{
     super::{
         edits::{Fix, fixed},
+        error::FileError,
         evidence::{CellKind, kind, number::NumberStyle},
         names::{DECIMALS, NAME, Names, SYMBOL, is_one_of},
         notation,
@@ -316,7 +317,7 @@ pub(super) fn tokens(
     file: &FileToImport<'_>,
     sheet: &RawTable,
     token: Option<usize>,
-) -> Result<Option<ImportedTable>, String> {
+) -> Result<Option<ImportedTable>, FileError> {
     let names = Names::of(&sheet.names);
     // Covalent's names; elsewhere a contract's name is that of its code.
     let symbol = names

@@ -129,7 +129,7 @@ const OF_POSTS: &[(&str, &str)] = &[
 /// Builds the refusal.
 pub(crate) fn unknown(sniffed: &Sniffed, options: &ImportOptions) -> Refusal {
     if let Some(flaw) = sniffed.first_row_flaw() {
-        return Refusal::new(flaw);
+        return flaw.into();
     }
     let near = if is_printed(sniffed) {
         "It looks like a table that a program printed with spaces between its columns; save it as CSV, in pandas with `df.to_csv()`.".into()

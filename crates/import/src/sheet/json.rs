@@ -7,7 +7,10 @@ use std::{borrow::Cow, collections::HashMap};
 use serde_json::value::RawValue;
 
 use self::search::{Search, Shape};
-use super::super::evidence::{CellKind, kind_of};
+use crate::{
+    error::FileError,
+    evidence::{CellKind, kind_of},
+};
 use model::json_members::JsonMembers;
 use source::provider::JsonAnswer;
 
@@ -185,9 +188,8 @@ fn two_tokens<'a>(name: &str, list: &'a RawValue) -> Option<[&'a RawValue; 2]> {
 
 impl Json {
     /// The largest table in the text; `None` if there is none.
-    pub(crate) fn of(text: &[u8]) -> Result<Option<Self>, String> {
-        let whole: &RawValue = serde_json::from_slice(text)
-            .map_err(|error| format!("is not complete JSON: {error}; download it again"))?;
+    pub(crate) fn of(text: &[u8]) -> Result<Option<Self>, FileError> {
+        let whole: &RawValue = serde_json::from_slice(text).map_err(FileError::Json)?;
         let mut search = Search {
             best: None,
             beside: Vec::new(),
@@ -208,10 +210,10 @@ impl Json {
     }
 
     /// The rows at a place of the text as a table, where places are those of providers.
-    pub(crate) fn at(text: &[u8], place: &str) -> Result<Self, String> {
+    pub(crate) fn at(text: &[u8], place: &str) -> Result<Self, FileError> {
         let rows = JsonAnswer::read(text)?
             .rows(place)?
-            .ok_or_else(|| format!("has no `{place}`"))?;
+            .ok_or_else(|| FileError::NoPlace(place.to_owned()))?;
         let rows: Vec<_> = rows.iter().map(|row| (None, row.as_ref())).collect();
         Ok(Self::of_rows(place.to_owned(), KEY, &rows, Vec::new()))
     }

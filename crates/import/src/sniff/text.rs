@@ -3,12 +3,13 @@
 use super::{
     super::{
         encoding,
+        error::FileError,
         evidence::{CellKind, kind},
         outline::Outline,
         script,
         sheet::{self, RawTable, header::NumberedRow, json::Json},
     },
-    FileLocation, FileShape, LOOKED, NO_TEXT,
+    FileLocation, FileShape, LOOKED,
 };
 use source::{self, Layout};
 
@@ -80,23 +81,19 @@ pub(super) fn text_shape(
     name: &str,
     head: &[u8],
     notes: &mut Vec<String>,
-) -> Result<(FileShape, Option<RawTable>), String> {
+) -> Result<(FileShape, Option<RawTable>), FileError> {
     let first = source::first_text(place.open()?, head, LOOKED)?;
     if let Some(packed) = packed_as(&first) {
-        return Err(format!(
-            "is {packed}, which is not supported; unpack it first"
-        ));
+        return Err(FileError::Packed(packed));
     }
     if is_no_text(&first) {
-        return Err(NO_TEXT.to_owned());
+        return Err(FileError::NoText);
     }
     if first.starts_with(LFS) {
-        return Err("is a Git LFS pointer, which only stands for the file; run `git lfs pull` in its repository, and import the file \
-                    itself"
-            .to_owned());
+        return Err(FileError::GitLfs);
     }
     if is_drawn(&first) {
-        return Err("is a table drawn with box characters, which tokendeck does not read; export it as CSV or JSON".to_owned());
+        return Err(FileError::Drawn);
     }
     let (encoding, first) = match encoding::of(&first)? {
         Some((encoding, decoded)) => (Some(encoding), decoded.into_bytes()),
@@ -107,10 +104,8 @@ pub(super) fn text_shape(
         .find(|byte| !byte.is_ascii_whitespace())
         .copied();
     match start {
-        None => return Err("contains only white space: there is nothing to import".to_owned()),
-        Some(b'<') if is_page(&first) => {
-            return Err("is a web page or XML, not a table; save its table as CSV".to_owned());
-        }
+        None => return Err(FileError::Blank),
+        Some(b'<') if is_page(&first) => return Err(FileError::Page),
         Some(b'{' | b'[') => {
             if let Some(keys) = first_line(&first, name) {
                 return Ok((FileShape::JsonLines(keys), None));
@@ -136,7 +131,7 @@ pub(super) fn text_shape(
     }
     let (rows, delimiter, blanks) = first_rows(&first);
     if rows.is_empty() {
-        return Err("cannot be read as rows of text".to_owned());
+        return Err(FileError::NotRows);
     }
     let sheet = RawTable::separated(
         &rows,

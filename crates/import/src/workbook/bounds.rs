@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    super::archive,
-    grid::{CELLS_MAX, too_many_cells},
+    super::{archive, error::WorkbookError},
+    grid::CELLS_MAX,
     unreadable,
 };
 
@@ -29,7 +29,7 @@ const BESIDE_MAX: u64 = 48 << 20;
 const PER_CELL_MAX: u64 = 512;
 
 /// Refuses a workbook that would take too much; returns its unpacked size.
-pub(super) fn check(path: &Path) -> Result<u64, String> {
+pub(super) fn check(path: &Path) -> Result<u64, WorkbookError> {
     let parts = archive::parts(path)?;
     let mut counts = Counts::default();
     // One that lies downwards is found while it is unpacked.
@@ -50,11 +50,11 @@ pub(super) fn check(path: &Path) -> Result<u64, String> {
     Ok(counts.bytes)
 }
 
-fn too_long(name: &str) -> String {
-    format!(
-        "has a string of more than {} MiB in `{name}`, longer than any cell can be: it is damaged",
-        ITEM_MAX >> 20
-    )
+fn too_long(name: &str) -> WorkbookError {
+    WorkbookError::LongText {
+        part: name.to_owned(),
+        mib: ITEM_MAX >> 20,
+    }
 }
 
 /// What all parts hold.
@@ -67,31 +67,27 @@ struct Counts {
 }
 
 impl Counts {
-    fn unpacked(&mut self, bytes: u64) -> Result<(), String> {
+    fn unpacked(&mut self, bytes: u64) -> Result<(), WorkbookError> {
         self.bytes = self.bytes.saturating_add(bytes);
-        let reason = || {
-            format!(
-                "unpacks to more than {} MiB, the maximum for a workbook; save its sheets as CSV",
-                UNPACKED_MAX >> 20
-            )
-        };
         if self.bytes > UNPACKED_MAX {
-            Err(reason())
+            Err(WorkbookError::TooLarge {
+                mib: UNPACKED_MAX >> 20,
+            })
         } else {
             Ok(())
         }
     }
 
-    fn cell(&mut self) -> Result<(), String> {
+    fn cell(&mut self) -> Result<(), WorkbookError> {
         self.cells += 1;
         if self.cells > CELLS_MAX {
-            Err(too_many_cells())
+            Err(WorkbookError::TooManyCells { max: CELLS_MAX })
         } else {
             Ok(())
         }
     }
 
-    fn shared(&mut self) -> Result<(), String> {
+    fn shared(&mut self) -> Result<(), WorkbookError> {
         self.shared += 1;
         if self.shared > SHARED_MAX {
             Err(too_many_texts(self.shared as u64))
@@ -101,7 +97,7 @@ impl Counts {
     }
 
     /// Counts an element; `local` is its name without the prefix.
-    fn element(&mut self, local: &[u8], tag: &[u8]) -> Result<(), String> {
+    fn element(&mut self, local: &[u8], tag: &[u8]) -> Result<(), WorkbookError> {
         match local {
             b"c" => self.cell(),
             b"si" => self.shared(),
@@ -113,9 +109,7 @@ impl Counts {
             | b"definedName" => {
                 self.formats += 1;
                 if self.formats > FORMATS_MAX {
-                    Err(format!(
-                        "has more than {FORMATS_MAX} formats and names: it is damaged"
-                    ))
+                    Err(WorkbookError::TooManyFormats { max: FORMATS_MAX })
                 } else {
                     Ok(())
                 }
@@ -125,10 +119,11 @@ impl Counts {
     }
 }
 
-fn too_many_texts(count: u64) -> String {
-    format!(
-        "contains or declares {count} text strings, but at most {SHARED_MAX} are supported; save its sheets as CSV"
-    )
+fn too_many_texts(count: u64) -> WorkbookError {
+    WorkbookError::TooManyTexts {
+        count,
+        max: SHARED_MAX,
+    }
 }
 
 /// The largest number that `uniqueCount` is said to be.
@@ -146,7 +141,7 @@ fn declared_texts(tag: &[u8]) -> Option<u64> {
 }
 
 /// Counts the records of a binary part: the kind in one or two bytes, the length in one to four, and as many bytes.
-fn records(reader: &mut impl Read, name: &str, counts: &mut Counts) -> Result<(), String> {
+fn records(reader: &mut impl Read, name: &str, counts: &mut Counts) -> Result<(), WorkbookError> {
     let number = |reader: &mut dyn Read, bytes: u32| -> io::Result<u64> {
         let (mut sum, mut byte) = (0, [0; 1]);
         for at in 0..bytes {
@@ -173,7 +168,7 @@ fn records(reader: &mut impl Read, name: &str, counts: &mut Counts) -> Result<()
                 if data.read_exact(&mut declared).is_ok()
                     && u64::from(u32::from_le_bytes(declared)) > length
                 {
-                    return Err("is a damaged workbook".to_owned());
+                    return Err(WorkbookError::Damaged);
                 }
             }
             _ => {}
@@ -188,7 +183,7 @@ fn records(reader: &mut impl Read, name: &str, counts: &mut Counts) -> Result<()
 
 /// Counts the elements of a part of XML. It is split as the reader splits it, so that no text or mark escapes: by `<`, and by the `>` that ends
 /// the mark.
-fn tags(reader: &mut impl BufRead, name: &str, counts: &mut Counts) -> Result<(), String> {
+fn tags(reader: &mut impl BufRead, name: &str, counts: &mut Counts) -> Result<(), WorkbookError> {
     let mut scan = Scan {
         counts,
         name,
@@ -221,9 +216,7 @@ fn tags(reader: &mut impl BufRead, name: &str, counts: &mut Counts) -> Result<()
     // Shared texts are where a declared number is, and must be read as the reader reads them.
     let strict = name.eq_ignore_ascii_case("sharedStrings.xml");
     if odd && (bytes > ODD_MAX || strict) {
-        Err(format!(
-            "is a damaged workbook: `{name}` is not complete XML"
-        ))
+        Err(WorkbookError::DamagedPart(name.to_owned()))
     } else {
         Ok(())
     }
@@ -247,7 +240,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn feed(&mut self, mut rest: &[u8]) -> Result<(), String> {
+    fn feed(&mut self, mut rest: &[u8]) -> Result<(), WorkbookError> {
         while !rest.is_empty() {
             let end = if self.in_tag { b'>' } else { b'<' };
             let found = rest.iter().position(|byte| *byte == end);
@@ -301,7 +294,7 @@ impl Scan<'_> {
         }
     }
 
-    fn mark(&mut self, tag: &[u8]) -> Result<(), String> {
+    fn mark(&mut self, tag: &[u8]) -> Result<(), WorkbookError> {
         match tag {
             [b'?', rest @ ..] => {
                 self.odd |= rest.starts_with(b"xml ") && is_encoded_otherwise(rest);
@@ -332,7 +325,7 @@ impl Scan<'_> {
                     (self.item, self.text) = (Some(self.starts.len()), 0);
                 }
                 if self.starts.len() >= DEPTH_MAX {
-                    return Err("is a damaged workbook".to_owned());
+                    return Err(WorkbookError::Damaged);
                 }
                 self.starts.push(self.opened.len());
                 self.opened.extend_from_slice(name);
@@ -465,7 +458,7 @@ mod tests {
                 "sharedStrings.xml",
                 &mut Counts::default(),
             );
-            let said = outcome.err().unwrap_or_default();
+            let said = outcome.map_or_else(|error| error.to_string(), |()| String::new());
             assert!(
                 said.contains(reason) && said.is_empty() == reason.is_empty(),
                 "{text:.80}: {said}"
@@ -476,15 +469,12 @@ mod tests {
             "vmlDrawing1.vml",
             &mut Counts::default(),
         );
-        assert_eq!(odd, Ok(()), "old drawings are no whole XML");
+        assert!(odd.is_ok(), "old drawings are no whole XML");
         let mut counts = Counts {
             cells: CELLS_MAX - 1,
             ..Counts::default()
         };
-        assert_eq!(
-            tags(&mut "<x:c/><cols/>".as_bytes(), "sheet1.xml", &mut counts),
-            Ok(())
-        );
+        assert!(tags(&mut "<x:c/><cols/>".as_bytes(), "sheet1.xml", &mut counts).is_ok());
         assert!(tags(&mut "<c r='A1'/>".as_bytes(), "sheet1.xml", &mut counts).is_err());
     }
 
@@ -492,24 +482,15 @@ mod tests {
     fn records_are_counted() {
         let links = |count: u32| [&[0xea, 0x02, 4][..], &count.to_le_bytes()].concat();
         let mut counts = Counts::default();
-        assert_eq!(
-            records(
-                &mut &[[2, 1, 0].as_slice(), &[0x13, 2, 0, 0], &[0x9c, 1, 0]].concat()[..],
-                "sheet1.bin",
-                &mut counts
-            ),
-            Ok(())
-        );
+        let some = [[2, 1, 0].as_slice(), &[0x13, 2, 0, 0], &[0x9c, 1, 0]].concat();
+        assert!(records(&mut &some[..], "sheet1.bin", &mut counts).is_ok());
         assert_eq!((counts.cells, counts.shared), (1, 1));
-        assert_eq!(
-            records(&mut &links(2)[..], "workbook.bin", &mut counts),
-            Ok(())
-        );
+        assert!(records(&mut &links(2)[..], "workbook.bin", &mut counts).is_ok());
         assert!(records(&mut &links(4_000_000_000)[..], "workbook.bin", &mut counts).is_err());
         let long = [&[0x14, 0xff, 0xff, 0xff, 0x7f][..], &vec![0; ITEM_MAX + 1]].concat();
         assert!(
             records(&mut &long[..], "sheet1.bin", &mut counts)
-                .is_err_and(|said| said.contains("a string of more than"))
+                .is_err_and(|error| error.to_string().contains("a string of more than"))
         );
     }
 }

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use super::super::error::WorkbookError;
+
 /// Maximum size of such a workbook, which is not compressed.
 const FILE_MAX: u64 = 128 << 20;
 /// Maximum number of cells in the fields of all sheets.
@@ -14,16 +16,15 @@ const MARKS: u32 = 0xffff_fffa;
 const HEADER: usize = 512;
 
 /// Refuses a workbook that would take too much.
-pub(super) fn check(path: &Path) -> Result<(), String> {
+pub(super) fn check(path: &Path) -> Result<(), WorkbookError> {
     let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
     if size > FILE_MAX {
-        return Err(format!(
-            "is an old workbook of more than {} MiB; save its sheets as CSV",
-            FILE_MAX >> 20
-        ));
+        return Err(WorkbookError::OldTooLarge {
+            mib: FILE_MAX >> 20,
+        });
     }
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let Some(stream) = stream(&bytes).ok_or("is a damaged workbook")? else {
+    let bytes = std::fs::read(path).map_err(WorkbookError::Unread)?;
+    let Some(stream) = stream(&bytes).ok_or(WorkbookError::Damaged)? else {
         return Ok(());
     };
     fields(&stream)
@@ -160,8 +161,7 @@ const MANY_NUMBERS: u16 = 0xbd;
 const CELLS: [u16; 7] = [0x06, 0xd6, 0xfd, 0x203, 0x204, 0x205, 0x27e];
 
 /// Refuses sheets whose fields are too large.
-fn fields(stream: &[u8]) -> Result<(), String> {
-    let damaged = || "is a damaged workbook".to_owned();
+fn fields(stream: &[u8]) -> Result<(), WorkbookError> {
     let (mut all, mut walked) = (0, 0);
     let sheets = records(stream, 0)
         .take_while(|(kind, _)| *kind != END)
@@ -172,7 +172,7 @@ fn fields(stream: &[u8]) -> Result<(), String> {
             walked += data.len() + 4;
             // Sheets that lie over each other would be read many times.
             if walked > 2 * stream.len() {
-                return Err(damaged());
+                return Err(WorkbookError::Damaged);
             }
             match kind {
                 BEGIN => depth += 1,
@@ -188,7 +188,7 @@ fn fields(stream: &[u8]) -> Result<(), String> {
                         number(2)
                     };
                     if rows.saturating_mul(number(if wide { 10 } else { 6 })) > FIELD_MAX {
-                        return Err(damaged());
+                        return Err(WorkbookError::Damaged);
                     }
                 }
                 kind if kind == MANY_NUMBERS || CELLS.contains(&kind) => {
@@ -218,9 +218,7 @@ fn fields(stream: &[u8]) -> Result<(), String> {
             (bottom - top + 1) * (right.saturating_sub(left) + 1)
         });
         if all > FIELDS_MAX {
-            return Err(format!(
-                "has more than {FIELDS_MAX} cells, including empty ones between filled ones; save its sheets as CSV"
-            ));
+            return Err(WorkbookError::TooWide { max: FIELDS_MAX });
         }
     }
     Ok(())
@@ -289,7 +287,7 @@ mod tests {
                 "damaged",
             ),
         ] {
-            let said = fields(&stream).err().unwrap_or_default();
+            let said = fields(&stream).map_or_else(|error| error.to_string(), |()| String::new());
             assert!(
                 said.contains(reason) && said.is_empty() == reason.is_empty(),
                 "{name}: {said}"

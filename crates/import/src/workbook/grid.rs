@@ -1,7 +1,7 @@
 //! The cells of a sheet as rows. A sheet costs what its cells cost: all sheets of a workbook share a room for filled cells and for the empty
 //! ones between them, and what does not fit is refused before it is allocated.
 
-use super::super::sniff::COLUMNS_MAX;
+use super::super::{error::WorkbookError, sniff::COLUMNS_MAX};
 
 /// Maximum number of filled cells in a workbook: a full sheet of 11 columns.
 pub(in super::super) const CELLS_MAX: usize = 12_000_000;
@@ -48,36 +48,32 @@ impl SheetGrid {
         (row, column): (usize, usize),
         text: String,
         room: &mut Room,
-    ) -> Result<(), String> {
+    ) -> Result<(), WorkbookError> {
         if text.is_empty() {
             return Ok(());
         }
         if column >= COLUMNS_MAX || row >= ROWS_MAX {
-            return Err(format!(
-                "has a filled cell in row {}, column {}, but at most {COLUMNS_MAX} columns and {ROWS_MAX} rows are supported; delete it, \
-                 or save the table as CSV",
-                row + 1,
-                column + 1
-            ));
+            return Err(WorkbookError::FarCell {
+                row: row + 1,
+                column: column + 1,
+                columns: COLUMNS_MAX,
+                rows: ROWS_MAX,
+            });
         }
         room.filled += 1;
         if room.filled > CELLS_MAX {
-            return Err(too_many_cells());
+            return Err(WorkbookError::TooManyCells { max: CELLS_MAX });
         }
         room.text = room.text.saturating_add(text.len() as u64);
         if room.text > room.stored.saturating_add(REPEATED_MAX) {
-            return Err(format!(
-                "repeats long strings in its cells, so that they take {} MiB more than the workbook itself; shorten them, or save its \
-                    sheets as CSV",
-                REPEATED_MAX >> 20
-            ));
+            return Err(WorkbookError::RepeatedTexts {
+                mib: REPEATED_MAX >> 20,
+            });
         }
         let known = self.rows.get(row).map_or(0, Vec::len);
         let empty = (row + 1).saturating_sub(self.rows.len()) + column.saturating_sub(known);
         if !room.fits(empty) {
-            return Err(
-                "has cells so far apart that it is mostly empty; save its table as CSV".to_owned(),
-            );
+            return Err(WorkbookError::Sparse);
         }
         room.empty += empty;
         if row >= self.rows.len() {
@@ -138,15 +134,13 @@ impl SheetGrid {
     }
 }
 
-pub(super) fn too_many_cells() -> String {
-    format!("has more than {CELLS_MAX} cells, the maximum for a workbook; save its sheets as CSV")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn grid(cells: impl IntoIterator<Item = (usize, usize)>) -> Result<Vec<Vec<String>>, String> {
+    fn grid(
+        cells: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<Vec<Vec<String>>, WorkbookError> {
         let (mut grid, mut room) = (SheetGrid::default(), Room::default());
         cells
             .into_iter()
@@ -179,7 +173,7 @@ mod tests {
                 (2, COLUMNS_MAX),
             ),
         ] {
-            assert_eq!(grid(cells).map(sizes), Ok(expected), "{name}");
+            assert_eq!(grid(cells).map(sizes).expect(name), expected, "{name}");
         }
         for (name, cells, reason) in [
             (
@@ -195,7 +189,7 @@ mod tests {
             ),
         ] {
             assert!(
-                grid(cells).is_err_and(|said| said.contains(reason)),
+                grid(cells).is_err_and(|error| error.to_string().contains(reason)),
                 "{name}"
             );
         }
@@ -214,7 +208,7 @@ mod tests {
             let put = (0..cells).try_for_each(|row| grid.put((row, 0), text.clone(), &mut room));
             assert!(
                 put.as_ref().map_or_else(
-                    |said| !fits && said.contains("repeats long strings"),
+                    |error| !fits && matches!(error, WorkbookError::RepeatedTexts { .. }),
                     |()| fits
                 ),
                 "{name}: {put:?}"

@@ -12,7 +12,7 @@ use quick_xml::{
 };
 
 use super::{
-    super::{archive, pair},
+    super::{archive, error::WorkbookError, pair},
     Found,
     bounds::{DEPTH_MAX, Limited},
     grid::SheetGrid,
@@ -32,7 +32,7 @@ struct OpenCell {
     is_text: bool,
 }
 
-pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
+pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), WorkbookError> {
     let parts = archive::parts(path)?;
     let content = parts
         .iter()
@@ -42,9 +42,7 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
     let mut start = [0; 1];
     packed.read_exact(&mut start).map_err(unreadable)?;
     if start != *b"<" && start != [0xef] {
-        return Err(
-            "is a password-protected or damaged workbook; save it without a password".to_owned(),
-        );
+        return Err(WorkbookError::Encrypted);
     }
     let mut reader =
         Reader::from_reader(Limited::new(BufReader::new(start.as_slice().chain(packed))));
@@ -65,7 +63,7 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
             Event::Start(tag) => {
                 depth += 1;
                 if depth > DEPTH_MAX {
-                    return Err("is a damaged workbook".to_owned());
+                    return Err(WorkbookError::Damaged);
                 }
                 match (tag.name().into_inner(), &mut cell, &mut sheet) {
                     ("office:annotation", ..) => in_note = true,

@@ -91,7 +91,7 @@ impl App {
                     ImportError::Cancelled => {
                         Problem::new(Code::Cancelled, "The import was stopped.")
                     }
-                    ImportError::Failed(reason) => Problem::new(Code::Defect, reason),
+                    error => Problem::new(Code::Defect, error),
                 }
             })
         });

@@ -4,6 +4,7 @@
 use std::{collections::HashMap, path::Path};
 
 use super::{ChainFrom, FormatRow, Formats, READERS, Signs, TokenFrom};
+use crate::error::ImportError;
 use model::schema::{self, Need};
 use source::{
     manifest::TableManifest,
@@ -12,7 +13,7 @@ use source::{
 
 impl Formats {
     /// Adds the saved responses of providers: user-defined ones after the user's formats, built-in ones before the formats that guess.
-    pub(super) fn add_answers(&mut self, providers: &Providers) -> Result<(), String> {
+    pub(super) fn add_answers(&mut self, providers: &Providers) -> Result<(), ImportError> {
         for provider in providers.values() {
             for request in &provider.requests {
                 let Some(row) = FormatRow::of_answer(provider, request)? else {
@@ -47,17 +48,19 @@ impl Formats {
 
 impl FormatRow {
     /// The format of a request's saved answers; `None` if nothing says how they are known. Errors: `known` is no list of signs.
-    fn of_answer(provider: &Provider, request: &ProviderRequest) -> Result<Option<Self>, String> {
+    fn of_answer(
+        provider: &Provider,
+        request: &ProviderRequest,
+    ) -> Result<Option<Self>, ImportError> {
         let Some(known) = &request.known else {
             return Ok(None);
         };
         let known: Vec<Signs> = known.clone().try_into().map_err(|error: toml::de::Error| {
-            format!(
-                "`known` of the request `{}` of {}: {}",
-                request.name,
-                provider.id,
-                error.message()
-            )
+            ImportError::FormatSigns {
+                provider: provider.id.clone(),
+                request: request.name.clone(),
+                error: error.message().to_owned(),
+            }
         })?;
         let candles = request
             .tables
