@@ -8,8 +8,11 @@ use std::{
 use zip::CompressionMethod;
 
 use super::options::VALUED;
-use model::{chain::Chain, command_line::shell_word, progress::Cancelled, toml_reader::TomlError};
-use source::manifest::FILE;
+use model::{
+    chain::Chain, command_line::shell_word, progress::Cancelled, toml_reader::TomlError,
+    untrusted::DecodeError,
+};
+use source::{ProviderError, SourceError, manifest::FILE};
 use store::load::LoadError;
 
 /// Why an import failed as a whole.
@@ -72,7 +75,7 @@ pub enum ImportError {
         request: String,
         error: String,
     },
-    Providers(String),
+    Providers(ProviderError),
 }
 
 impl ImportError {
@@ -144,7 +147,7 @@ impl fmt::Display for ImportError {
                 f,
                 "`known` of the request `{request}` of {provider}: {error}"
             ),
-            Self::Providers(error) => f.write_str(error),
+            Self::Providers(error) => return write!(f, "{error}"),
         }
     }
 }
@@ -166,16 +169,31 @@ impl From<LoadError> for ImportError {
     }
 }
 
-impl From<OptionError> for ImportError {
-    fn from(error: OptionError) -> Self {
-        Self::Option(error)
-    }
+/// `ERROR into VARIANT of TYPE`, also in more than one step.
+macro_rules! from {
+    ($($error:ty => $of:ident::$variant:ident;)*) => {
+        $(impl From<$error> for $of {
+            fn from(error: $error) -> Self {
+                Self::$variant(error.into())
+            }
+        })*
+    };
 }
 
-impl From<String> for ImportError {
-    fn from(error: String) -> Self {
-        Self::File(error.into())
-    }
+from! {
+    OptionError => ImportError::Option;
+    SourceError => ImportError::File;
+    DecodeError => ImportError::File;
+    // Of the tables that a dataset has.
+    String => ImportError::File;
+    ArchiveError => FileError::Archive;
+    WorkbookError => FileError::Workbook;
+    DatabaseError => FileError::Database;
+    SourceError => FileError::Source;
+    DecodeError => FileError::Decode;
+    ProviderError => FileError::Answer;
+    String => FileError::Table;
+    ArchiveError => WorkbookError::Archive;
 }
 
 impl From<ImportError> for String {
@@ -315,8 +333,13 @@ pub enum FileError {
         symbol: String,
         other: String,
     },
-    /// What `source` or `store` says of it.
-    Source(String),
+    /// Its rows cannot be read.
+    Source(SourceError),
+    Decode(DecodeError),
+    /// An answer of a provider.
+    Answer(ProviderError),
+    /// Its columns do not fit the table.
+    Table(String),
 }
 
 impl fmt::Display for FileError {
@@ -395,32 +418,11 @@ impl fmt::Display for FileError {
                      one by one"
                 );
             }
-            Self::Source(error) => error,
+            Self::Table(error) => error,
+            Self::Source(error) => return write!(f, "{error}"),
+            Self::Decode(error) => return write!(f, "{error}"),
+            Self::Answer(error) => return write!(f, "{error}"),
         })
-    }
-}
-
-impl From<ArchiveError> for FileError {
-    fn from(error: ArchiveError) -> Self {
-        Self::Archive(error)
-    }
-}
-
-impl From<WorkbookError> for FileError {
-    fn from(error: WorkbookError) -> Self {
-        Self::Workbook(error)
-    }
-}
-
-impl From<DatabaseError> for FileError {
-    fn from(error: DatabaseError) -> Self {
-        Self::Database(error)
-    }
-}
-
-impl From<String> for FileError {
-    fn from(error: String) -> Self {
-        Self::Source(error)
     }
 }
 
@@ -593,12 +595,6 @@ impl fmt::Display for WorkbookError {
                 "has cells so far apart that it is mostly empty; save its table as CSV",
             ),
         }
-    }
-}
-
-impl From<ArchiveError> for WorkbookError {
-    fn from(error: ArchiveError) -> Self {
-        Self::Archive(error)
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
     sheet::{self, RawTable},
     workbook,
 };
-use source::{self, ColumnFilter, Layout, RowSource};
+use source::{self, ColumnFilter, Layout, RowSource, SourceError};
 
 /// Bytes of a text that are inspected.
 const LOOKED: usize = 512 << 10;
@@ -454,7 +454,8 @@ impl Sniffed {
             .and_then(|mut rows| Ok(rows.next_batch()?));
         match batch {
             // One line without a second is no flaw.
-            Err(error) => Some(error).filter(|error| !error.to_string().starts_with("is empty")),
+            Err(FileError::Source(SourceError::Empty(_))) => None,
+            Err(error) => Some(error),
             Ok(batch) => {
                 let batch = batch.filter(|batch| batch.height > 0)?;
                 let open = batch
