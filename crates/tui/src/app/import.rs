@@ -347,26 +347,25 @@ mod tests {
         let file = folder.path().join("my file.csv");
         std::fs::write(&file, "x").unwrap();
         let shown = file.display().to_string();
-        let none = |_: &str| Err(String::new());
+        let unknown = || Problem::new(Code::InvalidParameter, "no such symbol");
+        let none = |_: &str| Err(unknown());
         for said in [
             shown.clone(),
             format!("'{shown}'"),
             shown.replace(' ', "\\ "),
             format!("{shown} --coin btc --chain base --as-usd"),
         ] {
-            assert_eq!(
-                options(&said, true, none).map(|told| told.0),
-                Ok(file.clone()),
-                "{said}"
-            );
+            assert_eq!(options(&said, true, none).expect(&said).0, file, "{said}");
         }
         let uni = |name: &str| {
             (name == "UNI")
                 .then_some(Address([0x1f; 20]))
-                .ok_or("no such symbol".to_owned())
+                .ok_or_else(unknown)
         };
         let token = |said: &str| {
-            options(&format!("{shown} --token {said}"), true, uni).map(|told| told.1.token)
+            options(&format!("{shown} --token {said}"), true, uni)
+                .map(|told| told.1.token)
+                .map_err(|error| error.to_string())
         };
         assert_eq!(token("UNI"), Ok(Some(Address([0x1f; 20]))));
         assert_eq!(token("LINK"), Err("no such symbol".to_owned()));
@@ -386,7 +385,10 @@ mod tests {
             (format!("{shown} --token"), "needs a value"),
         ] {
             assert!(
-                options(&said, true, none).unwrap_err().contains(says),
+                options(&said, true, none)
+                    .unwrap_err()
+                    .to_string()
+                    .contains(says),
                 "{said}"
             );
         }
