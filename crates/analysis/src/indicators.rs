@@ -133,7 +133,7 @@ impl fmt::Display for Indicator {
     }
 }
 
-/// What a name of an indicator must be; `usual` is a name of the kind that fits.
+/// Why a name is not an indicator; `usual` is a valid name of the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndicatorError {
     Kind,

@@ -8,7 +8,7 @@ use std::{
 use super::{DESCRIPTION, TITLE};
 use model::candles::Interval;
 
-/// `Display` says it to the user.
+/// `Display` is the message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DemoError {
     OutOfRange {
@@ -19,7 +19,7 @@ pub enum DemoError {
     },
     /// The interval neither divides a day nor is whole days.
     Interval(Interval),
-    /// Candles would start before 1970; at most `most` of all tokens don't.
+    /// The candles of a token would start before 1970; `most` candles of all tokens would not.
     TooManyCandles {
         count: u64,
         interval: Interval,
@@ -29,7 +29,7 @@ pub enum DemoError {
     /// The folder contains files that are not demo data.
     ForeignFiles(PathBuf),
     NoTable(&'static str),
-    /// `reason`: of the system, or of the writer of the format.
+    /// `reason` is the message of the system, or of the writer of the format.
     File {
         action: FileAction,
         path: PathBuf,

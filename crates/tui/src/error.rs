@@ -1,11 +1,11 @@
-//! Why the dashboard ends, or refuses what is typed in a dialog.
+//! Why the dashboard ends, or rejects a dialog's input.
 
 use std::{fmt, io, path::PathBuf};
 
 use import::VALUED;
 use model::error::Problem;
 
-/// What the terminal did not allow.
+/// An operation of the terminal that failed.
 #[derive(Debug)]
 pub enum TerminalError {
     Open(io::Error),
@@ -31,12 +31,12 @@ impl std::error::Error for TerminalError {}
 #[derive(Debug)]
 pub(super) enum TypedError {
     Price(String),
-    /// Why the level is not valid.
+    /// Why the level is invalid.
     Level(String),
     NotAFile(PathBuf),
     NoValue(String),
     Token(Problem),
-    /// Why the value of an import option is not valid.
+    /// Why the value of an import option is invalid.
     Option(String),
     UnknownOption(String),
 }

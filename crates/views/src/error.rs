@@ -1,4 +1,4 @@
-//! Why a line that the user typed, or a key that the user bound, is refused.
+//! Why the user's input line or key binding is rejected.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::yields::{MINIMUM, MINIMUM_MAX};
 use model::error::Problem;
 use query::question::filter::FilterError;
 
-/// A refused line: a filter, a wallet, a grouping, an amount; or the cell from which a filter was to be made.
+/// Why an input line (a filter, a wallet, a grouping, an amount) or a filter by a cell is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputError {
     /// A filter, and its text.
@@ -17,7 +17,7 @@ pub enum InputError {
         max: usize,
     },
     AgeOperator,
-    /// What the query service says of a request in JSON, or of a grouping.
+    /// The query service rejects a request in JSON, or a grouping.
     Query(Problem),
     NoGroupColumn,
     TableRemoved,
@@ -123,7 +123,7 @@ impl From<InputError> for String {
     }
 }
 
-/// A refused entry of the user's keys.
+/// Why an entry of the user's keys is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BindingError {
     /// The value of an action, as it is written.

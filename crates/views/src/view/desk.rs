@@ -4,7 +4,7 @@ use crate::{keymap::Keymap, task::Wake};
 use model::logged_request::LoggedRequest;
 use widgets::theme::Appearance;
 
-/// Why the program around the dashboard could not do something; `Display` says it to the user.
+/// An error of the program around the dashboard; `Display` is the message for the user.
 pub type ProgramError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The API server as its view needs it. By default, there is none.

@@ -33,7 +33,7 @@ const COLOUR_BLIND_LIGHT: [Rgb; 4] = [
     (0xee, 0xc0, 0xa0),
 ];
 
-/// Why a theme file is refused.
+/// Why a theme file is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThemeError {
     Toml(TomlError),
