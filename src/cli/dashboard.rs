@@ -175,7 +175,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
         .map(|live| live as Arc<dyn LiveSettings>);
     program.deck.start_feed();
     let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live)
-        .map_err(Failure::Bad);
+        .map_err(|error| Failure::Bad(error.to_string()));
     api.stop();
     if let Some(jobs) = jobs {
         jobs.stop();
@@ -198,7 +198,7 @@ fn desk(
 ) -> Arc<dyn ApiServerHandle> {
     let keys = open_keys(&program.config).or_else(|reason| {
         warnings.push(reason);
-        Keys::in_memory()
+        Keys::in_memory().map_err(String::from)
     });
     let listen = &program.config.api.listen;
     let address = listen

@@ -73,7 +73,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
             true
         })
     };
-    let written = written.map_err(Failure::Bad)?;
+    let written = written.map_err(|error| Failure::Bad(error.into()))?;
     if args.tour {
         return dashboard::run(&DashboardArgs::toured(dir));
     }

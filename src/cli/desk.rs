@@ -130,23 +130,20 @@ impl ApiServerHandle for ApiControl {
             .collect()
     }
 
-    fn start(&self) -> Result<(), String> {
+    fn start(&self) -> ApiState {
         if self.lock().running.is_some() {
-            return Ok(());
+            return self.state();
         }
         let outcome = self.run();
         let mut inner = self.lock();
-        match outcome {
+        inner.state = match outcome {
             Ok((base, running)) => {
-                inner.state = ApiState::Listening(base);
                 inner.running = Some(running);
-                Ok(())
+                ApiState::Listening(base)
             }
-            Err(reason) => {
-                inner.state = ApiState::Failed(reason.clone());
-                Err(reason)
-            }
-        }
+            Err(reason) => ApiState::Failed(reason),
+        };
+        inner.state.clone()
     }
 
     fn stop(&self) {

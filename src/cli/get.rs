@@ -172,7 +172,7 @@ fn wait_for_record(events: &mut Receiver<DeckEvent>) -> bool {
 
 /// The API over the program's data. No key is checked here, so none is read or generated.
 fn api_of(program: &Program, jobs: Option<Arc<Jobs>>) -> Result<Arc<Api>, Failure> {
-    let keys = Keys::in_memory().map_err(Failure::Bad)?;
+    let keys = Keys::in_memory().map_err(|error| Failure::Bad(error.into()))?;
     Ok(program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST)))
 }
 
@@ -238,7 +238,10 @@ fn print_rows(mut rows: OfflineRows, args: &GetArgs) -> Outcome {
             "the path already sets `format`; remove --format".to_owned(),
         ));
     }
-    while let Some(piece) = rows.next_piece().map_err(Failure::Bad)? {
+    while let Some(piece) = rows
+        .next_piece()
+        .map_err(|error| Failure::Bad(error.to_string()))?
+    {
         print(piece)?;
     }
     Ok(())

@@ -61,11 +61,13 @@ pub(super) fn run(args: &KeyArgs) -> Outcome {
             print(lines)
         }
         Some(Command::New) => {
-            let key = keys.new_key().map_err(Failure::Bad)?;
+            let key = keys.new_key().map_err(|error| Failure::Bad(error.into()))?;
             print(format!("{}\n", key.reveal()))
         }
         Some(Command::Revoke { id }) => {
-            let key = keys.revoke(id).map_err(Failure::Bad)?;
+            let key = keys
+                .revoke(id)
+                .map_err(|error| Failure::Bad(error.into()))?;
             print(format!("revoked {}\n", key.id))
         }
     }

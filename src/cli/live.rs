@@ -20,7 +20,7 @@ use query::deck::QueryService;
 use views::{
     keymap::Keymap,
     task::Wake,
-    view::{LiveSettings, NewSettings},
+    view::{LiveSettings, NewSettings, ProgramError},
 };
 
 /// Debounce: how long the file must stay unchanged before it is read.
@@ -41,8 +41,9 @@ struct Inner {
 }
 
 impl LiveSettings for Live {
-    fn take(&self) -> Option<Result<NewSettings, String>> {
-        self.inner.locked().changes.take()
+    fn take(&self) -> Option<Result<NewSettings, ProgramError>> {
+        let changes = self.inner.locked().changes.take()?;
+        Some(changes.map_err(Into::into))
     }
 
     fn listen(&self, wake: Wake) {

@@ -35,7 +35,7 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
         );
     }
     // The client needs no key, so none is read or generated.
-    let keys = Keys::in_memory().map_err(Failure::Bad)?;
+    let keys = Keys::in_memory().map_err(|error| Failure::Bad(error.into()))?;
     // Without a state folder there are neither alerts nor jobs.
     let jobs = program
         .jobs()
@@ -57,7 +57,7 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
             .watch()
             .unwrap_or_else(|reason| tracing::warn!("{reason}"));
         tokio::select! {
-            served = api::mcp::serve_stdio(api) => served.map_err(Failure::Bad),
+            served = api::mcp::serve_stdio(api) => served.map_err(|error| Failure::Bad(error.to_string())),
             reason = first_load_failed(events, &deck) => Err(no_dataset(&deck.folder(), &reason)),
         }
     });

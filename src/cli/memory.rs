@@ -10,6 +10,7 @@ use model::{
     annotations::{Annotation, Annotations},
 };
 use tui::memory::Memory;
+use views::view::ProgramError;
 
 pub(super) struct StateFolder {
     folder: PathBuf,
@@ -38,19 +39,20 @@ impl Memory for StateFolder {
         Value::Object(self.session.clone())
     }
 
-    fn star(&mut self, token: Address) -> Result<(), String> {
-        self.watchlist.toggle(token).map(drop)
+    fn star(&mut self, token: Address) -> Result<(), ProgramError> {
+        self.watchlist.toggle(token)?;
+        Ok(())
     }
 
     fn annotations(&self) -> Annotations {
         self.annotations.annotations().clone()
     }
 
-    fn annotate(&mut self, token: Address, annotation: &Annotation) -> Result<(), String> {
-        self.annotations.set(token, annotation)
+    fn annotate(&mut self, token: Address, annotation: &Annotation) -> Result<(), ProgramError> {
+        Ok(self.annotations.set(token, annotation)?)
     }
 
-    fn keep_session(&mut self, session: &Value) -> Result<(), String> {
+    fn keep_session(&mut self, session: &Value) -> Result<(), ProgramError> {
         let Some(session) = session.as_object() else {
             return Ok(());
         };

@@ -238,7 +238,10 @@ pub(super) fn offline_jobs(config: &Config) -> Result<OfflineJobs, String> {
 }
 
 pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {
-    Keys::open(&Dirs::find()?.state, config.api.keys_file.as_deref())
+    Ok(Keys::open(
+        &Dirs::find()?.state,
+        config.api.keys_file.as_deref(),
+    )?)
 }
 
 pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {

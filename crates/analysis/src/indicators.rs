@@ -133,27 +133,60 @@ impl fmt::Display for Indicator {
     }
 }
 
+/// Why a name is not an indicator; `usual` is a valid name of the kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndicatorError {
+    Kind,
+    Period { usual: &'static str },
+    FastBelowSlow,
+    Width { usual: &'static str },
+    ParameterCount { usual: &'static str },
+}
+
+impl fmt::Display for IndicatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind => {
+                let usual: Vec<&str> = KINDS.iter().map(|kind| kind.usual).collect();
+                write!(f, "expected an indicator such as {}", usual.join(", "))
+            }
+            Self::Period { usual } => write!(
+                f,
+                "expected a period of 2 to {PERIOD_MAX} candles, as in {usual}"
+            ),
+            Self::FastBelowSlow => f.write_str("expected a fast period below the slow one"),
+            Self::Width { usual } => write!(
+                f,
+                "expected a width of {} to {} standard deviations, as in {usual}",
+                WIDTHS.start(),
+                WIDTHS.end()
+            ),
+            Self::ParameterCount { usual } => {
+                write!(f, "expected the same number of parameters as in {usual}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for IndicatorError {}
+
 impl Indicator {
-    /// Parses a name such as `sma_20`. Errors: the expected form, without the name itself.
-    pub fn parse(name: &str) -> Result<Self, String> {
+    /// Parses a name such as `sma_20`.
+    pub fn parse(name: &str) -> Result<Self, IndicatorError> {
         let mut parts = name.split('_');
         let word = parts.next().unwrap_or_default();
         let numbers: Vec<&str> = parts.collect();
-        let kind = KINDS.iter().find(|kind| kind.word == word).ok_or_else(|| {
-            let usual: Vec<&str> = KINDS.iter().map(|kind| kind.usual).collect();
-            format!("expected an indicator such as {}", usual.join(", "))
-        })?;
-        let period = |text: &&str| -> Result<usize, String> {
+        let kind = KINDS
+            .iter()
+            .find(|kind| kind.word == word)
+            .ok_or(IndicatorError::Kind)?;
+        let usual = kind.usual;
+        let period = |text: &&str| {
             let period = text
                 .parse()
                 .ok()
                 .filter(|period| (2..=PERIOD_MAX).contains(period));
-            period.ok_or_else(|| {
-                format!(
-                    "expected a period of 2 to {PERIOD_MAX} candles, as in {}",
-                    kind.usual
-                )
-            })
+            period.ok_or(IndicatorError::Period { usual })
         };
         match (kind.word, &numbers[..]) {
             ("sma", [n]) => Ok(Self::Sma(period(n)?)),
@@ -167,7 +200,7 @@ impl Indicator {
                 if fast < slow {
                     Ok(Self::Macd { fast, slow, signal })
                 } else {
-                    Err("expected a fast period below the slow one".to_owned())
+                    Err(IndicatorError::FastBelowSlow)
                 }
             }
             ("bollinger", [n, width]) => {
@@ -175,19 +208,9 @@ impl Indicator {
                 let width = width.parse().ok().filter(|width| WIDTHS.contains(width));
                 width
                     .map(|width| Self::Bollinger { period, width })
-                    .ok_or_else(|| {
-                        format!(
-                            "expected a width of {} to {} standard deviations, as in {}",
-                            WIDTHS.start(),
-                            WIDTHS.end(),
-                            kind.usual
-                        )
-                    })
+                    .ok_or(IndicatorError::Width { usual })
             }
-            _ => Err(format!(
-                "expected the same number of parameters as in {}",
-                kind.usual
-            )),
+            _ => Err(IndicatorError::ParameterCount { usual }),
         }
     }
 

@@ -15,6 +15,7 @@ use std::{
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 
+pub use crate::error::KeyError;
 use model::{
     locks::{Locked as _, SharedLock as _},
     time::Time,
@@ -28,7 +29,7 @@ pub const ENVIRONMENT: &str = "TOKENDECK_API_KEY";
 const FILE: &str = "keys";
 const FILE_BYTES_MAX: u64 = 64 << 10;
 const KEYS_MAX: usize = 200;
-const KEY_CHARS_MAX: usize = 256;
+pub(crate) const KEY_CHARS_MAX: usize = 256;
 /// A shorter key causes a warning.
 const KEY_CHARS_WEAK: usize = 32;
 /// A shorter key is refused on addresses that other machines can reach.
@@ -133,16 +134,12 @@ impl fmt::Debug for Keys {
 impl Keys {
     /// Loads the keys from the first source that exists: the environment, `keys_file`, the state directory, where a key is created on first
     /// start.
-    pub fn open(state_dir: &Path, keys_file: Option<&Path>) -> Result<Self, String> {
+    pub fn open(state_dir: &Path, keys_file: Option<&Path>) -> Result<Self, KeyError> {
         let variable = std::env::var_os(ENVIRONMENT).filter(|value| !value.is_empty());
         let variable = match variable.map(std::ffi::OsString::into_string) {
             None => None,
             Some(Ok(text)) => Some(text),
-            Some(Err(_)) => {
-                return Err(format!(
-                    "`{ENVIRONMENT}` is not valid text; expected visible ASCII characters"
-                ));
-            }
+            Some(Err(_)) => return Err(KeyError::EnvironmentNotText),
         };
         Self::open_with(variable.as_deref(), keys_file, state_dir)
     }
@@ -152,12 +149,10 @@ impl Keys {
         variable: Option<&str>,
         keys_file: Option<&Path>,
         state_dir: &Path,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, KeyError> {
         if let Some(secret) = variable {
             if !well_formed(secret) {
-                return Err(format!(
-                    "`{ENVIRONMENT}` cannot be sent in a header; expected 1 to {KEY_CHARS_MAX} visible ASCII characters"
-                ));
+                return Err(KeyError::EnvironmentMalformed);
             }
             let keys = Self::holding(KeySource::Environment, vec![ApiKey::new(secret, None)]);
             if secret.len() < KEY_CHARS_WEAK {
@@ -174,10 +169,7 @@ impl Keys {
             let keys = Self::holding(KeySource::Configured(path.to_owned()), Vec::new());
             let held = read(path, &keys.source)?;
             if held.keys.is_empty() {
-                return Err(format!(
-                    "the keys file `{}` contains no key; write one on a line of its own",
-                    path.display()
-                ));
+                return Err(KeyError::NoKey(path.to_owned()));
             }
             keys.hold(held);
             return Ok(keys);
@@ -185,7 +177,7 @@ impl Keys {
         let path = state_dir.join(FILE);
         let keys = Self::holding(KeySource::State(path.clone()), Vec::new());
         // Two first starts at once must not create two keys, the second overwriting the first.
-        exclusively(state_dir, || {
+        alone(state_dir, || {
             let held = if path.exists() {
                 read(&path, &keys.source)?
             } else {
@@ -202,7 +194,7 @@ impl Keys {
     }
 
     /// A single key that lasts as long as the program, for when nothing can be written.
-    pub fn in_memory() -> Result<Self, String> {
+    pub fn in_memory() -> Result<Self, KeyError> {
         Ok(Self::holding(KeySource::Memory, vec![generate()?]))
     }
 
@@ -252,7 +244,7 @@ impl Keys {
     }
 
     /// Creates and stores another key; running servers accept it at once.
-    pub fn new_key(&self) -> Result<ApiKey, String> {
+    pub fn new_key(&self) -> Result<ApiKey, KeyError> {
         let key = generate()?;
         match self.file()? {
             None => {
@@ -261,10 +253,10 @@ impl Keys {
                 self.hold(LoadedKeys::of(keys));
             }
             Some(path) => {
-                exclusively(folder(path), || {
+                alone(folder(path), || {
                     let count = read(path, &self.source).map_or(0, |held| held.keys.len());
                     if count >= KEYS_MAX {
-                        return Err(format!("there are already {count} keys; revoke one first"));
+                        return Err(KeyError::TooMany { count });
                     }
                     append(path, &key)
                 })?;
@@ -275,15 +267,13 @@ impl Keys {
     }
 
     /// Revokes a key, given its id or the key itself; running servers refuse it within `CHECK_INTERVAL_MS`.
-    pub fn revoke(&self, id_or_key: &str) -> Result<ApiKey, String> {
+    pub fn revoke(&self, id_or_key: &str) -> Result<ApiKey, KeyError> {
         let find = |keys: &[ApiKey]| {
             let wanted = id_or_key.trim();
             let found = keys.iter().find(|key| {
                 key.id == wanted || bool::from(key.secret.as_bytes().ct_eq(wanted.as_bytes()))
             });
-            found.cloned().ok_or_else(|| {
-                "no key has this id or value; `tokendeck key show` lists the keys".to_owned()
-            })
+            found.cloned().ok_or(KeyError::Unknown)
         };
         let Some(path) = self.file()? else {
             let mut keys = self.list();
@@ -292,14 +282,14 @@ impl Keys {
             self.hold(LoadedKeys::of(keys));
             return Ok(key);
         };
-        let key = exclusively(folder(path), || {
+        let key = alone(folder(path), || {
             let key = find(&read(path, &self.source)?.keys)?;
-            let text = text_to_change(path).map_err(|error| unreadable(path, &error))?;
+            let text = text_to_change(path).map_err(|error| unreadable(path, error))?;
             let kept: String = text
                 .split_inclusive('\n')
                 .filter(|line| line.split_whitespace().next() != Some(&key.secret))
                 .collect();
-            write_atomic(path, kept.as_bytes())?;
+            write_atomic(path, kept.as_bytes()).map_err(KeyError::Unwritable)?;
             Ok(key)
         })?;
         self.forget();
@@ -339,11 +329,9 @@ impl Keys {
     }
 
     /// The file of the keys; `None` for keys in memory, an error for a key that cannot be changed from here.
-    fn file(&self) -> Result<Option<&Path>, String> {
+    fn file(&self) -> Result<Option<&Path>, KeyError> {
         match &self.source {
-            KeySource::Environment => Err(format!(
-                "the key comes from `{ENVIRONMENT}`; change it there, or unset it to store keys in a file"
-            )),
+            KeySource::Environment => Err(KeyError::EnvironmentFixed),
             KeySource::Configured(path) | KeySource::State(path) => Ok(Some(path)),
             KeySource::Memory => Ok(None),
         }
@@ -361,8 +349,8 @@ impl Keys {
             return false;
         }
         let _one = self.reading.locked();
-        let held = read(path, &self.source).unwrap_or_else(|reason| LoadedKeys {
-            warnings: vec![reason],
+        let held = read(path, &self.source).unwrap_or_else(|error| LoadedKeys {
+            warnings: vec![error.to_string()],
             ..LoadedKeys::default()
         });
         let warned = self.held().warnings == held.warnings;
@@ -405,10 +393,10 @@ impl Stamp {
 }
 
 /// Reads a file of keys: one per line, anything after it is a remark.
-fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, String> {
+fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, KeyError> {
     // Taken before the content is read: a change in between shows at the next check.
     let stamp = Stamp::of(path).filter(Stamp::settled);
-    let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
+    let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, error))?;
     let mut keys: Vec<ApiKey> = Vec::new();
     let mut warnings: Vec<String> = too_open(path, source).into_iter().collect();
     for (i, line) in text.lines().enumerate() {
@@ -468,11 +456,11 @@ fn text_to_change(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
+fn append(path: &Path, key: &ApiKey) -> Result<(), KeyError> {
     let mut text = match text_to_change(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => HEADER.to_owned(),
-        Err(error) => return Err(unreadable(path, &error)),
+        Err(error) => return Err(unreadable(path, error)),
     };
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -481,14 +469,13 @@ fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
     text.push(' ');
     text.push_str(key.created.as_deref().unwrap_or_default());
     text.push('\n');
-    write_atomic(path, text.as_bytes())
+    write_atomic(path, text.as_bytes()).map_err(KeyError::Unwritable)
 }
 
 /// Generates a key of 256 bits from the system's random source.
-fn generate() -> Result<ApiKey, String> {
+fn generate() -> Result<ApiKey, KeyError> {
     let mut random = [0u8; 32];
-    getrandom::fill(&mut random)
-        .map_err(|error| format!("the system cannot supply random numbers for a key: {error}"))?;
+    getrandom::fill(&mut random).map_err(KeyError::NoRandomness)?;
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |age| age.as_millis() as i64);
@@ -519,9 +506,14 @@ fn folder(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> String {
-    format!(
-        "cannot read the keys in `{}`: {error}; check that the file exists and is readable",
-        path.display()
-    )
+fn unreadable(path: &Path, error: std::io::Error) -> KeyError {
+    KeyError::Unreadable {
+        path: path.to_owned(),
+        error,
+    }
+}
+
+/// `change`, while no other program changes the folder.
+fn alone<T>(folder: &Path, change: impl FnOnce() -> Result<T, KeyError>) -> Result<T, KeyError> {
+    exclusively(folder, || Ok(change())).map_err(KeyError::Unwritable)?
 }

@@ -9,6 +9,7 @@ mod connection;
 mod datasets;
 mod docs;
 mod endpoint;
+mod error;
 pub mod events;
 mod format;
 mod guard;
@@ -38,6 +39,7 @@ use self::{
     reply::RequestIds, router::Router, routes::ENDPOINTS,
 };
 pub use self::{
+    rows::StreamAborted,
     server::serve,
     service::{answer_offline, unknown_parameter, writes_csv},
 };
@@ -152,7 +154,7 @@ pub struct OfflineRows(rows::RowStream);
 
 impl OfflineRows {
     /// Returns the next chunk, `None` at the end. Errors: the stream ended before its last row.
-    pub fn next_piece(&mut self) -> std::result::Result<Option<Bytes>, String> {
-        self.0.wait().map_err(|broken| broken.to_string())
+    pub fn next_piece(&mut self) -> std::result::Result<Option<Bytes>, StreamAborted> {
+        self.0.wait()
     }
 }

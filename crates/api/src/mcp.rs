@@ -48,6 +48,7 @@ use super::{
     reply::{self, Body, Reply, X_DATA_AS_OF},
     service::answer_inside,
 };
+pub use crate::error::McpError;
 use model::{
     error::{Code, Problem, Result},
     format,
@@ -160,7 +161,7 @@ pub(super) fn message_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// Serves the protocol over stdio until the client disconnects. Calls before the first load wait for it.
-pub async fn serve_stdio(api: Arc<Api>) -> std::result::Result<(), String> {
+pub async fn serve_stdio(api: Arc<Api>) -> std::result::Result<(), McpError> {
     let (read, write) = stdio_pipes();
     serve_between(api, read, write).await
 }
@@ -170,7 +171,7 @@ pub async fn serve_between(
     api: Arc<Api>,
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
-) -> std::result::Result<(), String> {
+) -> std::result::Result<(), McpError> {
     let lines = lines::connect(read, write, BODY_BYTES_MAX);
     let transport = AsyncRwTransport::new_server(lines.read, lines.write)
         .with_max_line_length(BODY_BYTES_MAX + 1);
@@ -183,16 +184,10 @@ pub async fn serve_between(
     )
     .await
     {
-        Ok(serving) => serving
-            .waiting()
-            .await
-            .map(drop)
-            .map_err(|error| error.to_string()),
+        Ok(serving) => serving.waiting().await.map(drop).map_err(McpError::Session),
         // The client disconnected before its first message.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(error) => Err(format!(
-            "the client did not start the Model Context Protocol correctly: {error}"
-        )),
+        Err(error) => Err(McpError::Handshake(Box::new(error))),
     };
     lines.written.await.ok();
     served

@@ -54,7 +54,7 @@ enum StreamMessage {
 
 /// The stream was aborted: the client must not treat it as complete.
 #[derive(Debug)]
-pub(super) struct StreamAborted;
+pub struct StreamAborted;
 
 impl std::fmt::Display for StreamAborted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

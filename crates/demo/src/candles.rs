@@ -3,6 +3,7 @@
 
 use super::{
     DemoOptions,
+    error::DemoError,
     market::{DemoMarket, DemoToken, END_MS, LEADERS},
     output::{DemoTable, row},
     path::Path,
@@ -72,24 +73,20 @@ fn finest_needed(count: u64, days: u64) -> Interval {
 }
 
 /// Errors: the interval neither divides a day nor is whole days, or candles would start before 1970.
-pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
+pub(super) fn check(options: &DemoOptions) -> Result<(), DemoError> {
     let plan = CandlePlan::new(options, 0);
     let length = plan.interval.0;
     if length < Interval::HOUR.0 / 60 || (DAY_MS % length != 0 && length % DAY_MS != 0) {
-        return Err(format!(
-            "invalid interval `{}`: expected at least one minute, and a divisor or multiple of a day, such as 5m, 1h, 4h, 1d or 1w",
-            plan.interval
-        ));
+        return Err(DemoError::Interval(plan.interval));
     }
     let most = (END_MS / length) as u64;
     if plan.count > most {
         let tokens = u64::from(options.tokens);
-        return Err(format!(
-            "{} candles of {} per token would start before 1970; pass at most --candles {}, or more tokens",
-            plan.count,
-            plan.interval,
-            most * tokens
-        ));
+        return Err(DemoError::TooManyCandles {
+            count: plan.count,
+            interval: plan.interval,
+            most: most * tokens,
+        });
     }
     Ok(())
 }
@@ -115,7 +112,7 @@ pub(super) fn path(market: &DemoMarket, token: &DemoToken, plan: CandlePlan) -> 
     )
 }
 
-pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for token in &market.tokens {
         let plan = CandlePlan::new(&market.options, token.index);
         let (path, per_step) = path(market, token, plan);

@@ -5,6 +5,7 @@ use const_hex::encode_prefixed as hex;
 
 use super::{
     contracts::{ContractCode, Identity, contract},
+    error::DemoError,
     market::{DemoMarket, DemoToken, END_MS, LARGEST},
     output::{DemoTable, row},
     people::deployer,
@@ -45,7 +46,7 @@ pub(super) fn with_story(market: &DemoMarket) -> impl Iterator<Item = (&DemoToke
 
 pub(super) const ROWS: u64 = (STORIES.len() + LARGEST) as u64;
 
-pub(super) fn write_contracts(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_contracts(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for (token, story) in with_story(market) {
         let Some(contract) = contract(story.contract) else {
             continue;
@@ -80,7 +81,7 @@ pub(super) fn write_contracts(market: &DemoMarket, table: &mut DemoTable) -> Res
     Ok(())
 }
 
-pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     let mut random = Random::new(market.options.seed, "scams");
     for (name, symbol, kind, code) in SCAMS {
         let Some(contract) = contract(code) else {
@@ -105,7 +106,10 @@ pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<
     Ok(())
 }
 
-pub(super) fn write_pool_events(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_pool_events(
+    market: &DemoMarket,
+    table: &mut DemoTable,
+) -> Result<(), DemoError> {
     for (token, story) in with_story(market) {
         let history = TokenHistory::of(market, token, story);
         let Some(pool) = market
@@ -137,7 +141,7 @@ pub(super) fn write_pool_events(market: &DemoMarket, table: &mut DemoTable) -> R
     Ok(())
 }
 
-pub(super) fn write_locks(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_locks(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for (token, story) in with_story(market) {
         let history = TokenHistory::of(market, token, story);
         let Some(pool) = history.pool else { continue };
@@ -148,7 +152,7 @@ pub(super) fn write_locks(market: &DemoMarket, table: &mut DemoTable) -> Result<
     Ok(())
 }
 
-pub(super) fn write_funding(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_funding(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for (token, story) in with_story(market) {
         for (from, to, time) in TokenHistory::of(market, token, story).funding {
             row!(table, from, to, Time(time))?;

@@ -3,6 +3,7 @@
 
 mod candles;
 pub mod contracts;
+mod error;
 mod evidence;
 mod facts;
 mod invented;
@@ -22,6 +23,7 @@ mod yields;
 
 use std::{fs, path::Path};
 
+pub use self::error::{DemoError, FileAction};
 use self::{
     market::DemoMarket,
     output::{DemoTable, failed, write_text},
@@ -100,7 +102,7 @@ struct Recipe {
     columns: &'static str,
     /// Estimated number of rows, for progress only.
     rows: fn(&DemoMarket) -> u64,
-    write: fn(&DemoMarket, &mut DemoTable) -> Result<(), String>,
+    write: fn(&DemoMarket, &mut DemoTable) -> Result<(), DemoError>,
 }
 
 macro_rules! recipes {
@@ -146,7 +148,7 @@ pub fn write(
     folder: &Path,
     options: &DemoOptions,
     progress: &mut DemoProgress,
-) -> Result<Vec<DemoFile>, String> {
+) -> Result<Vec<DemoFile>, DemoError> {
     check(options)?;
     let earlier = claim(folder)?;
     let market = DemoMarket::new(options);
@@ -180,8 +182,8 @@ pub fn write(
     Ok(written)
 }
 
-fn check(options: &DemoOptions) -> Result<(), String> {
-    for (name, value, least, most) in [
+fn check(options: &DemoOptions) -> Result<(), DemoError> {
+    for (option, value, least, most) in [
         (
             "tokens",
             u64::from(options.tokens),
@@ -193,21 +195,25 @@ fn check(options: &DemoOptions) -> Result<(), String> {
         ("transfers", options.transfers.unwrap_or(0), 0, ROWS_MAX),
     ] {
         if !(least..=most).contains(&value) {
-            return Err(format!("{name} `{value}`: expected {least} to {most}"));
+            return Err(DemoError::OutOfRange {
+                option,
+                value,
+                least,
+                most,
+            });
         }
     }
     candles::check(options)
 }
 
 /// Creates the folder; returns its existing `dataset.toml`. Errors: it contains anything but demo data.
-fn claim(folder: &Path) -> Result<Option<String>, String> {
-    let shown = folder.display();
+fn claim(folder: &Path) -> Result<Option<String>, DemoError> {
     if folder.exists() && !folder.is_dir() {
-        return Err(format!("`{shown}` is a file; pass a folder"));
+        return Err(DemoError::NotAFolder(folder.to_owned()));
     }
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let mut entries =
-        fs::read_dir(folder).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+        fs::read_dir(folder).map_err(|error| FileAction::Read.failed(folder, &error))?;
     // A first run killed while it wrote its first file leaves only this one.
     let unfinished = format!(".{DESCRIPTION}.part");
     if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == unfinished.as_str())) {
@@ -219,20 +225,17 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
     if synthetic && description.get("title").and_then(toml::Value::as_str) == Some(TITLE) {
         return Ok(Some(text));
     }
-    Err(format!(
-        "`{shown}` contains files that are not demo data, which tokendeck never overwrites; pass an empty folder, or one whose \
-         {DESCRIPTION} has title = \"{TITLE}\" and synthetic = true"
-    ))
+    Err(DemoError::ForeignFiles(folder.to_owned()))
 }
 
 /// Removes an earlier run's files of the table in other formats, finished or not: a table may have one file only.
-fn remove_others(folder: &Path, table: &str, kept: ExportFormat) -> Result<(), String> {
+fn remove_others(folder: &Path, table: &str, kept: ExportFormat) -> Result<(), DemoError> {
     for other in ExportFormat::FILES.into_iter().filter(|form| *form != kept) {
         let name = format!("{table}.{}", other.ending());
         for path in [folder.join(format!(".{name}.part")), folder.join(name)] {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(format!("cannot remove `{}`: {error}", path.display()));
+                    return Err(FileAction::Remove.failed(&path, &error));
                 }
                 _ => {}
             }

@@ -10,7 +10,10 @@ use polars::prelude::{
     AnyValue, Column, DataFrame, DataType, NamedFrom, Series, TimeUnit, TimeZone,
 };
 
-use super::{DemoFile, DemoProgress};
+use super::{
+    DemoFile, DemoProgress,
+    error::{DemoError, FileAction},
+};
 use model::{
     address::Address,
     schema::{self, Kind},
@@ -98,14 +101,13 @@ impl<'a> DemoTable<'a> {
         form: ExportFormat,
         total: u64,
         progress: &'a mut DemoProgress<'a>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, DemoError> {
         let file_name = format!("{name}.{}", form.ending());
         let (target, temporary) = (
             folder.join(&file_name),
             folder.join(format!(".{file_name}.part")),
         );
-        let table =
-            schema::table(name).ok_or_else(|| format!("no table `{name}` in the schema"))?;
+        let table = schema::table(name).ok_or(DemoError::NoTable(name))?;
         let buffer = |name: &'static str| {
             let kind = table.column(name).map_or(Kind::Text, |column| column.kind);
             ColumnBuffer {
@@ -135,7 +137,7 @@ impl<'a> DemoTable<'a> {
         })
     }
 
-    pub(super) fn row(&mut self, cells: &[DemoCell]) -> Result<(), String> {
+    pub(super) fn row(&mut self, cells: &[DemoCell]) -> Result<(), DemoError> {
         if self.rows.is_multiple_of(CHUNK_ROWS as u64) {
             self.write()?;
         }
@@ -148,7 +150,7 @@ impl<'a> DemoTable<'a> {
     }
 
     /// Writes the buffered rows, and reports progress.
-    fn write(&mut self) -> Result<(), String> {
+    fn write(&mut self) -> Result<(), DemoError> {
         let height = self.columns.first().map_or(0, |column| column.cells.len());
         let columns = self.columns.iter_mut().map(|column| {
             let cells = std::mem::take(&mut column.cells);
@@ -166,12 +168,12 @@ impl<'a> DemoTable<'a> {
         if (self.progress)(self.name, self.rows, self.total.max(self.rows)) {
             Ok(())
         } else {
-            Err("writing the demo data was canceled".to_owned())
+            Err(DemoError::Canceled)
         }
     }
 
     /// Flushes the rows and renames the temporary file.
-    pub(super) fn finish(mut self) -> Result<DemoFile, String> {
+    pub(super) fn finish(mut self) -> Result<DemoFile, DemoError> {
         self.total = self.rows;
         self.write()?;
         if let Some(sink) = self.sink.take() {
@@ -240,7 +242,7 @@ impl DemoCell<'_> {
 }
 
 /// Writes a text file atomically, through a temporary file.
-pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<DemoFile, String> {
+pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<DemoFile, DemoError> {
     let (target, temporary) = (folder.join(name), folder.join(format!(".{name}.part")));
     fs::write(&temporary, text).map_err(|error| failed(&temporary, &error))?;
     fs::rename(&temporary, &target).map_err(|error| failed(&target, &error))?;
@@ -251,6 +253,6 @@ pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<DemoFi
     })
 }
 
-pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
-    format!("cannot write `{}`: {error}", path.display())
+pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> DemoError {
+    FileAction::Write.failed(path, error)
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
+    error::DemoError,
     market::{DemoMarket, DemoToken, LEADERS, chains},
     output::{DemoTable, row},
     pools::DemoPool,
@@ -79,7 +80,7 @@ fn opinion_leaders_of(market: &DemoMarket, token: &DemoToken) -> Vec<usize> {
         .collect()
 }
 
-pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     let leaders = opinion_leaders(market);
     for token in &market.tokens {
         for index in opinion_leaders_of(market, token) {
@@ -126,7 +127,7 @@ fn services(market: &DemoMarket) -> Vec<(Address, &'static str, String, &'static
     all
 }
 
-pub(super) fn write_labels(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_labels(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     let mut row = |address: Address, label: &str, name: &str, chain: &str| {
         row!(table, address, label, name, chain)
     };
@@ -267,7 +268,7 @@ fn write_story(
     token: &DemoToken,
     story: Story,
     table: &mut DemoTable,
-) -> Result<(), String> {
+) -> Result<(), DemoError> {
     let history = TokenHistory::of(market, token, story);
     let mut rows: Vec<(Address, u128)> = history
         .balances
@@ -286,7 +287,7 @@ fn write_story(
     Ok(())
 }
 
-pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     let (leaders, services) = (opinion_leaders(market), services(market));
     let mut pools_of: HashMap<Address, Vec<&DemoPool>> = HashMap::new();
     for pool in market.pools() {
@@ -328,7 +329,7 @@ pub(super) fn holder_count(market: &DemoMarket, token: &DemoToken) -> i64 {
     (token.cap().powf(0.52) * random.spread(0.9, 4.0)) as i64 + 160
 }
 
-pub(super) fn write_counts(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_counts(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for token in &market.tokens {
         let last = holder_count(market, token) as f64;
         let mut random = market.random("growth", token);

@@ -1,6 +1,7 @@
 //! The exchanges (real) and their pools (invented).
 
 use super::{
+    error::DemoError,
     facts::{Dex, FACTS},
     market::{DemoMarket, DemoToken},
     output::{DemoTable, row},
@@ -100,7 +101,7 @@ fn pool(
     }
 }
 
-pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for pool in market.pools() {
         row!(
             table,
@@ -119,7 +120,7 @@ pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<
 }
 
 /// An exchange's TVL exceeds that of its listed pools.
-pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     let pools = market.pools();
     let mut random = Random::new(market.options.seed, "dexes");
     for dex in &FACTS.dexes {
@@ -145,7 +146,7 @@ pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<
     Ok(())
 }
 
-pub(super) fn write_fee_tiers(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_fee_tiers(_: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for dex in &FACTS.dexes {
         for ppm in &dex.fees_ppm {
             let tier = format!("{}%", f64::from(*ppm) / 1e4);

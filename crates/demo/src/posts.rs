@@ -2,6 +2,7 @@
 
 use super::{
     candles,
+    error::DemoError,
     market::{DemoMarket, DemoToken, LEADERS},
     output::{DemoTable, row},
     path::Path,
@@ -89,7 +90,7 @@ fn count(token: &DemoToken) -> usize {
     }
 }
 
-pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for token in &market.tokens {
         for (i, post) in posts(market, token).iter().enumerate() {
             let Post {

@@ -1,6 +1,7 @@
 //! The token table: market data of each token, and invented social metrics.
 
 use super::{
+    error::DemoError,
     market::{DemoMarket, DemoToken},
     output::{DemoTable, row},
     people, posts,
@@ -12,7 +13,7 @@ pub(super) const COLUMNS: &str = "\
     token_address symbol name chain decimals price market_cap total_supply holders followers smart_followers impressions smart_reach \
     post_engagement smart_engagement listed";
 
-pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     market
         .tokens
         .iter()
@@ -23,7 +24,7 @@ fn write_token(
     market: &DemoMarket,
     token: &DemoToken,
     table: &mut DemoTable,
-) -> Result<(), String> {
+) -> Result<(), DemoError> {
     let mut random = market.random("social", token);
     let followers = round(
         (token.cap().powf(0.47) * random.spread(1.2, 16.0)).min(4.2e6),

@@ -2,6 +2,7 @@
 //! around. No wallet sends more than its balance. Streamed: only one token's wallets are in memory.
 
 use super::{
+    error::DemoError,
     evidence,
     market::{DemoMarket, DemoToken, END_MS},
     output::{DemoTable, row},
@@ -27,7 +28,7 @@ pub(super) fn rows(market: &DemoMarket) -> u64 {
         .unwrap_or_else(|| evidence::with_story(market).count() as u64 * PER_STORY)
 }
 
-pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     if let Some(rows) = market.options.transfers {
         let tokens = market.tokens.len().max(1) as u64;
         for token in &market.tokens {
@@ -63,7 +64,7 @@ fn write_row(
     hash: &str,
     log_index: i64,
     table: &mut DemoTable,
-) -> Result<(), String> {
+) -> Result<(), DemoError> {
     let &DemoTransfer {
         time,
         from,
@@ -91,7 +92,7 @@ fn write_many(
     token: &DemoToken,
     count: u64,
     table: &mut DemoTable,
-) -> Result<(), String> {
+) -> Result<(), DemoError> {
     let span = i64::from(market.options.days) * DAY_MS;
     let mut random = market.random("transfers", token);
     let mut wallets = Wallets::new(token, deployer(market, token), &mut random);

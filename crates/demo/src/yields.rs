@@ -2,6 +2,7 @@
 //! most lending of volatile assets paid next to nothing and that of dollars three to six percent.
 
 use super::{
+    error::DemoError,
     facts::{Dex, FACTS},
     market::{DemoMarket, DemoToken},
     output::{DemoTable, row},
@@ -53,7 +54,7 @@ const PROTOCOLS: &[Protocol] = protocols! {
     "pendle" "vault" ["eth" "arb1"] ["stETH" "PENDLE" "USDC" "ENA"] 9e7 0.6;
 };
 
-pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     let mut random = Random::new(market.options.seed, "yields");
     for protocol in PROTOCOLS {
         for chain in protocol.chains {
@@ -157,7 +158,7 @@ fn single(
     meta: Option<&str>,
     random: &mut Random,
     table: &mut DemoTable,
-) -> Result<(), String> {
+) -> Result<(), DemoError> {
     let utilisation = if token.stable {
         random.between(0.55, 0.93)
     } else {
@@ -191,7 +192,7 @@ fn double(
     second: &DemoToken,
     random: &mut Random,
     table: &mut DemoTable,
-) -> Result<(), String> {
+) -> Result<(), DemoError> {
     let rates = Rates {
         base: Some(round(random.spread(0.4, 38.0), 5)),
         reward: (random.unit() < 0.3).then(|| round(random.spread(0.5, 12.0), 5)),
@@ -212,7 +213,7 @@ fn double(
 }
 
 impl YieldPool<'_> {
-    fn write(&self, random: &mut Random, table: &mut DemoTable) -> Result<(), String> {
+    fn write(&self, random: &mut Random, table: &mut DemoTable) -> Result<(), DemoError> {
         let total = self.rates.total();
         let single = self.tokens.len() == 1;
         let observed = random.below(900) as i64 + 20;
@@ -244,7 +245,7 @@ impl YieldPool<'_> {
     }
 }
 
-pub(super) fn write_gas(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
+pub(super) fn write_gas(_: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for gas in &FACTS.gas {
         let native = DemoMarket::asset_price(gas.asset);
         row!(

@@ -506,23 +506,36 @@ fn constructor_types(text: &str) -> Option<Vec<String>> {
 /// Maximum number of slots in a snapshot; larger ones are rejected.
 const SLOTS_MAX: usize = 1 << 18;
 
-/// Parses a JSON object from slots to words, both in hex of up to 32 bytes. Errors: a description of the invalid part.
-fn storage_slots(text: &str) -> std::result::Result<Vec<Slot>, String> {
-    let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
-        .map_err(|_| "expected a JSON object that maps slots to words, both in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;
-    if slots.len() > SLOTS_MAX {
-        return Err(format!(
-            "expected at most {SLOTS_MAX} slots, found {}",
-            slots.len()
-        ));
+/// Why a snapshot of storage cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+enum StorageError {
+    NotAnObject,
+    TooManySlots { found: usize },
+    NotAWord(String),
+}
+
+impl std::fmt::Display for StorageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotAnObject => f.write_str(
+                "expected a JSON object that maps slots to words, both in hex, such as `{\"0x0\": \"0x1\"}`",
+            ),
+            Self::TooManySlots { found } => {
+                write!(f, "expected at most {SLOTS_MAX} slots, found {found}")
+            }
+            Self::NotAWord(text) => write!(f, "`{text:.80}` is not a hex value of up to 32 bytes"),
+        }
     }
-    let odd = |text: &str| {
-        format!(
-            "`{}` is not a hex value of up to 32 bytes",
-            text.chars().take(80).collect::<String>()
-        )
-    };
-    let read = |text: &String| word32(text).ok_or_else(|| odd(text));
+}
+
+/// Parses a JSON object from slots to words, both in hex of up to 32 bytes.
+fn storage_slots(text: &str) -> std::result::Result<Vec<Slot>, StorageError> {
+    let slots: std::collections::BTreeMap<String, String> =
+        serde_json::from_str(text).map_err(|_| StorageError::NotAnObject)?;
+    if slots.len() > SLOTS_MAX {
+        return Err(StorageError::TooManySlots { found: slots.len() });
+    }
+    let read = |text: &String| word32(text).ok_or_else(|| StorageError::NotAWord(text.to_owned()));
     slots
         .iter()
         .map(|(slot, word)| Ok((read(slot)?, read(word)?)))
@@ -569,7 +582,7 @@ mod tests {
         ];
         for (text, says) in cases {
             assert!(
-                storage_slots(text).is_err_and(|why| why.contains(says)),
+                storage_slots(text).is_err_and(|why| why.to_string().contains(says)),
                 "{text}"
             );
         }

@@ -235,7 +235,7 @@ impl App {
     /// Runs after the first frame.
     pub fn start(&mut self) {
         if self.setup.start_api
-            && let Err(reason) = self.setup.api.start()
+            && let ApiState::Failed(reason) = self.setup.api.start()
         {
             self.say(
                 format!("{reason}; the dashboard runs without the API"),

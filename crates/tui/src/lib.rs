@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod chrome;
+pub mod error;
 pub mod event;
 pub mod graphics;
 pub mod memory;

@@ -12,7 +12,10 @@ use model::{
     address::Address,
     annotations::{Annotation, Annotations},
 };
-use views::keymap::{VIEWS, ViewId};
+use views::{
+    keymap::{VIEWS, ViewId},
+    view::ProgramError,
+};
 use widgets::theme::{Palette, Theme};
 
 /// Loads and saves; by default nothing. A failing store reports its error; the dashboard continues.
@@ -24,7 +27,7 @@ pub trait Memory: Send {
         Value::Null
     }
     /// Toggles the token's star.
-    fn star(&mut self, _token: Address) -> Result<(), String> {
+    fn star(&mut self, _token: Address) -> Result<(), ProgramError> {
         Ok(())
     }
     /// The user's levels and notes.
@@ -32,11 +35,11 @@ pub trait Memory: Send {
         Annotations::new()
     }
     /// Saves a change of them; on return it is on disk.
-    fn annotate(&mut self, _token: Address, _annotation: &Annotation) -> Result<(), String> {
+    fn annotate(&mut self, _token: Address, _annotation: &Annotation) -> Result<(), ProgramError> {
         Ok(())
     }
     /// Saves the session; on return it is on disk.
-    fn keep_session(&mut self, _session: &Value) -> Result<(), String> {
+    fn keep_session(&mut self, _session: &Value) -> Result<(), ProgramError> {
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use widgets::theme::Role;
 
 use super::{
     app::{App, Setup},
+    error::TerminalError,
     event::{Event, Events},
     graphics::{Graphics, Pictures, answers::TerminalAnswers, cell_pixels},
     memory::Memory,
@@ -36,15 +37,14 @@ pub fn run(
     memory: &mut dyn Memory,
     mouse: bool,
     settings: Option<Arc<dyn LiveSettings>>,
-) -> Result<Exit, String> {
+) -> Result<Exit, TerminalError> {
     let events = Events::default();
     let (deck, api) = (setup.deck.clone(), setup.api.clone());
     api.listen(events.wake());
     let mut app = App::new(setup, views::all(), events.wake());
     app.remember(memory);
     app.follow_settings(settings, events.wake());
-    let mut screen =
-        Screen::enter(mouse).map_err(|error| format!("cannot open the terminal: {error}"))?;
+    let mut screen = Screen::enter(mouse).map_err(TerminalError::Open)?;
     // Asked before the first frame, which covers the question where a terminal prints it.
     let question = app.setup.graphics.question(
         app.setup.look.theme.rgb(Role::Background).is_some(),
@@ -53,9 +53,7 @@ pub fn run(
     let asked = (!question.is_empty() && screen.ask(question).is_ok()).then(Instant::now);
     // The first frame is drawn before any data is read.
     paint(&mut app, &mut screen)?;
-    events
-        .listen(&deck, asked)
-        .map_err(|error| format!("cannot read from the terminal: {error}"))?;
+    events.listen(&deck, asked).map_err(TerminalError::Read)?;
     deck.load_in_background();
     app.start();
     std::thread::scope(|scope| {
@@ -75,7 +73,7 @@ fn run_until_exit(
     app: &mut App,
     screen: &mut Screen,
     saver: &mut Saver<'_>,
-) -> Result<i32, String> {
+) -> Result<i32, TerminalError> {
     let mut painted = Instant::now();
     loop {
         match next(events, app, saver) {
@@ -100,9 +98,7 @@ fn run_until_exit(
             return Ok(code);
         }
         if std::mem::take(&mut app.suspend) {
-            screen
-                .suspend()
-                .map_err(|error| format!("cannot suspend: {error}"))?;
+            screen.suspend().map_err(TerminalError::Suspend)?;
             app.update(Event::Continue);
         }
         if app.dirty {
@@ -178,21 +174,17 @@ fn next(events: &Events, app: &App, saver: &Saver<'_>) -> Option<Event> {
     }
 }
 
-fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
+fn paint(app: &mut App, screen: &mut Screen) -> Result<(), TerminalError> {
     app.dirty = false;
     if std::mem::take(&mut app.full_redraw) {
-        screen
-            .clear()
-            .map_err(|error| format!("cannot draw: {error}"))?;
+        screen.clear().map_err(TerminalError::Draw)?;
     }
     let after = std::mem::take(&mut app.after_frame);
     let render = |frame: &mut Frame<'_>| {
         app.draw(frame);
         app.take_picture()
     };
-    screen
-        .draw(render, &after)
-        .map_err(|error| format!("cannot draw: {error}"))
+    screen.draw(render, &after).map_err(TerminalError::Draw)
 }
 
 /// Longest wait of a screenshot for its view's answers.

@@ -50,7 +50,7 @@ impl<'scope> Saver<'scope> {
                     Change::Session(session) => memory.keep_session(&session),
                 };
                 if let Err(reason) = outcome {
-                    report.send(reason).ok();
+                    report.send(reason.to_string()).ok();
                     wake();
                 }
             }

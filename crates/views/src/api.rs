@@ -136,8 +136,8 @@ impl ApiView {
             Effect::Say("the API is off".to_owned())
         } else {
             match context.api.start() {
-                Ok(()) => Effect::Say("the API is starting".to_owned()),
-                Err(reason) => Effect::Warn(reason),
+                ApiState::Failed(reason) => Effect::Warn(reason),
+                _ => Effect::Say("the API is starting".to_owned()),
             }
         };
         self.refresh(context);

@@ -182,7 +182,7 @@ impl View for DataView {
         }
     }
 
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), InputError> {
         if let Open::Rows(rows) = &mut self.open {
             rows.set_filter(text, context)
         } else {
@@ -211,7 +211,7 @@ impl View for DataView {
         _: &'static str,
         text: &str,
         context: &Context<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), InputError> {
         if let Open::Rows(rows) = &mut self.open {
             rows.set_grouping(text, context)
         } else {

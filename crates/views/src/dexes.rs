@@ -166,7 +166,7 @@ impl View for DexesView {
         _: &'static str,
         text: &str,
         context: &Context<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), InputError> {
         self.amount = if text.trim().is_empty() {
             self.amount
         } else {

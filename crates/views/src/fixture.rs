@@ -310,7 +310,7 @@ impl ApiServerHandle for FakeApi {
             .collect()
     }
 
-    fn start(&self) -> Result<(), String> {
-        Err("port 8787 is in use; name another in the configuration".to_owned())
+    fn start(&self) -> ApiState {
+        ApiState::Failed("port 8787 is in use; name another in the configuration".to_owned())
     }
 }

@@ -5,6 +5,7 @@ mod table;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
+use crate::error::BindingError;
 use model::spelling::nearest;
 
 pub use self::{
@@ -54,7 +55,7 @@ impl Keymap {
                     map.chords[place] = chords;
                     remapped[place] = true;
                 }
-                Err(problem) => problems.push(problem),
+                Err(problem) => problems.push(problem.to_string()),
             }
         }
         map.resolve_conflicts(&remapped, &mut problems);
@@ -217,13 +218,17 @@ fn unknown_action(name: &str) -> String {
     format!("unknown action `{name}` in terminal.keys; did you mean `{nearest}`?")
 }
 
-fn chords_of(name: &str, value: &toml::Value) -> Result<Vec<Chord>, String> {
+fn chords_of(name: &str, value: &toml::Value) -> Result<Vec<Chord>, BindingError> {
     let one = |value: &toml::Value| {
-        let text = value.as_str().ok_or_else(|| {
-            format!("the keys of `{name}` must be strings such as \"Ctrl-P\", not {value}")
+        let action = || name.to_owned();
+        let text = value.as_str().ok_or_else(|| BindingError::NotText {
+            action: action(),
+            value: value.to_string(),
         })?;
-        Chord::parse(text)
-            .ok_or_else(|| format!("`{text}` is not a key for `{name}`; write keys such as \"g\", \"G\", \"Ctrl-P\", \"PageUp\", \"F5\""))
+        Chord::parse(text).ok_or_else(|| BindingError::NotAKey {
+            action: action(),
+            text: text.to_owned(),
+        })
     };
     match value {
         toml::Value::Array(keys) => keys.iter().map(one).collect(),

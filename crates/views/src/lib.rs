@@ -7,6 +7,7 @@ pub mod chart;
 mod compare;
 pub mod data;
 pub mod dexes;
+pub mod error;
 #[cfg(test)]
 mod fixture;
 pub mod growth;

@@ -20,7 +20,7 @@ pub use self::{
     listing::Listing,
     sorting::{SortColumn, Sorting},
 };
-use crate::{keymap::Action, view::Context};
+use crate::{error::InputError, keymap::Action, view::Context};
 use query::question::{
     fields,
     filter::{self, ExcludedRows, Filter, FilterColumn, ListColumns},
@@ -90,16 +90,13 @@ pub trait Fields: Sized + 'static {
         text: &str,
         columns: &[FilterColumn],
         tokens: TokenReader<'_>,
-    ) -> Result<Filter, String> {
+    ) -> Result<Filter, InputError> {
         filter::parse_with(text, columns, tokens).map_err(|error| {
             let name = text.get(error.at.clone()).unwrap_or_default();
-            let of_tokens = filter::column(name, fields::TokenEntry::COLUMNS).is_some();
-            let absent = format!("unknown column `{name}`");
-            let found = format!("`{name}` is a column of Tokens, not of this list");
-            if of_tokens {
-                error.message.replacen(&absent, &found, 1)
+            if filter::column(name, fields::TokenEntry::COLUMNS).is_some() {
+                InputError::TokensColumn(error, name.to_owned())
             } else {
-                error.in_text(text)
+                InputError::Filter(error, text.to_owned())
             }
         })
     }

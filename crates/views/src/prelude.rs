@@ -6,6 +6,7 @@ pub(super) use serde_json::{Value as Json, json};
 
 pub(super) use super::{inset, listing, parts::*, thin_bar};
 pub(super) use crate::{
+    error::InputError,
     keymap::{Action, ViewId},
     list::{CellContext, Field, Fields, List, ListEvent, ListFrame, ListRow, Listing},
     view::{Context, EditedLine, Effect, Export, HttpRequest, View, ViewQuestion},

@@ -132,7 +132,7 @@ pub(super) trait TokenList: View {
         let text = self.list().filter_like(self.row(context), like);
         match text.and_then(|text| self.set_filter(&text, context)) {
             Ok(()) => self.selected(context),
-            Err(problem) => Effect::Say(problem),
+            Err(problem) => Effect::Say(problem.into()),
         }
     }
 

@@ -5,7 +5,7 @@ mod desk;
 mod picture;
 
 pub use self::{
-    desk::{ApiServerHandle, ApiState, LiveSettings, NewSettings, NoApi},
+    desk::{ApiServerHandle, ApiState, LiveSettings, NewSettings, NoApi, ProgramError},
     picture::PictureSlot,
 };
 
@@ -18,6 +18,7 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use crate::{
+    error::InputError,
     keymap::{Action, ViewId},
     list::{ColumnLayout, Listing},
     task::Wake,
@@ -166,7 +167,11 @@ pub trait View {
     }
 
     /// Called at every key while the filter is edited; an error is shown beside it, and the last valid filter stays in force.
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> std::result::Result<(), String> {
+    fn set_filter(
+        &mut self,
+        text: &str,
+        context: &Context<'_>,
+    ) -> std::result::Result<(), InputError> {
         let Some(list) = self.listing_mut() else {
             return Ok(());
         };
@@ -197,7 +202,7 @@ pub trait View {
         _: &'static str,
         _: &str,
         _: &Context<'_>,
-    ) -> std::result::Result<(), String> {
+    ) -> std::result::Result<(), InputError> {
         Ok(())
     }
 

@@ -6,6 +6,8 @@ mod list;
 mod saved;
 mod wallet;
 
+pub(super) use self::wallet::{MINIMUM, MINIMUM_MAX};
+
 use std::collections::BTreeMap;
 
 use ruint::aliases::U256;
@@ -48,7 +50,7 @@ pub struct YieldView {
     loaded: Option<usize>,
     /// The generation that the line was parsed with, and its error.
     read: u64,
-    unread: Option<String>,
+    unread: Option<InputError>,
     /// The candles of the selected row's token, where they fit.
     price: Price,
     plan: ViewQuestion<YieldQuestion>,
@@ -172,7 +174,7 @@ impl View for YieldView {
             return say(buffer, inner(below), context, &sentence);
         }
         if let Some(problem) = &self.unread {
-            return panel::failure(inner(below), buffer, context.theme, problem);
+            return panel::failure(inner(below), buffer, context.theme, &problem.to_string());
         }
         if self.amounts.is_empty() {
             let hint = "No wallet yet. Press / and type amounts, as in 12.5 WETH, 250k USDC@base, or paste the JSON body of a request; a \
@@ -192,7 +194,7 @@ impl View for YieldView {
         Some(&self.line)
     }
 
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), InputError> {
         let Some(snapshot) = context.snapshot else {
             // Parsed once the tokens are known.
             text.clone_into(&mut self.line);
@@ -313,7 +315,7 @@ impl YieldView {
         }
     }
 
-    fn read_line(&mut self, text: &str, snapshot: &Snapshot) -> Result<(), String> {
+    fn read_line(&mut self, text: &str, snapshot: &Snapshot) -> Result<(), InputError> {
         match wallet::parse(text, snapshot)? {
             WalletInput::Typed { amounts, min_apy } => {
                 (self.amounts, self.min_apy) = (amounts, min_apy);

@@ -4,7 +4,7 @@ mod palette;
 
 use ratatui::style::{Color, Modifier, Style};
 
-pub use self::palette::{BUILTIN, Palette};
+pub use self::palette::{BUILTIN, Palette, ThemeError};
 
 macro_rules! roles {
     ($($name:ident $key:literal $says:literal;)*) => {

@@ -8,6 +8,7 @@ use model::address::Address;
 use serde_json::Value;
 use tokendeck::cli::{self, CommandLine, defect};
 use tui::memory::Memory;
+use views::view::ProgramError;
 
 use super::terminal::{DEMO, Home};
 
@@ -26,11 +27,11 @@ impl Memory for Breaking {
         Value::Null
     }
 
-    fn star(&mut self, _: Address) -> Result<(), String> {
+    fn star(&mut self, _: Address) -> Result<(), ProgramError> {
         panic!("{REASON}")
     }
 
-    fn keep_session(&mut self, _: &Value) -> Result<(), String> {
+    fn keep_session(&mut self, _: &Value) -> Result<(), ProgramError> {
         Ok(())
     }
 }

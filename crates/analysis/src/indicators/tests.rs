@@ -236,7 +236,7 @@ fn a_wrong_indicator_name_is_refused_with_the_reason() {
         ("bollinger_20_nan", "0.1 to 10"),
         ("obv_3", "the same number of parameters as in obv"),
     ] {
-        let said = Indicator::parse(name).expect_err(name);
+        let said = Indicator::parse(name).expect_err(name).to_string();
         assert!(said.contains(expected), "{name}: {said}");
     }
 }

@@ -224,16 +224,16 @@ impl App {
     }
 
     fn toggle_api(&mut self) {
-        let done = match self.setup.api.state() {
+        let state = match self.setup.api.state() {
             ApiState::Listening(_) => {
                 self.setup.api.stop();
-                Ok(())
+                ApiState::Off
             }
             ApiState::Off | ApiState::Failed(_) => self.setup.api.start(),
         };
-        match done {
-            Ok(()) => self.say("done", false),
-            Err(reason) => self.say(reason, true),
+        match state {
+            ApiState::Failed(reason) => self.say(reason, true),
+            _ => self.say("done", false),
         }
     }
 
@@ -273,7 +273,7 @@ impl App {
                     deck.open(&folder);
                     deck.load().ok();
                 }
-                Err(reason) => deck.notify(DeckEvent::LoadFailed(reason)),
+                Err(error) => deck.notify(DeckEvent::LoadFailed(error.into())),
             }
         });
         if spawned.is_err() {

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use super::App;
 use crate::typed::{Completions, TypedLine};
-use views::{keymap::Action, list::Listing, view::EditedLine};
+use views::{error::InputError, keymap::Action, list::Listing, view::EditedLine};
 
 /// Longest text of the line in characters.
 const CHARS_MAX: usize = 4_000;
@@ -107,7 +107,7 @@ impl App {
         of != EditedLine::Filter || self.view().filter().is_some()
     }
 
-    fn set_line(&mut self, of: EditedLine, text: &str) -> Result<(), String> {
+    fn set_line(&mut self, of: EditedLine, text: &str) -> Result<(), InputError> {
         self.with_view(self.current, |view, context| match of {
             EditedLine::Filter => view.set_filter(text, context),
             EditedLine::Own(word) => view.set_own_line(word, text, context),
@@ -125,7 +125,7 @@ impl App {
         if !self.is_editable(of) {
             return;
         }
-        let problem = self.set_line(of, &text).err();
+        let problem = self.set_line(of, &text).err().map(String::from);
         let completions = self.completions(of, &text);
         let awaits = self
             .awaited(&text, &completions)

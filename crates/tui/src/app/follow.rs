@@ -216,7 +216,7 @@ impl App {
             }
             Err(reason) => {
                 self.setup.warnings.insert(0, format!("{PROBLEM}{reason}"));
-                self.say(reason, true);
+                self.say(reason.to_string(), true);
             }
         }
         self.request_full_redraw();

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{App, effects::expand};
-use crate::overlay::{Overlay, import::ImportDialog};
+use crate::{
+    error::TypedError,
+    overlay::{Overlay, import::ImportDialog},
+};
 use import::{Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, VALUED, import};
 use model::{
     address::Address,
@@ -70,16 +73,14 @@ impl App {
             return self.say("an import is already running", true);
         }
         let named = |name: &str| {
-            let found = self
-                .setup
+            self.setup
                 .deck
                 .snapshot()
-                .and_then(|snapshot| named_token(&snapshot, name));
-            found.map_err(|problem| problem.detail)
+                .and_then(|snapshot| named_token(&snapshot, name))
         };
         let (path, options) = match options(said, looking, named) {
             Ok(told) => told,
-            Err(reason) => return self.say(reason, true),
+            Err(error) => return self.say(error.to_string(), true),
         };
         let into = self.setup.deck.folder();
         let own = self.setup.config_folder.clone();
@@ -157,8 +158,8 @@ impl App {
 fn options(
     said: &str,
     looking: bool,
-    named: impl Fn(&str) -> Result<Address, String>,
-) -> Result<(PathBuf, ImportOptions), String> {
+    named: impl Fn(&str) -> Result<Address, Problem>,
+) -> Result<(PathBuf, ImportOptions), TypedError> {
     let (path, rest) = match said.find(" --") {
         Some(at) => (&said[..at], &said[at + 1..]),
         None => (said, ""),
@@ -166,7 +167,7 @@ fn options(
     let path = expand(&unquoted(path.trim()));
     // A table of a database is named behind the file.
     if !path.is_file() && !path.parent().is_some_and(Path::is_file) {
-        return Err(format!("`{}` is not a file", path.display()));
+        return Err(TypedError::NotAFile(path));
     }
     let mut options = ImportOptions {
         dry_run: looking,
@@ -180,20 +181,15 @@ fn options(
             Some(option) if VALUED.contains(&option) => {
                 let value = words
                     .next()
-                    .ok_or_else(|| format!("`{word}` needs a value"))?;
+                    .ok_or_else(|| TypedError::NoValue(word.clone()))?;
                 let is_placeholder = PLACEHOLDERS.iter().any(|(word, _)| *word == value);
                 if option == "token" && !is_placeholder && !value.to_lowercase().starts_with("0x") {
-                    options.token = Some(named(&value)?);
+                    options.token = Some(named(&value).map_err(TypedError::Token)?);
                     continue;
                 }
-                options.say(option, &value)?;
+                options.say(option, &value).map_err(TypedError::Option)?;
             }
-            _ => {
-                return Err(format!(
-                    "`{word}` is not an import option; options are --as-usd, --broken-too, --{}",
-                    VALUED.join(", --")
-                ));
-            }
+            _ => return Err(TypedError::UnknownOption(word)),
         }
     }
     Ok((path, options))
@@ -351,26 +347,25 @@ mod tests {
         let file = folder.path().join("my file.csv");
         std::fs::write(&file, "x").unwrap();
         let shown = file.display().to_string();
-        let none = |_: &str| Err(String::new());
+        let unknown = || Problem::new(Code::InvalidParameter, "no such symbol");
+        let none = |_: &str| Err(unknown());
         for said in [
             shown.clone(),
             format!("'{shown}'"),
             shown.replace(' ', "\\ "),
             format!("{shown} --coin btc --chain base --as-usd"),
         ] {
-            assert_eq!(
-                options(&said, true, none).map(|told| told.0),
-                Ok(file.clone()),
-                "{said}"
-            );
+            assert_eq!(options(&said, true, none).expect(&said).0, file, "{said}");
         }
         let uni = |name: &str| {
             (name == "UNI")
                 .then_some(Address([0x1f; 20]))
-                .ok_or("no such symbol".to_owned())
+                .ok_or_else(unknown)
         };
         let token = |said: &str| {
-            options(&format!("{shown} --token {said}"), true, uni).map(|told| told.1.token)
+            options(&format!("{shown} --token {said}"), true, uni)
+                .map(|told| told.1.token)
+                .map_err(|error| error.to_string())
         };
         assert_eq!(token("UNI"), Ok(Some(Address([0x1f; 20]))));
         assert_eq!(token("LINK"), Err("no such symbol".to_owned()));
@@ -390,7 +385,10 @@ mod tests {
             (format!("{shown} --token"), "needs a value"),
         ] {
             assert!(
-                options(&said, true, none).unwrap_err().contains(says),
+                options(&said, true, none)
+                    .unwrap_err()
+                    .to_string()
+                    .contains(says),
                 "{said}"
             );
         }

@@ -1,7 +1,7 @@
 //! The indicator dialog of the chart: kinds and parameters. Valid changes apply at once.
 
 use super::prelude::*;
-use analysis::indicators::{INDICATORS_MAX, Indicator, IndicatorKind, KINDS};
+use analysis::indicators::{INDICATORS_MAX, Indicator, IndicatorError, IndicatorKind, KINDS};
 
 /// Maximum number of digits of a parameter.
 const DIGITS_MAX: usize = 5;
@@ -36,7 +36,7 @@ impl Row {
         }
     }
 
-    fn read(&self) -> Result<Indicator, String> {
+    fn read(&self) -> Result<Indicator, IndicatorError> {
         let parts: Vec<&str> = std::iter::once(self.kind.word)
             .chain(self.numbers.iter().map(String::as_str))
             .collect();
@@ -234,7 +234,7 @@ impl Dialog for IndicatorsDialog {
                 inside,
                 0,
                 bottom,
-                &problem,
+                &problem.to_string(),
                 theme.style(Role::Warning).patch(base),
             );
         }

@@ -3,6 +3,7 @@
 use crossterm::event::KeyModifiers;
 
 use super::{alerts::AboutToken, prelude::*};
+use crate::error::TypedError;
 use model::annotations::{Annotation, LEVELS_MAX, NAME_CHARS_MAX, UserLevel};
 
 /// Longest price in characters.
@@ -57,19 +58,17 @@ impl LevelsDialog {
     }
 
     /// The level in the lines.
-    fn typed(&self) -> Result<UserLevel, String> {
+    fn typed(&self) -> Result<UserLevel, TypedError> {
         let text = self.price.text().trim().replace([',', '_'], "");
-        let price = text.parse().map_err(|_| {
-            format!("`{text}` is not a price; type a number above zero, such as 7.25")
-        })?;
-        Ok(UserLevel::new(self.name.text(), price)?)
+        let price = text.parse().map_err(|_| TypedError::Price(text))?;
+        UserLevel::new(self.name.text(), price).map_err(TypedError::Level)
     }
 
     fn outcome(&mut self, of: impl FnOnce(UserLevel) -> Command) -> OverlayOutcome {
         match self.typed() {
             Ok(level) => OverlayOutcome::Run(of(level)),
             Err(problem) => {
-                self.problem = Some(problem);
+                self.problem = Some(problem.to_string());
                 OverlayOutcome::Stay
             }
         }

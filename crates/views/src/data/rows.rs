@@ -172,7 +172,11 @@ impl RowsPane {
     }
 
     /// Groups the rows, as in `chain count`; an empty text ends that.
-    pub(super) fn set_grouping(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+    pub(super) fn set_grouping(
+        &mut self,
+        text: &str,
+        context: &Context<'_>,
+    ) -> Result<(), InputError> {
         if text.is_empty() {
             self.groups = None;
             return Ok(());
@@ -181,7 +185,7 @@ impl RowsPane {
             .snapshot
             .dataset
             .table(self.schema.name)
-            .ok_or("the table was removed")?;
+            .ok_or(InputError::TableRemoved)?;
         let mut pane = groups::GroupsPane::read(text, table, &self.chosen_query())?;
         pane.ask(&self.snapshot, context);
         self.groups = Some(pane);
@@ -189,7 +193,11 @@ impl RowsPane {
     }
 
     /// Filters the rows, also those that are shown in groups.
-    pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+    pub(super) fn set_filter(
+        &mut self,
+        text: &str,
+        context: &Context<'_>,
+    ) -> Result<(), InputError> {
         self.list.set_filter(text, context.tokens())?;
         self.opened_from = None;
         self.ask(context);
@@ -232,7 +240,7 @@ impl RowsPane {
                 let text = self.list.filter().with(&before, &condition);
                 let groups = self.groups.take();
                 if let Err(reason) = self.set_filter(&text, context) {
-                    return Effect::Say(reason);
+                    return Effect::Say(reason.into());
                 }
                 self.opened_from = groups.map(|groups| (groups, before));
             }
@@ -432,7 +440,7 @@ impl RowsPane {
                 self.groups = Some(groups);
                 return self
                     .set_filter(&filter, context)
-                    .map_or_else(Effect::Say, |()| Effect::Redraw);
+                    .map_or_else(|reason| Effect::Say(reason.into()), |()| Effect::Redraw);
             }
             Action::CopyValue => return self.copy(),
             Action::OpenLink => return self.open_link(),

@@ -355,11 +355,13 @@ fn rows_are_grouped_by_a_line_and_a_group_leads_to_its_rows() {
     assert!(
         group(&mut view, "nothing")
             .unwrap_err()
+            .to_string()
             .contains("unknown column")
     );
     assert!(
         group(&mut view, "interval sum:interval")
             .unwrap_err()
+            .to_string()
             .contains("sum needs numbers")
     );
     for (typed, whole, word) in [

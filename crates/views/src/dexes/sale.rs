@@ -29,7 +29,7 @@ impl Default for SoldAmount {
 
 impl SoldAmount {
     /// Reads `50k`.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(super) fn read(text: &str) -> Result<Self, InputError> {
         let typed = text.trim();
         let amount = filter::number(typed)
             .filter(|_| !typed.ends_with('%'))
@@ -37,7 +37,7 @@ impl SoldAmount {
         let amount = amount.filter(|amount| (1.0..=AMOUNT_MAX as f64).contains(amount));
         amount
             .map(|amount| Self(amount as u64))
-            .ok_or_else(|| format!("`{typed}` is not an amount; type USD, as in `sell 50k`"))
+            .ok_or_else(|| InputError::SellAmount(typed.to_owned()))
     }
 }
 

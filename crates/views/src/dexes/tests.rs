@@ -98,7 +98,10 @@ fn a_filter_leaves_the_dexes_that_meet_it_until_esc() {
         assert_eq!(view.dexes.len(), left, "{text}");
         stage.draw(&mut view, 80, 20);
     }
-    let refused = view.set_filter("volum>1", &stage.context()).unwrap_err();
+    let refused = view
+        .set_filter("volum>1", &stage.context())
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("`volume`"), "{refused}");
     assert_eq!(view.filter(), Some("vol>1t"), "the last good filter stands");
     let mut again = DexesView::default();

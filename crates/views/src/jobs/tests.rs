@@ -254,6 +254,7 @@ fn jobs_are_filtered_and_sorted() {
         stage
             .look(|context| view.set_filter("state:x", context))
             .unwrap_err()
+            .to_string()
             .contains("did you mean `status`")
     );
     stage

@@ -5,7 +5,7 @@ use model::scalar::Scalar;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Fields, List, ListRow};
-use crate::view::Context;
+use crate::{error::InputError, view::Context};
 use model::time::{DAY_MS, HOUR_MS};
 use widgets::table::{Hit, TableWidget};
 
@@ -71,27 +71,22 @@ impl<L: Fields> List<L> {
     }
 
     /// The filter with one more condition: rows with the selected cell's value (`like`), or without it; for figures, times and ages `>=` or
-    /// `<`. Errors: the reason why there is no such condition.
-    pub fn filter_like(&self, row: Option<L::Row<'_>>, like: bool) -> Result<String, String> {
-        let key = self
-            .column()
-            .ok_or("no cell is selected; select one with ← and →")?;
-        let row = row.ok_or("no row is selected")?;
+    /// `<`.
+    pub fn filter_like(&self, row: Option<L::Row<'_>>, like: bool) -> Result<String, InputError> {
+        let key = self.column().ok_or(InputError::NoCell)?;
+        let row = row.ok_or(InputError::NoRow)?;
         let named = self
             .filter_columns()
             .into_iter()
             .find(|column| column.name == key);
         let Some(column) = named else {
-            return Err(format!("`{key}` cannot be filtered"));
+            return Err(InputError::UnfilteredColumn(key));
         };
         let value = L::value(ListRow { given: row }, key).given();
-        let value = value.ok_or_else(|| {
-            format!("the cell has no value, so there is nothing to compare `{key}` with")
-        })?;
+        let value = value.ok_or(InputError::EmptyCell(key))?;
         let names = column.aliases.iter().copied().chain([column.name]);
         let name = names.min_by_key(|name| name.len()).unwrap_or(key);
-        let term = term(name, &value, like)
-            .ok_or_else(|| format!("this `{key}` value cannot be written in a filter"))?;
+        let term = term(name, &value, like).ok_or(InputError::UnwritableValue(key))?;
         Ok(self.filter.with(&self.filter_text, &term))
     }
 

@@ -3,7 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use super::{ColumnLayout, Field, Fields, List, SCREEN};
-use crate::view::{ColumnChoice, Context, Export};
+use crate::{
+    error::InputError,
+    view::{ColumnChoice, Context, Export},
+};
 use query::question::{
     filter::{self, ColumnKind, FilterColumn},
     order::Order,
@@ -17,7 +20,7 @@ pub trait Listing {
     fn is_empty(&self) -> bool;
 
     /// Parses and sets the filter; the caller refreshes the rows.
-    fn set_filter(&mut self, text: &str, tokens: TokenReader<'_>) -> Result<(), String>;
+    fn set_filter(&mut self, text: &str, tokens: TokenReader<'_>) -> Result<(), InputError>;
 
     /// Completions of a filter's last word: the whole text, and the new word.
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)>;
@@ -44,7 +47,7 @@ impl<L: Fields> Listing for List<L> {
         List::is_empty(self)
     }
 
-    fn set_filter(&mut self, text: &str, tokens: TokenReader<'_>) -> Result<(), String> {
+    fn set_filter(&mut self, text: &str, tokens: TokenReader<'_>) -> Result<(), InputError> {
         self.filter = L::read(text, &self.filter_columns(), tokens)?;
         text.clone_into(&mut self.filter_text);
         Ok(())

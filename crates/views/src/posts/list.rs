@@ -94,14 +94,14 @@ impl Fields for PostFields {
         text: &str,
         columns: &[FilterColumn],
         tokens: TokenReader<'_>,
-    ) -> Result<Filter, String> {
+    ) -> Result<Filter, InputError> {
         if text.chars().count() > WORDS_MAX {
-            return Err(format!("the filter is longer than {WORDS_MAX} characters"));
+            return Err(InputError::FilterTooLong { max: WORDS_MAX });
         }
-        let filter =
-            filter::parse_with(text, columns, tokens).map_err(|error| error.in_text(text))?;
+        let filter = filter::parse_with(text, columns, tokens)
+            .map_err(|error| InputError::Filter(error, text.to_owned()))?;
         if filter.compares(|column, operator| column == AGE && operator == Operator::Differs) {
-            return Err("`age` takes `<` or `>`, as in `age<7d`".to_owned());
+            return Err(InputError::AgeOperator);
         }
         Ok(filter)
     }

@@ -51,7 +51,9 @@ fn one_line_finds_a_token_however_it_is_named() {
     }
     let mut view = TokensView::default();
     let refused = |view: &mut TokensView, text: &str| {
-        view.set_filter(text, &stage.context()).expect_err(text)
+        view.set_filter(text, &stage.context())
+            .expect_err(text)
+            .to_string()
     };
     assert!(refused(&mut view, "address:UNI").contains("`UNI@eth` (0x1f98"));
     assert!(refused(&mut view, "address:USDTT").ends_with("Did you mean `USDT`?"));

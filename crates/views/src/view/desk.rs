@@ -4,6 +4,9 @@ use crate::{keymap::Keymap, task::Wake};
 use model::logged_request::LoggedRequest;
 use widgets::theme::Appearance;
 
+/// An error of the program around the dashboard; `Display` is the message for the user.
+pub type ProgramError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The API server as its view needs it. By default, there is none.
 pub trait ApiServerHandle {
     fn state(&self) -> ApiState {
@@ -21,8 +24,9 @@ pub trait ApiServerHandle {
     fn histogram(&self) -> Vec<(u64, u64)> {
         Vec::new()
     }
-    fn start(&self) -> std::result::Result<(), String> {
-        Err("the API is not available in this run".to_owned())
+    /// Starts the server; returns the state after that.
+    fn start(&self) -> ApiState {
+        ApiState::Failed("the API is not available in this run".to_owned())
     }
     fn stop(&self) {}
     /// Makes incoming requests wake the event loop.
@@ -32,7 +36,7 @@ pub trait ApiServerHandle {
 /// The watched configuration file.
 pub trait LiveSettings: Send + Sync {
     /// Takes the new settings or their error, once after each change.
-    fn take(&self) -> Option<std::result::Result<NewSettings, String>>;
+    fn take(&self) -> Option<std::result::Result<NewSettings, ProgramError>>;
     /// Makes a change wake the event loop.
     fn listen(&self, wake: Wake);
 }

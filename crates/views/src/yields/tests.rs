@@ -136,6 +136,7 @@ fn the_minimum_apy_is_typed_with_the_wallet() {
     assert!(
         view.set_filter("1 WETH, min APY lots", &stage.context())
             .unwrap_err()
+            .to_string()
             .contains("expected a percentage")
     );
 }
@@ -146,6 +147,7 @@ fn a_wallet_is_typed_pasted_and_taken_apart() {
     assert!(
         view.set_filter("5 USDC, 1 NOPE", &stage.context())
             .unwrap_err()
+            .to_string()
             .contains("NOPE")
     );
     assert_eq!(view.filter(), Some(EXAMPLE), "the last good wallet stands");

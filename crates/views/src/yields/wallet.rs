@@ -24,16 +24,16 @@ pub(super) enum WalletInput {
 }
 
 /// Largest minimum APY, in percent; no pool could meet more.
-const MINIMUM_MAX: f64 = 10_000.0;
+pub(crate) const MINIMUM_MAX: f64 = 10_000.0;
 
 /// Suffixes for powers of ten.
 const ZEROS: &[(char, u32)] = &[('k', 3), ('m', 6), ('b', 9)];
 
 /// The prefix of a part with the minimum APY.
-pub(super) const MINIMUM: &str = "min APY";
+pub(crate) const MINIMUM: &str = "min APY";
 
 /// Parses a part with the minimum APY, in percent; `None` for any other part.
-pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
+pub(super) fn minimum(part: &str) -> Option<Result<f64, InputError>> {
     let word = |text: &str, word: &str| {
         let head = text
             .get(..word.len())
@@ -47,17 +47,15 @@ pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
         .parse()
         .ok()
         .filter(|percent: &f64| (0.0..=MINIMUM_MAX).contains(percent));
-    Some(percent.ok_or_else(|| {
-        format!("`{part}`: expected a percentage from 0 to {MINIMUM_MAX}, as in {MINIMUM} 2.5%")
-    }))
+    Some(percent.ok_or_else(|| InputError::MinimumApy(part.to_owned())))
 }
 
-/// Parses the wallet line. Errors: user-readable.
-pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, String> {
+/// Parses the wallet line.
+pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, InputError> {
     if text.trim_start().starts_with('{') {
         return YieldQuestion::parse_body(text.as_bytes(), TokenReader::of(snapshot))
             .map(|question| WalletInput::Request(Box::new(question)))
-            .map_err(|problem| problem.detail);
+            .map_err(InputError::Query);
     }
     let (mut amounts, mut min_apy) = (BTreeMap::new(), 0.0);
     for part in text
@@ -70,16 +68,14 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, Stri
             continue;
         }
         let Some((amount, name)) = part.split_once(char::is_whitespace) else {
-            return Err(format!(
-                "`{part}`: expected an amount and a token, as in 1.5 WETH"
-            ));
+            return Err(InputError::WalletEntry(part.to_owned()));
         };
         let token = named(name.trim(), snapshot)?;
         let amount = units(amount, name.trim(), token)?;
         let whole: &mut U256 = amounts.entry(token.row.token_address).or_default();
         *whole = whole
             .checked_add(amount)
-            .ok_or_else(|| format!("`{part}`: the amount exceeds 2^256-1 base units"))?;
+            .ok_or_else(|| InputError::WalletSum(part.to_owned()))?;
     }
     Ok(WalletInput::Typed { amounts, min_apy })
 }
@@ -155,10 +151,8 @@ pub(super) fn name_of(token: &Address, snapshot: &Snapshot) -> String {
 }
 
 /// Finds the token of an address, or the largest of a symbol, on the chain after `@` if given.
-fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
-    let unknown = || {
-        format!("`{name}` is not a token in the data; write a symbol, SYMBOL@chain or an address")
-    };
+fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, InputError> {
+    let unknown = || InputError::UnknownToken(name.to_owned());
     if let Some(address) = Address::asked(name) {
         return snapshot.dataset.token(&address).ok_or_else(unknown);
     }
@@ -193,33 +187,35 @@ fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
             .chains
             .first()
             .map_or_else(|| "CHAIN".to_owned(), ToString::to_string);
-        let count = all.len();
-        return Err(format!(
-            "`{name}` is the symbol of {count} tokens, none with a known market cap; write {symbol}@{on}, or an address"
-        ));
+        return Err(InputError::AmbiguousToken {
+            name: name.to_owned(),
+            count: all.len(),
+            example: format!("{symbol}@{on}"),
+        });
     }
     all.into_iter()
         .reduce(|best, next| if cap(next) > cap(best) { next } else { best })
         .ok_or_else(unknown)
 }
 
-fn units(text: &str, name: &str, token: &Token) -> Result<U256, String> {
+fn units(text: &str, name: &str, token: &Token) -> Result<U256, InputError> {
     let Some(decimals) = token
         .row
         .decimals
         .and_then(|decimals| u32::try_from(decimals).ok())
     else {
-        return Err(format!(
-            "the decimals of `{name}` are unknown; add them to the tokens table"
-        ));
+        return Err(InputError::UnknownDecimals(name.to_owned()));
     };
     let zeros = ZEROS.iter().find_map(|(letter, zeros)| {
         let number = text.strip_suffix([*letter, letter.to_ascii_uppercase()])?;
         Some((number, *zeros))
     });
     let (number, zeros) = zeros.unwrap_or((text, 0));
-    from_tokens(number, decimals + zeros)
-        .ok_or_else(|| format!("`{text}` is not an amount of {name}; write digits, with at most {decimals} after the decimal point"))
+    from_tokens(number, decimals + zeros).ok_or_else(|| InputError::TokenAmount {
+        amount: text.to_owned(),
+        token: name.to_owned(),
+        decimals,
+    })
 }
 
 #[cfg(test)]
@@ -236,7 +232,7 @@ mod tests {
             sample::dataset(&[("tokens", tokens)]),
             AnswerSettings::default(),
         );
-        let amounts = |text: &str| match parse(text, &snapshot)? {
+        let amounts = |text: &str| match parse(text, &snapshot).map_err(String::from)? {
             WalletInput::Typed { amounts, .. } => Ok(amounts
                 .into_iter()
                 .map(|(token, amount)| (token.0[19], amount.to_string()))
@@ -284,9 +280,9 @@ mod tests {
             sample::dataset(&[("tokens", capless)]),
             AnswerSettings::default(),
         );
-        let refused = parse("1 WETH, 1 USDC", &capless).map(|_| ());
+        let refused = parse("1 WETH, 1 USDC", &capless).expect_err("two tokens fit");
         let says = "`USDC` is the symbol of 2 tokens, none with a known market cap; write USDC@eth, or an address";
-        assert_eq!(refused, Err(says.to_owned()));
+        assert_eq!(refused.to_string(), says);
         assert!(parse("1 WETH, 1 USDC@base", &capless).is_ok());
         for line in [
             "1.5 WETH",

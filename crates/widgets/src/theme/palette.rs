@@ -1,6 +1,6 @@
 //! Palettes: the colors of a theme file, built in or the user's.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use super::{Rgb, Role};
 use model::{
@@ -33,6 +33,29 @@ const COLOUR_BLIND_LIGHT: [Rgb; 4] = [
     (0xee, 0xc0, 0xa0),
 ];
 
+/// Why a theme file is rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ThemeError {
+    Toml(TomlError),
+    /// Neither the file nor its base has a color for the role.
+    NoColor(Role),
+}
+
+impl fmt::Display for ThemeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Toml(error) => error.fmt(f),
+            Self::NoColor(role) => write!(
+                f,
+                "the theme has no `{}`; set it, or set `base = \"dark\"`",
+                role.key()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ThemeError {}
+
 /// A color for every role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Palette {
@@ -60,14 +83,13 @@ impl Palette {
     }
 
     /// Parses a theme file: `name`, `light = true|false`, `base = "dark"` for colors not given, and a color `"#rrggbb"` for each role.
-    /// Errors: one user-readable sentence.
-    pub fn parse(file: &str) -> Result<Self, String> {
+    pub fn parse(file: &str) -> Result<Self, ThemeError> {
         let Given {
             name,
             light,
             base,
             colors,
-        } = Given::read(file).map_err(|error| error.to_string())?;
+        } = Given::read(file).map_err(ThemeError::Toml)?;
         let light = light
             .or(base.as_ref().map(|base| base.light))
             .unwrap_or(false);
@@ -81,12 +103,7 @@ impl Palette {
             let color = color.or_else(|| {
                 later.then(|| Self::always(if light { "light" } else { "dark" }).rgb(*role))
             });
-            color.ok_or_else(|| {
-                format!(
-                    "the theme has no `{}`; set it, or set `base = \"dark\"`",
-                    role.key()
-                )
-            })
+            color.ok_or(ThemeError::NoColor(*role))
         };
         let colors = Role::ALL.iter().map(color).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -287,11 +304,12 @@ mod tests {
             ),
         ];
         for (file, message) in cases {
-            assert_eq!(Palette::parse(file).unwrap_err(), message);
+            assert_eq!(Palette::parse(file).unwrap_err().to_string(), message);
         }
         assert!(
             Palette::parse("= = =")
                 .unwrap_err()
+                .to_string()
                 .starts_with("line 1: the theme is not valid TOML")
         );
     }

@@ -57,14 +57,12 @@ pub(super) fn completions(text: &str, table: &DataTable) -> Vec<(String, String)
 }
 
 impl GroupsPane {
-    /// Parses the line. Errors: user-readable.
-    pub(super) fn read(line: &str, table: &DataTable, rows: &RowQuery) -> Result<Self, String> {
+    /// Parses the line.
+    pub(super) fn read(line: &str, table: &DataTable, rows: &RowQuery) -> Result<Self, InputError> {
         let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
-        let by = words
-            .next()
-            .ok_or("no column to group by; write one, as in `by chain count sum:volume24h`")?;
+        let by = words.next().ok_or(InputError::NoGroupColumn)?;
         let query = GroupQuery::read(table, by, &words.collect::<Vec<_>>().join(","), "")
-            .map_err(|problem| problem.detail)?;
+            .map_err(InputError::Query)?;
         let query = GroupQuery {
             rows: RowQuery {
                 sort: Vec::new(),
