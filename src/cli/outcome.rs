@@ -28,16 +28,6 @@ pub enum Failure {
     Unread,
 }
 
-impl From<io::Error> for Failure {
-    /// Converts errors of stdout.
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::Unread,
-            _ => Self::Bad(format!("cannot write the output: {}", plain_reason(&error))),
-        }
-    }
-}
-
 /// Prints notices about the user's files and the failure's message, if any; returns the exit code.
 pub fn finish(outcome: Outcome) -> ExitCode {
     for notice in take_notices() {

@@ -114,7 +114,7 @@ impl Program {
             .map_err(|reason| match self.deck.options().as_of {
                 // There are data, and the reason is why there were none then.
                 Some(_) => Failure::Bad(reason),
-                None => no_dataset(&self.deck.folder(), &reason),
+                None => no_dataset(&self.deck.folder(), &reason.to_string()),
             })
     }
 
