@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use color_eyre::eyre::{Result, eyre};
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::config::plain_reason;
@@ -53,9 +54,9 @@ impl ApiControl {
         self.inner.locked()
     }
 
-    fn run(&self) -> Result<(String, Running), String> {
+    fn run(&self) -> Result<(String, Running)> {
         let refuse = |error: std::io::Error| {
-            format!(
+            eyre!(
                 "the API cannot listen on `{}`: {}",
                 self.listen,
                 plain_reason(&error)
@@ -143,8 +144,8 @@ impl ApiServerHandle for ApiControl {
                 Ok(())
             }
             Err(reason) => {
-                inner.state = ApiState::Failed(reason.clone());
-                Err(reason)
+                inner.state = ApiState::Failed(reason.to_string());
+                Err(reason.to_string())
             }
         }
     }

@@ -39,7 +39,10 @@ impl Memory for StateFolder {
     }
 
     fn star(&mut self, token: Address) -> Result<(), String> {
-        self.watchlist.toggle(token).map(drop)
+        self.watchlist
+            .toggle(token)
+            .map(drop)
+            .map_err(|reason| reason.to_string())
     }
 
     fn annotations(&self) -> Annotations {
@@ -47,14 +50,17 @@ impl Memory for StateFolder {
     }
 
     fn annotate(&mut self, token: Address, annotation: &Annotation) -> Result<(), String> {
-        self.annotations.set(token, annotation)
+        self.annotations
+            .set(token, annotation)
+            .map_err(|reason| reason.to_string())
     }
 
     fn keep_session(&mut self, session: &Value) -> Result<(), String> {
         let Some(session) = session.as_object() else {
             return Ok(());
         };
-        session::update(&self.session, session, &self.folder)?;
+        session::update(&self.session, session, &self.folder)
+            .map_err(|reason| reason.to_string())?;
         self.session.clone_from(session);
         Ok(())
     }

@@ -31,7 +31,7 @@ pub enum ServiceError {
     NoMatch {
         words: String,
     },
-    /// No token was found, and this is why a provider was of no help.
+    /// No token was found; a provider failed for this reason.
     Search(String),
     Live(RefreshError),
 }
