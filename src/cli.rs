@@ -47,6 +47,7 @@ use clap::{
     Args, Parser, Subcommand,
     error::{ContextKind, ErrorKind},
 };
+use color_eyre::eyre::{Result, eyre};
 
 use self::outcome::{Outcome, say_more};
 pub use self::{dashboard::OpenMemory, outcome::finish};
@@ -192,9 +193,7 @@ impl LocationArgs {
 }
 
 /// Parser of an option that is a whole number in the range.
-fn whole_number<T: TryFrom<u64>>(
-    range: RangeInclusive<u64>,
-) -> impl Fn(&str) -> Result<T, String> + Clone {
+fn whole_number<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T> + Clone {
     move |text| {
         let number = text
             .parse::<u64>()
@@ -202,7 +201,7 @@ fn whole_number<T: TryFrom<u64>>(
             .filter(|number| range.contains(number))
             .and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| {
-            format!(
+            eyre!(
                 "expected a whole number from {} to {}",
                 count(*range.start()),
                 count(*range.end())

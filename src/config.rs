@@ -13,6 +13,7 @@ use std::{
     sync::Arc,
 };
 
+use color_eyre::eyre::{Result, bail, eyre};
 use toml::de::DeValue;
 
 pub(crate) use self::field::is_listen_address;
@@ -195,7 +196,7 @@ impl Config {
         given: Option<&Path>,
         variable: Option<&Path>,
         home: Option<&Path>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self> {
         let here = [Some(PathBuf::from(FILE)), home.map(|home| home.join(FILE))];
         let named = given
             .or(variable.filter(|path| !path.as_os_str().is_empty()))
@@ -216,9 +217,9 @@ impl Config {
         })
     }
 
-    fn load(file: &Path) -> Result<Self, String> {
+    fn load(file: &Path) -> Result<Self> {
         let text = read_whole_text(file, FILE_BYTES_MAX).map_err(|error| {
-            format!(
+            eyre!(
                 "cannot read the configuration `{}`: {}",
                 file.display(),
                 plain_reason(&error)
@@ -233,14 +234,14 @@ impl Config {
 
     /// Parses `text`, the content of `file`; paths in it are relative to the folder of the file. The error is one line with the place, the
     /// setting and the expected value.
-    pub fn parse(file: Option<&Path>, text: &str) -> Result<Self, String> {
+    pub fn parse(file: Option<&Path>, text: &str) -> Result<Self> {
         let config = read::read(file, text, Self::from_given)?;
         if config.analysis.medium_usd > config.analysis.whale_usd {
             let place = file.map_or_else(String::new, |file| format!("{}: ", file.display()));
             let (medium, whale) = (config.analysis.medium_usd, config.analysis.whale_usd);
-            return Err(format!(
+            bail!(
                 "{place}`analysis.medium_usd` is {medium}: expected no more than `analysis.whale_usd`, which is {whale}"
-            ));
+            );
         }
         Ok(config)
     }
@@ -305,16 +306,16 @@ impl Alerts {
 }
 
 /// The table of exchanges with the rows of the user's file, if there is one.
-fn own_exchanges(file: &Path) -> Result<Arc<Exchanges>, String> {
+fn own_exchanges(file: &Path) -> Result<Arc<Exchanges>> {
     match read_whole_text(file, FILE_BYTES_MAX) {
         Ok(text) => exchanges::with_own(&text).map_err(|reason| {
-            format!(
+            eyre!(
                 "{}: {reason}; docs/security.md describes its rows",
                 file.display()
             )
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(exchanges::built_in()),
-        Err(error) => Err(format!(
+        Err(error) => Err(eyre!(
             "cannot read `{}`: {}",
             file.display(),
             plain_reason(&error)

@@ -5,11 +5,19 @@ pub mod remote;
 pub mod session;
 pub mod watchlist;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use color_eyre::eyre::{Report, Result, eyre};
 use etcetera::{BaseStrategy, choose_base_strategy};
 
+use store::private_files;
+
 const PROGRAM: &str = "tokendeck";
+
+/// Runs `change` under the lock of the folder's state files.
+fn exclusively<T>(folder: &Path, change: impl FnOnce() -> Result<T>) -> Result<T> {
+    private_files::exclusively(folder, || Ok(change())).map_err(Report::msg)?
+}
 
 /// The user's directories for this program. `find` creates none of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +34,9 @@ pub struct Dirs {
 
 impl Dirs {
     /// Locates them by the XDG variables, or below the home directory; on Windows below `AppData`.
-    pub fn find() -> Result<Self, String> {
+    pub fn find() -> Result<Self> {
         let user = choose_base_strategy()
-            .map_err(|_| "no home directory; set HOME to a writable folder".to_owned())?;
+            .map_err(|_| eyre!("no home directory; set HOME to a writable folder"))?;
         let state = user.state_dir().unwrap_or_else(|| user.data_dir());
         Ok(Self {
             state: state.join(PROGRAM),

@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::Args;
+use color_eyre::eyre::{Report, Result, bail, eyre};
 
 use super::{
     LocationArgs,
@@ -43,11 +44,11 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
     let chain = match &args.chain {
         None => None,
         Some(text) => Some(
-            Chain::known(text).ok_or_else(|| Failure::Usage(format!("unknown chain `{text}`")))?,
+            Chain::known(text).ok_or_else(|| Failure::Usage(eyre!("unknown chain `{text}`")))?,
         ),
     };
     if !feed.folder.join(FILE).exists() {
-        create(&feed.folder, &[], &feed.providers, None).map_err(Failure::Bad)?;
+        create(&feed.folder, &[], &feed.providers, None).map_err(Report::msg)?;
         say(&format!(
             "created `{}` with live tables",
             feed.folder.join(FILE).display()
@@ -59,28 +60,27 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
         .get("tokens")
         .is_none_or(|tokens| tokens.live.is_none())
     {
-        return Err(Failure::Bad(format!(
+        bail!(
             "`{}` has no live `tokens` table; add provider = \"dexscreener\" under [tables.tokens] in its dataset.toml, or pass another folder \
              with --data",
             feed.folder.display()
-        )));
+        );
     }
     for words in &args.tokens {
         let token = match words.strip_prefix("coin:") {
-            Some(symbol) => keep_coin(&feed.dataset(), symbol, now())
-                .map_err(|error| Failure::Bad(error.to_string()))?,
+            Some(symbol) => keep_coin(&feed.dataset(), symbol, now()).map_err(Report::msg)?,
             None => found(&feed, words, chain.as_ref())?,
         };
         feed.with(Some(&token), |context| {
             feed.consent(&hosts(context, &[]))?;
-            tell(&refresh(context, &[]).map_err(|error| Failure::Bad(error.to_string()))?)
+            tell(&refresh(context, &[]).map_err(Report::msg)?)
         })?;
     }
     Ok(())
 }
 
 /// Finds the token and stores it.
-fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Failure> {
+fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address> {
     let dataset = feed.dataset();
     let context = FindContext {
         dataset: &dataset,
@@ -90,23 +90,21 @@ fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Fai
         watch: Arc::new(StderrWatch),
     };
     feed.consent(&search_hosts(&context))?;
-    let found = find(&context, words).map_err(|error| Failure::Bad(error.to_string()))?;
+    let found = find(&context, words).map_err(Report::msg)?;
     found.failures.iter().for_each(|failure| say(failure));
     let mut tokens = found.tokens.clone();
     tokens.retain(|token| chain.is_none_or(|chain| token.chain == *chain));
     let token = match &tokens[..] {
         [] if found.failures.is_empty() => {
-            return Err(Failure::Bad(format!(
+            bail!(
                 "no provider has a token that matches `{words}`; check the spelling or pass an address"
-            )));
+            );
         }
-        [] => return Err(Failure::Reported),
+        [] => bail!(Failure::Reported),
         [one] => one,
         several => chosen(words, several)?,
     };
-    found
-        .keep(&context, token)
-        .map_err(|error| Failure::Bad(error.to_string()))?;
+    found.keep(&context, token).map_err(Report::msg)?;
     say(&format!("added {}", described(token)));
     Ok(token.address)
 }
@@ -128,7 +126,7 @@ fn described(token: &FoundToken) -> String {
 }
 
 /// Asks the user to choose one of several tokens.
-fn chosen<'a>(words: &str, several: &'a [FoundToken]) -> Result<&'a FoundToken, Failure> {
+fn chosen<'a>(words: &str, several: &'a [FoundToken]) -> Result<&'a FoundToken> {
     let several = &several[..several.len().min(20)];
     for (number, token) in several.iter().enumerate() {
         say(&format!("{:>2}  {}", number + 1, described(token)));
@@ -137,14 +135,14 @@ fn chosen<'a>(words: &str, several: &'a [FoundToken]) -> Result<&'a FoundToken, 
         "`{words}` matches several tokens; pass an address, and --chain if it is on several chains"
     );
     if !io::stdin().is_terminal() {
-        return Err(Failure::Bad(ask));
+        bail!(ask);
     }
     write!(io::stderr(), "which one? [1-{}] ", several.len()).ok();
     io::stderr().flush().ok();
     let mut answer = String::new();
     io::stdin()
         .read_line(&mut answer)
-        .map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
+        .map_err(|error| eyre!("cannot read your answer: {error}"))?;
     let number = answer
         .trim()
         .parse::<usize>()
@@ -152,5 +150,5 @@ fn chosen<'a>(words: &str, several: &'a [FoundToken]) -> Result<&'a FoundToken, 
         .and_then(|number| number.checked_sub(1));
     number
         .and_then(|number| several.get(number))
-        .ok_or(Failure::Bad(ask))
+        .ok_or_else(|| Report::msg(ask))
 }

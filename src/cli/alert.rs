@@ -1,16 +1,17 @@
 //! `tokendeck alert`: manages alerts, conditions that the dashboard and the server evaluate on each new data snapshot.
 
 use clap::{Args, Subcommand};
+use color_eyre::eyre::eyre;
 
 use super::{
     LocationArgs,
-    outcome::{Failure, Outcome, print, print_json, print_line},
+    outcome::{Outcome, print, print_json, print_line},
     program::{Program, configuration, offline_jobs},
     table::section,
     token::{TokenName, token},
 };
 use model::{
-    error::{Code, Problem},
+    error::Code,
     format::{count, fixed, plural},
     time::Time,
 };
@@ -70,12 +71,11 @@ enum Command {
 }
 
 pub(super) fn run(args: &AlertArgs) -> Outcome {
-    let failed = |problem: Problem| Failure::Bad(problem.detail);
     let list = |location: &LocationArgs, json: bool| {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
-        let jobs = offline_jobs(&config).map_err(Failure::Bad)?;
-        let alerts = jobs.alerts(&config.datasets.dir, FIRED).map_err(failed)?;
+        let jobs = offline_jobs(&config)?;
+        let alerts = jobs.alerts(&config.datasets.dir, FIRED)?;
         if json {
             print_json(&alerts)
         } else {
@@ -103,14 +103,13 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
                 condition: condition.trim().to_owned(),
             };
             if *rehearse {
-                let snapshot = program.deck.complete_snapshot().map_err(failed)?;
+                let snapshot = program.deck.complete_snapshot()?;
                 let rehearsal = RehearsalQuestion::of_last_year(request)
-                    .answer(&View::new(&snapshot), &Progress::default())
-                    .map_err(failed)?;
+                    .answer(&View::new(&snapshot), &Progress::default())?;
                 return print(rehearsed(&rehearsal));
             }
-            let jobs = offline_jobs(&program.config).map_err(Failure::Bad)?;
-            let alert = jobs.add_alert(&program.deck, &request).map_err(failed)?;
+            let jobs = offline_jobs(&program.config)?;
+            let alert = jobs.add_alert(&program.deck, &request)?;
             let already = if alert.holds > 0 {
                 format!(
                     ", already true for {}",
@@ -123,14 +122,13 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
         }
         Command::Remove { id, location } => {
             let config = configuration(location.config.as_deref())?;
-            offline_jobs(&config)
-                .map_err(Failure::Bad)?
+            offline_jobs(&config)?
                 .remove_alert(id)
                 .map_err(|problem| match problem.code {
-                    Code::AlertNotFound => Failure::Bad(format!(
-                        "no alert `{id}`; list alerts with `tokendeck alert list`"
-                    )),
-                    _ => failed(problem),
+                    Code::AlertNotFound => {
+                        eyre!("no alert `{id}`; list alerts with `tokendeck alert list`")
+                    }
+                    _ => problem.into(),
                 })?;
             print(format!("removed {id}\n"))
         }

@@ -2,6 +2,7 @@
 
 use std::{io::Read, path::Path, sync::OnceLock, time::Duration};
 
+use color_eyre::eyre::{Result, eyre};
 use terminal_colorsaurus::{QueryOptions, background_color};
 
 use super::outcome::Failure;
@@ -17,7 +18,7 @@ const ANSWER_TIME: Duration = Duration::from_millis(100);
 static LIGHT: OnceLock<bool> = OnceLock::new();
 
 /// Appearance for the current terminal; `fixed` if the command line names the theme.
-pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Appearance, Failure> {
+pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Appearance> {
     let depth = Depth::detect(variable);
     let colours = variable("COLORFGBG");
     // The terminal is queried only if the environment gives no answer: over a slow line its reply delays the first frame.
@@ -43,7 +44,7 @@ pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Appearanc
 }
 
 /// Like `for_terminal`, while the dashboard runs: without querying the terminal, whose reply would arrive among the key presses.
-pub(super) fn again(settings: &Terminal) -> Result<Appearance, Failure> {
+pub(super) fn again(settings: &Terminal) -> Result<Appearance> {
     let from_environment = || is_light(None, variable("COLORFGBG").as_deref(), None);
     look(
         settings,
@@ -54,7 +55,7 @@ pub(super) fn again(settings: &Terminal) -> Result<Appearance, Failure> {
 }
 
 /// Appearance of a picture file, independent of the terminal: true color, dark by default.
-pub(super) fn for_picture(settings: &Terminal) -> Result<Appearance, Failure> {
+pub(super) fn for_picture(settings: &Terminal) -> Result<Appearance> {
     look(settings, Depth::True, || false, true)
 }
 
@@ -63,12 +64,12 @@ fn look(
     depth: Depth,
     light: impl Fn() -> bool,
     fixed: bool,
-) -> Result<Appearance, Failure> {
+) -> Result<Appearance> {
     let palette = match &settings.theme {
         ThemeChoice::Auto if light() => Palette::light(),
         ThemeChoice::Auto => Palette::dark(),
         ThemeChoice::Named(name) => Palette::builtin(name).ok_or_else(|| {
-            Failure::Usage(format!(
+            Failure::Usage(eyre!(
                 "unknown theme `{name}`; expected dark, light or high-contrast"
             ))
         })?,
@@ -88,18 +89,19 @@ fn look(
     })
 }
 
-fn theme_file(file: &Path) -> Result<Palette, Failure> {
+fn theme_file(file: &Path) -> Result<Palette> {
     let shown = file.display();
     let mut text = String::new();
     let read = source::open_regular(file)
         .and_then(|file| file.take(THEME_BYTES_MAX).read_to_string(&mut text));
     read.map_err(|error| {
-        Failure::Usage(format!(
+        Failure::Usage(eyre!(
             "cannot read the theme `{shown}`: {}",
             plain_reason(&error)
         ))
     })?;
-    Palette::parse(&text).map_err(|reason| Failure::Usage(format!("theme `{shown}`: {reason}")))
+    Palette::parse(&text)
+        .map_err(|reason| Failure::Usage(eyre!("theme `{shown}`: {reason}")).into())
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -6,9 +6,10 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
+use color_eyre::eyre::eyre;
 
 use super::{
-    outcome::{Failure, Outcome, print},
+    outcome::{Outcome, print},
     program::{cache, configuration},
     table::section,
 };
@@ -37,7 +38,7 @@ pub(super) fn run(args: &CacheArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
     let folder = cache(&config)
         .folder
-        .ok_or_else(|| Failure::Bad("no cache folder; set HOME or cache.dir".to_owned()))?;
+        .ok_or_else(|| eyre!("no cache folder; set HOME or cache.dir"))?;
     match args.command {
         None | Some(Command::List) => print(listed(&folder, &list(&folder))),
         Some(Command::Clear) => clear(&folder),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use color_eyre::eyre::{Report, Result, eyre};
 use serde_json::json;
 
 use super::{
@@ -62,11 +63,9 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
             || load_as(folder, &cache(&config), Some(&wire), &meter, None, false),
         )
     };
-    let mut dataset = loaded
-        .map_err(|error| Failure::Bad(format!("cannot read `{}`: {error}", folder.display())))?;
-    for (name, reason) in
-        wrong_providers(folder, own_providers(&config).as_deref()).map_err(Failure::Bad)?
-    {
+    let mut dataset =
+        loaded.map_err(|error| eyre!("cannot read `{}`: {error}", folder.display()))?;
+    for (name, reason) in wrong_providers(folder, own_providers(&config).as_deref())? {
         if let Some(table) = dataset
             .tables
             .iter_mut()
@@ -86,28 +85,22 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     };
     print(text)?;
     if count(&dataset, Severity::Error) > 0 {
-        Err(Failure::Reported)
+        Err(Failure::Reported.into())
     } else {
         Ok(())
     }
 }
 
 /// Each live table that names a wrong provider, which no load notices, with the reason. Errors: a provider's description cannot be read.
-fn wrong_providers(
-    folder: &Path,
-    own: Option<&Path>,
-) -> Result<Vec<(&'static str, String)>, String> {
-    let text = read_manifest(&folder.join(manifest::FILE)).map_err(|error| error.to_string())?;
-    let manifest =
-        Manifest::parse(&text).map_err(|error| format!("{}, {error}", manifest::FILE))?;
+fn wrong_providers(folder: &Path, own: Option<&Path>) -> Result<Vec<(&'static str, String)>> {
+    let text = read_manifest(&folder.join(manifest::FILE))?;
+    let manifest = Manifest::parse(&text).map_err(|error| eyre!("{}, {error}", manifest::FILE))?;
     // Without a live table, a wrong description in the user's folder is no issue of the dataset.
     if live_tables(&manifest).is_empty() {
         Ok(Vec::new())
     } else {
-        Ok(provider_errors(
-            &manifest,
-            &provider::all(own, Some(folder))?,
-        ))
+        let providers = provider::all(own, Some(folder)).map_err(Report::msg)?;
+        Ok(provider_errors(&manifest, &providers))
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::Args;
+use color_eyre::eyre::{Report, Result, bail, eyre};
 
 use super::{
     LocationArgs, appearance, defect,
@@ -70,13 +71,13 @@ fn user_memory(dirs: Option<&Dirs>) -> Box<dyn Memory> {
     }
 }
 
-pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
+pub(super) fn theme(text: &str) -> Result<ThemeChoice> {
     ThemeChoice::parse(text, Path::new(""))
-        .ok_or_else(|| format!("expected {}", Expect::Theme.sentence()))
+        .ok_or_else(|| eyre!("expected {}", Expect::Theme.sentence()))
 }
 
-fn graphics(text: &str) -> Result<Graphics, String> {
-    Graphics::parse(text).ok_or_else(|| format!("expected {}", Expect::Graphics.sentence()))
+fn graphics(text: &str) -> Result<Graphics> {
+    Graphics::parse(text).ok_or_else(|| eyre!("expected {}", Expect::Graphics.sentence()))
 }
 
 impl DashboardArgs {
@@ -126,10 +127,9 @@ pub(super) fn require_terminal() -> Outcome {
     if stdout().is_terminal() && stdin().is_terminal() {
         return Ok(());
     }
-    Err(Failure::Usage(
+    bail!(Failure::Usage(eyre!(
         "the dashboard needs a terminal; use `tokendeck serve` for the API, `tokendeck get PATH` for one response, or `tokendeck shot` for a picture"
-            .to_owned(),
-    ))
+    )))
 }
 
 pub(super) fn run(args: &DashboardArgs) -> Outcome {
@@ -144,12 +144,15 @@ pub(super) fn run(args: &DashboardArgs) -> Outcome {
 /// and warns in its header.
 fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     let (keymap, mut warnings) = Keymap::with(&program.config.keys);
-    let jobs = program.jobs().map_err(|reason| warnings.push(reason)).ok();
+    let jobs = program
+        .jobs()
+        .map_err(|reason| warnings.push(reason.to_string()))
+        .ok();
     warnings.extend(
         jobs.as_ref()
             .and_then(|jobs| jobs.notice().map(str::to_owned)),
     );
-    warnings.extend(program.watch().err());
+    warnings.extend(program.watch().err().map(|reason| reason.to_string()));
     let dirs = Dirs::find().ok();
     let api = desk(program, jobs.clone(), &mut warnings);
     let mut memory = (args.memory)(dirs.as_ref());
@@ -175,7 +178,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
         .map(|live| live as Arc<dyn LiveSettings>);
     program.deck.start_feed();
     let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live)
-        .map_err(|error| Failure::Bad(error.to_string()));
+        .map_err(Report::msg);
     api.stop();
     if let Some(jobs) = jobs {
         jobs.stop();
@@ -186,7 +189,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     }
     match exit.code {
         0 => Ok(()),
-        code => Err(Failure::Signal(u8::try_from(code).unwrap_or(1))),
+        code => Err(Failure::Signal(u8::try_from(code).unwrap_or(1)).into()),
     }
 }
 
@@ -197,20 +200,23 @@ fn desk(
     warnings: &mut Vec<String>,
 ) -> Arc<dyn ApiServerHandle> {
     let keys = open_keys(&program.config).or_else(|reason| {
-        warnings.push(reason);
-        Keys::in_memory().map_err(String::from)
+        warnings.push(reason.to_string());
+        Keys::in_memory().map_err(Report::msg)
     });
     let listen = &program.config.api.listen;
     let address = listen
         .parse::<SocketAddr>()
         .map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip());
-    match keys.and_then(|keys| keys.refused_on(address).map_or(Ok(keys), Err)) {
+    match keys.and_then(|keys| {
+        keys.refused_on(address)
+            .map_or(Ok(keys), |reason| Err(Report::msg(reason)))
+    }) {
         Ok(keys) => {
             warnings.extend(keys.warnings());
             ApiControl::new(program.api(keys, jobs, address), listen)
         }
         Err(reason) => {
-            warnings.push(reason);
+            warnings.push(reason.to_string());
             Arc::new(NoApi)
         }
     }

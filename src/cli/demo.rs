@@ -3,11 +3,12 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
+use color_eyre::eyre::{Report, Result, eyre};
 
 use super::{
     dashboard::{self, DashboardArgs},
     meter::Meter,
-    outcome::{Failure, Outcome, print},
+    outcome::{Outcome, print},
     whole_number,
 };
 use crate::state::Dirs;
@@ -45,8 +46,8 @@ pub(super) struct DemoArgs {
     format: Format,
 }
 
-fn interval(text: &str) -> Result<Interval, String> {
-    Interval::parse(text).ok_or_else(|| "expected an interval, such as 1m, 1h or 1d".to_owned())
+fn interval(text: &str) -> Result<Interval> {
+    Interval::parse(text).ok_or_else(|| eyre!("expected an interval, such as 1m, 1h or 1d"))
 }
 
 pub(super) fn run(args: &DemoArgs) -> Outcome {
@@ -55,7 +56,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     }
     let dir = match &args.dir {
         Some(dir) => dir.clone(),
-        None => Dirs::find().map_err(Failure::Bad)?.data.join(demo::FOLDER),
+        None => Dirs::find()?.data.join(demo::FOLDER),
     };
     let options = DemoOptions {
         tokens: args.tokens,
@@ -73,7 +74,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
             true
         })
     };
-    let written = written.map_err(|error| Failure::Bad(error.into()))?;
+    let written = written.map_err(Report::msg)?;
     if args.tour {
         return dashboard::run(&DashboardArgs::toured(dir));
     }

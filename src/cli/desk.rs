@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use color_eyre::eyre::{Result, eyre};
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::config::plain_reason;
@@ -53,9 +54,9 @@ impl ApiControl {
         self.inner.locked()
     }
 
-    fn run(&self) -> Result<(String, Running), String> {
+    fn run(&self) -> Result<(String, Running)> {
         let refuse = |error: std::io::Error| {
-            format!(
+            eyre!(
                 "the API cannot listen on `{}`: {}",
                 self.listen,
                 plain_reason(&error)
@@ -141,7 +142,7 @@ impl ApiServerHandle for ApiControl {
                 inner.running = Some(running);
                 ApiState::Listening(base)
             }
-            Err(reason) => ApiState::Failed(reason),
+            Err(reason) => ApiState::Failed(reason.to_string()),
         };
         inner.state.clone()
     }

@@ -1,13 +1,14 @@
 //! `tokendeck dispute`: records a disputed security finding in the dataset's table `disputes`. The analysis decides its effect on the
 //! score.
 
-use std::path::Path;
+use std::{fmt::Display, path::Path};
 
 use clap::Args;
+use color_eyre::eyre::{Report, Result, bail, eyre};
 
 use super::{
     LocationArgs,
-    outcome::{Failure, Outcome, print},
+    outcome::{Outcome, print},
     program::{Program, configuration},
     token::{TokenName, token},
 };
@@ -43,10 +44,10 @@ pub(super) struct DisputeArgs {
     location: LocationArgs,
 }
 
-fn day(text: &str) -> Result<String, String> {
+fn day(text: &str) -> Result<String> {
     text.parse::<chrono::NaiveDate>()
         .map(|day| day.to_string())
-        .map_err(|_| "expected a date, such as 2027-01-31".to_owned())
+        .map_err(|_| eyre!("expected a date, such as 2027-01-31"))
 }
 
 pub(super) fn run(args: &DisputeArgs) -> Outcome {
@@ -54,7 +55,7 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
     args.location.apply_overrides(&mut config);
     let folder = &config.datasets.dir;
     let (token, code) = (args.token.find_in(&args.location)?.to_string(), &args.code);
-    let rows = read(folder).map_err(Failure::Bad)?;
+    let rows = read(folder)?;
     let others: Vec<_> = rows
         .iter()
         .filter(|row| !(row[0].eq_ignore_ascii_case(&token) && row[1].eq_ignore_ascii_case(code)))
@@ -69,13 +70,13 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
         ]
     });
     if own.is_none() && !had {
-        return Err(Failure::Bad(format!(
+        bail!(
             "no dispute of `{code}` for `{token}` in `{}`",
             folder.join(FILE).display()
-        )));
+        );
     }
-    let text = written(others.into_iter().chain(&own)).map_err(Failure::Bad)?;
-    write_atomic(&folder.join(FILE), &text).map_err(Failure::Bad)?;
+    let text = written(others.into_iter().chain(&own))?;
+    write_atomic(&folder.join(FILE), &text).map_err(Report::msg)?;
     let ended = args.until.is_some() && counts_all_the_same(args, code);
     print(if own.is_some() {
         told(code, &token, args.until.as_deref(), ended)
@@ -131,27 +132,27 @@ fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
 }
 
 /// The rows of the dataset's file; none if there is no file. Errors: the table is in another file, or this command did not write the file.
-fn read(folder: &Path) -> Result<Vec<[String; 4]>, String> {
+fn read(folder: &Path) -> Result<Vec<[String; 4]>> {
     if !folder.is_dir() {
-        return Err(format!(
+        bail!(
             "no dataset in `{}`; pass its folder with --data",
             folder.display()
-        ));
+        );
     }
     let path = folder.join(FILE);
-    let odd = |reason: String| {
-        format!(
+    let odd = |reason: &dyn Display| {
+        eyre!(
             "cannot edit `{}`: {reason}; add the row to the table yourself",
             path.display()
         )
     };
     for entry in std::fs::read_dir(folder)
-        .map_err(|error| odd(error.to_string()))?
+        .map_err(|error| odd(&error))?
         .flatten()
     {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name != FILE && (name == "disputes" || name.starts_with("disputes.")) {
-            return Err(odd(format!(
+            return Err(odd(&format!(
                 "the dataset's disputes are in `{}`",
                 entry.path().display()
             )));
@@ -160,23 +161,23 @@ fn read(folder: &Path) -> Result<Vec<[String; 4]>, String> {
     if std::fs::read_to_string(folder.join("dataset.toml"))
         .is_ok_and(|text| text.contains("tables.disputes"))
     {
-        return Err(odd("dataset.toml maps the table `disputes`".to_owned()));
+        return Err(odd(&"dataset.toml maps the table `disputes`"));
     }
     if !path.exists() {
         return Ok(Vec::new());
     }
-    let mut reader = csv::Reader::from_path(&path).map_err(|error| odd(error.to_string()))?;
+    let mut reader = csv::Reader::from_path(&path).map_err(|error| odd(&error))?;
     let header: Vec<String> = reader
         .headers()
-        .map_err(|error| odd(error.to_string()))?
+        .map_err(|error| odd(&error))?
         .iter()
         .map(str::to_owned)
         .collect();
     if header != HEADER {
-        return Err(odd(format!("expected the columns {}", HEADER.join(", "))));
+        return Err(odd(&format!("expected the columns {}", HEADER.join(", "))));
     }
     let row = |record: csv::Result<csv::StringRecord>| {
-        let record = record.map_err(|error| odd(error.to_string()))?;
+        let record = record.map_err(|error| odd(&error))?;
         Ok(std::array::from_fn(|i| {
             record.get(i).unwrap_or_default().to_owned()
         }))
@@ -184,15 +185,15 @@ fn read(folder: &Path) -> Result<Vec<[String; 4]>, String> {
     reader.records().map(row).collect()
 }
 
-fn written<'a>(rows: impl Iterator<Item = &'a [String; 4]>) -> Result<Vec<u8>, String> {
+fn written<'a>(rows: impl Iterator<Item = &'a [String; 4]>) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let write = || -> csv::Result<()> {
         writer.write_record(HEADER)?;
         rows.into_iter()
             .try_for_each(|row| writer.write_record(row))
     };
-    write().map_err(|error| error.to_string())?;
-    writer.into_inner().map_err(|error| error.to_string())
+    write()?;
+    writer.into_inner().map_err(Report::msg)
 }
 
 #[cfg(test)]

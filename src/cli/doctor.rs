@@ -12,6 +12,7 @@ use std::{
 };
 
 use clap::Args;
+use color_eyre::eyre::{Report, Result, eyre};
 use serde_json::json;
 
 use self::checks::{
@@ -74,7 +75,7 @@ pub(super) fn run(args: &DoctorArgs) -> Outcome {
         ))?;
     }
     if mends > 0 {
-        Err(Failure::Reported)
+        Err(Failure::Reported.into())
     } else {
         Ok(())
     }
@@ -130,15 +131,14 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
             let file = config.file.as_ref().map(|file| file.display().to_string());
             (config, Ok(file))
         }
-        Err(Failure::Usage(reason) | Failure::Bad(reason)) => (defaults(), Err(reason)),
-        Err(_) => (defaults(), Err("cannot read the configuration".to_owned())),
+        Err(reason) => (defaults(), Err(reason)),
     };
     args.location.apply_overrides(&mut config);
-    let dirs = Dirs::find();
-    let state = dirs.clone().and_then(|dirs| writable(&dirs.state));
+    let dirs = Dirs::find().ok();
+    let state = Dirs::find().and_then(|dirs| writable(&dirs.state));
     let cache = program::cache(&config)
         .folder
-        .ok_or_else(|| "no cache folder; set HOME or cache.dir".to_owned());
+        .ok_or_else(|| eyre!("no cache folder; set HOME or cache.dir"));
     let (size, depth, protocol) = terminal_facts(&config);
     let outgoing = wire(&config);
     let folder = &config.datasets.dir;
@@ -152,12 +152,7 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
         places.dedup();
         let asked = places.into_iter().filter(|place| place.starts_with("http"));
         asked
-            .map(|place| {
-                (
-                    place.clone(),
-                    outgoing.reach(&place).map_err(|fault| fault.to_string()),
-                )
-            })
+            .map(|place| (place.clone(), outgoing.reach(&place).map_err(Report::from)))
             .collect()
     });
     MachineFacts {
@@ -172,7 +167,7 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
             .unwrap_or_default(),
         ascii: config.terminal.ascii,
         now: now(),
-        newest: newest(dirs.as_ref().map(|dirs| dirs.state.as_path()).ok()),
+        newest: newest(dirs.as_ref().map(|dirs| dirs.state.as_path())),
         config: config_file,
         wrong_keys: Keymap::with(&config.keys).1,
         data: data(folder),
@@ -182,7 +177,7 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
         port: config.api.enabled.then(|| {
             TcpListener::bind(&config.api.listen)
                 .map(drop)
-                .map_err(|error| plain_reason(&error))
+                .map_err(|error| Report::msg(plain_reason(&error)))
         }),
         listen: config.api.listen.clone(),
         sources: config.sources.iter().map(source).collect(),
@@ -202,7 +197,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-type Protocol = Result<Option<tui::graphics::PictureProtocol>, String>;
+type Protocol = Result<Option<tui::graphics::PictureProtocol>>;
 
 fn terminal_facts(config: &Config) -> (Option<(u16, u16)>, Depth, Protocol) {
     let depth = Depth::detect(variable);
@@ -218,7 +213,7 @@ fn terminal_facts(config: &Config) -> (Option<(u16, u16)>, Depth, Protocol) {
     };
     let protocol = graphics
         .protocol(&answers.unwrap_or_default(), variable)
-        .map_err(str::to_owned);
+        .map_err(Report::msg);
     (terminal::size(), depth, protocol)
 }
 
@@ -271,20 +266,20 @@ fn data(folder: &Path) -> DataFact {
 }
 
 /// Whether files can be created in the folder, or in its nearest existing parent.
-fn writable(folder: &Path) -> Result<String, String> {
+fn writable(folder: &Path) -> Result<String> {
     let shown = folder.display();
     let there = folder
         .ancestors()
         .find(|above| above.exists())
-        .ok_or_else(|| format!("`{shown}` does not exist"))?;
+        .ok_or_else(|| eyre!("`{shown}` does not exist"))?;
     let probe = there.join(format!(".tokendeck-doctor-{}", std::process::id()));
     let made = fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(&probe);
-    made.map_err(|error| format!("cannot write to `{shown}`: {}", plain_reason(&error)))?;
+    made.map_err(|error| eyre!("cannot write to `{shown}`: {}", plain_reason(&error)))?;
     fs::remove_file(&probe).map_err(|error| {
-        format!(
+        eyre!(
             "cannot remove `{}`: {}",
             probe.display(),
             plain_reason(&error)
@@ -294,7 +289,7 @@ fn writable(folder: &Path) -> Result<String, String> {
 }
 
 /// The existing keys; none is created here.
-fn keys(config: &Config, state: &Result<String, String>) -> Result<usize, Vec<String>> {
+fn keys(config: &Config, state: &Result<String>) -> Result<usize, Vec<String>> {
     let is_made = variable(api::keys::ENVIRONMENT).is_some()
         || config.api.keys_file.is_some()
         || state
@@ -303,7 +298,7 @@ fn keys(config: &Config, state: &Result<String, String>) -> Result<usize, Vec<St
     if !is_made {
         return Ok(0);
     }
-    let keys = open_keys(config).map_err(|reason| vec![reason])?;
+    let keys = open_keys(config).map_err(|reason| vec![reason.to_string()])?;
     let warnings = keys.warnings();
     if warnings.is_empty() {
         Ok(keys.list().len())
@@ -312,7 +307,7 @@ fn keys(config: &Config, state: &Result<String, String>) -> Result<usize, Vec<St
     }
 }
 
-fn cache_fact(folder: &Path, limit_mb: u32) -> Result<CacheFact, String> {
+fn cache_fact(folder: &Path, limit_mb: u32) -> Result<CacheFact> {
     let bytes = list(folder).iter().map(|entry| entry.bytes).sum();
     Ok(CacheFact {
         folder: writable(folder)?,

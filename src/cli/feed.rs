@@ -8,9 +8,11 @@ use std::{
     time::Duration,
 };
 
+use color_eyre::eyre::{Report, Result, bail, eyre};
+
 use super::{
     LocationArgs,
-    outcome::{Failure, say},
+    outcome::say,
     program::{cache, configuration, own_providers, wire},
 };
 use crate::{config::Config, state::Dirs};
@@ -33,12 +35,12 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    pub(super) fn open(location: &LocationArgs) -> Result<Self, Failure> {
+    pub(super) fn open(location: &LocationArgs) -> Result<Self> {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
         let folder = config.datasets.dir.clone();
-        let providers = provider::all(own_providers(&config).as_deref(), Some(&folder))
-            .map_err(|error| Failure::Bad(error.to_string()))?;
+        let providers =
+            provider::all(own_providers(&config).as_deref(), Some(&folder)).map_err(Report::msg)?;
         let wire = wire(&config);
         Ok(Self {
             config,
@@ -55,18 +57,17 @@ impl Feed {
             .unwrap_or_else(|_| self.folder.clone())
     }
 
-    pub(super) fn manifest(&self) -> Result<Manifest, Failure> {
-        let text = load::read_manifest(&self.folder.join(FILE))
-            .map_err(|error| Failure::Bad(error.to_string()))?;
-        Manifest::parse(&text).map_err(|error| Failure::Bad(format!("{FILE}, {error}")))
+    pub(super) fn manifest(&self) -> Result<Manifest> {
+        let text = load::read_manifest(&self.folder.join(FILE))?;
+        Manifest::parse(&text).map_err(|error| eyre!("{FILE}, {error}"))
     }
 
     /// Runs `work` on all tokens of the dataset, or on one.
     pub(super) fn with<T>(
         &self,
         only: Option<&Address>,
-        work: impl FnOnce(&RefreshContext<'_>) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        work: impl FnOnce(&RefreshContext<'_>) -> Result<T>,
+    ) -> Result<T> {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
         let dataset = match load::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
@@ -76,7 +77,7 @@ impl Feed {
             {
                 None
             }
-            Err(error) => return Err(Failure::Bad(error.to_string())),
+            Err(error) => return Err(error.into()),
         };
         let mut market = dataset
             .as_ref()
@@ -101,7 +102,7 @@ impl Feed {
     }
 
     /// Asks the user for consent to contact these hosts, unless it was given earlier. Errors: the user refuses, or stdin is not a terminal.
-    pub(super) fn consent(&self, hosts: &BTreeMap<String, u64>) -> Result<(), Failure> {
+    pub(super) fn consent(&self, hosts: &BTreeMap<String, u64>) -> Result<()> {
         let dataset = self.dataset();
         let open: Vec<(&String, &u64)> = hosts
             .iter()
@@ -121,9 +122,9 @@ impl Feed {
         let named: Vec<String> = open.iter().map(said).collect();
         let named = named.join(", ");
         if !self.wire.asks_first() || !io::stdin().is_terminal() {
-            return Err(Failure::Bad(format!(
+            bail!(
                 "did not contact {named}; pass --remote, or run the command in a terminal and answer y"
-            )));
+            );
         }
         let mut out = io::stderr();
         write!(out, "contact {named}? [y/N] ").ok();
@@ -131,13 +132,13 @@ impl Feed {
         let mut answer = String::new();
         io::stdin()
             .read_line(&mut answer)
-            .map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
+            .map_err(|error| eyre!("cannot read your answer: {error}"))?;
         if !matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
-            return Err(Failure::Bad("no request was sent".to_owned()));
+            bail!("no request was sent");
         }
         open.iter()
             .try_for_each(|(origin, _)| self.wire.agree(&dataset, origin))
-            .map_err(|fault| Failure::Bad(fault.to_string()))
+            .map_err(Report::msg)
     }
 }
 

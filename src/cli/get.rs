@@ -9,6 +9,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use color_eyre::eyre::{Report, Result, bail, eyre};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -54,7 +55,7 @@ enum Format {
 
 pub(super) fn run(args: &GetArgs) -> Outcome {
     if !args.path.starts_with('/') {
-        return Err(Failure::Usage(format!(
+        bail!(Failure::Usage(eyre!(
             "path `{}` must start with `/`, as in /tokens?limit=5",
             args.path
         )));
@@ -90,7 +91,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         .iter()
         .any(|path| args.path.starts_with(path));
     let jobs = if about_jobs {
-        Some(program.jobs().map_err(Failure::Bad)?)
+        Some(program.jobs()?)
     } else {
         None
     };
@@ -129,7 +130,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     drop(meter);
     let done = |printed: Outcome| {
         printed.and(if unreadable.is_some() {
-            Err(Failure::Reported)
+            Err(Failure::Reported.into())
         } else {
             Ok(())
         })
@@ -138,15 +139,14 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         return done(print_rows(rows, args));
     }
     if reply.status >= 400 {
-        return Err(Failure::Bad(problem_line(reply.status, &reply.body)));
+        bail!(problem_line(reply.status, &reply.body));
     }
     // Only an endless stream has an empty body.
     if reply.body.is_empty() {
-        let detail = format!(
+        bail!(
             "`{}` is an endless stream; run `tokendeck serve` and request it there",
             args.path
         );
-        return Err(Failure::Bad(detail));
     }
     done(match args.format {
         Format::Json => {
@@ -171,8 +171,8 @@ fn wait_for_record(events: &mut Receiver<DeckEvent>) -> bool {
 }
 
 /// The API over the program's data. No key is checked here, so none is read or generated.
-fn api_of(program: &Program, jobs: Option<Arc<Jobs>>) -> Result<Arc<Api>, Failure> {
-    let keys = Keys::in_memory().map_err(|error| Failure::Bad(error.into()))?;
+fn api_of(program: &Program, jobs: Option<Arc<Jobs>>) -> Result<Arc<Api>> {
+    let keys = Keys::in_memory().map_err(Report::msg)?;
     Ok(program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST)))
 }
 
@@ -185,7 +185,7 @@ fn refuse_early(program: &Program, method: &str, target: &str) -> Outcome {
     let reply = api::answer_offline(&api_of(program, None)?, method, target, &[]);
     // 410 is of a generation, of which there is none yet.
     if matches!(reply.status, 400 | 404 | 405) {
-        Err(Failure::Bad(problem_line(reply.status, &reply.body)))
+        Err(Report::msg(problem_line(reply.status, &reply.body)))
     } else {
         Ok(())
     }
@@ -234,21 +234,18 @@ fn print_rows(mut rows: OfflineRows, args: &GetArgs) -> Outcome {
         Format::Table => true,
     };
     if is_asked_twice {
-        return Err(Failure::Usage(
-            "the path already sets `format`; remove --format".to_owned(),
-        ));
+        bail!(Failure::Usage(eyre!(
+            "the path already sets `format`; remove --format"
+        )));
     }
-    while let Some(piece) = rows
-        .next_piece()
-        .map_err(|error| Failure::Bad(error.to_string()))?
-    {
+    while let Some(piece) = rows.next_piece().map_err(Report::msg)? {
         print(piece)?;
     }
     Ok(())
 }
 
 /// Reads the body up to one byte beyond the API's limit, so that the API refuses a larger one.
-fn read_body(file: &PathBuf) -> Result<Vec<u8>, Failure> {
+fn read_body(file: &PathBuf) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     let outcome = if file.as_os_str() == "-" {
         stdin()
@@ -259,7 +256,7 @@ fn read_body(file: &PathBuf) -> Result<Vec<u8>, Failure> {
         File::open(file).and_then(|file| file.take(BODY_BYTES_MAX + 1).read_to_end(&mut body))
     };
     outcome.map_err(|error| {
-        Failure::Usage(format!(
+        Failure::Usage(eyre!(
             "cannot read the body `{}`: {}",
             file.display(),
             plain_reason(&error)
@@ -268,9 +265,8 @@ fn read_body(file: &PathBuf) -> Result<Vec<u8>, Failure> {
     Ok(body)
 }
 
-fn parsed(body: &[u8]) -> Result<Value, Failure> {
-    serde_json::from_slice(body)
-        .map_err(|_| Failure::Bad("the response has no rows; use --format json".to_owned()))
+fn parsed(body: &[u8]) -> Result<Value> {
+    serde_json::from_slice(body).map_err(|_| eyre!("the response has no rows; use --format json"))
 }
 
 /// Formats a problem in one line: its status, code and remedy.

@@ -8,9 +8,10 @@ use std::{
 };
 
 use clap::Args;
+use color_eyre::eyre::eyre;
 
 use super::{
-    outcome::{Failure, Outcome, print_line},
+    outcome::{Outcome, print_line},
     program::configuration,
     serve::listen_address,
 };
@@ -35,8 +36,7 @@ pub(super) fn run(args: &HealthArgs) -> Outcome {
         Some(listen) => listen.clone(),
         None => configuration(args.config.as_deref())?.api.listen,
     };
-    let refused =
-        |reason: &str| Failure::Bad(format!("no healthy response from `{listen}`: {reason}"));
+    let refused = |reason: &str| eyre!("no healthy response from `{listen}`: {reason}");
     let answer = ask(&listen).map_err(|error| refused(&plain_reason(&error)))?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let line = head.lines().next().unwrap_or_default();

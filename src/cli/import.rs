@@ -11,6 +11,7 @@ use std::{
 };
 
 use clap::Args;
+use color_eyre::eyre::{Report, Result, bail, eyre};
 
 use super::{
     LocationArgs,
@@ -24,8 +25,8 @@ use super::{
 };
 use import::{
     AmountUnit, Dates, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport,
-    OptionError, PLACEHOLDERS, Preview, Taken, VolumeUnit, Zone, assignment, chain, decimals,
-    import, table_name,
+    PLACEHOLDERS, Preview, Taken, VolumeUnit, Zone, assignment, chain, decimals, import,
+    table_name,
 };
 use model::{
     address::Address,
@@ -36,9 +37,11 @@ use model::{
 };
 
 /// Parses the token; a placeholder of a suggested command is not a token.
-fn token(text: &str) -> Result<TokenName, String> {
+fn token(text: &str) -> Result<TokenName> {
     match import::token(text) {
-        Err(error @ OptionError::Placeholder { .. }) => Err(error.to_string()),
+        Err(reason) if PLACEHOLDERS.iter().any(|(word, _)| *word == text) => {
+            Err(Report::msg(reason))
+        }
         _ => super::token::token(text),
     }
 }
@@ -141,10 +144,10 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
         .as_ref()
         .filter(|into| into.exists() && !into.is_dir())
     {
-        return Err(Failure::Bad(format!(
+        bail!(
             "`{}` is not a folder; choose a folder to import into",
             into.display()
-        )));
+        );
     }
     let formats = own_and_known(args.into.as_deref())?;
     let Some(into) = args.into.as_ref().filter(|_| !args.formats) else {
@@ -158,10 +161,10 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     };
     if let (Some(TokenName::Symbol(symbol)), false) = (&args.token, into.is_dir()) {
         let folder = into.display();
-        let reason = format!(
+        let reason = eyre!(
             "`--token {symbol}`: `{folder}` has no dataset yet in which to look up the symbol; pass the address"
         );
-        return Err(Failure::Usage(reason));
+        bail!(Failure::Usage(reason));
     }
     let token = args
         .token
@@ -191,7 +194,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
         !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
     if asks && !agreed(args, into, &formats, &options, &stop)? {
         say("import canceled; nothing was changed");
-        return Err(Failure::Reported);
+        bail!(Failure::Reported);
     }
     let report = take(args, into, &formats, &options, &stop)?;
     let text = if args.json {
@@ -223,7 +226,7 @@ fn report_refused(report: &ImportReport, into: &Path) -> Outcome {
         if !file.try_with.is_empty() {
             say_more(&try_line(file, into));
         }
-        outcome = Err(Failure::Reported);
+        outcome = Err(Failure::Reported.into());
     }
     outcome
 }
@@ -260,7 +263,7 @@ fn take(
     formats: &Formats,
     options: &ImportOptions,
     stop: &Arc<AtomicBool>,
-) -> Result<ImportReport, Failure> {
+) -> Result<ImportReport> {
     let watch = Watch {
         meter: Meter::new("importing"),
         stop: Arc::clone(stop),
@@ -271,9 +274,9 @@ fn take(
         Ok(report) => Ok(report),
         Err(ImportError::Cancelled) => {
             say("import canceled; nothing was changed");
-            Err(Failure::Signal(130))
+            Err(Failure::Signal(130).into())
         }
-        Err(error) => Err(Failure::Bad(error.to_string())),
+        Err(error) => Err(Report::msg(error)),
     }
 }
 
@@ -284,7 +287,7 @@ fn agreed(
     formats: &Formats,
     options: &ImportOptions,
     stop: &Arc<AtomicBool>,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     if args.files.iter().any(|file| file == Path::new("-")) {
         // Piped input cannot be read twice.
         return Ok(true);
@@ -307,14 +310,13 @@ fn agreed(
     let mut answer = String::new();
     stdin()
         .read_line(&mut answer)
-        .map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
+        .map_err(|error| eyre!("cannot read your answer: {error}"))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// The formats of the dataset's folder and of the user, before the built-in ones.
-fn own_and_known(into: Option<&Path>) -> Result<Formats, Failure> {
-    Formats::of(config_folder(&configuration(None)?).as_deref(), into)
-        .map_err(|error| Failure::Bad(error.to_string()))
+fn own_and_known(into: Option<&Path>) -> Result<Formats> {
+    Formats::of(config_folder(&configuration(None)?).as_deref(), into).map_err(Report::msg)
 }
 
 fn listed(formats: &Formats) -> String {

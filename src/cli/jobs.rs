@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use color_eyre::eyre::bail;
 use serde_json::json;
 
 use super::{
-    outcome::{Failure, Outcome, print, print_json},
+    outcome::{Outcome, print, print_json},
     program::{configuration, offline_jobs},
     table::section,
     whole_number,
@@ -58,26 +59,23 @@ enum Command {
 
 pub(super) fn run(args: &JobsArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
-    let jobs = offline_jobs(&config).map_err(Failure::Bad)?;
-    let failed = |problem: Problem| Failure::Bad(problem.detail);
+    let jobs = offline_jobs(&config)?;
     match &args.command {
-        None => print(listed(&jobs, LISTED).map_err(failed)?),
+        None => print(listed(&jobs, LISTED)?),
         Some(Command::List { limit, json: true }) => {
-            let (total, jobs) = jobs.list(1, *limit).map_err(failed)?;
+            let (total, jobs) = jobs.list(1, *limit)?;
             print_json(&json!({ "total": total, "jobs": jobs }))
         }
-        Some(Command::List { limit, json: false }) => print(listed(&jobs, *limit).map_err(failed)?),
+        Some(Command::List { limit, json: false }) => print(listed(&jobs, *limit)?),
         Some(Command::Purge { id, days }) => {
             let which = match (id, days) {
                 (Some(id), _) => Purge::One(id.clone()),
                 (None, Some(days)) => Purge::Before(Time(now().0 - i64::from(*days) * DAY_MS)),
                 (None, None) => Purge::All,
             };
-            let removed = jobs.purge(&which).map_err(failed)?;
+            let removed = jobs.purge(&which)?;
             if let (Some(id), 0) = (id, removed) {
-                return Err(Failure::Bad(format!(
-                    "no finished job `{id}`; list jobs with `tokendeck jobs list`"
-                )));
+                bail!("no finished job `{id}`; list jobs with `tokendeck jobs list`");
             }
             print(format!("removed {}\n", plural(removed, "job", "jobs")))
         }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use color_eyre::eyre::{Report, eyre};
 
 use super::{
-    outcome::{Failure, Outcome, print},
+    outcome::{Outcome, print},
     program::{configuration, open_keys, warn},
 };
 
@@ -33,13 +34,13 @@ enum Command {
 
 pub(super) fn run(args: &KeyArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
-    let keys = open_keys(&config).map_err(Failure::Bad)?;
+    let keys = open_keys(&config)?;
     keys.warnings().iter().for_each(|warning| warn(warning));
     match &args.command {
         None => {
-            let key = keys.show().ok_or_else(|| {
-                Failure::Bad("no key yet; create one with `tokendeck key new`".to_owned())
-            })?;
+            let key = keys
+                .show()
+                .ok_or_else(|| eyre!("no key yet; create one with `tokendeck key new`"))?;
             print(format!("{}\n", key.reveal()))
         }
         Some(Command::Show) => {
@@ -61,13 +62,11 @@ pub(super) fn run(args: &KeyArgs) -> Outcome {
             print(lines)
         }
         Some(Command::New) => {
-            let key = keys.new_key().map_err(|error| Failure::Bad(error.into()))?;
+            let key = keys.new_key().map_err(Report::msg)?;
             print(format!("{}\n", key.reveal()))
         }
         Some(Command::Revoke { id }) => {
-            let key = keys
-                .revoke(id)
-                .map_err(|error| Failure::Bad(error.into()))?;
+            let key = keys.revoke(id).map_err(Report::msg)?;
             print(format!("revoked {}\n", key.id))
         }
     }

@@ -11,9 +11,10 @@ use std::{
     time::Duration,
 };
 
+use color_eyre::eyre::{Report, Result, bail};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::{appearance, outcome::Failure};
+use super::appearance;
 use crate::config::{Config, KEYS_SECTION};
 use model::locks::Locked as _;
 use query::deck::QueryService;
@@ -36,14 +37,14 @@ pub(super) struct Live {
 
 #[derive(Default)]
 struct Inner {
-    changes: Option<Result<NewSettings, String>>,
+    changes: Option<Result<NewSettings>>,
     wake: Option<Wake>,
 }
 
 impl LiveSettings for Live {
     fn take(&self) -> Option<Result<NewSettings, ProgramError>> {
         let changes = self.inner.locked().changes.take()?;
-        Some(changes.map_err(Into::into))
+        Some(changes.map_err(ProgramError::from))
     }
 
     fn listen(&self, wake: Wake) {
@@ -82,7 +83,7 @@ impl Live {
         Some(live)
     }
 
-    fn publish(&self, changes: Result<NewSettings, String>) {
+    fn publish(&self, changes: Result<NewSettings>) {
         let mut inner = self.inner.locked();
         inner.changes = Some(changes);
         if let Some(wake) = &inner.wake {
@@ -153,12 +154,15 @@ impl Watch {
     }
 
     /// Returns the settings that the new text changes.
-    fn read(&mut self, text: &str) -> Result<NewSettings, String> {
+    fn read(&mut self, text: &str) -> Result<NewSettings> {
         // Without the folder, which the user knows, so that the message fits into a line.
-        let short = |reason: String| {
-            self.file.parent().map_or(reason.clone(), |folder| {
-                reason.replace(&format!("{}/", folder.display()), "")
-            })
+        let short = |reason: Report| match self.file.parent() {
+            Some(folder) => Report::msg(
+                reason
+                    .to_string()
+                    .replace(&format!("{}/", folder.display()), ""),
+            ),
+            None => reason,
         };
         let mut config = Config::parse(self.config.file.as_deref(), text).map_err(short)?;
         let set = (self.apply_overrides)(&mut config);
@@ -176,14 +180,9 @@ impl Watch {
         }
         let (keymap, problems) = Keymap::with(&config.keys);
         if let Some(problem) = problems.first() {
-            return Err(format!("config.toml: {problem}"));
+            bail!("config.toml: {problem}");
         }
-        let look = appearance::again(&config.terminal).map_err(|failure| match failure {
-            Failure::Bad(reason) | Failure::Usage(reason) => reason,
-            Failure::Reported | Failure::Signal(_) | Failure::Unread => {
-                "cannot read the theme".to_owned()
-            }
-        })?;
+        let look = appearance::again(&config.terminal)?;
         let is_look = |name: &String| {
             name.starts_with("terminal.")
                 && *name != KEYS_SECTION

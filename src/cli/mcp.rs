@@ -8,11 +8,12 @@ use std::{
 };
 
 use clap::Args;
+use color_eyre::eyre::{Report, eyre};
 
 use super::{
     AsOfArgs,
     log::Log,
-    outcome::{Failure, Outcome, say},
+    outcome::{Outcome, say},
     program::{Program, no_dataset},
     serve::first_load_failed,
 };
@@ -35,7 +36,7 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
         );
     }
     // The client needs no key, so none is read or generated.
-    let keys = Keys::in_memory().map_err(|error| Failure::Bad(error.into()))?;
+    let keys = Keys::in_memory().map_err(Report::msg)?;
     // Without a state folder there are neither alerts nor jobs.
     let jobs = program
         .jobs()
@@ -46,9 +47,8 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
         .worker_threads(2)
         .enable_all()
         .build();
-    let runtime = runtime.map_err(|error| {
-        Failure::Bad(format!("cannot start the server: {}", plain_reason(&error)))
-    })?;
+    let runtime =
+        runtime.map_err(|error| eyre!("cannot start the server: {}", plain_reason(&error)))?;
     let deck = Arc::clone(&program.deck);
     let outcome = runtime.block_on(async {
         let events = deck.listen();
@@ -57,7 +57,7 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
             .watch()
             .unwrap_or_else(|reason| tracing::warn!("{reason}"));
         tokio::select! {
-            served = api::mcp::serve_stdio(api) => served.map_err(|error| Failure::Bad(error.to_string())),
+            served = api::mcp::serve_stdio(api) => served.map_err(Report::msg),
             reason = first_load_failed(events, &deck) => Err(no_dataset(&deck.folder(), &reason)),
         }
     });

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use color_eyre::eyre::{Report, bail};
 
 use super::{
     LocationArgs,
     feed::Feed,
-    outcome::{Failure, Outcome, print},
+    outcome::{Outcome, print},
 };
 use live::create::create;
 use model::command_line::shell_word;
@@ -40,9 +41,9 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
         .as_ref()
         .filter(|node| feed.wire.node_source(node).is_none())
     {
-        return Err(Failure::Bad(format!(
+        bail!(
             "`{node}` is not a node; first add [sources.{node}] kind = \"node\", url = \"http://127.0.0.1:8545\", chain = \"eth\" to config.toml"
-        )));
+        );
     }
     create(
         &args.dir,
@@ -50,7 +51,7 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
         &feed.providers,
         args.node.as_deref(),
     )
-    .map_err(Failure::Bad)?;
+    .map_err(Report::msg)?;
     let shown = args.dir.display();
     let word = shell_word(&args.dir.to_string_lossy());
     print(format!(

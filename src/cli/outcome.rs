@@ -1,57 +1,62 @@
 //! The outcome of a command: stdout output, error message and exit code.
 
 use std::{
+    fmt,
     io::{self, Write},
     process::ExitCode,
 };
 
+use color_eyre::eyre::{Report, Result, eyre};
 use serde::Serialize;
 
 use crate::config::plain_reason;
 use model::{command_line::shell_word, untrusted::is_invisible};
 use store::private_files::take_notices;
 
-pub(super) type Outcome = Result<(), Failure>;
+/// Any error is a one-line message and exit code 1, except a `Failure`.
+pub(super) type Outcome = Result<()>;
 
-/// Why a command failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// Bad data or a failed request; the message is one line. Exit code 1.
-    Bad(String),
-    /// Like `Bad`, with the messages already printed.
+/// Why a command failed, where that has an exit code of its own or no message.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The messages are already printed.
     Reported,
     /// Wrong usage; the message is one line. Exit code 2.
-    Usage(String),
+    Usage(Report),
     /// Ended by a signal; holds the exit code by shell convention.
     Signal(u8),
     /// Broken pipe: the output's reader is gone (`| head`). Counts as success.
     Unread,
 }
 
-impl From<io::Error> for Failure {
-    /// Converts errors of stdout.
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::Unread,
-            _ => Self::Bad(format!("cannot write the output: {}", plain_reason(&error))),
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(reason) => reason.fmt(f),
+            _ => fmt::Debug::fmt(self, f),
         }
     }
 }
+
+impl std::error::Error for Failure {}
 
 /// Prints notices about the user's files and the failure's message, if any; returns the exit code.
 pub fn finish(outcome: Outcome) -> ExitCode {
     for notice in take_notices() {
         say(&format!("warning: {notice}"));
     }
-    let (message, code) = match outcome {
-        Ok(()) | Err(Failure::Unread) => (None, 0),
-        Err(Failure::Reported) => (None, 1),
-        Err(Failure::Bad(message)) => (Some(message), 1),
-        Err(Failure::Usage(message)) => (Some(message), 2),
-        Err(Failure::Signal(code)) => (None, code),
+    let Err(error) = outcome else {
+        return ExitCode::SUCCESS;
     };
-    if let Some(message) = message {
-        say(&in_words_of_commands(&message));
+    let (has_message, code) = match error.downcast_ref() {
+        Some(Failure::Unread) => (false, 0),
+        Some(Failure::Reported) => (false, 1),
+        Some(Failure::Signal(code)) => (false, *code),
+        Some(Failure::Usage(_)) => (true, 2),
+        None => (true, 1),
+    };
+    if has_message {
+        say(&in_words_of_commands(&error.to_string()));
     }
     ExitCode::from(code)
 }
@@ -81,7 +86,7 @@ fn in_words_of_commands(text: &str) -> String {
 
 /// Prints a value as one line of JSON.
 pub(super) fn print_json(value: &impl Serialize) -> Outcome {
-    let mut line = serde_json::to_vec(value).map_err(|error| Failure::Bad(error.to_string()))?;
+    let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     print(line)
 }
@@ -99,8 +104,13 @@ pub(super) fn say_more(message: &str) {
 /// Writes the whole text to stdout.
 pub(super) fn print(text: impl AsRef<[u8]>) -> Outcome {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_ref())?;
-    Ok(stdout.flush()?)
+    let written = stdout
+        .write_all(text.as_ref())
+        .and_then(|()| stdout.flush());
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Unread.into(),
+        _ => eyre!("cannot write the output: {}", plain_reason(&error)),
+    })
 }
 
 /// Writes a line to stdout that may contain text from files.

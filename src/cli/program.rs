@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use color_eyre::eyre::{Report, Result, bail, eyre};
+
 use super::{
     LocationArgs,
     meter::Meter,
@@ -32,12 +34,13 @@ pub(super) struct Program {
 }
 
 /// Loads the configuration of this process.
-pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
+pub(super) fn configuration(file: Option<&Path>) -> Result<Config> {
     let variable = std::env::var_os(config::VARIABLE).map(PathBuf::from);
     // Without a home folder there is no such file, and the defaults apply.
     let home = Dirs::find().ok().map(|dirs| dirs.config);
     // A named file that is missing or wrong stops the program: the user has to fix it.
-    Config::find(file, variable.as_deref(), home.as_deref()).map_err(Failure::Usage)
+    Config::find(file, variable.as_deref(), home.as_deref())
+        .map_err(|reason| Failure::Usage(reason).into())
 }
 
 /// The folder of the user's own descriptions: the configuration's folder, or the default one.
@@ -47,7 +50,7 @@ pub(super) fn config_folder(config: &Config) -> Option<PathBuf> {
 }
 
 impl Program {
-    pub(super) fn open(location: &LocationArgs) -> Result<Self, Failure> {
+    pub(super) fn open(location: &LocationArgs) -> Result<Self> {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
         let state = Dirs::find().ok().map(|dirs| dirs.state);
@@ -66,13 +69,13 @@ impl Program {
         };
         options.feed.watchlist = watchlist;
         options.feed.own_providers = own_providers(&config);
-        let deck = QueryService::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
+        let deck = QueryService::new(&config.datasets.dir, options)?;
         Ok(Self { config, deck })
     }
 
     /// Like `open`, for a command that needs data and cannot prompt. Errors: there is no dataset, or it names remote files without the
     /// user's consent.
-    pub(super) fn open_with_data(location: &LocationArgs) -> Result<Self, Failure> {
+    pub(super) fn open_with_data(location: &LocationArgs) -> Result<Self> {
         let program = Self::open(location)?;
         require_data(
             &program.config.datasets.dir,
@@ -82,7 +85,7 @@ impl Program {
     }
 
     /// Like `open_with_data`, with the data loaded.
-    pub(super) fn open_loaded(location: &LocationArgs) -> Result<Self, Failure> {
+    pub(super) fn open_loaded(location: &LocationArgs) -> Result<Self> {
         let program = Self::open_with_data(location)?;
         program.load()?;
         Ok(program)
@@ -113,8 +116,8 @@ impl Program {
             .map(drop)
             .map_err(|reason| match self.deck.options().as_of {
                 // There are data, and the reason is why there were none then.
-                Some(_) => Failure::Bad(reason),
-                None => no_dataset(&self.deck.folder(), &reason),
+                Some(_) => reason.into(),
+                None => no_dataset(&self.deck.folder(), &reason.to_string()),
             })
     }
 
@@ -124,12 +127,11 @@ impl Program {
     }
 
     /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program continues without watching.
-    pub(super) fn watch(&self) -> Result<(), String> {
+    pub(super) fn watch(&self) -> Result<()> {
         if self.config.datasets.watch {
-            self.deck.watch()
-        } else {
-            Ok(())
+            self.deck.watch()?;
         }
+        Ok(())
     }
 
     /// Names the tables without history, which show current values in point-in-time mode.
@@ -140,21 +142,23 @@ impl Program {
     }
 
     /// Opens the job store and resumes its queue. Errors: no state folder, or it cannot be opened.
-    pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
+    pub(super) fn jobs(&self) -> Result<Arc<Jobs>> {
         if self.deck.options().as_of.is_some() {
-            return Err("jobs and alerts have no point-in-time mode; remove --as-of".to_owned());
+            bail!("jobs and alerts have no point-in-time mode; remove --as-of");
         }
         let folder = Dirs::find()?.state;
-        Jobs::open(&folder, Arc::clone(&self.deck), job_options(&self.config))
+        let options = job_options(&self.config);
+        Ok(Jobs::open(&folder, Arc::clone(&self.deck), options)?)
     }
 
     /// Opens the job store without running anything. Errors: as for `jobs`.
-    pub(super) fn jobs_to_read(&self) -> Result<Arc<Jobs>, String> {
-        Jobs::open_to_read(
-            &Dirs::find()?.state,
+    pub(super) fn jobs_to_read(&self) -> Result<Arc<Jobs>> {
+        let (folder, options) = (Dirs::find()?.state, job_options(&self.config));
+        Ok(Jobs::open_to_read(
+            &folder,
             Arc::clone(&self.deck),
-            job_options(&self.config),
-        )
+            options,
+        )?)
     }
 
     /// The API over the query service, for a server that listens on `address`.
@@ -199,7 +203,7 @@ pub(super) fn wire(config: &Config) -> Arc<RemoteClient> {
 }
 
 /// Errors: the folder is missing, or the dataset names remote files without the user's consent.
-pub(super) fn require_data(folder: &Path, wire: Option<&Arc<RemoteClient>>) -> Result<(), Failure> {
+pub(super) fn require_data(folder: &Path, wire: Option<&Arc<RemoteClient>>) -> Result<()> {
     require_folder(folder)?;
     let origins = wire
         .map(|wire| origins_to_agree(folder, wire))
@@ -212,11 +216,11 @@ pub(super) fn require_data(folder: &Path, wire: Option<&Arc<RemoteClient>>) -> R
         .map(|origin| format!("`{origin}`"))
         .collect::<Vec<_>>()
         .join(", ");
-    Err(Failure::Bad(format!(
+    Err(eyre!(
         "dataset `{}` needs data from {origins}; allow it once with --remote, or permanently in the dashboard or with remote.enabled = true \
          in config.toml",
         folder.display()
-    )))
+    ))
 }
 
 pub(super) fn job_options(config: &Config) -> JobOptions {
@@ -233,32 +237,32 @@ pub(super) fn job_options(config: &Config) -> JobOptions {
 }
 
 /// Opens this user's stored jobs without running any.
-pub(super) fn offline_jobs(config: &Config) -> Result<OfflineJobs, String> {
-    OfflineJobs::open(&Dirs::find()?.state, &job_options(config))
-}
-
-pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {
-    Ok(Keys::open(
+pub(super) fn offline_jobs(config: &Config) -> Result<OfflineJobs> {
+    Ok(OfflineJobs::open(
         &Dirs::find()?.state,
-        config.api.keys_file.as_deref(),
+        &job_options(config),
     )?)
 }
 
-pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {
+pub(super) fn open_keys(config: &Config) -> Result<Keys> {
+    Keys::open(&Dirs::find()?.state, config.api.keys_file.as_deref()).map_err(Report::msg)
+}
+
+pub(super) fn require_folder(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
     if folder.exists() {
-        return Err(Failure::Bad(format!(
+        bail!(
             "`{}` is not a folder; pass a dataset folder with --data",
             folder.display()
-        )));
+        );
     }
     Err(no_dataset(folder, "the folder does not exist"))
 }
 
 /// Error message for a folder whose dataset cannot be loaded, with the remedies.
-pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
+pub(super) fn no_dataset(folder: &Path, reason: &str) -> Report {
     let shown = folder.display();
     // The reason has its own remedies.
     if folder.is_dir() {
@@ -268,11 +272,11 @@ pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
         } else {
             "cannot read the dataset in"
         };
-        return Failure::Bad(format!("{what} `{shown}`: {reason}"));
+        return eyre!("{what} `{shown}`: {reason}");
     }
-    Failure::Bad(format!(
+    eyre!(
         "no dataset in `{shown}`: {reason}; pass another folder with --data, or create demo data with `tokendeck demo {shown}`"
-    ))
+    )
 }
 
 /// Prints a warning; the program continues.

@@ -1,11 +1,12 @@
 //! `tokendeck providers`: lists the data providers for live tables, with their tables, limits and terms.
 
 use clap::Args;
+use color_eyre::eyre::Report;
 
 use super::{
     LocationArgs,
     feed::Feed,
-    outcome::{Failure, Outcome, print},
+    outcome::{Outcome, print},
     table,
 };
 use source::provider::{Each, Provider, ProviderOrigin, named};
@@ -41,7 +42,7 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
             &rows.collect::<Vec<_>>(),
         ));
     };
-    let provider = named(&feed.providers, name).map_err(|error| Failure::Bad(error.to_string()))?;
+    let provider = named(&feed.providers, name).map_err(Report::msg)?;
     let mut text = format!("{} ({}) {}", provider.name, provider.id, whose(provider))
         .trim_end()
         .to_owned()

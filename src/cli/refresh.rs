@@ -1,6 +1,7 @@
 //! `tokendeck refresh`: fetches missing rows of live tables, then exits.
 
 use clap::Args;
+use color_eyre::eyre::{Report, bail};
 
 use super::{
     LocationArgs,
@@ -29,25 +30,25 @@ pub(super) fn run(args: &RefreshArgs) -> Outcome {
         .map(|(schema, _)| schema.name)
         .collect();
     if live.is_empty() {
-        return Err(Failure::Bad(format!(
+        bail!(
             "`{}` has no live tables; set `provider` or `url` for a table in its dataset.toml, or create a live dataset with `tokendeck new`",
             feed.folder.display()
-        )));
+        );
     }
     if let Some(other) = args
         .tables
         .iter()
         .find(|table| !live.contains(&table.as_str()))
     {
-        return Err(Failure::Bad(format!(
+        bail!(
             "`{other}` is not a live table; live tables: {}",
             live.join(", ")
-        )));
+        );
     }
     let only: Vec<&str> = args.tables.iter().map(String::as_str).collect();
     feed.with(None, |context| {
         feed.consent(&hosts(context, &only))?;
-        let report = refresh(context, &only).map_err(|error| Failure::Bad(error.to_string()))?;
+        let report = refresh(context, &only).map_err(Report::msg)?;
         tell(&report)
     })
 }
@@ -85,5 +86,5 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
     for failure in &failures {
         say(failure);
     }
-    Err(Failure::Reported)
+    Err(Failure::Reported.into())
 }

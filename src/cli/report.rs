@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use color_eyre::eyre::{Result, eyre};
 
 use super::{
     AsOfArgs,
-    outcome::{Failure, Outcome, print_line},
+    outcome::{Outcome, print_line},
     program::{Program, warn},
     shot::{chart, ending},
     token::{TokenName, token},
@@ -43,32 +44,29 @@ struct ReportFile {
     form: DocumentForm,
 }
 
-fn out_file(text: &str) -> Result<ReportFile, String> {
+fn out_file(text: &str) -> Result<ReportFile> {
     let ending = ending(text);
     let form = DocumentForm::ALL
         .iter()
         .find(|form| ending.as_deref() == Some(form.word()));
-    let form = form.ok_or("expected a file that ends in .html or .md")?;
+    let form = form.ok_or_else(|| eyre!("expected a file that ends in .html or .md"))?;
     Ok(ReportFile {
         file: PathBuf::from(text),
         form: *form,
     })
 }
 
-fn png_file(text: &str) -> Result<PathBuf, String> {
+fn png_file(text: &str) -> Result<PathBuf> {
     let is_png = ending(text).as_deref() == Some("png");
     is_png
         .then(|| PathBuf::from(text))
-        .ok_or_else(|| "expected a file that ends in .png".to_owned())
+        .ok_or_else(|| eyre!("expected a file that ends in .png"))
 }
 
 pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open_loaded(&args.location.location())?;
     let token = args.token.find(&program.deck)?;
-    let make = || {
-        document::of_token(&program.deck, token, &Progress::default())
-            .map_err(|problem| Failure::Bad(problem.detail))
-    };
+    let make = || document::of_token(&program.deck, token, &Progress::default());
     let mut document = make()?;
     if program.deck.wait_for_kept_records() {
         document = make()?;
@@ -89,9 +87,8 @@ pub(super) fn run(args: &ReportArgs) -> Outcome {
 
 fn write(file: &Path, bytes: &[u8], title: &str) -> Outcome {
     let name = file.display();
-    write_whole(file, bytes).map_err(|error| {
-        Failure::Bad(format!("cannot write `{name}`: {}", plain_reason(&error)))
-    })?;
+    write_whole(file, bytes)
+        .map_err(|error| eyre!("cannot write `{name}`: {}", plain_reason(&error)))?;
     print_line(&format!(
         "{title}: {name}, {}",
         format::bytes(bytes.len() as u64)
@@ -105,12 +102,12 @@ mod tests {
     #[test]
     fn the_file_ending_decides_the_format() {
         assert_eq!(
-            out_file("a/b.HTML").map(|out| out.form),
-            Ok(DocumentForm::Html)
+            out_file("a/b.HTML").ok().map(|out| out.form),
+            Some(DocumentForm::Html)
         );
         assert_eq!(
-            out_file("b.md").map(|out| out.form),
-            Ok(DocumentForm::Markdown)
+            out_file("b.md").ok().map(|out| out.form),
+            Some(DocumentForm::Markdown)
         );
         assert!(png_file("a.PNG").is_ok() && png_file("a.svg").is_err());
         assert!(out_file("b.pdf").is_err() && out_file("html").is_err());

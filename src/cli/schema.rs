@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use color_eyre::eyre::eyre;
 use serde_json::{Value, json};
 
 use super::{
@@ -56,8 +57,8 @@ fn unknown(name: &str) -> Failure {
     let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
     let tables = names.join(", ");
     Failure::Usage(match meant(name, names.iter().copied()) {
-        Some(nearest) => format!("no table `{name}`; did you mean `{nearest}`? Tables: {tables}"),
-        None => format!("no table `{name}`; tables: {tables}"),
+        Some(nearest) => eyre!("no table `{name}`; did you mean `{nearest}`? Tables: {tables}"),
+        None => eyre!("no table `{name}`; tables: {tables}"),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use clap::Args;
+use color_eyre::eyre::{Result, bail, eyre};
 use tokio::{
     net::TcpListener,
     sync::{broadcast, oneshot},
@@ -28,32 +29,33 @@ pub(super) struct ServeArgs {
     location: LocationArgs,
 }
 
-pub(super) fn listen_address(text: &str) -> Result<String, String> {
+pub(super) fn listen_address(text: &str) -> Result<String> {
     if is_listen_address(text) {
         Ok(text.to_owned())
     } else {
-        Err("expected an address and port, such as 127.0.0.1:8787".to_owned())
+        Err(eyre!(
+            "expected an address and port, such as 127.0.0.1:8787"
+        ))
     }
 }
 
 pub(super) fn run(args: &ServeArgs) -> Outcome {
     let log = Log::to_stderr();
     let program = Program::open_with_data(&args.location)?;
-    let keys = open_keys(&program.config).map_err(Failure::Bad)?;
-    let jobs = program.jobs().map_err(Failure::Bad)?;
+    let keys = open_keys(&program.config)?;
+    let jobs = program.jobs()?;
     let listen = args.listen.as_ref().unwrap_or(&program.config.api.listen);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
-    let runtime = runtime.map_err(|error| {
-        Failure::Bad(format!("cannot start the server: {}", plain_reason(&error)))
-    })?;
+    let runtime =
+        runtime.map_err(|error| eyre!("cannot start the server: {}", plain_reason(&error)))?;
     runtime.block_on(async {
         // Before the first line is printed, so that a signal right after it shuts the server down cleanly.
         let (signals, reload) = (StopSignals::new()?, ReloadSignal::new()?);
         let (listener, address) = bind(listen).await?;
         if let Some(reason) = keys.refused_on(address.ip()) {
-            return Err(Failure::Bad(reason));
+            bail!(reason);
         }
         keys.warnings()
             .iter()
@@ -77,21 +79,19 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
         .await;
         match ending.try_recv() {
             Ok(Ending::Signal(0)) => Ok(()),
-            Ok(Ending::Signal(code)) => Err(Failure::Signal(code)),
+            Ok(Ending::Signal(code)) => Err(Failure::Signal(code).into()),
             Ok(Ending::NoData(reason)) => Err(no_dataset(&program.deck.folder(), &reason)),
-            Err(_) => Err(Failure::Bad(format!(
-                "server on {address} stopped unexpectedly"
-            ))),
+            Err(_) => Err(eyre!("server on {address} stopped unexpectedly")),
         }
     })
 }
 
-async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr)> {
     let refuse = |error: &std::io::Error| {
-        Failure::Bad(format!(
+        eyre!(
             "cannot listen on `{listen}`: {}; pass another address with --listen (port 0 picks a free port)",
             plain_reason(error)
-        ))
+        )
     };
     let listener = TcpListener::bind(listen)
         .await
@@ -102,10 +102,10 @@ async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
 
 /// Prints the first line of stdout, from which a caller learns the port.
 fn announce(address: SocketAddr) -> Outcome {
-    match print(format!("listening on http://{address}\n")) {
-        Err(Failure::Unread) => Ok(()),
-        outcome => outcome,
-    }
+    print(format!("listening on http://{address}\n")).or_else(|error| match error.downcast_ref() {
+        Some(Failure::Unread) => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// Why the server stops.

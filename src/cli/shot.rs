@@ -7,9 +7,11 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 
+use color_eyre::eyre::{Result, bail, eyre};
+
 use super::{
     AsOfArgs, appearance,
-    outcome::{Failure, Outcome},
+    outcome::Outcome,
     program::{Program, require_folder},
     token::{TokenName, token},
 };
@@ -67,7 +69,7 @@ struct PictureFile {
     format: PictureFormat,
 }
 
-fn size(text: &str) -> Result<Size, String> {
+fn size(text: &str) -> Result<Size> {
     let parsed = text
         .split_once(['x', 'X', '×'])
         .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
@@ -75,7 +77,7 @@ fn size(text: &str) -> Result<Size, String> {
         Some((columns, rows)) if WIDTHS.contains(&columns) && HEIGHTS.contains(&rows) => {
             Ok(Size { columns, rows })
         }
-        _ => Err(format!(
+        _ => Err(eyre!(
             "expected columns x rows, such as 140x42, from {}x{} to {}x{}",
             WIDTHS.start(),
             HEIGHTS.start(),
@@ -85,13 +87,13 @@ fn size(text: &str) -> Result<Size, String> {
     }
 }
 
-fn out_file(text: &str) -> Result<PictureFile, String> {
+fn out_file(text: &str) -> Result<PictureFile> {
     let format = match ending(text).as_deref() {
         Some("png") => PictureFormat::Png,
         Some("svg") => PictureFormat::Svg,
         Some("txt") => PictureFormat::Text,
         Some("ansi") => PictureFormat::Ansi,
-        _ => return Err("expected a file that ends in .png, .svg, .txt or .ansi".to_owned()),
+        _ => bail!("expected a file that ends in .png, .svg, .txt or .ansi"),
     };
     Ok(PictureFile {
         file: PathBuf::from(text),
@@ -123,26 +125,23 @@ pub(super) fn run(args: &ShotArgs) -> Outcome {
     program.load()?;
     let picture = draw(args, &program, look)?;
     write_whole(&args.out.file, &picture).map_err(|error| {
-        Failure::Bad(format!(
+        eyre!(
             "cannot write `{}`: {}",
             args.out.file.display(),
             plain_reason(&error)
-        ))
+        )
     })
 }
 
-fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>, Failure> {
+fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>> {
     let token = args
         .token
         .as_ref()
         .map(|token| token.find(&program.deck))
         .transpose()?;
     if let Some(token) = token {
-        let snapshot = program
-            .deck
-            .snapshot()
-            .map_err(|problem| Failure::Bad(problem.detail))?;
-        known_token(&snapshot, &token).map_err(|problem| Failure::Bad(problem.detail))?;
+        let snapshot = program.deck.snapshot()?;
+        known_token(&snapshot, &token)?;
     }
     let theme = look.theme.clone();
     let (keymap, _) = Keymap::with(&program.config.keys);
@@ -182,7 +181,7 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>,
 const CHART: (u16, u16) = (120, 36);
 
 /// A token's chart as a PNG file, drawn in pixels.
-pub(super) fn chart(program: &Program, token: Address) -> Result<Vec<u8>, Failure> {
+pub(super) fn chart(program: &Program, token: Address) -> Result<Vec<u8>> {
     let look = appearance::for_picture(&program.config.terminal)?;
     let theme = look.theme.clone();
     let (buffer, mut app) = picture(
@@ -209,8 +208,8 @@ mod tests {
     #[test]
     fn sizes_out_of_range_and_unknown_endings_are_refused() {
         assert_eq!(
-            size("140x42"),
-            Ok(Size {
+            size("140x42").ok(),
+            Some(Size {
                 columns: 140,
                 rows: 42
             })
@@ -229,8 +228,8 @@ mod tests {
             assert!(size(bad).is_err(), "{bad}");
         }
         assert_eq!(
-            out_file("a/b.SVG").map(|picture| picture.format),
-            Ok(PictureFormat::Svg)
+            out_file("a/b.SVG").ok().map(|picture| picture.format),
+            Some(PictureFormat::Svg)
         );
         assert!(out_file("a.gif").is_err() && out_file("svg").is_err());
     }

@@ -6,20 +6,20 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
+use color_eyre::eyre::{Report, Result, eyre};
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
 use tokio::signal::windows::{CtrlBreak, CtrlC, CtrlClose, ctrl_break, ctrl_c, ctrl_close};
 
-use super::outcome::Failure;
 use crate::config::plain_reason;
 
-fn unheard(error: &io::Error) -> Failure {
-    Failure::Bad(format!("cannot receive signals: {}", plain_reason(error)))
+fn unheard(error: &io::Error) -> Report {
+    eyre!("cannot receive signals: {}", plain_reason(error))
 }
 
 /// Returns a flag set by SIGINT or SIGTERM. A second signal ends the program at once, which leaves no file half written either.
-pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+pub(super) fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
@@ -52,7 +52,7 @@ fn stops() -> io::Result<Stops> {
 pub(super) struct StopSignals(Stops);
 
 impl StopSignals {
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self> {
         stops().map(Self).map_err(|error| unheard(&error))
     }
 
@@ -73,7 +73,7 @@ pub(super) struct ReloadSignal {
 }
 
 impl ReloadSignal {
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self> {
         Ok(Self {
             #[cfg(unix)]
             asked: signal(SignalKind::user_defined1()).map_err(|error| unheard(&error))?,

@@ -1,6 +1,8 @@
 //! The token argument of a command: an address, a coin, or a unique symbol in the dataset.
 
-use super::{LocationArgs, outcome::Failure, program::Program};
+use color_eyre::eyre::{Result, bail};
+
+use super::{LocationArgs, program::Program};
 use model::{address::Address, schema::Kind};
 use query::{
     deck::QueryService,
@@ -15,33 +17,31 @@ pub(super) enum TokenName {
 }
 
 /// Parses an argument. Errors: it is neither an address nor a possible symbol.
-pub(super) fn token(text: &str) -> Result<TokenName, String> {
+pub(super) fn token(text: &str) -> Result<TokenName> {
     if let Some(address) = Address::asked(text) {
         return Ok(TokenName::Address(address));
     }
     if !may_be_name(text) {
         let address = Kind::Address.expectation();
-        return Err(format!(
-            "expected {address}, a coin such as `coin:BTC`, or a unique symbol"
-        ));
+        bail!("expected {address}, a coin such as `coin:BTC`, or a unique symbol");
     }
     Ok(TokenName::Symbol(text.to_owned()))
 }
 
 impl TokenName {
     /// Its address in the loaded data.
-    pub(super) fn find(&self, deck: &QueryService) -> Result<Address, Failure> {
+    pub(super) fn find(&self, deck: &QueryService) -> Result<Address> {
         match self {
             Self::Address(address) => Ok(*address),
-            Self::Symbol(symbol) => deck
-                .snapshot()
-                .and_then(|snapshot| named_token(&snapshot, symbol))
-                .map_err(|problem| Failure::Bad(problem.detail)),
+            Self::Symbol(symbol) => {
+                let snapshot = deck.snapshot()?;
+                Ok(named_token(&snapshot, symbol)?)
+            }
         }
     }
 
     /// Its address; the data is loaded only for a symbol.
-    pub(super) fn find_in(&self, location: &LocationArgs) -> Result<Address, Failure> {
+    pub(super) fn find_in(&self, location: &LocationArgs) -> Result<Address> {
         match self {
             Self::Address(address) => Ok(*address),
             Self::Symbol(_) => self.find(&Program::open_loaded(location)?.deck),
@@ -56,11 +56,14 @@ mod tests {
     #[test]
     fn an_address_that_is_cut_is_no_symbol() {
         for symbol in ["UNI", "1INCH", "usd coin"] {
-            assert_eq!(token(symbol), Ok(TokenName::Symbol(symbol.to_owned())));
+            assert_eq!(
+                token(symbol).ok(),
+                Some(TokenName::Symbol(symbol.to_owned()))
+            );
         }
         assert_eq!(
-            token("coin:btc"),
-            Ok(TokenName::Address(Address::coin("BTC")))
+            token("coin:btc").ok(),
+            Some(TokenName::Address(Address::coin("BTC")))
         );
         for wrong in ["0x12", "0X", "coin:", " ", ""] {
             assert!(token(wrong).is_err(), "{wrong}");

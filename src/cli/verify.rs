@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use color_eyre::eyre::{Report, eyre};
 
 use super::{
     LocationArgs,
@@ -36,36 +37,28 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     let form = DocumentForm::ALL
         .iter()
         .find(|form| ending.as_deref() == Some(form.word()));
-    let form = form.ok_or_else(|| {
-        Failure::Usage(format!("`{shown}` is not a report; expected .html or .md"))
-    })?;
-    let text = read_text(&args.report, REPORT_MAX).map_err(|error| {
-        Failure::Bad(format!("cannot read `{shown}`: {}", plain_reason(&error)))
-    })?;
-    let refused = || {
-        Failure::Bad(format!(
-            "`{shown}` does not record its inputs; create it again with `tokendeck report`"
-        ))
-    };
+    let form = form
+        .ok_or_else(|| Failure::Usage(eyre!("`{shown}` is not a report; expected .html or .md")))?;
+    let text = read_text(&args.report, REPORT_MAX)
+        .map_err(|error| eyre!("cannot read `{shown}`: {}", plain_reason(&error)))?;
+    let refused =
+        || eyre!("`{shown}` does not record its inputs; create it again with `tokendeck report`");
     let made = Provenance::read(&text).ok_or_else(refused)?;
     let address = Address::asked(&made.token).ok_or_else(refused)?;
     let location = LocationArgs {
         as_of: made.as_of(),
         ..args.location.clone()
     };
-    let lacking = |reason: String| {
-        Failure::Bad(format!(
+    let lacking = |reason: Report| {
+        eyre!(
             "cannot verify `{shown}`, which needs {}: {reason}",
             made.needs()
-        ))
+        )
     };
-    let program = Program::open_loaded(&location).map_err(|failure| match failure {
-        Failure::Bad(reason) | Failure::Usage(reason) => lacking(reason),
-        other => other,
-    })?;
+    let program = Program::open_loaded(&location).map_err(lacking)?;
     let make = || {
         document::of_token(&program.deck, address, &Progress::default())
-            .map_err(|problem| lacking(problem.detail))
+            .map_err(|problem| lacking(problem.into()))
     };
     let mut again = make()?;
     if program.deck.wait_for_kept_records() {
@@ -88,5 +81,5 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     for line in changes.into_iter().chain(lines) {
         print_line(&format!("  {line}"))?;
     }
-    Err(Failure::Reported)
+    Err(Failure::Reported.into())
 }

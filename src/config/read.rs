@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use color_eyre::eyre::{Result, eyre};
 use toml::de::DeValue;
 
 use super::{
@@ -68,10 +69,10 @@ pub(super) fn read(
     file: Option<&Path>,
     text: &str,
     build: impl Fn(&Given<'_>) -> Config,
-) -> Result<Config, String> {
+) -> Result<Config> {
     let tell = |error: &TomlError| {
         let name = file.map_or_else(|| super::FILE.to_owned(), |file| file.display().to_string());
-        format!("{name}:{}: {}", error.line, error.reason)
+        eyre!("{name}:{}: {}", error.line, error.reason)
     };
     let document = TomlDocument::parse(text)
         .map_err(|error| tell(&error.prefixed("the file is not valid TOML: ")))?;

@@ -275,8 +275,11 @@ mod tests {
             !shown.contains("verysecret") && !format!("{:?}", config.alerts).contains("verysecret")
         );
         assert_eq!(
-            Config::parse(None, &shown).map(|again| again.alerts.command),
-            Ok(config.alerts.command.clone())
+            Config::parse(None, &shown)
+                .expect("it reads again")
+                .alerts
+                .command,
+            config.alerts.command
         );
         let other = Config::parse(None, &text.replace("?key=", "?k=")).expect("a good file");
         assert_eq!(config.differs(&other), ["alerts.webhook"]);

@@ -2,14 +2,18 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Display,
     path::{Path, PathBuf},
 };
 
+use color_eyre::eyre::{Report, Result, eyre};
+
+use super::exclusively;
 use model::{
     address::Address,
     annotations::{Annotation, Annotations, TokenAnnotations, apply},
 };
-use store::private_files::{exclusively, read_whole_text, write_atomic};
+use store::private_files::{read_whole_text, write_atomic};
 
 const FILE: &str = "annotations.json";
 const FILE_BYTES_MAX: u64 = 8 << 20;
@@ -38,28 +42,28 @@ impl AnnotationFile {
     }
 
     /// Makes the change and saves it; changes by another process are preserved.
-    pub fn set(&mut self, token: Address, annotation: &Annotation) -> Result<(), String> {
+    pub fn set(&mut self, token: Address, annotation: &Annotation) -> Result<()> {
         self.annotations = exclusively(&self.folder, || {
             let path = self.folder.join(FILE);
             // A file that cannot be read is never written over.
             let mut annotations = read(&path)?;
-            apply(&mut annotations, token, annotation)?;
+            apply(&mut annotations, token, annotation).map_err(Report::msg)?;
             let written: BTreeMap<String, &TokenAnnotations> = annotations
                 .iter()
                 .map(|(token, kept)| (token.to_string(), kept))
                 .collect();
             let text = serde_json::to_vec_pretty(&written)
-                .map_err(|error| format!("cannot save the levels and notes: {error}"))?;
-            write_atomic(&path, &text)?;
+                .map_err(|error| eyre!("cannot save the levels and notes: {error}"))?;
+            write_atomic(&path, &text).map_err(Report::msg)?;
             Ok(annotations)
         })?;
         Ok(())
     }
 }
 
-fn read(path: &Path) -> Result<Annotations, String> {
-    let refused = |why: String| {
-        format!(
+fn read(path: &Path) -> Result<Annotations> {
+    let refused = |why: &dyn Display| {
+        eyre!(
             "cannot read the levels and notes in `{}`: {why}; repair the file or move it away",
             path.display()
         )
@@ -67,13 +71,13 @@ fn read(path: &Path) -> Result<Annotations, String> {
     let text = match read_whole_text(path, FILE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Annotations::new()),
-        Err(error) => return Err(refused(error.to_string())),
+        Err(error) => return Err(refused(&error)),
     };
     let written: BTreeMap<String, TokenAnnotations> =
-        serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| refused(&error))?;
     let by_token = written.into_iter().map(|(token, kept)| {
         let address = Address::parse(&token)
-            .ok_or_else(|| refused(format!("`{token}` is not an address")))?;
+            .ok_or_else(|| refused(&format!("`{token}` is not an address")))?;
         Ok((address, kept))
     });
     by_token.collect()
@@ -109,7 +113,8 @@ mod tests {
         std::fs::write(folder.path().join(FILE), "{").expect("written");
         let problem = one
             .set(token, &Annotation::Note("new".to_owned()))
-            .expect_err("refused");
+            .expect_err("refused")
+            .to_string();
         assert!(
             problem.contains("repair the file or move it away"),
             "{problem}"

@@ -6,9 +6,11 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use color_eyre::eyre::{Report, Result};
 use serde::{Deserialize, Serialize};
 
-use store::private_files::{KeptState, exclusively, read_state, write_atomic};
+use super::exclusively;
+use store::private_files::{KeptState, read_state, write_atomic};
 use wire::{Fault, Ledger};
 
 const FILE: &str = "remote.json";
@@ -104,7 +106,7 @@ impl Remote {
         })
     }
 
-    fn kept(&self) -> Result<Notes, String> {
+    fn kept(&self) -> Result<Notes> {
         let path = self.folder.join(FILE);
         let parsed = |text: &str| {
             serde_json::from_str(text).map_err(|error| {
@@ -112,23 +114,25 @@ impl Remote {
                 format!("{error}; today's budget for remote data counts as used until midnight UTC, or until you delete the new `{path}`")
             })
         };
-        Ok(match read_state(&path, FILE_BYTES_MAX, parsed)? {
-            KeptState::Read(notes) => notes,
-            KeptState::Missing => Notes::default(),
-            KeptState::SetAside(_) => {
-                let notes = Notes::unknown(today());
-                self.write(&notes)?;
-                notes
-            }
-        })
+        Ok(
+            match read_state(&path, FILE_BYTES_MAX, parsed).map_err(Report::msg)? {
+                KeptState::Read(notes) => notes,
+                KeptState::Missing => Notes::default(),
+                KeptState::SetAside(_) => {
+                    let notes = Notes::unknown(today());
+                    self.write(&notes)?;
+                    notes
+                }
+            },
+        )
     }
 
-    fn write(&self, notes: &Notes) -> Result<(), String> {
-        let text = serde_json::to_vec_pretty(notes).map_err(|error| error.to_string())?;
-        write_atomic(&self.folder.join(FILE), &text)
+    fn write(&self, notes: &Notes) -> Result<()> {
+        let text = serde_json::to_vec_pretty(notes)?;
+        write_atomic(&self.folder.join(FILE), &text).map_err(Report::msg)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Notes)) -> Result<(), String> {
+    fn change(&self, change: impl FnOnce(&mut Notes)) -> Result<()> {
         exclusively(&self.folder, || {
             let mut notes = self.kept()?;
             change(&mut notes);
@@ -163,7 +167,7 @@ impl Ledger for Remote {
             let over = notes.agreed.len().saturating_sub(AGREED_MAX);
             notes.agreed.drain(..over);
         })
-        .map_err(Fault::Failed)
+        .map_err(|reason| Fault::Failed(reason.to_string()))
     }
 
     fn spent(&self) -> u64 {

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use color_eyre::eyre::{Report, Result, bail, eyre};
 use serde_json::{Map, Value};
 
-use store::private_files::{KeptState, exclusively, read_state, write_atomic};
+use super::exclusively;
+use store::private_files::{KeptState, read_state, write_atomic};
 
 const FILE: &str = "session.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -17,10 +19,10 @@ pub fn open(state_dir: &Path) -> Map<String, Value> {
     })
 }
 
-fn read(state_dir: &Path) -> Result<Map<String, Value>, String> {
+fn read(state_dir: &Path) -> Result<Map<String, Value>> {
     let parsed = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
     Ok(
-        match read_state(&state_dir.join(FILE), FILE_BYTES_MAX, parsed)? {
+        match read_state(&state_dir.join(FILE), FILE_BYTES_MAX, parsed).map_err(Report::msg)? {
             KeptState::Read(session) => session,
             KeptState::Missing | KeptState::SetAside(_) => Map::new(),
         },
@@ -32,19 +34,19 @@ pub fn update(
     before: &Map<String, Value>,
     session: &Map<String, Value>,
     state_dir: &Path,
-) -> Result<(), String> {
+) -> Result<()> {
     exclusively(state_dir, || {
         let mut kept = read(state_dir)?;
         merge(before, session, &mut kept);
         let text = serde_json::to_vec_pretty(&kept)
-            .map_err(|error| format!("cannot save the session: {error}"))?;
+            .map_err(|error| eyre!("cannot save the session: {error}"))?;
         if text.len() as u64 > FILE_BYTES_MAX {
-            return Err(format!(
+            bail!(
                 "cannot save the session: its size of {} bytes exceeds the limit of {FILE_BYTES_MAX}; delete saved plans",
                 text.len()
-            ));
+            );
         }
-        write_atomic(&state_dir.join(FILE), &text)
+        write_atomic(&state_dir.join(FILE), &text).map_err(Report::msg)
     })
 }
 

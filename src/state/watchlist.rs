@@ -5,8 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use color_eyre::eyre::{Report, Result, bail};
+
+use super::exclusively;
 use model::address::Address;
-use store::private_files::{KeptState, exclusively, read_state, write_atomic};
+use store::private_files::{KeptState, read_state, write_atomic};
 
 const FILE: &str = "watchlist";
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -38,12 +41,10 @@ impl Watchlist {
 
     /// Stars or unstars the token; returns whether it is starred now. Errors: the watchlist is full, or could not be saved; in the latter
     /// case the change holds for this run.
-    pub fn toggle(&mut self, token: Address) -> Result<bool, String> {
+    pub fn toggle(&mut self, token: Address) -> Result<bool> {
         let starred = !self.tokens.contains(&token);
         if starred && self.tokens.len() >= TOKENS_MAX {
-            return Err(format!(
-                "the watchlist is full ({TOKENS_MAX} tokens); remove a token first"
-            ));
+            bail!("the watchlist is full ({TOKENS_MAX} tokens); remove a token first");
         }
         if starred {
             self.tokens.insert(token)
@@ -61,7 +62,7 @@ impl Watchlist {
             if starred {
                 text += &format!("{token}\n");
             }
-            write_atomic(&path, text.as_bytes())?;
+            write_atomic(&path, text.as_bytes()).map_err(Report::msg)?;
             Ok(tokens(&text))
         })?;
         self.tokens = kept;
@@ -74,9 +75,9 @@ pub fn addresses(state_dir: &Path) -> Vec<Address> {
     Watchlist::open(state_dir).tokens().copied().collect()
 }
 
-fn read(path: &Path) -> Result<String, String> {
+fn read(path: &Path) -> Result<String> {
     Ok(
-        match read_state(path, FILE_BYTES_MAX, |text| Ok(text.to_owned()))? {
+        match read_state(path, FILE_BYTES_MAX, |text| Ok(text.to_owned())).map_err(Report::msg)? {
             KeptState::Read(text) => text,
             KeptState::Missing | KeptState::SetAside(_) => String::new(),
         },

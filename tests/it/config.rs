@@ -9,6 +9,7 @@ fn refusal(text: &str) -> String {
     Config::parse(Some(Path::new("c.toml")), text)
         .map(drop)
         .expect_err(text)
+        .to_string()
 }
 
 #[test]
@@ -295,7 +296,7 @@ fn the_first_place_that_has_a_file_is_read() {
         .map(drop)
         .unwrap_err();
     assert_eq!(
-        said,
+        said.to_string(),
         format!(
             "cannot read the configuration `{}`: no such file or directory",
             missing.display()

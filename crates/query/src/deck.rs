@@ -32,12 +32,15 @@ use self::{
     load::LoadState,
     pending::{PendingAnswer, PendingResult},
 };
-use crate::question::{
-    Dated, Find, Query,
-    parameter::TokenNames,
-    progress::Progress,
-    snapshot::{AnswerSettings, Snapshot},
-    view::View,
+use crate::{
+    error::ServiceError,
+    question::{
+        Dated, Find, Query,
+        parameter::TokenNames,
+        progress::Progress,
+        snapshot::{AnswerSettings, Snapshot},
+        view::View,
+    },
 };
 use model::{
     address::Address,
@@ -190,12 +193,15 @@ impl Lane {
         name: &'static str,
         workers: usize,
         capacity: usize,
-    ) -> std::result::Result<Self, String> {
+    ) -> std::result::Result<Self, ServiceError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(workers.max(1))
             .thread_name(move |i| format!("{name}-{i}"))
             .build()
-            .map_err(|error| format!("cannot start {workers} worker threads: {error}"))?;
+            .map_err(|error| ServiceError::Workers {
+                count: workers,
+                error,
+            })?;
         Ok(Self {
             pool,
             waiting: AtomicUsize::new(0),
@@ -242,7 +248,10 @@ impl TokenNames for QueryService {
 
 impl QueryService {
     /// Creates a query service over the dataset in `folder`; nothing is read until `load`.
-    pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
+    pub fn new(
+        folder: &Path,
+        options: DeckOptions,
+    ) -> std::result::Result<Arc<Self>, ServiceError> {
         let quick = Lane::new("question", options.workers, options.queue)?;
         let heavy = Lane::new(
             "inference",

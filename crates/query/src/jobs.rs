@@ -36,7 +36,7 @@ use self::{
     store::{HistoryLimits, JobDataset, JobStore, NewToken},
     worker::Workers,
 };
-use crate::{deck::QueryService, question::parameter::clip};
+use crate::{deck::QueryService, error::JobsError, question::parameter::clip};
 use model::error::{Code, Problem, Result};
 
 /// Maximum number of tokens per job.
@@ -171,8 +171,8 @@ impl Jobs {
         state_dir: &Path,
         deck: Arc<QueryService>,
         options: JobOptions,
-    ) -> std::result::Result<Arc<Self>, String> {
-        ::store::private_files::create_dir(state_dir)?;
+    ) -> std::result::Result<Arc<Self>, JobsError> {
+        ::store::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
         let owner = owner::Owner::new(state_dir, &alerts::open_dataset(&deck))?;
         let first = owner::first(state_dir)?;
         let (store, notice) =
@@ -193,8 +193,8 @@ impl Jobs {
         state_dir: &Path,
         deck: Arc<QueryService>,
         options: JobOptions,
-    ) -> std::result::Result<Arc<Self>, String> {
-        ::store::private_files::create_dir(state_dir)?;
+    ) -> std::result::Result<Arc<Self>, JobsError> {
+        ::store::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
         let (store, notice) = JobStore::open(&state_dir.join(STORE), false, options.limits())?;
         Ok(Arc::new(Self {
             workers: Workers::none(store, deck, options, owner::Owner::none(state_dir))?,
@@ -347,8 +347,8 @@ impl Jobs {
 pub struct OfflineJobs(JobStore);
 
 impl OfflineJobs {
-    pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
-        ::store::private_files::create_dir(state_dir)?;
+    pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, JobsError> {
+        ::store::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
         Ok(Self(
             JobStore::open(&state_dir.join(STORE), false, options.limits())?.0,
         ))

@@ -3,5 +3,6 @@
 
 pub mod deck;
 pub mod document;
+pub mod error;
 pub mod jobs;
 pub mod question;

@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use color_eyre::eyre::Result;
+
 use model::{
     format::{count, plural},
     time::{DAY_MS, Time},
@@ -74,7 +76,7 @@ fn good(what: &str, found: impl Into<String>) -> DoctorLine {
 }
 
 /// The facts that the checks evaluate.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct MachineFacts {
     /// Columns and rows; none if stdin or stdout is not a terminal.
     pub(super) size: Option<(u16, u16)>,
@@ -82,32 +84,32 @@ pub(super) struct MachineFacts {
     pub(super) depth: Depth,
     pub(super) graphics: Graphics,
     /// The protocol with which the terminal draws pixels.
-    pub(super) protocol: Result<Option<PictureProtocol>, String>,
+    pub(super) protocol: Result<Option<PictureProtocol>>,
     /// The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set.
     pub(super) locale: String,
     pub(super) ascii: bool,
     pub(super) now: Time,
     /// The newest time of a file of this program, and which: the clock cannot be before it.
     pub(super) newest: Option<(Time, String)>,
-    pub(super) config: Result<Option<String>, String>,
+    pub(super) config: Result<Option<String>>,
     /// Errors in the user's key bindings.
     pub(super) wrong_keys: Vec<String>,
     pub(super) data: DataFact,
     /// Folder of keys, jobs and session; the error says why it is not writable.
-    pub(super) state: Result<String, String>,
+    pub(super) state: Result<String>,
     /// Number of API keys, or warnings about them.
     pub(super) keys: Result<usize, Vec<String>>,
-    pub(super) cache: Result<CacheFact, String>,
+    pub(super) cache: Result<CacheFact>,
     pub(super) listen: String,
     /// Whether the port is free; none if the API is off.
-    pub(super) port: Option<Result<(), String>>,
+    pub(super) port: Option<Result<()>>,
     pub(super) sources: Vec<SourceFact>,
     /// Whether the dataset has live tables, whose hosts a refresh contacts.
     pub(super) live: bool,
     /// Origins that the dataset needs and the user has not allowed yet.
     pub(super) open_origins: Vec<String>,
     /// The contacted origins with their response times; none without `--online`.
-    pub(super) reached: Option<Vec<(String, Result<Duration, String>)>>,
+    pub(super) reached: Option<Vec<(String, Result<Duration>)>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -242,7 +244,7 @@ fn graphics(facts: &MachineFacts) -> DoctorLine {
         Err(reason) => check(
             "graphics",
             LineVerdict::Mend,
-            reason,
+            reason.to_string(),
             "set terminal.graphics = \"auto\" in config.toml",
         ),
     }
@@ -314,7 +316,7 @@ fn config(facts: &MachineFacts) -> DoctorLine {
         Err(reason) => check(
             "configuration",
             LineVerdict::Mend,
-            reason,
+            reason.to_string(),
             "correct this line; the checks below use the defaults",
         ),
     }
@@ -350,7 +352,7 @@ fn state(facts: &MachineFacts) -> DoctorLine {
         Err(reason) => check(
             "state",
             LineVerdict::Mend,
-            reason,
+            reason.to_string(),
             "make it writable or set XDG_STATE_HOME: keys, jobs and the watchlist are stored there",
         ),
     }
@@ -395,7 +397,7 @@ fn cache(facts: &MachineFacts) -> DoctorLine {
         Err(reason) => check(
             "cache",
             LineVerdict::Mend,
-            reason,
+            reason.to_string(),
             "make it writable or set cache.dir; until then, large tables are rebuilt at every \
                 start",
         ),

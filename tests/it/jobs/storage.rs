@@ -179,7 +179,8 @@ fn a_state_folder_that_cannot_be_written_is_reported_in_words() {
         Arc::clone(&bench.deck),
         JobOptions::default(),
     )
-    .expect_err("no folder can be made there");
+    .expect_err("no folder can be made there")
+    .to_string();
     assert!(reason.contains("cannot create the folder"), "{reason}");
     std::fs::create_dir(bench.store()).expect("a folder in the way");
     let reason = Jobs::open(
@@ -187,7 +188,8 @@ fn a_state_folder_that_cannot_be_written_is_reported_in_words() {
         Arc::clone(&bench.deck),
         JobOptions::default(),
     )
-    .expect_err("a folder is no store");
+    .expect_err("a folder is no store")
+    .to_string();
     assert!(reason.contains("cannot open the job store"), "{reason}");
 }
 

@@ -12,6 +12,7 @@ use std::{
 };
 
 use super::{DeckEvent, QueryService};
+use crate::error::ServiceError;
 use live::{
     LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts,
     hosts_without_consent, live_tables, refresh,
@@ -273,15 +274,16 @@ impl QueryService {
     }
 
     /// Reads the live tables with their providers; `None` if there are none.
-    fn feeds(&self) -> Result<Option<Feeds>, String> {
+    fn feeds(&self) -> Result<Option<Feeds>, ServiceError> {
         let folder = self.folder();
         let folder = folder.canonicalize().unwrap_or(folder);
-        let text = load::read_manifest(&folder.join(FILE)).map_err(|error| error.to_string())?;
+        let text = load::read_manifest(&folder.join(FILE)).map_err(ServiceError::Manifest)?;
         let manifest = Manifest::parse(&text).unwrap_or_default();
         if live_tables(&manifest).is_empty() {
             return Ok(None);
         }
-        let providers = provider::all(self.options.feed.own_providers.as_deref(), Some(&folder))?;
+        let providers = provider::all(self.options.feed.own_providers.as_deref(), Some(&folder))
+            .map_err(ServiceError::Providers)?;
         Ok(Some(Feeds {
             folder,
             manifest,
@@ -332,8 +334,8 @@ impl QueryService {
         let feeds = match self.feeds() {
             Ok(Some(feeds)) => feeds,
             Ok(None) => return SLEEP_MAX,
-            Err(reason) => {
-                self.notify(DeckEvent::Notice(reason));
+            Err(error) => {
+                self.notify(DeckEvent::Notice(error.to_string()));
                 return SLEEP_MAX;
             }
         };

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{DeckEvent, QueryService};
-use crate::question::snapshot::Snapshot;
+use crate::{error::ServiceError, question::snapshot::Snapshot};
 use model::{
     locks::{Locked as _, SharedLock as _},
     progress::{Cancelled, LoadProgress},
@@ -102,9 +102,8 @@ enum LoadCause {
 
 impl QueryService {
     /// Loads the next snapshot on this thread and swaps it in. Listeners are notified of failures too.
-    pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
+    pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, LoadError> {
         self.load_because(LoadCause::Request)
-            .map_err(|error| error.to_string())
     }
 
     /// Like `load`, after file changes: the current generation stays if the files are still changing, or if one of its tables can no longer
@@ -373,14 +372,14 @@ impl QueryService {
     }
 
     /// Records the user's consent to contact these origins, and reloads.
-    pub fn agree(self: &Arc<Self>, origins: &[String]) -> Result<(), String> {
+    pub fn agree(self: &Arc<Self>, origins: &[String]) -> Result<(), ServiceError> {
         self.agree_quietly(origins)?;
         self.load_in_background();
         Ok(())
     }
 
     /// Records the user's consent to contact these origins.
-    pub fn agree_quietly(&self, origins: &[String]) -> Result<(), String> {
+    pub fn agree_quietly(&self, origins: &[String]) -> Result<(), ServiceError> {
         let Some(wire) = &self.options.wire else {
             return Ok(());
         };
@@ -388,7 +387,8 @@ impl QueryService {
         let real = folder.canonicalize().unwrap_or(folder);
         origins
             .iter()
-            .try_for_each(|origin| Ok(wire.agree(&real, origin)?))
+            .try_for_each(|origin| wire.agree(&real, origin))
+            .map_err(ServiceError::Consent)
     }
 
     /// Cancels the running load, if any, and the one requested to follow it; the current generation stays.

@@ -16,6 +16,7 @@ use super::{
     DeckEvent, QueryService,
     load::{Reload, Watching},
 };
+use crate::error::ServiceError;
 use store::watch::{FileStamps, FileWatcher};
 
 /// Debounce: how long files must be unchanged before they are read.
@@ -29,7 +30,7 @@ const POLL: Duration = Duration::from_secs(2);
 
 impl QueryService {
     /// Starts reloading on file changes, on a thread that ends with the query service.
-    pub fn watch(self: &Arc<Self>) -> Result<(), String> {
+    pub fn watch(self: &Arc<Self>) -> Result<(), ServiceError> {
         let (wake, wakes) = sync_channel(1);
         let waker = wake.clone();
         let watcher = FileWatcher::open(move || {
@@ -40,7 +41,7 @@ impl QueryService {
     }
 
     /// Like `watch`, by polling, as where the system reports no changes.
-    pub fn watch_by_polling(self: &Arc<Self>, reason: &str) -> Result<(), String> {
+    pub fn watch_by_polling(self: &Arc<Self>, reason: &str) -> Result<(), ServiceError> {
         let (wake, wakes) = sync_channel(1);
         self.watch_with(FileWatcher::polling(reason), wake, wakes)
     }
@@ -50,9 +51,7 @@ impl QueryService {
         watcher: FileWatcher,
         wake: SyncSender<()>,
         wakes: Receiver<()>,
-    ) -> Result<(), String> {
-        let failed =
-            |error: std::io::Error| format!("cannot watch the dataset for changes: {error}");
+    ) -> Result<(), ServiceError> {
         let mut events = self.listen();
         // Any load, of another folder too, is a reason to check where the files are now.
         let bridge = move || {
@@ -71,7 +70,7 @@ impl QueryService {
         std::thread::Builder::new()
             .name("watch-loads".into())
             .spawn(bridge)
-            .map_err(failed)?;
+            .map_err(ServiceError::Watch)?;
         std::thread::Builder::new()
             .name("watch".into())
             .spawn(move || {
@@ -83,7 +82,7 @@ impl QueryService {
                 }
                 .run();
             })
-            .map_err(failed)?;
+            .map_err(ServiceError::Watch)?;
         Ok(())
     }
 }

@@ -13,7 +13,10 @@ use serde_json::Value;
 
 pub use self::command::AlertCommand;
 use super::alert::FiredAlert;
-use crate::deck::{DeckEvent, QueryService};
+use crate::{
+    deck::{DeckEvent, QueryService},
+    error::NotifyError,
+};
 use model::{address::Address, format::plural, locks::Locked as _, time::Time};
 use wire::{RemoteClient, web::WebhookUrl};
 
@@ -102,14 +105,12 @@ impl MessageRoute {
         }
     }
 
-    fn tell(&self, message: &AlertMessage, stopped: &dyn Fn() -> bool) -> Result<(), String> {
+    fn tell(&self, message: &AlertMessage, stopped: &dyn Fn() -> bool) -> Result<(), NotifyError> {
         match self {
             Self::Command(command) => command.run(message, COMMAND_TIME, stopped),
             Self::Webhook { url, text, wire } => {
-                let json = body(message, text)
-                    .ok_or("cannot receive this alert: it cannot be written as JSON")?;
-                wire.post(url, json, stopped)
-                    .map_err(|fault| fault.to_string())
+                let json = body(message, text).ok_or(NotifyError::NotJson)?;
+                wire.post(url, json, stopped).map_err(NotifyError::Webhook)
             }
         }
     }
@@ -171,12 +172,9 @@ impl AlertNotifier {
             drop(queue);
             match self.route.tell(&message, stopped) {
                 Ok(()) => is_failing = false,
-                Err(reason) => {
+                Err(error) => {
                     if !is_failing && !stopped() {
-                        deck.notify(DeckEvent::Notice(format!(
-                            "{} {reason}",
-                            self.route.about()
-                        )));
+                        deck.notify(DeckEvent::Notice(format!("{} {error}", self.route.about())));
                     }
                     is_failing = true;
                 }

@@ -7,6 +7,7 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
+use crate::error::JobsError;
 use ::store::private_files::{is_ours, open_private};
 use model::locks::Locked as _;
 use sha2::{Digest as _, Sha256};
@@ -25,21 +26,22 @@ struct Held {
 }
 
 /// Takes the lock of the first process on the store; `None` where another has it.
-pub(super) fn first(state_dir: &Path) -> Result<Option<File>, String> {
+pub(super) fn first(state_dir: &Path) -> Result<Option<File>, JobsError> {
     let path = state_dir.join("jobs.lock");
     let file = opened(&path)?;
     Ok(is_ours(file.try_lock(), &path).then_some(file))
 }
 
-fn opened(path: &Path) -> Result<File, String> {
-    open_private(path).map_err(|error| {
-        format!("cannot write `{}`: {error}; make the state folder writable, or set XDG_STATE_HOME to a writable folder", path.display())
+fn opened(path: &Path) -> Result<File, JobsError> {
+    open_private(path).map_err(|error| JobsError::LockFile {
+        path: path.to_owned(),
+        error,
     })
 }
 
 impl Owner {
     /// Errors: the lock file of `dataset` cannot be opened.
-    pub(super) fn new(state_dir: &Path, dataset: &str) -> Result<Self, String> {
+    pub(super) fn new(state_dir: &Path, dataset: &str) -> Result<Self, JobsError> {
         let owner = Self {
             state_dir: state_dir.to_owned(),
             held: Mutex::default(),
@@ -103,7 +105,7 @@ impl Owner {
 
 impl Held {
     /// Opens the dataset's lock file in place of another's.
-    fn open(&mut self, state_dir: &Path, dataset: &str) -> Result<(), String> {
+    fn open(&mut self, state_dir: &Path, dataset: &str) -> Result<(), JobsError> {
         let name = const_hex::encode(&Sha256::digest(dataset)[..8]);
         self.dataset = Some((
             dataset.to_owned(),

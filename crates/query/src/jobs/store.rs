@@ -22,6 +22,7 @@ pub(super) use self::{
 pub use self::{history::Purge, open::JOBS_VERSION};
 
 use super::{Analysis, JobStatus, TaskStatus};
+use crate::error::JobsError;
 use model::{
     address::Address,
     error::{Code, Problem},
@@ -123,6 +124,12 @@ impl From<Problem> for JobStoreError {
 impl std::fmt::Display for JobStoreError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl From<JobStoreError> for JobsError {
+    fn from(error: JobStoreError) -> Self {
+        Self::Query(error.0)
     }
 }
 

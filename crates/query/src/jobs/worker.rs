@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     deck::{DeckEvent, QueryService},
+    error::JobsError,
     question::{progress::Progress, snapshot::Snapshot},
 };
 use model::{
@@ -85,13 +86,11 @@ impl Workers {
         deck: Arc<QueryService>,
         options: JobOptions,
         owner: Owner,
-    ) -> std::result::Result<Self, String> {
-        let last = store.last_change().map_err(|error| error.to_string())?;
+    ) -> std::result::Result<Self, JobsError> {
+        let last = store.last_change()?;
         let dataset = alerts::open_dataset(&deck);
         if owner.is_owner(&dataset) {
-            store
-                .requeue(&dataset, None)
-                .map_err(|error| error.to_string())?;
+            store.requeue(&dataset, None)?;
         }
         let messengers = options
             .alert_routes
@@ -120,7 +119,7 @@ impl Workers {
         deck: Arc<QueryService>,
         options: JobOptions,
         owner: Owner,
-    ) -> std::result::Result<Self, String> {
+    ) -> std::result::Result<Self, JobsError> {
         Self::new(store, deck, options, owner, Vec::new(), true)
     }
 
@@ -131,10 +130,8 @@ impl Workers {
         owner: Owner,
         messengers: Vec<Arc<AlertNotifier>>,
         stopping: bool,
-    ) -> std::result::Result<Self, String> {
-        let open = store
-            .open_count(&alerts::open_dataset(&deck))
-            .map_err(|error| error.to_string())?;
+    ) -> std::result::Result<Self, JobsError> {
+        let open = store.open_count(&alerts::open_dataset(&deck))?;
         let shared = Arc::new(Shared {
             open: AtomicUsize::new(open),
             store,
@@ -163,11 +160,11 @@ impl Workers {
         &self,
         name: String,
         work: impl FnOnce() + Send + 'static,
-    ) -> std::result::Result<(), String> {
+    ) -> std::result::Result<(), JobsError> {
         let thread = std::thread::Builder::new()
             .name(name)
             .spawn(work)
-            .map_err(|error| format!("cannot start a thread for jobs: {error}"))?;
+            .map_err(JobsError::Thread)?;
         lock(&self.threads).push(thread);
         Ok(())
     }

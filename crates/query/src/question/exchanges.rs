@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use crate::error::TextError;
 use model::chain::Chain;
 
 pub use security::code::live::Exchanges;
@@ -17,8 +18,8 @@ pub fn built_in() -> Arc<Exchanges> {
     Arc::clone(&TABLE)
 }
 
-/// The program's table with the rows of `text` before its own. Errors: why the text is none.
-pub fn with_own(text: &str) -> Result<Arc<Exchanges>, String> {
+/// The program's table with the rows of `text` before its own.
+pub fn with_own(text: &str) -> Result<Arc<Exchanges>, TextError> {
     let mut own = read(text)?;
     let table = built_in();
     own.quotes.extend(table.quotes.iter().cloned());
@@ -26,14 +27,11 @@ pub fn with_own(text: &str) -> Result<Arc<Exchanges>, String> {
     Ok(Arc::new(own))
 }
 
-fn read(text: &str) -> Result<Exchanges, String> {
+fn read(text: &str) -> Result<Exchanges, TextError> {
     let line = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
-    let told = |error: toml::de::Error| {
-        format!(
-            "line {}: {}",
-            error.span().map_or(1, |span| line(span.start)),
-            error.message()
-        )
+    let told = |error: toml::de::Error| TextError::Toml {
+        line: error.span().map_or(1, |span| line(span.start)),
+        message: error.message().to_owned(),
     };
     let mut table: Exchanges = toml::from_str(text).map_err(told)?;
     for (chain, name) in table
@@ -47,8 +45,9 @@ fn read(text: &str) -> Result<Exchanges, String> {
                 .map(|row| (&mut row.chain, row.name.clone())),
         )
     {
-        let known = Chain::known(chain).ok_or_else(|| {
-            format!("`{chain}` of `{name}` is not a known chain, such as `eth` or `base`")
+        let known = Chain::known(chain).ok_or_else(|| TextError::UnknownChain {
+            chain: chain.clone(),
+            name,
         })?;
         known.as_str().clone_into(chain);
     }
@@ -57,20 +56,20 @@ fn read(text: &str) -> Result<Exchanges, String> {
         .iter()
         .find(|row| !(row.worth.is_finite() && row.worth > 0.0))
     {
-        return Err(format!(
-            "`worth` of `{}` is {}; expected its price in USD",
-            row.symbol, row.worth
-        ));
+        return Err(TextError::Worth {
+            symbol: row.symbol.clone(),
+            worth: row.worth,
+        });
     }
     if let Some(row) = table
         .exchanges
         .iter()
         .find(|row| row.fees.is_empty() || row.fees.iter().any(|fee| *fee >= FEE_END))
     {
-        return Err(format!(
-            "`fees` of `{}` are {:?}; expected millionths, such as [3000] for 0.3%",
-            row.name, row.fees
-        ));
+        return Err(TextError::Fees {
+            name: row.name.clone(),
+            fees: row.fees.clone(),
+        });
     }
     Ok(table)
 }
@@ -246,7 +245,7 @@ mod tests {
             (quote("eth", "nan"), "`worth` of `W`"),
             (quote("eth", "-1.0"), "`worth`"),
         ] {
-            let reason = with_own(&text).expect_err("no table");
+            let reason = with_own(&text).expect_err("no table").to_string();
             assert!(reason.contains(says), "{reason}");
         }
         assert_eq!(
@@ -262,7 +261,7 @@ mod tests {
             ("[[quotes]]", "unknown field `quotes`"),
             ("\n[", "line 2: "),
         ] {
-            let reason = with_own(text).expect_err("no table");
+            let reason = with_own(text).expect_err("no table").to_string();
             assert!(reason.contains(says), "{reason}");
         }
     }

@@ -13,6 +13,7 @@ use super::{
     order::{Order, SORTS_MAX, signed},
     token_names::A_TOKEN,
 };
+use crate::error::TextError;
 use model::{
     address::Address,
     error::{Code, Problem, Result},
@@ -317,8 +318,8 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// The last second that counts: of a day its last one. Errors: the text is not a time; the message is what was expected.
-pub fn as_of(text: &str) -> std::result::Result<Time, String> {
+/// The last second that counts: of a day its last one.
+pub fn as_of(text: &str) -> std::result::Result<Time, TextError> {
     if let Ok(date) = text.parse::<chrono::NaiveDate>()
         && let Some(next) = date.succ_opt()
     {
@@ -329,9 +330,7 @@ pub fn as_of(text: &str) -> std::result::Result<Time, String> {
     let parsed = chrono::DateTime::parse_from_rfc3339(text)
         .ok()
         .map(|time| Time(time.timestamp() * SECOND_MS));
-    parsed.ok_or_else(|| {
-        "expected a day such as 2026-08-14, or a time such as 2026-08-14T09:30:00Z".to_owned()
-    })
+    parsed.ok_or(TextError::NotTime)
 }
 
 fn invalid(detail: String) -> Problem {

@@ -14,6 +14,7 @@ use super::{
     snapshot::Snapshot,
     view::View,
 };
+use crate::error::TextError;
 use model::{
     address::Address,
     data::AddressRows as _,
@@ -117,18 +118,15 @@ impl Query for SecurityQuestion {
 }
 
 /// Parses a finding code as people write it. Errors: the code is unknown.
-pub fn finding_code(text: &str) -> std::result::Result<String, String> {
+pub fn finding_code(text: &str) -> std::result::Result<String, TextError> {
     let words = || AnomalyCode::ALL.iter().map(|code| code.word());
     let upper = text.trim().to_ascii_uppercase();
     words()
         .find(|word| *word == upper)
         .map(str::to_owned)
-        .ok_or_else(|| {
-            let near = meant(&upper, words()).map_or_else(
-                || "the Security view lists the codes, such as `SELL_TAX`".to_owned(),
-                |near| format!("did you mean `{near}`?"),
-            );
-            format!("unknown finding code `{text}`; {near}")
+        .ok_or_else(|| TextError::UnknownFinding {
+            code: text.to_owned(),
+            near: meant(&upper, words()),
         })
 }
 
@@ -241,10 +239,10 @@ mod tests {
     fn a_code_is_proposed_where_it_is_near() {
         assert_eq!(finding_code("sell_tax"), Ok("SELL_TAX".to_owned()));
         assert_eq!(
-            finding_code("SEL_TAX"),
+            finding_code("SEL_TAX").map_err(|error| error.to_string()),
             Err("unknown finding code `SEL_TAX`; did you mean `SELL_TAX`?".to_owned())
         );
-        let far = finding_code("NOSUCH").expect_err("no code");
+        let far = finding_code("NOSUCH").expect_err("no code").to_string();
         assert!(!far.contains("did you mean"), "{far}");
     }
 

@@ -1,5 +1,7 @@
 //! One row per result: what is changed on a sound machine, the line that reports it, and its remedy.
 
+use color_eyre::eyre::eyre;
+
 use super::*;
 
 fn sound() -> MachineFacts {
@@ -150,7 +152,7 @@ const CASES: &[Case] = &[
         "",
     ),
     (
-        |f| f.protocol = Err("inside tmux".to_owned()),
+        |f| f.protocol = Err(eyre!("inside tmux")),
         "graphics",
         LineVerdict::Mend,
         "inside tmux",
@@ -206,7 +208,7 @@ const CASES: &[Case] = &[
         "timedatectl",
     ),
     (
-        |f| f.config = Err("config.toml:3: unknown".to_owned()),
+        |f| f.config = Err(eyre!("config.toml:3: unknown")),
         "configuration",
         LineVerdict::Mend,
         "config.toml:3",
@@ -248,7 +250,7 @@ const CASES: &[Case] = &[
         "tokendeck check",
     ),
     (
-        |f| f.state = Err("`/x/state` cannot be written".to_owned()),
+        |f| f.state = Err(eyre!("`/x/state` cannot be written")),
         "state",
         LineVerdict::Mend,
         "cannot be written",
@@ -276,7 +278,7 @@ const CASES: &[Case] = &[
         "chmod 600",
     ),
     (
-        |f| f.cache = Err("`/x` cannot be written".to_owned()),
+        |f| f.cache = Err(eyre!("`/x` cannot be written")),
         "cache",
         LineVerdict::Mend,
         "cannot be written",
@@ -305,7 +307,7 @@ const CASES: &[Case] = &[
         "cache.size_mb",
     ),
     (
-        |f| f.port = Some(Err("address in use".to_owned())),
+        |f| f.port = Some(Err(eyre!("address in use"))),
         "port",
         LineVerdict::Mend,
         "`127.0.0.1:8787`: address in use",
@@ -375,10 +377,7 @@ const CASES: &[Case] = &[
     ),
     (
         |f| {
-            f.reached = Some(vec![(
-                "https://a".to_owned(),
-                Err("is unreachable".to_owned()),
-            )]);
+            f.reached = Some(vec![("https://a".to_owned(), Err(eyre!("is unreachable")))]);
         },
         "reached",
         LineVerdict::Mend,

@@ -3,17 +3,15 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{Feeds, QueryService};
+use crate::error::ServiceError;
 pub use live::find::{FoundToken, FoundTokens};
 use live::{
-    RefreshError, RefreshWatch, Unwatched,
+    RefreshWatch, Unwatched,
     create::create,
     find::{FindContext, find, keep_coin, search_hosts},
 };
 use source::{manifest::FILE, provider};
 use store::wall_clock::now;
-
-const NOT_LIVE: &str = "this dataset has no live `tokens` table; add provider = \"dexscreener\" under [tables.tokens] in its \
-    dataset.toml, or create a live dataset with `tokendeck new`";
 
 /// Stops a search when its task is canceled.
 struct Stops<F>(F);
@@ -27,14 +25,11 @@ impl<F: Fn() -> bool + Send + Sync> RefreshWatch for Stops<F> {
 impl QueryService {
     /// Opens the live dataset in the folder, or creates one without tokens. Nothing is fetched before a token is added. Returns whether
     /// there are rows.
-    pub fn begin_live(self: &Arc<Self>, folder: &Path) -> Result<bool, String> {
+    pub fn begin_live(self: &Arc<Self>, folder: &Path) -> Result<bool, ServiceError> {
         if !folder.join(FILE).exists() {
-            create(
-                folder,
-                &[],
-                &provider::all(self.options.feed.own_providers.as_deref(), None)?,
-                None,
-            )?;
+            let providers = provider::all(self.options.feed.own_providers.as_deref(), None)
+                .map_err(ServiceError::Providers)?;
+            create(folder, &[], &providers, None).map_err(ServiceError::Create)?;
         }
         self.open(folder);
         let has_rows = folder.join(source::live_files::FOLDER).is_dir();
@@ -47,25 +42,21 @@ impl QueryService {
     fn with_search<T>(
         &self,
         watch: Arc<dyn RefreshWatch>,
-        work: impl FnOnce(&FindContext<'_>) -> Result<T, String>,
-    ) -> Result<T, String> {
+        work: impl FnOnce(&FindContext<'_>) -> Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
         let Feeds {
             folder,
             manifest,
             providers,
-        } = self.feeds()?.ok_or(NOT_LIVE)?;
+        } = self.feeds()?.ok_or(ServiceError::NotLive)?;
         if manifest
             .tables
             .get("tokens")
             .is_none_or(|tokens| tokens.live.is_none())
         {
-            return Err(NOT_LIVE.to_owned());
+            return Err(ServiceError::NotLive);
         }
-        let wire = self
-            .options
-            .wire
-            .as_ref()
-            .ok_or("network access is off, so no provider can be searched")?;
+        let wire = self.options.wire.as_ref().ok_or(ServiceError::NoNetwork)?;
         work(&FindContext {
             dataset: &folder,
             providers: &providers,
@@ -77,7 +68,7 @@ impl QueryService {
 
     /// Hosts that a search contacts and that the user has not allowed yet, with the number of requests. Errors: the dataset has no live
     /// `tokens` table.
-    pub fn search_hosts(&self) -> Result<BTreeMap<String, u64>, String> {
+    pub fn search_hosts(&self) -> Result<BTreeMap<String, u64>, ServiceError> {
         self.with_search(Arc::new(Unwatched), |context| {
             let mut hosts = search_hosts(context);
             hosts.retain(|origin, _| {
@@ -92,13 +83,15 @@ impl QueryService {
         &self,
         words: &str,
         stopped: impl Fn() -> bool + Send + Sync + 'static,
-    ) -> Result<FoundTokens, String> {
+    ) -> Result<FoundTokens, ServiceError> {
         self.with_search(Arc::new(Stops(stopped)), |context| {
-            let found = find(context, words).map_err(|error| error.to_string())?;
+            let found = find(context, words).map_err(ServiceError::Live)?;
             match (found.tokens.is_empty(), found.failures.first()) {
                 (false, _) => Ok(found),
-                (true, Some(failure)) => Err(failure.clone()),
-                (true, None) => Err(format!("no provider has a token that matches `{words}`; check the spelling or pass an address")),
+                (true, Some(failure)) => Err(ServiceError::Search(failure.clone())),
+                (true, None) => Err(ServiceError::NoMatch {
+                    words: words.to_owned(),
+                }),
             }
         })
     }
@@ -108,22 +101,18 @@ impl QueryService {
         self: &Arc<Self>,
         found: &FoundTokens,
         token: &FoundToken,
-    ) -> Result<(), String> {
+    ) -> Result<(), ServiceError> {
         self.with_search(Arc::new(Unwatched), |context| {
-            found
-                .keep(context, token)
-                .map_err(|error| error.to_string())
+            found.keep(context, token).map_err(ServiceError::Live)
         })?;
         self.fetch_added();
         Ok(())
     }
 
     /// Stores a coin without a contract, and fetches its rows.
-    pub fn add_coin(self: &Arc<Self>, symbol: &str) -> Result<(), String> {
+    pub fn add_coin(self: &Arc<Self>, symbol: &str) -> Result<(), ServiceError> {
         self.with_search(Arc::new(Unwatched), |context| {
-            keep_coin(context.dataset, symbol, context.now)
-                .map(drop)
-                .map_err(|error: RefreshError| error.to_string())
+            keep_coin(context.dataset, symbol, context.now).map_err(ServiceError::Live)
         })?;
         self.fetch_added();
         Ok(())

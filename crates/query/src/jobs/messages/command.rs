@@ -2,13 +2,13 @@
 //! limit.
 
 use std::{
-    io,
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use super::AlertMessage;
+use crate::error::NotifyError;
 use model::untrusted::visible;
 
 /// Interval at which a running command is looked at.
@@ -84,13 +84,13 @@ impl AlertCommand {
         &self.program
     }
 
-    /// Runs it to its end, or kills it after `limit` or once `stopped`. The error continues "`PROGRAM` …".
+    /// Runs it to its end, or kills it after `limit` or once `stopped`.
     pub(super) fn run(
         &self,
         message: &AlertMessage,
         limit: Duration,
         stopped: &dyn Fn() -> bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), NotifyError> {
         let arguments = self
             .arguments
             .iter()
@@ -101,36 +101,22 @@ impl AlertCommand {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|error| cannot_start(&error))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| NotifyError::Start(error.kind()))?;
         let until = Instant::now() + limit;
         loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => {
-                    return Err(match status.code() {
-                        Some(code) => format!("exited with code {code}"),
-                        None => "was terminated by a signal".to_owned(),
-                    });
-                }
+                Ok(Some(status)) => return Err(NotifyError::Exit(status.code())),
                 Ok(None) if Instant::now() < until && !stopped() => thread::sleep(POLL_INTERVAL),
                 Ok(None) | Err(_) => {
                     child.kill().ok();
                     child.wait().ok();
-                    return Err(format!(
-                        "did not finish within {} s and was killed",
-                        limit.as_secs()
-                    ));
+                    return Err(NotifyError::Killed { after: limit });
                 }
             }
         }
-    }
-}
-
-fn cannot_start(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "was not found; set its full path".to_owned(),
-        io::ErrorKind::PermissionDenied => "is not executable".to_owned(),
-        _ => "cannot be started".to_owned(),
     }
 }
 
@@ -246,7 +232,8 @@ mod tests {
                 "did not finish within 0 s and was killed",
             ),
         ] {
-            assert_eq!(run(words, limit), Err(says.to_owned()), "{words:?}");
+            let error = run(words, limit).expect_err("it fails");
+            assert_eq!(error.to_string(), says, "{words:?}");
         }
     }
 }

@@ -11,6 +11,7 @@ use ::store::wall_clock::now;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::{HistoryLimits, JobStore, alerts, damaged};
+use crate::error::{JobsError, StoreFault};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Switching to WAL fails at once, ignoring the timeout, while another process opens the store.
@@ -76,16 +77,16 @@ const PROBE: &str =
     task.status, reason, json FROM job JOIN token USING (job_id) JOIN task USING (job_id) JOIN part USING (job_id) LIMIT 1";
 
 enum Failure {
-    Damaged(String),
-    Other(String),
+    Damaged(StoreFault),
+    Other(StoreFault),
 }
 
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
         if damaged(&error) {
-            Self::Damaged(error.to_string())
+            Self::Damaged(StoreFault::Sqlite(error))
         } else {
-            Self::Other(error.to_string())
+            Self::Other(StoreFault::Sqlite(error))
         }
     }
 }
@@ -96,27 +97,37 @@ impl JobStore {
         path: &Path,
         owner: bool,
         limits: HistoryLimits,
-    ) -> Result<(Self, Option<String>), String> {
+    ) -> Result<(Self, Option<String>), JobsError> {
         match connect(path, owner, limits) {
             Ok(store) => Ok((store, None)),
-            Err(Failure::Other(reason)) => Err(format!(
-                "cannot open the job store `{}`: {reason}",
-                path.display()
-            )),
-            Err(Failure::Damaged(reason)) if !owner => Err(format!(
-                "the job store `{}` is damaged ({reason}) and in use by another program; end that program and restart tokendeck",
-                path.display()
-            )),
-            Err(Failure::Damaged(reason)) => {
-                let aside = set_aside(path).map_err(|error| {
-                    format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}; move it away", path.display())
-                })?;
+            Err(Failure::Other(fault)) => Err(JobsError::NotOpened {
+                path: path.to_owned(),
+                fault,
+            }),
+            Err(Failure::Damaged(fault)) if !owner => Err(JobsError::InUse {
+                path: path.to_owned(),
+                fault,
+            }),
+            Err(Failure::Damaged(fault)) => {
+                let aside = match set_aside(path) {
+                    Ok(aside) => aside,
+                    Err(error) => {
+                        return Err(JobsError::NotRenamed {
+                            path: path.to_owned(),
+                            fault,
+                            error,
+                        });
+                    }
+                };
                 let store = connect(path, owner, limits).map_err(|failure| {
-                    let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
-                    format!("cannot create the job store `{}`: {reason}", path.display())
+                    let (Failure::Damaged(fault) | Failure::Other(fault)) = failure;
+                    JobsError::NotCreated {
+                        path: path.to_owned(),
+                        fault,
+                    }
                 })?;
                 let notice = format!(
-                    "the job store was damaged ({reason}); it was saved as `{}` and a new one was created, so earlier jobs are not listed",
+                    "the job store was damaged ({fault}); it was saved as `{}` and a new one was created, so earlier jobs are not listed",
                     aside.display()
                 );
                 Ok((store, Some(notice)))
@@ -128,7 +139,7 @@ impl JobStore {
 fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
     // Created here first, it is private to the user: SQLite would make it as readable as the umask allows.
     ::store::private_files::open_private(path)
-        .map_err(|error| Failure::Other(error.to_string()))?;
+        .map_err(|error| Failure::Other(StoreFault::Io(error)))?;
     let mut writer = Connection::open(path)?;
     writer.busy_timeout(BUSY_TIMEOUT)?;
     use_wal(&writer)?;
@@ -136,9 +147,8 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
     if check {
         let verdict: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
-            return Err(Failure::Damaged(
-                verdict.lines().last().unwrap_or_default().to_owned(),
-            ));
+            let finding = verdict.lines().last().unwrap_or_default().to_owned();
+            return Err(Failure::Damaged(StoreFault::Check(finding)));
         }
     }
     let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -147,7 +157,7 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
             let schema = [SCHEMA, alerts::SCHEMA].concat();
             transaction
                 .execute_batch(&schema)
-                .map_err(|error| Failure::Damaged(error.to_string()))?;
+                .map_err(|error| Failure::Damaged(StoreFault::Sqlite(error)))?;
             transaction.pragma_update(None, "user_version", JOBS_VERSION)?;
         }
         before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED_BY_ROWS | NO_SOURCES | NO_DATASET) => {
@@ -163,19 +173,13 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
             transaction.pragma_update(None, "user_version", JOBS_VERSION)?;
         }
         JOBS_VERSION => {}
-        newer => {
-            let reason = format!(
-                "it has version {newer}, but this program supports version {JOBS_VERSION}; use the newer program, or move the \
-                    file away"
-            );
-            return Err(Failure::Other(reason));
-        }
+        newer => return Err(Failure::Other(StoreFault::Version(newer))),
     }
     transaction.commit()?;
     for probe in [PROBE, alerts::PROBE] {
         writer
             .prepare(probe)
-            .map_err(|error| Failure::Damaged(error.to_string()))?;
+            .map_err(|error| Failure::Damaged(StoreFault::Sqlite(error)))?;
     }
     let reader = Connection::open(path)?;
     reader.busy_timeout(BUSY_TIMEOUT)?;
@@ -238,7 +242,9 @@ mod tests {
         Connection::open(&path)
             .and_then(|c| c.pragma_update(None, "user_version", JOBS_VERSION + 1))
             .expect("a newer store");
-        let reason = JobStore::open(&path, true, LIMITS).expect_err("it is refused");
+        let reason = JobStore::open(&path, true, LIMITS)
+            .expect_err("it is refused")
+            .to_string();
         assert!(
             reason.contains(&format!("version {}", JOBS_VERSION + 1)),
             "{reason}"
@@ -346,7 +352,7 @@ mod tests {
             .expect("a database");
         assert!(
             JobStore::open(&path, false, LIMITS)
-                .is_err_and(|reason| reason.contains("another program"))
+                .is_err_and(|error| matches!(error, JobsError::InUse { .. }))
         );
         let (_, notice) = JobStore::open(&path, true, LIMITS).expect("a fresh store");
         assert!(notice.expect("a notice").contains("damaged"));

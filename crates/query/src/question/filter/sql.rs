@@ -2,6 +2,7 @@
 //! rejected. SQL's NULL is the missing value: a condition on it is unknown, by the same logic.
 
 use super::{ColumnKind, ConditionValue, Filter, FilterColumn, Operator, Term};
+use crate::error::NotInSql;
 use model::time::Time;
 
 /// The largest amount, 2^256 - 1.
@@ -10,8 +11,8 @@ const AMOUNT_MAX: &str =
 
 impl Filter {
     /// The SQL expression over these columns; empty if there are no conditions. Text is compared with its column in lower case,
-    /// `NAME_small`, and a part of a time with `NAME_text`. Errors: what SQL cannot express, as a clause.
-    pub fn sql(&self, columns: &[FilterColumn]) -> Result<String, String> {
+    /// `NAME_small`, and a part of a time with `NAME_text`.
+    pub fn sql(&self, columns: &[FilterColumn]) -> Result<String, NotInSql> {
         if self.is_empty() {
             Ok(String::new())
         } else {
@@ -19,7 +20,7 @@ impl Filter {
         }
     }
 
-    fn term_sql(&self, term: &Term, columns: &[FilterColumn]) -> Result<String, String> {
+    fn term_sql(&self, term: &Term, columns: &[FilterColumn]) -> Result<String, NotInSql> {
         match term {
             // Longer words are met by texts that hold their letters alone, too.
             Term::Word {
@@ -39,9 +40,7 @@ impl Filter {
                 let all: Vec<String> = parts.chain(named).collect();
                 joined(&all, " OR ", &|said| Ok(format!("ifNull({said}, 0)")))
             }
-            Term::Word { word, .. } => Err(format!(
-                "only quoted words can be searched there: write \"{word}\""
-            )),
+            Term::Word { word, .. } => Err(NotInSql::Word(word.clone())),
             Term::Compare {
                 column,
                 operator,
@@ -54,7 +53,7 @@ impl Filter {
                     .map(|known| known.kind);
                 let plain = operator.without_not();
                 let said = kind.and_then(|kind| comparison(column, kind, plain, wanted));
-                let said = said.ok_or_else(|| format!("`{text}` cannot be evaluated there"))?;
+                let said = said.ok_or_else(|| NotInSql::Condition(text.clone()))?;
                 Ok(if plain == *operator {
                     said
                 } else {
@@ -71,8 +70,8 @@ impl Filter {
 fn joined<T>(
     parts: &[T],
     word: &str,
-    each: &dyn Fn(&T) -> Result<String, String>,
-) -> Result<String, String> {
+    each: &dyn Fn(&T) -> Result<String, NotInSql>,
+) -> Result<String, NotInSql> {
     let parts: Vec<String> = parts.iter().map(each).collect::<Result<_, _>>()?;
     Ok(format!("({})", parts.join(word)))
 }

@@ -212,7 +212,7 @@ fn could_match(
     named: &str,
     operator: Operator,
     text: &str,
-) -> Result<(), String> {
+) -> Result<(), Refused> {
     match &column.values {
         ColumnValues::Open | ColumnValues::Addresses(_) => Ok(()),
         ColumnValues::Words(words) => {
@@ -228,7 +228,7 @@ fn could_match(
                 || format!("expected one of {}", words.join(", ")),
                 |near| format!("the closest is `{near}`"),
             );
-            Err(format!("`{text}` is not a value of `{named}`; {instead}"))
+            Err(format!("`{text}` is not a value of `{named}`; {instead}").into())
         }
         ColumnValues::Chains(own) => {
             let is_own = own.iter().any(|chain| chain.eq_ignore_ascii_case(text));
@@ -239,7 +239,8 @@ fn could_match(
                 "unknown chain `{}`; the closest are {}",
                 text,
                 Chain::nearest(text).join(", ")
-            ))
+            )
+            .into())
         }
     }
 }

@@ -65,7 +65,7 @@ impl<'a> RemoteQuery<'a> {
         };
         let condition = filter
             .sql(&columns::for_filter(table))
-            .map_err(|what| refusal(table.schema.name, engine, &what))?;
+            .map_err(|what| refusal(table.schema.name, engine, &what.to_string()))?;
         let none = table.rows.slice(0..0, None);
         Ok(Some(Self {
             view,
