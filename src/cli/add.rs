@@ -47,7 +47,8 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
         ),
     };
     if !feed.folder.join(FILE).exists() {
-        create(&feed.folder, &[], &feed.providers, None).map_err(Failure::Bad)?;
+        create(&feed.folder, &[], &feed.providers, None)
+            .map_err(|error| Failure::Bad(error.to_string()))?;
         say(&format!(
             "created `{}` with live tables",
             feed.folder.join(FILE).display()

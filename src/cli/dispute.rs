@@ -75,7 +75,7 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
         )));
     }
     let text = written(others.into_iter().chain(&own)).map_err(Failure::Bad)?;
-    write_atomic(&folder.join(FILE), &text).map_err(Failure::Bad)?;
+    write_atomic(&folder.join(FILE), &text).map_err(|error| Failure::Bad(error.to_string()))?;
     let ended = args.until.is_some() && counts_all_the_same(args, code);
     print(if own.is_some() {
         told(code, &token, args.until.as_deref(), ended)

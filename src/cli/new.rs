@@ -50,7 +50,7 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
         &feed.providers,
         args.node.as_deref(),
     )
-    .map_err(Failure::Bad)?;
+    .map_err(|error| Failure::Bad(error.to_string()))?;
     let shown = args.dir.display();
     let word = shell_word(&args.dir.to_string_lossy());
     print(format!(

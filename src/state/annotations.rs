@@ -51,7 +51,7 @@ impl AnnotationFile {
             let text = serde_json::to_vec_pretty(&written)
                 .map_err(|error| format!("cannot save the levels and notes: {error}"))?;
             write_atomic(&path, &text)?;
-            Ok(annotations)
+            Ok::<_, String>(annotations)
         })?;
         Ok(())
     }

@@ -125,7 +125,7 @@ impl Remote {
 
     fn write(&self, notes: &Notes) -> Result<(), String> {
         let text = serde_json::to_vec_pretty(notes).map_err(|error| error.to_string())?;
-        write_atomic(&self.folder.join(FILE), &text)
+        Ok(write_atomic(&self.folder.join(FILE), &text)?)
     }
 
     fn change(&self, change: impl FnOnce(&mut Notes)) -> Result<(), String> {

@@ -44,7 +44,7 @@ pub fn update(
                 text.len()
             ));
         }
-        write_atomic(&state_dir.join(FILE), &text)
+        Ok(write_atomic(&state_dir.join(FILE), &text)?)
     })
 }
 

@@ -62,7 +62,7 @@ impl Watchlist {
                 text += &format!("{token}\n");
             }
             write_atomic(&path, text.as_bytes())?;
-            Ok(tokens(&text))
+            Ok::<_, String>(tokens(&text))
         })?;
         self.tokens = kept;
         Ok(starred)
@@ -76,7 +76,9 @@ pub fn addresses(state_dir: &Path) -> Vec<Address> {
 
 fn read(path: &Path) -> Result<String, String> {
     Ok(
-        match read_state(path, FILE_BYTES_MAX, |text| Ok(text.to_owned()))? {
+        match read_state(path, FILE_BYTES_MAX, |text| {
+            Ok::<_, String>(text.to_owned())
+        })? {
             KeptState::Read(text) => text,
             KeptState::Missing | KeptState::SetAside(_) => String::new(),
         },

@@ -432,6 +432,7 @@ fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
         .count();
     assert_eq!(beside, 1);
     let reason = write_atomic(&file.join("x"), b"").expect_err("a file is no folder");
+    let reason = reason.to_string();
     assert!(reason.contains("cannot create the folder"), "{reason}");
     #[cfg(unix)]
     {

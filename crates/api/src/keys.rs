@@ -300,7 +300,7 @@ impl Keys {
                 .filter(|line| line.split_whitespace().next() != Some(&key.secret))
                 .collect();
             write_atomic(path, kept.as_bytes())?;
-            Ok(key)
+            Ok::<_, String>(key)
         })?;
         self.forget();
         Ok(key)
@@ -481,7 +481,7 @@ fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
     text.push(' ');
     text.push_str(key.created.as_deref().unwrap_or_default());
     text.push('\n');
-    write_atomic(path, text.as_bytes())
+    Ok(write_atomic(path, text.as_bytes())?)
 }
 
 /// Generates a key of 256 bits from the system's random source.

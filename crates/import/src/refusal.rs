@@ -124,6 +124,12 @@ impl From<String> for Refusal {
     }
 }
 
+impl From<store::StoreError> for Refusal {
+    fn from(error: store::StoreError) -> Self {
+        error.to_string().into()
+    }
+}
+
 impl From<&str> for Refusal {
     fn from(reason: &str) -> Self {
         reason.to_owned().into()

@@ -13,6 +13,7 @@ use model::{
 };
 use source::{RowSource, manifest::TableManifest};
 use store::{
+    StoreError,
     invariants::in_order::TokenStatistic,
     load::{
         LoadContext,
@@ -32,6 +33,12 @@ pub(super) enum ImportRejection {
 impl From<String> for ImportRejection {
     fn from(reason: String) -> Self {
         Self::Refused(reason.into())
+    }
+}
+
+impl From<StoreError> for ImportRejection {
+    fn from(error: StoreError) -> Self {
+        error.to_string().into()
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     logs,
     remote::{self, Located, Pulse},
 };
-use crate::cache::CacheBuildError;
+use crate::{cache::CacheBuildError, error::StoreError};
 use model::{progress::Cancelled, schema::TableSchema};
 use source::{
     locate::{self, LocatedFile},
@@ -54,8 +54,12 @@ impl<'a> TableLoad<'a> {
                     .is_ok_and(|files| gather::takes_a_while(self, &files))
     }
 
-    fn local_files(&self) -> Result<Vec<LocatedFile>, String> {
-        locate::here(self.context.folder, self.schema.name, self.manifest)
+    fn local_files(&self) -> Result<Vec<LocatedFile>, TableLoadError> {
+        Ok(locate::here(
+            self.context.folder,
+            self.schema.name,
+            self.manifest,
+        )?)
     }
 
     /// Lists the files of the table, local or remote.
@@ -127,6 +131,12 @@ impl From<CacheBuildError> for TableLoadError {
 impl From<Cancelled> for TableLoadError {
     fn from(Cancelled: Cancelled) -> Self {
         Self::Cancelled
+    }
+}
+
+impl From<StoreError> for TableLoadError {
+    fn from(error: StoreError) -> Self {
+        Self::Unusable(error.to_string())
     }
 }
 

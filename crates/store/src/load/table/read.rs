@@ -463,7 +463,10 @@ fn put<T: Clone + Default>(items: &mut Vec<T>, at: usize, item: T) {
 }
 
 /// Concatenates the frames of a file.
-pub(super) fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<DataFrame, String> {
+pub(super) fn stacked(
+    frames: Vec<DataFrame>,
+    schema: &TableSchema,
+) -> Result<DataFrame, TableLoadError> {
     let mut frames = frames.into_iter();
     let empty = || {
         DataFrame::new(
@@ -476,7 +479,7 @@ pub(super) fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<Da
         )
     };
     let Some(mut whole) = frames.next() else {
-        return guarded("table", empty);
+        return Ok(guarded("table", empty)?);
     };
     for mut frame in frames {
         others::align(&mut whole, &mut frame)?;
