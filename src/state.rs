@@ -5,19 +5,12 @@ pub mod remote;
 pub mod session;
 pub mod watchlist;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use color_eyre::eyre::{Report, Result, eyre};
+use color_eyre::eyre::{Result, eyre};
 use etcetera::{BaseStrategy, choose_base_strategy};
 
-use store::private_files;
-
 const PROGRAM: &str = "tokendeck";
-
-/// Runs `change` under the lock of the folder's state files.
-fn exclusively<T>(folder: &Path, change: impl FnOnce() -> Result<T>) -> Result<T> {
-    private_files::exclusively(folder, || Ok(change())).map_err(Report::msg)?
-}
 
 /// The user's directories for this program. `find` creates none of them.
 #[derive(Debug, Clone, PartialEq, Eq)]

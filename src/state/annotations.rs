@@ -8,12 +8,11 @@ use std::{
 
 use color_eyre::eyre::{Report, Result, eyre};
 
-use super::exclusively;
 use model::{
     address::Address,
     annotations::{Annotation, Annotations, TokenAnnotations, apply},
 };
-use store::private_files::{read_whole_text, write_atomic};
+use store::private_files::{exclusively, read_whole_text, write_atomic};
 
 const FILE: &str = "annotations.json";
 const FILE_BYTES_MAX: u64 = 8 << 20;
@@ -55,7 +54,7 @@ impl AnnotationFile {
             let text = serde_json::to_vec_pretty(&written)
                 .map_err(|error| eyre!("cannot save the levels and notes: {error}"))?;
             write_atomic(&path, &text).map_err(Report::msg)?;
-            Ok(annotations)
+            Ok::<_, Report>(annotations)
         })?;
         Ok(())
     }

@@ -9,8 +9,7 @@ use std::{
 use color_eyre::eyre::{Report, Result};
 use serde::{Deserialize, Serialize};
 
-use super::exclusively;
-use store::private_files::{KeptState, read_state, write_atomic};
+use store::private_files::{KeptState, exclusively, read_state, write_atomic};
 use wire::{Fault, Ledger};
 
 const FILE: &str = "remote.json";

@@ -5,8 +5,7 @@ use std::path::Path;
 use color_eyre::eyre::{Report, Result, bail, eyre};
 use serde_json::{Map, Value};
 
-use super::exclusively;
-use store::private_files::{KeptState, read_state, write_atomic};
+use store::private_files::{KeptState, exclusively, read_state, write_atomic};
 
 const FILE: &str = "session.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;

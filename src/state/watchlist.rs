@@ -7,9 +7,8 @@ use std::{
 
 use color_eyre::eyre::{Report, Result, bail};
 
-use super::exclusively;
 use model::address::Address;
-use store::private_files::{KeptState, read_state, write_atomic};
+use store::private_files::{KeptState, exclusively, read_state, write_atomic};
 
 const FILE: &str = "watchlist";
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -63,7 +62,7 @@ impl Watchlist {
                 text += &format!("{token}\n");
             }
             write_atomic(&path, text.as_bytes()).map_err(Report::msg)?;
-            Ok(tokens(&text))
+            Ok::<_, Report>(tokens(&text))
         })?;
         self.tokens = kept;
         Ok(starred)
@@ -77,7 +76,11 @@ pub fn addresses(state_dir: &Path) -> Vec<Address> {
 
 fn read(path: &Path) -> Result<String> {
     Ok(
-        match read_state(path, FILE_BYTES_MAX, |text| Ok(text.to_owned())).map_err(Report::msg)? {
+        match read_state(path, FILE_BYTES_MAX, |text| {
+            Ok::<_, String>(text.to_owned())
+        })
+        .map_err(Report::msg)?
+        {
             KeptState::Read(text) => text,
             KeptState::Missing | KeptState::SetAside(_) => String::new(),
         },

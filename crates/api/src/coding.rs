@@ -100,7 +100,7 @@ impl Coding {
             None => Box::new(out),
             Some(Self::Zstd) => {
                 let coded = zstd::Encoder::new(out, 1)
-                    .map_err(|error| ExportError::Failed(error.to_string()))?;
+                    .map_err(|error| ExportError::Failed(error.into()))?;
                 Box::new(coded.auto_finish())
             }
             Some(Self::Brotli) => Box::new(brotli::CompressorWriter::new(out, 32 << 10, 2, 20)),

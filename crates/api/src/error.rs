@@ -3,6 +3,7 @@
 use std::{fmt, io, path::PathBuf};
 
 use rmcp::service::ServerInitializeError;
+use store::StoreError;
 use tokio::task::JoinError;
 
 use crate::keys::{ENVIRONMENT, KEY_CHARS_MAX};
@@ -25,7 +26,13 @@ pub enum KeyError {
     Unknown,
     NoRandomness(getrandom::Error),
     /// Why the file or its folder cannot be written.
-    Unwritable(String),
+    Unwritable(StoreError),
+}
+
+impl From<StoreError> for KeyError {
+    fn from(error: StoreError) -> Self {
+        Self::Unwritable(error)
+    }
 }
 
 impl fmt::Display for KeyError {
@@ -63,7 +70,7 @@ impl fmt::Display for KeyError {
                 f,
                 "the system cannot supply random numbers for a key: {error}"
             ),
-            Self::Unwritable(reason) => f.write_str(reason),
+            Self::Unwritable(error) => error.fmt(f),
         }
     }
 }

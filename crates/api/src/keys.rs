@@ -177,7 +177,7 @@ impl Keys {
         let path = state_dir.join(FILE);
         let keys = Self::holding(KeySource::State(path.clone()), Vec::new());
         // Two first starts at once must not create two keys, the second overwriting the first.
-        alone(state_dir, || {
+        exclusively(state_dir, || {
             let held = if path.exists() {
                 read(&path, &keys.source)?
             } else {
@@ -253,7 +253,7 @@ impl Keys {
                 self.hold(LoadedKeys::of(keys));
             }
             Some(path) => {
-                alone(folder(path), || {
+                exclusively(folder(path), || {
                     let count = read(path, &self.source).map_or(0, |held| held.keys.len());
                     if count >= KEYS_MAX {
                         return Err(KeyError::TooMany { count });
@@ -282,15 +282,15 @@ impl Keys {
             self.hold(LoadedKeys::of(keys));
             return Ok(key);
         };
-        let key = alone(folder(path), || {
+        let key = exclusively(folder(path), || {
             let key = find(&read(path, &self.source)?.keys)?;
             let text = text_to_change(path).map_err(|error| unreadable(path, error))?;
             let kept: String = text
                 .split_inclusive('\n')
                 .filter(|line| line.split_whitespace().next() != Some(&key.secret))
                 .collect();
-            write_atomic(path, kept.as_bytes()).map_err(KeyError::Unwritable)?;
-            Ok(key)
+            write_atomic(path, kept.as_bytes())?;
+            Ok::<_, KeyError>(key)
         })?;
         self.forget();
         Ok(key)
@@ -469,7 +469,7 @@ fn append(path: &Path, key: &ApiKey) -> Result<(), KeyError> {
     text.push(' ');
     text.push_str(key.created.as_deref().unwrap_or_default());
     text.push('\n');
-    write_atomic(path, text.as_bytes()).map_err(KeyError::Unwritable)
+    Ok(write_atomic(path, text.as_bytes())?)
 }
 
 /// Generates a key of 256 bits from the system's random source.
@@ -511,9 +511,4 @@ fn unreadable(path: &Path, error: std::io::Error) -> KeyError {
         path: path.to_owned(),
         error,
     }
-}
-
-/// `change`, while no other program changes the folder.
-fn alone<T>(folder: &Path, change: impl FnOnce() -> Result<T, KeyError>) -> Result<T, KeyError> {
-    exclusively(folder, || Ok(change())).map_err(KeyError::Unwritable)?
 }

@@ -13,7 +13,7 @@ use model::{
     untrusted::DecodeError,
 };
 use source::{ProviderError, SourceError, manifest::FILE};
-use store::load::LoadError;
+use store::{StoreError, load::LoadError};
 
 /// Why an import failed as a whole.
 #[derive(Debug)]
@@ -184,15 +184,14 @@ from! {
     OptionError => ImportError::Option;
     SourceError => ImportError::File;
     DecodeError => ImportError::File;
-    // Of the tables that a dataset has.
-    String => ImportError::File;
+    StoreError => ImportError::File;
     ArchiveError => FileError::Archive;
     WorkbookError => FileError::Workbook;
     DatabaseError => FileError::Database;
     SourceError => FileError::Source;
     DecodeError => FileError::Decode;
     ProviderError => FileError::Answer;
-    String => FileError::Table;
+    StoreError => FileError::Table;
     ArchiveError => WorkbookError::Archive;
 }
 
@@ -339,7 +338,7 @@ pub enum FileError {
     /// An answer of a provider.
     Answer(ProviderError),
     /// Its columns do not fit the table.
-    Table(String),
+    Table(StoreError),
 }
 
 impl fmt::Display for FileError {
@@ -418,7 +417,7 @@ impl fmt::Display for FileError {
                      one by one"
                 );
             }
-            Self::Table(error) => error,
+            Self::Table(error) => return write!(f, "{error}"),
             Self::Source(error) => return write!(f, "{error}"),
             Self::Decode(error) => return write!(f, "{error}"),
             Self::Answer(error) => return write!(f, "{error}"),

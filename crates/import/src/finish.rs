@@ -129,8 +129,7 @@ impl Run<'_> {
         };
         let frame = guarded("table", || {
             DataFrame::new(missing.len(), schema.columns.iter().map(column).collect())
-        })
-        .map_err(String::from)?;
+        })?;
         if let Some(spool) = self.spools.get_mut(&0) {
             spool.add(frame, self.sources, &vec![0; missing.len()])?;
         }

@@ -198,7 +198,7 @@ impl Run<'_> {
             frames.push(frame);
             Ok(())
         })?;
-        if let Some(whole) = guarded("table", || order::whole(frames)).map_err(String::from)? {
+        if let Some(whole) = guarded("table", || order::whole(frames))? {
             self.tokens.add(&whole);
             self.context.decimals = load::decimals(&whole);
         }

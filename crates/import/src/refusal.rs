@@ -141,6 +141,12 @@ impl From<String> for Refusal {
     }
 }
 
+impl From<store::StoreError> for Refusal {
+    fn from(error: store::StoreError) -> Self {
+        error.to_string().into()
+    }
+}
+
 impl From<source::SourceError> for Refusal {
     fn from(error: source::SourceError) -> Self {
         error.to_string().into()

@@ -15,6 +15,7 @@ use model::{
 };
 use source::{RowSource, SourceError, manifest::TableManifest};
 use store::{
+    StoreError,
     invariants::in_order::TokenStatistic,
     load::{
         LoadContext,
@@ -39,6 +40,12 @@ impl From<String> for ImportRejection {
 
 impl From<SourceError> for ImportRejection {
     fn from(error: SourceError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<StoreError> for ImportRejection {
+    fn from(error: StoreError) -> Self {
         Self::Refused(error.into())
     }
 }

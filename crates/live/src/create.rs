@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use crate::error::LiveError;
 use source::{
     manifest::FILE,
     provider::{Providers, named},
@@ -35,7 +36,7 @@ fn text(
     providers: &[String],
     known: &Providers,
     node: Option<&str>,
-) -> Result<String, String> {
+) -> Result<String, LiveError> {
     let names: Vec<&str> = if providers.is_empty() {
         USUAL.to_vec()
     } else {
@@ -81,13 +82,10 @@ pub fn create(
     providers: &[String],
     known: &Providers,
     node: Option<&str>,
-) -> Result<(), String> {
+) -> Result<(), LiveError> {
     let file = folder.join(FILE);
     if file.exists() || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(format!(
-            "`{}` exists and is not empty; choose another folder, or add [tables.candles] provider = … to its dataset.toml",
-            folder.display()
-        ));
+        return Err(LiveError::FolderTaken(folder.to_owned()));
     }
     let title = folder.file_name().map_or_else(
         || "live".to_owned(),
@@ -95,7 +93,7 @@ pub fn create(
     );
     let text = text(&title, providers, known, node)?;
     create_dir(folder)?;
-    write_atomic(&file, text.as_bytes())
+    Ok(write_atomic(&file, text.as_bytes())?)
 }
 
 #[cfg(test)]
@@ -124,6 +122,7 @@ mod tests {
         assert!(
             create(&place, &[], built_in(), None)
                 .expect_err("there")
+                .to_string()
                 .contains("exists and is not empty")
         );
         let error = create(
@@ -133,6 +132,9 @@ mod tests {
             None,
         )
         .expect_err("misspelt");
-        assert_eq!(error, "`binanc` is not a provider; did you mean `binance`?");
+        assert_eq!(
+            error.to_string(),
+            "`binanc` is not a provider; did you mean `binance`?"
+        );
     }
 }

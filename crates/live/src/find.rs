@@ -203,9 +203,7 @@ fn joined(
 impl FoundTokens {
     /// Stores the token in the dataset, with the rows about it and its pools.
     pub fn keep(&self, context: &FindContext<'_>, token: &FoundToken) -> Result<(), RefreshError> {
-        let _lock = RefreshLock::take(context.dataset)
-            .map_err(RefreshError::Failed)?
-            .ok_or(RefreshError::Busy)?;
+        let _lock = RefreshLock::take(context.dataset)?.ok_or(RefreshError::Busy)?;
         let text = token.address.to_string();
         for (table, columns) in [
             ("pools", &["token0", "token1"][..]),
@@ -224,19 +222,15 @@ impl FoundTokens {
                     return Ok(None);
                 };
                 of_token(&whole, columns, &text, &token.chain).map(Some)
-            });
-            let Some(frame) = of_token
-                .map_err(|error| RefreshError::Failed(error.to_string()))?
-                .filter(|frame| frame.height() > 0)
-            else {
+            })?;
+            let Some(frame) = of_token.filter(|frame| frame.height() > 0) else {
                 continue;
             };
             Parts {
                 dataset: context.dataset,
                 schema,
             }
-            .replace(&frame, &ReplaceScope::Keys, context.now)
-            .map_err(RefreshError::Failed)?;
+            .replace(&frame, &ReplaceScope::Keys, context.now)?;
         }
         Ok(())
     }
@@ -266,20 +260,14 @@ fn of_token(
 
 /// Stores a coin, which has no contract and needs no request.
 pub fn keep_coin(dataset: &Path, symbol: &str, now: Time) -> Result<Address, RefreshError> {
-    let _lock = RefreshLock::take(dataset)
-        .map_err(RefreshError::Failed)?
-        .ok_or(RefreshError::Busy)?;
+    let _lock = RefreshLock::take(dataset)?.ok_or(RefreshError::Busy)?;
     let symbol = symbol.to_uppercase();
     let (address, chain) = (Address::coin(&symbol), Chain::of_coin(&symbol));
     let row = serde_json::json!({ "token_address": address.to_string(), "symbol": symbol, "name": symbol, "chain": chain.to_string() });
-    let raw = serde_json::value::RawValue::from_string(row.to_string())
-        .map_err(|error| RefreshError::Failed(error.to_string()))?;
+    let raw = serde_json::value::RawValue::from_string(row.to_string())?;
     let schema = &schema::TABLES[0];
-    let frame = crate::rows::own(schema, vec![raw]).map_err(RefreshError::Failed)?;
-    if let Some(frame) = frame {
-        Parts { dataset, schema }
-            .replace(&frame, &ReplaceScope::Keys, now)
-            .map_err(RefreshError::Failed)?;
+    if let Some(frame) = crate::rows::own(schema, vec![raw])? {
+        Parts { dataset, schema }.replace(&frame, &ReplaceScope::Keys, now)?;
     }
     Ok(address)
 }

@@ -3,6 +3,7 @@
 
 mod ask;
 pub mod create;
+mod error;
 pub mod find;
 mod held;
 mod pages;
@@ -16,6 +17,7 @@ mod watch;
 
 pub use self::{
     ask::LiveToken,
+    error::LiveError,
     refresh::{
         LiveMarket, RefreshContext, hosts, hosts_without_consent, live_tables, provider_errors,
         refresh,

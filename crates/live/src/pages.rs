@@ -18,6 +18,7 @@ use wire::{
 
 use crate::{
     ask::{Ask, PageParameters, PageValue, elsewhere, first_page, origin},
+    error::LiveError,
     rows::{self, Known},
     watch::RefreshWatch,
 };
@@ -51,9 +52,9 @@ pub(crate) struct FetchFault {
 }
 
 impl FetchFault {
-    fn of_answer(reason: String) -> AskOutcome {
+    fn of_answer(reason: impl Into<String>) -> AskOutcome {
         AskOutcome::Failed(Self {
-            reason,
+            reason: reason.into(),
             of_answer: true,
         })
     }
@@ -243,7 +244,7 @@ impl Asker<'_> {
         answer: JsonAnswer,
         bytes: u64,
         fetched: &mut FetchedRows,
-    ) -> Result<PageRead, String> {
+    ) -> Result<PageRead, LiveError> {
         let mut read = PageRead {
             answer,
             rows: 0,

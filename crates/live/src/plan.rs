@@ -22,6 +22,7 @@ use wire::RemoteClient;
 
 use crate::{
     ask::{About, Ask, LiveToken, elsewhere, first_page, origin},
+    error::LiveError,
     state::RefreshState,
 };
 
@@ -46,28 +47,24 @@ pub(crate) fn providers<'a>(
     table: &TableSchema,
     live: &LiveTable,
     known: &'a Providers,
-) -> Result<Vec<Cow<'a, Provider>>, String> {
+) -> Result<Vec<Cow<'a, Provider>>, LiveError> {
     let fills = |provider: &Provider| provider.filling(table.name).next().is_some();
     let giving = |id: &String| {
         let reason = match named(known, id) {
             Ok(provider) if fills(provider) => return Ok(Cow::Borrowed(provider)),
-            Ok(provider) => format!(
-                "`{id}` has no `{}`; it has {}",
-                table.name,
-                provider.tables().join(", ")
-            ),
-            Err(error) => error.to_string(),
+            Ok(provider) => LiveError::LacksTable {
+                provider: id.clone(),
+                table: table.name,
+                has: provider.tables(),
+            },
+            Err(reason) => reason.into(),
         };
-        let usable: Vec<&str> = known
-            .values()
-            .filter(|provider| fills(provider))
-            .map(|provider| provider.id.as_str())
-            .collect();
-        Err(format!(
-            "{reason} (providers with `{}`: {})",
-            table.name,
-            usable.join(", ")
-        ))
+        let usable = known.values().filter(|provider| fills(provider));
+        Err(LiveError::UnusableProvider {
+            reason: Box::new(reason),
+            table: table.name,
+            usable: usable.map(|provider| provider.id.clone()).collect(),
+        })
     };
     match &live.from {
         LiveSource::Providers(ids) => ids.iter().map(giving).collect(),
@@ -76,8 +73,8 @@ pub(crate) fn providers<'a>(
 }
 
 /// The provider that a table's own `url` describes.
-fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, String> {
-    let schema = model::schema::table(table.name).ok_or("is not a table")?;
+fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, LiveError> {
+    let schema = model::schema::table(table.name).ok_or(LiveError::NoTable)?;
     let each = match (url.url.has("token"), url.url.has("symbol")) {
         (true, _) => Each::Token,
         (false, true) => Each::Coin,

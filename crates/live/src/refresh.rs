@@ -100,7 +100,8 @@ pub fn provider_errors(manifest: &Manifest, known: &Providers) -> Vec<(&'static 
     let errors = live_tables(manifest).into_iter();
     errors
         .filter_map(|(schema, live)| {
-            Some((schema.name, plan::providers(schema, live, known).err()?))
+            let error = plan::providers(schema, live, known).err()?;
+            Some((schema.name, error.to_string()))
         })
         .collect()
 }
@@ -132,9 +133,7 @@ pub fn hosts_without_consent(context: &RefreshContext<'_>, table: &str) -> Vec<S
 
 /// Refreshes all live tables, or only those named in `only`. Rows fetched before a failure are stored, and the report contains the failure.
 pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshReport, RefreshError> {
-    let _lock = RefreshLock::take(context.dataset)
-        .map_err(RefreshError::Failed)?
-        .ok_or(RefreshError::Busy)?;
+    let _lock = RefreshLock::take(context.dataset)?.ok_or(RefreshError::Busy)?;
     let mut run = Run {
         context,
         state: RefreshState::read(context.dataset),
@@ -168,11 +167,11 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
         if only.is_empty() || only.contains(&schema.name) {
             let table = run.table(schema, live);
             context.wire.settle();
-            if let Err(RefreshError::Failed(reason)) = &table {
+            if let Err(RefreshError::Failed(error)) = &table {
                 // What cannot be kept is not asked for again at once.
                 let failed = TableRefreshReport {
                     table: schema.name.to_owned(),
-                    failure: Some(reason.clone()),
+                    failure: Some(error.to_string()),
                     ..TableRefreshReport::default()
                 };
                 run.end(failed).ok();
@@ -247,8 +246,8 @@ impl Run<'_> {
         };
         let providers = match plan::providers(schema, live, self.context.providers) {
             Ok(providers) => providers,
-            Err(reason) => {
-                report.failure = Some(reason);
+            Err(error) => {
+                report.failure = Some(error.to_string());
                 return self.end(report);
             }
         };
@@ -514,9 +513,9 @@ impl Run<'_> {
             let Some(filled) = model::schema::table(table).filter(|_| self.is_live(table)) else {
                 continue;
             };
-            let whole =
-                order::whole(frames).map_err(|error| RefreshError::Failed(error.to_string()))?;
-            let Some(frame) = whole else { continue };
+            let Some(frame) = order::whole(frames)? else {
+                continue;
+            };
             if table == "pools" {
                 self.pools.extend(PoolRow::rows(&frame));
             }
@@ -530,17 +529,14 @@ impl Run<'_> {
                 (true, false) if table == "holders" => ReplaceScope::Tokens(held.tokens.clone()),
                 _ => ReplaceScope::Keys,
             };
-            let done = if filled.grows == Grows::ByParts {
-                parts.append(frame, self.context.now)
+            if filled.grows == Grows::ByParts {
+                parts.append(frame, self.context.now)?;
             } else {
-                parts.replace(&frame, &scope, self.context.now)
-            };
-            done.map_err(RefreshError::Failed)?;
+                parts.replace(&frame, &scope, self.context.now)?;
+            }
         }
         self.state.asked.extend(held.asked);
-        self.state
-            .write(self.context.dataset)
-            .map_err(RefreshError::Failed)
+        Ok(self.state.write(self.context.dataset)?)
     }
 
     /// Notes the end of a table's refresh.
@@ -564,9 +560,7 @@ impl Run<'_> {
                 .collect(),
         };
         self.state.tables.insert(report.table.clone(), table);
-        self.state
-            .write(self.context.dataset)
-            .map_err(RefreshError::Failed)?;
+        self.state.write(self.context.dataset)?;
         Ok(report)
     }
 }

@@ -2,16 +2,22 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use crate::error::LiveError;
 use model::address::Address;
 
 /// Why nothing was refreshed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum RefreshError {
     /// Another program is refreshing this dataset; its rows will be available.
     Busy,
     Stopped,
-    /// One-line message for the user.
-    Failed(String),
+    Failed(LiveError),
+}
+
+impl<E: Into<LiveError>> From<E> for RefreshError {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl fmt::Display for RefreshError {
@@ -19,7 +25,7 @@ impl fmt::Display for RefreshError {
         match self {
             Self::Busy => f.write_str("another process is already fetching for this dataset; its rows appear when it finishes"),
             Self::Stopped => f.write_str("the fetch was stopped; the rows received so far are stored"),
-            Self::Failed(reason) => f.write_str(reason),
+            Self::Failed(error) => error.fmt(f),
         }
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use polars::prelude::{DataFrame, DataType};
+use polars::prelude::{DataFrame, DataType, PolarsResult};
 use serde_json::value::RawValue;
 
-use crate::ask::Ask;
+use crate::{ask::Ask, error::LiveError};
 use model::{
     address::Address,
     chain::Chain,
@@ -57,7 +57,7 @@ pub(crate) fn of_answer(
     answer: &JsonAnswer,
     bytes: u64,
     known: &Known,
-) -> Result<Vec<(&'static str, usize, AnswerRows)>, String> {
+) -> Result<Vec<(&'static str, usize, AnswerRows)>, LiveError> {
     // A condition on tokens is one on the token that was asked for.
     let about = ask.about.token.map_or_else(
         || known.clone(),
@@ -81,10 +81,7 @@ pub(crate) fn of_answer(
             if number > 0 {
                 continue;
             }
-            return Err(format!(
-                "sent a response without `{}`, the path of its rows; the field may have been renamed",
-                filled.rows
-            ));
+            return Err(LiveError::LacksRows(filled.rows.clone()));
         };
         let given = elements.len();
         let mut rows = read(
@@ -124,7 +121,7 @@ fn read(
     name: &str,
     known: &Known,
     lenient: bool,
-) -> Result<AnswerRows, String> {
+) -> Result<AnswerRows, LiveError> {
     if elements.is_empty() {
         return Ok(AnswerRows::default());
     }
@@ -167,17 +164,9 @@ fn read(
             .kept()
             .iter()
             .find(|finding| finding.severity == Severity::Error);
-        let why = first.map_or_else(String::new, |finding| {
-            let column = finding
-                .column
-                .as_ref()
-                .map_or_else(String::new, |column| format!(" `{column}`"));
-            format!(":{column} {}", finding.reason)
-        });
-        return Err(format!("sent rows that cannot be read{why}"));
+        return Err(LiveError::UnreadableRows(first.cloned().map(Box::new)));
     }
-    let whole = order::whole(frames).map_err(|error| error.to_string())?;
-    let Some(mut frame) = whole else {
+    let Some(mut frame) = order::whole(frames)? else {
         return Ok(AnswerRows { frame: None, notes });
     };
     fill::table(schema, &mut frame);
@@ -195,7 +184,7 @@ fn missing(
     names: &[String],
     nowhere: &[String],
     lenient: bool,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, LiveError> {
     let mut missing = Vec::new();
     for column in schema.columns {
         let Some(from) = mapping
@@ -214,10 +203,10 @@ fn missing(
         }
         // Rows that lack a part of a member are left out one by one where that is usual.
         if column.need == Need::Cell && !(has_head && lenient) {
-            return Err(format!(
-                "sent rows without `{from}`, the field for `{}`; it may have been renamed",
-                column.name
-            ));
+            return Err(LiveError::LacksField {
+                from: from.to_owned(),
+                column: column.name,
+            });
         }
         missing.push(format!(
             "no row has `{from}`, the field for `{}`; it may have been renamed",
@@ -231,7 +220,7 @@ fn missing(
 pub(crate) fn own(
     schema: &'static TableSchema,
     elements: Vec<Box<RawValue>>,
-) -> Result<Option<DataFrame>, String> {
+) -> Result<Option<DataFrame>, LiveError> {
     read(
         schema,
         &TableManifest::default(),
@@ -279,7 +268,7 @@ pub(crate) fn bounds(frame: &DataFrame, column: &str) -> Option<(i64, i64)> {
 }
 
 /// The rows of these chains, of tables that name them: a token's address may be another token's on another chain.
-fn of_chains(frame: DataFrame, chains: &[Chain]) -> Result<DataFrame, String> {
+fn of_chains(frame: DataFrame, chains: &[Chain]) -> PolarsResult<DataFrame> {
     if chains.is_empty() || frame.column("chain").is_err() {
         return Ok(frame);
     }
@@ -291,19 +280,17 @@ fn of_chains(frame: DataFrame, chains: &[Chain]) -> Result<DataFrame, String> {
             .any(|chain| names.iter().any(|name| name == chain)),
         _ => true,
     };
-    let kept = filtered(&frame, (0..frame.height()).map(is_kept));
-    kept.map_err(|error| error.to_string())
+    filtered(&frame, (0..frame.height()).map(is_kept))
 }
 
 /// The candles with a start that `is_kept`.
-fn by_start(frame: &DataFrame, is_kept: impl Fn(i64) -> bool) -> Result<DataFrame, String> {
+fn by_start(frame: &DataFrame, is_kept: impl Fn(i64) -> bool) -> PolarsResult<DataFrame> {
     let starts = integers(frame, "timestamp").into_iter();
     filtered(frame, starts.map(|start| start.is_some_and(&is_kept)))
-        .map_err(|error| error.to_string())
 }
 
 /// The candles that begin where candles of their length begin: some services end a list with the price of the moment.
-fn of_grid(frame: DataFrame, table: &str, interval: Option<Interval>) -> Result<DataFrame, String> {
+fn of_grid(frame: DataFrame, table: &str, interval: Option<Interval>) -> PolarsResult<DataFrame> {
     let Some(interval) = interval.filter(|interval| table == "candles" && DAY_MS % interval.0 == 0)
     else {
         return Ok(frame);
@@ -317,7 +304,7 @@ fn until(
     table: &str,
     present: Option<i64>,
     notes: &mut Vec<String>,
-) -> Result<DataFrame, String> {
+) -> PolarsResult<DataFrame> {
     let Some(present) = present.filter(|_| table == "candles") else {
         return Ok(frame);
     };
@@ -333,11 +320,10 @@ fn until(
 }
 
 /// The rows with their times moved back by `by` milliseconds: to the starts of candles that are dated at their ends.
-fn earlier(mut frame: DataFrame, by: i64) -> Result<DataFrame, String> {
+fn earlier(mut frame: DataFrame, by: i64) -> PolarsResult<DataFrame> {
     let ends = integers(&frame, "timestamp").into_iter();
-    times("timestamp", ends.map(|end| end.map(|end| end - by)))
-        .and_then(|starts| frame.replace("timestamp", starts).map(|_| ()))
-        .map_err(|error| error.to_string())?;
+    let starts = times("timestamp", ends.map(|end| end.map(|end| end - by)))?;
+    frame.replace("timestamp", starts)?;
     Ok(frame)
 }
 

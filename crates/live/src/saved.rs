@@ -9,6 +9,7 @@ use source::provider::{JsonAnswer, Provider, ProviderRequest, Then};
 
 use crate::{
     ask::{About, Ask},
+    error::LiveError,
     rows::{self, Known},
 };
 
@@ -35,7 +36,7 @@ pub enum SavedRows {
 }
 
 /// Reads the response. An error, worded to continue the provider's name, means that the response does not match the provider's description.
-pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, String> {
+pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, LiveError> {
     let about = About {
         token: saved.token,
         symbol: saved.symbol.clone(),

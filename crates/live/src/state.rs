@@ -10,6 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::error::LiveError;
 use model::{
     address::Address,
     chain::Chain,
@@ -89,7 +90,7 @@ impl RefreshState {
         read_file(dataset, FILE)
     }
 
-    pub(crate) fn write(&self, dataset: &Path) -> Result<(), String> {
+    pub(crate) fn write(&self, dataset: &Path) -> Result<(), LiveError> {
         write_file(
             dataset,
             ASKED_FILE,
@@ -159,9 +160,9 @@ fn read_file<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> T {
     read.and_then(Result::ok).unwrap_or_default()
 }
 
-fn write_file(dataset: &Path, name: &str, content: &impl Serialize) -> Result<(), String> {
-    let text = serde_json::to_vec(content).map_err(|error| error.to_string())?;
-    write_atomic(&dataset.join(FOLDER).join(name), &text)
+fn write_file(dataset: &Path, name: &str, content: &impl Serialize) -> Result<(), LiveError> {
+    let text = serde_json::to_vec(content)?;
+    Ok(write_atomic(&dataset.join(FOLDER).join(name), &text)?)
 }
 
 /// The right to fetch for a dataset: one program at a time has it.
@@ -170,7 +171,7 @@ pub(crate) struct RefreshLock(#[expect(dead_code, reason = "dropping it frees th
 
 impl RefreshLock {
     /// Takes the lock; none while another program has it.
-    pub(crate) fn take(dataset: &Path) -> Result<Option<Self>, String> {
+    pub(crate) fn take(dataset: &Path) -> Result<Option<Self>, LiveError> {
         Ok(try_exclusive(&dataset.join(FOLDER).join(LOCK))?.map(Self))
     }
 }

@@ -448,7 +448,7 @@ fn a_slow_answer_is_not_waited_for_once_it_is_stopped() {
         });
         setup.with(|context| refresh(context, &[]))
     });
-    assert_eq!(outcome, Err(RefreshError::Stopped));
+    assert!(matches!(outcome, Err(RefreshError::Stopped)));
     assert!(start.elapsed() < Duration::from_secs(2));
 }
 
@@ -552,16 +552,17 @@ fn one_program_fetches_and_a_damaged_file_is_named() {
     setup.refresh();
     let held = fs::File::open(setup.folder.path().join("live/refresh.lock")).expect("a lock");
     held.lock().expect("locked");
-    assert_eq!(
+    assert!(matches!(
         setup.with(|context| refresh(context, &[])),
         Err(RefreshError::Busy)
-    );
+    ));
     drop(held);
     fs::write(setup.folder.path().join("live/pools.parquet"), "half").expect("written");
     let Err(RefreshError::Failed(reason)) = setup.with(|context| refresh(context, &["pools"]))
     else {
         panic!("it cannot be read")
     };
+    let reason = reason.to_string();
     assert!(
         reason.contains("cannot read `")
             && reason.contains("live/pools.parquet`")

@@ -3,11 +3,11 @@
 
 use std::{fmt, io, path::PathBuf, time::Duration};
 
-use live::RefreshError;
+use live::{LiveError, RefreshError};
 use model::error::Problem;
 use rayon::ThreadPoolBuildError;
 use source::ProviderError;
-use store::load::LoadError;
+use store::{StoreError, load::LoadError};
 use wire::Fault;
 
 use crate::jobs::JOBS_VERSION;
@@ -24,7 +24,7 @@ pub enum ServiceError {
     /// The providers' descriptions cannot be read.
     Providers(ProviderError),
     /// No live dataset can be created.
-    Create(String),
+    Create(LiveError),
     /// The user's consent cannot be stored.
     Consent(Fault),
     NotLive,
@@ -41,7 +41,7 @@ pub enum ServiceError {
 #[derive(Debug)]
 pub enum JobsError {
     /// The state folder cannot be created.
-    Folder(String),
+    Folder(StoreError),
     LockFile {
         path: PathBuf,
         error: io::Error,
@@ -138,7 +138,8 @@ impl fmt::Display for ServiceError {
             Self::Manifest(error) => error.fmt(f),
             Self::Providers(error) => error.fmt(f),
             Self::Consent(error) => error.fmt(f),
-            Self::Create(reason) | Self::Search(reason) => f.write_str(reason),
+            Self::Create(error) => error.fmt(f),
+            Self::Search(reason) => f.write_str(reason),
             Self::NotLive => f.write_str(
                 "this dataset has no live `tokens` table; add provider = \"dexscreener\" under [tables.tokens] in its \
                 dataset.toml, or create a live dataset with `tokendeck new`",
@@ -158,7 +159,7 @@ impl fmt::Display for ServiceError {
 impl fmt::Display for JobsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Folder(reason) => f.write_str(reason),
+            Self::Folder(error) => error.fmt(f),
             Self::LockFile { path, error } => write!(
                 f,
                 "cannot write `{}`: {error}; make the state folder writable, or set XDG_STATE_HOME to a writable folder",

@@ -7,6 +7,7 @@ use polars::prelude::{Column, DataFrame, IdxCa, PolarsResult};
 
 use crate::{
     Dataset, Table,
+    error::StoreError,
     frame_rows::{filtered, integers, parsed},
     order,
     parquet_files::parquet_rows,
@@ -36,7 +37,7 @@ pub struct AsOf {
 
 impl Dataset {
     /// The dataset as it was known at `time`. Fails, with whole sentences, if a table is queried in place or is too large.
-    pub fn known_at(&self, time: Time) -> Result<Self, String> {
+    pub fn known_at(&self, time: Time) -> Result<Self, StoreError> {
         let (mut as_of, mut first) = (
             AsOf {
                 time,
@@ -47,10 +48,7 @@ impl Dataset {
         let cut = |table| self.cut(table, time, &mut as_of.unknown, &mut first);
         let tables = self.tables.iter().map(cut).collect::<Result<Vec<_>, _>>()?;
         if let Some(first) = first.0.filter(|first| *first >= end_of(time)) {
-            return Err(format!(
-                "The data starts on {}. Choose that day or later.",
-                Time(first).day()
-            ));
+            return Err(StoreError::StartsLater(Time(first).day()));
         }
         let mut cut = Self::new(tables);
         cut.title.clone_from(&self.title);
@@ -88,18 +86,16 @@ impl Dataset {
         time: Time,
         unknown: &mut Vec<&'static str>,
         first: &mut FirstKnown,
-    ) -> Result<Table, String> {
+    ) -> Result<Table, StoreError> {
         let name = table.schema.name;
         if !table.loaded() {
             return Ok(table.clone());
         }
-        let damaged = |error: &dyn std::fmt::Display| {
-            format!("The past state of the table `{name}` cannot be read: {error}.")
+        let damaged = |error: StoreError| StoreError::PastState {
+            table: name,
+            reason: Box::new(error),
         };
-        if let Some(snapshots) = self
-            .snapshots(table, time, first)
-            .map_err(|reason| damaged(&reason))?
-        {
+        if let Some(snapshots) = self.snapshots(table, time, first).map_err(damaged)? {
             return table.clone().with_rows(&snapshots);
         }
         let rule = match table.schema.known {
@@ -107,7 +103,7 @@ impl Dataset {
             Known::Figures(figures) => {
                 let whole = table.rows.slice(0..table.height(), None);
                 let frame = undated_cleared(&whole, figures, time, first)
-                    .map_err(|error| damaged(&error))?;
+                    .map_err(|error| damaged(error.into()))?;
                 // Columns of one's own, and what is said of a token once and for all.
                 let is_given = |column: &str| {
                     frame
@@ -131,14 +127,14 @@ impl Dataset {
         }
         let (rows, height) = (&table.rows, table.rows.height());
         if table.engine_rows().is_some() {
-            return Err(format!(
-                "`{name}` is queried in place and has no point-in-time mode; download it with read = \"bring\" and a `where`."
-            ));
+            return Err(StoreError::PastInPlace(name));
         }
         if height > ROWS_MAX {
-            return Err(format!(
-                "`{name}` has {height} rows, but point-in-time queries read at most {ROWS_MAX}; restrict it with `where` in dataset.toml."
-            ));
+            return Err(StoreError::PastTooLarge {
+                table: name,
+                rows: height,
+                max: ROWS_MAX,
+            });
         }
         if table.large().is_none() && is_undated(rule, &rows.slice(0..height, None)) {
             unknown.push(name);
@@ -148,13 +144,11 @@ impl Dataset {
             let part = rows.slice(start..(start + ROWS_AT_ONCE).min(height), None);
             cut(rule, &part, time, first)
         });
-        let parts = parts
+        let kept = parts
             .collect::<PolarsResult<Vec<_>>>()
-            .map_err(|error| damaged(&error))?;
-        let kept = order::whole(parts)
-            .map_err(|error| damaged(&error))?
-            .unwrap_or_default();
-        table.clone().with_rows(&kept)
+            .and_then(order::whole)
+            .map_err(|error| damaged(error.into()))?;
+        table.clone().with_rows(&kept.unwrap_or_default())
     }
 
     /// The newest state, seen by `time`, of a table whose rows are all fetched live; `None` without a history.
@@ -163,7 +157,7 @@ impl Dataset {
         table: &Table,
         time: Time,
         first: &mut FirstKnown,
-    ) -> Result<Option<DataFrame>, String> {
+    ) -> Result<Option<DataFrame>, StoreError> {
         let live = format!(
             "{}/{}.parquet",
             source::live_files::FOLDER,
@@ -175,27 +169,19 @@ impl Dataset {
         }
         let mut seen = Vec::new();
         for file in &files {
-            let frame = parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| {
-                Err("a file of its history is missing or too large".to_owned())
-            })?;
-            seen.push(
-                cut(RowTime::At(OBSERVED_AT), &frame, time, first)
-                    .and_then(with_removed_rows)
-                    .map_err(|error| error.to_string())?,
-            );
+            let frame =
+                parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or(Err(StoreError::NoHistoryFile))?;
+            let known = cut(RowTime::At(OBSERVED_AT), &frame, time, first)?;
+            seen.push(with_removed_rows(known)?);
         }
-        let state = || {
-            let Some(whole) = order::whole(seen)? else {
-                return Ok(table.rows.slice(0..0, None));
-            };
-            let newest = newest(table.schema, whole)?;
-            let gone = newest.column(GONE)?.bool()?.iter();
-            let there = filtered(&newest, gone.map(|gone| gone != Some(true)))?;
-            order::sorted(table.schema.order, there.drop(OBSERVED_AT)?.drop(GONE)?)
+        let Some(whole) = order::whole(seen)? else {
+            return Ok(Some(table.rows.slice(0..0, None)));
         };
-        state()
-            .map(Some)
-            .map_err(|error: polars::prelude::PolarsError| error.to_string())
+        let newest = newest(table.schema, whole)?;
+        let gone = newest.column(GONE)?.bool()?.iter();
+        let there = filtered(&newest, gone.map(|gone| gone != Some(true)))?;
+        let there = there.drop(OBSERVED_AT)?.drop(GONE)?;
+        Ok(Some(order::sorted(table.schema.order, there)?))
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use self::{
     tokens::fill,
     transfers::{LogsAsked, TransferLogs},
 };
-use crate::{engine_rows::FetchError, wall_clock::now};
+use crate::{engine_rows::FetchError, error::StoreError, wall_clock::now};
 use model::{
     address::Address,
     chain::Chain,
@@ -285,7 +285,7 @@ impl ChainStates {
     }
 
     /// Says once that nothing can be kept.
-    fn say_unkept(&self, reason: &str) {
+    fn say_unkept(&self, reason: &StoreError) {
         if !self.unkept.swap(true, Ordering::Relaxed) {
             let folder = self.files.folder().display();
             tracing::warn!(

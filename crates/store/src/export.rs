@@ -16,6 +16,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use self::writers::{ExportFormat, RowChunk, typed};
+use crate::error::StoreError;
 
 /// Chunks between syncs to disk, so that the final sync does not have to write everything.
 const CHUNKS_SYNCED: u64 = 128;
@@ -34,21 +35,20 @@ pub enum ExportRows {
 pub trait RowBatches: Send {
     fn count(&self) -> usize;
     /// Reads a range of rows. Errors: why they cannot be read.
-    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String>;
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError>;
 }
 
 /// Why no file was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum ExportError {
     /// The user canceled the export.
     Stopped,
-    /// The reason, as a message for the user.
-    Failed(String),
+    Failed(StoreError),
 }
 
-impl From<String> for ExportError {
-    fn from(reason: String) -> Self {
-        Self::Failed(reason)
+impl From<StoreError> for ExportError {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
     }
 }
 
@@ -64,20 +64,20 @@ impl ExportRows {
     }
 
     /// Every cell as a JSON value.
-    pub fn values(&self, columns: usize) -> Result<Vec<Vec<Value>>, String> {
+    pub fn values(&self, columns: usize) -> Result<Vec<Vec<Value>>, StoreError> {
         let all = self.chunk(0..self.count())?;
         let cells = all.cells(columns);
         let cell = |row: usize, cells: &cells::Cells<'_>| {
             let mut text = Vec::new();
             cells.json(row, &mut text);
-            serde_json::from_slice(&text).map_err(|error| error.to_string())
+            Ok(serde_json::from_slice(&text)?)
         };
         (0..self.count())
             .map(|row| cells.iter().map(|cells| cell(row, cells)).collect())
             .collect()
     }
 
-    fn chunk(&self, rows: Range<usize>) -> Result<RowChunk<'_>, String> {
+    fn chunk(&self, rows: Range<usize>) -> Result<RowChunk<'_>, StoreError> {
         match self {
             Self::Values(all) => Ok(RowChunk::Values(&all[rows])),
             Self::Batches(batches) => batches.frame(rows).map(RowChunk::Frame),
@@ -90,7 +90,7 @@ impl RowBatches for DataFrame {
         self.height()
     }
 
-    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
         Ok(self.slice(rows.start as i64, rows.len()))
     }
 }
@@ -108,14 +108,13 @@ pub fn check_text(path: &Path, replace: bool) -> Result<(), ExportError> {
     }
     temporary_beside(path)
         .map(drop)
-        .map_err(|error| ExportError::Failed(format!("`{}`: {error}", path.display())))
+        .map_err(|error| at(path, error))
 }
 
 /// Writes a text, such as a report, atomically. Returns its length in bytes.
 pub fn write_text(path: &Path, text: &str, replace: bool) -> Result<u64, ExportError> {
     check_text(path, replace)?;
-    let refused =
-        |error: std::io::Error| ExportError::Failed(format!("`{}`: {error}", path.display()));
+    let refused = |error: io::Error| at(path, error);
     let mut part = temporary_beside(path).map_err(refused)?;
     part.write_all(text.as_bytes()).map_err(refused)?;
     publish(part, path, replace)?;
@@ -138,24 +137,13 @@ fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, ExportError> {
         .into_iter()
         .find(|format| format.ending() == ending)
     else {
-        let endings: Vec<String> = ExportFormat::FILES
-            .iter()
-            .map(|format| format!(".{}", format.ending()))
-            .collect();
-        return Err(ExportError::Failed(format!(
-            "`{}`: expected a file ending in {}",
-            path.display(),
-            endings.join(", ")
-        )));
+        return Err(at(path, StoreError::UnknownEnding));
     };
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
     {
-        return Err(ExportError::Failed(format!(
-            "the folder `{}` does not exist",
-            folder.display()
-        )));
+        return Err(failed(StoreError::NoFolder(folder.to_owned())));
     }
     // Checked early to fail before writing anything large; `publish` decides in the end.
     if is_taken(path) && !(replace && path.is_file()) {
@@ -173,14 +161,11 @@ pub fn write(
     step: ExportStep<'_>,
 ) -> Result<u64, ExportError> {
     let format = format_of(path, replace)?;
-    let named = |reason: &dyn std::fmt::Display| {
-        ExportError::Failed(format!("`{}`: {reason}", path.display()))
-    };
-    let part = temporary_beside(path).map_err(|error| named(&error))?;
+    let part = temporary_beside(path).map_err(|error| at(path, error))?;
     let written = fill_file(part.as_file(), format, columns, rows, step)
         .and_then(|()| part.as_file().sync_all().map_err(failed));
     written.map_err(|error| match error {
-        ExportError::Failed(reason) => named(&reason),
+        ExportError::Failed(reason) => at(path, reason),
         ExportError::Stopped => ExportError::Stopped,
     })?;
     let count = rows.count() as u64;
@@ -257,15 +242,20 @@ pub fn objects(frame: &DataFrame) -> impl Iterator<Item = String> {
     })
 }
 
-fn failed(error: impl std::fmt::Display) -> ExportError {
-    ExportError::Failed(error.to_string())
+fn failed(error: impl Into<StoreError>) -> ExportError {
+    ExportError::Failed(error.into())
+}
+
+/// A failure that is told with the file's name.
+fn at(path: &Path, error: impl Into<StoreError>) -> ExportError {
+    failed(StoreError::At {
+        path: path.to_owned(),
+        reason: Box::new(error.into()),
+    })
 }
 
 fn exists(path: &Path) -> ExportError {
-    ExportError::Failed(format!(
-        "`{}` already exists; choose another name",
-        path.display()
-    ))
+    failed(StoreError::Taken(path.to_owned()))
 }
 
 /// Writes the whole file atomically: if the disk is full, the old content stays.
@@ -297,7 +287,7 @@ fn publish(part: NamedTempFile, path: &Path, replace: bool) -> Result<(), Export
     };
     placed.map(drop).map_err(|error| match error.error.kind() {
         ErrorKind::AlreadyExists => exists(path),
-        _ => failed(format!("`{}`: {}", path.display(), error.error)),
+        _ => at(path, error.error),
     })
 }
 
@@ -315,6 +305,14 @@ mod tests {
     };
 
     const GO_ON: fn(u64) -> bool = |_| true;
+
+    /// The words of a failure.
+    fn told<T: std::fmt::Debug>(outcome: Result<T, ExportError>) -> String {
+        match outcome.expect_err("a failure") {
+            ExportError::Stopped => "stopped".to_owned(),
+            ExportError::Failed(reason) => reason.to_string(),
+        }
+    }
 
     fn go(path: &Path, columns: &[&str], rows: &ExportRows) -> Result<u64, ExportError> {
         let columns: Vec<String> = columns.iter().map(|&column| column.to_owned()).collect();
@@ -336,7 +334,7 @@ mod tests {
             self.0
         }
 
-        fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
+        fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
             let texts: Vec<Option<String>> = rows
                 .clone()
                 .map(|row| (row % 3 > 0).then(|| format!("row \"{row}\"")))
@@ -346,8 +344,10 @@ mod tests {
                 Series::new("text".into(), texts),
                 Series::new("number".into(), halves),
             ];
-            DataFrame::new(rows.len(), columns.into_iter().map(Column::from).collect())
-                .map_err(|error| error.to_string())
+            Ok(DataFrame::new(
+                rows.len(),
+                columns.into_iter().map(Column::from).collect(),
+            )?)
         }
     }
 
@@ -374,7 +374,8 @@ mod tests {
             ("t.parquet", "PAR1"),
         ] {
             let path = folder.path().join(name);
-            assert_eq!(go(&path, &["symbol", "price", "chains"], &values()), Ok(2));
+            let count = go(&path, &["symbol", "price", "chains"], &values());
+            assert_eq!(count.expect("written"), 2);
             let bytes = fs::read(&path).unwrap();
             assert!(
                 String::from_utf8_lossy(&bytes).starts_with(holds),
@@ -385,13 +386,13 @@ mod tests {
         let list: Vec<serde_json::Value> =
             serde_json::from_slice(&fs::read(folder.path().join("t.json")).unwrap()).unwrap();
         assert_eq!((list.len(), &list[1]["chains"]), (2, &json!([])));
-        let error = go(&folder.path().join("t.xlsx"), &[], &values()).unwrap_err();
+        let error = told(go(&folder.path().join("t.xlsx"), &[], &values()));
         assert_eq!(
             error,
-            ExportError::Failed(format!(
+            format!(
                 "`{}`: expected a file ending in .csv, .json, .ndjson, .parquet",
                 folder.path().join("t.xlsx").display()
-            ))
+            )
         );
         assert_eq!(names(folder.path()), 4);
     }
@@ -404,21 +405,15 @@ mod tests {
         let whole = Numbers(0).frame(0..rows.count()).unwrap();
         let path = |ending: &str| folder.path().join(format!("t.{ending}"));
         for ending in ExportFormat::FILES.map(ExportFormat::ending) {
-            assert_eq!(
-                go(&path(ending), &["text", "number"], &rows),
-                Ok(rows.count() as u64),
-                "{ending}"
-            );
+            let count = go(&path(ending), &["text", "number"], &rows);
+            assert_eq!(count.expect(ending), rows.count() as u64);
         }
         let parquet = ParquetReader::new(File::open(path("parquet")).unwrap())
             .finish()
             .unwrap();
         assert!(parquet.equals_missing(&whole));
         let stream = File::create(path("arrow")).unwrap();
-        assert_eq!(
-            write_to(stream, ExportFormat::Arrow, &[], &rows, &mut { GO_ON }),
-            Ok(())
-        );
+        write_to(stream, ExportFormat::Arrow, &[], &rows, &mut { GO_ON }).expect("written");
         let arrow = IpcStreamReader::new(File::open(path("arrow")).unwrap())
             .finish()
             .unwrap();
@@ -471,11 +466,11 @@ mod tests {
                 2 * CHUNK_ROWS
             }
 
-            fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
+            fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
                 if rows.start < CHUNK_ROWS {
                     Numbers(0).frame(rows)
                 } else {
-                    Err("the table is damaged".to_owned())
+                    Err(StoreError::DamagedTable)
                 }
             }
         }
@@ -487,9 +482,9 @@ mod tests {
             // At the start, midway, and after the last row but before the rename.
             for stop_at in [0, CHUNK_ROWS as u64, 2 * CHUNK_ROWS as u64] {
                 let rows = ExportRows::Batches(Box::new(Numbers(2 * CHUNK_ROWS)));
-                assert_eq!(
-                    write(&path, &columns, &rows, false, &mut |done| done < stop_at),
-                    Err(ExportError::Stopped),
+                let outcome = write(&path, &columns, &rows, false, &mut |done| done < stop_at);
+                assert!(
+                    matches!(outcome, Err(ExportError::Stopped)),
                     "{ending} {stop_at}"
                 );
             }
@@ -501,19 +496,13 @@ mod tests {
                 &mut |_| true,
             );
             assert_eq!(
-                damaged,
-                Err(ExportError::Failed(format!(
-                    "`{}`: the table is damaged",
-                    path.display()
-                )))
+                told(damaged),
+                format!("`{}`: {}", path.display(), StoreError::DamagedTable)
             );
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
                 let rows = ExportRows::Batches(Box::new(Numbers(CHUNK_ROWS)));
-                let outcome = fill_file(&full, format, &columns, &rows, &mut |_| true);
-                assert!(
-                    matches!(&outcome, Err(ExportError::Failed(reason)) if reason.contains("No space left")),
-                    "{ending}: {outcome:?}"
-                );
+                let outcome = told(fill_file(&full, format, &columns, &rows, &mut |_| true));
+                assert!(outcome.contains("No space left"), "{ending}: {outcome}");
             }
         }
         assert_eq!(names(folder.path()), 0);
@@ -524,30 +513,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
         fs::write(&path, "mine").unwrap();
-        let expected = ExportError::Failed(format!(
-            "`{}` already exists; choose another name",
-            path.display()
-        ));
-        assert_eq!(go(&path, &["symbol"], &values()), Err(expected.clone()));
+        let expected = format!("`{}` already exists; choose another name", path.display());
+        assert_eq!(told(go(&path, &["symbol"], &values())), expected);
         assert_eq!(
-            publish(temporary_beside(&path).unwrap(), &path, false),
-            Err(expected),
+            told(publish(temporary_beside(&path).unwrap(), &path, false)),
+            expected,
             "even if it came while the table was written"
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
         assert_eq!(names(folder.path()), 1);
         let away = folder.path().join("away");
-        let error = go(&away.join("t.csv"), &[], &values()).unwrap_err();
+        let error = told(go(&away.join("t.csv"), &[], &values()));
         assert_eq!(
             error,
-            ExportError::Failed(format!("the folder `{}` does not exist", away.display()))
+            format!("the folder `{}` does not exist", away.display())
         );
         // A file as the parent folder fails, as a folder without write permission does.
-        let error = go(&path.join("t.csv"), &[], &values()).unwrap_err();
-        assert!(
-            matches!(&error, ExportError::Failed(reason) if reason.contains("Not a directory")),
-            "{error:?}"
-        );
+        let error = told(go(&path.join("t.csv"), &[], &values()));
+        assert!(error.contains("Not a directory"), "{error}");
     }
 
     /// pandas reads no list of views, so the schema that a file carries names none.

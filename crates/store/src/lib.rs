@@ -11,6 +11,7 @@ pub mod cell;
 pub mod chain;
 mod count_table;
 pub mod engine_rows;
+mod error;
 pub mod export;
 pub mod file_names;
 pub mod frame_rows;
@@ -38,6 +39,7 @@ use polars::prelude::{Column, DataFrame};
 pub use self::{
     as_of::AsOf,
     by_token::RowsOf,
+    error::StoreError,
     table::{RemoteOrigin, SourcePosition, Table, TableFile},
 };
 use crate::{

@@ -6,6 +6,7 @@ use polars::prelude::DataFrame;
 
 use crate::{
     cache::{RowSelection, TableRows},
+    error::StoreError,
     export::RowBatches,
 };
 
@@ -39,7 +40,7 @@ impl Ordered {
     }
 
     /// All rows as one frame.
-    pub fn all(&self) -> Result<DataFrame, String> {
+    pub fn all(&self) -> Result<DataFrame, StoreError> {
         self.frame(0..self.nth.len())
     }
 }
@@ -49,18 +50,16 @@ impl RowBatches for Ordered {
         self.nth.len()
     }
 
-    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
         let frame = self.table.at(
             &self.places,
             self.nth.start + rows.start..self.nth.start + rows.end,
             Some(&self.columns),
         );
         // The table returns its columns in its own order.
-        let frame = frame
-            .select(self.columns.iter().copied())
-            .map_err(|error| error.to_string())?;
+        let frame = frame.select(self.columns.iter().copied())?;
         if self.table.is_damaged() {
-            Err("the cached table is damaged; press r to reload the data".to_owned())
+            Err(StoreError::DamagedTable)
         } else {
             Ok(frame)
         }

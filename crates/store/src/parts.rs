@@ -13,6 +13,7 @@ use std::{
 use polars::prelude::{Column, DataFrame, IdxCa, PlSmallStr, PolarsResult};
 
 use crate::{
+    error::StoreError,
     frame_rows::{column, filtered, integers, parsed, times},
     order,
     parquet_files::{parquet_height, parquet_rows, write_rows},
@@ -66,7 +67,7 @@ impl Parts<'_> {
     }
 
     /// Keeps rows of a table with times, in a part of their own.
-    pub fn append(&self, frame: DataFrame, now: Time) -> Result<(), String> {
+    pub fn append(&self, frame: DataFrame, now: Time) -> Result<(), StoreError> {
         let (mut all, folder) = (self.list(), parts_folder(self.dataset, self.schema.name));
         all.push(next_part(&folder, &all, now, "0000"));
         write_rows(&all[all.len() - 1], || merged(self.schema, frame))?;
@@ -82,7 +83,7 @@ impl Parts<'_> {
         frame: &DataFrame,
         scope: &ReplaceScope,
         now: Time,
-    ) -> Result<(), String> {
+    ) -> Result<(), StoreError> {
         let (schema, path) = (self.schema, file(self.dataset, self.schema.name));
         let mut snapshots = history_files(self.dataset, schema.name);
         let last_seen = snapshots.last().and_then(|file| part_time(file));
@@ -120,7 +121,7 @@ impl Parts<'_> {
 fn compact(
     files: &[PathBuf],
     merge: impl FnOnce(DataFrame) -> PolarsResult<DataFrame>,
-) -> Result<(), String> {
+) -> Result<(), StoreError> {
     let rows: Vec<Option<usize>> = files.iter().map(|file| parquet_height(file)).collect();
     let Some((last, older)) = files[longest_run(&rows)].split_last() else {
         return Ok(());
@@ -280,17 +281,14 @@ pub(crate) fn newest(schema: &TableSchema, frame: DataFrame) -> PolarsResult<Dat
 }
 
 /// The rows of a file; none where it is missing. Errors: it cannot be read.
-fn read(path: &Path) -> Result<Option<DataFrame>, String> {
+fn read(path: &Path) -> Result<Option<DataFrame>, StoreError> {
     if !path.exists() {
         return Ok(None);
     }
-    let rows = parquet_rows(path, HISTORY_BYTES_MAX)
-        .unwrap_or_else(|| Err("the file is too large".to_owned()));
-    rows.map(Some).map_err(|reason| {
-        format!(
-            "cannot read `{}`: {reason}; move it away, and tokendeck fetches its rows again",
-            path.display()
-        )
+    let rows = parquet_rows(path, HISTORY_BYTES_MAX).unwrap_or(Err(StoreError::TooLarge));
+    rows.map(Some).map_err(|reason| StoreError::LiveFile {
+        path: path.to_owned(),
+        reason: Box::new(reason),
     })
 }
 

@@ -4,6 +4,7 @@
 pub use source::{read_text, read_whole_text};
 
 use std::{
+    fmt::Display,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -12,7 +13,7 @@ use std::{
 
 use model::locks::Locked as _;
 
-use crate::wall_clock::now;
+use crate::{error::StoreError, wall_clock::now};
 
 /// Name of a file that is being written, before it takes its place.
 const UNFINISHED: (&str, &str) = (".tokendeck-", ".tmp");
@@ -44,28 +45,29 @@ pub enum KeptState<T> {
 }
 
 /// Reads a state file. A file that `parse` rejects is renamed; the error explains why that failed.
-pub fn read_state<T>(
+pub fn read_state<T, E: Display>(
     path: &Path,
     limit: u64,
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<KeptState<T>, String> {
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<KeptState<T>, StoreError> {
     let reason = match read_whole_text(path, limit) {
         // Of an empty file, nothing can be lost.
         Ok(text) if text.trim().is_empty() => return Ok(KeptState::Missing),
         Ok(text) => match parse(&text) {
             Ok(read) => return Ok(KeptState::Read(read)),
-            Err(reason) => reason,
+            Err(error) => error.to_string(),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(KeptState::Missing),
         Err(error) => error.to_string(),
     };
     let aside = free_name(path);
-    fs::rename(path, &aside).map_err(|error| {
-        format!(
-            "cannot read `{}` ({reason}) or rename it ({error}); move it away",
-            path.display()
-        )
-    })?;
+    if let Err(error) = fs::rename(path, &aside) {
+        return Err(StoreError::SetAside {
+            path: path.to_owned(),
+            reason,
+            error,
+        });
+    }
     notify(format!(
         "cannot read `{}` ({reason}); renamed it to `{}` and started a new one",
         path.display(),
@@ -115,20 +117,21 @@ fn remove_unfinished(folder: &Path) {
 /// Removes leftovers of killed programs, which may contain keys, from the folder of the user's state. Called at the start.
 pub fn clean(folder: &Path) {
     if folder.is_dir() {
-        exclusively(folder, || Ok(())).ok();
+        exclusively(folder, || Ok::<_, StoreError>(())).ok();
     }
 }
 
 /// Creates the directory and its parents, with user-only permissions.
-pub fn create_dir(path: &Path) -> Result<(), String> {
-    system::create_private_folder(path).map_err(|error| {
-        format!("cannot create the folder `{}`: {error}; make its parent writable, or choose another folder", path.display())
+pub fn create_dir(path: &Path) -> Result<(), StoreError> {
+    system::create_private_folder(path).map_err(|error| StoreError::CreateFolder {
+        path: path.to_owned(),
+        error,
     })
 }
 
 /// Replaces a file atomically, with user-only permissions (mode 0600): written beside it, synced, renamed. Its folder is created if
 /// missing.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     // A symlink stays a symlink: its target is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = target
@@ -147,8 +150,9 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
         sync_folder(folder);
         Ok(())
     };
-    write().map_err(|error: io::Error| {
-        format!("cannot write `{}`: {error}; check that its folder is writable and the disk is not full", path.display())
+    write().map_err(|error| StoreError::Write {
+        path: path.to_owned(),
+        error,
     })
 }
 
@@ -173,15 +177,17 @@ pub fn open_private(path: &Path) -> io::Result<File> {
 
 /// Locks a file, which is created if missing; `None` while another program holds the lock. Dropping the file releases it. Where the file
 /// system has no locks, every call succeeds.
-pub fn try_exclusive(path: &Path) -> Result<Option<File>, String> {
-    create_dir(path.parent().unwrap_or(Path::new(".")))?;
-    let file = open_private(path).map_err(|error| {
-        format!(
-            "cannot write `{}`: {error}; make its folder writable",
-            path.display()
-        )
-    })?;
+pub fn try_exclusive(path: &Path) -> Result<Option<File>, StoreError> {
+    let file = open_lock(path)?;
     Ok(is_ours(file.try_lock(), path).then_some(file))
+}
+
+fn open_lock(path: &Path) -> Result<File, StoreError> {
+    create_dir(path.parent().unwrap_or(Path::new(".")))?;
+    open_private(path).map_err(|error| StoreError::OpenLock {
+        path: path.to_owned(),
+        error,
+    })
 }
 
 /// Whether the lock was acquired. Where the file system has no locks (such as NFS without its lock service), every call succeeds: one
@@ -209,18 +215,12 @@ fn say_unlocked(path: &Path, error: &io::Error) {
 }
 
 /// Runs `change` under a file lock, so that read, change and write are one step across programs.
-pub fn exclusively<T>(
+pub fn exclusively<T, E: From<StoreError>>(
     folder: &Path,
-    change: impl FnOnce() -> Result<T, String>,
-) -> Result<T, String> {
-    create_dir(folder)?;
+    change: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
     let path = folder.join("state.lock");
-    let file = open_private(&path).map_err(|error| {
-        format!(
-            "cannot write `{}`: {error}; make its folder writable",
-            path.display()
-        )
-    })?;
+    let file = open_lock(&path)?;
     match file.lock() {
         Ok(()) => remove_unfinished(folder),
         Err(error) => say_unlocked(&path, &error),
@@ -250,11 +250,7 @@ mod tests {
     fn a_state_that_is_not_understood_is_set_aside_each_time_and_what_was_killed_is_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("kept");
-        let number = |text: &str| {
-            text.trim()
-                .parse::<i32>()
-                .map_err(|error| error.to_string())
-        };
+        let number = |text: &str| text.trim().parse::<i32>();
         let read = || read_state(&path, 8, number).expect("read or set aside");
         assert_eq!(read(), KeptState::Missing);
         for (bytes, expected) in [

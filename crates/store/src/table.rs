@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    cache::TableRows, engine_rows::EngineRows, invariants::in_order::TokenStatistic, order,
+    cache::TableRows, engine_rows::EngineRows, error::StoreError,
+    invariants::in_order::TokenStatistic, order,
 };
 use model::{
     findings::Findings,
@@ -137,11 +138,10 @@ impl Table {
     }
 
     /// The same table with other rows: in canonical columns, each key once.
-    pub fn with_rows(self, frame: &DataFrame) -> Result<Self, String> {
+    pub fn with_rows(self, frame: &DataFrame) -> Result<Self, StoreError> {
         let mut rows = TableRows::in_memory(self.schema, frame)?;
         if !rows.tokens().is_sorted_by(|a, b| a < b) {
-            let sorted = order::sorted(self.schema.order, frame.clone());
-            let sorted = sorted.map_err(|error| error.to_string())?;
+            let sorted = order::sorted(self.schema.order, frame.clone())?;
             rows = TableRows::in_memory(self.schema, &sorted)?;
         }
         Ok(Self {

@@ -43,7 +43,7 @@ impl Dataset {
                         .into_iter()
                         .filter(|row| pools.contains(&row.pool)),
                 ),
-                Some(Err(reason)) => damaged.push((file.clone(), reason)),
+                Some(Err(error)) => damaged.push((file.clone(), error.to_string())),
                 None => damaged.push((file.clone(), "is missing or too large".to_owned())),
             }
         }

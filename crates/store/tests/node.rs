@@ -21,7 +21,7 @@ use model::{
     progress::{Cancelled, LoadProgress, NoProgress},
 };
 use tokendeck_store::{
-    Dataset,
+    Dataset, StoreError,
     cache::CacheOptions,
     engine_rows::FetchError,
     load::{load_as, origins_to_agree},
@@ -103,16 +103,11 @@ fn missing(accounts: u8, slots: u8) -> MissingState {
     }
 }
 
-fn fetch(dataset: &Dataset, missing: &MissingState) -> Result<Arc<dyn ChainState>, String> {
+fn fetch(dataset: &Dataset, missing: &MissingState) -> Result<Arc<dyn ChainState>, StoreError> {
     let states = dataset.chain_states_of(&TOKEN).expect("a node");
-    match states.fetch(&TOKEN, missing, &NoProgress) {
-        Ok(()) => {
-            states.settle(&TOKEN);
-            Ok(dataset.chain_state_of(&TOKEN).expect("a state").1)
-        }
-        Err(FetchError::Unavailable(reason)) => Err(reason),
-        Err(FetchError::Cancelled) => Err("cancelled".to_owned()),
-    }
+    states.fetch(&TOKEN, missing, &NoProgress)?;
+    states.settle(&TOKEN);
+    Ok(dataset.chain_state_of(&TOKEN).expect("a state").1)
 }
 
 /// Asserts that the state has all of it, as the fake node says it.
@@ -304,7 +299,8 @@ fn a_node_that_fails_is_told_of_in_words() {
         node.set().always = Some(trouble);
         let reason = fetch(&dataset, &missing(2, 2))
             .err()
-            .unwrap_or_else(|| panic!("{trouble:?}"));
+            .unwrap_or_else(|| panic!("{trouble:?}"))
+            .to_string();
         assert!(
             reason.starts_with("`node://mainnet` ") && reason.contains(says),
             "{trouble:?}: {reason}"
@@ -323,19 +319,25 @@ fn a_node_that_fails_is_told_of_in_words() {
 fn a_node_that_is_away_or_of_another_chain_is_not_used() {
     let (node, data) = (FakeNode::start(), folder(TOKENS));
     node.set().chain_id = 5;
-    let reason = fetch(&load(data.path(), &wire(&node)), &missing(1, 1)).expect_err("refused");
+    let reason = fetch(&load(data.path(), &wire(&node)), &missing(1, 1))
+        .expect_err("refused")
+        .to_string();
     assert!(reason.contains("is a node of the chain 5, but [sources.mainnet] in config.toml has chain = \"eth\", which is 1"), "{reason}");
     let away = wire_of(
         vec![source("mainnet", "http://127.0.0.1:1")],
         Consent::Always,
     );
-    let reason = fetch(&load(data.path(), &away), &missing(1, 1)).expect_err("away");
+    let reason = fetch(&load(data.path(), &away), &missing(1, 1))
+        .expect_err("away")
+        .to_string();
     assert!(
         reason.contains("is unreachable; check the `url` of [sources.mainnet]"),
         "{reason}"
     );
     let unknown = wire_of(Vec::new(), Consent::Always);
-    let reason = fetch(&load(data.path(), &unknown), &missing(1, 1)).expect_err("unknown");
+    let reason = fetch(&load(data.path(), &unknown), &missing(1, 1))
+        .expect_err("unknown")
+        .to_string();
     assert!(
         reason.contains("belongs to an unknown source; add [sources.mainnet] with kind = \"node\""),
         "{reason}"
@@ -365,7 +367,9 @@ fn the_next_node_of_the_chain_is_asked_where_one_fails() {
         "one that failed is asked last"
     );
     node.set().always = Some(NodeTrouble::Status(500, None));
-    let reason = fetch(&dataset, &missing(3, 2)).expect_err("all fail");
+    let reason = fetch(&dataset, &missing(3, 2))
+        .expect_err("all fail")
+        .to_string();
     assert!(
         [
             "`node://wrong` is a node of the chain 56",
@@ -381,7 +385,9 @@ fn the_next_node_of_the_chain_is_asked_where_one_fails() {
         origins_to_agree(data.path(), &asks),
         ["node://good", "node://mainnet", "node://wrong"]
     );
-    let reason = fetch(&load(data.path(), &asks), &missing(9, 9)).expect_err("refused");
+    let reason = fetch(&load(data.path(), &asks), &missing(9, 9))
+        .expect_err("refused")
+        .to_string();
     assert!(
         reason.contains("is blocked until you allow this dataset to contact `node://mainnet`"),
         "{reason}"
@@ -461,7 +467,9 @@ fn what_was_read_comes_again_without_the_node() {
     let again = here.chain_state_of(&TOKEN).expect("a state").1;
     whole(&*again, &missing(3, 2), 0);
     assert_eq!((again.block(), again.requests()), (state.block(), 3));
-    let reason = fetch(&here, &missing(9, 9)).expect_err("not here");
+    let reason = fetch(&here, &missing(9, 9))
+        .expect_err("not here")
+        .to_string();
     assert!(reason.contains("remote.enabled is false"), "{reason}");
     // Asked for anew, but the node is away: what was read stays.
     let states = here.chain_states().expect("a node");

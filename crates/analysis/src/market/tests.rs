@@ -296,7 +296,7 @@ fn what_has_no_time_is_not_known_as_of_a_day() {
     );
     let refused = at(2).expect_err("before the end of the first candle");
     assert_eq!(
-        refused,
+        refused.to_string(),
         "The data starts on 2026-01-01. Choose that day or later."
     );
 }

@@ -60,7 +60,7 @@ fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
         setup
             .dataset()
             .known_at(Time(NOW.0 - 1_000))
-            .is_err_and(|reason| reason.starts_with("The data starts on "))
+            .is_err_and(|error| error.to_string().starts_with("The data starts on "))
     );
     let history = fs::read_dir(setup.folder.path().join("live/history/yields"))
         .expect("a folder")

@@ -406,10 +406,10 @@ impl QueryService {
             // What came before it was stopped is kept.
             Err(RefreshError::Stopped) => true,
             Err(RefreshError::Busy) => false,
-            Err(RefreshError::Failed(reason)) => {
+            Err(RefreshError::Failed(error)) => {
                 self.notify(DeckEvent::FeedFailed {
                     table: due.first().copied().unwrap_or_default().to_owned(),
-                    reason: reason.clone(),
+                    reason: error.to_string(),
                 });
                 false
             }

@@ -35,7 +35,7 @@ use model::{
     scalar::Scalar,
     time::{Day, Time},
 };
-use store::{Dataset, export::RowBatches};
+use store::{Dataset, StoreError, export::RowBatches};
 
 /// Holders between two cancellation checks.
 const CHUNK_ROWS: usize = 16_384;
@@ -320,7 +320,7 @@ impl RowBatches for HolderFrames {
         self.rows.len()
     }
 
-    fn frame(&self, rows: Range<usize>) -> std::result::Result<DataFrame, String> {
+    fn frame(&self, rows: Range<usize>) -> std::result::Result<DataFrame, StoreError> {
         let rows = self.rows.start + rows.start..self.rows.start + rows.end;
         let dataset = &self.snapshot.dataset;
         let read;
@@ -331,9 +331,9 @@ impl RowBatches for HolderFrames {
             &read
         };
         if dataset.is_damaged() {
-            return Err("the cached table is damaged and is being rebuilt".to_owned());
+            return Err(StoreError::RebuiltTable);
         }
-        frame(holders, &self.members).map_err(|problem| problem.detail)
+        Ok(frame(holders, &self.members)?)
     }
 }
 

@@ -9,6 +9,7 @@ use polars_arrow_format::ipc::{
 };
 
 use super::{StorageType, StoredColumn};
+use crate::error::StoreError;
 
 /// Offset of the record batch: the schema has the space before it.
 const BATCH_AT: u64 = 16 << 10;
@@ -32,7 +33,7 @@ pub(super) fn head(
     rows: u64,
     body: u64,
     nodes: &[Node],
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, StoreError> {
     let mut head = Vec::with_capacity(BODY_AT as usize);
     head.extend_from_slice(MAGIC);
     head.extend_from_slice(&[0, 0]);
@@ -69,7 +70,12 @@ pub(super) fn head(
 }
 
 /// Appends a message, padded to end at `end`.
-fn message(head: &mut Vec<u8>, header: MessageHeader, body: u64, end: u64) -> Result<(), String> {
+fn message(
+    head: &mut Vec<u8>,
+    header: MessageHeader,
+    body: u64,
+    end: u64,
+) -> Result<(), StoreError> {
     let message = Message {
         version: MetadataVersion::V5,
         header: Some(header),
@@ -79,7 +85,7 @@ fn message(head: &mut Vec<u8>, header: MessageHeader, body: u64, end: u64) -> Re
     let bytes = flat(&message);
     let room = end as usize - head.len() - 8;
     if bytes.len() > room {
-        return Err("the table has more columns than its file's header can describe".to_owned());
+        return Err(StoreError::TooManyColumns);
     }
     head.extend_from_slice(&CONTINUATION);
     head.extend_from_slice(&(room as i32).to_le_bytes());

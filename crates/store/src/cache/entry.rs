@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     TableFile,
+    error::StoreError,
     private_files::{exclusively, sync_folder, try_exclusive},
 };
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
@@ -38,8 +39,7 @@ pub enum CacheBuildError {
     Cancelled,
     /// The spill files do not match the checkpoint: the import has to restart.
     Damaged,
-    /// Message for the user.
-    Failed(String),
+    Failed(StoreError),
 }
 
 impl From<Cancelled> for CacheBuildError {
@@ -53,14 +53,14 @@ impl From<io::Error> for CacheBuildError {
         if error.kind() == io::ErrorKind::InvalidData {
             Self::Damaged
         } else {
-            Self::Failed(error.to_string())
+            Self::Failed(error.into())
         }
     }
 }
 
 impl From<polars::prelude::PolarsError> for CacheBuildError {
     fn from(error: polars::prelude::PolarsError) -> Self {
-        Self::Failed(error.to_string())
+        Self::Failed(error.into())
     }
 }
 
@@ -260,7 +260,7 @@ impl EntryLocation {
         &self,
         folder: &Path,
         schema: &'static TableSchema,
-    ) -> Result<(TableRows, LoadReport), String> {
+    ) -> Result<(TableRows, LoadReport), StoreError> {
         TableRows::open(folder, schema, self.sorting)
     }
 
@@ -358,7 +358,7 @@ impl Entry {
 
 /// Takes the lock by which only one program at a time builds a table, unless another has it. A waiting program opens the file each time
 /// it tries, as it may be another file by then: it is opened and removed only under the lock of the folder.
-fn try_lock(tables: &Path, name: &str) -> Result<Option<File>, String> {
+fn try_lock(tables: &Path, name: &str) -> Result<Option<File>, StoreError> {
     exclusively(tables, || {
         try_exclusive(&tables.join(format!("{name}{LOCK}")))
     })
@@ -377,7 +377,7 @@ fn remove_free_locks(tables: &Path) {
                 fs::remove_file(&path).ok();
             }
         }
-        Ok(())
+        Ok::<_, StoreError>(())
     };
     exclusively(tables, sweep).ok();
 }

@@ -6,7 +6,7 @@ use std::{fs::File, io::Write, ops::Range, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::{bounds::Bounds, columns::Region, map::Image};
-use crate::{TableFile, invariants::in_order::TokenStatistic};
+use crate::{TableFile, error::StoreError, invariants::in_order::TokenStatistic};
 use model::{address::Address, findings::Findings, schema::TableSchema};
 
 /// Bytes of `rows.arrow` per checksum: a memory page, the unit that a first access reads from disk.
@@ -96,10 +96,10 @@ pub(super) struct PageStats {
 }
 
 /// Writes the index to a file.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let written = File::create(path)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
-    written.map_err(|error| error.to_string())
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    Ok(file.sync_all()?)
 }
 
 /// The bytes of an index; `addresses` maps ranks to tokens.
@@ -108,8 +108,8 @@ pub(super) fn encode(
     starts: &RunStarts,
     stats: &PageStats,
     addresses: &[Address],
-) -> Result<Vec<u8>, String> {
-    let mut metadata_text = serde_json::to_vec(metadata).map_err(|error| error.to_string())?;
+) -> Result<Vec<u8>, StoreError> {
+    let mut metadata_text = serde_json::to_vec(metadata)?;
     metadata_text.resize(metadata_text.len().next_multiple_of(8), b' ');
     let (tokens, runs) = (starts.tokens.len(), starts.runs.len());
     let mut bytes: Vec<u8> = Vec::new();
@@ -173,8 +173,8 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn open(path: &Path) -> Result<Self, String> {
-        Self::of(Image::open(path).map_err(|error| error.to_string())?)
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::of(Image::open(path)?)
     }
 
     /// The index of a table without rows.
@@ -196,12 +196,13 @@ impl Index {
         }
     }
 
-    pub(super) fn of(map: Image) -> Result<Self, String> {
+    pub(super) fn of(map: Image) -> Result<Self, StoreError> {
         let bytes = map.bytes();
-        let damaged = || "the index is damaged".to_owned();
-        let (body, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
+        let Some((body, sum)) = bytes.split_last_chunk::<4>() else {
+            return Err(StoreError::DamagedIndex);
+        };
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
-            return Err(damaged());
+            return Err(StoreError::DamagedIndex);
         }
         let word = |nth: usize| {
             body.get(nth * 8..)
@@ -219,7 +220,7 @@ impl Index {
             (Some(metadata), Some(tokens), Some(runs), Some(checksums), Some(bounds)),
         ) = (word(0), counts)
         else {
-            return Err(damaged());
+            return Err(StoreError::DamagedIndex);
         };
         let mut at = WORDS * 8;
         let mut section = |length: usize| {
@@ -238,10 +239,9 @@ impl Index {
             section(tokens * 20),
         );
         if tokens.end != body.len() {
-            return Err(damaged());
+            return Err(StoreError::DamagedIndex);
         }
-        let metadata =
-            serde_json::from_slice(&body[metadata]).map_err(|error| error.to_string())?;
+        let metadata = serde_json::from_slice(&body[metadata])?;
         let index = Self {
             map,
             metadata,
@@ -256,7 +256,7 @@ impl Index {
         if ordered(index.starts()) && ordered(index.run_starts()) {
             Ok(index)
         } else {
-            Err(damaged())
+            Err(StoreError::DamagedIndex)
         }
     }
 

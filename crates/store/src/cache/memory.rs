@@ -14,6 +14,7 @@ use super::{
     stored_columns,
     table::TableRows,
 };
+use crate::error::StoreError;
 use model::{address::Address, interval::Interval, names, schema::TableSchema};
 use source::text_runs::{pairs, runs_of};
 
@@ -28,13 +29,13 @@ impl Default for TableRows {
 
 impl TableRows {
     /// The rows of a frame in which every column is the table's own.
-    pub fn free(frame: &DataFrame) -> Result<Self, String> {
+    pub fn free(frame: &DataFrame) -> Result<Self, StoreError> {
         Self::in_memory(&FREE, frame)
     }
 
     /// The rows of a frame in canonical columns, sorted and each key once; columns outside the schema are the table's own.
-    pub fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, String> {
-        Self::build(schema, frame).map_err(|error| error.to_string())
+    pub fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, StoreError> {
+        Ok(Self::build(schema, frame)?)
     }
 
     /// A table without rows.

@@ -19,6 +19,7 @@ use super::{
     row_selection::RowSelection,
     stored_columns,
 };
+use crate::error::StoreError;
 use model::{
     address::Address,
     interval::Interval,
@@ -57,9 +58,9 @@ impl TableRows {
         folder: &Path,
         schema: &'static TableSchema,
         sorting: SortLimits,
-    ) -> Result<(Self, LoadReport), String> {
+    ) -> Result<(Self, LoadReport), StoreError> {
         let mut index = Index::open(&folder.join(INDEX))?;
-        let map = Image::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
+        let map = Image::open(&folder.join(ROWS))?;
         let columns = stored_columns(schema);
         let names = columns.iter().map(|(column, _)| column.name);
         let checksums = map.bytes().len().div_ceil(PAGE);
@@ -67,7 +68,7 @@ impl TableRows {
             || index.metadata.bytes != map.bytes().len() as u64
             || index.checksums().len() != checksums
         {
-            return Err("the files don't belong together".to_owned());
+            return Err(StoreError::Mismatched);
         }
         if !names.eq(index
             .metadata
@@ -75,7 +76,7 @@ impl TableRows {
             .iter()
             .map(|region| region.name.as_str()))
         {
-            return Err("the file has unexpected columns".to_owned());
+            return Err(StoreError::UnexpectedColumns);
         }
         let report = std::mem::take(&mut index.metadata.report);
         let grown_from = report.grown_from.clone();
@@ -103,7 +104,7 @@ impl TableRows {
         if is_intact {
             Ok((table, report))
         } else {
-            Err("the file is damaged".to_owned())
+            Err(StoreError::DamagedFile)
         }
     }
 

@@ -16,6 +16,7 @@ use super::{
     token_state::{TokenState, no_code},
 };
 use crate::{
+    error::StoreError,
     frame_rows::{column, integers, times},
     parquet_files::{parquet_rows, write_rows},
 };
@@ -69,7 +70,7 @@ impl StateFiles {
         token: &Address,
         state: &TokenState,
         before: Option<&TokenState>,
-    ) -> Result<(), String> {
+    ) -> Result<(), StoreError> {
         if let Some(before) = before {
             write_rows(&self.previous(token), || frame(token, before))?;
         }

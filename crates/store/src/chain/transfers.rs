@@ -151,7 +151,7 @@ impl TransferLogs {
             )));
         }
         let _lock = self.lock()?;
-        let mut state = self.files.load().map_err(Fault::Refused)?;
+        let mut state = self.files.load()?;
         let mut fetch = TransferFetch::new(node, &self.files, &mut state, &self.tokens, step);
         let outcome = fetch.run(self.nodes.depth(), self.from_block);
         notes.append(&mut fetch.notes);
@@ -172,7 +172,7 @@ impl TransferLogs {
         &self,
         step: BlockStep<'_>,
     ) -> Result<(String, Vec<HolderNote>), Fault> {
-        let state = self.files.load().map_err(Fault::Refused)?;
+        let state = self.files.load()?;
         let counts = self.holders.counted(
             &self.files,
             &state,

@@ -13,6 +13,7 @@ use polars_parquet::write::schema_to_metadata_key;
 use serde_json::Value;
 
 use super::cells::{self, Cells};
+use crate::error::StoreError;
 
 /// Rows of a chunk.
 pub const CHUNK_ROWS: usize = 8_192;
@@ -42,12 +43,12 @@ pub enum RowChunk<'a> {
     Frame(DataFrame),
 }
 
-/// An open table writer. Its errors are messages for the user.
+/// An open table writer.
 pub trait TableSink {
     /// Appends rows; an empty chunk still sets the column types.
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String>;
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError>;
     /// Finishes the table and flushes it.
-    fn finish(self: Box<Self>) -> Result<(), String>;
+    fn finish(self: Box<Self>) -> Result<(), StoreError>;
 }
 
 impl ExportFormat {
@@ -84,15 +85,11 @@ impl ExportFormat {
         self,
         out: W,
         columns: &[String],
-    ) -> Result<Box<dyn TableSink>, String> {
+    ) -> Result<Box<dyn TableSink>, StoreError> {
         Ok(match self {
-            Self::Csv => Box::new(CsvFile::new(out, columns).map_err(message)?),
-            Self::Json => {
-                Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"]).map_err(message)?)
-            }
-            Self::Ndjson => {
-                Box::new(Objects::new(out, columns, ["", "\n", "\n"]).map_err(message)?)
-            }
+            Self::Csv => Box::new(CsvFile::new(out, columns)?),
+            Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"])?),
+            Self::Ndjson => Box::new(Objects::new(out, columns, ["", "\n", "\n"])?),
             Self::Parquet => Box::new(ParquetFile {
                 out: Some(out),
                 begun: None,
@@ -105,10 +102,6 @@ impl ExportFormat {
     }
 }
 
-fn message(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 impl RowChunk<'_> {
     fn height(&self) -> usize {
         match self {
@@ -117,10 +110,10 @@ impl RowChunk<'_> {
         }
     }
 
-    fn typed(&self) -> Result<&DataFrame, String> {
+    fn typed(&self) -> Result<&DataFrame, StoreError> {
         match self {
             Self::Frame(frame) => Ok(frame),
-            Self::Values(_) => Err("expected typed rows".to_owned()),
+            Self::Values(_) => Err(StoreError::Untyped),
         }
     }
 
@@ -153,21 +146,21 @@ impl<W: Write> CsvFile<W> {
 }
 
 impl<W: Write> TableSink for CsvFile<W> {
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError> {
         let cells = chunk.cells(self.columns);
         for row in 0..chunk.height() {
             for column in &cells {
                 self.text.clear();
                 column.text(row, &mut self.text);
-                self.writer.write_field(&self.text).map_err(message)?;
+                self.writer.write_field(&self.text)?;
             }
-            self.writer.write_record(None::<&[u8]>).map_err(message)?;
+            self.writer.write_record(None::<&[u8]>)?;
         }
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), String> {
-        self.writer.flush().map_err(message)
+    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+        Ok(self.writer.flush()?)
     }
 }
 
@@ -204,7 +197,7 @@ impl<W: Write> Objects<W> {
 }
 
 impl<W: Write> TableSink for Objects<W> {
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError> {
         let cells = chunk.cells(self.names.len());
         for row in 0..chunk.height() {
             self.text.clear();
@@ -212,18 +205,16 @@ impl<W: Write> TableSink for Objects<W> {
                 .extend_from_slice(if self.any { self.between } else { "" }.as_bytes());
             self.any = true;
             object(&self.names, &cells, row, &mut self.text);
-            self.writer.write_all(&self.text).map_err(message)?;
+            self.writer.write_all(&self.text)?;
         }
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), String> {
+    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
         if self.any || self.opened {
-            self.writer
-                .write_all(self.close.as_bytes())
-                .map_err(message)?;
+            self.writer.write_all(self.close.as_bytes())?;
         }
-        self.writer.flush().map_err(message)
+        Ok(self.writer.flush()?)
     }
 }
 
@@ -253,7 +244,7 @@ struct ParquetFile<W: Write> {
 }
 
 impl<W: Write> TableSink for ParquetFile<W> {
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError> {
         let frame = chunk.typed()?;
         if let Some(out) = self.out.take() {
             // A Parquet file carries the schema for its readers.
@@ -261,18 +252,15 @@ impl<W: Write> TableSink for ParquetFile<W> {
             let metadata =
                 KeyValueMetadata::from_static(vec![(schema.key, schema.value.unwrap_or_default())]);
             let writer = ParquetWriter::new(out).with_key_value_metadata(Some(metadata));
-            self.begun = Some((
-                writer.batched(frame.schema()).map_err(message)?,
-                frame.clear(),
-            ));
+            self.begun = Some((writer.batched(frame.schema())?, frame.clear()));
         }
         let Some((writer, group)) = &mut self.begun else {
-            return Err("cannot start the file".to_owned());
+            return Err(StoreError::NotStarted);
         };
         let mut at = 0;
         while at < frame.height() {
             let part = frame.slice(at as i64, GROUP - group.height());
-            group.vstack_mut(&part).map_err(message)?;
+            group.vstack_mut(&part)?;
             at += part.height();
             if group.height() == GROUP {
                 write_group(writer, group)?;
@@ -281,14 +269,15 @@ impl<W: Write> TableSink for ParquetFile<W> {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<(), String> {
+    fn finish(self: Box<Self>) -> Result<(), StoreError> {
         let Some((mut writer, mut group)) = self.begun else {
             return Ok(());
         };
         if group.height() > 0 {
             write_group(&mut writer, &mut group)?;
         }
-        writer.finish().map(drop).map_err(message)
+        writer.finish()?;
+        Ok(())
     }
 }
 
@@ -311,12 +300,10 @@ struct ArrowStream<W: Write> {
 }
 
 impl<W: Write> TableSink for ArrowStream<W> {
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError> {
         let frame = chunk.typed()?;
         if !std::mem::replace(&mut self.begun, true) {
-            self.out
-                .start(&arrow_schema(frame), None)
-                .map_err(message)?;
+            self.out.start(&arrow_schema(frame), None)?;
         }
         if frame.height() == 0 {
             return Ok(());
@@ -324,23 +311,23 @@ impl<W: Write> TableSink for ArrowStream<W> {
         let mut whole = frame.clone();
         whole.rechunk_mut();
         for batch in whole.iter_chunks(LEVEL(), false) {
-            self.out.write(&batch, None).map_err(message)?;
+            self.out.write(&batch, None)?;
         }
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), String> {
-        self.out.finish().map_err(message)?;
-        self.out.into_inner().flush().map_err(message)
+    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.out.finish()?;
+        Ok(self.out.into_inner().flush()?)
     }
 }
 
 fn write_group<W: Write>(
     writer: &mut BatchedWriter<W>,
     group: &mut DataFrame,
-) -> Result<(), String> {
+) -> Result<(), StoreError> {
     group.rechunk_mut();
-    writer.write_batch(group).map_err(message)?;
+    writer.write_batch(group)?;
     *group = group.clear();
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use super::{others, path};
+use crate::error::StoreError;
 use model::{
     schema::{Column, Kind, Need, TableSchema},
     spelling::meant,
@@ -118,7 +119,7 @@ pub fn bind<'a>(
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
     names: &[String],
-) -> Result<Vec<Bound<'a>>, String> {
+) -> Result<Vec<Bound<'a>>, StoreError> {
     // A list of which other columns take one element each can still be bound as a whole.
     let taken: Vec<&str> = manifest
         .columns
@@ -130,7 +131,7 @@ pub fn bind<'a>(
         .iter()
         .filter(|name| !taken.iter().any(|taken| same(taken, name)))
         .collect();
-    let bound: Result<Vec<Bound<'a>>, String> = schema
+    let bound: Result<Vec<Bound<'a>>, StoreError> = schema
         .columns
         .iter()
         .map(|column| bind_column(schema, manifest, column, names, &free))
@@ -145,7 +146,7 @@ fn bind_column<'a>(
     column: &'static Column,
     names: &[String],
     free: &[&String],
-) -> Result<Bound<'a>, String> {
+) -> Result<Bound<'a>, StoreError> {
     let rule = manifest.columns.get(column.name).unwrap_or(&PLAIN);
     let constant = manifest.set.get(column.name).map(String::as_str);
     let mut bound = Bound {
@@ -200,7 +201,7 @@ fn named_in_manifest(
     column: &Column,
     rule: &ColumnManifest,
     names: &[String],
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, StoreError> {
     let Some(from) = rule.from.as_deref() else {
         return Ok(None);
     };
@@ -218,7 +219,7 @@ fn claim_by_name(
     schema: &TableSchema,
     column: &Column,
     free: &[&String],
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, StoreError> {
     let is_ours = |name: &&String| schema.ours_first && same(column.name, name);
     match claim(column, free.iter().copied().filter(is_ours))? {
         None => claim(
@@ -280,24 +281,21 @@ pub fn answers(column: &Column, name: &str) -> bool {
 fn claim<'n>(
     column: &Column,
     mut claims: impl Iterator<Item = &'n String>,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, StoreError> {
     let Some(first) = claims.next() else {
         return Ok(None);
     };
     let Some(second) = claims.next() else {
         return Ok(Some(first.clone()));
     };
-    let advice = format!(
-        "choose one in dataset.toml: columns = {{ {} = \"NAME\" }}",
-        column.name
-    );
     Err(if same(first, second) {
-        format!("has two columns named `{}`; rename one", first.trim())
+        StoreError::SameName(first.trim().to_owned())
     } else {
-        format!(
-            "has two columns that match `{}`, `{first}` and `{second}`; {advice}",
-            column.name
-        )
+        StoreError::TwoMatches {
+            column: column.name,
+            first: first.clone(),
+            second: second.clone(),
+        }
     })
 }
 

@@ -8,6 +8,7 @@ use super::{
     file::FileRows,
     path,
 };
+use crate::error::StoreError;
 use model::schema::Kind;
 use source::decode::guarded;
 use source::{
@@ -34,7 +35,7 @@ impl FileRows<'_> {
         rows: &[usize],
         every: bool,
         given: Option<Vec<RawCell<'_>>>,
-    ) -> Result<Coerced, String> {
+    ) -> Result<Coerced, StoreError> {
         if let Some(column) = whole(batch, bound, rows.len(), every) {
             return Ok(Coerced {
                 column,
@@ -90,7 +91,7 @@ impl FileRows<'_> {
         others: &[Bound<'_>],
         cells: &Content<'_>,
         issues: &[Issue],
-    ) -> Result<bool, String> {
+    ) -> Result<bool, StoreError> {
         let has_separators = |value: &str| value.contains(',') || value.matches('.').count() > 1;
         let is_first_batch = self.rows == batch.height as u64;
         let issue = issues
@@ -286,7 +287,7 @@ pub(super) fn gather<'b>(
     batch: &'b SourceBatch,
     bound: &Bound<'_>,
     rows: &[usize],
-) -> Result<Vec<RawCell<'b>>, String> {
+) -> Result<Vec<RawCell<'b>>, StoreError> {
     match (bound.constant, &bound.raw) {
         (Some(constant), _) => Ok(vec![RawCell::Text(constant.to_owned().into()); rows.len()]),
         (None, Some(name)) => gather_named(batch, name, rows),
@@ -298,7 +299,7 @@ pub(super) fn gather_named<'b>(
     batch: &'b SourceBatch,
     name: &str,
     rows: &[usize],
-) -> Result<Vec<RawCell<'b>>, String> {
+) -> Result<Vec<RawCell<'b>>, StoreError> {
     let cells = if let Some(column) = find(batch, name) {
         guarded("column", || Ok(cells(column)))?
     } else {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::bind::Bound;
+use crate::error::StoreError;
 use model::schema::{Column, Kind};
 use source::{
     coerce::{
@@ -86,7 +87,7 @@ impl ColumnFormats {
         others: DecimalSigns,
         shown: &str,
         first: bool,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, StoreError> {
         let own_tells = own != DecimalSigns::default();
         let Some(decimal) = (if own_tells {
             own.decimal()
@@ -96,10 +97,10 @@ impl ColumnFormats {
             return Ok(false);
         };
         if decimal == Decimal::Comma && !first {
-            let name = column.name;
-            return Err(format!(
-                "has {decimal} in `{name}` (`{shown}`), but its first rows were read with decimal points; set decimal = \",\" for the column in dataset.toml"
-            ));
+            return Err(StoreError::LateDecimalComma {
+                column: column.name,
+                value: shown.to_owned(),
+            });
         }
         let learnt = self.learnt(column);
         learnt.comma = Some(decimal == Decimal::Comma);

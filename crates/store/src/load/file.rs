@@ -14,6 +14,7 @@ use super::{
     column_formats::{ColumnFormats, is_number},
     fill, others, units,
 };
+use crate::error::StoreError;
 use crate::invariants::{
     self,
     in_order::{SeriesChecker, TokenStatistic},
@@ -177,7 +178,7 @@ impl FileRows<'_> {
     }
 
     /// Adds a batch; `names` are the columns of the file seen so far.
-    pub fn add(&mut self, mut batch: SourceBatch, names: &[String]) -> Result<(), String> {
+    pub fn add(&mut self, mut batch: SourceBatch, names: &[String]) -> Result<(), StoreError> {
         self.rows += batch.height as u64;
         let bound = bind(self.schema, self.manifest, names)?;
         for column in &mut batch.columns {
@@ -449,10 +450,10 @@ impl FileRows<'_> {
         rows: &[usize],
         bad: &[bool],
         first_row: u64,
-    ) -> Result<(), String> {
-        let mut frame = DataFrame::new(rows.len(), columns).map_err(|error| error.to_string())?;
+    ) -> Result<(), StoreError> {
+        let mut frame = DataFrame::new(rows.len(), columns)?;
         if bad.contains(&true) {
-            frame = order::without(&frame, bad).map_err(|error| error.to_string())?;
+            frame = order::without(&frame, bad)?;
         }
         let start = self.numbers.len();
         self.numbers.extend(
@@ -469,7 +470,7 @@ impl FileRows<'_> {
     }
 
     /// Drops the rows of the last frame that a later one repeats; returns their numbers.
-    pub(super) fn drop_repeated(&mut self) -> Result<Vec<u32>, String> {
+    pub(super) fn drop_repeated(&mut self) -> Result<Vec<u32>, StoreError> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(Vec::new());
         };
@@ -495,7 +496,7 @@ impl FileRows<'_> {
         batch: &'b SourceBatch,
         bound: &[Bound<'_>],
         rows: &mut Vec<usize>,
-    ) -> Result<Vec<(usize, Vec<RawCell<'b>>)>, String> {
+    ) -> Result<Vec<(usize, Vec<RawCell<'b>>)>, StoreError> {
         let listed: Vec<usize> = (0..bound.len())
             .filter(|&i| bound[i].rule.explode && bound[i].raw.is_some())
             .collect();

@@ -117,7 +117,7 @@ impl Gathered {
         at: u32,
         mut frame: DataFrame,
         numbers: Vec<u32>,
-    ) -> Result<(), String> {
+    ) -> Result<(), TableLoadError> {
         self.origins
             .extend(numbers.into_iter().map(|row| (at, row)));
         match &mut self.held {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::{bind::Bound, column::gather_named, path};
+use crate::error::StoreError;
 use model::schema::{Column as SchemaColumn, Kind, TableSchema};
 use source::decode::guarded;
 use source::{
@@ -53,7 +54,7 @@ pub(super) fn columns(
     bound: &[Bound<'_>],
     all: &[String],
     rows: &[usize],
-) -> Result<Vec<Column>, String> {
+) -> Result<Vec<Column>, StoreError> {
     let column = |name: &str| {
         let texts: Vec<Option<String>> = gather_named(batch, name, rows)?
             .iter()
@@ -69,7 +70,7 @@ pub(super) fn columns(
 }
 
 /// Gives both frames the union of their columns, null where one lacks them.
-pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> {
+pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), StoreError> {
     let named = |frame: &DataFrame| -> Vec<String> {
         frame
             .get_column_names()
@@ -90,7 +91,7 @@ pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), String> 
             let empty = Column::full_null(name.as_str().into(), frame.height(), &DataType::String);
             guarded("table", || frame.with_column(empty).map(drop))?;
         }
-        Ok::<(), String>(())
+        Ok::<(), StoreError>(())
     };
     complete(a, named(b))?;
     complete(b, named(a))?;

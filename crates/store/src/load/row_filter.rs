@@ -7,6 +7,7 @@ use super::{
     column::{gather, gather_named},
     file::FileRows,
 };
+use crate::error::StoreError;
 use model::{address::Address, chain::Chain, schema::Kind};
 use source::{
     SourceBatch,
@@ -20,7 +21,7 @@ impl FileRows<'_> {
         &mut self,
         batch: &SourceBatch,
         bound: &[Bound<'_>],
-    ) -> Result<Vec<usize>, String> {
+    ) -> Result<Vec<usize>, StoreError> {
         let malformed: HashSet<usize> = batch.malformed.iter().map(|(row, _)| *row).collect();
         let mut rows: Vec<usize> = (0..batch.height)
             .filter(|row| !malformed.contains(row))
@@ -52,12 +53,10 @@ impl FileRows<'_> {
                 }
                 RowFilter::Between { min, max } => {
                     let bound = |text: &Option<String>| {
-                        match text {
-                        Some(text) => measure(&RawCell::Text(text.as_str().into()), kind).map(Some).ok_or_else(|| {
-                            format!("cannot be filtered: `{text}` in `where` of dataset.toml is neither a number nor a time")
-                        }),
-                        None => Ok(None),
-                    }
+                        let Some(text) = text else { return Ok(None) };
+                        measure(&RawCell::Text(text.as_str().into()), kind)
+                            .map(Some)
+                            .ok_or_else(|| StoreError::FilterBound(text.clone()))
                     };
                     let (min, max) = (bound(min)?, bound(max)?);
                     let inside = |value: f64| {

@@ -375,10 +375,7 @@ impl TableReader<'_> {
             let frame = self.finish(frame, &gathered.origins, files)?;
             let frame = guarded("table", || others::typed_in(frame))?;
             let rows = TableRows::in_memory(self.load.schema, &frame);
-            (self.table.rows, self.table.state) = (
-                Arc::new(rows.map_err(TableLoadError::Unusable)?),
-                TableState::Loaded,
-            );
+            (self.table.rows, self.table.state) = (Arc::new(rows?), TableState::Loaded);
         }
         Ok(())
     }

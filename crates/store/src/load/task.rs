@@ -8,7 +8,7 @@ use super::{
     logs,
     remote::{self, Located, Pulse},
 };
-use crate::cache::CacheBuildError;
+use crate::{cache::CacheBuildError, error::StoreError};
 use model::{progress::Cancelled, schema::TableSchema, untrusted::DecodeError};
 use source::{
     SourceError,
@@ -55,8 +55,12 @@ impl<'a> TableLoad<'a> {
                     .is_ok_and(|files| gather::takes_a_while(self, &files))
     }
 
-    fn local_files(&self) -> Result<Vec<LocatedFile>, SourceError> {
-        locate::here(self.context.folder, self.schema.name, self.manifest)
+    fn local_files(&self) -> Result<Vec<LocatedFile>, TableLoadError> {
+        Ok(locate::here(
+            self.context.folder,
+            self.schema.name,
+            self.manifest,
+        )?)
     }
 
     /// Lists the files of the table, local or remote.
@@ -139,6 +143,12 @@ impl From<SourceError> for TableLoadError {
 
 impl From<DecodeError> for TableLoadError {
     fn from(error: DecodeError) -> Self {
+        Self::Unusable(error.to_string())
+    }
+}
+
+impl From<StoreError> for TableLoadError {
+    fn from(error: StoreError) -> Self {
         Self::Unusable(error.to_string())
     }
 }

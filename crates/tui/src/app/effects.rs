@@ -131,7 +131,7 @@ impl App {
         let again = if !replace && path.is_file() {
             ExportRetry::Taken
         } else if let Err(ExportError::Failed(reason)) = checked {
-            ExportRetry::Refused(reason)
+            ExportRetry::Refused(reason.to_string())
         } else if format.is_some() {
             return self.export_to(path, replace);
         } else {

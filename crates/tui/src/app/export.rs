@@ -210,7 +210,10 @@ mod tests {
         event::Event,
         overlay::Command,
     };
-    use store::export::{ExportRows, RowBatches, writers::ExportFormat};
+    use store::{
+        StoreError,
+        export::{ExportRows, RowBatches, writers::ExportFormat},
+    };
     use views::{
         keymap::Action,
         view::{Context, Effect, Export, View},
@@ -232,7 +235,7 @@ mod tests {
             self.rows
         }
 
-        fn frame(&self, rows: std::ops::Range<usize>) -> Result<DataFrame, String> {
+        fn frame(&self, rows: std::ops::Range<usize>) -> Result<DataFrame, StoreError> {
             while !rows.is_empty() && self.allowed.load(Ordering::Acquire) == 0 {
                 thread::sleep(Duration::from_millis(1));
             }
@@ -244,7 +247,7 @@ mod tests {
                 "number".into(),
                 rows.clone().map(|row| row as i64).collect::<Vec<_>>(),
             );
-            DataFrame::new(rows.len(), vec![numbers.into()]).map_err(|error| error.to_string())
+            Ok(DataFrame::new(rows.len(), vec![numbers.into()])?)
         }
     }
 

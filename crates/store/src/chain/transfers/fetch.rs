@@ -102,11 +102,11 @@ impl<'a> TransferFetch<'a> {
         if self.state.files.is_empty() {
             // A table without rows is a file too.
             let file = rows::frame(&[]).and_then(|none| self.files.write(self.state, none));
-            self.state.files.push(file.map_err(Fault::Failed)?);
+            self.state.files.push(file?);
         }
         self.state.revision += u64::from(self.state.end != self.end);
         (self.state.at, self.state.end) = (Some(now().0), self.end);
-        self.files.save(self.state).map_err(Fault::Failed)
+        Ok(self.files.save(self.state)?)
     }
 
     fn stopped(&self) -> impl Fn() -> bool + use<'_, 'a> {
@@ -128,8 +128,8 @@ impl<'a> TransferFetch<'a> {
             .min();
         match gone {
             None => Ok(()),
-            Some(0) => self.files.reset(self.state).map_err(Fault::Failed),
-            Some(first) => self.files.cut(self.state, first - 1).map_err(Fault::Failed),
+            Some(0) => Ok(self.files.reset(self.state)?),
+            Some(first) => Ok(self.files.cut(self.state, first - 1)?),
         }
     }
 
@@ -183,9 +183,7 @@ impl<'a> TransferFetch<'a> {
                     "the blocks after {} were reorganized and are read again",
                     mark.block
                 ));
-                self.files
-                    .cut(self.state, mark.block)
-                    .map_err(Fault::Failed)?;
+                self.files.cut(self.state, mark.block)?;
             }
             return Ok(());
         }
@@ -194,7 +192,7 @@ impl<'a> TransferFetch<'a> {
                 "none of the blocks read before is still part of the chain; all are read again"
                     .to_owned(),
             );
-            self.files.reset(self.state).map_err(Fault::Failed)?;
+            self.files.reset(self.state)?;
         }
         Ok(())
     }
@@ -217,7 +215,7 @@ impl<'a> TransferFetch<'a> {
             .any(|first| from_block.is_none_or(|from| from < *first))
         {
             self.notes.push("`from_block` in dataset.toml is earlier than before, or was removed; all blocks are read again".to_owned());
-            self.files.reset(self.state).map_err(Fault::Failed)?;
+            self.files.reset(self.state)?;
         }
         let fresh: Vec<Address> = self
             .tokens
@@ -462,12 +460,12 @@ impl<'a> TransferFetch<'a> {
     fn keep(&mut self) -> Result<(), Fault> {
         self.kept = Instant::now();
         let pending = std::mem::take(&mut self.pending);
-        let kept = if pending.is_empty() {
-            self.files.save(self.state)
+        if pending.is_empty() {
+            self.files.save(self.state)?;
         } else {
-            rows::frame(&pending).and_then(|rows| self.files.append(self.state, rows))
-        };
-        kept.map_err(Fault::Failed)
+            self.files.append(self.state, rows::frame(&pending)?)?;
+        }
+        Ok(())
     }
 }
 

@@ -211,7 +211,7 @@ impl HolderFiles {
                         .iter()
                         .any(|(refused, _)| *refused == token.to_string())
                 });
-                write_rows(&self.rows, || frame(&holders)).map_err(Fault::Failed)?;
+                write_rows(&self.rows, || frame(&holders))?;
                 let checks = check(&holders, state, node, step)
                     .or_else(|fault| told(fault).map(|_| Vec::new()))?;
                 let refused = refused.into_iter().map(|(token, why)| {
@@ -233,8 +233,7 @@ impl HolderFiles {
                 write_atomic(
                     &self.record,
                     &serde_json::to_vec(&record).unwrap_or_default(),
-                )
-                .map_err(Fault::Failed)?;
+                )?;
                 record
             }
         };
@@ -305,7 +304,7 @@ fn count(
         .collect();
     for (done, file) in state.files.iter().enumerate() {
         step(done as u64, state.files.len() as u64).map_err(|_| Fault::Stopped)?;
-        let frame = files.read(file).map_err(Fault::Failed)?;
+        let frame = files.read(file)?;
         for moved in rows::movements(&frame) {
             // Within a token the rows of all files are in the order of the chain.
             if let Some(holders) = all.get_mut(&moved.token) {

@@ -3,14 +3,17 @@
 use polars::prelude::DataFrame;
 
 use super::event::TransferEvent;
-use crate::frame_rows::{column, filtered, integers, parsed, times};
+use crate::{
+    error::StoreError,
+    frame_rows::{column, filtered, integers, parsed, times},
+};
 use model::address::Address;
 use source::decode::guarded;
 
 /// A transfer with the time of its block, in milliseconds since 1970.
 pub(super) type TimedEvent = (TransferEvent, i64);
 
-pub(super) fn frame(events: &[TimedEvent]) -> Result<DataFrame, String> {
+pub(super) fn frame(events: &[TimedEvent]) -> Result<DataFrame, StoreError> {
     let all = || events.iter().map(|(event, _)| event);
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let hash = |event: &TransferEvent| const_hex::encode_prefixed(event.transaction);
@@ -43,7 +46,7 @@ pub(super) fn blocks(frame: &DataFrame) -> Option<(u64, u64)> {
 }
 
 /// The rows of blocks up to this one.
-pub(super) fn up_to(frame: &DataFrame, block: u64) -> Result<DataFrame, String> {
+pub(super) fn up_to(frame: &DataFrame, block: u64) -> Result<DataFrame, StoreError> {
     let kept = blocks_of(frame).map(|number| number.is_some_and(|number| number <= block));
     Ok(guarded("table", || filtered(frame, kept))?)
 }

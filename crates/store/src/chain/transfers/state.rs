@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::rows;
 use crate::{
     chain::kept::FILE_MAX,
+    error::StoreError,
     order,
     parquet_files::{parquet_rows, write_rows},
     parts::JOINED_ROWS_MAX,
@@ -20,6 +21,7 @@ use crate::{
 use model::{address::Address, chain_state::Word};
 use polars::prelude::DataFrame;
 use source::decode::guarded;
+use wire::Fault;
 
 /// Format version; a file with a newer one is not changed.
 pub const TRANSFERS_VERSION: u32 = 1;
@@ -128,7 +130,7 @@ impl RowFiles {
     }
 
     /// What was read so far; nothing where the file is missing or damaged, and all is read again. Errors: a newer program wrote it.
-    pub(super) fn load(&self) -> Result<LogState, String> {
+    pub(super) fn load(&self) -> Result<LogState, Fault> {
         let path = self.state_path();
         let Ok(text) = read_text(&path, STATE_MAX) else {
             return Ok(LogState::default());
@@ -137,10 +139,10 @@ impl RowFiles {
         if let Ok(Versioned { version }) = serde_json::from_str(&text)
             && version > TRANSFERS_VERSION
         {
-            return Err(format!(
+            return Err(Fault::Refused(format!(
                 "is not queried for logs: `{}` was written by a newer version (format {version}; this one reads {TRANSFERS_VERSION}); use the newer version, or move the folder away",
                 path.display()
-            ));
+            )));
         }
         let state = serde_json::from_str::<LogState>(&text).ok();
         let plain = |file: &RowFile| {
@@ -160,16 +162,17 @@ impl RowFiles {
             }))
     }
 
-    pub(super) fn save(&self, state: &mut LogState) -> Result<(), String> {
+    pub(super) fn save(&self, state: &mut LogState) -> Result<(), StoreError> {
         state.version = TRANSFERS_VERSION;
-        write_atomic(
-            &self.state_path(),
-            &serde_json::to_vec(state).map_err(|error| error.to_string())?,
-        )
+        write_atomic(&self.state_path(), &serde_json::to_vec(state)?)
     }
 
     /// Writes rows into a new file, which does not count yet.
-    pub(super) fn write(&self, state: &mut LogState, frame: DataFrame) -> Result<RowFile, String> {
+    pub(super) fn write(
+        &self,
+        state: &mut LogState,
+        frame: DataFrame,
+    ) -> Result<RowFile, StoreError> {
         let (first, last) = rows::blocks(&frame).unwrap_or_default();
         let (rows, name) = (frame.height(), format!("{:06}.parquet", state.next_file));
         write_rows(&self.folder.join(&name), || Ok(frame))?;
@@ -183,7 +186,7 @@ impl RowFiles {
     }
 
     /// Keeps rows: added to those of the last file, which a new one then replaces, unless they are too many.
-    pub(super) fn append(&self, state: &mut LogState, frame: DataFrame) -> Result<(), String> {
+    pub(super) fn append(&self, state: &mut LogState, frame: DataFrame) -> Result<(), StoreError> {
         let joins =
             |last: &&RowFile| last.rows > 0 && last.rows + frame.height() <= JOINED_ROWS_MAX;
         let last = state.files.last().filter(joins);
@@ -198,16 +201,18 @@ impl RowFiles {
     }
 
     /// The rows of a file.
-    pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, String> {
+    pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, StoreError> {
         let path = self.folder.join(&file.name);
-        let read = parquet_rows(&path, FILE_MAX)
-            .unwrap_or_else(|| Err("it is missing or too large".to_owned()));
-        let lacks = || format!("`{}` no longer has its {} rows", path.display(), file.rows);
-        let frame = read.map_err(|reason| format!("cannot read `{}`: {reason}", path.display()))?;
-        if frame.height() == file.rows {
-            Ok(frame)
-        } else {
-            Err(lacks())
+        match parquet_rows(&path, FILE_MAX).unwrap_or(Err(StoreError::MissingOrTooLarge)) {
+            Ok(frame) if frame.height() == file.rows => Ok(frame),
+            Ok(_) => Err(StoreError::TransfersGone {
+                path,
+                rows: file.rows,
+            }),
+            Err(reason) => Err(StoreError::TransferFile {
+                path,
+                reason: Box::new(reason),
+            }),
         }
     }
 
@@ -231,7 +236,7 @@ impl RowFiles {
 
     /// Removes everything about blocks after `block`: files are written again without those rows. If a file is damaged, its blocks are
     /// removed too.
-    pub(super) fn cut(&self, state: &mut LogState, block: u64) -> Result<(), String> {
+    pub(super) fn cut(&self, state: &mut LogState, block: u64) -> Result<(), StoreError> {
         let mut kept = Vec::new();
         for file in state.files.clone() {
             if file.last <= block {
@@ -254,7 +259,7 @@ impl RowFiles {
     }
 
     /// Forgets everything.
-    pub(super) fn reset(&self, state: &mut LogState) -> Result<(), String> {
+    pub(super) fn reset(&self, state: &mut LogState) -> Result<(), StoreError> {
         *state = LogState {
             revision: state.revision + 1,
             next_file: state.next_file,
@@ -282,9 +287,11 @@ mod tests {
             fs::write(files.state_path(), kept(version)).expect("a state");
             let reason = files.load().err();
             assert_eq!(reason.is_some(), refused, "{version}");
-            assert!(reason.is_none_or(|reason| reason.contains(&format!(
-                "was written by a newer version (format {version};"
-            ))));
+            assert!(
+                reason.is_none_or(|reason| reason.to_string().contains(&format!(
+                    "was written by a newer version (format {version};"
+                )))
+            );
             assert_eq!(
                 fs::read_to_string(files.state_path()).expect("the state"),
                 kept(version)

@@ -13,7 +13,10 @@ use std::{
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom as _, Series};
 
-use crate::load::{LoadContext, remote::Pulse};
+use crate::{
+    error::StoreError,
+    load::{LoadContext, remote::Pulse},
+};
 use model::locks::Locked as _;
 use source::{
     self, ColumnFilter, Layout, RowSource, SourceBatch, SourceError,
@@ -51,15 +54,14 @@ impl RowsOutcome {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Records the engine's own error message as the fault, else `fault`.
+    /// Records the engine's own error message as the fault, else `fault`; returns the fault that came first.
     fn record_engine_fault_or(&self, fault: Fault) -> Fault {
         let engines_own = self.stream_end.get().and_then(|end| end.error_in_tail());
         self.record_fault(engines_own.unwrap_or(fault))
     }
 
     fn record_fault(&self, fault: Fault) -> Fault {
-        let mut recorded = self.fault.locked();
-        recorded.get_or_insert(fault).clone()
+        self.fault.locked().get_or_insert(fault).clone()
     }
 }
 
@@ -79,19 +81,16 @@ pub(super) fn copy_folder(context: &LoadContext<'_>, texts: &[&str]) -> Option<P
 }
 
 /// Writes a whole copy.
-pub(super) fn keep<E: ToString>(
+pub(super) fn keep(
     place: &Path,
-    write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>,
-) -> Result<(), String> {
-    let text = |error: io::Error| error.to_string();
-    let writer = CopyWriter::begin(place).map_err(text)?;
+    write: impl FnOnce(&mut dyn io::Write) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let writer = CopyWriter::begin(place)?;
     let copy = writer.copy.clone();
     let mut out = io::BufWriter::with_capacity(BUFFER, writer);
-    let written = write(&mut out)
-        .map_err(|error| error.to_string())
-        .and_then(|()| out.flush().map_err(text));
-    written
-        .and_then(|()| copy.settle().map_err(text))
+    write(&mut out)
+        .and_then(|()| Ok(out.flush()?))
+        .and_then(|()| Ok(copy.settle()?))
         .inspect_err(|_| drop(fs::remove_file(&copy.beside)))
 }
 
@@ -341,17 +340,23 @@ impl AnswerRows {
 }
 
 /// Decodes texts that arrive as bytes: the user of such a server may not change the setting for it.
-fn as_text(column: Column) -> Result<Column, String> {
+fn as_text(column: Column) -> Result<Column, Fault> {
     let DataType::Binary = column.dtype() else {
         return Ok(column);
     };
-    let bytes = column.binary().map_err(|error| error.to_string())?;
+    let bytes = column
+        .binary()
+        .map_err(|error| Fault::Unavailable(error.to_string()))?;
     let texts: Result<Vec<Option<&str>>, _> = bytes
         .iter()
         .map(|bytes| bytes.map(std::str::from_utf8).transpose())
         .collect();
-    let texts =
-        texts.map_err(|_| format!("has strings in `{}` that are not UTF-8", column.name()))?;
+    let texts = texts.map_err(|_| {
+        Fault::Unavailable(format!(
+            "has strings in `{}` that are not UTF-8",
+            column.name()
+        ))
+    })?;
     Ok(Series::new(column.name().clone(), texts).into_column())
 }
 
@@ -363,12 +368,11 @@ impl RowSource for AnswerRows {
         match self.rows.next_batch() {
             Ok(Some(mut batch)) => {
                 self.seen += batch.height as u64;
-                let columns: Result<Vec<Column>, String> = std::mem::take(&mut batch.columns)
+                batch.columns = std::mem::take(&mut batch.columns)
                     .into_iter()
                     .map(as_text)
-                    .collect();
-                batch.columns = columns
-                    .map_err(|reason| self.outcome.record_fault(Fault::Unavailable(reason)))?;
+                    .collect::<Result<_, _>>()
+                    .map_err(|fault| self.outcome.record_fault(fault))?;
                 Ok(Some(batch))
             }
             Ok(None) => {

@@ -9,7 +9,7 @@ use std::{
 use polars::prelude::DataFrame;
 
 use super::{EngineQuery, fetched::EngineFetch, pages, rows::DRAIN_MAX};
-use crate::{engine_rows::FetchError, export::RowBatches};
+use crate::{engine_rows::FetchError, error::StoreError, export::RowBatches};
 use model::{
     locks::Locked as _,
     progress::NoProgress,
@@ -55,19 +55,20 @@ impl std::fmt::Debug for OpenStream {
 
 impl OpenStream {
     /// The server's own reason, else this one.
-    fn why(&self, reason: &str) -> String {
+    fn why(&self, reason: impl std::fmt::Display) -> StoreError {
         self.forward.drain(DRAIN_MAX).ok();
         let fault = self.end.fault().or_else(|| self.end.error_in_tail());
         let fault =
             fault.unwrap_or_else(|| Fault::Unavailable(format!("failed: the response {reason}")));
-        format!("`{}` {fault}", self.name)
+        StoreError::Engine {
+            name: self.name.clone(),
+            fault,
+        }
     }
 
-    fn next(&mut self) -> Result<Option<DataFrame>, String> {
+    fn next(&mut self) -> Result<Option<DataFrame>, StoreError> {
         match self.batches.next_batch() {
-            Ok(Some(batch)) => DataFrame::new(batch.height, batch.columns)
-                .map(Some)
-                .map_err(|error| error.to_string()),
+            Ok(Some(batch)) => Ok(Some(DataFrame::new(batch.height, batch.columns)?)),
             Ok(None) => Ok(None),
             Err(error) => Err(self.why(&error.to_string())),
         }
@@ -137,31 +138,25 @@ impl RowBatches for StreamedRows {
         self.count
     }
 
-    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
-        let told = |error: FetchError| match error {
-            FetchError::Cancelled => "the query was canceled".to_owned(),
-            FetchError::Unavailable(reason) => reason,
-        };
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
         let mut state = self.state.locked();
-        let unread = || "the response has different columns than requested".to_owned();
-        let read =
-            |frames: &[DataFrame]| pages::read(frames, self.source.schema()).ok_or_else(unread);
+        let read = |frames: &[DataFrame]| {
+            pages::read(frames, self.source.schema()).ok_or(StoreError::AnswerColumns)
+        };
         let mut ready = state.ready.take().map_or_else(|| read(&[]), Ok)?;
         if !rows.is_empty() {
             if rows.start != state.done {
-                return Err("the rows can be read only once, in order".to_owned());
+                return Err(StoreError::ReadTwice);
             }
             if state.open.is_none() {
-                state.open = Some(self.open().map_err(told)?);
+                state.open = Some(self.open()?);
             }
         }
         while let Some(open) = state.open.as_mut().filter(|_| ready.height() < rows.len()) {
             let next = open
                 .next()?
                 .ok_or_else(|| open.why("has fewer rows than were counted"))?;
-            ready
-                .vstack_mut(&read(&[next])?)
-                .map_err(|error| error.to_string())?;
+            ready.vstack_mut(&read(&[next])?)?;
         }
         state.done += rows.len();
         if state.done == self.count
@@ -174,9 +169,7 @@ impl RowBatches for StreamedRows {
             }
         }
         state.ready = Some(ready.slice(rows.len() as i64, ready.height()));
-        ready
-            .slice(0, rows.len())
-            .select(self.columns.iter().copied())
-            .map_err(|error| error.to_string())
+        let rows = ready.slice(0, rows.len());
+        Ok(rows.select(self.columns.iter().copied())?)
     }
 }

@@ -463,7 +463,10 @@ fn put<T: Clone + Default>(items: &mut Vec<T>, at: usize, item: T) {
 }
 
 /// Concatenates the frames of a file.
-pub(super) fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<DataFrame, String> {
+pub(super) fn stacked(
+    frames: Vec<DataFrame>,
+    schema: &TableSchema,
+) -> Result<DataFrame, TableLoadError> {
     let mut frames = frames.into_iter();
     let empty = || {
         DataFrame::new(

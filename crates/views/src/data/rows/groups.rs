@@ -122,7 +122,7 @@ impl GroupsPane {
         match self.pending.as_mut().and_then(PendingResult::poll_now) {
             Some(Ok(found)) => {
                 let rows = TableRows::free(&found.frame);
-                self.problem = rows.as_ref().err().cloned();
+                self.problem = rows.as_ref().err().map(ToString::to_string);
                 self.grid = Arc::new(rows.unwrap_or_default());
                 self.list.set_count(self.grid.height());
                 (self.found, self.pending) = (Some(found), None);

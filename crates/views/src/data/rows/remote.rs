@@ -119,7 +119,7 @@ impl RowsPane {
                 remote.start = remote.asked.start;
                 remote.asked = 0..0;
                 let rows = TableRows::in_memory(self.grid.schema(), &frame);
-                self.problem = rows.as_ref().err().cloned();
+                self.problem = rows.as_ref().err().map(ToString::to_string);
                 self.grid = Arc::new(rows.unwrap_or_default());
             }
             // Fetched again after scrolling elsewhere.

@@ -47,12 +47,11 @@ impl CountedTable {
             return;
         };
         let kept = keep(&place, |out| {
-            serde_json::to_writer(&mut *out, &self.state).map_err(|error| error.to_string())?;
-            out.write_all(b"\n").map_err(|error| error.to_string())?;
-            IpcStreamWriter::new(out)
+            serde_json::to_writer(&mut *out, &self.state)?;
+            out.write_all(b"\n")?;
+            Ok(IpcStreamWriter::new(out)
                 .with_compression(Some(IpcCompression::LZ4))
-                .finish(&mut self.counts.clone())
-                .map_err(|error| error.to_string())
+                .finish(&mut self.counts.clone())?)
         });
         if let Err(error) = kept {
             tracing::warn!(
