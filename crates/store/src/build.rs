@@ -12,7 +12,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 pub(crate) use self::repeats::{Dropped, DroppedRows};
 use self::spilled::SpilledRows;
 use crate::{
-    cache::{CacheBuildError, CacheOptions, EntryLocation, LoadReport, TableRows},
+    cache::{CacheOptions, EntryLocation, LoadReport, TableRows},
     frame_rows::column,
     load::{fill, others, task::TableLoadError},
     order, parts,

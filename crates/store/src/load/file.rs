@@ -23,7 +23,6 @@ use model::{
     findings::{Finding, Findings, Severity},
     schema::{self, Kind, Need, TableSchema},
 };
-use source::decode::guarded;
 use source::{
     SourceBatch,
     coerce::{
