@@ -34,7 +34,7 @@ type CheckCancelled<'a> = &'a mut dyn FnMut() -> Result<(), Cancelled>;
 
 pub(crate) struct Builder {
     schema: &'static TableSchema,
-    /// Where the table is stored if it is large; without it, it stays in memory.
+    /// Its place in the cache. A table without one stays in memory.
     location: Option<EntryLocation>,
     options: CacheOptions,
     /// Whether rows are those of a live table: a newer row is no repeat, but replaces or fills the older one.
@@ -237,14 +237,14 @@ impl Builder {
         Ok(())
     }
 
-    /// The rows in memory as they came, and the number of those that were dropped before.
+    /// The rows in memory in input order, and the number of repeats that were dropped.
     pub(crate) fn into_rows(mut self) -> Result<(DataFrame, u64), String> {
         let frame = self.whole(0)?;
         Ok((frame.drop_many([FILE, ROW, POSITION]), self.dropped.count()))
     }
 
     /// Sorts the rows into the table. `progress` receives (done, total) bytes; `report` builds the load report once the dropped rows are
-    /// known, and receives the rows in memory as they came.
+    /// known; it also receives the rows in memory with their repeats.
     pub(crate) fn finish(
         mut self,
         progress: &mut dyn FnMut(u64, u64) -> Result<(), Cancelled>,

@@ -336,6 +336,9 @@ impl TableReader<'_> {
             self.go_on(report);
         }
         for (at, file) in files.iter().enumerate().skip(read) {
+            if builder.is_built() {
+                break;
+            }
             let ends = cached.map(|cached| cached.files[at].ends);
             self.read_file(at, file, ends, &mut builder, None)
                 .map_err(|error| match error {
@@ -350,9 +353,6 @@ impl TableReader<'_> {
                     }
                     error => error,
                 })?;
-            if builder.is_built() {
-                break;
-            }
             self.end_file(at, files, &mut builder)?;
         }
         let mut progress = |done: u64, of: u64| {
