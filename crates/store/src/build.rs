@@ -271,6 +271,7 @@ impl Builder {
             order::sorted(schema.order, self.without_repeats(whole)?)
         })?;
         report(&self.dropped, &came);
+        drop(came);
         let frame = frame.drop_many([FILE, ROW, POSITION]);
         let frame = guarded("table", || others::typed_in(frame))?;
         let rows = TableRows::in_memory(schema, &frame).map_err(TableLoadError::Unusable)?;
