@@ -7,6 +7,8 @@ mod journal;
 mod repeats;
 mod spilled;
 
+use std::sync::Arc;
+
 use polars::prelude::{DataFrame, PolarsResult};
 
 pub(crate) use self::repeats::{Dropped, DroppedRows};
@@ -54,7 +56,7 @@ pub(crate) struct Builder {
 
 /// A table that was built.
 pub(crate) enum Built {
-    Here(TableRows),
+    Here(Arc<TableRows>),
     /// Another program built it in the meantime.
     Elsewhere(Box<(TableRows, LoadReport)>),
 }
@@ -257,7 +259,7 @@ impl Builder {
             let none = DataFrame::default();
             let rows = spilled.finish(progress, |dropped| report(dropped, &none))?;
             location.evict(self.options.size_max);
-            return Ok(Built::Here(rows));
+            return Ok(Built::Here(Arc::new(rows)));
         }
         let (schema, mut whole) = (self.schema, self.whole(0)?);
         fill::table(schema, &mut whole);
@@ -275,7 +277,7 @@ impl Builder {
         let frame = frame.drop_many([FILE, ROW, POSITION]);
         let frame = guarded("table", || others::typed_in(frame))?;
         let rows = TableRows::in_memory(schema, &frame).map_err(TableLoadError::Unusable)?;
-        Ok(Built::Here(rows))
+        Ok(Built::Here(Arc::new(rows)))
     }
 }
 

@@ -257,10 +257,10 @@ impl TableReader<'_> {
                 self.forget();
                 self.go_on(report);
                 self.table.load_ms = self.table.load_ms.max(1);
-                rows
+                Arc::new(rows)
             }
         };
-        (self.table.rows, self.table.state) = (Arc::new(rows), TableState::Loaded);
+        (self.table.rows, self.table.state) = (rows, TableState::Loaded);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Incremental load of a large table whose files were appended to, or joined by new ones: the cache has the earlier rows, and only the new
 //! ones are read.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use super::{TableReader, read::Appended};
 use crate::{
@@ -111,7 +111,7 @@ impl TableReader<'_> {
             self.table.load_ms = self.start.elapsed().as_millis() as u64;
             location.evict(options.size_max);
         }
-        Ok(large.map(Built::Here))
+        Ok(large.map(|rows| Built::Here(Arc::new(rows))))
     }
 
     /// What was read of the file before. Its file-level findings are removed, as they are computed again.
