@@ -41,7 +41,6 @@ fn options(cache: &Path) -> CacheOptions {
         folder: Some(cache.to_owned()),
         rows_min: 1,
         group_max: 16 << 10,
-        journal_every: 32 << 10,
         block_rows: 60,
         sorting: SortLimits {
             in_memory: 500,
@@ -373,7 +372,6 @@ fn rows_and_findings_are_those_of_a_load_into_memory() {
     let cache = tempfile::tempdir().unwrap();
     let options = CacheOptions {
         group_max: 48 << 20,
-        journal_every: 64 << 20,
         ..options(cache.path())
     };
     assert_same(

@@ -321,7 +321,7 @@ impl Bench {
         progress: &dyn LoadProgress,
     ) -> Result<Dataset, LoadError> {
         let options = CacheOptions {
-            journal_every: 32 << 10,
+            group_max: 32 << 10,
             ..self.options(rows_min)
         };
         load_as(self.path(), &options, Some(wire), progress, None, false)

@@ -2,11 +2,11 @@
 //! needs the memory of one bucket.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
 };
 
-use polars::prelude::DataFrame;
+use polars::prelude::{DataFrame, PolarsResult};
 
 use super::{
     combine::{self, FIRST_NEW},
@@ -72,7 +72,7 @@ impl TableSpool {
     ) -> Result<(), ImportError> {
         let mut frame = guarded("table", || combine::marked(frame, source, rows))?;
         if source >= FIRST_NEW {
-            let dropped = guarded("table", || order::repeated_whole(self.schema, &frame))?;
+            let dropped = guarded("table", || repeated_whole(self.schema, &frame))?;
             if dropped.contains(&true) {
                 let repeated = self.repeated.entry(source).or_default();
                 rows.iter()
@@ -128,6 +128,25 @@ impl TableSpool {
         }
         Ok(())
     }
+}
+
+/// Marks the rows that the next row of their key repeats in every column: compressed text may contain any number of them.
+fn repeated_whole(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
+    let mut repeated = vec![false; frame.height()];
+    if schema.first_usable || order::without_repeats(schema, frame.clone())?.1.is_empty() {
+        return Ok(repeated);
+    }
+    let names: Vec<&str> = schema.columns.iter().map(|column| column.name).collect();
+    let (keys, whole) = (
+        order::hashes(frame, schema.key)?,
+        order::hashes(frame, &names)?,
+    );
+    let keyless = order::keyless(schema, frame)?;
+    let mut next: HashMap<u128, u128> = HashMap::new();
+    for row in (0..frame.height()).rev().filter(|row| !keyless[*row]) {
+        repeated[row] = next.insert(keys[row], whole[row]) == Some(whole[row]);
+    }
+    Ok(repeated)
 }
 
 #[cfg(test)]

@@ -234,7 +234,8 @@ pub fn if_canonical(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest) ->
         return None;
     }
     let usable = match ours.kind {
-        Kind::Integer | Kind::Boolean => true,
+        Kind::Boolean => true,
+        Kind::Integer => all(raw.i64().ok()?, |number| number != i64::MIN),
         Kind::Float => all(raw.f64().ok()?, f64::is_finite),
         Kind::Time => all(raw.datetime().ok()?.physical(), time::in_bounds),
         _ => false,

@@ -307,23 +307,14 @@ impl IpcRows {
         }
     }
 
-    /// Decodes the next message; a batch of up to `pass` rows is skipped instead. Returns the number of rows skipped; none at the end.
-    fn advance(&mut self, pass: u64) -> Result<Option<u64>, SourceError> {
+    /// Decodes the next message, if there is one.
+    fn advance(&mut self) -> Result<bool, SourceError> {
         let advanced = guarded("Arrow IPC", || {
             let Some(message) = self.messages.next()? else {
-                return Ok(None);
+                return Ok(false);
             };
-            if pass > 0
-                && let Some(MessageHeaderRef::RecordBatch(batch)) =
-                    MessageRef::read_as_root(&message.text)?.header()?
-                && let Some(rows) = u64::try_from(batch.length()?)
-                    .ok()
-                    .filter(|rows| *rows <= pass)
-            {
-                return Ok(Some(rows));
-            }
             self.decode(&message)?;
-            Ok(Some(0))
+            Ok(true)
         });
         advanced.map_err(|damage| self.messages.unsupported().unwrap_or_else(|| damage.into()))
     }
@@ -421,7 +412,7 @@ fn footer(messages: &mut Messages) -> PolarsResult<Outline> {
 impl RowSource for IpcRows {
     fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError> {
         let first = !std::mem::replace(&mut self.started, true);
-        while self.decoded.height() < BATCH_ROWS && self.advance(0)?.is_some() {}
+        while self.decoded.height() < BATCH_ROWS && self.advance()? {}
         if self.decoded.height() == 0 && !first {
             return Ok(None);
         }
@@ -445,25 +436,6 @@ impl RowSource for IpcRows {
             unread,
             ..SourceBatch::default()
         }))
-    }
-
-    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
-        // Whole record batches are skipped without decoding.
-        self.started |= batches > 0;
-        let mut left = batches.saturating_mul(BATCH_ROWS as u64);
-        while left > 0 {
-            left -= self
-                .take(usize::try_from(left).unwrap_or(usize::MAX))
-                .height() as u64;
-            if left > 0 {
-                let Some(passed) = self.advance(left)? else {
-                    break;
-                };
-                self.done += passed;
-                left -= passed;
-            }
-        }
-        Ok(())
     }
 
     fn columns(&self) -> &[String] {

@@ -74,13 +74,6 @@ pub struct SourceBatch {
 pub trait RowSource: Send {
     /// Reads the next batch; `None` at the end. A source with columns and no rows yields one empty batch.
     fn next_batch(&mut self) -> Result<Option<SourceBatch>, SourceError>;
-    /// Skips batches that were read before.
-    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
-        for _ in 0..batches {
-            self.next_batch()?;
-        }
-        Ok(())
-    }
     /// All columns seen so far, selected or not.
     fn columns(&self) -> &[String];
     /// 1-based row at which reading failed; none where the error belongs to no single row.

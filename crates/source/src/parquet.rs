@@ -275,30 +275,6 @@ impl RowSource for ParquetRows {
         Ok(Some(batch))
     }
 
-    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
-        // Skipped batches are not decoded; a batch does not span row groups.
-        for _ in 0..batches {
-            self.pass();
-            let of_group = self
-                .metadata
-                .row_groups
-                .get(self.group)
-                .map_or(0, |group| group.num_rows() - self.taken);
-            let left = if self.wanted.is_empty() {
-                self.rows - self.done
-            } else {
-                of_group
-            };
-            self.started = true;
-            if left == 0 {
-                break;
-            }
-            self.take(left.min(BATCH_ROWS));
-        }
-        self.decoded = DataFrame::default();
-        Ok(())
-    }
-
     fn columns(&self) -> &[String] {
         &self.names
     }
@@ -356,59 +332,38 @@ mod tests {
     }
 
     #[test]
-    fn a_row_group_in_parts_is_the_whole_from_wherever_it_is_read() {
+    fn a_row_group_in_parts_is_the_whole() {
         let mut frame = frame();
         let file = tempfile::NamedTempFile::new().expect("a file");
         ParquetWriter::new(file.as_file())
             .with_row_group_size(Some(2 * PART_ROWS + 70_001))
             .finish(&mut frame)
             .expect("written");
-        let open = || {
+        let open = |all: bool| {
             let file: Arc<dyn ReadAt> =
                 Arc::new(std::fs::File::open(file.path()).expect("the file"));
-            ParquetRows::open(file, &(Arc::new(|_: &str| true) as _)).expect("Parquet")
+            ParquetRows::open(file, &(Arc::new(move |_: &str| all) as _)).expect("Parquet")
         };
-        let rest = |skipped: u64| {
-            let mut rows = open();
-            rows.skip(skipped).expect("passed over");
-            let (mut starts, mut seen) = (Vec::new(), None::<DataFrame>);
-            while let Some(batch) = rows.next_batch().expect("rows") {
-                assert!(batch.height <= BATCH_ROWS && rows.decoded.height() <= PART_ROWS);
-                starts.push(batch.first_row);
-                let batch = DataFrame::new(batch.height, batch.columns).expect("a frame");
-                match &mut seen {
-                    Some(seen) => drop(seen.vstack_mut(&batch).expect("the same columns")),
-                    None => seen = Some(batch),
-                }
-            }
-            (starts, seen)
-        };
-        let (starts, whole) = rest(0);
-        assert!(whole.expect("rows").equals_missing(&frame));
-        // In the middle of a part, at its end, at the end of a row group, behind the last.
-        for skipped in [1, 3, 4, 7, 9, 10, 13, starts.len() - 1, starts.len()] {
-            let (later, left) = rest(skipped as u64);
-            assert_eq!(later, starts[skipped..], "{skipped}");
-            let first = starts
-                .get(skipped)
-                .map_or(frame.height(), |first| *first as usize - 1);
-            match left {
-                Some(left) => assert!(
-                    left.equals_missing(&frame.slice(first as i64, usize::MAX)),
-                    "{skipped}"
-                ),
-                None => assert_eq!(first, frame.height(), "{skipped}"),
+        let mut rows = open(true);
+        let mut seen = None::<DataFrame>;
+        while let Some(batch) = rows.next_batch().expect("rows") {
+            assert!(batch.height <= BATCH_ROWS && rows.decoded.height() <= PART_ROWS);
+            let next = seen.as_ref().map_or(0, DataFrame::height) + 1;
+            assert_eq!(batch.first_row, next as u64);
+            let batch = DataFrame::new(batch.height, batch.columns).expect("a frame");
+            match &mut seen {
+                Some(seen) => drop(seen.vstack_mut(&batch).expect("the same columns")),
+                None => seen = Some(batch),
             }
         }
+        assert!(seen.expect("rows").equals_missing(&frame));
         // Without a selected column only the rows are counted.
-        let file: Arc<dyn ReadAt> = Arc::new(std::fs::File::open(file.path()).expect("the file"));
-        let mut none = ParquetRows::open(file, &(Arc::new(|_: &str| false) as _)).expect("Parquet");
-        none.skip(5).expect("passed over");
+        let mut none = open(false);
         let mut count = 0;
         while let Some(batch) = none.next_batch().expect("rows") {
             count += batch.height;
         }
-        assert_eq!(count + 5 * BATCH_ROWS, frame.height());
+        assert_eq!(count, frame.height());
         assert_eq!(
             frame
                 .column("number")

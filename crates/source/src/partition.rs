@@ -87,10 +87,6 @@ impl RowSource for Partitioned {
         }))
     }
 
-    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
-        self.rows.skip(batches)
-    }
-
     fn columns(&self) -> &[String] {
         &self.columns
     }

@@ -33,9 +33,6 @@ pub(super) struct WordRows {
     /// Whether ClickHouse wrote the file, as its metadata says.
     of_clickhouse: bool,
     forms: HashMap<PlSmallStr, Form>,
-    /// Columns with nothing but zeros so far.
-    open: bool,
-    started: bool,
     notes: Vec<String>,
 }
 
@@ -180,8 +177,6 @@ impl WordRows {
             inner,
             of_clickhouse,
             forms: HashMap::new(),
-            open: false,
-            started: false,
             notes: Vec::new(),
         })
     }
@@ -197,7 +192,6 @@ impl WordRows {
             *form
         } else {
             if words.null_count() == words.len() {
-                self.open = true;
                 return None;
             }
             let Some(evidence) = Evidence::of(words) else {
@@ -210,7 +204,6 @@ impl WordRows {
                     .extend(said(name, form, mixed, evidence.width, self.of_clickhouse));
                 form
             } else {
-                self.open = true;
                 Form::BigEndian
             }
         };
@@ -257,25 +250,12 @@ impl RowSource for WordRows {
         let Some(mut batch) = self.inner.next_batch()? else {
             return Ok(None);
         };
-        (self.started, self.open) = (true, false);
         for column in &mut batch.columns {
             if let Some(readable) = self.readable(column) {
                 *column = readable;
             }
         }
         Ok(Some(batch))
-    }
-
-    fn skip(&mut self, batches: u64) -> Result<(), SourceError> {
-        // The order is found in the first rows, so it is the same wherever reading begins.
-        let mut left = batches;
-        while left > 0 && (self.open || !self.started) {
-            if self.next_batch()?.is_none() {
-                return Ok(());
-            }
-            left -= 1;
-        }
-        self.inner.skip(left)
     }
 
     fn columns(&self) -> &[String] {

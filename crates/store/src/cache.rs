@@ -1,30 +1,24 @@
 //! The rows of tables, `TableRows`. A small table is in memory (`memory`). A larger one is imported once into the user's cache as a sorted Arrow
-//! IPC file, and memory-mapped from then on; its bytes have the same form in memory and in the file.
+//! IPC file, and memory-mapped from then on; its bytes have the same form in memory and in the file. `build` makes both.
 //!
-//! The import is an external bucket sort. Validated rows are spilled to disk (`order::SpillFile`), their tokens and intervals
-//! dictionary-encoded, in buckets by the leading bits of the token's address, so that bucket order is token order. Then each bucket, in
-//! parts that fit into memory, is sorted in schema order, duplicate keys are dropped, and the columns are appended.
-//!
-//! The result, `rows.arrow`, has one record batch. Token and interval are stored in `index` only, beside the zone map (min/max statistics
+//! The file, `rows.arrow`, has one record batch. Token and interval are stored in `index` only, beside the zone map (min/max statistics
 //! of each block of rows) and a checksum of each 4 KiB page, which is verified when the page is first read. Both files are written to a
 //! temporary folder, which is then renamed.
 
 mod arrow;
 mod bounds;
-mod codes;
 mod columns;
 mod decode;
 mod entry;
 mod grow;
-mod import;
 mod index;
-mod journal;
 mod map;
 mod memory;
 mod row_selection;
 mod sort;
 mod table;
 mod texts;
+mod written;
 
 use std::path::PathBuf;
 
@@ -38,10 +32,15 @@ pub use self::{
     table::TableRows,
     texts::{keep_text, kept_text},
 };
+pub(crate) use self::{
+    columns::{Columns, as_bytes, byte_length},
+    index::RunStarts,
+    table::ROWS,
+    written::WrittenRows,
+};
 pub use self::{
     entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key, KeyFile},
     grow::{Tail, grow},
-    import::CacheBuilder,
     index::{FileEnd, LoadReport},
 };
 use model::schema::{Column, Kind, TableSchema};
@@ -55,10 +54,8 @@ pub struct CacheOptions {
     pub size_max: u64,
     /// Number of rows from which a table is large.
     pub rows_min: u64,
-    /// Bytes of rows that are sorted in memory at a time.
+    /// Bytes of rows that are sorted in memory at a time; after as many, an import writes a checkpoint at the end of a file.
     pub group_max: u64,
-    /// Bytes of rows between two checkpoints: the most that an interrupted import has to read again.
-    pub journal_every: u64,
     /// Rows per block of the zone map.
     pub block_rows: u64,
     pub sorting: SortLimits,
@@ -89,7 +86,6 @@ impl Default for CacheOptions {
             size_max: 20 << 30,
             rows_min: 200_000,
             group_max: 32 << 20,
-            journal_every: 64 << 20,
             block_rows: 1 << 16,
             sorting: SortLimits::default(),
         }
@@ -140,7 +136,7 @@ impl StorageType {
     }
 
     /// Bytes per value; none for variable width.
-    fn width(self) -> Option<usize> {
+    pub(crate) fn width(self) -> Option<usize> {
         match self {
             Self::Float | Self::Integer | Self::Time | Self::Day | Self::Flag => Some(8),
             Self::Address => Some(20),

@@ -4,6 +4,7 @@
 mod as_data;
 mod as_of;
 mod balances;
+mod build;
 mod by_token;
 pub mod cache;
 pub mod candle_table;

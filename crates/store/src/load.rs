@@ -4,6 +4,7 @@
 pub mod apart;
 pub mod bind;
 pub mod blocks;
+mod cached;
 mod column;
 mod column_formats;
 mod cross_checks;
@@ -11,7 +12,6 @@ pub mod engine;
 pub mod file;
 pub mod fill;
 mod forecast;
-mod gather;
 pub mod identity;
 mod lengths;
 mod logs;
@@ -20,7 +20,7 @@ pub mod path;
 mod remote;
 mod row_filter;
 mod table;
-mod task;
+pub(crate) mod task;
 pub mod units;
 
 use std::{

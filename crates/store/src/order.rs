@@ -1,12 +1,12 @@
-//! Sorts rows and drops duplicate keys, in memory. `external_sort` does so for rows that do not fit, in buckets of a `spill` file.
+//! The order of rows, and the rule for duplicate keys, on frames. `external_sort` sorts rows that do not fit into memory, in buckets of a
+//! `spill` file.
 
 mod compare;
 mod external_sort;
 mod keys;
-mod repeats;
 mod spill;
 
-use std::{collections::HashMap, ops::Range};
+use std::{cell::LazyCell, collections::HashSet, ops::Range};
 
 use polars::prelude::{Column, DataFrame, DataType, IdxSize, PolarsResult};
 use rayon::slice::ParallelSliceMut;
@@ -15,7 +15,6 @@ use self::compare::SortColumns;
 pub use self::{
     external_sort::ExternalSort,
     keys::{hashes, keyless, order_key_bytes, order_key_f64, order_key_i64},
-    repeats::{DroppedRows, KeySpillFile, kept_of, side_by_side},
     spill::{SpillFile, rows_at, whole},
 };
 use crate::frame_rows::{FromFrame, filtered};
@@ -70,90 +69,88 @@ pub fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Opti
     .map(Some)
 }
 
-/// Drops all but the last row for each key (where the schema says so, all but the first usable one); also returns the positions of the dropped
-/// rows.
+/// Whether rows with one key are adjacent once sorted.
+pub fn side_by_side(schema: &TableSchema) -> bool {
+    !schema.key.is_empty()
+        && schema.order.len() == schema.key.len()
+        && schema
+            .order
+            .iter()
+            .all(|column| schema.key.contains(column))
+}
+
+/// Drops all but the last row for each key (where the schema says so, all but the first usable one); also returns the positions of the
+/// dropped rows, each with that of the row kept instead.
 pub fn without_repeats(
     schema: &TableSchema,
     frame: DataFrame,
-) -> PolarsResult<(DataFrame, Vec<usize>)> {
-    if schema.key.is_empty() || frame.height() == 0 {
-        return Ok((frame, Vec::new()));
-    }
-    let hashes = hashes(&frame, schema.key)?;
-    let keyless = keyless(schema, &frame)?;
-    let mut dropped = repeats(&hashes, &keyless);
-    if dropped.is_empty() {
-        return Ok((frame, dropped));
-    }
-    if schema.first_usable {
-        dropped = all_but_first_usable(&hashes, &YieldRow::rows(&frame));
-    }
-    dropped.sort_unstable();
-    let mut marked = vec![false; frame.height()];
-    for &row in &dropped {
-        marked[row] = true;
-    }
-    Ok((without(&frame, &marked)?, dropped))
-}
-
-/// Marks the rows that the next row of their key repeats in every column. A table is the same without them, so they need not be held until
-/// it is sorted: compressed text may contain any number of them.
-pub fn repeated_whole(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
-    let mut repeated = vec![false; frame.height()];
-    if schema.key.is_empty() || schema.first_usable {
-        return Ok(repeated);
-    }
-    let (keys, keyless) = (hashes(frame, schema.key)?, keyless(schema, frame)?);
-    if repeats(&keys, &keyless).is_empty() {
-        return Ok(repeated);
-    }
-    let names: Vec<&str> = schema.columns.iter().map(|column| column.name).collect();
-    let whole = hashes(frame, &names)?;
-    let mut next: HashMap<u128, u128> = HashMap::new();
-    for row in (0..frame.height()).rev().filter(|row| !keyless[*row]) {
-        repeated[row] = next.insert(keys[row], whole[row]) == Some(whole[row]);
-    }
-    Ok(repeated)
-}
-
-/// All but the first row of each hash that a plan can use; all but the first where none can.
-fn all_but_first_usable(hashes: &[u128], rows: &[YieldRow]) -> Vec<usize> {
-    let usable = |row: usize| rows.get(row).is_some_and(|row| row.unusable().is_none());
-    let mut kept: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
-    for (row, hash) in hashes.iter().enumerate() {
-        kept.entry(*hash)
-            .and_modify(|kept| {
-                if !usable(*kept) && usable(row) {
-                    *kept = row;
-                }
-            })
-            .or_insert(row);
-    }
-    (0..hashes.len())
-        .filter(|row| kept[&hashes[*row]] != *row)
-        .collect()
-}
-
-/// All but the last row of each hash. Few tables repeat a key, and sorting shows that cheaper than a map of every row.
-fn repeats(hashes: &[u128], keyless: &[bool]) -> Vec<usize> {
-    let keyed = || {
-        hashes
-            .iter()
-            .zip(keyless)
-            .enumerate()
-            .filter(|(_, (_, keyless))| !**keyless)
-            .map(|(row, (hash, _))| (row, *hash))
+) -> PolarsResult<(DataFrame, Vec<(usize, usize)>)> {
+    let repeats = {
+        let usable = LazyCell::new(|| YieldRow::rows(&frame));
+        let is_usable = |row: &&usize| {
+            let row = usable.get(**row);
+            row.is_some_and(|row| row.unusable().is_none())
+        };
+        let kept = |rows: &[usize]| {
+            if schema.first_usable {
+                rows.iter().find(is_usable).or(rows.first()).copied()
+            } else {
+                rows.last().copied()
+            }
+        };
+        let (hashes, keyless) = (hashes(&frame, schema.key)?, keyless(schema, &frame)?);
+        repeats(&frame, schema.key, &hashes, &keyless, kept)?
     };
-    let mut sorted: Vec<u128> = keyed().map(|(_, hash)| hash).collect();
-    sorted.sort_unstable();
-    if sorted.windows(2).all(|pair| pair[0] != pair[1]) {
-        return Vec::new();
+    if repeats.is_empty() {
+        return Ok((frame, repeats));
     }
+    let mut marked = vec![false; frame.height()];
+    for (row, _) in &repeats {
+        marked[*row] = true;
+    }
+    Ok((without(&frame, &marked)?, repeats))
+}
+
+/// Rows whose key another row repeats, in order, each with the row of its key that is `kept`. Rows with equal hashes are only candidates:
+/// their keys are compared.
+pub(crate) fn repeats(
+    frame: &DataFrame,
+    key: &[&str],
+    hashes: &[u128],
+    keyless: &[bool],
+    kept: impl Fn(&[usize]) -> Option<usize>,
+) -> PolarsResult<Vec<(usize, usize)>> {
+    let keyed = || (0..hashes.len()).filter(|row| !keyless[*row]);
+    // Few tables repeat a key, and sorting shows that cheaper than a map of every row.
+    let mut sorted: Vec<u128> = keyed().map(|row| hashes[row]).collect();
+    sorted.sort_unstable();
+    let pairs = sorted.windows(2).filter(|pair| pair[0] == pair[1]);
+    let repeated: HashSet<u128> = pairs.map(|pair| pair[0]).collect();
     drop(sorted);
-    let mut last: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
-    keyed()
-        .filter_map(|(row, hash)| last.insert(hash, row))
-        .collect()
+    if repeated.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut cells = frame.select(key.iter().copied())?;
+    cells.rechunk_mut();
+    let cells = SortColumns::new(&cells, key)?;
+    let compare = |a: &usize, b: &usize| {
+        let by_hash = hashes[*a].cmp(&hashes[*b]);
+        by_hash.then_with(|| cells.compare(*a, *b))
+    };
+    let mut rows: Vec<usize> = keyed()
+        .filter(|row| repeated.contains(&hashes[*row]))
+        .collect();
+    // The sort is stable.
+    rows.sort_by(compare);
+    let mut repeats = Vec::new();
+    for same in rows.chunk_by(|a, b| compare(a, b).is_eq()) {
+        if let Some(kept) = kept(same) {
+            let others = same.iter().filter(|row| **row != kept);
+            repeats.extend(others.map(|row| (*row, kept)));
+        }
+    }
+    repeats.sort_unstable();
+    Ok(repeats)
 }
 
 /// Sorts by these columns, `-` first for descending, nulls last; the result has one chunk.
@@ -188,4 +185,38 @@ pub fn repeated_next(order: &[&str], frame: &DataFrame) -> PolarsResult<Vec<bool
 /// Drops the marked rows.
 pub fn without(frame: &DataFrame, marked: &[bool]) -> PolarsResult<DataFrame> {
     filtered(frame, marked.iter().map(|marked| !marked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame_rows::column;
+
+    #[test]
+    fn rows_with_one_hash_are_repeats_only_if_their_keys_are_equal() {
+        let last = |rows: &[usize]| rows.last().copied();
+        for (ids, keyless, expected) in [
+            (["a", "b", "c", "b"], [false; 4], vec![(1, 3)]),
+            (["a", "b", "c", "d"], [false; 4], Vec::new()),
+            (
+                ["b", "b", "b", "b"],
+                [false; 4],
+                vec![(0, 3), (1, 3), (2, 3)],
+            ),
+            (
+                ["b", "b", "c", "d"],
+                [true, false, false, false],
+                Vec::new(),
+            ),
+        ] {
+            let columns = vec![column("id", ids), column("number", [7i64; 4])];
+            let frame = DataFrame::new(4, columns).expect("a frame");
+            let key = ["number", "id"];
+            // One hash for all of them, and their own.
+            for hashes in [vec![5; 4], hashes(&frame, &key).expect("hashes")] {
+                let found = repeats(&frame, &key, &hashes, &keyless, last).expect("compared");
+                assert_eq!(found, expected, "{ids:?}");
+            }
+        }
+    }
 }

@@ -139,7 +139,7 @@ proptest! {
         write(data.path(), &files, intervals);
         let plain = load(data.path(), &NoProgress).unwrap();
         let folder = Some(cache.path().to_owned());
-        let options = CacheOptions { folder, rows_min: 1, group_max: 1 << group, journal_every: 16 << 10, ..CacheOptions::default() };
+        let options = CacheOptions { folder, rows_min: 1, group_max: 1 << group, ..CacheOptions::default() };
         // Cancelled at any point, then resumed.
         load_with(data.path(), &options, &Patience(AtomicU64::new(patience))).ok();
         assert_same(&plain, &load_with(data.path(), &options, &NoProgress).unwrap(), "gone on with");

@@ -5,10 +5,11 @@ use std::{
     os::unix::fs::FileExt,
     path::Path,
     process::{Command, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
-use model::progress::NoProgress;
+use model::progress::{Cancelled, LoadProgress, NoProgress};
 use store::{cache::list, load::load_with};
 
 use super::{Bench, TABLES, assert_same, bench, noise, options};
@@ -86,6 +87,46 @@ fn a_kill_at_any_moment_costs_no_row() {
         killed == 50 && resumed > 0,
         "{killed} were killed, {resumed} imports were left half made"
     );
+}
+
+/// Cancels once more than this number of bytes of the candles is read, and records how many were read at first.
+struct CancelAfterBytes(u64, OnceLock<u64>);
+
+impl LoadProgress for CancelAfterBytes {
+    fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled> {
+        if table != "candles" || total == 0 {
+            return Ok(());
+        }
+        self.1.get_or_init(|| done);
+        if done > self.0 {
+            Err(Cancelled)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_import_restarts_the_file_it_was_reading() {
+    let bench = bench(3_000);
+    let bytes = |file: &str| {
+        let path = bench.data.path().join("candles").join(file);
+        fs::metadata(path).unwrap().len()
+    };
+    let two = bytes("0.csv") + bytes("1.csv");
+    // Within the third file, and within the first one.
+    for (cancelled, read) in [(two, two), (0, 0)] {
+        let load = |cancelled: u64| {
+            let progress = CancelAfterBytes(cancelled, OnceLock::new());
+            let loaded = load_with(bench.data.path(), &options(bench.cache.path()), &progress);
+            (loaded, progress.1.into_inner())
+        };
+        assert!(load(cancelled).0.is_err());
+        let (dataset, first) = load(u64::MAX);
+        assert_eq!(first, Some(read));
+        assert_same(&bench.plain, &dataset.unwrap(), "restarted");
+        fs::remove_dir_all(bench.cache.path().join("tables")).unwrap();
+    }
 }
 
 #[test]

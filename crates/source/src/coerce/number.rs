@@ -13,11 +13,19 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Upper limit of a token's decimals; any more would make an amount all zeros.
 const DECIMALS_MAX: i64 = 255;
 
+/// The smallest integer of 64 bits is none: it marks a missing value in the columns of tables.
 pub(super) fn integer(
     cell: &RawCell<'_>,
     scale: Option<f64>,
     decimal: Option<Decimal>,
 ) -> Read<i64> {
+    match any_integer(cell, scale, decimal) {
+        Ok(Some(i64::MIN)) => Err(Bad),
+        read => read,
+    }
+}
+
+fn any_integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<i64> {
     if let Some(scale) = scale {
         let Some(number) = float(cell, Some(scale), decimal)? else {
             return Ok(None);
@@ -260,7 +268,11 @@ pub fn raw_amount(cell: &RawCell<'_>, decimals: i64, approximate: bool) -> Read<
 
 #[cfg(test)]
 mod tests {
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
     use super::*;
+    use crate::{coerce::if_canonical, manifest::ColumnManifest};
+    use model::schema::{Column as SchemaColumn, Kind};
 
     fn text(text: &str) -> RawCell<'_> {
         RawCell::Text(text.into())
@@ -279,6 +291,9 @@ mod tests {
             (text("0x10"), Err(Bad)),
             (text("9223372036854775807"), Ok(Some(i64::MAX))),
             (text("9223372036854775808"), Err(Bad)),
+            (text("-9223372036854775807"), Ok(Some(-i64::MAX))),
+            (text("-9223372036854775808"), Err(Bad)),
+            (text("-9223372036854775808.0"), Err(Bad)),
             (text("-"), Ok(None)),
             (text("inf"), Ok(None)),
             (RawCell::Float(12.0), Ok(Some(12))),
@@ -286,11 +301,25 @@ mod tests {
             (RawCell::Float(1e17), Err(Bad)),
             (RawCell::Float(f64::NAN), Ok(None)),
             (RawCell::Int(i128::from(u64::MAX)), Err(Bad)),
+            (RawCell::Int(i128::from(i64::MIN) + 1), Ok(Some(-i64::MAX))),
+            (RawCell::Int(i128::from(i64::MIN)), Err(Bad)),
         ] {
             assert_eq!(integer(&cell, None, None), expected, "{cell:?}");
         }
         assert_eq!(integer(&text("0.3"), Some(10.0), None), Ok(Some(3)));
         assert_eq!(integer(&text("0.35"), Some(10.0), None), Err(Bad));
+    }
+
+    #[test]
+    fn a_column_of_integers_is_taken_as_it_is_unless_one_of_them_marks_a_missing_value() {
+        let ours = SchemaColumn::of_kind("n", Kind::Integer, "");
+        for (number, is_taken) in [(i64::MIN, false), (-i64::MAX, true)] {
+            for rest in [Some(1), None] {
+                let raw = Series::new("n".into(), [Some(number), rest]).into_column();
+                let taken = if_canonical(&ours, &raw, &ColumnManifest::default());
+                assert_eq!(taken.is_some(), is_taken, "{number}");
+            }
+        }
     }
 
     #[test]

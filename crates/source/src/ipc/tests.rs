@@ -180,24 +180,6 @@ fn a_column_that_cannot_be_read_is_named_and_not_called_damage() {
 }
 
 #[test]
-fn skipped_batches_are_not_read_again() {
-    let total: usize = BATCHES.iter().sum();
-    for stream in [false, true] {
-        for batches in 0..=total.div_ceil(BATCH_ROWS) as u64 + 1 {
-            let mut rows = open(file(BATCHES, stream, None), &["whole"]).expect("valid");
-            rows.skip(batches).expect("valid");
-            let next = rows.next_batch().expect("valid");
-            let first = batches as usize * BATCH_ROWS;
-            assert_eq!(
-                next.map(|batch| batch.first_row),
-                (first < total).then_some(first as u64 + 1),
-                "{stream} {batches}"
-            );
-        }
-    }
-}
-
-#[test]
 fn a_file_without_rows_has_its_columns_once() {
     for (stream, batches) in [(false, &[][..]), (true, &[]), (false, &[0]), (true, &[0])] {
         let mut rows = open(file(batches, stream, None), &["text"]).expect("valid");

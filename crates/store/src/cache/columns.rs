@@ -52,7 +52,7 @@ struct Sink {
     hollow: bool,
 }
 
-pub(super) struct Columns {
+pub(crate) struct Columns {
     out: Out,
     pub(super) stored: Vec<StoredColumn>,
     sinks: Vec<Sink>,
@@ -88,7 +88,7 @@ fn aligned(at: u64) -> u64 {
 
 impl Columns {
     /// Creates a file for at most `rows` rows, with at most `data` bytes per variable-width column.
-    pub(super) fn create(
+    pub(crate) fn create(
         path: &Path,
         stored: &[StoredColumn],
         rows: u64,
@@ -152,12 +152,12 @@ impl Columns {
         }
     }
 
-    pub(super) fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
     /// Appends the rows of a single-chunk frame.
-    pub(super) fn push(&mut self, frame: &DataFrame) -> io::Result<()> {
+    pub(crate) fn push(&mut self, frame: &DataFrame) -> io::Result<()> {
         let rows = self.rows;
         for ((column, _), sink) in self.stored.iter().zip(&mut self.sinks) {
             let cells = frame.column(column.name).map_err(io::Error::other)?;
@@ -276,7 +276,7 @@ impl Columns {
 }
 
 /// Upper bound of the bytes of a variable-width column's cells.
-pub(super) fn byte_length(storage: StorageType, cells: &StringChunked) -> u64 {
+pub(crate) fn byte_length(storage: StorageType, cells: &StringChunked) -> u64 {
     let bytes = |text: &str| {
         if storage == StorageType::Hex {
             text.len().saturating_sub(2) / 2
@@ -288,7 +288,7 @@ pub(super) fn byte_length(storage: StorageType, cells: &StringChunked) -> u64 {
 }
 
 /// Encodes addresses and hex as bytes, half the size of their text; other cells are unchanged.
-pub(super) fn as_bytes(storage: StorageType, cells: &Column) -> PolarsResult<Column> {
+pub(crate) fn as_bytes(storage: StorageType, cells: &Column) -> PolarsResult<Column> {
     let texts = cells.str()?.iter();
     let bytes: Vec<Option<Vec<u8>>> = match storage {
         StorageType::Address => texts

@@ -227,7 +227,7 @@ impl EntryLocation {
     }
 
     /// Folder of the parts of an import.
-    pub(super) fn part(&self) -> PathBuf {
+    pub(crate) fn part(&self) -> PathBuf {
         self.tables.join(format!("{}{PART}", self.name))
     }
 

@@ -10,10 +10,10 @@ use super::{
     CacheOptions, StorageType, StoredColumn,
     columns::{Columns, as_bytes, byte_length},
     entry::{CacheBuildError, EntryLocation},
-    import::WrittenRows,
     index::{LoadReport, RunStarts},
     stored_columns,
     table::{ROWS, TableRows},
+    written::WrittenRows,
 };
 use crate::order::{keyless, side_by_side, sorted, without, without_repeats};
 use model::{
@@ -33,6 +33,8 @@ const COPIED: usize = 1 << 20;
 /// Rows appended to the files of a table, in canonical columns and source order.
 pub struct Tail {
     pub frame: DataFrame,
+    /// Number of rows that were dropped before, as duplicate keys.
+    pub dropped: u64,
     /// Whether they come after all other rows of the table, and so replace rows with the same key.
     pub is_last: bool,
 }
@@ -89,7 +91,11 @@ fn edits(
     schema: &'static TableSchema,
     columns: &[StoredColumn],
 ) -> PolarsResult<Option<(Vec<Edit>, u64)>> {
-    let Tail { frame, is_last } = tail;
+    let Tail {
+        frame,
+        dropped: mut repeated,
+        is_last,
+    } = tail;
     let (owner, by_interval) = (
         super::group_column(schema),
         super::in_index(schema, "interval"),
@@ -110,7 +116,7 @@ fn edits(
         return Ok(None);
     };
     let (frame, dropped) = without_repeats(schema, frame)?;
-    let mut repeated = dropped.len() as u64;
+    repeated += dropped.len() as u64;
     let frame = sorted(schema.order, frame)?;
     let mut edits = Vec::new();
     for (rows, token, interval) in groups(&frame, owner, by_interval)? {
@@ -364,7 +370,7 @@ fn replaced_rows(
         both.vstack_mut(&keyed)?;
         both.rechunk_mut();
         let (_, dropped) = without_repeats(schema, both)?;
-        if dropped.contains(&0) {
+        if dropped.iter().any(|(dropped, _)| *dropped == 0) {
             again.push(row);
         }
     }

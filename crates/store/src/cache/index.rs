@@ -66,7 +66,7 @@ pub struct FileEnd {
 
 /// First row of every token and interval, recorded as the rows are written.
 #[derive(Debug, Default)]
-pub(super) struct RunStarts {
+pub(crate) struct RunStarts {
     /// Rank of the token, first row.
     tokens: Vec<(u32, u64)>,
     /// Interval, first row.
@@ -75,7 +75,7 @@ pub(super) struct RunStarts {
 
 impl RunStarts {
     /// Records the token and interval of `row`, the next to be written.
-    pub(super) fn row(&mut self, rank: u32, interval: i64, row: u64) {
+    pub(crate) fn row(&mut self, rank: u32, interval: i64, row: u64) {
         let new = self.tokens.last().is_none_or(|last| last.0 != rank);
         if new {
             self.tokens.push((rank, row));

@@ -33,7 +33,7 @@ use source::{coerce, text_runs::Texts};
 const RELEASE_EVERY: usize = 256;
 
 /// The two files of a table.
-pub(super) const ROWS: &str = "rows.arrow";
+pub(crate) const ROWS: &str = "rows.arrow";
 pub(super) const INDEX: &str = "index";
 
 #[derive(Debug)]

@@ -86,7 +86,7 @@ pub(super) fn locate(load: &TableLoad<'_>, asked: &EngineTable) -> Result<Locate
     let asking = EngineQuery::new(load, asked)?;
     let answer = asking.prepare_answer()?;
     let found = LocatedFile::answered(answer.clone());
-    let there = super::gather::cache_location(load, std::slice::from_ref(&found))
+    let there = super::cached::cache_location(load, std::slice::from_ref(&found))
         .is_some_and(|cached| cached.location.exists());
     if !there && !rows::is_kept(context, &answer) {
         asking

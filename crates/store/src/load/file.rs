@@ -24,7 +24,6 @@ use model::{
     findings::{Finding, Findings, Severity},
     schema::{self, Kind, Need, TableSchema},
 };
-use source::decode::guarded;
 use source::{
     SourceBatch,
     coerce::{
@@ -467,27 +466,6 @@ impl FileRows<'_> {
             .add(self.schema.name, &frame, &self.numbers[start..]);
         self.frames.push(frame);
         Ok(())
-    }
-
-    /// Drops the rows of the last frame that a later one repeats; returns their numbers.
-    pub(super) fn drop_repeated(&mut self) -> Result<Vec<u32>, StoreError> {
-        let Some(frame) = self.frames.last_mut() else {
-            return Ok(Vec::new());
-        };
-        let dropped = guarded("table", || order::repeated_whole(self.schema, frame))?;
-        let start = self.numbers.len().saturating_sub(dropped.len());
-        if !dropped.contains(&true) {
-            return Ok(Vec::new());
-        }
-        *frame = guarded("table", || order::without(frame, &dropped))?;
-        let numbers = self.numbers.split_off(start);
-        let (out, kept): (Vec<_>, Vec<_>) = numbers
-            .into_iter()
-            .zip(dropped)
-            .partition(|(_, dropped)| *dropped);
-        self.numbers
-            .extend(kept.into_iter().map(|(number, _)| number));
-        Ok(out.into_iter().map(|(number, _)| number).collect())
     }
 
     /// Explodes lists into one row per element where `dataset.toml` says so; returns the cells of those columns.

@@ -70,7 +70,7 @@ pub(super) fn columns(
 }
 
 /// Gives both frames the union of their columns, null where one lacks them.
-pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), StoreError> {
+pub(crate) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), StoreError> {
     let named = |frame: &DataFrame| -> Vec<String> {
         frame
             .get_column_names()
@@ -102,7 +102,7 @@ pub(super) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), StoreErr
 
 /// The frame with its columns outside the schema under their own names and in inferred types; one that is named as a schema column is not
 /// reachable by its name and goes.
-pub(super) fn typed_in(frame: DataFrame) -> PolarsResult<DataFrame> {
+pub(crate) fn typed_in(frame: DataFrame) -> PolarsResult<DataFrame> {
     let height = frame.height();
     let (others, mut all): (Vec<Column>, Vec<Column>) = frame
         .into_columns()

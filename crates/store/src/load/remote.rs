@@ -247,7 +247,7 @@ pub(super) fn locate(load: &TableLoad<'_>) -> Result<Located, TableLoadError> {
 
 /// Bytes of remote files that are not stored locally yet; 0 for a table that is in the cache.
 fn missing(load: &TableLoad<'_>, files: &[LocatedFile]) -> u64 {
-    if super::gather::cache_location(load, files).is_some_and(|cached| cached.location.exists()) {
+    if super::cached::cache_location(load, files).is_some_and(|cached| cached.location.exists()) {
         return 0;
     }
     let cache = load.context.cache.folder.as_deref();

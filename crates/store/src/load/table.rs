@@ -1,5 +1,5 @@
 //! Loads one table in stages, each with one job: `task` locates its files; an import that is in the cache is resumed; otherwise, each file
-//! is fetched, read, coerced and checked (`read`); and its rows are stored in memory or in the cache.
+//! is fetched, read, coerced and checked (`read`); and its rows become the table (`build`), in memory or in the cache.
 
 mod grow;
 mod notes;
@@ -7,19 +7,17 @@ mod read;
 
 use std::{sync::Arc, time::Instant};
 
-use polars::prelude::DataFrame;
-
 use super::{
-    LoadContext, engine, fill,
-    gather::{self, CacheLocation, Gathered, OpenedTable, ReadState},
-    others,
+    LoadContext,
+    cached::{self, CacheLocation},
+    engine,
     remote::{self, Located, Pulse},
     task::{TableLoad, TableLoadError, total_bytes},
 };
 use crate::{
     RemoteOrigin, SourcePosition, Table,
-    cache::{FileEnd, LoadReport, TableRows},
-    order, parts, repeats,
+    build::{Builder, Built},
+    cache::{FileEnd, LoadReport},
 };
 use model::{
     findings::{Finding, Findings, Severity},
@@ -27,7 +25,6 @@ use model::{
     schema::TableSchema,
     table_state::TableState,
 };
-use source::decode::guarded;
 use source::{
     locate::{self, LocatedFile},
     manifest::EngineTable,
@@ -104,9 +101,7 @@ fn unusable(
             table.changed_during_read = true;
             format!("`{file}` changed while being read; reload when it is complete")
         }
-        TableLoadError::Damaged | TableLoadError::Ready(_) => {
-            "the cache is damaged; reload the data".to_owned()
-        }
+        TableLoadError::Damaged => "the cache is damaged; reload the data".to_owned(),
         TableLoadError::Unusable(reason) => reason,
         TableLoadError::Remote(url, _) => {
             table.remote = Some(remote::unreached(load.context, &url));
@@ -232,16 +227,16 @@ impl TableReader<'_> {
             return Ok(());
         };
         self.total = total_bytes(files);
-        let cached = gather::cache_location(&self.load, files);
+        let cached = cached::cache_location(&self.load, files);
         self.stem = cached
             .as_ref()
             .map(|cached| cached.stem.text().to_owned())
             .unwrap_or_default();
-        let outcome = match self.resume(files, cached.as_ref()) {
-            Ok(false) => self.gather(files, cached.as_ref()).inspect_err(|error| {
+        let built = match self.find(files, cached.as_ref())? {
+            Some(built) => built,
+            None => self.build(files, cached.as_ref()).inspect_err(|error| {
                 // The parts imported from remote files stay for the next try; rows of a query would come in another order then.
                 let stay = match error {
-                    TableLoadError::Ready(_) => true,
                     TableLoadError::Unusable(_)
                     | TableLoadError::Damaged
                     | TableLoadError::ChangedDuringRead => false,
@@ -253,44 +248,39 @@ impl TableReader<'_> {
                     .iter()
                     .filter(|_| !stay)
                     .for_each(|cached| cached.location.forget());
-            }),
-            resumed => resumed.map(drop),
+            })?,
         };
-        match outcome {
-            Err(TableLoadError::Ready(opened)) => {
-                let (large, report): OpenedTable = *opened;
+        let rows = match built {
+            Built::Here(rows) => rows,
+            Built::Elsewhere(built) => {
+                let (rows, report) = *built;
                 self.forget();
                 self.go_on(report);
                 self.table.load_ms = self.table.load_ms.max(1);
-                self.keep(large);
-                Ok(())
+                Arc::new(rows)
             }
-            outcome => outcome,
-        }
+        };
+        (self.table.rows, self.table.state) = (rows, TableState::Loaded);
+        Ok(())
     }
 
-    /// Takes the table from the cache, as it is there or with appended rows; whether it could. `Ready`: it is there.
-    fn resume(
+    /// Takes the table from the cache, as it is there or with appended rows.
+    fn find(
         &mut self,
         files: &[LocatedFile],
         cached: Option<&CacheLocation>,
-    ) -> Result<bool, TableLoadError> {
+    ) -> Result<Option<Built>, TableLoadError> {
         let Some(cached) = cached else {
-            return Ok(false);
+            return Ok(None);
         };
         if let Some(opened) = cached.location.open(self.load.schema) {
-            return Err(TableLoadError::Ready(Box::new(opened)));
+            return Ok(Some(Built::Elsewhere(Box::new(opened))));
         }
-        let Some(large) = self.grow(files, cached)? else {
+        let grown = self.grow(files, cached)?;
+        if grown.is_none() {
             self.forget();
-            return Ok(false);
-        };
-        self.keep(large);
-        Ok(true)
-    }
-
-    fn keep(&mut self, large: TableRows) {
-        (self.table.rows, self.table.state) = (Arc::new(large), TableState::Loaded);
+        }
+        Ok(grown)
     }
 
     fn forget(&mut self) {
@@ -323,32 +313,34 @@ impl TableReader<'_> {
         }
     }
 
-    /// Reads the files; an interrupted import resumes where it was.
-    fn gather(
+    /// Whether it is a live table: a newer row of a key is no repeat.
+    fn is_live(&self) -> bool {
+        self.load.manifest.live.is_some()
+    }
+
+    /// Reads the files and builds the table from their rows; an interrupted import resumes with the file that was being read.
+    fn build(
         &mut self,
         files: &[LocatedFile],
         cached: Option<&CacheLocation>,
-    ) -> Result<(), TableLoadError> {
-        let mut gathered = Gathered::new(
-            cached.map(|cached| cached.location.clone()),
-            self.load.context.cache,
-        );
-        let mut state = ReadState::default();
+    ) -> Result<Built, TableLoadError> {
+        let (load, total) = (self.load, self.total);
+        let location = cached.map(|cached| cached.location.clone());
+        let mut builder = Builder::new(load.schema, location, load.context.cache, self.is_live());
+        let mut read = 0;
         // The rows of a query may come in another order next time.
-        let again = files.iter().all(|file| file.answer().is_none());
-        if let Some(cached) = cached.filter(|cached| again && cached.location.is_begun()) {
-            let (load, total) = (self.load, self.total);
-            state = gathered
-                .begin(&cached.location, load.schema, &mut || load.step(0, total))?
-                .unwrap_or_default();
-            self.go_on(std::mem::take(&mut state.report));
+        if files.iter().all(|file| file.answer().is_none())
+            && let Some((files, report)) = builder.resume(&mut || load.step(0, total))?
+        {
+            read = files as usize;
+            self.go_on(report);
         }
-        for (at, file) in files.iter().enumerate().skip(state.file as usize) {
-            let (from, ends) = (
-                std::mem::take(&mut state),
-                cached.map(|cached| cached.files[at].ends),
-            );
-            self.read_file(at, file, ends, &mut gathered, &from)
+        for (at, file) in files.iter().enumerate().skip(read) {
+            if builder.is_built() {
+                break;
+            }
+            let ends = cached.map(|cached| cached.files[at].ends);
+            self.read_file(at, file, ends, &mut builder, None)
                 .map_err(|error| match error {
                     TableLoadError::Unusable(reason) => {
                         self.table
@@ -361,80 +353,20 @@ impl TableReader<'_> {
                     }
                     error => error,
                 })?;
-            self.settle(at, files, &mut gathered)?;
+            self.end_file(at, files, &mut builder)?;
         }
-        self.store(gathered, files)
-    }
-
-    /// Stores the rows of all files, in the cache or in memory.
-    fn store(&mut self, gathered: Gathered, files: &[LocatedFile]) -> Result<(), TableLoadError> {
-        if gathered.import.is_some() {
-            let large = self.finish_large(gathered, files)?;
-            self.keep(large);
-        } else if let Some(frame) = gathered.held {
-            let frame = self.finish(frame, &gathered.origins, files)?;
-            let frame = guarded("table", || others::typed_in(frame))?;
-            let rows = TableRows::in_memory(self.load.schema, &frame);
-            (self.table.rows, self.table.state) = (Arc::new(rows?), TableState::Loaded);
-        }
-        Ok(())
-    }
-
-    /// Completes the table in the cache, with its report.
-    fn finish_large(
-        &mut self,
-        gathered: Gathered,
-        files: &[LocatedFile],
-    ) -> Result<TableRows, TableLoadError> {
-        let (Some(mut import), Some(location)) = (gathered.import, gathered.location) else {
-            return Err(TableLoadError::Damaged);
-        };
-        let report = self.report(files.len(), &self.table.findings);
-        import.note(ReadState {
-            file: files.len() as u32,
-            report,
-            ..ReadState::default()
-        })?;
-        let (load, total) = (self.load, self.total);
         let mut progress = |done: u64, of: u64| {
             let share = (u128::from(total / 2) * u128::from(done) / u128::from(of.max(1))) as u64;
             load.step(total + share, total + total / 2)
         };
-        let large = import.finish(&mut progress, |dropped| {
-            if load.manifest.live.is_none() {
-                self.note_repeats(dropped.first().into_iter(), dropped.counts(), files);
+        let built = builder.finish(&mut progress, |dropped, rows| {
+            self.note_fractions(rows);
+            if !self.is_live() {
+                self.note_repeats(dropped.first(), files);
             }
             self.report(files.len(), &self.table.findings)
         })?;
         self.table.load_ms = self.start.elapsed().as_millis() as u64;
-        location.evict(load.context.cache.size_max);
-        Ok(large)
-    }
-
-    fn finish(
-        &mut self,
-        mut frame: DataFrame,
-        origins: &[(u32, u32)],
-        files: &[LocatedFile],
-    ) -> Result<DataFrame, TableLoadError> {
-        let schema = self.load.schema;
-        fill::table(schema, &mut frame);
-        self.note_fractions(&frame);
-        if self.load.manifest.live.is_some() {
-            // A newer row is no repeat.
-            return Ok(guarded("table", || parts::merged(schema, frame))?);
-        }
-        if let Some(frame) = guarded("table", || order::in_runs(schema, &mut frame))? {
-            return Ok(frame);
-        }
-        let whole = frame.clone();
-        let (frame, dropped) = guarded("table", || order::without_repeats(schema, frame))?;
-        let kept = guarded("table", || order::kept_of(schema, &whole, &dropped))?;
-        let repeats = dropped.into_iter().zip(kept).map(|(row, kept)| {
-            let (file, number) = origins.get(row).copied().unwrap_or_default();
-            (file, number, repeats::difference(schema, &whole, row, kept))
-        });
-        self.note_repeats(repeats, std::iter::empty(), files);
-        Ok(guarded("table", || order::sorted(schema.order, frame))?)
+        Ok(built)
     }
 }

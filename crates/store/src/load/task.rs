@@ -3,9 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{
-    LoadContext, engine,
-    gather::{self, OpenedTable},
-    logs,
+    LoadContext, cached, engine, logs,
     remote::{self, Located, Pulse},
 };
 use crate::{cache::CacheBuildError, error::StoreError};
@@ -52,7 +50,7 @@ impl<'a> TableLoad<'a> {
             || self.context.cache.folder.is_some()
                 && self
                     .local_files()
-                    .is_ok_and(|files| gather::takes_a_while(self, &files))
+                    .is_ok_and(|files| cached::takes_a_while(self, &files))
     }
 
     fn local_files(&self) -> Result<Vec<LocatedFile>, TableLoadError> {
@@ -91,15 +89,13 @@ pub(super) fn total_bytes(files: &[LocatedFile]) -> u64 {
 }
 
 /// Reason why a table is not read.
-pub(super) enum TableLoadError {
+pub(crate) enum TableLoadError {
     Cancelled,
     Unusable(String),
     /// A file was written to during the read.
     ChangedDuringRead,
     /// The import in the cache cannot be read back.
     Damaged,
-    /// Another program has built the table in the cache meanwhile.
-    Ready(Box<OpenedTable>),
     /// A remote file cannot be read: its URL, and the fault.
     Remote(String, wire::Fault),
 }
@@ -110,7 +106,7 @@ impl TableLoadError {
         match self {
             Self::Unusable(reason) => Some(reason.clone()),
             Self::Remote(url, fault) => Some(format!("`{url}` {fault}")),
-            Self::Cancelled | Self::ChangedDuringRead | Self::Damaged | Self::Ready(_) => None,
+            Self::Cancelled | Self::ChangedDuringRead | Self::Damaged => None,
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 
 use polars::prelude::{Column, DataFrame, DataType, PolarsResult, polars_bail};
-use polars_arrow::array::{Array, Float64Array, Int64Array, StaticArray, Utf8ViewArray};
+use polars_arrow::array::{
+    Array, BinaryViewArray, Float64Array, Int64Array, StaticArray, Utf8ViewArray,
+};
 
 use super::keys::list_texts;
 
@@ -20,6 +22,7 @@ enum Direction {
 
 enum Values {
     Text(Utf8ViewArray),
+    Bytes(BinaryViewArray),
     Whole(Int64Array),
     Float(Float64Array),
     /// Lists of texts, each joined to one text.
@@ -66,6 +69,12 @@ impl Values {
                 .next()
                 .cloned()
                 .map(Self::Text),
+            DataType::Binary => column
+                .binary()?
+                .downcast_iter()
+                .next()
+                .cloned()
+                .map(Self::Bytes),
             DataType::Float64 => column
                 .f64()?
                 .downcast_iter()
@@ -98,6 +107,7 @@ impl Values {
                 Ordering::Equal
             }
             Self::Text(texts) => cells(texts.get(a), texts.get(b), direction, Ord::cmp),
+            Self::Bytes(cells) => self::cells(cells.get(a), cells.get(b), direction, Ord::cmp),
             Self::Whole(numbers) => cells(numbers.get(a), numbers.get(b), direction, Ord::cmp),
             Self::Float(numbers) => cells(numbers.get(a), numbers.get(b), direction, |a, b| {
                 a.partial_cmp(b).unwrap_or_else(|| a.total_cmp(b))

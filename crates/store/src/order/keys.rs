@@ -41,16 +41,16 @@ impl KeyHash {
         self.0 = product ^ (product >> 67);
     }
 
-    fn text(&mut self, text: Option<&str>) {
-        let Some(text) = text else {
+    fn bytes(&mut self, bytes: Option<&[u8]>) {
+        let Some(bytes) = bytes else {
             return self.word(u64::MAX);
         };
-        for chunk in text.as_bytes().chunks(8) {
+        for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             self.word(u64::from_le_bytes(word));
         }
-        self.word(text.len() as u64);
+        self.word(bytes.len() as u64);
     }
 
     fn number(&mut self, number: Option<i64>) {
@@ -64,11 +64,15 @@ fn hash_into(column: &Column, hashes: &mut [KeyHash]) -> PolarsResult<()> {
         DataType::String => hashes
             .iter_mut()
             .zip(column.str()?.iter())
-            .for_each(|(hash, text)| hash.text(text)),
+            .for_each(|(hash, text)| hash.bytes(text.map(str::as_bytes))),
+        DataType::Binary => hashes
+            .iter_mut()
+            .zip(column.binary()?.iter())
+            .for_each(|(hash, bytes)| hash.bytes(bytes)),
         DataType::List(_) => hashes
             .iter_mut()
             .zip(list_texts(column))
-            .for_each(|(hash, text)| hash.text(text.as_deref())),
+            .for_each(|(hash, text)| hash.bytes(text.as_deref().map(str::as_bytes))),
         DataType::Float64 => {
             let bits = column
                 .f64()?

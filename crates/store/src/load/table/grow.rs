@@ -1,20 +1,17 @@
 //! Incremental load of a large table whose files were appended to, or joined by new ones: the cache has the earlier rows, and only the new
 //! ones are read.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
-use super::{TableReader, read::stacked};
+use super::{TableReader, read::Appended};
 use crate::{
     TableFile,
-    cache::{self, CacheBuildError, CacheOptions, FileEnd, KeyFile, LoadReport, TableRows, Tail},
-    load::{
-        gather::{CacheLocation, Gathered, ReadState},
-        identity,
-        task::TableLoadError,
-    },
+    build::{Builder, Built},
+    cache::{self, CacheBuildError, CacheOptions, FileEnd, KeyFile, LoadReport, Tail},
+    load::{cached::CacheLocation, identity, task::TableLoadError},
 };
 use model::findings::{Finding, Severity};
-use source::{ROWS_MAX, ReadSoFar, locate::LocatedFile};
+use source::{ROWS_MAX, locate::LocatedFile};
 
 /// Maximum new bytes for adding them to the cached table; with more it is imported from scratch.
 const NEW_MAX: u64 = 64 << 20;
@@ -34,7 +31,7 @@ impl TableReader<'_> {
         &mut self,
         files: &[LocatedFile],
         cached: &CacheLocation,
-    ) -> Result<Option<TableRows>, TableLoadError> {
+    ) -> Result<Option<Built>, TableLoadError> {
         let location = &cached.location;
         // An interrupted import is resumed instead.
         if location.is_begun() || files.iter().any(|file| !file.is_local()) {
@@ -56,20 +53,20 @@ impl TableReader<'_> {
             Err(CacheBuildError::Damaged | CacheBuildError::Failed(_)) => return Ok(None),
         };
         if let Some(opened) = location.open(schema) {
-            return Err(TableLoadError::Ready(Box::new(opened)));
+            return Ok(Some(Built::Elsewhere(Box::new(opened))));
         }
         let known = report.sources.len();
         self.go_on(report);
         (self.grows, self.grown_from) = (true, Some(name));
-        let mut gathered = Gathered::new(None, &CacheOptions::default());
+        let mut rows = Builder::new(schema, None, &CacheOptions::default(), self.is_live());
         let mut first = files.len();
         for (at, change) in changes.iter().enumerate() {
-            let state = match change {
+            let before = match change {
                 Change::None => continue,
-                Change::New => ReadState::default(),
+                Change::New => None,
                 Change::Grown => match self.continue_file(at, &files[at]) {
-                    Some(state) => state,
                     None => return Ok(None),
+                    before => before,
                 },
             };
             first = first.min(at);
@@ -77,23 +74,21 @@ impl TableReader<'_> {
                 at,
                 &files[at],
                 Some(cached.files[at].ends),
-                &mut gathered,
-                &state,
+                &mut rows,
+                before,
             ) {
                 // The error is reported when the file is read in full.
                 Err(TableLoadError::Unusable(_)) => return Ok(None),
                 outcome => outcome?,
             }
         }
-        let frame = match gathered.held.take() {
-            Some(frame) => frame,
-            None => stacked(Vec::new(), schema)?,
-        };
+        let (frame, dropped) = rows.into_rows()?;
         if (base.height() + frame.height()) as u64 > ROWS_MAX {
             return Ok(None);
         }
         let tail = Tail {
             frame,
+            dropped,
             is_last: first + 1 >= known,
         };
         let options = load.context.cache;
@@ -116,29 +111,18 @@ impl TableReader<'_> {
             self.table.load_ms = self.start.elapsed().as_millis() as u64;
             location.evict(options.size_max);
         }
-        Ok(large)
+        Ok(large.map(|rows| Built::Here(Arc::new(rows))))
     }
 
-    /// State from which reading the file resumes. Its file-level findings are removed, as they are computed again.
-    fn continue_file(&mut self, at: usize, file: &LocatedFile) -> Option<ReadState> {
-        let end = std::mem::take(self.ends.get_mut(at)?);
-        let learnt = serde_json::from_value(end.learnt).ok()?;
+    /// What was read of the file before. Its file-level findings are removed, as they are computed again.
+    fn continue_file(&mut self, at: usize, file: &LocatedFile) -> Option<Appended> {
+        let mut end = std::mem::take(self.ends.get_mut(at)?);
+        let learnt = serde_json::from_value(std::mem::take(&mut end.learnt)).ok()?;
         self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
         self.table
             .statistics
             .retain(|statistic| statistic.file != file.name);
-        let from = Some(ReadSoFar {
-            bytes: end.bytes,
-            rows: end.rows,
-        });
-        Some(ReadState {
-            rows: end.rows,
-            file_bad: end.rows_bad,
-            left_out: end.left_out,
-            learnt,
-            from,
-            ..ReadState::default()
-        })
+        Some(Appended { end, learnt })
     }
 
     /// Adds a finding about rows whose key is repeated by new rows; their positions are no longer known.

@@ -1,20 +1,19 @@
 //! Findings about a table as a whole: duplicate keys, ignored columns, approximate values, remote files.
 
-use std::collections::HashMap;
-
 use polars::prelude::DataFrame;
 
 use super::TableReader;
 use crate::{
     RemoteOrigin,
+    build::Dropped,
     load::{
         bind::{Bound, answers},
         others, path,
         remote::{self, Located},
     },
-    repeats::{self, Difference},
+    repeats,
 };
-use model::findings::{Finding, KEPT_PER_REASON, Severity};
+use model::findings::{Finding, Severity};
 use source::locate::LocatedFile;
 
 /// Minimum number of pools for a finding that yields look like fractions.
@@ -23,41 +22,22 @@ const FRACTIONS_MIN: usize = 3;
 const ONE_OF: usize = 20;
 
 impl TableReader<'_> {
-    /// Adds findings about rows dropped for their duplicate keys: file, row and difference of each. Of a large table these are the first of
-    /// each file; `counts` has the number of all of them.
-    pub(super) fn note_repeats(
-        &mut self,
-        repeats: impl Iterator<Item = (u32, u32, Option<Difference>)>,
-        counts: impl Iterator<Item = (u32, u64)>,
-        files: &[LocatedFile],
-    ) {
-        let mut last_of_file: HashMap<u32, Finding> = HashMap::new();
+    /// Adds findings about rows dropped for their duplicate keys.
+    pub(super) fn note_repeats(&mut self, dropped: Vec<Dropped>, files: &[LocatedFile]) {
         let mut differing = None;
-        for (file, row, difference) in repeats {
-            let differs = difference.is_some();
-            let finding = self.repeat(files, file, row, difference);
+        for dropped in dropped {
+            let further = dropped.further;
+            let differs = dropped.difference.is_some();
+            let finding = self.repeat(files, dropped);
             if differs && differing.is_none() {
                 differing = Some(finding.file.clone());
             }
-            last_of_file.insert(file, finding.clone());
-            self.table.findings.add(finding);
-        }
-        // Further ones are counted with the last of them.
-        for (file, count) in counts {
-            let Some(Finding {
-                file,
-                column,
-                reason,
-                ..
-            }) = last_of_file.get(&file)
-            else {
-                continue;
-            };
+            self.table.findings.add(finding.clone());
             self.table.findings.count_more(
-                file,
-                column.as_deref(),
-                reason,
-                count.saturating_sub(KEPT_PER_REASON),
+                &finding.file,
+                finding.column.as_deref(),
+                &finding.reason,
+                further,
             );
         }
         if let Some(file) = differing {
@@ -79,14 +59,14 @@ impl TableReader<'_> {
         ));
     }
 
-    /// Finding about a row dropped for its duplicate key; `difference` is in the first column in which the kept row differs.
-    pub(super) fn repeat(
-        &self,
-        files: &[LocatedFile],
-        file: u32,
-        row: u32,
-        difference: Option<Difference>,
-    ) -> Finding {
+    /// Finding about a row dropped for its duplicate key.
+    fn repeat(&self, files: &[LocatedFile], dropped: Dropped) -> Finding {
+        let Dropped {
+            file,
+            row,
+            difference,
+            ..
+        } = dropped;
         let key = self.load.schema.key.join(", ");
         let other = difference.as_ref().map_or_else(String::new, |(column, _)| {
             format!(" but a different value in `{column}`")

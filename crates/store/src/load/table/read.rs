@@ -2,28 +2,24 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use polars::prelude::DataFrame;
-
 use super::TableReader;
 use crate::{
     SourcePosition, TableFile,
+    build::Builder,
     cache::FileEnd,
     load::{
         bind::{bind, missing, wanted},
         engine::{self, RowsOutcome},
         file::{FileRows, FileState},
-        fill,
-        gather::{Gathered, ReadState},
         identity, others, path,
         remote::{self, load_error_of},
         task::{TableLoad, TableLoadError},
     },
     origin, repeats,
 };
-use model::{findings::Findings, progress::Cancelled, schema::TableSchema};
-use source::decode::guarded;
+use model::{findings::Findings, progress::Cancelled};
 use source::{
-    self, Layout, ROWS_MAX, RowSource, coerce,
+    self, Layout, ReadSoFar, RowSource,
     downloads::ObjectParts,
     locate::{FileOrigin, FileStamp, LocatedFile},
     object::RemoteFile,
@@ -61,54 +57,56 @@ struct OpenFile<'a> {
     /// Its index among the files of the table.
     at: usize,
     file: &'a LocatedFile,
-    before: FileStamp,
+    stamp: FileStamp,
     /// Bytes of its complete lines; none unless it is line-based text.
     lines: Option<u64>,
     /// Where reading ends, even if lines are appended meanwhile.
     end: Option<u64>,
 }
 
-/// Rows of a table in memory from which identical ones are dropped while it is read.
-const HELD_WHOLE: u64 = 500_000;
+/// A file that was appended to: what was read of it before.
+pub(super) struct Appended {
+    pub(super) end: FileEnd,
+    pub(super) learnt: FileState,
+}
 
 impl TableReader<'_> {
-    /// Fetches the file and reads its rows, beginning at `from`. A fault of the transfer is the reason why rows cannot be read.
+    /// Fetches the file and reads its rows, only the new ones of one that was appended to. A fault of the transfer is the reason why rows cannot be read.
     pub(super) fn read_file(
         &mut self,
         at: usize,
         file: &LocatedFile,
         ends: Option<[u8; 32]>,
-        gathered: &mut Gathered,
-        from: &ReadState,
+        builder: &mut Builder,
+        before: Option<Appended>,
     ) -> Result<(), TableLoadError> {
         let (transfer, rows) = self.fetch(file)?;
-        let before = file.stamp()?;
+        let stamp = file.stamp()?;
         let source = TableFile {
             file: file.name.clone(),
-            bytes: before.bytes,
-            modified: before.modified,
+            bytes: stamp.bytes,
+            modified: stamp.modified,
             ..TableFile::default()
         };
         put(&mut self.table.sources, at, source);
         self.step(false, self.done)?;
         // Lines appended during the read belong to the next load; so does an incomplete last line, where the file is growing.
         let lines = if file.is_local() {
-            source::lines_of(&file.path, before.bytes)
+            source::lines_of(&file.path, stamp.bytes)
         } else {
             None
         };
-        let end =
-            (self.load.context.growing || lines == Some(before.bytes)).then_some(before.bytes);
+        let end = (self.load.context.growing || lines == Some(stamp.bytes)).then_some(stamp.bytes);
         let open = OpenFile {
             at,
             file,
-            before,
+            stamp,
             lines,
             end,
         };
         let outcome = self
-            .open_source(&open, &transfer, rows, from)
-            .and_then(|rows| self.read_rows_of(&open, rows, ends, gathered, from));
+            .open_source(&open, &transfer, rows, before.as_ref())
+            .and_then(|rows| self.read_rows_of(&open, rows, ends, builder, before));
         if let (Transfer::Answer(rows), Some(source)) = (&transfer, self.table.sources.get_mut(at))
         {
             source.bytes = rows.bytes();
@@ -156,37 +154,37 @@ impl TableReader<'_> {
         open: &OpenFile<'_>,
         mut source: Box<dyn RowSource>,
         ends: Option<[u8; 32]>,
-        gathered: &mut Gathered,
-        from: &ReadState,
+        builder: &mut Builder,
+        before: Option<Appended>,
     ) -> Result<(), TableLoadError> {
         let (load, file) = (self.load, open.file);
+        let (end, learnt) = before
+            .map(|before| (before.end, before.learnt))
+            .unwrap_or_default();
         let mut rows = FileRows {
             findings: std::mem::take(&mut self.table.findings),
-            rows_bad: from.file_bad,
-            rows: from.rows,
-            left_out: from.left_out,
+            rows_bad: end.rows_bad,
+            rows: end.rows,
+            left_out: end.left_out,
             state: FileState {
                 others: others::are_kept(load.schema),
-                ..from.learnt.clone()
+                ..learnt
             },
             ..FileRows::new(load.context, load.schema, load.manifest, &file.name)
         };
-        let outcome = self.read_rows(
-            &mut *source,
-            &mut rows,
-            gathered,
-            (std::slice::from_ref(file), (open.at as u32, from.batches)),
-            open.before.bytes,
-        );
+        let outcome = self.read_rows(&mut *source, &mut rows, builder, open);
         self.table.approximate.extend(rows.approximate());
         if let Err(error) = outcome {
             self.table.findings = rows.findings;
             return Err(error);
         }
+        if builder.is_built() {
+            return Ok(());
+        }
         rows.sum_up();
         let of_rows = std::mem::take(&mut rows.findings);
         let can_grow =
-            open.end.is_some() && open.lines.is_some() && (self.grows || gathered.import.is_some());
+            open.end.is_some() && open.lines.is_some() && (self.grows || builder.is_spilled());
         let learnt = if can_grow { rows.state.kept() } else { None };
         self.table.statistics.extend(rows.conclude());
         // From here on findings are file-level.
@@ -204,31 +202,23 @@ impl TableReader<'_> {
         let ends = ends
             .map_or_else(|| identity::ends(file), Ok)
             .map_err(|error| format!("cannot be read: {error}"))?;
-        self.require_unchanged(open, gathered)?;
+        self.require_unchanged(open, builder)?;
         let notes = std::mem::replace(&mut self.table.findings, of_rows);
         self.record_end(open, &rows, learnt, notes);
         if let Some(source) = self.table.sources.get_mut(open.at) {
             (source.rows, source.ends) = (rows.rows, ends);
         }
-        self.done += open.before.bytes;
-        if gathered.import.is_none() {
-            let mut frame = stacked(rows.frames, load.schema)?;
-            // Appended rows take the interval of the rows before.
-            if load.schema.name == "candles" && !self.grows {
-                fill::intervals(&mut frame);
-            }
-            gathered.hold(open.at as u32, frame, rows.numbers)?;
-        }
+        self.done += open.stamp.bytes;
         Ok(())
     }
 
-    /// Opens the source of the file's rows, at the position from which reading resumes.
+    /// Opens the source of the file's rows, at the first new one.
     fn open_source(
         &self,
         open: &OpenFile<'_>,
         transfer: &Transfer,
         rows: Option<Box<dyn RowSource>>,
-        from: &ReadState,
+        before: Option<&Appended>,
     ) -> Result<Box<dyn RowSource>, TableLoadError> {
         let TableLoad {
             schema, manifest, ..
@@ -238,7 +228,10 @@ impl TableReader<'_> {
             skip: manifest.skip,
             names,
             end: open.end,
-            from: from.from,
+            from: before.map(|before| ReadSoFar {
+                bytes: before.end.bytes,
+                rows: before.end.rows,
+            }),
             ..Layout::default()
         };
         let wanted = wanted(schema, manifest);
@@ -249,9 +242,7 @@ impl TableReader<'_> {
             }
             (None, _) => source::open_as(&open.file.path, &layout, wanted)?,
         };
-        let mut source = Partitioned::over(source, partition::parts(&open.file.name));
-        source.skip(from.batches)?;
-        Ok(source)
+        Ok(Partitioned::over(source, partition::parts(&open.file.name)))
     }
 
     /// Errors: the file changed while it was read. Appended lines are no change to a large table, which takes long, nor to a growing one:
@@ -259,10 +250,10 @@ impl TableReader<'_> {
     fn require_unchanged(
         &self,
         open: &OpenFile<'_>,
-        gathered: &Gathered,
+        builder: &Builder,
     ) -> Result<(), TableLoadError> {
-        let (before, after) = (open.before, open.file.stamp()?);
-        let may_grow = self.load.context.growing || gathered.import.is_some();
+        let (before, after) = (open.stamp, open.file.stamp()?);
+        let may_grow = self.load.context.growing || builder.is_spilled();
         let is_appended = || {
             may_grow && open.end.is_some_and(|end| after.bytes >= end) && is_text(&open.file.name)
         };
@@ -300,7 +291,7 @@ impl TableReader<'_> {
         };
         if end.bytes == 0
             && self.load.context.growing
-            && open.lines.is_some_and(|lines| lines < open.before.bytes)
+            && open.lines.is_some_and(|lines| lines < open.stamp.bytes)
         {
             // It lacks an incomplete last line, and the hash of its beginning is unknown: no table can grow from this one.
             self.stem.clear();
@@ -351,46 +342,32 @@ impl TableReader<'_> {
         Ok(())
     }
 
-    /// Checkpoint of a large table after a remote file: the files up to this one are in the cache for good, and their locally stored parts
-    /// are removed.
-    pub(super) fn settle(
-        &mut self,
+    /// Ends a file. Where the files up to this one are in the cache for good, their locally stored parts are removed.
+    pub(super) fn end_file(
+        &self,
         at: usize,
         files: &[LocatedFile],
-        gathered: &mut Gathered,
+        builder: &mut Builder,
     ) -> Result<(), TableLoadError> {
-        let Some(import) = gathered
-            .import
-            .as_mut()
-            .filter(|_| files[at].object().is_some())
-        else {
-            return Ok(());
-        };
-        import.note(ReadState {
-            file: at as u32 + 1,
-            report: self.report(at + 1, &self.table.findings),
-            ..ReadState::default()
-        })?;
-        let cache = self.load.context.cache.folder.as_deref();
-        remote::objects(&files[..=at]).for_each(|object| {
-            if let Some(cache) = cache {
-                ObjectParts::forget(cache, object);
-            }
-        });
+        let report = || self.report(at + 1, &self.table.findings);
+        let are_stored = builder.file_ended(at as u32, at + 1 == files.len(), report)?;
+        if let Some(cache) = self.load.context.cache.folder.as_deref()
+            && are_stored
+        {
+            remote::objects(&files[..=at]).for_each(|object| ObjectParts::forget(cache, object));
+        }
         Ok(())
     }
 
-    /// Reads the file to its end, batch by batch; `from` is its index among the files, and the number of its batches that were read before.
+    /// Reads the file to its end, batch by batch, or until another program has built the table.
     fn read_rows(
         &mut self,
         source: &mut dyn RowSource,
         rows: &mut FileRows<'_>,
-        gathered: &mut Gathered,
-        (located, from): (&[LocatedFile], (u32, u64)),
-        bytes: u64,
+        builder: &mut Builder,
+        open: &OpenFile<'_>,
     ) -> Result<(), TableLoadError> {
-        let (file, mut batches) = from;
-        loop {
+        while !builder.is_built() {
             let batch = match source.next_batch() {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return Ok(()),
@@ -403,44 +380,15 @@ impl TableReader<'_> {
                 }
             };
             rows.add(batch, source.columns())?;
-            // What goes to the cache needs no memory, and few rows need little.
-            let held = gathered.rows() + rows.numbers.len() as u64;
-            if held > HELD_WHOLE && gathered.import.is_none() && self.load.manifest.live.is_none() {
-                for row in rows.drop_repeated()? {
-                    rows.findings.add(self.repeat(located, 0, row, None));
-                }
+            let done = self.done + source.bytes_read().min(open.stamp.bytes);
+            let numbers = std::mem::take(&mut rows.numbers);
+            if let Some(frame) = rows.frames.pop() {
+                let mut step = || self.step(false, done);
+                builder.add(frame, open.at as u32, numbers, &mut step)?;
             }
-            batches += 1;
-            let done = self.done + source.bytes_read().min(bytes);
-            if gathered.rows() + rows.numbers.len() as u64 > ROWS_MAX {
-                return Err(TableLoadError::Unusable(format!(
-                    "exceeds the limit of {ROWS_MAX} rows per table"
-                )));
-            }
-            gathered.take(
-                self.load.schema,
-                file,
-                &mut rows.frames,
-                &mut rows.numbers,
-                &mut || self.step(false, done),
-            )?;
-            if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
-                let report = self.report(file as usize, &rows.findings);
-                let (learnt, file_bad, left_out) =
-                    (rows.state.clone(), rows.rows_bad, rows.left_out);
-                import.note(ReadState {
-                    file,
-                    batches,
-                    rows: rows.rows,
-                    file_bad,
-                    left_out,
-                    learnt,
-                    report,
-                    from: None,
-                })?;
-            }
-            self.step(gathered.import.is_some(), done)?;
+            self.step(builder.is_spilled(), done)?;
         }
+        Ok(())
     }
 
     /// Reports progress. The last third of a large table is its sorting.
@@ -460,30 +408,4 @@ impl TableReader<'_> {
 fn put<T: Clone + Default>(items: &mut Vec<T>, at: usize, item: T) {
     items.resize(items.len().max(at + 1), T::default());
     items[at] = item;
-}
-
-/// Concatenates the frames of a file.
-pub(super) fn stacked(
-    frames: Vec<DataFrame>,
-    schema: &TableSchema,
-) -> Result<DataFrame, TableLoadError> {
-    let mut frames = frames.into_iter();
-    let empty = || {
-        DataFrame::new(
-            0,
-            schema
-                .columns
-                .iter()
-                .map(|column| coerce::empty(column, 0))
-                .collect(),
-        )
-    };
-    let Some(mut whole) = frames.next() else {
-        return Ok(guarded("table", empty)?);
-    };
-    for mut frame in frames {
-        others::align(&mut whole, &mut frame)?;
-        guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
-    }
-    Ok(whole)
 }

@@ -1,38 +1,33 @@
-//! Import of a table into the cache: spills its canonical rows to disk as they are read, then sorts them into the file. Memory is bounded
-//! by one group of rows, whatever the table's size; checkpoints let an interrupted import resume.
+//! Rows that do not fit into memory. An external bucket sort: validated rows are spilled to disk (`order::SpillFile`), their tokens and
+//! intervals dictionary-encoded, in buckets by the leading bits of the token's address, so that bucket order is token order. Then each
+//! bucket, in parts that fit into memory, is sorted in schema order, duplicate keys are dropped, and the columns are appended. Memory is
+//! bounded by one group of rows, whatever the table's size; checkpoints let an interrupted import resume.
 
 use std::{
     cell::{Cell, RefCell},
     fs::{self, File},
     io,
-    path::Path,
 };
 
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series, polars_bail};
-use serde::{Serialize, de::DeserializeOwned};
+use polars::prelude::{Column, DataFrame, PolarsResult, polars_bail};
 
 use super::{
-    CacheOptions, StorageType, StoredColumn, bounds,
-    codes::{
-        BUCKETS, Codes, FILE, INTERVAL, POSITION, ROW, Ranks, TOKEN, TokenDictionary, inverse,
-    },
-    columns::{Columns, as_bytes, byte_length},
-    entry::{CacheBuildError, EntryLocation},
-    index::{self, LoadReport, RunStarts, TableMetadata},
+    FILE, POSITION, ROW,
+    codes::{BUCKETS, Codes, INTERVAL, Ranks, TOKEN, TokenDictionary, inverse},
     journal::Journal,
-    stored_columns,
-    table::{INDEX, ROWS, TableRows},
+    repeats::{DroppedRows, KeySpillFile},
 };
 use crate::{
-    order::{
-        DroppedRows, ExternalSort, KeySpillFile, SpillFile, repeated_next, side_by_side, without,
+    cache::{
+        self, CacheBuildError, CacheOptions, Columns, EntryLocation, LoadReport, ROWS, RunStarts,
+        StorageType, StoredColumn, TableRows, WrittenRows, as_bytes, byte_length, stored_columns,
     },
-    repeats,
+    order::{ExternalSort, SpillFile, repeated_next, side_by_side, without},
 };
-use model::{address::Address, progress::Cancelled, schema::TableSchema};
+use model::{progress::Cancelled, schema::TableSchema};
 use system::disk_lru::remove;
 
-pub struct CacheBuilder {
+pub(super) struct SpilledRows {
     options: CacheOptions,
     location: EntryLocation,
     _lock: File,
@@ -47,34 +42,39 @@ pub struct CacheBuilder {
     journaled: u64,
 }
 
-impl CacheBuilder {
-    /// Starts an import, or resumes one at its last checkpoint; then the state of the sources recorded there is returned too.
-    pub fn begin<S: DeserializeOwned>(
+impl SpilledRows {
+    /// Resumes an interrupted import at its last checkpoint, if there is one: returned with the number of files that were read, and the
+    /// load report over them.
+    pub(super) fn resume(
         location: &EntryLocation,
         lock: &File,
         schema: &'static TableSchema,
         options: &CacheOptions,
-    ) -> Result<(Self, Option<S>), CacheBuildError> {
-        let folder = location.part();
-        if let Some(journal) = Journal::<S>::read(&folder)
-            && let Ok(import) = Self::over(location, lock, schema, options, Some(&journal))
-        {
-            return Ok((import, Some(journal.state)));
-        }
-        remove(&folder);
-        fs::create_dir_all(&folder)?;
-        Ok((
-            Self::over::<S>(location, lock, schema, options, None)?,
-            None,
-        ))
+    ) -> Option<(Self, u32, LoadReport)> {
+        let journal = Journal::read(&location.part())?;
+        let import = Self::over(location, lock, schema, options, Some(&journal)).ok()?;
+        Some((import, journal.files, journal.report))
     }
 
-    fn over<S>(
+    /// Starts an import.
+    pub(super) fn begin(
         location: &EntryLocation,
         lock: &File,
         schema: &'static TableSchema,
         options: &CacheOptions,
-        journal: Option<&Journal<S>>,
+    ) -> Result<Self, CacheBuildError> {
+        let folder = location.part();
+        remove(&folder);
+        fs::create_dir_all(&folder)?;
+        Self::over(location, lock, schema, options, None)
+    }
+
+    fn over(
+        location: &EntryLocation,
+        lock: &File,
+        schema: &'static TableSchema,
+        options: &CacheOptions,
+        journal: Option<&Journal>,
     ) -> Result<Self, CacheBuildError> {
         let folder = location.part();
         let columns = stored_columns(schema);
@@ -104,6 +104,7 @@ impl CacheBuilder {
             keys: KeySpillFile::open(
                 &folder.join("keys"),
                 schema,
+                named(schema, schema.key),
                 journal.map(|journal| journal.keys),
             )?,
             intervals: journal
@@ -116,32 +117,19 @@ impl CacheBuilder {
         })
     }
 
-    pub fn rows(&self) -> u64 {
-        self.rows.into()
+    pub(super) fn rows(&self) -> u32 {
+        self.rows
     }
 
-    /// Adds rows of a file; `numbers` are their row numbers in it.
-    pub fn add(
-        &mut self,
-        mut frame: DataFrame,
-        file: u32,
-        numbers: &[u32],
-    ) -> Result<(), CacheBuildError> {
+    /// Adds rows with their origins.
+    pub(super) fn add(&mut self, mut frame: DataFrame) -> Result<(), CacheBuildError> {
         frame.rechunk_mut();
-        if let Some(keys) = &mut self.keys {
-            keys.add(&frame, self.rows, file, numbers)?;
-        }
-        let height = frame.height() as u32;
         let codes = Codes::of(self.schema, &frame, &mut self.tokens, &mut self.intervals)?;
-        let mut columns = vec![
-            Series::new(FILE.into(), vec![file; numbers.len()]).into_column(),
-            Series::new(ROW.into(), numbers).into_column(),
-            Series::new(
-                POSITION.into(),
-                (self.rows..self.rows + height).collect::<Vec<_>>(),
-            )
-            .into_column(),
-        ];
+        let origins: PolarsResult<Vec<Column>> = [FILE, ROW, POSITION]
+            .iter()
+            .map(|name| frame.column(name).cloned())
+            .collect();
+        let mut columns = origins?;
         let mut lengths = self.lengths.iter_mut();
         for (column, storage) in &self.columns {
             let cells = frame.column(column.name)?;
@@ -164,19 +152,25 @@ impl CacheBuilder {
             });
         }
         columns.extend(codes.columns);
-        self.spill
-            .add(DataFrame::new(frame.height(), columns)?, &codes.buckets)?;
-        self.rows += height;
-        Ok(())
+        let spilled = DataFrame::new(frame.height(), columns)?;
+        if let Some(keys) = &mut self.keys {
+            keys.add(&spilled)?;
+        }
+        self.rows += frame.height() as u32;
+        Ok(self.spill.add(spilled, &codes.buckets)?)
     }
 
-    /// Whether enough rows were added since the last checkpoint for a new one.
-    pub fn is_due(&self) -> bool {
-        self.spill.taken() >= self.journaled + self.options.journal_every
-    }
-
-    /// Flushes the buffers and writes a checkpoint; `state` is the position in the sources.
-    pub fn note<S: Serialize>(&mut self, state: S) -> Result<(), CacheBuildError> {
+    /// Flushes the buffers and writes a checkpoint after the first `files` files, if enough was added since the last one, or it is
+    /// `needed`; whether it did.
+    pub(super) fn checkpoint(
+        &mut self,
+        files: u32,
+        needed: bool,
+        report: impl FnOnce() -> LoadReport,
+    ) -> Result<bool, CacheBuildError> {
+        if !needed && self.spill.taken() < self.journaled + self.options.group_max {
+            return Ok(false);
+        }
         let spill = self.spill.flush()?;
         let keys = self
             .keys
@@ -192,21 +186,17 @@ impl CacheBuilder {
             intervals: self.intervals.clone(),
             rows: self.rows,
             lengths: self.lengths.clone(),
-            state,
+            files,
+            report: report(),
         };
         journal.write(&self.location.part())?;
         self.journaled = spill;
-        Ok(())
-    }
-
-    /// Aborts the import and removes its files.
-    pub fn abandon(self) {
-        remove(&self.location.part());
+        Ok(true)
     }
 
     /// Sorts the spilled rows into the table. `progress` receives (done, total) bytes; `report` builds the load report once the dropped
     /// rows are known.
-    pub fn finish(
+    pub(super) fn finish(
         mut self,
         progress: &mut dyn FnMut(u64, u64) -> Result<(), Cancelled>,
         report: impl FnOnce(&DroppedRows) -> LoadReport,
@@ -232,12 +222,7 @@ impl CacheBuilder {
         let mut run_starts = RunStarts::default();
         let tokens = self.tokens.in_order();
         let ranks = inverse(&tokens);
-        let order: Vec<&str> = self
-            .schema
-            .order
-            .iter()
-            .map(|name| named(self.schema, name))
-            .collect();
+        let order = named(self.schema, self.schema.order);
         let sort = ExternalSort {
             order: &order,
             bytes_max: self.options.group_max,
@@ -295,60 +280,14 @@ impl CacheBuilder {
     }
 }
 
-/// A table whose rows are all written, with the contents of its index.
-pub(super) struct WrittenRows {
-    pub(super) schema: &'static TableSchema,
-    pub(super) columns: Columns,
-    pub(super) run_starts: RunStarts,
-    /// By rank.
-    pub(super) tokens: Vec<Address>,
-    pub(super) report: LoadReport,
-}
-
-impl WrittenRows {
-    /// Finishes the file of rows in the folder `made`, writes the index beside it, and moves both to their place in the cache. `durable`:
-    /// see `Columns::finish`.
-    pub(super) fn publish(
-        self,
-        location: &EntryLocation,
-        made: &Path,
-        block_rows: u64,
-        durable: bool,
-    ) -> Result<TableRows, CacheBuildError> {
-        let (rows, stored, block) = (
-            self.columns.rows(),
-            self.columns.stored.clone(),
-            block_rows.max(1),
-        );
-        let (regions, bytes) = self.columns.finish(durable)?;
-        let stats = bounds::checksums_and_bounds(&made.join(ROWS), &stored, &regions, rows, block)?;
-        let metadata = TableMetadata {
-            table: self.schema.name.to_owned(),
-            rows,
-            regions,
-            block,
-            bytes,
-            report: self.report,
-        };
-        index::encode(&metadata, &self.run_starts, &stats, &self.tokens)
-            .and_then(|bytes| index::write(&made.join(INDEX), &bytes))
-            .map_err(CacheBuildError::Failed)?;
-        let folder = location.keep(made)?;
-        remove(&location.part());
-        location
-            .read(&folder, self.schema)
-            .map(|(table, _)| table)
-            .map_err(CacheBuildError::Failed)
-    }
-}
-
-/// Name of a sort column in the spilled frames.
-fn named(schema: &TableSchema, column: &'static str) -> &'static str {
-    match column {
-        _ if column == super::group_column(schema) => TOKEN,
-        _ if super::in_index(schema, column) => INTERVAL,
-        _ => column,
-    }
+/// Names of columns in the spilled frames.
+fn named(schema: &TableSchema, columns: &[&'static str]) -> Vec<&'static str> {
+    let named = |column: &&'static str| match *column {
+        column if column == cache::group_column(schema) => TOKEN,
+        column if cache::in_index(schema, column) => INTERVAL,
+        column => column,
+    };
+    columns.iter().map(named).collect()
 }
 
 /// Writer of sorted rows.
@@ -380,9 +319,7 @@ impl Output<'_> {
                 polars_bail!(ComputeError: "canceled");
             }
             if !repeats.is_empty() {
-                dropped
-                    .borrow_mut()
-                    .collect(&frame, frame.column(POSITION)?.u32()?.cont_slice()?);
+                dropped.borrow_mut().collect(&frame)?;
             }
             ranks.apply(frame)
         };
@@ -412,18 +349,17 @@ impl Output<'_> {
         if !repeated.contains(&true) {
             return Ok(None);
         }
-        let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
-        let (positions, files, rows) = (number(POSITION)?, number(FILE)?, number(ROW)?);
-        let mut dropped = self.dropped.borrow_mut();
         // Backwards, so that the kept row is known when its duplicates are recorded.
         let mut last = repeated.len();
-        for row in (0..repeated.len()).rev() {
-            if !repeated[row] {
-                last = row;
-            } else if let Some(first) = dropped.add(positions[row], files[row], rows[row]) {
-                first.difference = repeats::difference(self.schema, frame, row, last);
+        let pairs = (0..repeated.len()).rev().filter_map(|row| {
+            if repeated[row] {
+                return Some((row, last));
             }
-        }
+            last = row;
+            None
+        });
+        let mut dropped = self.dropped.borrow_mut();
+        dropped.record_many(self.schema, frame, pairs)?;
         let mut kept = without(frame, &repeated)?;
         kept.rechunk_mut();
         Ok(Some(kept))

@@ -10,8 +10,11 @@ use std::{
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
-use super::entry::CacheBuildError;
-use crate::order::{SpillFile, without};
+use super::{FILE, POSITION};
+use crate::{
+    cache::{self, CacheBuildError},
+    order::{SpillFile, without},
+};
 use model::{address::Address, interval::Interval, schema::TableSchema};
 use source::text_runs::{pairs, runs_of};
 use system::FileAt as _;
@@ -22,10 +25,6 @@ pub(super) const BUCKETS: usize = 64;
 /// The columns of the codes. No column of the schema begins with a space.
 pub(super) const TOKEN: &str = " token";
 pub(super) const INTERVAL: &str = " interval";
-/// Further columns while rows are sorted: a row's file, its number in that file, and its number over all files.
-pub(super) const FILE: &str = " file";
-pub(super) const ROW: &str = " row";
-pub(super) const POSITION: &str = " place";
 
 /// Codes of some rows, and the bucket of each row.
 pub(super) struct Codes {
@@ -40,11 +39,11 @@ impl Codes {
         tokens: &mut TokenDictionary,
         intervals: &mut Vec<i64>,
     ) -> PolarsResult<Self> {
-        let owners = frame.column(super::group_column(schema))?.str()?;
+        let owners = frame.column(cache::group_column(schema))?.str()?;
         let by_interval = frame
             .column("interval")
             .ok()
-            .filter(|_| super::in_index(schema, "interval"));
+            .filter(|_| cache::in_index(schema, "interval"));
         // Run by run, as most tables repeat a token over many consecutive rows.
         let runs: Vec<_> = match by_interval {
             Some(intervals) => pairs(owners, intervals.str()?).collect(),

@@ -1,17 +1,18 @@
-//! Checkpoint of an import, from which an interrupted one resumes. Replaced atomically, after the data it describes are written.
+//! Checkpoint of an import, from which an interrupted one resumes: after a file, never within one. Replaced atomically, after the data it
+//! describes are written.
 
 use std::{fs, io, path::Path};
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
-use crate::private_files::replace;
+use crate::{cache::LoadReport, private_files::replace};
 
 /// Numbered by the format of the journal and of its data: an import begun by an older program restarts.
-const FILE: &str = "journal-5";
+const FILE: &str = "journal-6";
 
 /// Checkpoint of an import.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Journal<S> {
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Journal {
     /// Lengths of the append-only files.
     pub(super) spool: u64,
     pub(super) keys: u64,
@@ -20,19 +21,18 @@ pub(super) struct Journal<S> {
     pub(super) rows: u32,
     /// Bytes of each variable-width column.
     pub(super) lengths: Vec<u64>,
-    /// Position in the sources, as recorded by their reader.
-    pub(super) state: S,
+    /// Number of files whose rows are all in there, and the load report over them.
+    pub(super) files: u32,
+    pub(super) report: LoadReport,
 }
 
-impl<S: DeserializeOwned> Journal<S> {
+impl Journal {
     pub(super) fn read(folder: &Path) -> Option<Self> {
         fs::read(folder.join(FILE))
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
     }
-}
 
-impl<S: Serialize> Journal<S> {
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         replace(&folder.join(FILE), serde_json::to_vec(self)?)
     }

@@ -1,0 +1,60 @@
+//! The last step of building a table in the cache: its rows are written, its index follows, and both get their place.
+
+use std::path::Path;
+
+use super::{
+    bounds,
+    columns::Columns,
+    entry::{CacheBuildError, EntryLocation},
+    index::{self, LoadReport, RunStarts, TableMetadata},
+    table::{INDEX, ROWS, TableRows},
+};
+use model::{address::Address, schema::TableSchema};
+use system::disk_lru::remove;
+
+/// A table whose rows are all written, with the contents of its index.
+pub(crate) struct WrittenRows {
+    pub(crate) schema: &'static TableSchema,
+    pub(crate) columns: Columns,
+    pub(crate) run_starts: RunStarts,
+    /// By rank.
+    pub(crate) tokens: Vec<Address>,
+    pub(crate) report: LoadReport,
+}
+
+impl WrittenRows {
+    /// Finishes the file of rows in the folder `made`, writes the index beside it, and moves both to their place in the cache. `durable`:
+    /// see `Columns::finish`.
+    pub(crate) fn publish(
+        self,
+        location: &EntryLocation,
+        made: &Path,
+        block_rows: u64,
+        durable: bool,
+    ) -> Result<TableRows, CacheBuildError> {
+        let (rows, stored, block) = (
+            self.columns.rows(),
+            self.columns.stored.clone(),
+            block_rows.max(1),
+        );
+        let (regions, bytes) = self.columns.finish(durable)?;
+        let stats = bounds::checksums_and_bounds(&made.join(ROWS), &stored, &regions, rows, block)?;
+        let metadata = TableMetadata {
+            table: self.schema.name.to_owned(),
+            rows,
+            regions,
+            block,
+            bytes,
+            report: self.report,
+        };
+        index::encode(&metadata, &self.run_starts, &stats, &self.tokens)
+            .and_then(|bytes| index::write(&made.join(INDEX), &bytes))
+            .map_err(CacheBuildError::Failed)?;
+        let folder = location.keep(made)?;
+        remove(&location.part());
+        location
+            .read(&folder, self.schema)
+            .map(|(table, _)| table)
+            .map_err(CacheBuildError::Failed)
+    }
+}
