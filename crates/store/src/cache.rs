@@ -21,6 +21,7 @@ mod index;
 mod journal;
 mod map;
 mod memory;
+mod report;
 mod row_selection;
 mod sort;
 mod table;
@@ -31,6 +32,7 @@ use std::path::PathBuf;
 pub use self::map::{set_mmap_threshold, trim_heap};
 pub use self::{
     bounds::Extent,
+    decode::Frames,
     entry::{Entry, list},
     memory::kind_of,
     row_selection::{RowSelection, RowSelectionWriter},
@@ -42,7 +44,7 @@ pub use self::{
     entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key, KeyFile},
     grow::{Tail, grow},
     import::CacheBuilder,
-    index::{FileEnd, LoadReport},
+    report::{FileEnd, LoadReport},
 };
 use model::schema::{Column, Kind, TableSchema};
 

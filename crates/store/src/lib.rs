@@ -35,6 +35,7 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use polars::prelude::{Column, DataFrame};
 
+use self::cache::Frames as _;
 pub use self::{
     as_of::AsOf,
     by_token::RowsOf,

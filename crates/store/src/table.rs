@@ -6,6 +6,7 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::cache::Frames as _;
 use crate::{
     cache::TableRows, engine_rows::EngineRows, invariants::in_order::TokenStatistic, order,
 };

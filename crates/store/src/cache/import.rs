@@ -12,13 +12,13 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series, po
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    CacheOptions, StorageType, StoredColumn, bounds,
+    CacheOptions, LoadReport, StorageType, StoredColumn, bounds,
     codes::{
         BUCKETS, Codes, FILE, INTERVAL, POSITION, ROW, Ranks, TOKEN, TokenDictionary, inverse,
     },
     columns::{Columns, as_bytes, byte_length},
     entry::{CacheBuildError, EntryLocation},
-    index::{self, LoadReport, RunStarts, TableMetadata},
+    index::{self, RunStarts, TableMetadata},
     journal::Journal,
     stored_columns,
     table::{INDEX, ROWS, TableRows},
@@ -328,7 +328,8 @@ impl WrittenRows {
             regions,
             block,
             bytes,
-            report: self.report,
+            report: self.report.stored().map_err(CacheBuildError::Failed)?,
+            grown_from: self.report.grown_from,
         };
         index::encode(&metadata, &self.run_starts, &stats, &self.tokens)
             .and_then(|bytes| index::write(&made.join(INDEX), &bytes))

@@ -9,7 +9,7 @@ use polars::prelude::{
 use super::{
     CacheOptions, StorageType, bounds,
     columns::{Columns, as_bytes},
-    index::{self, Index, LoadReport, RunStarts, TableMetadata},
+    index::{self, Index, RunStarts, TableMetadata},
     map::Image,
     stored_columns,
     table::TableRows,
@@ -81,7 +81,7 @@ impl TableRows {
             regions,
             block,
             bytes: bytes.len() as u64,
-            report: LoadReport::default(),
+            ..TableMetadata::default()
         };
         let index = index::encode(&metadata, &starts, &stats, &tokens)
             .and_then(|index| Index::of(Image::from(index.as_slice())))
