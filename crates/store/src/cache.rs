@@ -44,7 +44,7 @@ pub use self::{
     entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key, KeyFile},
     grow::{Tail, grow},
     import::CacheBuilder,
-    report::{FileEnd, LoadReport},
+    report::{FileEnd, LoadReport, StatisticValue, TableFile, TokenStatistic},
 };
 use model::schema::{Column, Kind, TableSchema};
 

@@ -39,7 +39,8 @@ use self::cache::Frames as _;
 pub use self::{
     as_of::AsOf,
     by_token::RowsOf,
-    table::{RemoteOrigin, SourcePosition, Table, TableFile},
+    cache::TableFile,
+    table::{RemoteOrigin, SourcePosition, Table},
 };
 use crate::{
     by_token::Typed, cache::TableRows, candle_table::CandleTable, chain::ChainStates,

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{TableFile, invariants::in_order::TokenStatistic};
-use model::findings::Findings;
+use model::{findings::Findings, time::Time};
 
 /// Result of loading the table, recorded when it was imported.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,4 +50,71 @@ impl LoadReport {
     pub(super) fn read(stored: &RawValue) -> Result<Self, String> {
         serde_json::from_str(stored.get()).map_err(|error| error.to_string())
     }
+}
+
+/// A source file of a table, as the cache's index also stores it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableFile {
+    /// Path, relative to the dataset's folder for files inside it.
+    pub file: String,
+    pub bytes: u64,
+    #[serde(with = "milliseconds")]
+    pub modified: Option<Time>,
+    /// Rows of the file, including rejected rows and those excluded by `where`.
+    pub rows: u64,
+    /// Hash of its head and tail; for a remote file, of the values that identify its version.
+    pub ends: [u8; 32],
+}
+
+/// A time as a number, and not as the text that answers have.
+mod milliseconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use model::time::Time;
+
+    #[allow(
+        clippy::ref_option,
+        reason = "serde hands over a reference to the field"
+    )]
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<Time>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.0).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Time>, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map(Time))
+    }
+}
+
+/// A statistic of a token's rows, checked once all tables are loaded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TokenStatistic {
+    pub token: String,
+    /// The file of the rows.
+    pub file: String,
+    #[serde(rename = "what")]
+    pub value: StatisticValue,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum StatisticValue {
+    /// Median of volume times close.
+    Turnover(f64),
+    /// The largest value in base units, its row, and the number of transfers.
+    Transfer {
+        largest: String,
+        row: u64,
+        count: u64,
+    },
+    /// First and last time of a dense series, whose candles are one interval apart, and its longest step.
+    Span {
+        interval: i64,
+        first: i64,
+        last: i64,
+        longest: i64,
+    },
 }
