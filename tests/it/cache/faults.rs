@@ -9,6 +9,7 @@ use std::{
 };
 
 use model::progress::NoProgress;
+use store::cache::Frames as _;
 use store::{cache::list, load::load_with};
 
 use super::{Bench, TABLES, assert_same, bench, noise, options};

@@ -1,4 +1,4 @@
-//! Rows of a table as canonical frames.
+//! Rows of a table as canonical frames, and small tables of frames.
 
 use std::ops::Range;
 
@@ -7,12 +7,25 @@ use polars::prelude::{
     NamedFrom, PlSmallStr, Series, StringChunkedBuilder,
 };
 
-use super::{RowSelection, StorageType, TableRows, table::Values};
-use model::{address::Address, schema::Kind};
+use super::{
+    RowSelection, StorageType, TableRows,
+    memory::{FREE, build},
+    table::Values,
+};
+use model::{
+    address::Address,
+    schema::{Kind, TableSchema},
+};
 use source::{coerce, text_runs::Texts};
 
-/// Reads rows as canonical frames.
-pub trait Frames {
+/// Reads rows as canonical frames, and makes small tables of them.
+pub trait Frames: Sized {
+    /// The rows of a frame in canonical columns, sorted and each key once; columns outside the schema are the table's own.
+    fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, String>;
+
+    /// The rows of a frame in which every column is the table's own.
+    fn free(frame: &DataFrame) -> Result<Self, String>;
+
     /// Consecutive rows, with these columns or all. Damaged columns are null.
     fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame;
 
@@ -34,6 +47,14 @@ pub trait Frames {
 }
 
 impl Frames for TableRows {
+    fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, String> {
+        build(schema, frame).map_err(|error| error.to_string())
+    }
+
+    fn free(frame: &DataFrame) -> Result<Self, String> {
+        Self::in_memory(&FREE, frame)
+    }
+
     fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         let rows = rows.start.min(self.height())..rows.end.min(self.height());
         frame(self, rows.len(), columns, |name| {

@@ -50,7 +50,24 @@ pub struct TableRows {
     sorting: SortLimits,
 }
 
+impl Default for TableRows {
+    fn default() -> Self {
+        Self::empty(&TableSchema::PLAIN)
+    }
+}
+
 impl TableRows {
+    /// A table without rows.
+    pub fn empty(schema: &'static TableSchema) -> Self {
+        Self::held(
+            schema,
+            stored_columns(schema),
+            Index::empty(schema),
+            Image::from(&[][..]),
+            PathBuf::new(),
+        )
+    }
+
     /// Opens the table in `folder`; returns it with the report stored beside it. Verifies the checksum of the index, the length of the file
     /// of rows, and its header and footer.
     pub(super) fn open(

@@ -16,6 +16,7 @@ use super::{
     remote::{self, Located, Pulse},
     task::{TableLoad, TableLoadError, total_bytes},
 };
+use crate::cache::Frames as _;
 use crate::{
     RemoteOrigin, SourcePosition, Table,
     cache::{FileEnd, LoadReport, TableRows},
