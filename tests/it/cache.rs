@@ -17,6 +17,7 @@ use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::{address::Address, findings::Finding, progress::NoProgress};
 use query::deck::{DeckOptions, QueryService};
+use store::cache::Frames as _;
 use store::{
     Dataset, Table,
     cache::{CacheOptions, SortLimits, TableRows, list},

@@ -20,6 +20,7 @@ use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::progress::{LoadProgress, NoProgress};
 use query::deck::{DeckOptions, QueryService};
+use store::cache::Frames as _;
 use store::{
     Dataset, Table,
     cache::{CacheOptions, TableRows},

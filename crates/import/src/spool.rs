@@ -205,8 +205,7 @@ mod tests {
             (Vec::new(), HashMap::<u32, MergeCounts>::new(), 0);
         spool
             .each(|_, frame| {
-                let combined =
-                    combine(schema, frame, &refused).map_err(|error| error.to_string())?;
+                let combined = combine(schema, frame, &refused).expect("combined");
                 let texts = |name: &str| {
                     combined
                         .frame

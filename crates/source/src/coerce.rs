@@ -20,7 +20,10 @@ use polars::prelude::{
     TimeUnit, TimeZone,
 };
 
-pub use self::number::{raw_amount, smallest_units};
+pub use self::{
+    cell::{Bad, Read},
+    number::{raw_amount, smallest_units},
+};
 use self::{
     cell::{RawCell, is_null_word},
     notation::Notation,
@@ -52,12 +55,6 @@ pub struct Coerced {
 }
 
 pub const CHECKSUM: &str = "the letter case does not match the EIP-55 checksum; the address is accepted, but compare it with its source";
-
-/// Error of a cell that cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bad;
-
-pub type Read<T> = Result<Option<T>, Bad>;
 
 /// Coerces the cells to the canonical column `ours`.
 pub fn coerce(

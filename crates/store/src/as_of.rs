@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use polars::prelude::{Column, DataFrame, IdxCa, PolarsResult};
 
+use crate::cache::Frames as _;
 use crate::{
     Dataset, Table,
     error::StoreError,

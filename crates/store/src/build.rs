@@ -14,7 +14,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 pub(crate) use self::repeats::{Dropped, DroppedRows};
 use self::spilled::SpilledRows;
 use crate::{
-    cache::{CacheOptions, EntryLocation, LoadReport, TableRows},
+    cache::{CacheOptions, EntryLocation, Frames as _, LoadReport, TableRows},
     error::StoreError,
     frame_rows::column,
     load::{fill, others, task::TableLoadError},

@@ -2,6 +2,7 @@
 
 use std::{marker::PhantomData, ops::Range, sync::Arc};
 
+use crate::cache::Frames as _;
 use crate::{Table, cache::TableRows, frame_rows::FromFrame};
 use model::{
     address::Address,

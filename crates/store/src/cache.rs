@@ -10,10 +10,12 @@ mod bounds;
 mod columns;
 mod decode;
 mod entry;
+mod error;
 mod grow;
 mod index;
 mod map;
 mod memory;
+mod report;
 mod row_selection;
 mod sort;
 mod table;
@@ -25,6 +27,7 @@ use std::path::PathBuf;
 pub use self::map::{set_mmap_threshold, trim_heap};
 pub use self::{
     bounds::Extent,
+    decode::Frames,
     entry::{Entry, list},
     memory::kind_of,
     row_selection::{RowSelection, RowSelectionWriter},
@@ -40,8 +43,9 @@ pub(crate) use self::{
 };
 pub use self::{
     entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key, KeyFile},
+    error::TableError,
     grow::{Tail, grow},
-    index::{FileEnd, LoadReport},
+    report::{FileEnd, LoadReport, StatisticValue, TableFile, TokenStatistic},
 };
 use model::schema::{Column, Kind, TableSchema};
 

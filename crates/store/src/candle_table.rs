@@ -2,6 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use crate::cache::Frames as _;
 use crate::{Table, cache::TableRows, engine_rows::EngineRows};
 use model::{
     address::Address,

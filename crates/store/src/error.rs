@@ -4,7 +4,7 @@ use std::{error::Error, fmt, io, path::PathBuf};
 
 use polars::prelude::PolarsError;
 
-use crate::{engine_rows::FetchError, export::writers::ExportFormat};
+use crate::{cache::TableError, engine_rows::FetchError, export::writers::ExportFormat};
 use model::{error::Problem, time::Day, untrusted::DecodeError};
 use source::{SourceError, manifest::Decimal};
 use wire::Fault;
@@ -77,11 +77,7 @@ pub enum StoreError {
     NotStarted,
 
     // The cache.
-    DamagedIndex,
-    DamagedFile,
-    /// The files of a table are of two tables, or of two versions of it.
-    Mismatched,
-    UnexpectedColumns,
+    Table(TableError),
     TooManyColumns,
     DamagedTable,
     RebuiltTable,
@@ -182,10 +178,7 @@ impl fmt::Display for StoreError {
             }
             Self::Untyped => f.write_str("expected typed rows"),
             Self::NotStarted => f.write_str("cannot start the file"),
-            Self::DamagedIndex => f.write_str("the index is damaged"),
-            Self::DamagedFile => f.write_str("the file is damaged"),
-            Self::Mismatched => f.write_str("the files don't belong together"),
-            Self::UnexpectedColumns => f.write_str("the file has unexpected columns"),
+            Self::Table(error) => error.fmt(f),
             Self::TooManyColumns => {
                 f.write_str("the table has more columns than its file's header can describe")
             }
@@ -266,6 +259,7 @@ reasons! {
     Polars(PolarsError),
     Csv(csv::Error),
     Json(serde_json::Error),
+    Table(TableError),
     Query(Problem),
     Fetch(FetchError),
 }

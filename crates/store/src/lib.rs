@@ -37,11 +37,13 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use polars::prelude::{Column, DataFrame};
 
+use self::cache::Frames as _;
 pub use self::{
     as_of::AsOf,
     by_token::RowsOf,
+    cache::{TableError, TableFile},
     error::StoreError,
-    table::{RemoteOrigin, SourcePosition, Table, TableFile},
+    table::{RemoteOrigin, SourcePosition, Table},
 };
 use crate::{
     by_token::Typed, cache::TableRows, candle_table::CandleTable, chain::ChainStates,

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use polars::prelude::DataFrame;
 
 use crate::{
-    cache::{RowSelection, TableRows},
+    cache::{Frames as _, RowSelection, TableRows},
     error::StoreError,
     export::RowBatches,
 };

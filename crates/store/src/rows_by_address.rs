@@ -3,6 +3,7 @@
 
 use std::{marker::PhantomData, ops::Range, sync::Arc};
 
+use crate::cache::Frames as _;
 use crate::{Table, cache::TableRows, engine_rows::EngineRows, frame_rows::FromFrame};
 use model::{address::Address, data::AddressRows};
 

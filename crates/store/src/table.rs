@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use polars::prelude::DataFrame;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::cache::Frames as _;
 use crate::{
-    cache::TableRows, engine_rows::EngineRows, error::StoreError,
-    invariants::in_order::TokenStatistic, order,
+    cache::{TableFile, TableRows, TokenStatistic},
+    engine_rows::EngineRows,
+    error::StoreError,
+    order,
 };
 use model::{
     findings::Findings,
@@ -55,44 +57,6 @@ pub struct SourcePosition {
     pub file: String,
     /// 1-based row, counting data rows only; in `dataset.toml`, the line.
     pub row: Option<u64>,
-}
-
-/// A source file of a table, as the cache's index also stores it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableFile {
-    /// Path, relative to the dataset's folder for files inside it.
-    pub file: String,
-    pub bytes: u64,
-    #[serde(with = "milliseconds")]
-    pub modified: Option<Time>,
-    /// Rows of the file, including rejected rows and those excluded by `where`.
-    pub rows: u64,
-    /// Hash of its head and tail; for a remote file, of the values that identify its version.
-    pub ends: [u8; 32],
-}
-
-/// A time as a number, and not as the text that answers have.
-mod milliseconds {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use model::time::Time;
-
-    #[allow(
-        clippy::ref_option,
-        reason = "serde hands over a reference to the field"
-    )]
-    pub(super) fn serialize<S: Serializer>(
-        time: &Option<Time>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        time.map(|time| time.0).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Time>, D::Error> {
-        Ok(Option::deserialize(deserializer)?.map(Time))
-    }
 }
 
 /// Origin of a remote table's rows, for the views and the API.

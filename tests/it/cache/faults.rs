@@ -10,6 +10,7 @@ use std::{
 };
 
 use model::progress::{Cancelled, LoadProgress, NoProgress};
+use store::cache::Frames as _;
 use store::{cache::list, load::load_with};
 
 use super::{Bench, TABLES, assert_same, bench, noise, options};

@@ -3,6 +3,7 @@
 use std::fs;
 
 use polars::prelude::{Column, DataFrame, DataType, IpcReader, SerReader, StringChunked};
+use store::cache::Frames as _;
 use store::cache::{Extent, RowSelection, sort_rows, top_rows};
 
 use super::{TABLES, bench};

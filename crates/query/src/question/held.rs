@@ -20,6 +20,7 @@ use super::{
     view::View,
 };
 use analysis::token::{share, unburned_supply};
+use store::cache::Frames as _;
 use model::{
     address::Address,
     error::{Code, Problem, Result},

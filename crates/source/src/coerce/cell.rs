@@ -4,8 +4,13 @@ use std::borrow::Cow;
 
 use polars::prelude::{AnyValue, Column, TimeUnit};
 
-use crate::coerce::{Bad, Read};
 use model::address::Address;
+
+/// Error of a cell that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bad;
+
+pub type Read<T> = Result<Option<T>, Bad>;
 
 /// Characters of a value that a finding shows.
 const SHOWN: usize = 80;

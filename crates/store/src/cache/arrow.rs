@@ -8,15 +8,13 @@ use polars_arrow_format::ipc::{
     planus::{Builder, WriteAsOffset},
 };
 
-use super::{StorageType, StoredColumn};
+use super::{StorageType, StoredColumn, table::BODY_AT};
 use crate::error::StoreError;
 
 /// Offset of the record batch: the schema has the space before it.
 const BATCH_AT: u64 = 16 << 10;
 /// Space reserved for the header of the record batch.
-const BATCH_HEADER: u64 = 16 << 10;
-/// Offset of the columns.
-pub(super) const BODY_AT: u64 = BATCH_AT + BATCH_HEADER;
+const BATCH_HEADER: u64 = BODY_AT - BATCH_AT;
 const MAGIC: &[u8; 6] = b"ARROW1";
 /// Continuation marker before a message (since Arrow 0.15).
 const CONTINUATION: [u8; 4] = [0xff; 4];

@@ -7,8 +7,7 @@ use system::FileAt as _;
 
 use super::{
     StorageType, StoredColumn, UNKNOWN,
-    columns::Region,
-    index::{PAGE, PageStats},
+    index::{PAGE, PageStats, Region},
 };
 
 /// Bytes read at a time.

@@ -13,12 +13,12 @@ use polars::prelude::{
     BinaryChunked, Column, DataFrame, DataType, IntoColumn, NewChunkedArray, PolarsResult,
     StringChunked,
 };
-use serde::{Deserialize, Serialize};
 
 use super::{
     StorageType, StoredColumn, UNKNOWN,
-    arrow::{self, BODY_AT, Node},
-    table::{TableRows, Values},
+    arrow::{self, Node},
+    index::Region,
+    table::{BODY_AT, TableRows, Values},
 };
 use model::address::Address;
 use system::FileAt as _;
@@ -27,19 +27,6 @@ use system::FileAt as _;
 const ALIGN: u64 = 64;
 /// Size of a column's write buffer in bytes.
 const GATHERED: usize = 1 << 20;
-
-/// Buffers of a column in the file, each as (offset, length) in bytes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Region {
-    pub(super) name: String,
-    pub(super) nulls: u64,
-    /// Validity bitmap: one bit per row, 1 where it has a value; of length 0 where all have one.
-    pub(super) validity: (u64, u64),
-    /// The values, or the offsets of a variable-width column.
-    pub(super) values: (u64, u64),
-    /// The bytes of a variable-width column.
-    pub(super) data: (u64, u64),
-}
 
 /// A column being written: its region, and bytes not yet flushed to the file.
 struct Sink {

@@ -1,43 +1,137 @@
-//! Decodes cells as they are stored: to a value, or to a canonical column of a frame.
+//! Rows of a table as canonical frames, and small tables of frames.
+
+use std::ops::Range;
 
 use polars::prelude::{
-    Column, DataType, IntoColumn, ListBuilderTrait as _, ListStringChunkedBuilder, NamedFrom,
-    PlSmallStr, Series, StringChunkedBuilder,
+    Column, DataFrame, DataType, IntoColumn, ListBuilderTrait as _, ListStringChunkedBuilder,
+    NamedFrom, PlSmallStr, Series, StringChunkedBuilder,
 };
 
-use super::StorageType;
+use super::{
+    RowSelection, StorageType, TableRows,
+    memory::{FREE, build},
+    table::Values,
+};
+use crate::error::StoreError;
 use model::{
     address::Address,
-    scalar::Scalar,
-    schema::Kind,
-    time::{Day, Time},
+    schema::{Kind, TableSchema},
 };
-use source::coerce;
+use source::{coerce, text_runs::Texts};
 
-/// Decodes a stored cell.
-pub(super) fn scalar(storage: StorageType, bytes: &[u8]) -> Option<Scalar<'_>> {
-    let whole = || bytes.first_chunk().map(|bytes| i64::from_le_bytes(*bytes));
-    let text = || String::from_utf8_lossy(bytes);
-    Some(match storage {
-        StorageType::Float => Scalar::Float(f64::from_le_bytes(*bytes.first_chunk()?)),
-        StorageType::Integer => Scalar::Whole(whole()?),
-        StorageType::Time => Scalar::Time(Time(whole()?)),
-        StorageType::Day => Scalar::Day(Day(i32::try_from(whole()?).ok()?)),
-        StorageType::Flag => Scalar::Flag(whole()? != 0),
-        StorageType::Address => Scalar::text(Address(*bytes.first_chunk()?).to_string()),
-        StorageType::Hex => Scalar::text(const_hex::encode_prefixed(bytes)),
-        StorageType::Text => Scalar::Text(text()),
-        StorageType::List => Scalar::List(
-            text()
-                .split_terminator('\0')
-                .map(|member| member.to_owned().into())
-                .collect(),
-        ),
-    })
+/// Reads rows as canonical frames, and makes small tables of them.
+pub trait Frames: Sized {
+    /// The rows of a frame in canonical columns, sorted and each key once; columns outside the schema are the table's own.
+    fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, StoreError>;
+
+    /// The rows of a frame in which every column is the table's own.
+    fn free(frame: &DataFrame) -> Result<Self, StoreError>;
+
+    /// Consecutive rows, with these columns or all. Damaged columns are null.
+    fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame;
+
+    /// The rows at these positions, in this order, with these columns or all. Damaged cells are null.
+    fn gather(&self, rows: &[u32], columns: Option<&[&str]>) -> DataFrame;
+
+    /// The rows of a range of `places`, in that order, with these columns or all.
+    fn at(&self, places: &RowSelection, nth: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+        let nth = nth.start.min(places.len())..nth.end.min(places.len());
+        if let RowSelection::Run(rows) = places {
+            return self.slice(rows.start + nth.start..rows.start + nth.end, columns);
+        }
+        let rows: Vec<u32> = nth
+            .filter_map(|nth| places.get(nth))
+            .map(|place| place as u32)
+            .collect();
+        self.gather(&rows, columns)
+    }
+}
+
+impl Frames for TableRows {
+    fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, StoreError> {
+        Ok(build(schema, frame)?)
+    }
+
+    fn free(frame: &DataFrame) -> Result<Self, StoreError> {
+        Self::in_memory(&FREE, frame)
+    }
+
+    fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+        let rows = rows.start.min(self.height())..rows.end.min(self.height());
+        frame(self, rows.len(), columns, |name| {
+            consecutive(self, name, rows.clone())
+        })
+    }
+
+    fn gather(&self, rows: &[u32], columns: Option<&[&str]>) -> DataFrame {
+        frame(self, rows.len(), columns, |name| gathered(self, name, rows))
+    }
+}
+
+/// A canonical frame with these columns or all; a column for which `read` returns none is null.
+fn frame(
+    table: &TableRows,
+    height: usize,
+    wanted: Option<&[&str]>,
+    read: impl Fn(&'static str) -> Option<Column>,
+) -> DataFrame {
+    let columns = table
+        .columns()
+        .filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
+    let columns = columns.map(|column| {
+        let cells = read(column.name).filter(|cells| cells.len() == height);
+        cells.unwrap_or_else(|| coerce::empty(column, height))
+    });
+    DataFrame::new(height, columns.collect()).unwrap_or_default()
+}
+
+fn gathered(table: &TableRows, name: &'static str, rows: &[u32]) -> Option<Column> {
+    let places = rows.iter().map(|&row| row as usize);
+    let label = PlSmallStr::from_static(name);
+    if super::in_index(table.schema(), name) {
+        let cells = places.map(|row| table.cell(name, row).to_text());
+        return Some(texts(label, rows.len(), cells));
+    }
+    let cells = table.cells(name)?;
+    decoded(
+        name,
+        cells.storage,
+        rows.len(),
+        places.map(|row| cells.bytes(row)),
+    )
+}
+
+fn consecutive(table: &TableRows, name: &'static str, rows: Range<usize>) -> Option<Column> {
+    if let Some(runs) = table.runs(name, rows.clone()) {
+        let mut column = Texts::with_capacity(rows.len());
+        for (text, rows) in &runs {
+            column.push(Some(text), rows.len());
+        }
+        return Some(column.finish(PlSmallStr::from_static(name)));
+    }
+    let height = rows.len();
+    let (storage, raw) = table.stored(name, rows)?;
+    let mut empty = raw.empty.into_iter().peekable();
+    let valid = (0..height).map(|row| empty.next_if_eq(&row).is_none());
+    match raw.values {
+        Values::Fixed { width, bytes } => {
+            let cells = bytes.chunks_exact(width).zip(valid);
+            let cells = cells.map(|(bytes, valid)| valid.then_some(bytes));
+            decoded(name, storage, height, cells)
+        }
+        Values::Texts { ends, data } if ends.is_sorted() => {
+            let first = *ends.first()? as usize;
+            let cell = |(ends, valid): (&[u64], bool)| {
+                valid.then(|| data.get(ends[0] as usize - first..ends[1] as usize - first))?
+            };
+            decoded(name, storage, height, ends.windows(2).zip(valid).map(cell))
+        }
+        Values::Texts { .. } => None,
+    }
 }
 
 /// Decodes stored cells to a canonical column.
-pub(super) fn decoded<'a>(
+fn decoded<'a>(
     name: &'static str,
     storage: StorageType,
     height: usize,
@@ -95,7 +189,7 @@ pub(super) fn decoded<'a>(
     })
 }
 
-pub(super) fn texts(
+fn texts(
     name: PlSmallStr,
     height: usize,
     cells: impl Iterator<Item = Option<impl AsRef<str>>>,

@@ -10,8 +10,8 @@ use std::{
 };
 
 use super::{
-    SortLimits,
-    index::{Index, LoadReport},
+    LoadReport, SortLimits,
+    index::Index,
     table::{INDEX, TableRows},
 };
 use crate::{
@@ -27,7 +27,7 @@ use source::{
 use system::disk_lru::{self, remove};
 
 /// Format version: incremented whenever a table is stored or read differently.
-pub const CACHE_VERSION: u32 = 7;
+pub const CACHE_VERSION: u32 = 8;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// Poll interval while waiting for another program's lock; each poll checks for cancellation.
@@ -202,13 +202,12 @@ impl EntryLocation {
                 continue;
             };
             let metadata = &index.metadata;
-            let bytes = read(&metadata.report);
+            let Ok(report) = LoadReport::read(&metadata.report) else {
+                continue;
+            };
+            let bytes = read(&report);
             let more = best.as_ref().is_none_or(|best| best.0 < bytes);
-            if metadata.table == schema.name
-                && metadata.report.stem == stem.0
-                && more
-                && fits(&metadata.report)
-            {
+            if metadata.table == schema.name && report.stem == stem.0 && more && fits(&report) {
                 best = Some((bytes, folder, name));
             }
         }
@@ -261,7 +260,8 @@ impl EntryLocation {
         folder: &Path,
         schema: &'static TableSchema,
     ) -> Result<(TableRows, LoadReport), StoreError> {
-        TableRows::open(folder, schema, self.sorting)
+        let (table, report) = TableRows::open(folder, schema, self.sorting)?;
+        Ok((table, LoadReport::read(&report)?))
     }
 
     /// Whether the table is present, intact or not.

@@ -6,11 +6,12 @@ use std::{collections::HashSet, fs, ops::Range, path::Path};
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
+use super::Frames as _;
 use super::{
-    CacheOptions, StorageType, StoredColumn,
+    CacheOptions, LoadReport, StorageType, StoredColumn,
     columns::{Columns, as_bytes, byte_length},
     entry::{CacheBuildError, EntryLocation},
-    index::{LoadReport, RunStarts},
+    index::RunStarts,
     stored_columns,
     table::{ROWS, TableRows},
     written::WrittenRows,

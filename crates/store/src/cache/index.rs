@@ -4,10 +4,10 @@
 use std::{fs::File, io::Write, ops::Range, path::Path};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use super::{bounds::Bounds, columns::Region, map::Image};
-use crate::{TableFile, error::StoreError, invariants::in_order::TokenStatistic};
-use model::{address::Address, findings::Findings, schema::TableSchema};
+use super::{bounds::Bounds, error::TableError, map::Image};
+use model::{address::Address, schema::TableSchema};
 
 /// Bytes of `rows.arrow` per checksum: a memory page, the unit that a first access reads from disk.
 pub(super) const PAGE: usize = 4 << 10;
@@ -16,7 +16,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"tdindex2");
 const WORDS: usize = 6;
 
 /// Table-level metadata of the index.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct TableMetadata {
     pub(super) table: String,
     pub(super) rows: u64,
@@ -25,43 +25,23 @@ pub(super) struct TableMetadata {
     pub(super) block: u64,
     /// Length of `rows.arrow`.
     pub(super) bytes: u64,
-    pub(super) report: LoadReport,
-}
-
-/// Result of loading the table, recorded when it was imported.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct LoadReport {
-    pub sources: Vec<TableFile>,
-    pub findings: Findings,
-    /// Values to be cross-checked against other tables at every load.
-    #[serde(rename = "observed")]
-    pub statistics: Vec<TokenStatistic>,
-    /// Columns declared approximate.
-    pub approximate: Vec<String>,
-    pub rows_bad: u64,
-    pub load_ms: u64,
-    /// Hash of the inputs except the files: a table with the same stem can grow from this one.
-    pub stem: String,
-    /// State at the end of each file.
-    pub ends: Vec<FileEnd>,
+    /// Result of loading the table, as its owner wrote it.
+    pub(super) report: Box<RawValue>,
     /// Name of the cache entry that this one grew from.
-    pub grown_from: Option<String>,
+    pub(super) grown_from: Option<String>,
 }
 
-/// State of reading at the end of a file, for incremental imports.
+/// Buffers of a column in the file, each as (offset, length) in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct FileEnd {
-    /// Findings that are known only at the end of the file; the report's findings exclude them.
-    pub notes: Findings,
-    /// Bytes read, all of them whole lines, and the hash of their head and tail. 0 for a file whose reading cannot be resumed.
-    pub bytes: u64,
-    pub hash: [u8; 32],
-    /// Rows of the file, rejected rows, rows excluded by `where`.
-    pub rows: u64,
-    pub rows_bad: u64,
-    pub left_out: u64,
-    /// State that the readers of the file learned, as their own JSON.
-    pub learnt: serde_json::Value,
+pub(super) struct Region {
+    pub(super) name: String,
+    pub(super) nulls: u64,
+    /// Validity bitmap: one bit per row, 1 where it has a value; of length 0 where all have one.
+    pub(super) validity: (u64, u64),
+    /// The values, or the offsets of a variable-width column.
+    pub(super) values: (u64, u64),
+    /// The bytes of a variable-width column.
+    pub(super) data: (u64, u64),
 }
 
 /// First row of every token and interval, recorded as the rows are written.
@@ -96,7 +76,7 @@ pub(super) struct PageStats {
 }
 
 /// Writes the index to a file.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), TableError> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;
     Ok(file.sync_all()?)
@@ -108,7 +88,7 @@ pub(super) fn encode(
     starts: &RunStarts,
     stats: &PageStats,
     addresses: &[Address],
-) -> Result<Vec<u8>, StoreError> {
+) -> Result<Vec<u8>, TableError> {
     let mut metadata_text = serde_json::to_vec(metadata)?;
     metadata_text.resize(metadata_text.len().next_multiple_of(8), b' ');
     let (tokens, runs) = (starts.tokens.len(), starts.runs.len());
@@ -173,7 +153,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &Path) -> Result<Self, TableError> {
         Self::of(Image::open(path)?)
     }
 
@@ -196,13 +176,13 @@ impl Index {
         }
     }
 
-    pub(super) fn of(map: Image) -> Result<Self, StoreError> {
+    pub(super) fn of(map: Image) -> Result<Self, TableError> {
         let bytes = map.bytes();
         let Some((body, sum)) = bytes.split_last_chunk::<4>() else {
-            return Err(StoreError::DamagedIndex);
+            return Err(TableError::DamagedIndex);
         };
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
-            return Err(StoreError::DamagedIndex);
+            return Err(TableError::DamagedIndex);
         }
         let word = |nth: usize| {
             body.get(nth * 8..)
@@ -220,7 +200,7 @@ impl Index {
             (Some(metadata), Some(tokens), Some(runs), Some(checksums), Some(bounds)),
         ) = (word(0), counts)
         else {
-            return Err(StoreError::DamagedIndex);
+            return Err(TableError::DamagedIndex);
         };
         let mut at = WORDS * 8;
         let mut section = |length: usize| {
@@ -239,7 +219,7 @@ impl Index {
             section(tokens * 20),
         );
         if tokens.end != body.len() {
-            return Err(StoreError::DamagedIndex);
+            return Err(TableError::DamagedIndex);
         }
         let metadata = serde_json::from_slice(&body[metadata])?;
         let index = Self {
@@ -256,7 +236,7 @@ impl Index {
         if ordered(index.starts()) && ordered(index.run_starts()) {
             Ok(index)
         } else {
-            Err(StoreError::DamagedIndex)
+            Err(TableError::DamagedIndex)
         }
     }
 

@@ -9,92 +9,61 @@ use polars::prelude::{
 use super::{
     CacheOptions, StorageType, bounds,
     columns::{Columns, as_bytes},
-    index::{self, Index, LoadReport, RunStarts, TableMetadata},
+    index::{self, Index, RunStarts, TableMetadata},
     map::Image,
     stored_columns,
     table::TableRows,
 };
-use crate::error::StoreError;
 use model::{address::Address, interval::Interval, names, schema::TableSchema};
 use source::text_runs::{pairs, runs_of};
 
 /// The schema of a table of which every column is its own.
-static FREE: TableSchema = TableSchema::PLAIN;
+pub(super) static FREE: TableSchema = TableSchema::PLAIN;
 
-impl Default for TableRows {
-    fn default() -> Self {
-        Self::empty(&FREE)
+/// The rows of a frame in canonical columns, sorted and each key once; columns outside the schema are the table's own.
+pub(super) fn build(schema: &'static TableSchema, frame: &DataFrame) -> PolarsResult<TableRows> {
+    let is_there = |column: &&model::schema::Column| frame.column(column.name).is_ok();
+    let mut stored = stored_columns(schema);
+    stored.retain(|(column, _)| is_there(column));
+    let own = frame.columns().iter().filter_map(|column| {
+        let is_own = schema.column(column.name()).is_none();
+        let own = is_own.then(|| names::column(column.name(), kind_of(column)))??;
+        Some((own, StorageType::of(own.kind)))
+    });
+    stored.extend(own);
+    let (mut cells, rows) = (Vec::with_capacity(stored.len()), frame.height());
+    for (column, storage) in &stored {
+        cells.push(encoded(*storage, frame.column(column.name)?)?);
     }
-}
-
-impl TableRows {
-    /// The rows of a frame in which every column is the table's own.
-    pub fn free(frame: &DataFrame) -> Result<Self, StoreError> {
-        Self::in_memory(&FREE, frame)
-    }
-
-    /// The rows of a frame in canonical columns, sorted and each key once; columns outside the schema are the table's own.
-    pub fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, StoreError> {
-        Ok(Self::build(schema, frame)?)
-    }
-
-    /// A table without rows.
-    pub fn empty(schema: &'static TableSchema) -> Self {
-        let stored = stored_columns(schema);
-        Self::held(
-            schema,
-            stored,
-            Index::empty(schema),
-            Image::from(&[][..]),
-            PathBuf::new(),
-        )
-    }
-
-    fn build(schema: &'static TableSchema, frame: &DataFrame) -> PolarsResult<Self> {
-        let is_there = |column: &&model::schema::Column| frame.column(column.name).is_ok();
-        let mut stored = stored_columns(schema);
-        stored.retain(|(column, _)| is_there(column));
-        let own = frame.columns().iter().filter_map(|column| {
-            let is_own = schema.column(column.name()).is_none();
-            let own = is_own.then(|| names::column(column.name(), kind_of(column)))??;
-            Some((own, StorageType::of(own.kind)))
-        });
-        stored.extend(own);
-        let (mut encoded, rows) = (Vec::with_capacity(stored.len()), frame.height());
-        for (column, storage) in &stored {
-            encoded.push(self::encoded(*storage, frame.column(column.name)?)?);
-        }
-        let lengths = stored.iter().zip(&encoded);
-        let lengths = lengths.filter(|((_, storage), _)| storage.width().is_none());
-        let lengths: PolarsResult<Vec<u64>> =
-            lengths.map(|(_, cells)| byte_length(cells)).collect();
-        let mut columns = Columns::in_memory(&stored, rows as u64, &lengths?);
-        let mut whole = DataFrame::new(rows, encoded)?;
-        whole.rechunk_mut();
-        columns.push(&whole)?;
-        let (regions, bytes) = columns.held()?;
-        let block = CacheOptions::default().block_rows;
-        let stats = bounds::bounds_of(&bytes, &stored, &regions, rows as u64, block)?;
-        let (starts, tokens) = run_starts(schema, frame);
-        let metadata = TableMetadata {
-            table: schema.name.to_owned(),
-            rows: rows as u64,
-            regions,
-            block,
-            bytes: bytes.len() as u64,
-            report: LoadReport::default(),
-        };
-        let index = index::encode(&metadata, &starts, &stats, &tokens)
-            .and_then(|index| Index::of(Image::from(index.as_slice())))
-            .map_err(|error| polars::prelude::polars_err!(ComputeError: "{error}"))?;
-        Ok(Self::held(
-            schema,
-            stored,
-            index,
-            Image::from(bytes.as_slice()),
-            PathBuf::new(),
-        ))
-    }
+    let lengths = stored.iter().zip(&cells);
+    let lengths = lengths.filter(|((_, storage), _)| storage.width().is_none());
+    let lengths: PolarsResult<Vec<u64>> = lengths.map(|(_, cells)| byte_length(cells)).collect();
+    let mut columns = Columns::in_memory(&stored, rows as u64, &lengths?);
+    let mut whole = DataFrame::new(rows, cells)?;
+    whole.rechunk_mut();
+    columns.push(&whole)?;
+    let (regions, bytes) = columns.held()?;
+    let block = CacheOptions::default().block_rows;
+    let stats = bounds::bounds_of(&bytes, &stored, &regions, rows as u64, block)?;
+    let (starts, tokens) = run_starts(schema, frame);
+    let metadata = TableMetadata {
+        table: schema.name.to_owned(),
+        rows: rows as u64,
+        regions,
+        block,
+        bytes: bytes.len() as u64,
+        ..TableMetadata::default()
+    };
+    let index = index::encode(&metadata, &starts, &stats, &tokens)
+        .and_then(|index| Index::of(Image::from(index.as_slice())))
+        .map_err(|error| polars::prelude::polars_err!(ComputeError: "{error}"))?;
+    Ok(TableRows::held(
+        schema,
+        stored,
+        index,
+        Image::from(bytes.as_slice()),
+        PathBuf::new(),
+    ))
 }
 
 /// Kind of a column outside the schema, by its data type.

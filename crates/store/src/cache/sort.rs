@@ -1,15 +1,8 @@
-//! Sorting the rows of a large table by any column: the top k by one scan that skips blocks by the zone map (`top_rows`), all of them by an
-//! external bucket sort of (key, row number) (`sort_rows`). Memory is that of one bucket; the rows themselves are never copied.
+//! Sorting the rows of a table by any column: the top k by one scan that skips blocks by the zone map (`top_rows`), all of them in passes
+//! (`sort_rows`), each of which sorts the (key, row number) pairs of one range of keys. Memory is that of one pass; the rows themselves are
+//! never copied.
 
-use std::{
-    cmp::Ordering,
-    fs, io,
-    ops::Range,
-    path::Path,
-    sync::atomic::{self, AtomicU64},
-};
-
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
+use std::{cmp::Ordering, io, ops::Range};
 
 use super::{
     StorageType, UNKNOWN,
@@ -17,14 +10,14 @@ use super::{
     row_selection::{RowSelection, RowSelectionWriter},
     table::{CellsOf, TableRows},
 };
-use crate::order::{SpillFile, order_key_bytes, order_key_f64, order_key_i64};
+use crate::order::{order_key_bytes, order_key_f64, order_key_i64};
 use model::{interval::Interval, schema::Kind};
 
 /// Rows between two checks for cancellation.
 const CHUNK_ROWS: usize = 65_536;
 
-/// Bytes of keys that are buffered before they are spilled.
-const GATHERED: usize = 6 << 20;
+/// Pairs of a pass for each row number that may be in memory.
+const PASS: usize = 4;
 
 /// Sort column and direction.
 #[derive(Debug, Clone, Copy)]
@@ -385,111 +378,45 @@ pub fn sort_rows<'a, E: From<io::Error>>(
     among: &'a RowSelection,
     mut step: impl FnMut(u64, u64) -> Result<(), E>,
 ) -> Result<RowSelection, E> {
-    static FILES: AtomicU64 = AtomicU64::new(0);
     let sorter = Sorter::new(table, by.into(), among)?;
-    if among.len() <= table.sorting().in_memory {
-        return sort_at_once(&sorter, &mut step);
-    }
-    let spread = table.folder().join(format!(
-        "sort-{}-{}.parts",
-        std::process::id(),
-        FILES.fetch_add(1, atomic::Ordering::Relaxed)
-    ));
-    let ranked = sort(&sorter, &spread, &mut step);
-    fs::remove_file(&spread).ok();
-    ranked
-}
-
-/// Rows that fit into memory.
-fn sort_at_once<E: From<io::Error>>(
-    sorter: &Sorter<'_>,
-    step: &mut impl FnMut(u64, u64) -> Result<(), E>,
-) -> Result<RowSelection, E> {
-    let rows = sorter.among.len();
-    let mut order: Vec<Keyed> = Vec::with_capacity(rows);
-    for start in (0..rows).step_by(CHUNK_ROWS) {
-        step(start as u64, rows as u64)?;
-        let here = start..(start + CHUNK_ROWS).min(rows);
-        order.extend(
-            sorter
-                .keys(here.clone())
-                .into_iter()
-                .zip(here.start as u32..),
-        );
-    }
-    order.sort_unstable_by(|a, b| sorter.compare(*a, *b));
-    Ok(RowSelection::from(
-        order
-            .into_iter()
-            .map(|row| sorter.row(row))
-            .collect::<Vec<_>>(),
-    ))
-}
-
-fn sort<E: From<io::Error>>(
-    sorter: &Sorter<'_>,
-    spread: &Path,
-    step: &mut impl FnMut(u64, u64) -> Result<(), E>,
-) -> Result<RowSelection, E> {
-    let rows = sorter.among.len();
-    // A row is a key and a position here: four times the size of an entry in a list.
-    let parts = rows / (sorter.table.sorting().in_memory / 4).max(1) + 1;
-    // Keys sampled from the whole table give the bounds of the buckets.
-    let sample = parts * 256;
-    let mut keys: Vec<u64> = (0..sample)
-        .map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize))
-        .collect();
+    let (rows, held) = (among.len(), table.sorting().in_memory);
+    let passes = if rows <= held {
+        1
+    } else {
+        rows / held.saturating_mul(PASS).max(1) + 1
+    };
+    // Keys sampled from the whole table give the bounds between the passes.
+    let sample = passes * 256;
+    let mut keys: Vec<u64> = if passes > 1 {
+        (0..sample)
+            .map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize))
+            .collect()
+    } else {
+        Vec::new()
+    };
     keys.sort_unstable();
-    let bounds: Vec<u64> = (1..parts).map(|part| keys[part * 256]).collect();
-    let mut spill = SpillFile::create(spread, parts)?.gathering(GATHERED);
-    for start in (0..rows).step_by(CHUNK_ROWS) {
-        step(start as u64, 2 * rows as u64)?;
-        let here = start..(start + CHUNK_ROWS).min(rows);
-        let keys = sorter.keys(here.clone());
-        let part: Vec<u32> = keys
-            .iter()
-            .map(|key| bounds.partition_point(|bound| bound <= key) as u32)
-            .collect();
-        let columns = [
-            Series::new(KEY.into(), keys),
-            Series::new(
-                ROW.into(),
-                here.clone().map(|row| row as u32).collect::<Vec<_>>(),
-            ),
-        ];
-        let columns = columns.into_iter().map(IntoColumn::into_column).collect();
-        spill.add(
-            DataFrame::new(here.len(), columns).map_err(io::Error::other)?,
-            &part,
-        )?;
-    }
-    spill.flush()?;
-    let mut sorted = RowSelectionWriter::for_table(sorter.table);
-    let (mut order, mut done): (Vec<Keyed>, usize) = (Vec::new(), 0);
-    for part in 0..parts {
+    let bounds: Vec<u64> = (1..passes).map(|pass| keys[pass * 256]).collect();
+    let mut sorted = RowSelectionWriter::for_table(table);
+    let mut order: Vec<Keyed> = Vec::with_capacity(rows / passes * 5 / 4);
+    for pass in 0..passes {
+        let first = pass.checked_sub(1).map_or(0, |before| bounds[before]);
+        let end = bounds.get(pass).copied();
+        let is_of_pass = |key: u64| key >= first && end.is_none_or(|end| key < end);
         order.clear();
-        for frame in spill.frames(part) {
-            keyed(&frame?, &mut order).map_err(io::Error::other)?;
+        for start in (0..rows).step_by(CHUNK_ROWS) {
+            step((pass * rows + start) as u64, (passes * rows) as u64)?;
+            let here = start..(start + CHUNK_ROWS).min(rows);
+            let keyed = sorter.keys(here.clone()).into_iter();
+            order.extend(
+                keyed
+                    .zip(here.start as u32..)
+                    .filter(|row| is_of_pass(row.0)),
+            );
         }
-        step((rows + done) as u64, 2 * rows as u64)?;
         order.sort_unstable_by(|a, b| sorter.compare(*a, *b));
         for row in &order {
             sorted.push(sorter.row(*row))?;
         }
-        done += order.len();
     }
     Ok(sorted.finish()?)
-}
-
-/// The columns of the spilled rows.
-const KEY: &str = "key";
-const ROW: &str = "row";
-
-fn keyed(frame: &DataFrame, order: &mut Vec<Keyed>) -> PolarsResult<()> {
-    let (keys, rows) = (
-        frame.column(KEY)?.u64()?.cont_slice()?,
-        frame.column(ROW)?.u32()?.cont_slice()?,
-    );
-    order.extend(keys.iter().copied().zip(rows.iter().copied()));
-    Ok(())
 }

@@ -7,30 +7,30 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
-use polars::prelude::{Column, DataFrame, PlSmallStr};
-
 use super::{
     SortLimits, StorageType, StoredColumn,
     bounds::{Bounds, Extent, has_bounds},
-    columns::Region,
-    decode::{decoded, scalar, texts},
-    index::{Index, LoadReport, PAGE},
+    index::{Index, PAGE, Region},
     map::Image,
-    row_selection::RowSelection,
     stored_columns,
 };
-use crate::error::StoreError;
+use serde_json::value::RawValue;
+
+use super::error::TableError;
 use model::{
     address::Address,
     interval::Interval,
     scalar::Scalar,
-    schema::{Column as SchemaColumn, TableSchema},
+    schema::{Column, TableSchema},
+    time::{Day, Time},
 };
-use source::{coerce, text_runs::Texts};
 
 /// Number of pages after whose first reading the map's pages are given back. The system maps up to 16 with each, so a pass over a whole table
 /// keeps 16 MiB of it.
 const RELEASE_EVERY: usize = 256;
+
+/// Offset of the columns in the file of rows, behind its schema and the header of its record batch.
+pub(super) const BODY_AT: u64 = 32 << 10;
 
 /// The two files of a table.
 pub(crate) const ROWS: &str = "rows.arrow";
@@ -49,16 +49,33 @@ pub struct TableRows {
     damaged: AtomicBool,
     folder: PathBuf,
     sorting: SortLimits,
-    grown_from: Option<String>,
+}
+
+impl Default for TableRows {
+    fn default() -> Self {
+        Self::empty(&TableSchema::PLAIN)
+    }
 }
 
 impl TableRows {
-    /// Opens the table in `folder`. Verifies the checksum of the index, the length of the file of rows, and its header and footer.
+    /// A table without rows.
+    pub fn empty(schema: &'static TableSchema) -> Self {
+        Self::held(
+            schema,
+            stored_columns(schema),
+            Index::empty(schema),
+            Image::from(&[][..]),
+            PathBuf::new(),
+        )
+    }
+
+    /// Opens the table in `folder`; returns it with the report stored beside it. Verifies the checksum of the index, the length of the file
+    /// of rows, and its header and footer.
     pub(super) fn open(
         folder: &Path,
         schema: &'static TableSchema,
         sorting: SortLimits,
-    ) -> Result<(Self, LoadReport), StoreError> {
+    ) -> Result<(Self, Box<RawValue>), TableError> {
         let mut index = Index::open(&folder.join(INDEX))?;
         let map = Image::open(&folder.join(ROWS))?;
         let columns = stored_columns(schema);
@@ -68,7 +85,7 @@ impl TableRows {
             || index.metadata.bytes != map.bytes().len() as u64
             || index.checksums().len() != checksums
         {
-            return Err(StoreError::Mismatched);
+            return Err(TableError::Mismatched);
         }
         if !names.eq(index
             .metadata
@@ -76,10 +93,9 @@ impl TableRows {
             .iter()
             .map(|region| region.name.as_str()))
         {
-            return Err(StoreError::UnexpectedColumns);
+            return Err(TableError::UnexpectedColumns);
         }
         let report = std::mem::take(&mut index.metadata.report);
-        let grown_from = report.grown_from.clone();
         let verified = (0..checksums.div_ceil(64))
             .map(|_| AtomicU64::new(0))
             .collect();
@@ -95,16 +111,15 @@ impl TableRows {
             damaged,
             folder,
             sorting,
-            grown_from,
         };
         // Header and footer of the Arrow file.
         let length = table.map.bytes().len();
-        let is_intact = table.verify(0..super::arrow::BODY_AT as usize)
-            && table.verify(length.saturating_sub(PAGE)..length);
+        let is_intact =
+            table.verify(0..BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
         if is_intact {
             Ok((table, report))
         } else {
-            Err(StoreError::DamagedFile)
+            Err(TableError::DamagedFile)
         }
     }
 
@@ -129,7 +144,6 @@ impl TableRows {
                 in_memory: usize::MAX,
                 at_once: usize::MAX,
             },
-            grown_from: None,
         }
     }
 
@@ -142,17 +156,17 @@ impl TableRows {
     }
 
     /// The columns of the schema, then the table's own.
-    pub fn columns(&self) -> impl Iterator<Item = &'static SchemaColumn> {
+    pub fn columns(&self) -> impl Iterator<Item = &'static Column> {
         let own = self.columns.iter().map(|(column, _)| *column);
         let own = own.filter(|column| self.schema.column(column.name).is_none());
-        let is_there = |column: &&SchemaColumn| {
+        let is_there = |column: &&Column| {
             super::in_index(self.schema, column.name) || self.position(column.name).is_some()
         };
         self.schema.columns.iter().filter(is_there).chain(own)
     }
 
     /// The column of this name, of the schema or the table's own.
-    pub fn column_named(&self, name: &str) -> Option<&'static SchemaColumn> {
+    pub fn column_named(&self, name: &str) -> Option<&'static Column> {
         self.columns().find(|column| column.name == name)
     }
 
@@ -266,7 +280,7 @@ impl TableRows {
     }
 
     /// Cell-by-cell access to a column; none for a column stored in the index.
-    pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
+    pub fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
         let at = self.position(name)?;
         Some(CellsOf {
             table: self,
@@ -373,51 +387,6 @@ impl TableRows {
         }
     }
 
-    /// Rows as a canonical frame, with these columns or all. Damaged columns are null.
-    pub fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
-        let rows = rows.start.min(self.height())..rows.end.min(self.height());
-        self.frame(rows.len(), columns, |name| self.column(name, rows.clone()))
-    }
-
-    /// The rows at these positions, in this order, with these columns or all. Damaged cells are null.
-    pub fn gather(&self, rows: &[u32], columns: Option<&[&str]>) -> DataFrame {
-        self.frame(rows.len(), columns, |name| self.gathered(name, rows))
-    }
-
-    fn gathered(&self, name: &'static str, rows: &[u32]) -> Option<Column> {
-        let places = rows.iter().map(|&row| row as usize);
-        let label = PlSmallStr::from_static(name);
-        if super::in_index(self.schema, name) {
-            let cells = places.map(|row| self.cell(name, row).to_text());
-            return Some(texts(label, rows.len(), cells));
-        }
-        let cells = self.cells(name)?;
-        decoded(
-            name,
-            cells.storage,
-            rows.len(),
-            places.map(|row| cells.bytes(row)),
-        )
-    }
-
-    /// The rows of a range of `places`, in that order, with these columns or all.
-    pub fn at(
-        &self,
-        places: &RowSelection,
-        nth: Range<usize>,
-        columns: Option<&[&str]>,
-    ) -> DataFrame {
-        let nth = nth.start.min(places.len())..nth.end.min(places.len());
-        if let RowSelection::Run(rows) = places {
-            return self.slice(rows.start + nth.start..rows.start + nth.end, columns);
-        }
-        let rows: Vec<u32> = nth
-            .filter_map(|nth| places.get(nth))
-            .map(|place| place as u32)
-            .collect();
-        self.gather(&rows, columns)
-    }
-
     /// The cell in `row` of the column; `Missing` if there is no such column or row.
     pub fn cell(&self, column: &str, row: usize) -> Scalar<'static> {
         if row >= self.height() {
@@ -441,58 +410,9 @@ impl TableRows {
         })
     }
 
-    /// A canonical frame with these columns or all; a column for which `read` returns none is null.
-    fn frame(
-        &self,
-        height: usize,
-        wanted: Option<&[&str]>,
-        read: impl Fn(&'static str) -> Option<Column>,
-    ) -> DataFrame {
-        let columns = self
-            .columns()
-            .filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
-        let columns = columns.map(|column| {
-            let cells = read(column.name).filter(|cells| cells.len() == height);
-            cells.unwrap_or_else(|| coerce::empty(column, height))
-        });
-        DataFrame::new(height, columns.collect()).unwrap_or_default()
-    }
-
-    fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
-        if let Some(runs) = self.runs(name, rows.clone()) {
-            let mut column = Texts::with_capacity(rows.len());
-            for (text, rows) in &runs {
-                column.push(Some(text), rows.len());
-            }
-            return Some(column.finish(PlSmallStr::from_static(name)));
-        }
-        let at = self.position(name)?;
-        let valid = self.validity(self.index.metadata.regions.get(at)?, rows.clone())?;
-        let (storage, height) = (self.columns[at].1, rows.len());
-        match self.raw(at, rows)?.values {
-            Values::Fixed { width, bytes } => {
-                let cells = bytes.chunks_exact(width).zip(valid);
-                decoded(
-                    name,
-                    storage,
-                    height,
-                    cells.map(|(bytes, valid)| valid.then_some(bytes)),
-                )
-            }
-            Values::Texts { ends, data } if ends.is_sorted() => {
-                let first = *ends.first()? as usize;
-                let cell = |(ends, valid): (&[u64], bool)| {
-                    valid.then(|| data.get(ends[0] as usize - first..ends[1] as usize - first))?
-                };
-                decoded(name, storage, height, ends.windows(2).zip(valid).map(cell))
-            }
-            Values::Texts { .. } => None,
-        }
-    }
-
     /// Name of the cache entry that this table grew from.
     pub(super) fn grown_from(&self) -> Option<&str> {
-        self.grown_from.as_deref()
+        self.index.metadata.grown_from.as_deref()
     }
 
     /// Bytes of each variable-width column.
@@ -502,6 +422,12 @@ impl TableRows {
             .filter(|((_, storage), _)| storage.width().is_none())
             .map(|(_, region)| region.data.1)
             .collect()
+    }
+
+    /// Undecoded rows of a column that is not in the index, and how they are stored; none where there is no such column, or it is damaged.
+    pub fn stored(&self, column: &str, rows: Range<usize>) -> Option<(StorageType, Raw<'_>)> {
+        let nth = self.position(column)?;
+        Some((self.columns[nth].1, self.raw(nth, rows)?))
     }
 
     /// Undecoded rows of the `nth` stored column; none where they are damaged.
@@ -595,14 +521,36 @@ impl TableRows {
     }
 }
 
-/// Undecoded rows of one column.
-pub(super) struct Raw<'a> {
-    pub(super) values: Values<'a>,
-    /// Positions of the nulls among them.
-    pub(super) empty: Vec<usize>,
+/// Decodes a stored cell.
+fn scalar(storage: StorageType, bytes: &[u8]) -> Option<Scalar<'_>> {
+    let whole = || bytes.first_chunk().map(|bytes| i64::from_le_bytes(*bytes));
+    let text = || String::from_utf8_lossy(bytes);
+    Some(match storage {
+        StorageType::Float => Scalar::Float(f64::from_le_bytes(*bytes.first_chunk()?)),
+        StorageType::Integer => Scalar::Whole(whole()?),
+        StorageType::Time => Scalar::Time(Time(whole()?)),
+        StorageType::Day => Scalar::Day(Day(i32::try_from(whole()?).ok()?)),
+        StorageType::Flag => Scalar::Flag(whole()? != 0),
+        StorageType::Address => Scalar::text(Address(*bytes.first_chunk()?).to_string()),
+        StorageType::Hex => Scalar::text(const_hex::encode_prefixed(bytes)),
+        StorageType::Text => Scalar::Text(text()),
+        StorageType::List => Scalar::List(
+            text()
+                .split_terminator('\0')
+                .map(|member| member.to_owned().into())
+                .collect(),
+        ),
+    })
 }
 
-pub(super) enum Values<'a> {
+/// Undecoded rows of one column.
+pub struct Raw<'a> {
+    pub values: Values<'a>,
+    /// Positions of the nulls among them.
+    pub empty: Vec<usize>,
+}
+
+pub enum Values<'a> {
     /// Fixed width: `width` bytes each.
     Fixed { width: usize, bytes: &'a [u8] },
     /// Variable width: the end of the cell before them, the end of each cell, and their bytes.
@@ -610,15 +558,15 @@ pub(super) enum Values<'a> {
 }
 
 /// Cell-by-cell access to one column.
-pub(super) struct CellsOf<'a> {
+pub struct CellsOf<'a> {
     table: &'a TableRows,
     region: &'a Region,
-    pub(super) storage: StorageType,
+    pub storage: StorageType,
 }
 
 impl<'a> CellsOf<'a> {
     /// Bytes of the cell; none where it is null or damaged.
-    pub(super) fn bytes(&self, row: usize) -> Option<&'a [u8]> {
+    pub fn bytes(&self, row: usize) -> Option<&'a [u8]> {
         let nulls = self.region.nulls > 0;
         if nulls
             && self

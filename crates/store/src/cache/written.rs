@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::{
-    bounds,
+    LoadReport, bounds,
     columns::Columns,
     entry::{CacheBuildError, EntryLocation},
-    index::{self, LoadReport, RunStarts, TableMetadata},
+    index::{self, RunStarts, TableMetadata},
     table::{INDEX, ROWS, TableRows},
 };
+use crate::error::StoreError;
 use model::{address::Address, schema::TableSchema};
 use system::disk_lru::remove;
 
@@ -45,11 +46,12 @@ impl WrittenRows {
             regions,
             block,
             bytes,
-            report: self.report,
+            report: self.report.stored().map_err(failed)?,
+            grown_from: self.report.grown_from,
         };
         index::encode(&metadata, &self.run_starts, &stats, &self.tokens)
             .and_then(|bytes| index::write(&made.join(INDEX), &bytes))
-            .map_err(CacheBuildError::Failed)?;
+            .map_err(failed)?;
         let folder = location.keep(made)?;
         remove(&location.part());
         location
@@ -57,4 +59,8 @@ impl WrittenRows {
             .map(|(table, _)| table)
             .map_err(CacheBuildError::Failed)
     }
+}
+
+fn failed(error: impl Into<StoreError>) -> CacheBuildError {
+    CacheBuildError::Failed(error.into())
 }

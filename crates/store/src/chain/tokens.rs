@@ -12,6 +12,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 use serde_json::Value;
 
 use super::{ChainStates, kept::FILE_MAX};
+use crate::cache::Frames as _;
 use crate::{
     Table,
     cache::TableRows,

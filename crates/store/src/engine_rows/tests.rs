@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use polars::prelude::{IntoColumn as _, NamedFrom as _, Series};
 
 use super::*;
+use crate::cache::Frames as _;
 use crate::cache::TableRows;
 use model::{progress::NoProgress, schema};
 

@@ -6,10 +6,12 @@ mod runs;
 use std::collections::{BTreeMap, HashMap};
 
 use polars::prelude::{DataFrame, DataType};
+
 use serde::{Deserialize, Serialize};
 
 use self::runs::{StepRun, Steps};
 use super::{Rule, named};
+pub use crate::cache::{StatisticValue, TokenStatistic};
 use model::{
     interval::Interval,
     time::{DAY_MS, MINUTE_MS, Time},
@@ -50,35 +52,6 @@ impl SeriesBreach {
     pub fn rule(&self) -> &'static Rule {
         named(&self.rule)
     }
-}
-
-/// A statistic of a token's rows, checked once all tables are loaded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TokenStatistic {
-    pub token: String,
-    /// The file of the rows.
-    pub file: String,
-    #[serde(rename = "what")]
-    pub value: StatisticValue,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum StatisticValue {
-    /// Median of volume times close.
-    Turnover(f64),
-    /// The largest value in base units, its row, and the number of transfers.
-    Transfer {
-        largest: String,
-        row: u64,
-        count: u64,
-    },
-    /// First and last time of a dense series, whose candles are one interval apart, and its longest step.
-    Span {
-        interval: i64,
-        first: i64,
-        last: i64,
-        longest: i64,
-    },
 }
 
 /// Running state over the rows of one file.

@@ -5,6 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use polars::prelude::{DataFrame, IdxCa, IdxSize};
 
+use crate::cache::Frames as _;
 use crate::{
     Table,
     cache::TableRows,

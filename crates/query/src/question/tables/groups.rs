@@ -27,6 +27,7 @@ use crate::question::{
     view::View,
 };
 use analysis::groups::Aggregate;
+use store::cache::Frames as _;
 use model::{
     error::{Code, Problem, Result},
     format, names,

@@ -138,6 +138,7 @@ mod tests {
         snapshot::{AnswerSettings, Snapshot},
     };
     use model::{error::Code, schema};
+    use store::cache::Frames as _;
     use store::{Dataset, Table};
 
     fn tokens() -> (DataFrame, &'static TableSchema) {

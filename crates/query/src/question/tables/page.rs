@@ -16,6 +16,7 @@ use model::{
     error::{Code, Problem, Result},
     scalar::Scalar,
 };
+use store::cache::Frames as _;
 use store::{
     Table,
     cache::{RowSelection, TableRows},

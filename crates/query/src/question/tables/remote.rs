@@ -7,6 +7,7 @@ use polars::prelude::DataFrame;
 
 use super::{columns, loaded_table, order::RowQuery};
 use crate::question::{Find, progress::Progress, view::View};
+use store::cache::Frames as _;
 use model::{
     address::Address,
     error::{Code, Problem, Result},

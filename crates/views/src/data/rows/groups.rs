@@ -14,6 +14,7 @@ use query::{
         order::RowQuery,
     },
 };
+use store::cache::Frames as _;
 use store::{Table as DataTable, cache::TableRows};
 
 /// The word before the input line of a grouping.

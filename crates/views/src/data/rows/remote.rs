@@ -7,6 +7,7 @@ use polars::prelude::DataFrame;
 use super::{RowsPane, Wake};
 use crate::prelude::*;
 use query::{deck::pending::PendingResult, question::tables::remote::TableSlice};
+use store::cache::Frames as _;
 use store::{Table, cache::TableRows};
 
 /// Rows fetched before and after those on screen.

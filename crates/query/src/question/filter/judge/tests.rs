@@ -15,6 +15,7 @@ use model::{
     schema,
     time::{DAY_MS, Day, HOUR_MS, Time},
 };
+use store::cache::Frames as _;
 use store::{
     cache::{CacheOptions, TableRows},
     load::load_with,
