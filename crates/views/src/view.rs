@@ -160,6 +160,11 @@ pub trait View {
     /// The list's filter or columns changed: refresh its rows.
     fn relist(&mut self, _: &Context<'_>) {}
 
+    /// Whether rows of the chosen filter and order are about to come; keys that act on a row wait for them.
+    fn is_arranging(&self) -> bool {
+        false
+    }
+
     /// The text that `/` edits; `None` for a view without a filter.
     fn filter(&self) -> Option<&str> {
         self.listing().map(Listing::filter_text)
