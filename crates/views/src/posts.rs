@@ -1,12 +1,12 @@
 //! The Posts view: the selected token's posts, or all posts, in one table, and the full text of the selected one beside or below it.
 
 mod list;
-mod pages;
+mod window;
 
 use std::sync::Arc;
 
 use self::list::{ListedPost, PostFields};
-use self::pages::{Pages, PostsRequest};
+use self::window::{PostsRequest, Window};
 use crate::prelude::*;
 use model::rows::Post;
 use query::question::posts::TokenPostsQuestion;
@@ -27,7 +27,7 @@ pub struct PostsView {
     open: bool,
     /// The token of the displayed posts, if only one.
     token: Option<Address>,
-    pages: Pages,
+    window: Window,
 }
 
 impl View for PostsView {
@@ -43,11 +43,13 @@ impl View for PostsView {
         let Some(source) = self.source(context.newest_post()) else {
             return;
         };
-        self.pages
+        self.window
             .refresh(&source, self.list.cursor.state.selected, context);
-        self.list
-            .show(list::AUTHOR, self.pages.any(|post| post.author.is_some()));
-        self.list.set_count(self.pages.total());
+        self.list.show(
+            list::AUTHOR,
+            self.window.posts().iter().any(|post| post.author.is_some()),
+        );
+        self.list.set_count(self.window.total());
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -124,12 +126,12 @@ impl View for PostsView {
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
         self.source(context.newest_post())
-            .map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
+            .map(|source| source.request(self.list.selected().unwrap_or(0), self.window.total()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let snapshot = Arc::clone(context.snapshot?);
-        let question = self.pages.source()?.question(1);
+        let question = self.window.source()?.question(1);
         let grid = Arc::clone(&snapshot.dataset.table("posts")?.rows);
         let columns: Vec<&'static str> = self
             .list
@@ -140,7 +142,7 @@ impl View for PostsView {
         Some(Export {
             name: "posts".to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            count: Some(self.pages.total()),
+            count: Some(self.window.total()),
             selected: self
                 .post()
                 .map(|post| List::<PostFields>::written(ListedPost { post, context }, &columns)),
@@ -182,7 +184,7 @@ impl PostsView {
     }
 
     fn post(&self) -> Option<&Post> {
-        self.pages.post(self.list.selected()?)
+        self.window.post(self.list.selected()?)
     }
 
     fn with_link(&self, effect: impl FnOnce(String) -> Effect) -> Effect {
@@ -205,10 +207,10 @@ impl PostsView {
             let below = below(area, 1);
             return say(buffer, below, context, &sentence);
         }
-        if let Some(problem) = self.pages.problem() {
+        if let Some(problem) = self.window.problem() {
             return panel::failure(area, buffer, context.theme, &problem.detail);
         }
-        if !self.pages.answered() {
+        if !self.window.answered() {
             return progress::skeleton(area, buffer, context.theme);
         }
         let nothing = if self.all {
@@ -224,7 +226,7 @@ impl PostsView {
         self.list
             .draw(buffer, ListFrame::new(area, empty), context, |place| {
                 Some(ListedPost {
-                    post: self.pages.post(place)?,
+                    post: self.window.post(place)?,
                     context,
                 })
             });
@@ -240,7 +242,7 @@ impl PostsView {
             Some(token) if !self.all => snapshot.dataset.posts_of(&token).len(),
             _ => snapshot.dataset.posts().len(),
         });
-        let total = posts.unwrap_or(self.pages.total()) as u64;
+        let total = posts.unwrap_or(self.window.total()) as u64;
         let age = format!("ages as of {}", context.newest_post().minute_text());
         draw_list_line(
             &self.list,

@@ -83,7 +83,7 @@ impl View for TokensView {
             let outdated = facts.outdated_columns.iter();
             self.list.ideal_widths = outdated.map(|column| (*column, DATED)).collect();
             self.choose_filter(snapshot);
-            match (&self.rows.shown, context.as_of()) {
+            match (&self.rows.snapshot, context.as_of()) {
                 (_, Some(_)) => self.fresh.clear(),
                 (Some(_), None) => {
                     let token = |token: &Address| snapshot.market.of(&snapshot.dataset, token);
@@ -99,7 +99,7 @@ impl View for TokensView {
             self.at_first &= self.token(context) == context.token;
             self.point_to(context.token, context);
         }
-        if !self.rows.is_pending()
+        if self.rows.pending.is_none()
             && let Some(token) = self.revealed.take()
             && !self.point_to(Some(token), context)
         {
@@ -160,8 +160,8 @@ impl View for TokensView {
         if self.compare.is_open() {
             return self.compare.draw(buffer, area, context);
         }
-        if self.rows.shown.is_none() {
-            return match self.rows.problem() {
+        if self.rows.snapshot.is_none() {
+            return match &self.rows.problem {
                 Some(why) => panel::failure(area, buffer, context.theme, why),
                 None => progress::skeleton(area, buffer, context.theme),
             };
@@ -291,19 +291,20 @@ impl View for TokensView {
         if self.compare.is_open() {
             return self.compare.export();
         }
-        let snapshot = Arc::clone(&self.rows.shown.as_ref()?.snapshot);
+        let snapshot = Arc::clone(self.rows.snapshot.as_ref()?);
         let (places, members): (Vec<usize>, _) =
             (self.list.places().collect(), self.list.members());
-        let (names, version) = (self.shown_figures(), self.rows.records_version());
-        let figures = self.rows.figures.clone();
+        let known = if self.shown_figures().is_empty() {
+            Arc::default()
+        } else {
+            Arc::clone(&self.rows.known)
+        };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
             Some(List::<TokenFields>::written(
                 ListedToken {
                     token,
-                    figures: figures
-                        .get(&token.token_address, &names, version)
-                        .filter(|_| !names.is_empty()),
+                    figures: known.get(&token.token_address),
                     starred: false,
                     has_changed: false,
                 },
@@ -363,7 +364,7 @@ impl TokenList for TokensView {
     }
 
     fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<ListedToken<'a>> {
-        self.rows.listed(self.shown_figures(), None, context)(self.list.selected()?)
+        self.rows.listed(None, context)(self.list.selected()?)
     }
 
     fn token_at(&self, place: usize, _: &Context<'_>) -> Option<Address> {
@@ -372,15 +373,15 @@ impl TokenList for TokensView {
     }
 
     fn place_of(&self, token: &Address, _: &Context<'_>) -> Option<usize> {
-        let shown = self.rows.shown.as_ref()?;
-        shown.snapshot.dataset.token_position(token)
+        let snapshot = self.rows.snapshot.as_ref()?;
+        snapshot.dataset.token_position(token)
     }
 
     /// The first row is selected once the order is there.
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
         self.at_first = true;
         self.refresh(context);
-        if self.rows.is_pending() {
+        if self.rows.pending.is_some() {
             self.point_to(context.token, context);
             return Effect::Redraw;
         }

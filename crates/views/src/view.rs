@@ -30,9 +30,14 @@ use model::{
     time::Time,
 };
 use query::{
-    deck::{QueryService, cached::CachedAnswer, load::LoadState, pending::PendingAnswer},
+    deck::{
+        QueryService,
+        cached::CachedAnswer,
+        load::LoadState,
+        pending::{PendingAnswer, PendingResult},
+    },
     jobs::Jobs,
-    question::{Query, parameter::TokenReader, progress::Progress, snapshot::Snapshot},
+    question::{Find, Query, parameter::TokenReader, progress::Progress, snapshot::Snapshot},
 };
 use store::export::ExportRows;
 use widgets::{panel, progress, table::AlertMark, theme::Theme};
@@ -98,6 +103,12 @@ impl Context<'_> {
         self.snapshot.map_or_else(TokenReader::default, |snapshot| {
             TokenReader::of(&**snapshot)
         })
+    }
+
+    /// Has the query service find something in a snapshot, and wakes the event loop when it is there.
+    pub fn find<F: Find>(&self, snapshot: &Arc<Snapshot>, wanted: F) -> PendingResult<F::Found> {
+        let wake = Arc::clone(self.wake);
+        self.deck.find(snapshot, wanted, move || wake())
     }
 
     /// The point in time of the view; `None` for the present.

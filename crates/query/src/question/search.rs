@@ -20,9 +20,7 @@ pub use self::{facts::TokenFacts, figures::FiguresOf};
 use super::{
     Query,
     fields::{FIELDS, Figures, TokenEntry, is_computed, is_inferred},
-    filter::Filter,
     list::{Listed, Rows, only, sort},
-    order::Order,
     paging::{page_of, paged},
     parameter::{self, PAGE, ParameterKind, TokenNames as _, TokenReader, clip, parameter},
     progress::Progress,
@@ -196,24 +194,26 @@ impl SearchQuestion {
     }
 
     /// The conditions and the order.
-    fn read(&self, snapshot: &Snapshot) -> Result<(Filter, Vec<Order>)> {
+    fn read(&self, snapshot: &Snapshot) -> Result<TokenQuery> {
         let columns = row::columns(&snapshot.dataset);
-        let filter = parameter::conditions(
-            "where",
-            self.conditions.as_deref().unwrap_or_default(),
-            &columns,
-            TokenReader::of(snapshot),
-        )?;
-        let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
-        Ok((filter, sort))
+        Ok(TokenQuery {
+            filter: parameter::conditions(
+                "where",
+                self.conditions.as_deref().unwrap_or_default(),
+                &columns,
+                TokenReader::of(snapshot),
+            )?,
+            sort: parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?,
+            ..TokenQuery::default()
+        })
     }
 
-    /// Whether the conditions or the order are about such a column.
+    /// Whether the conditions or the order are about such a computed column.
     fn compares(&self, snapshot: &Snapshot, is_such: fn(&str) -> bool) -> bool {
         (self.conditions.is_some() || self.sort.is_some())
-            && self.read(snapshot).is_ok_and(|(filter, sort)| {
-                filter.columns().any(is_such) || sort.iter().any(|order| is_such(order.column))
-            })
+            && self
+                .read(snapshot)
+                .is_ok_and(|query| query.computed().into_iter().any(is_such))
     }
 
     /// All matching tokens, in order.
@@ -222,7 +222,7 @@ impl SearchQuestion {
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
         }
-        let (filter, sort) = self.read(view)?;
+        let query = self.read(view)?;
         let needle = self
             .query
             .as_deref()
@@ -241,11 +241,6 @@ impl SearchQuestion {
                 hits.push((rank, place));
             }
         }
-        let query = TokenQuery {
-            filter,
-            sort,
-            ..TokenQuery::default()
-        };
         query.arrange(&mut hits, &mut Arc::default(), view, progress)?;
         Ok(hits
             .into_iter()

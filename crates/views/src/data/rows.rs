@@ -12,7 +12,6 @@ use std::sync::Arc;
 use self::remote::RemoteRows;
 use super::cells;
 use crate::prelude::*;
-use crate::task::Wake;
 use model::{
     scalar::Scalar,
     schema::{Column, Kind, TableSchema},
@@ -293,13 +292,7 @@ impl RowsPane {
             self.pending = None;
             return self.show(query, OrderedRows::all(self.height()));
         }
-        let wake = Wake::clone(context.wake);
-        self.pending = Some((
-            context
-                .deck
-                .find(&self.snapshot, query.clone(), move || wake()),
-            query,
-        ));
+        self.pending = Some((context.find(&self.snapshot, query.clone()), query));
     }
 
     fn show(&mut self, shown: RowQuery, order: OrderedRows) {
@@ -349,11 +342,8 @@ impl RowsPane {
                         query: self.shown.clone(),
                         first: self.order.clone(),
                     };
-                    let wake = Wake::clone(context.wake);
-                    self.pending = Some((
-                        context.deck.find(&self.snapshot, complete, move || wake()),
-                        self.shown.clone(),
-                    ));
+                    let pending = context.find(&self.snapshot, complete);
+                    self.pending = Some((pending, self.shown.clone()));
                 }
             }
             Err(problem) => {

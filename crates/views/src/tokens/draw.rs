@@ -38,7 +38,7 @@ impl TokensView {
             &words::no_match("token")
         };
         let changed = self.fresh.marked(Instant::now());
-        let row = self.rows.listed(self.shown_figures(), changed, context);
+        let row = self.rows.listed(changed, context);
         let marked = |place: usize| {
             self.compare
                 .row_mark(&tokens.get(place)?.token_address, context)

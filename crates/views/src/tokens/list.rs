@@ -161,11 +161,7 @@ impl Fields for TokenFields {
     }
 
     fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Scalar<'a> {
-        if key == "starred" {
-            Scalar::Flag(row.starred)
-        } else {
-            listed(*row).field(key)
-        }
+        listed(*row).field(key)
     }
 
     fn starred(row: ListedToken<'_>) -> bool {

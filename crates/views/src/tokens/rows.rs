@@ -19,99 +19,57 @@ use query::{
 };
 
 /// What rows are of.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) struct RowsOf {
-    pub(super) snapshot: Arc<Snapshot>,
+    generation: u64,
     /// How often the record of all tokens was published, where the rows depend on it.
     records: u64,
-    pub(super) query: TokenQuery,
-}
-
-impl PartialEq for RowsOf {
-    fn eq(&self, other: &Self) -> bool {
-        let key = |rows: &Self| (rows.snapshot.generation, rows.records);
-        key(self) == key(other) && self.query == other.query
-    }
+    query: TokenQuery,
 }
 
 #[derive(Default)]
 pub(super) struct Rows {
     /// What the rows on screen are of; `None` before the first.
-    pub(super) shown: Option<RowsOf>,
+    shown: Option<RowsOf>,
+    pub(super) snapshot: Option<Arc<Snapshot>>,
+    /// The computed figures of that snapshot.
+    pub(super) known: Arc<KnownFigures>,
     /// What was asked for last: on screen, pending, failed or stopped.
-    pub(super) asked: Option<RowsOf>,
-    pending: Option<PendingResult<ArrangedTokens>>,
-    pub(super) figures: ListFigures,
-    /// Figures for the rows on screen, and the version of the records that they are weighed by.
+    asked: Option<RowsOf>,
+    pub(super) pending: Option<PendingResult<ArrangedTokens>>,
+    /// Figures for the rows on screen, and the version of the records by which advice among them is weighed.
     pending_figures: Option<(u64, PendingResult<Vec<(Address, Figures)>>)>,
-    /// The figures that were asked for of every token, while they are computed.
+    /// The figures to compute for every token.
     pub(super) all: Vec<&'static str>,
-    /// Why rows or figures cannot be computed; not tried again until something else is asked for.
-    problem: Option<String>,
-    /// The number of tokens that filter and order wait for, as computing their figures was stopped.
+    /// Why rows or figures cannot be computed; the next attempt is made when something else is asked for.
+    pub(super) problem: Option<String>,
+    /// The number of tokens whose figures filter and order lack, because computing them was stopped.
     stopped: Option<u64>,
-}
-
-/// The computed figures of the shown snapshot.
-#[derive(Clone, Default)]
-pub(super) struct ListFigures {
-    /// Those that came with the rows.
-    known: Arc<KnownFigures>,
-    /// Those that were computed because their rows were on screen.
-    on_screen: KnownFigures,
-}
-
-impl ListFigures {
-    /// The figures of a token: where none has all `names`, weighed by this version of the records, those that there are.
-    pub(super) fn get(&self, token: &Address, names: &[&str], version: u64) -> Option<&Figures> {
-        let known = self.known.get(token);
-        if self.known.lacks(token, names, version) {
-            self.on_screen.get(token).or(known)
-        } else {
-            known
-        }
-    }
-
-    pub(super) fn lacks(&self, token: &Address, names: &[&str], version: u64) -> bool {
-        self.known.lacks(token, names, version) && self.on_screen.lacks(token, names, version)
-    }
 }
 
 impl Rows {
     pub(super) fn tokens(&self) -> &[TokenSummary] {
-        self.shown
+        self.snapshot
             .as_ref()
-            .map_or(&[], |shown| &shown.snapshot.market.tokens)
+            .map_or(&[], |snapshot| &snapshot.market.tokens)
     }
 
-    /// The rows of the list, by index, with the figures `names`.
+    /// The rows of the list, by index.
     pub(super) fn listed<'a>(
         &'a self,
-        names: Vec<&'static str>,
         changed: Option<&'a HashSet<Address>>,
         context: &'a Context<'_>,
     ) -> impl Fn(usize) -> Option<ListedToken<'a>> {
-        let version = self.records_version();
         move |place| {
             let token = self.tokens().get(place)?;
             let address = &token.token_address;
             Some(ListedToken {
                 token,
-                figures: self.figures.get(address, &names, version),
+                figures: self.known.get(address),
                 starred: context.watchlist.contains(address),
                 has_changed: changed.is_some_and(|changed| changed.contains(address)),
             })
         }
-    }
-
-    /// How often the record of all tokens was published in the shown snapshot.
-    pub(super) fn records_version(&self) -> u64 {
-        let version = |shown: &RowsOf| shown.snapshot.track_records.version();
-        self.shown.as_ref().map_or(0, version)
-    }
-
-    pub(super) fn is_pending(&self) -> bool {
-        self.pending.is_some()
     }
 
     /// Whether figures are being computed that the rows wait for.
@@ -144,11 +102,6 @@ impl Rows {
         true
     }
 
-    /// Why there are no rows.
-    pub(super) fn problem(&self) -> Option<&str> {
-        self.problem.as_deref()
-    }
-
     /// From now on no figure is asked for of every token.
     fn end_all(&mut self) {
         if let Some(asked) = self
@@ -163,47 +116,45 @@ impl Rows {
 
     /// The note beside the filter: the error, the progress, or what was stopped.
     pub(super) fn note(&self) -> Option<String> {
-        let computed = self.pending.as_ref().filter(|_| self.is_computing());
-        let so_far = |(done, total)| {
-            let (done, total) = (format::count(done), format::count(total));
-            format!("computed {done} of {total}, Esc stops")
-        };
-        let problem = self.problem.as_ref().map(|why| format!("! {why}"));
-        problem
-            .or_else(|| {
-                // Until the total is known, the figures are looked up that are computed already.
-                let progress = computed.map(PendingResult::progress);
-                progress.filter(|(_, total)| *total > 0).map(so_far)
-            })
-            .or_else(|| {
-                let tokens = self.stopped.map(format::count);
-                tokens.map(|tokens| format!("{tokens} not computed"))
-            })
+        if let Some(why) = &self.problem {
+            return Some(format!("! {why}"));
+        }
+        let computing = self.pending.as_ref().filter(|_| self.is_computing());
+        match computing.map(PendingResult::progress) {
+            // Until the total is known, known figures are looked up.
+            Some((done, total)) if total > 0 => {
+                let (done, total) = (format::count(done), format::count(total));
+                Some(format!("computed {done} of {total}, Esc stops"))
+            }
+            _ => {
+                let tokens = format::count(self.stopped?);
+                Some(format!("{tokens} not computed"))
+            }
+        }
     }
 
-    /// Computes the figures `names` of those tokens that lack one.
+    /// Computes the figures `names` of those tokens that lack one. Not while rows are pending, which come with figures.
     fn compute(&mut self, screen: &[Address], names: Vec<&'static str>, context: &Context<'_>) {
-        let Some(shown) = &self.shown else {
+        let snapshot = self.snapshot.as_ref();
+        let Some(snapshot) = snapshot.filter(|_| self.pending.is_none()) else {
             return;
         };
         if let Some((version, pending)) = &mut self.pending_figures {
             match pending.poll_now() {
-                Some(Ok(found)) => self.figures.on_screen.take(*version, found),
+                Some(Ok(found)) => Arc::make_mut(&mut self.known).take(*version, found),
                 Some(Err(problem)) => self.problem = Some(problem.detail),
                 None => return,
             }
             self.pending_figures = None;
         }
-        let version = self.records_version();
+        let version = snapshot.track_records.version();
         let tokens: Vec<Address> = screen
             .iter()
             .copied()
-            .filter(|token| self.figures.lacks(token, &names, version))
+            .filter(|token| self.known.lacks(token, &names, version))
             .collect();
         if !tokens.is_empty() && self.problem.is_none() {
-            let wake = Arc::clone(context.wake);
-            let wanted = FiguresOf { tokens, names };
-            let pending = context.deck.find(&shown.snapshot, wanted, move || wake());
+            let pending = context.find(snapshot, FiguresOf { tokens, names });
             self.pending_figures = Some((version, pending));
         }
     }
@@ -224,7 +175,7 @@ impl TokensView {
     }
 
     /// What the rows should be of.
-    fn wanted(&self, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> RowsOf {
+    fn wanted(&self, snapshot: &Snapshot, context: &Context<'_>) -> RowsOf {
         let filter = self.list.filter().clone();
         let watchlist = if self.watched_only || filter.names("starred") {
             let before = self.rows.asked.as_ref().map(|of| &of.query.watchlist);
@@ -253,7 +204,7 @@ impl TokensView {
             0
         };
         RowsOf {
-            snapshot: Arc::clone(snapshot),
+            generation: snapshot.generation,
             records,
             query,
         }
@@ -271,15 +222,14 @@ impl TokensView {
         }
         (rows.pending, rows.problem, rows.stopped) = (None, None, None);
         if rows.shown.as_ref() != Some(&wanted) {
-            let of_same = |of: &RowsOf| of.snapshot.generation == snapshot.generation;
-            let known = if rows.shown.as_ref().is_some_and(of_same) {
-                Arc::clone(&rows.figures.known)
+            let has_known = |shown: &RowsOf| shown.generation == wanted.generation;
+            let known = if rows.shown.as_ref().is_some_and(has_known) {
+                Arc::clone(&rows.known)
             } else {
                 Arc::default()
             };
-            let (query, wake) = (wanted.query.clone(), Arc::clone(context.wake));
-            let arrangement = Arrangement { query, known };
-            rows.pending = Some(context.deck.find(snapshot, arrangement, move || wake()));
+            let query = wanted.query.clone();
+            rows.pending = Some(context.find(snapshot, Arrangement { query, known }));
         }
         rows.asked = Some(wanted);
     }
@@ -302,19 +252,19 @@ impl TokensView {
         let Some(asked) = rows.asked.clone() else {
             return false;
         };
-        let of_same = |of: &RowsOf| of.snapshot.generation == asked.snapshot.generation;
         let before = rows.shown.as_ref();
-        let is_same_data = before.is_some_and(of_same);
+        let is_same_data = before.is_some_and(|before| before.generation == asked.generation);
         let is_same_choice = before.is_some_and(|before| {
             let (was, is) = (&before.query, &asked.query);
             was.filter == is.filter && was.sort == is.sort && was.watched_only == is.watched_only
         });
         self.at_first &= is_same_data || before.is_none();
         if !is_same_data {
-            (rows.figures, rows.pending_figures) = (ListFigures::default(), None);
+            rows.pending_figures = None;
         }
-        rows.figures.known = arranged.known;
-        rows.shown = Some(asked);
+        rows.known = arranged.known;
+        // Rows of another snapshot would have been asked for before.
+        (rows.shown, rows.snapshot) = (Some(asked), context.snapshot.cloned());
         self.list.set_rows(arranged.places, arranged.excluded);
         // After unstarring, the selection stays in place; after filtering, it goes to the first row.
         if self.at_first

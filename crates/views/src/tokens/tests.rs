@@ -320,10 +320,9 @@ fn a_dataset_without_tokens_says_what_to_do() {
 
 /// The number of tokens whose figure of this name is known.
 fn known(view: &TokensView, name: &str) -> usize {
-    let (rows, version) = (&view.rows, view.rows.records_version());
-    let figures = |token: &TokenSummary| rows.figures.get(&token.token_address, &[name], version);
+    let figures = |token: &TokenSummary| view.rows.known.get(&token.token_address);
     let has = |token: &&TokenSummary| figures(token).is_some_and(|figures| figures.has(name));
-    rows.tokens().iter().filter(has).count()
+    view.rows.tokens().iter().filter(has).count()
 }
 
 /// The screen at rest, once it is `done`: on a busy machine it may rest before figures are requested.

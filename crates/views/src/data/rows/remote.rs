@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use polars::prelude::DataFrame;
 
-use super::{RowsPane, Wake};
+use super::RowsPane;
 use crate::prelude::*;
 use query::{deck::pending::PendingResult, question::tables::remote::TableSlice};
 use store::{Table, cache::TableRows};
@@ -95,13 +95,12 @@ impl RowsPane {
         // Replaces, and so cancels, an earlier fetch.
         let rows = screen.start.saturating_sub(AROUND)
             ..screen.end.saturating_add(AROUND).min(remote.total);
-        let wake = Wake::clone(context.wake);
         let wanted = TableSlice {
             query: self.shown.clone(),
             rows: rows.start as u64..rows.end as u64,
             total: remote.total as u64,
         };
-        remote.pending = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
+        remote.pending = Some(context.find(&self.snapshot, wanted));
         remote.asked = rows;
     }
 

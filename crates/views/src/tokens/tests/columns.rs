@@ -71,11 +71,9 @@ fn a_published_record_takes_no_computed_column_away() {
         );
     }
     let is_weighed_anew = |view: &TokensView| {
-        let (rows, version) = (&view.rows, view.rows.records_version());
-        let token = |place: usize| rows.tokens()[place].token_address;
-        view.list
-            .on_screen()
-            .all(|place| !rows.figures.lacks(&token(place), &["advice"], version))
+        let token = |place: usize| view.rows.tokens()[place].token_address;
+        let mut places = view.list.on_screen();
+        places.all(|place| !view.rows.known.lacks(&token(place), &["advice"], 1))
     };
     assert!(!is_weighed_anew(&view));
     settled(&stage, &mut view, 10, is_weighed_anew);
@@ -89,13 +87,12 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
         .expect("a filter that reads");
     let all = market().tokens().len();
     settled(&stage, &mut view, 38, |view| {
-        known(view, "trend") == all && !view.rows.is_pending()
+        known(view, "trend") == all && view.rows.pending.is_none()
     });
     let trend = |view: &TokensView, place: usize| -> Option<String> {
         let token = view.rows.tokens()[place].token_address;
-        view.rows
-            .figures
-            .get(&token, &["trend"], 0)?
+        let figures = view.rows.known.get(&token)?;
+        figures
             .get("trend")
             .and_then(FigureValue::word)
             .map(str::to_owned)
@@ -108,7 +105,7 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     );
     stage.press(&mut view, &[Action::AllFigures, Action::Back]);
     assert!(
-        !view.rows.is_pending() && view.list.filter_text() == "trend:uptrend",
+        view.rows.pending.is_none() && view.list.filter_text() == "trend:uptrend",
         "the first Esc stops the work"
     );
     stage.act(&mut view, Action::Back);
