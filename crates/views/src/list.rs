@@ -236,14 +236,15 @@ impl<L: Fields> List<L> {
         row.map(|row| self.cursor.select(row)).is_some()
     }
 
-    /// Selects the row after or before the one that matches `is_it`. Returns its data index, row number (from 1) and the number of rows.
+    /// Selects the row after or before that of a data index. Returns its data index, row number (from 1) and the number of rows.
     pub fn step_from(
         &mut self,
-        is_it: impl Fn(usize) -> bool,
+        from: Option<usize>,
         forward: bool,
     ) -> Option<(usize, usize, usize)> {
         // From a token that is not in the list, starts at the top.
-        let next = match (self.places().position(is_it), forward) {
+        let row = self.places().position(|place| Some(place) == from);
+        let next = match (row, forward) {
             (None, _) => 0,
             (Some(row), true) => row + 1,
             (Some(row), false) => row.checked_sub(1)?,

@@ -121,10 +121,7 @@ pub(super) trait TokenList: View {
     ) -> Option<(Address, usize, usize)> {
         let from = token.and_then(|token| self.place_of(&token, context));
         self.moved(ListEvent::Moved);
-        let (place, row, count) = self
-            .parts()
-            .0
-            .step_from(|place| Some(place) == from, forward)?;
+        let (place, row, count) = self.parts().0.step_from(from, forward)?;
         Some((self.token_at(place, context)?, row, count))
     }
 

@@ -33,7 +33,7 @@ pub struct TokensView {
     /// Row indices are those of the tokens in the market of the rows.
     list: List<TokenFields>,
     rows: rows::Rows,
-    /// The token whose row is shown once rows are there: a filter that hides it is cleared.
+    /// A token without a row: once pending rows have arrived, a filter that hides it is cleared.
     revealed: Option<Address>,
     /// The first row of a new order is selected, whichever token it is, until the selection moves or the data change.
     at_first: bool,
@@ -248,7 +248,8 @@ impl View for TokensView {
             return;
         }
         self.at_first &= self.token(context) == Some(token);
-        self.revealed = Some(token);
+        let is_shown = self.point_to(Some(token), context);
+        self.revealed = (!is_shown).then_some(token);
         self.refresh(context);
     }
 

@@ -9,7 +9,7 @@ use analysis::market::TokenSummary;
 use query::{
     deck::pending::PendingResult,
     question::{
-        fields::Figures,
+        Find,
         search::{
             FiguresOf,
             arrangement::{ArrangedTokens, Arrangement, KnownFigures, TokenQuery},
@@ -17,6 +17,8 @@ use query::{
         track_record::is_weighed,
     },
 };
+
+type FoundFigures = <FiguresOf as Find>::Found;
 
 /// What rows are of.
 #[derive(Clone, PartialEq)]
@@ -38,7 +40,7 @@ pub(super) struct Rows {
     asked: Option<RowsOf>,
     pub(super) pending: Option<PendingResult<ArrangedTokens>>,
     /// Figures for the rows on screen, and the version of the records by which advice among them is weighed.
-    pending_figures: Option<(u64, PendingResult<Vec<(Address, Figures)>>)>,
+    pending_figures: Option<(u64, PendingResult<FoundFigures>)>,
     /// The figures to compute for every token.
     pub(super) all: Vec<&'static str>,
     /// Why rows or figures cannot be computed; the next attempt is made when something else is asked for.

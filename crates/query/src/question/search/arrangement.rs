@@ -273,11 +273,12 @@ mod tests {
 
     #[test]
     fn tokens_stand_in_their_order_and_those_without_a_value_last() {
+        type Case = (&'static [&'static str], &'static str, bool, &'static [u32]);
         let snapshot = snapshot(&[(
             "tokens",
             "token_address,symbol,name,chain,market_cap\n0x1,b,B,eth,\n0x2,C,C,base,5\n0x3,a,A,eth,9\n0x4,d,D,bnb,5",
         )]);
-        let cases: [(&[&'static str], &str, bool, &[u32]); 12] = [
+        let cases: [Case; 12] = [
             (&[], "", false, &[2, 1, 3, 0]),
             (&["-market_cap"], "", false, &[2, 1, 3, 0]),
             (&["market_cap"], "", false, &[1, 3, 2, 0]),
