@@ -6,12 +6,15 @@ mod window;
 use std::sync::Arc;
 
 use self::list::{ListedPost, PostFields};
-use self::window::{PostsRequest, Window};
+use self::window::Window;
 use crate::prelude::*;
 use model::rows::Post;
-use query::question::posts::TokenPostsQuestion;
+use query::question::posts::{PostsQuestion, TokenPostsQuestion};
 use store::{export, ordered::Ordered};
 
+/// Page sizes of requests: the maximum of each question.
+const TOKEN_PAGE: u64 = 100;
+const PAGE: u64 = 250;
 /// From this width the full post is drawn beside the table, else below it.
 const BESIDE_WIDTH: u16 = 120;
 /// From this width it is beside the table without taking room from the titles; from this height below it.
@@ -40,11 +43,11 @@ impl View for PostsView {
             }
         }
         self.list.show(list::TOKEN, self.all);
-        let Some(source) = self.source(context.newest_post()) else {
+        let Some(question) = self.question(context.newest_post()) else {
             return;
         };
         self.window
-            .refresh(&source, self.list.cursor.state.selected, context);
+            .refresh(&question, self.list.cursor.state.selected, context);
         self.list.show(
             list::AUTHOR,
             self.window.posts().iter().any(|post| post.author.is_some()),
@@ -125,13 +128,35 @@ impl View for PostsView {
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
-        self.source(context.newest_post())
-            .map(|source| source.request(self.list.selected().unwrap_or(0), self.window.total()))
+        let question = self.question(context.newest_post())?;
+        let (row, total) = (
+            self.list.selected().unwrap_or(0) as u64,
+            self.window.total() as u64,
+        );
+        // One token's newest posts have a question of their own.
+        let is_plain = self.list.filter().is_empty()
+            && self.list.sorting.keys() == [Order::falling("published_at")];
+        Some(match self.token.filter(|_| is_plain && !self.all) {
+            Some(token_address) => {
+                let page = row / TOKEN_PAGE + 1;
+                let question = TokenPostsQuestion {
+                    token_address,
+                    page,
+                    limit: TOKEN_PAGE,
+                    explain: false,
+                };
+                HttpRequest::of(&question).of_page(page, TOKEN_PAGE, total)
+            }
+            None => {
+                let page = row / PAGE + 1;
+                HttpRequest::of(&PostsQuestion { page, ..question }).of_page(page, PAGE, total)
+            }
+        })
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let snapshot = Arc::clone(context.snapshot?);
-        let question = self.window.source()?.question(1);
+        let question = self.window.question()?.clone();
         let grid = Arc::clone(&snapshot.dataset.table("posts")?.rows);
         let columns: Vec<&'static str> = self
             .list
@@ -167,19 +192,24 @@ impl View for PostsView {
 
 impl PostsView {
     /// The query for the chosen posts.
-    fn source(&self, newest: Time) -> Option<PostsRequest> {
+    fn question(&self, newest: Time) -> Option<PostsQuestion> {
         let filter = self
             .list
             .filter()
             .with_times(list::AGE, "published_at", newest);
-        let query =
-            Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());
-        let token = if self.all { None } else { Some(self.token?) };
-        Some(PostsRequest {
-            token,
-            query,
+        let token = if self.all {
+            None
+        } else {
+            Some(self.token?.to_string())
+        };
+        let words: Vec<&str> = token.as_deref().into_iter().chain(filter.words()).collect();
+        Some(PostsQuestion {
+            query: (!words.is_empty()).then(|| words.join(" ")),
             filter: filter.without_words(),
             sort: self.list.sorting.keys().to_vec(),
+            only: Vec::new(),
+            page: 1,
+            limit: PAGE,
         })
     }
 

@@ -6,81 +6,18 @@ use crate::prelude::*;
 use model::rows::Post;
 use query::{
     deck::pending::PendingResult,
-    question::{
-        filter::Filter,
-        posts::{PostsQuestion, PostsSlice, TokenPostsQuestion},
-    },
+    question::posts::{PostsQuestion, PostsSlice},
 };
 
-/// Page sizes of requests: the maximum of each question.
-const TOKEN_PAGE: u64 = 100;
-const PAGE: u64 = 250;
 /// Rows read before and after the selection.
 const AROUND: usize = 250;
 /// Rows before and after the selection that must be there; otherwise others are read.
 const AHEAD: usize = 100;
 
-/// A query of posts, with its order.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct PostsRequest {
-    /// Only this token's posts.
-    pub token: Option<Address>,
-    pub query: Option<String>,
-    pub filter: Filter,
-    pub sort: Vec<Order>,
-}
-
-impl PostsRequest {
-    /// The token, for an unfiltered query of one token's newest posts, which has its own question.
-    fn plain(&self) -> Option<Address> {
-        self.token.filter(|_| {
-            self.query.is_none()
-                && self.filter.is_empty()
-                && self.sort == [Order::falling("published_at")]
-        })
-    }
-
-    pub(super) fn question(&self, page: u64) -> PostsQuestion {
-        let token = self.token.map(|token| token.to_string());
-        let words: Vec<&str> = token
-            .as_deref()
-            .into_iter()
-            .chain(self.query.as_deref())
-            .collect();
-        PostsQuestion {
-            query: (!words.is_empty()).then(|| words.join(" ")),
-            filter: self.filter.clone(),
-            sort: self.sort.clone(),
-            only: Vec::new(),
-            page,
-            limit: PAGE,
-        }
-    }
-
-    /// The HTTP request for the page of the row.
-    pub(super) fn request(&self, row: usize, total: usize) -> HttpRequest {
-        let page = |limit: u64| row as u64 / limit + 1;
-        let (request, page, limit) = if let Some(token_address) = self.plain() {
-            let page = page(TOKEN_PAGE);
-            let question = TokenPostsQuestion {
-                token_address,
-                page,
-                limit: TOKEN_PAGE,
-                explain: false,
-            };
-            (HttpRequest::of(&question), page, TOKEN_PAGE)
-        } else {
-            let page = page(PAGE);
-            (HttpRequest::of(&self.question(page)), page, PAGE)
-        };
-        request.of_page(page, limit, total as u64)
-    }
-}
-
 /// Rows of a query in one generation.
 struct Wanted {
     generation: u64,
-    source: PostsRequest,
+    question: PostsQuestion,
     rows: Range<usize>,
 }
 
@@ -95,14 +32,19 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn refresh(&mut self, source: &PostsRequest, around: usize, context: &Context<'_>) {
+    pub(super) fn refresh(
+        &mut self,
+        question: &PostsQuestion,
+        around: usize,
+        context: &Context<'_>,
+    ) {
         let loaded = |snapshot: &&Arc<Snapshot>| !snapshot.dataset.importing.contains(&"posts");
         let Some(snapshot) = context.snapshot.filter(loaded) else {
             return;
         };
         let generation = snapshot.generation;
         let covers = |wanted: &Wanted| {
-            (wanted.generation, &wanted.source) == (generation, source)
+            (wanted.generation, &wanted.question) == (generation, question)
                 && wanted.rows.start <= around.saturating_sub(AHEAD)
                 && wanted.rows.end >= around.saturating_add(AHEAD)
         };
@@ -117,12 +59,12 @@ impl Window {
         {
             let rows = around.saturating_sub(AROUND)..around.saturating_add(AROUND);
             let slice = PostsSlice {
-                question: source.question(1),
+                question: question.clone(),
                 rows: rows.clone(),
             };
             let wanted = Wanted {
                 generation,
-                source: source.clone(),
+                question: question.clone(),
                 rows,
             };
             self.pending = Some((wanted, context.find(snapshot, slice)));
@@ -139,7 +81,7 @@ impl Window {
         // There may be fewer posts than before.
         let around = around.min(found.1.saturating_sub(1));
         self.shown = Some((wanted, found));
-        self.refresh(source, around, context);
+        self.refresh(question, around, context);
     }
 
     pub(super) fn answered(&self) -> bool {
@@ -166,7 +108,7 @@ impl Window {
     }
 
     /// The query of the displayed posts.
-    pub(super) fn source(&self) -> Option<&PostsRequest> {
-        self.shown.as_ref().map(|(shown, _)| &shown.source)
+    pub(super) fn question(&self) -> Option<&PostsQuestion> {
+        self.shown.as_ref().map(|(shown, _)| &shown.question)
     }
 }

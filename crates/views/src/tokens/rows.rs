@@ -180,10 +180,7 @@ impl TokensView {
     fn wanted(&self, snapshot: &Snapshot, context: &Context<'_>) -> RowsOf {
         let filter = self.list.filter().clone();
         let watchlist = if self.watched_only || filter.names("starred") {
-            let before = self.rows.asked.as_ref().map(|of| &of.query.watchlist);
-            before
-                .filter(|before| ***before == *context.watchlist)
-                .map_or_else(|| Arc::new(context.watchlist.clone()), Arc::clone)
+            Arc::new(context.watchlist.clone())
         } else {
             Arc::default()
         };

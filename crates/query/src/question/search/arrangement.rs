@@ -80,8 +80,7 @@ impl TokenQuery {
         compute(kept, &names, known, view, progress)?;
         excluded.add(&self.keep_matching(hits, &slow, known, tokens));
         // Nobody may be waiting any more, and sorting takes long.
-        let (done, total) = progress.state();
-        progress.step(done, total)?;
+        progress.step(0, 0)?;
         let cap = |place: u32| tokens.get(place as usize)?.market_cap;
         let ties = |(rank_a, a): &Hit, (rank_b, b): &Hit| {
             let unsorted = if self.sort.is_empty() {

@@ -22,18 +22,18 @@ pub struct TokenFacts {
 
 impl TokenFacts {
     pub fn new(tokens: &[TokenSummary]) -> Self {
-        type AsOf = fn(&TokenSummary) -> Option<Time>;
-        let dated: [(&'static str, AsOf); 2] = [
-            ("market_cap", |token| token.market_cap_as_of),
-            ("holders", |token| token.holders_as_of),
-        ];
         let is_empty = |column: &&'static str| {
             let value = |token| TokenRow::plain(token).field(column);
             !tokens.is_empty() && tokens.iter().all(|token| value(token) == Scalar::Missing)
         };
-        let is_outdated = |as_of: AsOf| {
-            let day = |token: &TokenSummary| token.outdated(as_of(token));
-            tokens.iter().any(|token| day(token).is_some())
+        let is_outdated = |column: &&'static str| {
+            let as_of = |token: &TokenSummary| match *column {
+                "holders" => token.holders_as_of,
+                _ => token.market_cap_as_of,
+            };
+            tokens
+                .iter()
+                .any(|token| token.outdated(as_of(token)).is_some())
         };
         let ends = tokens
             .iter()
@@ -46,10 +46,9 @@ impl TokenFacts {
                 .filter(|column| !is_computed(column))
                 .filter(is_empty)
                 .collect(),
-            outdated_columns: dated
+            outdated_columns: ["market_cap", "holders"]
                 .into_iter()
-                .filter(|(_, as_of)| is_outdated(*as_of))
-                .map(|(column, _)| column)
+                .filter(is_outdated)
                 .collect(),
             priced: tokens.iter().filter(|token| token.price.is_some()).count(),
             newest_candle: ends.max().map(Time),

@@ -13,7 +13,7 @@ use store::{Table, cache::TableRows};
 const AROUND: usize = 200;
 
 /// A window of the rows of the displayed query, held in the view's grid.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RemoteRows {
     /// Number of rows in the table, and of those that meet the filter.
     all: usize,
@@ -31,9 +31,7 @@ impl RemoteRows {
         Some(Self {
             all: total,
             total,
-            start: 0,
-            pending: None,
-            asked: 0..0,
+            ..Self::default()
         })
     }
 
@@ -46,9 +44,7 @@ impl RemoteRows {
         *self = Self {
             all: self.all,
             total,
-            start: 0,
-            pending: None,
-            asked: 0..0,
+            ..Self::default()
         };
     }
 
