@@ -1,7 +1,5 @@
 //! The list of the Tokens view: one row of the table for each field of a token.
 
-use std::borrow::Cow;
-
 use super::figures;
 use crate::prelude::*;
 use analysis::market::{LastCandle, TokenSummary};
@@ -34,7 +32,7 @@ impl Fields for TokenFields {
     type Row<'a> = ListedToken<'a>;
 
     const FIELDS: &'static [F] = &[
-        F::hidden("token_address", ColumnKind::Text, LISTED).addresses(AddressOf::Tokens),
+        F::hidden("token_address", ColumnKind::Text, LISTED),
         F::text("symbol", "symbol", [6, 8], 255, LISTED).widths(&[(110, [6, 11])]),
         F::text("name", "name", [14, 18], 200, LISTED)
             .widths(&[(110, [14, 26])])
@@ -78,9 +76,7 @@ impl Fields for TokenFields {
         }),
         F::figure("volume_24h", "vol", 6, 148, LISTED),
         F::figure("liquidity", "liq", 6, 120, LISTED),
-        F::figure("age", "age", 5, 110, LISTED)
-            .of(ColumnKind::Duration)
-            .smallest_first(),
+        F::figure("age", "age", 5, 110, LISTED).smallest_first(),
         F::figure("holders", "holders", 7, 90, LISTED).cell(|row, _| {
             dated(
                 float(row.token.holders),
@@ -118,7 +114,6 @@ impl Fields for TokenFields {
         figures::RSI,
         figures::FROM_HIGH,
         F::text("as_of", "as of", [10, 10], 30, LISTED)
-            .of(ColumnKind::Time)
             .largest_first()
             .cell(|row, _| {
                 let role = if stale(row.token).is_some() {
@@ -193,7 +188,7 @@ impl Fields for TokenFields {
 fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
     TokenRow {
         token: row.token,
-        figures: row.figures.map(Cow::Borrowed),
+        figures: row.figures,
     }
 }
 

@@ -2,7 +2,6 @@
 //! first, so that figures are computed for as few tokens as possible.
 
 use std::{
-    borrow::Cow,
     cmp::Ordering,
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -169,7 +168,7 @@ impl KnownFigures {
     pub(super) fn row<'a>(&'a self, token: &'a TokenSummary) -> TokenRow<'a> {
         TokenRow {
             token,
-            figures: self.get(&token.token_address).map(Cow::Borrowed),
+            figures: self.get(&token.token_address),
         }
     }
 }
