@@ -170,8 +170,10 @@ pub struct App {
     pub(super) is_new_here: bool,
     /// The folder of the data that the last session showed.
     pub(super) last_folder: Option<PathBuf>,
-    /// The view in which keys were pressed before the data was loaded: its selection becomes the program's token afterwards.
+    /// The view in which keys were pressed before its rows were there: its selection becomes the program's token afterwards.
     pending_selection: Option<ViewId>,
+    /// A step to the next token (or the previous one) that waits for the rows of its list.
+    pending_step: Option<bool>,
     /// When the load progress was last polled.
     ticked: Instant,
 }
@@ -220,6 +222,7 @@ impl App {
             is_new_here: false,
             last_folder: None,
             pending_selection: None,
+            pending_step: None,
             ticked: Instant::now(),
         };
         if !warnings.is_empty() {

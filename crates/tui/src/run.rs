@@ -218,7 +218,7 @@ pub fn picture(
                 quiet = 0;
             }
             // On a slow machine, a pending answer is no quiet round.
-            Err(_) if deck.waiting() == 0 => quiet += 1,
+            Err(_) if deck.waiting() == 0 && !app.view().is_arranging() => quiet += 1,
             Err(_) => quiet = 0,
         }
         if start.elapsed() > PICTURE_WAIT {

@@ -67,22 +67,9 @@ pub trait Fields: Sized + 'static {
         Scalar::Missing
     }
 
-    /// Whether an empty cell of the column is missing data, not still to be computed.
-    fn lacks(_: ListRow<'_, Self>, _key: &str) -> bool {
-        true
-    }
-
     /// The cell of a column without its own rendering.
     fn cell(row: ListRow<'_, Self>, key: &str) -> Cell {
         field::cell_of(Self::value(row, key))
-    }
-
-    /// The row's sort key in a column.
-    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<Scalar<'static>> {
-        List::<Self>::field(key).map_or_else(
-            || Self::own(row, key).sort_key(),
-            |field| field.sort_key(row),
-        )
     }
 
     /// Parses a filter over these columns.
@@ -246,14 +233,15 @@ impl<L: Fields> List<L> {
         row.map(|row| self.cursor.select(row)).is_some()
     }
 
-    /// Selects the row after or before the one that matches `is_it`. Returns its data index, row number (from 1) and the number of rows.
+    /// Selects the row after or before that of a data index. Returns its data index, row number (from 1) and the number of rows.
     pub fn step_from(
         &mut self,
-        is_it: impl Fn(usize) -> bool,
+        from: Option<usize>,
         forward: bool,
     ) -> Option<(usize, usize, usize)> {
         // From a token that is not in the list, starts at the top.
-        let next = match (self.places().position(is_it), forward) {
+        let row = self.places().position(|place| Some(place) == from);
+        let next = match (row, forward) {
             (None, _) => 0,
             (Some(row), true) => row + 1,
             (Some(row), false) => row.checked_sub(1)?,
@@ -508,21 +496,27 @@ impl<L: Fields> List<L> {
         let mut order: Vec<u32> = places.into_iter().map(|place| place as u32).collect();
         let rows = ListColumns::new(|nth, key| {
             let given = row(*order.get(nth)? as usize)?;
-            let row = ListRow { given };
-            Some(L::value(row, key)).filter(|value| !value.is_missing() || L::lacks(row, key))
+            Some(L::value(ListRow { given }, key))
         });
         let (kept, left_out) = self.filter.kept(&rows, order.len());
         let mut kept = kept.into_iter();
         order.retain(|_| kept.next() == Some(true));
-        self.left_out = left_out;
         let key = |&place: &u32, key: &str| {
-            row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key))
+            let given = row(place as usize)?;
+            let row = ListRow { given };
+            Self::field(key)
+                .map_or_else(|| L::own(row, key).sort_key(), |field| field.sort_key(row))
         };
         sort_rows(&mut order, self.sorting.keys(), key, |_, _| {
             std::cmp::Ordering::Equal
         });
+        self.set_rows(order, left_out);
+    }
+
+    /// Sets the rows, by their places, and those left out because of missing values.
+    pub fn set_rows(&mut self, order: Vec<u32>, left_out: ExcludedRows) {
         self.cursor.set_count(order.len());
-        self.order = Some(order);
+        (self.order, self.left_out) = (Some(order), left_out);
     }
 }
 

@@ -1,17 +1,20 @@
 //! The Posts view: the selected token's posts, or all posts, in one table, and the full text of the selected one beside or below it.
 
 mod list;
-mod pages;
+mod window;
 
 use std::sync::Arc;
 
 use self::list::{ListedPost, PostFields};
-use self::pages::{Pages, PostsRequest};
+use self::window::Window;
 use crate::prelude::*;
 use model::rows::Post;
-use query::question::posts::TokenPostsQuestion;
+use query::question::posts::{PostsQuestion, TokenPostsQuestion};
 use store::{export, ordered::Ordered};
 
+/// Page sizes of requests: the maximum of each question.
+const TOKEN_PAGE: u64 = 100;
+const PAGE: u64 = 250;
 /// From this width the full post is drawn beside the table, else below it.
 const BESIDE_WIDTH: u16 = 120;
 /// From this width it is beside the table without taking room from the titles; from this height below it.
@@ -27,7 +30,7 @@ pub struct PostsView {
     open: bool,
     /// The token of the displayed posts, if only one.
     token: Option<Address>,
-    pages: Pages,
+    window: Window,
 }
 
 impl View for PostsView {
@@ -40,14 +43,16 @@ impl View for PostsView {
             }
         }
         self.list.show(list::TOKEN, self.all);
-        let Some(source) = self.source(context.newest_post()) else {
+        let Some(question) = self.question(context.newest_post()) else {
             return;
         };
-        self.pages
-            .refresh(&source, self.list.cursor.state.selected, context);
-        self.list
-            .show(list::AUTHOR, self.pages.any(|post| post.author.is_some()));
-        self.list.set_count(self.pages.total());
+        self.window
+            .refresh(&question, self.list.cursor.state.selected, context);
+        self.list.show(
+            list::AUTHOR,
+            self.window.posts().iter().any(|post| post.author.is_some()),
+        );
+        self.list.set_count(self.window.total());
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -123,13 +128,35 @@ impl View for PostsView {
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
-        self.source(context.newest_post())
-            .map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
+        let question = self.question(context.newest_post())?;
+        let (row, total) = (
+            self.list.selected().unwrap_or(0) as u64,
+            self.window.total() as u64,
+        );
+        // One token's newest posts have a question of their own.
+        let is_plain = self.list.filter().is_empty()
+            && self.list.sorting.keys() == [Order::falling("published_at")];
+        Some(match self.token.filter(|_| is_plain && !self.all) {
+            Some(token_address) => {
+                let page = row / TOKEN_PAGE + 1;
+                let question = TokenPostsQuestion {
+                    token_address,
+                    page,
+                    limit: TOKEN_PAGE,
+                    explain: false,
+                };
+                HttpRequest::of(&question).of_page(page, TOKEN_PAGE, total)
+            }
+            None => {
+                let page = row / PAGE + 1;
+                HttpRequest::of(&PostsQuestion { page, ..question }).of_page(page, PAGE, total)
+            }
+        })
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let snapshot = Arc::clone(context.snapshot?);
-        let question = self.pages.source()?.question(1);
+        let question = self.window.question()?.clone();
         let grid = Arc::clone(&snapshot.dataset.table("posts")?.rows);
         let columns: Vec<&'static str> = self
             .list
@@ -140,7 +167,7 @@ impl View for PostsView {
         Some(Export {
             name: "posts".to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            count: Some(self.pages.total()),
+            count: Some(self.window.total()),
             selected: self
                 .post()
                 .map(|post| List::<PostFields>::written(ListedPost { post, context }, &columns)),
@@ -165,24 +192,29 @@ impl View for PostsView {
 
 impl PostsView {
     /// The query for the chosen posts.
-    fn source(&self, newest: Time) -> Option<PostsRequest> {
+    fn question(&self, newest: Time) -> Option<PostsQuestion> {
         let filter = self
             .list
             .filter()
             .with_times(list::AGE, "published_at", newest);
-        let query =
-            Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());
-        let token = if self.all { None } else { Some(self.token?) };
-        Some(PostsRequest {
-            token,
-            query,
+        let token = if self.all {
+            None
+        } else {
+            Some(self.token?.to_string())
+        };
+        let words: Vec<&str> = token.as_deref().into_iter().chain(filter.words()).collect();
+        Some(PostsQuestion {
+            query: (!words.is_empty()).then(|| words.join(" ")),
             filter: filter.without_words(),
             sort: self.list.sorting.keys().to_vec(),
+            only: Vec::new(),
+            page: 1,
+            limit: PAGE,
         })
     }
 
     fn post(&self) -> Option<&Post> {
-        self.pages.post(self.list.selected()?)
+        self.window.post(self.list.selected()?)
     }
 
     fn with_link(&self, effect: impl FnOnce(String) -> Effect) -> Effect {
@@ -205,10 +237,10 @@ impl PostsView {
             let below = below(area, 1);
             return say(buffer, below, context, &sentence);
         }
-        if let Some(problem) = self.pages.problem() {
+        if let Some(problem) = self.window.problem() {
             return panel::failure(area, buffer, context.theme, &problem.detail);
         }
-        if !self.pages.answered() {
+        if !self.window.answered() {
             return progress::skeleton(area, buffer, context.theme);
         }
         let nothing = if self.all {
@@ -224,7 +256,7 @@ impl PostsView {
         self.list
             .draw(buffer, ListFrame::new(area, empty), context, |place| {
                 Some(ListedPost {
-                    post: self.pages.post(place)?,
+                    post: self.window.post(place)?,
                     context,
                 })
             });
@@ -240,7 +272,7 @@ impl PostsView {
             Some(token) if !self.all => snapshot.dataset.posts_of(&token).len(),
             _ => snapshot.dataset.posts().len(),
         });
-        let total = posts.unwrap_or(self.pages.total()) as u64;
+        let total = posts.unwrap_or(self.window.total()) as u64;
         let age = format!("ages as of {}", context.newest_post().minute_text());
         draw_list_line(
             &self.list,

@@ -24,6 +24,12 @@ pub(super) trait TokenList: View {
     /// The token of a row, by data index.
     fn token_at(&self, place: usize, context: &Context<'_>) -> Option<Address>;
 
+    /// The data index of a token.
+    fn place_of(&self, token: &Address, context: &Context<'_>) -> Option<usize> {
+        let is_it = |place: &usize| self.token_at(*place, context) == Some(*token);
+        self.list().places().find(is_it)
+    }
+
     /// The sort order changed.
     fn sorted(&mut self, context: &Context<'_>) -> Effect;
 
@@ -42,11 +48,8 @@ pub(super) trait TokenList: View {
 
     /// Selects the token's row; false when it has none.
     fn point_to(&mut self, token: Option<Address>, context: &Context<'_>) -> bool {
-        let found = self
-            .list()
-            .places()
-            .position(|place| token.is_some() && self.token_at(place, context) == token);
-        found.map(|row| self.parts().0.cursor.select(row)).is_some()
+        let place = token.and_then(|token| self.place_of(&token, context));
+        place.is_some_and(|place| self.parts().0.point_to(|known| known == place))
     }
 
     /// Handles an action common to token lists; `None` for any other.
@@ -116,15 +119,9 @@ pub(super) trait TokenList: View {
         forward: bool,
         context: &Context<'_>,
     ) -> Option<(Address, usize, usize)> {
-        let from = self
-            .list()
-            .places()
-            .find(|&place| self.token_at(place, context) == token);
+        let from = token.and_then(|token| self.place_of(&token, context));
         self.moved(ListEvent::Moved);
-        let (place, row, count) = self
-            .parts()
-            .0
-            .step_from(|place| Some(place) == from, forward)?;
+        let (place, row, count) = self.parts().0.step_from(from, forward)?;
         Some((self.token_at(place, context)?, row, count))
     }
 

@@ -5,8 +5,9 @@ mod draw;
 mod figures;
 mod fresh;
 mod list;
+mod rows;
 
-use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Instant};
+use std::{path::PathBuf, sync::Arc, time::Instant};
 
 pub use self::fresh::MARKED_FOR;
 use self::list::{ListedToken, TokenFields};
@@ -15,12 +16,7 @@ use super::{
     token_list::{TokenList, own_fields},
 };
 use crate::prelude::*;
-use analysis::market::TokenSummary;
-use query::question::{
-    fields::{COMPUTED, FIELDS},
-    search::SearchQuestion,
-    token::TokenQuestion,
-};
+use query::question::{fields::FIELDS, search::SearchQuestion, token::TokenQuestion};
 use store::export;
 
 /// From this width the detail is drawn beside the table.
@@ -34,12 +30,11 @@ const BELOW_HEIGHT: u16 = 36;
     reason = "each is an independent switch, and any combination is valid"
 )]
 pub struct TokensView {
-    /// Row indices are those of the market's tokens.
+    /// Row indices are those of the tokens in the market of the rows.
     list: List<TokenFields>,
-    /// The generation and the watchlist of the current rows.
-    made: Option<(u64, HashSet<Address>)>,
-    /// The filter or the sorting has changed since.
-    stale: bool,
+    rows: rows::Rows,
+    /// A token without a row: once pending rows have arrived, a filter that hides it is cleared.
+    revealed: Option<Address>,
     /// The first row of a new order is selected, whichever token it is, until the selection moves or the data change.
     at_first: bool,
     watched_only: bool,
@@ -47,16 +42,12 @@ pub struct TokensView {
     detail_hidden: bool,
     /// The detail is drawn over the table, where it fits nowhere else.
     detail_open: bool,
-    /// The figures of optional columns.
-    figures: figures::FigureStore,
     /// Prices that changed a moment ago.
     fresh: fresh::FreshPrices,
     /// The program's token at the last refresh.
     followed: Option<Address>,
     place: Place,
     compare: Compare,
-    /// The end of the newest candle of all.
-    newest_candle: Option<Time>,
     detail: ViewQuestion<TokenQuestion>,
     /// The filter is the user's, or was chosen for the data.
     filter_chosen: bool,
@@ -87,19 +78,34 @@ impl View for TokensView {
                 own_fields(&snapshot.dataset)
             })
         {
-            self.list
-                .set_empty_columns(list::empty_columns(&snapshot.market.tokens));
-            self.list.ideal_widths = list::dated_widths(&snapshot.market.tokens);
-            self.stale = true;
+            let facts = &snapshot.token_facts;
+            self.list.set_empty_columns(facts.empty_columns.clone());
+            let outdated = facts.outdated_columns.iter();
+            self.list.ideal_widths = outdated.map(|column| (*column, DATED)).collect();
             self.choose_filter(snapshot);
+            match (&self.rows.snapshot, context.as_of()) {
+                (_, Some(_)) => self.fresh.clear(),
+                (Some(_), None) => {
+                    let token = |token: &Address| snapshot.market.of(&snapshot.dataset, token);
+                    self.fresh.compare(token, Instant::now());
+                }
+                (None, None) => {}
+            }
         }
         self.compare.refresh(context);
-        self.compute(snapshot, context);
-        self.arrange(context);
+        self.refresh_rows(context);
         if self.followed != context.token {
             self.followed = context.token;
             self.at_first &= self.token(context) == context.token;
             self.point_to(context.token, context);
+        }
+        if self.rows.pending.is_none()
+            && let Some(token) = self.revealed.take()
+            && !self.point_to(Some(token), context)
+        {
+            self.list.clear_filter();
+            self.watched_only = false;
+            self.refresh_rows(context);
         }
         if let Some(token) = self.token(context) {
             self.detail.refresh(
@@ -123,14 +129,13 @@ impl View for TokensView {
                 if self.shown_figures().is_empty() {
                     self.show_more(true);
                 }
-                self.figures.want_all(self.shown_figures());
+                self.rows.all = self.shown_figures();
                 self.refresh(context);
             }
             Action::Detail if self.place == Place::Over => self.detail_open = !self.detail_open,
             Action::Detail => self.detail_hidden = !self.detail_hidden,
             Action::Watchlist => {
                 self.watched_only = !self.watched_only;
-                self.stale = true;
                 self.refresh(context);
                 return self.selected(context);
             }
@@ -152,9 +157,14 @@ impl View for TokensView {
         if context.snapshot.is_none() {
             return;
         }
-        self.arrange(context);
         if self.compare.is_open() {
             return self.compare.draw(buffer, area, context);
+        }
+        if self.rows.snapshot.is_none() {
+            return match &self.rows.problem {
+                Some(why) => panel::failure(area, buffer, context.theme, why),
+                None => progress::skeleton(area, buffer, context.theme),
+            };
         }
         let sides = beside(area, (area.width * 3 / 10).clamp(44, 66));
         // The detail gives way to columns that were asked for.
@@ -199,9 +209,11 @@ impl View for TokensView {
     }
 
     fn relist(&mut self, context: &Context<'_>) {
-        self.stale = true;
-        self.request_filter_and_sort_figures();
         self.refresh(context);
+    }
+
+    fn is_arranging(&self) -> bool {
+        self.rows.is_arranging()
     }
 
     fn undated(&self) -> &'static [&'static str] {
@@ -225,6 +237,9 @@ impl View for TokensView {
         context: &Context<'_>,
     ) -> Option<(Address, usize, usize)> {
         self.refresh(context);
+        if self.is_arranging() {
+            return None;
+        }
         self.step_to_neighbour(token, forward, context)
     }
 
@@ -233,17 +248,20 @@ impl View for TokensView {
             return;
         }
         self.at_first &= self.token(context) == Some(token);
-        self.arrange(context);
-        if !self.point_to(Some(token), context) {
-            self.list.clear_filter();
-            self.watched_only = false;
-            self.stale = true;
-            self.refresh(context);
-        }
+        let is_shown = self.point_to(Some(token), context);
+        self.revealed = (!is_shown).then_some(token);
+        self.refresh(context);
     }
 
+    /// None while the selection is about to move.
     fn selected_token(&self, context: &Context<'_>) -> Option<Address> {
+        let is_moving = self.is_arranging() || self.revealed.is_some();
+        let is_known = |token: &Address| {
+            let snapshot = context.snapshot;
+            snapshot.is_some_and(|snapshot| snapshot.dataset.token(token).is_some())
+        };
         self.token(context)
+            .filter(|token| !is_moving && is_known(token))
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
@@ -259,33 +277,28 @@ impl View for TokensView {
             });
         }
         let question = self.question();
-        // The API page of the selected token.
-        let on = if self.filter_and_sort_figures().is_empty() {
-            self.token(context)
-                .and_then(|token| question.page_of(&token, context.snapshot?))
-        } else {
-            // Same row order as the API's; sorting again would be slow.
-            self.list
-                .cursor
-                .selected()
-                .map(|row| (row as u64 / question.limit + 1, self.list.len() as u64))
-        };
+        // The page of the selected token: the API has the same rows in the same order.
+        let on = self
+            .list
+            .cursor
+            .selected()
+            .map(|row| (row as u64 / question.limit + 1, self.list.len() as u64));
         let (page, total) = on.unwrap_or((1, 0));
         let question = SearchQuestion { page, ..question };
         Some(HttpRequest::of(&question).of_page(page, question.limit, total))
     }
 
-    fn export(&self, context: &Context<'_>) -> Option<Export> {
+    fn export(&self, _: &Context<'_>) -> Option<Export> {
         if self.compare.is_open() {
             return self.compare.export();
         }
-        let snapshot = Arc::clone(context.snapshot?);
+        let snapshot = Arc::clone(self.rows.snapshot.as_ref()?);
         let (places, members): (Vec<usize>, _) =
             (self.list.places().collect(), self.list.members());
         let known = if self.shown_figures().is_empty() {
-            figures::KnownFigures::new()
+            Arc::default()
         } else {
-            self.figures.known.clone()
+            Arc::clone(&self.rows.known)
         };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
@@ -337,7 +350,6 @@ impl View for TokensView {
         self.detail_hidden = kept["detail"]
             .as_bool()
             .map_or(self.detail_hidden, |shown| !shown);
-        self.stale = true;
     }
 }
 
@@ -353,28 +365,27 @@ impl TokenList for TokensView {
     }
 
     fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<ListedToken<'a>> {
-        rows(
-            &context.snapshot?.market.tokens,
-            &self.figures.known,
-            None,
-            context,
-        )(self.list.selected()?)
+        self.rows.listed(None, context)(self.list.selected()?)
     }
 
-    fn token_at(&self, place: usize, context: &Context<'_>) -> Option<Address> {
-        context
-            .snapshot?
-            .market
-            .tokens
-            .get(place)
-            .map(|token| token.token_address)
+    fn token_at(&self, place: usize, _: &Context<'_>) -> Option<Address> {
+        let token = self.rows.tokens().get(place)?;
+        Some(token.token_address)
     }
 
-    /// The first row is selected, also once the figures are there that the order is by.
+    fn place_of(&self, token: &Address, _: &Context<'_>) -> Option<usize> {
+        let snapshot = self.rows.snapshot.as_ref()?;
+        snapshot.dataset.token_position(token)
+    }
+
+    /// The first row is selected once the order is there.
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
-        (self.stale, self.at_first) = (true, true);
-        self.request_filter_and_sort_figures();
+        self.at_first = true;
         self.refresh(context);
+        if self.rows.pending.is_some() {
+            self.point_to(context.token, context);
+            return Effect::Redraw;
+        }
         self.selected(context)
     }
 
@@ -445,56 +456,6 @@ impl TokensView {
             .collect()
     }
 
-    /// The optional figures that filter or sorting depend on, needed for every token.
-    fn filter_and_sort_figures(&self) -> Vec<&'static str> {
-        let ordered = |field: &&str| {
-            self.list
-                .sorting
-                .keys()
-                .iter()
-                .any(|order| order.column == *field)
-        };
-        COMPUTED
-            .iter()
-            .copied()
-            .filter(|field| self.list.filter().names(field) || ordered(field))
-            .collect()
-    }
-
-    /// Computes the figures of the rows on screen, or those that filter and sorting depend on.
-    fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        let (shown, judged) = (self.shown_figures(), self.filter_and_sort_figures());
-        if shown.is_empty() && judged.is_empty() {
-            return;
-        }
-        let token = |place: usize| {
-            snapshot
-                .market
-                .tokens
-                .get(place)
-                .map(|token| token.token_address)
-        };
-        let screen: Vec<Address> = self.list.on_screen().filter_map(token).collect();
-        let needs_all = !judged.is_empty();
-        if self
-            .figures
-            .refresh(snapshot, &screen, [shown, judged], context)
-            && needs_all
-        {
-            self.made = None;
-        }
-    }
-
-    fn request_filter_and_sort_figures(&mut self) {
-        let judged = self.filter_and_sort_figures();
-        if !judged.is_empty() {
-            self.figures.want_all(judged);
-        } else if self.shown_figures().is_empty() {
-            // Figures of an earlier filter or order need not be computed any more.
-            self.figures.stop();
-        }
-    }
-
     /// The figures of visible columns.
     fn shown_figures(&self) -> Vec<&'static str> {
         let mut shown: Vec<&'static str> = List::<TokenFields>::optional()
@@ -509,7 +470,7 @@ impl TokensView {
 
     /// Opens on the tokens that have a price where most have none; the line above the list says how many.
     fn choose_filter(&mut self, snapshot: &Snapshot) {
-        let tokens = &snapshot.market.tokens;
+        let (priced, tokens) = (snapshot.token_facts.priced, snapshot.market.tokens.len());
         if self
             .priced_of
             .take_if(|of| *of != snapshot.dataset.folder)
@@ -519,13 +480,12 @@ impl TokensView {
             self.list.set_filter("", TokenReader::default()).ok();
             self.filter_chosen = false;
         }
-        let priced = tokens.iter().filter(|token| token.price.is_some()).count();
         let chosen = self.filter_chosen || !self.list.filter().is_empty();
-        if !chosen && (1..tokens.len().div_ceil(2)).contains(&priced) {
+        if !chosen && (1..tokens.div_ceil(2)).contains(&priced) {
             self.list.set_filter(PRICED, TokenReader::default()).ok();
             self.priced_of = Some(snapshot.dataset.folder.clone());
         }
-        self.filter_chosen |= !tokens.is_empty();
+        self.filter_chosen |= tokens > 0;
     }
 
     /// Whether a column of the `m` set is shown.
@@ -538,7 +498,6 @@ impl TokensView {
         for key in figures::MORE {
             self.list.show(key, more);
         }
-        self.stale = true;
     }
 
     fn toggle_more(&mut self, context: &Context<'_>) -> Effect {
@@ -547,87 +506,20 @@ impl TokensView {
         self.selected(context)
     }
 
-    /// Filters and sorts again if any input changed; the selection stays on the program's token.
-    fn arrange(&mut self, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else {
-            return;
-        };
-        let same_rows = self
-            .made
-            .as_ref()
-            .is_some_and(|(generation, _)| *generation == snapshot.generation);
-        let same_stars = self
-            .made
-            .as_ref()
-            .is_some_and(|(_, watchlist)| watchlist == context.watchlist);
-        if same_rows && same_stars && !self.stale {
-            return;
-        }
-        let tokens = &snapshot.market.tokens;
-        match (&self.made, context.as_of()) {
-            (_, Some(_)) => self.fresh.clear(),
-            (Some((generation, _)), None) if *generation != snapshot.generation => {
-                self.fresh.compare(tokens, Instant::now());
-            }
-            _ => {}
-        }
-        let row = rows(tokens, &self.figures.known, None, context);
-        let watched = |place: &usize| {
-            !self.watched_only
-                || tokens
-                    .get(*place)
-                    .is_some_and(|token| context.watchlist.contains(&token.token_address))
-        };
-        self.list.arrange((0..tokens.len()).filter(watched), row);
-        if !same_rows {
-            self.newest_candle = draw::newest_candle(tokens);
-        }
-        self.at_first &= same_rows || self.made.is_none();
-        self.made = Some((snapshot.generation, context.watchlist.clone()));
-        // After unstarring, the selection stays in place; after filtering, it goes to the first row.
-        if self.at_first
-            || (!self.point_to(context.token, context) && std::mem::take(&mut self.stale))
-        {
-            self.list.cursor.select(0);
-        }
-        self.stale = false;
-    }
-
     /// Esc: closes the detail, else cancels the computation, else leaves the watchlist; an active filter is cleared by the application
     /// first.
     fn back(&mut self, context: &Context<'_>) -> Effect {
         if self.place == Place::Over && self.detail_open {
             self.detail_open = false;
-        } else if !self.figures.all.is_empty() {
-            self.figures.stop();
+        } else if self.rows.stop() {
+            return Effect::Redraw;
         } else if self.watched_only && self.list.filter().is_empty() {
             self.watched_only = false;
         } else {
             return Effect::Pass;
         }
-        self.stale = true;
         self.refresh(context);
         self.selected(context)
-    }
-}
-
-/// The rows of the list, by index.
-fn rows<'a>(
-    tokens: &'a [TokenSummary],
-    known: &'a figures::KnownFigures,
-    changed: Option<&'a HashSet<Address>>,
-    context: &'a Context<'_>,
-) -> impl Fn(usize) -> Option<ListedToken<'a>> {
-    move |place| {
-        let token = tokens.get(place)?;
-        let address = &token.token_address;
-        let has_changed = changed.is_some_and(|changed| changed.contains(address));
-        Some(ListedToken {
-            token,
-            figures: known.get(address),
-            starred: context.watchlist.contains(address),
-            has_changed,
-        })
     }
 }
 

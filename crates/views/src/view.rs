@@ -31,9 +31,14 @@ use model::{
     time::Time,
 };
 use query::{
-    deck::{QueryService, cached::CachedAnswer, load::LoadState, pending::PendingAnswer},
+    deck::{
+        QueryService,
+        cached::CachedAnswer,
+        load::LoadState,
+        pending::{PendingAnswer, PendingResult},
+    },
     jobs::Jobs,
-    question::{Query, parameter::TokenReader, progress::Progress, snapshot::Snapshot},
+    question::{Find, Query, parameter::TokenReader, progress::Progress, snapshot::Snapshot},
 };
 use store::export::ExportRows;
 use widgets::{panel, progress, table::AlertMark, theme::Theme};
@@ -101,6 +106,12 @@ impl Context<'_> {
         })
     }
 
+    /// Has the query service find something in a snapshot, and wakes the event loop when it is there.
+    pub fn find<F: Find>(&self, snapshot: &Arc<Snapshot>, wanted: F) -> PendingResult<F::Found> {
+        let wake = Arc::clone(self.wake);
+        self.deck.find(snapshot, wanted, move || wake())
+    }
+
     /// The point in time of the view; `None` for the present.
     pub fn as_of(&self) -> Option<Time> {
         self.snapshot?
@@ -160,6 +171,11 @@ pub trait View {
 
     /// The list's filter or columns changed: refresh its rows.
     fn relist(&mut self, _: &Context<'_>) {}
+
+    /// Whether rows of the chosen filter and order are about to come; keys that act on a row wait for them.
+    fn is_arranging(&self) -> bool {
+        false
+    }
 
     /// The text that `/` edits; `None` for a view without a filter.
     fn filter(&self) -> Option<&str> {

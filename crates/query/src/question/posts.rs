@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Dated, Query,
+    Dated, Find, Query,
     filter::{AddressOf, Columns, Filter, FilterColumn, Values},
     known_token,
     list::{Listed, Rows, SORT, conditions, listed, only, sort, sort_rows},
@@ -170,14 +170,9 @@ impl Query for PostsQuestion {
     }
 
     fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<Posts> {
-        let posts = view.dataset.posts();
         let page = page_range(self.page, self.limit);
-        let (places, total) = self.places(view, Some(page.end), progress)?;
-        let posts = page
-            .map_while(|nth| places.get(nth))
-            .filter_map(|place| posts.get(place))
-            .map(PostRow::from)
-            .collect();
+        let (posts, total) = self.slice(page, view, progress)?;
+        let posts = posts.into_iter().map(PostRow::from).collect();
         let posts = Rows::new(posts, &self.only);
         Ok(Posts {
             page: self.page,
@@ -215,7 +210,34 @@ impl Tabular for PostsQuestion {
     }
 }
 
+/// Some rows of a query of posts, whatever its page.
+pub struct PostsSlice {
+    pub question: PostsQuestion,
+    pub rows: Range<usize>,
+}
+
+impl Find for PostsSlice {
+    type Found = (Vec<Post>, usize);
+
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Found> {
+        self.question.slice(self.rows.clone(), view, progress)
+    }
+}
+
 impl PostsQuestion {
+    /// These of the matching posts, in order, and the number of all.
+    fn slice(
+        &self,
+        rows: Range<usize>,
+        view: &View<'_>,
+        progress: &Progress,
+    ) -> Result<(Vec<Post>, usize)> {
+        let posts = view.dataset.posts();
+        let (places, total) = self.places(view, Some(rows.end), progress)?;
+        let places = rows.map_while(|nth| places.get(nth));
+        Ok((places.filter_map(|place| posts.get(place)).collect(), total))
+    }
+
     /// Row indices of the matching posts, in order, and their number. With `count`, only that many of the first are guaranteed.
     pub fn places(
         &self,

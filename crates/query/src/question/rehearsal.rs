@@ -2,7 +2,6 @@
 //! its end, with what was known then: the values are those of a query with `as_of` of that day.
 
 use std::{
-    borrow::Cow,
     collections::BTreeSet,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
@@ -307,13 +306,14 @@ impl PastJudge<'_> {
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
-        row.figures = Some(Cow::Owned(of_candles(
+        let figures = of_candles(
             self.snapshot,
             &summary.token_address,
             &needed,
             &series,
             summary.is_stale(),
-        )?));
+        )?;
+        row.figures = Some(&figures);
         Ok(is_met(&self.slow, &row))
     }
 }

@@ -1,23 +1,26 @@
 //! The query behind GET /tokens: search and browse tokens, the way clients find addresses.
 
+pub mod arrangement;
 pub mod condition;
+mod facts;
 mod figures;
 pub mod named;
 pub mod row;
 
-use std::{borrow::Cow, cmp::Ordering, sync::Arc};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::figures::FiguresOf;
-use self::{figures::of_each, row::TokenRow};
+use self::{
+    arrangement::{Hit, TokenQuery},
+    figures::of_each,
+};
+pub use self::{facts::TokenFacts, figures::FiguresOf};
 use super::{
     Query,
-    fields::{COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
-    filter::Filter,
-    list::{Listed, Rows, keep_matching, only, sort, sort_rows},
-    order::Order,
+    fields::{FIELDS, Figures, TokenEntry, is_computed, is_inferred},
+    list::{Listed, Rows, only, sort},
     paging::{page_of, paged},
     parameter::{self, PAGE, ParameterKind, TokenNames as _, TokenReader, clip, parameter},
     progress::Progress,
@@ -28,7 +31,7 @@ use super::{
     track_record::is_weighed,
     view::View,
 };
-use analysis::{market::TokenSummary, numeric::descending};
+use analysis::market::TokenSummary;
 use model::{
     address::Address,
     chain::Chain,
@@ -122,8 +125,8 @@ impl Query for SearchQuestion {
         let found = self.found(view, progress)?;
         let total = found.len() as u64;
         let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit)
-            .map(|(_, row)| TokenEntry {
-                summary: row.token.clone(),
+            .map(|token| TokenEntry {
+                summary: token.clone(),
                 figures: Figures::default(),
             })
             .collect();
@@ -146,9 +149,6 @@ impl Query for SearchQuestion {
         })
     }
 }
-
-/// A matching row and its match rank.
-type Hit<'a> = (u8, TokenRow<'a>);
 
 impl Tabular for SearchQuestion {
     fn tabled(
@@ -177,16 +177,6 @@ impl Tabular for SearchQuestion {
 }
 
 impl SearchQuestion {
-    /// The page number of the token, and the number of tokens on all pages; `None` when it does not match.
-    pub fn page_of(&self, token: &Address, snapshot: &Snapshot) -> Option<(u64, u64)> {
-        let view = View::new(snapshot);
-        let found = self.found(&view, &Progress::default()).ok()?;
-        let place = found
-            .iter()
-            .position(|(_, found)| found.token.token_address == *token)?;
-        Some((place as u64 / self.limit.max(1) + 1, found.len() as u64))
-    }
-
     /// The figures in each row of the answer.
     fn answered_fields(&self) -> Vec<&'static str> {
         let named = |field: &&str| {
@@ -204,42 +194,43 @@ impl SearchQuestion {
     }
 
     /// The conditions and the order.
-    fn read(&self, snapshot: &Snapshot) -> Result<(Filter, Vec<Order>)> {
+    fn read(&self, snapshot: &Snapshot) -> Result<TokenQuery> {
         let columns = row::columns(&snapshot.dataset);
-        let filter = parameter::conditions(
-            "where",
-            self.conditions.as_deref().unwrap_or_default(),
-            &columns,
-            TokenReader::of(snapshot),
-        )?;
-        let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
-        Ok((filter, sort))
+        Ok(TokenQuery {
+            filter: parameter::conditions(
+                "where",
+                self.conditions.as_deref().unwrap_or_default(),
+                &columns,
+                TokenReader::of(snapshot),
+            )?,
+            sort: parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?,
+            ..TokenQuery::default()
+        })
     }
 
-    /// Whether the conditions or the order are about such a column.
+    /// Whether the conditions or the order are about such a computed column.
     fn compares(&self, snapshot: &Snapshot, is_such: fn(&str) -> bool) -> bool {
         (self.conditions.is_some() || self.sort.is_some())
-            && self.read(snapshot).is_ok_and(|(filter, sort)| {
-                filter.columns().any(is_such) || sort.iter().any(|order| is_such(order.column))
-            })
+            && self
+                .read(snapshot)
+                .is_ok_and(|query| query.computed().into_iter().any(is_such))
     }
 
-    /// All matching tokens with their match rank, in order.
-    fn found<'a>(&self, view: &'a View<'_>, progress: &Progress) -> Result<Vec<Hit<'a>>> {
+    /// All matching tokens, in order.
+    fn found<'a>(&self, view: &'a View<'_>, progress: &Progress) -> Result<Vec<&'a TokenSummary>> {
         let tokens = &view.market.tokens;
         if let Some(chain) = &self.chain {
             check_chain(chain, tokens)?;
         }
-        let (filter, sort) = self.read(view)?;
+        let query = self.read(view)?;
         let needle = self
             .query
             .as_deref()
             .map(|query| Needle::new(query, view.tokens_named(query)));
-        let (quick, slow) = filter.split(|column| !is_computed(column));
-        let mut found: Vec<Hit<'a>> = Vec::new();
-        for (i, token) in tokens.iter().enumerate() {
-            if i % 4_096 == 0 {
-                progress.step(i as u64, tokens.len() as u64)?;
+        let mut hits: Vec<Hit> = Vec::new();
+        for (place, token) in (0_u32..).zip(tokens) {
+            if place % 4_096 == 0 {
+                progress.step(place.into(), tokens.len() as u64)?;
             }
             if self
                 .chain
@@ -247,62 +238,15 @@ impl SearchQuestion {
                 .is_none_or(|chain| token.chains.contains(chain))
                 && let Some(rank) = needle.as_ref().map_or(Some(0), |needle| needle.rank(token))
             {
-                found.push((rank, TokenRow::plain(token)));
+                hits.push((rank, place));
             }
         }
-        keep_matching(&mut found, &quick, |(_, row), column| row.field(column));
-        compute_figures(&mut found, &slow, &sort, view, progress)?;
-        keep_matching(&mut found, &slow, |(_, row), column| row.field(column));
-        let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
-            let by_rank = || {
-                rank_a
-                    .cmp(rank_b)
-                    .then_with(|| descending(a.token.market_cap, b.token.market_cap))
-            };
-            let unsorted = if sort.is_empty() {
-                by_rank()
-            } else {
-                Ordering::Equal
-            };
-            unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
-        };
-        sort_rows(
-            &mut found,
-            &sort,
-            |(_, row), column| row.rank(column).sort_key(),
-            ties,
-        );
-        Ok(found)
+        query.arrange(&mut hits, &mut Arc::default(), view, progress)?;
+        Ok(hits
+            .into_iter()
+            .filter_map(|(_, place)| tokens.get(place as usize))
+            .collect())
     }
-}
-
-/// Computes, for each row, the figures that filter or sort depend on.
-fn compute_figures(
-    found: &mut Vec<Hit<'_>>,
-    slow: &Filter,
-    sort: &[Order],
-    view: &View<'_>,
-    progress: &Progress,
-) -> Result<()> {
-    let named = |field: &&str| slow.names(field) || sort.iter().any(|order| order.column == *field);
-    let needed: Vec<&'static str> = COMPUTED
-        .iter()
-        .copied()
-        .filter(|field| named(field))
-        .collect();
-    if needed.is_empty() {
-        return Ok(());
-    }
-    let addresses = found
-        .iter()
-        .map(|(_, row)| row.token.token_address)
-        .collect();
-    let figures = of_each(addresses, &needed, view, progress)?;
-    found
-        .iter_mut()
-        .zip(figures)
-        .for_each(|((_, row), (_, figures))| row.figures = Some(Cow::Owned(figures)));
-    Ok(())
 }
 
 /// Errors: a chain that is neither known nor in the data, which would otherwise give an empty answer.

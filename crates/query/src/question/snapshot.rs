@@ -9,6 +9,7 @@ use super::{
     exchanges,
     paging::with_parameter,
     parameter::{AS_OF, GENERATION},
+    search::TokenFacts,
 };
 use analysis::{market::Market, yields::pools::Pools};
 use model::error::{Code, Problem, Result};
@@ -24,6 +25,7 @@ pub struct Snapshot {
     pub reading: u64,
     pub dataset: Dataset,
     pub market: Market,
+    pub token_facts: TokenFacts,
     /// The pools available to yield plans.
     pub yields: Pools,
     pub settings: AnswerSettings,
@@ -79,6 +81,7 @@ impl Snapshot {
             generation,
             reading: generation,
             symbols: SymbolOrder::new(&market.tokens),
+            token_facts: TokenFacts::new(&market.tokens),
             market,
             yields,
             dataset,

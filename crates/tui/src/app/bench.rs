@@ -90,6 +90,17 @@ impl Bench {
                 KeyModifiers::NONE
             };
             self.app.update(Event::Key(KeyEvent::new(code, modifiers)));
+            self.arranged();
+        }
+    }
+
+    /// Waits for the rows of the view: a person sees them before the next key.
+    fn arranged(&mut self) {
+        let start = Instant::now();
+        while self.app.view().is_arranging() {
+            assert!(start.elapsed() < PATIENCE, "no rows\n{}", self.screen());
+            thread::sleep(Duration::from_millis(1));
+            self.app.take_in_changes();
         }
     }
 
@@ -97,6 +108,7 @@ impl Bench {
         let generation = self.app.setup.deck.publish(dataset).generation;
         self.app
             .update(Event::QueryService(DeckEvent::Reloaded(generation)));
+        self.arranged();
     }
 
     pub(super) fn screen_of(&mut self, width: u16, height: u16) -> String {

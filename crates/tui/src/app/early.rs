@@ -1,4 +1,5 @@
-//! Keys pressed before the rows are loaded. A key that acts on a row waits until the user can see the row, and later keys wait with it.
+//! Keys pressed before the rows are there: loaded, or filtered and sorted anew. A key that acts on a row waits until the user can see the row,
+//! and later keys wait with it.
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +11,13 @@ use views::keymap::{Action, VIEWS};
 /// How long rows may still move after the first of them are on screen, before keys act on what is there.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// The keys that wait while the first load is under way.
+/// The keys that wait for rows.
 #[derive(Default)]
 pub(super) struct EarlyKeys {
     held: Vec<KeyEvent>,
     /// Since when there are rows.
     seen: Option<Instant>,
+    /// The first load is over.
     over: bool,
 }
 
@@ -40,14 +42,15 @@ fn needs_no_row(action: Action) -> bool {
 impl App {
     /// Takes a key that has to wait; false if it need not.
     pub(super) fn holds_early(&mut self, key: &KeyEvent) -> bool {
-        if self.early.over || self.overlay.is_some() || self.filter.is_some() {
+        if self.overlay.is_some() || self.filter.is_some() {
             return false;
         }
         let Some(action) = self.setup.keymap.action(self.current, key) else {
             return false;
         };
-        let waits =
-            !self.early.held.is_empty() || (!needs_no_row(action) && self.view().needs().is_some());
+        let view = self.view();
+        let is_early = !self.early.over && view.needs().is_some() || view.is_arranging();
+        let waits = !self.early.held.is_empty() || (!needs_no_row(action) && is_early);
         if waits && action != Action::Quit && action != Action::Suspend {
             self.early.held.push(*key);
             return true;
@@ -57,9 +60,6 @@ impl App {
 
     /// Presses the waiting keys, once the rows no longer move.
     pub(super) fn release_early(&mut self) {
-        if self.early.over {
-            return;
-        }
         let ended = match &self.snapshot {
             None => self.load.failure.is_some(),
             Some(_) => {
@@ -67,8 +67,8 @@ impl App {
                     || self.early.seen.get_or_insert_with(Instant::now).elapsed() > SETTLING
             }
         };
-        if ended {
-            self.early.over = true;
+        self.early.over |= ended;
+        if self.early.over && !self.view().is_arranging() {
             for key in std::mem::take(&mut self.early.held) {
                 self.key(&key);
             }

@@ -19,6 +19,8 @@ pub struct FilterLine {
     pub awaits: Option<String>,
     /// The last text that was whole: its rows stay while half a condition stands behind it.
     whole: String,
+    /// The text's rows have not arrived yet, so whether it is whole is unknown.
+    is_unchecked: bool,
     pub completions: Completions,
     /// The previous text, which Esc restores.
     pub(super) before: String,
@@ -34,6 +36,7 @@ impl FilterLine {
             problem: None,
             awaits: None,
             whole,
+            is_unchecked: false,
             completions: Completions::default(),
             before,
         }
@@ -126,14 +129,28 @@ impl App {
             return;
         }
         let problem = self.set_line(of, &text).err().map(String::from);
-        let completions = self.completions(of, &text);
+        let completions = Completions::new(self.completions(of, &text));
+        let Some(line) = &mut self.filter else { return };
+        (line.problem, line.completions, line.is_unchecked) = (problem, completions, true);
+        self.check_line();
+    }
+
+    /// Checks whether the typed text is whole, once its rows have arrived.
+    pub(super) fn check_line(&mut self) {
+        let is_arranging = self.view().is_arranging();
+        let line = self.filter.as_mut();
+        let Some(line) = line.filter(|line| line.is_unchecked && !is_arranging) else {
+            return;
+        };
+        line.is_unchecked = false;
+        let (of, text) = (line.of, line.input.text().to_owned());
+        let (is_refused, completions) = (line.problem.is_some(), line.completions.all.clone());
         let awaits = self
             .awaited(&text, &completions)
-            .filter(|_| of == EditedLine::Filter && problem.is_none());
-        let is_half = awaits.is_some() || (problem.is_some() && self.view().listing().is_some());
+            .filter(|_| of == EditedLine::Filter && !is_refused);
+        let is_half = awaits.is_some() || (is_refused && self.view().listing().is_some());
         let Some(line) = &mut self.filter else { return };
-        (line.awaits, line.problem, line.completions) =
-            (awaits, problem, Completions::new(completions));
+        line.awaits = awaits;
         if !is_half {
             line.whole = text;
             return;

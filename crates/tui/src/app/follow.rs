@@ -60,6 +60,7 @@ impl App {
                 .or(self.token);
         }
         self.with_view(self.current, |view, context| view.refresh(context));
+        self.check_line();
         self.adopt_selected_token();
         self.lost_token = looked_at.filter(|_| !is_settling && self.token != looked_at);
         self.poll_export();
@@ -69,6 +70,9 @@ impl App {
         self.poll_alerts();
         self.poll_rehearsal();
         self.release_early();
+        if let Some(forward) = self.pending_step.take() {
+            self.step_token(forward);
+        }
         self.dirty = true;
     }
 
@@ -89,6 +93,10 @@ impl App {
             let next = self.with_view(list, |view, context| {
                 view.select_neighbour(token, forward, context)
             });
+            if next.is_none() && self.views[list as usize].is_arranging() {
+                self.pending_step = Some(forward);
+                return;
+            }
             let Some((next, row, count)) = next.filter(|_| passed < STEPS_MAX) else {
                 // Back to the token that is looked at.
                 let token = self.token;
@@ -129,15 +137,16 @@ impl App {
         }
     }
 
-    /// Notes that a filter was kept before the data was loaded; its effect on the token is settled later.
+    /// Notes that a filter was kept before its rows were there; its effect on the token is settled later.
     pub(super) fn note_early_key(&mut self) {
-        if self.snapshot.is_none() && matches!(self.current, ViewId::Tokens | ViewId::Growth) {
+        let has_no_rows = self.snapshot.is_none() || self.view().is_arranging();
+        if has_no_rows && matches!(self.current, ViewId::Tokens | ViewId::Growth) {
             self.pending_selection = Some(self.current);
         }
     }
 
     /// Makes the selected row's token the program's: in the Tokens view, and, whichever view is current now, in the one where keys were
-    /// pressed before the data was loaded. Not while a filter is being typed, which Esc undoes.
+    /// pressed before the rows were there. Not while a filter is being typed, which Esc undoes.
     fn adopt_selected_token(&mut self) {
         if self.snapshot.is_none() {
             return;
@@ -155,8 +164,9 @@ impl App {
             return;
         }
         let selected = self.with_view(view, |view, context| view.selected_token(context));
-        // The Growth view gets its rows a moment later.
-        if selected.is_some() || view == ViewId::Tokens {
+        // The rows of both views come a moment later.
+        let is_arranged = || !self.views[view as usize].is_arranging();
+        if selected.is_some() || (view == ViewId::Tokens && is_arranged()) {
             self.pending_selection = None;
         }
         if selected.is_some() && selected != self.token {

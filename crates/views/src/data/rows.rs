@@ -12,7 +12,6 @@ use std::sync::Arc;
 use self::remote::RemoteRows;
 use super::cells;
 use crate::prelude::*;
-use crate::task::Wake;
 use model::{
     scalar::Scalar,
     schema::{Column, Kind, TableSchema},
@@ -30,7 +29,7 @@ use query::{
         },
     },
 };
-use store::{Table as DataTable, cache::RowSelection, cache::TableRows, export, ordered::Ordered};
+use store::{Table as DataTable, cache::RowSelection, cache::TableRows, export};
 use widgets::table::TableWidgetState;
 
 /// The list of a table's rows.
@@ -301,13 +300,7 @@ impl RowsPane {
             self.pending = None;
             return self.show(query, OrderedRows::all(self.height()));
         }
-        let wake = Wake::clone(context.wake);
-        self.pending = Some((
-            context
-                .deck
-                .find(&self.snapshot, query.clone(), move || wake()),
-            query,
-        ));
+        self.pending = Some((context.find(&self.snapshot, query.clone()), query));
     }
 
     fn show(&mut self, shown: RowQuery, order: OrderedRows) {
@@ -357,11 +350,8 @@ impl RowsPane {
                         query: self.shown.clone(),
                         first: self.order.clone(),
                     };
-                    let wake = Wake::clone(context.wake);
-                    self.pending = Some((
-                        context.deck.find(&self.snapshot, complete, move || wake()),
-                        self.shown.clone(),
-                    ));
+                    let pending = context.find(&self.snapshot, complete);
+                    self.pending = Some((pending, self.shown.clone()));
                 }
             }
             Err(problem) => {
@@ -526,39 +516,29 @@ impl RowsPane {
         if let Some(groups) = &self.groups {
             return groups.export(self.schema.name);
         }
-        let (grid, deck, snapshot) = (
-            self.grid.clone(),
-            Arc::clone(context.deck),
-            Arc::clone(&self.snapshot),
-        );
+        let (deck, snapshot) = (Arc::clone(context.deck), Arc::clone(&self.snapshot));
         let columns = self.list.members();
         let query = self.chosen_query();
-        let order = (query == self.shown).then(|| self.order.clone());
+        let found = (query == self.shown).then(|| self.order.clone());
         let cells = |row| {
             columns
                 .iter()
                 .map(|column| self.value(column, row).json())
                 .collect()
         };
-        let is_remote = self.remote.is_some();
         Export {
             name: self.schema.name.to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: (query.filter == self.shown.filter).then(|| self.order.total()),
             selected: self.row().map(cells),
             rows: Box::new(move |progress| {
-                if is_remote {
-                    return deck
-                        .find_in(&snapshot, &AllRows { query, columns }, progress)
-                        .map(export::ExportRows::Batches);
-                }
-                let first = order.map_or_else(|| deck.find_in(&snapshot, &query, progress), Ok)?;
-                let places = deck
-                    .find_in(&snapshot, &CompleteOrder { query, first }, progress)?
-                    .places;
-                Ok(export::ExportRows::Batches(Box::new(Ordered::new(
-                    grid, places, columns,
-                ))))
+                let wanted = AllRows {
+                    query,
+                    found,
+                    columns,
+                };
+                let rows = deck.find_in(&snapshot, &wanted, progress);
+                rows.map(export::ExportRows::Batches)
             }),
         }
     }

@@ -18,7 +18,7 @@ fn screens_look_as_they_did() {
 #[test]
 fn one_tokens_posts_come_newest_first_and_all_of_them_to_the_last() {
     let (mut stage, mut view) = shown::<PostsView>();
-    assert_eq!(view.pages.total(), 130);
+    assert_eq!(view.window.total(), 130);
     stage.act(&mut view, Action::Last);
     stage.draw(&mut view, 140, 38);
     assert_eq!(
@@ -42,7 +42,7 @@ fn one_tokens_posts_come_newest_first_and_all_of_them_to_the_last() {
     let row = |place| {
         Some(List::<PostFields>::written(
             ListedPost {
-                post: view.pages.post(place)?,
+                post: view.window.post(place)?,
                 context: &context,
             },
             &members,
@@ -65,7 +65,7 @@ fn sorting_and_words_hold_within_the_token_and_across_all() {
     view.set_filter("STAKING overnight", &stage.context())
         .expect("a filter that reads");
     stage.draw(&mut view, 140, 38);
-    let of_one = view.pages.total();
+    let of_one = view.window.total();
     assert!(
         of_one > 0
             && of_one < 130
@@ -75,18 +75,18 @@ fn sorting_and_words_hold_within_the_token_and_across_all() {
     );
     stage.act(&mut view, Action::AllPosts);
     stage.draw(&mut view, 140, 38);
-    assert!(view.pages.total() > of_one);
+    assert!(view.window.total() > of_one);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     for _ in 0..2 {
         stage.act(&mut view, Action::Sort);
     }
     stage.draw(&mut view, 140, 38);
     assert_eq!(
-        (view.pages.total(), view.list.sorting.save()),
+        (view.window.total(), view.list.sorting.save()),
         (145, json!(["-impressions"]))
     );
     let seen: Vec<i64> = (0..145)
-        .filter_map(|row| view.pages.post(row)?.impressions)
+        .filter_map(|row| view.window.post(row)?.impressions)
         .collect();
     assert!(
         seen.len() > 50 && seen.windows(2).all(|pair| pair[0] >= pair[1]),
@@ -119,7 +119,7 @@ fn another_token_shows_its_own_posts_from_the_top() {
     stage.act(&mut view, Action::Last);
     stage.token = Some(address(2));
     stage.draw(&mut view, 140, 38);
-    assert_eq!((view.pages.total(), view.list.selected()), (5, Some(0)));
+    assert_eq!((view.window.total(), view.list.selected()), (5, Some(0)));
     stage.token = Some(address(9));
     assert!(
         stage
@@ -157,15 +157,19 @@ fn posts_are_filtered_by_the_age_that_their_column_shows() {
     ] {
         view.set_filter(filter, &stage.context()).expect("a filter");
         stage.draw(&mut view, 140, 38);
-        let ages: Vec<i64> = (0..view.pages.total())
-            .filter_map(|place| view.pages.post(place))
+        let ages: Vec<i64> = (0..view.window.total())
+            .filter_map(|place| view.window.post(place))
             .map(|post| (stage.context().newest_post().0 - post.published_at.0).div_euclid(DAY_MS))
             .collect();
         assert!(
             ages.iter().all(|age| fits.contains(age)),
             "{filter}: {ages:?}"
         );
-        assert!(view.pages.total() < 130, "{filter}: {}", view.pages.total());
+        assert!(
+            view.window.total() < 130,
+            "{filter}: {}",
+            view.window.total()
+        );
     }
     assert!(
         view.request(&stage.context())

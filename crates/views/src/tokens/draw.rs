@@ -2,11 +2,9 @@
 
 use std::time::Instant;
 
-use super::{TokensView, detail, rows};
+use super::{TokensView, detail};
 use crate::{prelude::*, token_list::TokenList};
-use analysis::market::TokenSummary;
 use model::time::DAY_MS;
-use query::question::fields::is_computed;
 
 /// The newest candle is old if it ended longer ago by the wall clock: where all are equally old, none is behind another.
 const OLD_MS: i64 = 3 * DAY_MS;
@@ -23,10 +21,7 @@ impl TokensView {
     }
 
     pub(super) fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let Some(snapshot) = context.snapshot else {
-            return;
-        };
-        let tokens = &snapshot.market.tokens;
+        let tokens = self.rows.tokens();
         self.draw_line(buffer, area, context, tokens.len());
         let area = below(area, 1);
         if tokens.is_empty() {
@@ -37,17 +32,13 @@ impl TokensView {
         }
         let empty = if self.watched_only && self.list.filter().is_empty() {
             "the watchlist is empty; press w on a token to add it, W to show all tokens"
-        } else if self.figures.is_computing(tokens) {
+        } else if self.rows.is_computing() {
             "no token matches so far; values are still being computed, Esc stops"
         } else {
             &words::no_match("token")
         };
-        let row = rows(
-            tokens,
-            &self.figures.known,
-            self.fresh.marked(Instant::now()),
-            context,
-        );
+        let changed = self.fresh.marked(Instant::now());
+        let row = self.rows.listed(changed, context);
         let marked = |place: usize| {
             self.compare
                 .row_mark(&tokens.get(place)?.token_address, context)
@@ -66,25 +57,16 @@ impl TokensView {
         if self.watched_only {
             notes.push(("★ watchlist".to_owned(), Role::Dim));
         }
-        let judged: Vec<&str> = self
-            .list
-            .filter()
-            .columns()
-            .filter(|column| is_computed(column))
-            .collect();
-        let computing = self.figures.note(
-            context
-                .snapshot
-                .map_or(&[][..], |snapshot| &snapshot.market.tokens),
-            &judged,
-        );
-        notes.extend(computing.into_iter().map(|note| (note, Role::Dim)));
+        notes.extend(self.rows.note().map(|note| (note, Role::Dim)));
         let is_present = context
             .snapshot
             .is_some_and(|snapshot| !snapshot.dataset.synthetic)
             && context.as_of().is_none();
+        let newest = context
+            .snapshot
+            .and_then(|snapshot| snapshot.token_facts.newest_candle);
         notes.extend(
-            self.newest_candle
+            newest
                 .filter(|_| is_present)
                 .and_then(|end| old(end, context.now))
                 .map(|note| (note, Role::Warning)),
@@ -119,15 +101,6 @@ impl TokensView {
     }
 }
 
-/// The end of the newest candle in the data.
-pub(super) fn newest_candle(tokens: &[TokenSummary]) -> Option<Time> {
-    let ends = tokens
-        .iter()
-        .filter_map(|token| token.last_candle)
-        .map(|last| last.start.0.saturating_add(last.interval.0));
-    ends.max().map(Time)
-}
-
 /// `candles to 2025-11-13, 12mo old`; none of a candle that is not old.
 fn old(end: Time, now: Time) -> Option<String> {
     let age = now.0.saturating_sub(end.0);
@@ -139,6 +112,8 @@ fn old(end: Time, now: Time) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::market::{Market, TokenSummary};
+    use query::question::search::TokenFacts;
 
     #[test]
     fn candles_that_are_all_old_are_called_so_with_their_day() {
@@ -151,9 +126,9 @@ mod tests {
             old(Time(20_496 * DAY_MS), now).as_deref(),
             Some("candles to 2026-02-11, 4d old")
         );
-        assert_eq!(newest_candle(&[crate::fixture::token()]), None);
-        let end = newest_candle(&analysis::market::Market::new(&crate::fixture::market()).tokens)
-            .expect("candles");
+        let newest = |tokens: &[TokenSummary]| TokenFacts::new(tokens).newest_candle;
+        assert_eq!(newest(&[crate::fixture::token()]), None);
+        let end = newest(&Market::new(&crate::fixture::market()).tokens).expect("candles");
         assert_eq!(
             old(end, Time(end.0 + 4 * DAY_MS)).as_deref(),
             Some("candles to 2026-08-14, 4d old")

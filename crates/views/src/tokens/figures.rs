@@ -1,22 +1,10 @@
-//! The figures of optional columns: computed off the drawing thread for the rows on screen, and for every token on request or where sorting
-//! and filtering need them. Valid for one snapshot.
-
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+//! The optional columns, whose figures are computed: for the rows on screen, and for every token on request or where sorting and filtering
+//! need them.
 
 use super::list::{LISTED, ListedToken, TokenFields};
 use crate::prelude::*;
-use analysis::{market::TokenSummary, patterns::Status};
-use query::{
-    deck::pending::PendingResult,
-    question::{
-        fields::{FigureValue, Figures},
-        search::FiguresOf,
-        track_record::is_weighed,
-    },
-};
+use analysis::patterns::Status;
+use query::question::fields::{FigureValue, Figures};
 use security::score::{NOT_ENOUGH_DATA, too_little_known};
 
 // The optional columns, each named as its field of GET /tokens. First sort: highest confidence, strongest advice.
@@ -156,198 +144,6 @@ pub(super) const MORE: &[&str] = &[
     "recommendation",
 ];
 
-/// Minimum number of tokens of one background task, so that first figures appear soon and cancelling is quick.
-const BATCH: usize = 64;
-
-/// The figures computed so far.
-pub(super) type KnownFigures = HashMap<Address, Figures>;
-
-type Batch = Vec<(Address, Figures)>;
-
-#[derive(Default)]
-pub(super) struct FigureStore {
-    /// The generation of the figures.
-    generation: u64,
-    /// How often the record of all tokens, by which advice is weighed, was published when they were asked for.
-    records: u64,
-    /// The tokens whose advice must be computed again; the current one stays until then.
-    pub(super) weighed_anew: Vec<Address>,
-    pub(super) known: KnownFigures,
-    task: Option<PendingResult<Batch>>,
-    /// The figures to compute for every token, not only those on screen.
-    pub(super) all: Vec<&'static str>,
-    /// Why the last task failed; no new one starts until the data changes or all figures are requested again.
-    pub(super) problem: Option<String>,
-}
-
-impl FigureStore {
-    /// Takes computed figures and starts the next task: first the figures `shown` of the rows on screen, then those requested for every
-    /// token. A new generation restarts, with the `judged` figures for all tokens. Returns whether a task ended.
-    pub(super) fn refresh(
-        &mut self,
-        snapshot: &Arc<Snapshot>,
-        screen: &[Address],
-        [shown, judged]: [Vec<&'static str>; 2],
-        context: &Context<'_>,
-    ) -> bool {
-        let records = snapshot.track_records.version();
-        if self.generation != snapshot.generation {
-            let mut all = std::mem::take(&mut self.all);
-            all.extend(judged);
-            *self = Self {
-                generation: snapshot.generation,
-                records,
-                all,
-                ..Self::default()
-            };
-        }
-        if self.records != records {
-            self.records = records;
-            let has_advice = |figures: &Figures| figures.names().any(is_weighed);
-            self.weighed_anew = self
-                .known
-                .iter()
-                .filter(|(_, figures)| has_advice(figures))
-                .map(|(token, _)| *token)
-                .collect();
-        }
-        let outcome = self.task.as_mut().and_then(PendingResult::poll_now);
-        if outcome.is_some() {
-            self.task = None;
-        }
-        let came = outcome.is_some();
-        match outcome {
-            Some(Ok(batch)) => {
-                for (token, figures) in batch {
-                    self.known.entry(token).or_default().take(figures);
-                }
-            }
-            Some(Err(problem)) => {
-                self.problem = Some(problem.detail);
-                self.all.clear();
-            }
-            None => {}
-        }
-        if self.task.is_none() && self.problem.is_none() && !self.weighed_anew.is_empty() {
-            let tokens = self
-                .weighed_anew
-                .split_off(self.weighed_anew.len().saturating_sub(BATCH));
-            let known = tokens
-                .iter()
-                .filter_map(|token| self.known.get(token))
-                .flat_map(Figures::names);
-            let names: BTreeSet<&'static str> = known.filter(|name| is_weighed(name)).collect();
-            self.ask(
-                snapshot,
-                FiguresOf {
-                    tokens,
-                    names: names.into_iter().collect(),
-                },
-                context,
-            );
-        }
-        if self.task.is_none() && self.problem.is_none() {
-            let mut names = shown;
-            let mut wanted: Vec<Address> = screen
-                .iter()
-                .copied()
-                .filter(|token| self.lacks(token, &names))
-                .collect();
-            if wanted.is_empty() && !self.all.is_empty() {
-                names.clone_from(&self.all);
-                let tokens = &snapshot.market.tokens;
-                let missing = tokens
-                    .iter()
-                    .map(|token| token.token_address)
-                    .filter(|token| self.lacks(token, &names));
-                wanted = missing
-                    .take(BATCH.max((tokens.len() - self.missing(tokens)) / 4))
-                    .collect();
-                if wanted.is_empty() {
-                    self.all.clear();
-                }
-            }
-            if !wanted.is_empty() {
-                self.ask(
-                    snapshot,
-                    FiguresOf {
-                        tokens: wanted,
-                        names,
-                    },
-                    context,
-                );
-            }
-        }
-        came
-    }
-
-    fn ask(&mut self, snapshot: &Arc<Snapshot>, wanted: FiguresOf, context: &Context<'_>) {
-        let wake = Arc::clone(context.wake);
-        self.task = Some(context.deck.find(snapshot, wanted, move || wake()));
-    }
-
-    fn lacks(&self, token: &Address, names: &[&str]) -> bool {
-        self.known.get(token).map_or(!names.is_empty(), |known| {
-            names.iter().any(|name| !known.has(name))
-        })
-    }
-
-    /// Number of tokens that lack a figure requested for all.
-    fn missing(&self, tokens: &[TokenSummary]) -> usize {
-        tokens
-            .iter()
-            .filter(|token| self.lacks(&token.token_address, &self.all))
-            .count()
-    }
-
-    /// Whether figures requested for all tokens are still being computed.
-    pub(super) fn is_computing(&self, tokens: &[TokenSummary]) -> bool {
-        self.problem.is_none() && !self.all.is_empty() && self.missing(tokens) > 0
-    }
-
-    /// Requests these figures for every token.
-    pub(super) fn want_all(&mut self, names: Vec<&'static str>) {
-        (self.all, self.problem) = (names, None);
-    }
-
-    /// Cancels the computation.
-    pub(super) fn stop(&mut self) {
-        self.all.clear();
-        self.task = None;
-    }
-
-    /// The note beside the filter: the error or the progress; once stopped, the number of tokens for which a filter on the `judged` figures
-    /// is undecided.
-    pub(super) fn note(&self, tokens: &[TokenSummary], judged: &[&str]) -> Option<String> {
-        let so_far = || {
-            let done = tokens.len() - self.missing(tokens);
-            format!(
-                "computed {} of {}, Esc stops",
-                format::count(done as u64),
-                format::count(tokens.len() as u64)
-            )
-        };
-        let stopped = || {
-            let unknown = tokens
-                .iter()
-                .filter(|token| self.lacks(&token.token_address, judged))
-                .count();
-            (unknown > 0).then(|| format!("{} not computed", format::count(unknown as u64)))
-        };
-        let going = || {
-            if self.all.is_empty() {
-                stopped()
-            } else {
-                Some(so_far())
-            }
-        };
-        self.problem
-            .as_ref()
-            .map(|problem| format!("! {problem}"))
-            .or_else(going)
-    }
-}
-
 /// A figure's cell: a dim `…` until it is computed.
 fn figure(row: ListedToken<'_>, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
     let waiting = || Cell::new("…", Role::Dim);
@@ -456,7 +252,6 @@ mod tests {
                     TokenFields::value(row, field.column.key),
                     Scalar::from(expected.as_str())
                 );
-                assert!(TokenFields::sort_key(row, field.column.key).is_some());
             }
             assert_eq!(TokenFields::value(row, SCORE.column.key), Scalar::Whole(21));
         }

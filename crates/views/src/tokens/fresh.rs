@@ -28,17 +28,16 @@ impl FreshPrices {
     }
 
     /// Finds the prices on screen that changed with a new snapshot.
-    pub(super) fn compare(&mut self, tokens: &[TokenSummary], now: Instant) {
-        let is_new = |token: &&TokenSummary| {
-            self.shown
-                .get(&token.token_address)
-                .is_some_and(|price| *price != token.price)
+    pub(super) fn compare<'a>(
+        &mut self,
+        token: impl Fn(&Address) -> Option<&'a TokenSummary>,
+        now: Instant,
+    ) {
+        let is_new = |shown: &(&Address, &Option<f64>)| {
+            token(shown.0).is_some_and(|token| token.price != *shown.1)
         };
-        self.changed = tokens
-            .iter()
-            .filter(is_new)
-            .map(|token| token.token_address)
-            .collect();
+        let changed = self.shown.iter().filter(is_new);
+        self.changed = changed.map(|(token, _)| *token).collect();
         self.since = Some(now);
     }
 
@@ -80,7 +79,9 @@ mod tests {
         assert_eq!(fresh.marked(start), None);
         let before = tokens(&["1", "2", "3", ""]);
         fresh.note(before.iter().take(3));
-        fresh.compare(&tokens(&["1", "2.5", "", "4"]), start);
+        let after = tokens(&["1", "2.5", "", "4"]);
+        let found = |token: &Address| after.iter().find(|after| after.token_address == *token);
+        fresh.compare(found, start);
         let marked: HashSet<Address> = [sample::address("0x2"), sample::address("0x3")].into();
         assert_eq!(
             fresh.marked(start + Duration::from_millis(900)),

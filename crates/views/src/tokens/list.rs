@@ -1,7 +1,5 @@
 //! The list of the Tokens view: one row of the table for each field of a token.
 
-use std::borrow::Cow;
-
 use super::figures;
 use crate::prelude::*;
 use analysis::market::{LastCandle, TokenSummary};
@@ -34,7 +32,7 @@ impl Fields for TokenFields {
     type Row<'a> = ListedToken<'a>;
 
     const FIELDS: &'static [F] = &[
-        F::hidden("token_address", ColumnKind::Text, LISTED).addresses(AddressOf::Tokens),
+        F::hidden("token_address", ColumnKind::Text, LISTED),
         F::text("symbol", "symbol", [6, 8], 255, LISTED).widths(&[(110, [6, 11])]),
         F::text("name", "name", [14, 18], 200, LISTED)
             .widths(&[(110, [14, 26])])
@@ -78,9 +76,7 @@ impl Fields for TokenFields {
         }),
         F::figure("volume_24h", "vol", 6, 148, LISTED),
         F::figure("liquidity", "liq", 6, 120, LISTED),
-        F::figure("age", "age", 5, 110, LISTED)
-            .of(ColumnKind::Duration)
-            .smallest_first(),
+        F::figure("age", "age", 5, 110, LISTED).smallest_first(),
         F::figure("holders", "holders", 7, 90, LISTED).cell(|row, _| {
             dated(
                 float(row.token.holders),
@@ -118,7 +114,6 @@ impl Fields for TokenFields {
         figures::RSI,
         figures::FROM_HIGH,
         F::text("as_of", "as of", [10, 10], 30, LISTED)
-            .of(ColumnKind::Time)
             .largest_first()
             .cell(|row, _| {
                 let role = if stale(row.token).is_some() {
@@ -161,19 +156,7 @@ impl Fields for TokenFields {
     }
 
     fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Scalar<'a> {
-        if key == "starred" {
-            Scalar::Flag(row.starred)
-        } else {
-            listed(*row).field(key)
-        }
-    }
-
-    fn lacks(row: ListRow<'_, Self>, key: &str) -> bool {
-        listed(*row).lacks(key)
-    }
-
-    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<Scalar<'static>> {
-        listed(*row).rank(key).sort_key()
+        listed(*row).field(key)
     }
 
     fn starred(row: ListedToken<'_>) -> bool {
@@ -202,44 +185,10 @@ impl Fields for TokenFields {
     }
 }
 
-/// The precomputed columns that are empty for all tokens; none without tokens.
-pub(super) fn empty_columns(tokens: &[TokenSummary]) -> Vec<&'static str> {
-    let precomputed = TokenEntry::COLUMNS
-        .iter()
-        .map(|column| column.name)
-        .filter(|key| !fields::is_computed(key));
-    let nobody = |key: &&'static str| {
-        !tokens.is_empty()
-            && tokens
-                .iter()
-                .all(|token| TokenRow::plain(token).field(key) == Scalar::Missing)
-    };
-    precomputed.filter(nobody).collect()
-}
-
-/// The columns that have room for the day of an older figure, where a token has one.
-pub(super) fn dated_widths(tokens: &[TokenSummary]) -> Vec<(&'static str, u16)> {
-    type AsOf = fn(&TokenSummary) -> Option<Time>;
-    let columns: [(&'static str, AsOf); 2] = [
-        ("market_cap", |token| token.market_cap_as_of),
-        ("holders", |token| token.holders_as_of),
-    ];
-    let old = |as_of: AsOf| {
-        tokens
-            .iter()
-            .any(|token| token.outdated(as_of(token)).is_some())
-    };
-    columns
-        .into_iter()
-        .filter(|(_, as_of)| old(*as_of))
-        .map(|(key, _)| (key, DATED))
-        .collect()
-}
-
 fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
     TokenRow {
         token: row.token,
-        figures: row.figures.map(Cow::Borrowed),
+        figures: row.figures,
     }
 }
 
@@ -270,59 +219,6 @@ pub(super) fn history(closes: &[f64], cells: usize) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
-    use model::chain::Chain;
-
-    fn token(i: u8, symbol: &str, cap: Option<f64>, chain: &str) -> TokenSummary {
-        TokenSummary {
-            token_address: Address([i; 20]),
-            symbol: Some(symbol.to_owned()),
-            chains: Chain::parse(chain).into_iter().collect(),
-            market_cap: cap,
-            ..fixture::token()
-        }
-    }
-
-    #[test]
-    fn tokens_stand_in_their_order_and_those_without_a_value_last() {
-        let tokens = [
-            token(1, "b", None, "eth"),
-            token(2, "C", Some(5.0), "base"),
-            token(3, "a", Some(9.0), "eth"),
-            token(4, "d", Some(5.0), "bnb"),
-        ];
-        let cases: [(&[&'static str], &str, &[usize]); 8] = [
-            (&[], "", &[2, 1, 3, 0]),
-            (&["market_cap"], "", &[1, 3, 2, 0]),
-            (&["symbol"], "", &[2, 0, 1, 3]),
-            (&["-symbol"], "", &[3, 1, 0, 2]),
-            (&["chain"], "", &[1, 3, 0, 2]),
-            (&["-market_cap", "-symbol"], "", &[2, 3, 1, 0]),
-            (&[], "chain:ethereum", &[2, 0]),
-            (&[], "cap>=5 starred:yes", &[1]),
-        ];
-        for (sort, filter, expected) in cases {
-            let mut list = List::<TokenFields>::default();
-            list.set_filter(filter, TokenReader::default()).unwrap();
-            list.sorting.set(sort.iter().map(|word| {
-                word.strip_prefix('-')
-                    .map_or(Order::rising(word), Order::falling)
-            }));
-            list.arrange(0..4, |i| {
-                Some(ListedToken {
-                    token: tokens.get(i)?,
-                    figures: None,
-                    starred: i == 1,
-                    has_changed: false,
-                })
-            });
-            assert_eq!(
-                list.places().collect::<Vec<_>>(),
-                expected,
-                "{sort:?} {filter}"
-            );
-        }
-    }
 
     #[test]
     fn the_last_week_of_a_sparkline_is_strong() {

@@ -40,6 +40,7 @@ fn one_line_finds_a_token_however_it_is_named() {
             assert_eq!(found, 0, "{text}");
             continue;
         };
+        stage.draw(&mut view, 140, 38);
         assert_eq!(view.list.len(), found, "{text}");
         // Kept between runs, it is read before there are data to name tokens.
         let mut again = TokensView::default();

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::fixture::{PATIENCE, Stage, address, market, mouse_at};
+use analysis::market::TokenSummary;
 use query::question::{parameter::Arguments, progress::Progress, request::Request as _};
 use store::{Dataset, sample};
 
@@ -123,6 +124,7 @@ fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
         "/tokens?where=chain%3Abase%20cap%3E1m&sort=-market_cap&fields=as_of%2Cvolume_24h%2Cliquidity%2Cprice_change_7d%2Cprice_change_30d&page=1&limit=250"
     );
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    stage.draw(&mut view, 140, 38);
     assert_eq!(
         view.export(&stage.context())
             .expect("rows to export")
@@ -159,32 +161,29 @@ fn a_filter_tells_how_many_tokens_have_no_value() {
     view.set_filter("trend:uptrend", &stage.context())
         .expect("a filter that reads");
     assert_eq!(view.list.left_out.rows(), 0);
-    assert!(
-        stage
-            .text_now(&mut view, 120, 20)
-            .contains("computed 0 of 10, Esc stops")
-    );
-    settled(&stage, &mut view, 20, |view| view.figures.all.is_empty());
+    // Drawing takes nothing that has arrived.
+    let (begun, says) = (Instant::now(), "of 10, Esc stops");
+    while !stage.text_now(&mut view, 120, 20).contains(says) {
+        assert!(begun.elapsed() < PATIENCE, "never {says}");
+    }
     let text = stage.text(&mut view, 120, 20);
     assert!(
         view.list.left_out.rows() > 0 && text.contains(" no trend"),
         "{text}"
     );
-    stage.look(|context| {
-        view.figures.refresh(
-            context.snapshot.expect("a snapshot"),
-            &[],
-            [vec![], vec![]],
-            context,
-        )
-    });
-    view.figures.known.clear();
-    assert!(
-        stage
-            .text_now(&mut view, 120, 20)
-            .contains("10 not computed"),
-        "what was stopped is told"
-    );
+    let shown = view.list.len();
+    view.set_filter("score>0", &stage.context())
+        .expect("a filter that reads");
+    stage.press(&mut view, &[Action::Back]);
+    for text in [
+        stage.text_now(&mut view, 120, 20),
+        stage.text(&mut view, 120, 20),
+    ] {
+        assert!(
+            text.contains("10 not computed") && view.list.len() == shown,
+            "what was stopped is told: {text}"
+        );
+    }
 }
 
 #[test]
@@ -196,17 +195,14 @@ fn a_new_order_is_looked_at_from_its_first_row_and_else_the_selection_stays_on_i
         stage.draw(&mut view, 140, 8);
         stage.act(&mut view, action);
         stage.draw(&mut view, 140, 8);
-        assert_eq!(
-            (
-                view.list.cursor.state.selected,
-                view.list.cursor.state.offset,
-                view.token(&stage.context())
-            ),
-            (0, 0, stage.token)
-        );
+        let state = view.list.cursor.state;
+        assert_eq!((state.selected, state.offset), (0, 0));
+        // The application takes the token over.
+        stage.token = view.selected_token(&stage.context());
         // As when the figures of the order arrive.
         view.list.sorting.reverse();
         view.relist(&stage.context());
+        stage.draw(&mut view, 140, 8);
         assert!(
             view.list.cursor.selected() == Some(0) && view.token(&stage.context()) != stage.token
         );
@@ -214,6 +210,7 @@ fn a_new_order_is_looked_at_from_its_first_row_and_else_the_selection_stays_on_i
     stage.act(&mut view, Action::Down);
     view.list.sorting.reverse();
     view.relist(&stage.context());
+    stage.draw(&mut view, 140, 8);
     assert_eq!(
         view.token(&stage.context()),
         stage.token,
@@ -228,10 +225,11 @@ fn a_new_order_is_looked_at_from_its_first_row_and_else_the_selection_stays_on_i
 fn the_watchlist_shows_starred_tokens_alone() {
     let (mut stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
-    stage.act(&mut view, Action::Watchlist);
-    assert_eq!(view.list.len(), 2);
-    stage.act(&mut view, Action::Star);
-    stage.act(&mut view, Action::Star);
+    for (action, watched) in [(Action::Watchlist, 2), (Action::Star, 1), (Action::Star, 0)] {
+        stage.act(&mut view, action);
+        stage.draw(&mut view, 140, 38);
+        assert_eq!(view.list.len(), watched);
+    }
     assert!(
         stage
             .text(&mut view, 140, 38)
@@ -320,7 +318,14 @@ fn a_dataset_without_tokens_says_what_to_do() {
     );
 }
 
-/// The screen at rest, once it is `done`: on a busy machine it may rest before the next batch is requested.
+/// The number of tokens whose figure of this name is known.
+fn known(view: &TokensView, name: &str) -> usize {
+    let figures = |token: &TokenSummary| view.rows.known.get(&token.token_address);
+    let has = |token: &&TokenSummary| figures(token).is_some_and(|figures| figures.has(name));
+    view.rows.tokens().iter().filter(has).count()
+}
+
+/// The screen at rest, once it is `done`: on a busy machine it may rest before figures are requested.
 fn settled(
     stage: &Stage,
     view: &mut TokensView,
@@ -358,6 +363,7 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
     ] {
         view.set_filter(filter, &stage.context())
             .expect("a filter that reads");
+        stage.draw(&mut view, 140, 38);
         let target = view.question().target();
         let (_, query) = target.split_once('?').expect("a query");
         let arguments = Arguments::new(SearchQuestion::PARAMETERS, &[], query).expect("parameters");
@@ -384,49 +390,61 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
 }
 
 #[test]
-fn the_request_is_for_the_page_with_the_selected_token() {
-    let (mut stage, mut view) = stage();
-    stage.draw(&mut view, 140, 38);
-    stage.act(&mut view, Action::Last);
-    let context = stage.context();
-    let snapshot = context.snapshot.expect("loaded data");
-    for limit in [1, 3, 250] {
-        let question = SearchQuestion {
-            limit,
-            ..view.question()
-        };
-        for token in market().tokens() {
-            let (page, total) = question
-                .page_of(&token.row.token_address, snapshot)
-                .expect("a token of the list");
-            let answer = SearchQuestion {
-                page,
-                ..question.clone()
-            }
-            .answer(
-                &query::question::view::View::new(snapshot),
-                &Progress::default(),
-            )
-            .expect("an answer");
-            assert!(
-                answer
-                    .tokens
-                    .iter()
-                    .any(|found| found.token_address == token.row.token_address),
-                "{limit} {page}"
-            );
-            assert_eq!(total, 10);
-        }
-        assert_eq!(question.page_of(&address(99), snapshot), None);
-    }
-    let request = HttpRequest::get("/tokens").of_page(2, 250, 501);
-    assert_eq!(
-        (
-            request.page,
-            HttpRequest::get("/tokens").of_page(1, 250, 250).page
+fn rows_are_filtered_and_sorted_elsewhere_and_stay_until_others_have_come() {
+    const TOKENS: usize = 200_000;
+    let row = |i: usize| {
+        format!(
+            "0x{0:x},T{i},Token,eth,{0},{1}\n",
+            i + 1,
+            i * 7_919 % TOKENS
+        )
+    };
+    let dataset = sample::dataset(&[(
+        "tokens",
+        &format!(
+            "token_address,symbol,name,chain,price,market_cap\n{}",
+            (0..TOKENS).map(row).collect::<String>()
         ),
-        (Some((2, 3)), None)
+    )]);
+    let (stage, mut view) = (Stage::new(Some(dataset)), TokensView::default());
+    let first = |view: &TokensView| view.list.places().take(3).collect::<Vec<_>>();
+    stage.look(|context| view.refresh(context));
+    stage.draw_now(&mut view, 140, 38);
+    assert!(
+        view.list.is_empty() && view.is_arranging(),
+        "not on the drawing thread"
     );
+    stage.draw(&mut view, 140, 38);
+    let by_cap = first(&view);
+    assert_eq!((view.list.len(), view.is_arranging()), (TOKENS, false));
+    view.set_filter("price<=1000", &stage.context())
+        .expect("a filter that reads");
+    stage.draw_now(&mut view, 140, 38);
+    assert_eq!((view.list.len(), first(&view)), (TOKENS, by_cap));
+    assert_eq!(view.selected_token(&stage.context()), None, "it may move");
+    stage.draw(&mut view, 140, 38);
+    let kept = first(&view);
+    assert_eq!(view.list.len(), 1_000);
+    view.list.sorting.set([Order::rising("price")]);
+    view.relist(&stage.context());
+    stage.draw_now(&mut view, 140, 38);
+    assert!(first(&view) == kept && view.is_arranging());
+    stage.draw(&mut view, 140, 38);
+    assert_eq!(first(&view), [0, 1, 2]);
+    // The choice on screen needs no rows, and what was asked for before it does not come.
+    stage.look(|context| {
+        view.set_filter("price<5", context).expect("a filter");
+        view.set_filter("price<=1000", context).expect("a filter");
+    });
+    assert!(!view.is_arranging());
+    stage.draw(&mut view, 140, 38);
+    assert_eq!(view.list.len(), 1_000);
+    // The request is for the page with the selected row.
+    view.list.cursor.select(300);
+    let request = view.request(&stage.context()).expect("a request");
+    assert!(request.target.ends_with("page=2&limit=250") && request.page == Some((2, 4)));
+    let one_page = HttpRequest::get("/tokens").of_page(1, 250, 250);
+    assert_eq!(one_page.page, None);
 }
 
 #[test]

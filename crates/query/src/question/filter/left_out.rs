@@ -48,6 +48,16 @@ impl ExcludedRows {
             .map(|lack| (lack.name.as_str(), lack.rows))
     }
 
+    /// Adds those that a part of the filter leaves out.
+    pub fn add(&mut self, of_part: &Self) {
+        self.rows += of_part.rows;
+        for lack in &mut self.columns {
+            let same = of_part.columns.iter();
+            let same = same.filter(|other| other.column == lack.column);
+            lack.rows += same.map(|other| other.rows).sum::<u64>();
+        }
+    }
+
     /// Counts the rows of a block that match or not by their missing values.
     pub(super) fn count(&mut self, judged: &Judged) {
         if judged.lacks.is_empty() {

@@ -1,7 +1,9 @@
 //! The tokens that currently match a condition: the evaluation of alerts. Columns, grammar and metrics are those of `where` of GET /tokens.
 
+use std::sync::Arc;
+
 use super::{
-    Hit, compute_figures,
+    arrangement::{compared, compute},
     row::{self, TokenRow},
 };
 use crate::question::{
@@ -74,20 +76,13 @@ impl Find for ConditionFigure {
         let Some(summary) = view.market.of(&view.dataset, &self.token) else {
             return Ok(None);
         };
-        let mut found: Vec<Hit<'_>> = vec![(0, TokenRow::plain(summary))];
+        let mut known = Arc::default();
         if is_computed(column) {
-            compute_figures(
-                &mut found,
-                &filter.split(|column| !is_computed(column)).1,
-                &[],
-                view,
-                progress,
-            )?;
+            let names = compared(&filter, &[]);
+            compute(std::iter::once(summary), &names, &mut known, view, progress)?;
         }
-        Ok(found
-            .first()
-            .and_then(|(_, row)| row.field(column).given())
-            .map(|value| words(&value)))
+        let value = known.row(summary).field(column).given();
+        Ok(value.map(|value| words(&value)))
     }
 }
 
@@ -123,20 +118,21 @@ impl Find for ConditionMatch {
             }
         };
         let (quick, slow) = filter.split(|column| !is_computed(column));
-        let (mut found, mut matched): (Vec<Hit<'_>>, MatchedTokens) = Default::default();
-        for row in tokens.iter().map(TokenRow::plain) {
-            match is_met(&quick, &row) {
-                Some(true) => found.push((0, row)),
+        let (mut found, mut matched) = (Vec::new(), MatchedTokens::default());
+        for token in tokens {
+            match is_met(&quick, &TokenRow::plain(token)) {
+                Some(true) => found.push(token),
                 Some(false) => {}
-                None => matched.unknown.push(row.token.token_address),
+                None => matched.unknown.push(token.token_address),
             }
         }
-        compute_figures(&mut found, &slow, &[], view, progress)?;
-        for (_, row) in &found {
-            match is_met(&slow, row) {
-                Some(true) => matched.holds.push(row.token.token_address),
+        let (names, mut known) = (compared(&slow, &[]), Arc::default());
+        compute(found.iter().copied(), &names, &mut known, view, progress)?;
+        for token in found {
+            match is_met(&slow, &known.row(token)) {
+                Some(true) => matched.holds.push(token.token_address),
                 Some(false) => {}
-                None => matched.unknown.push(row.token.token_address),
+                None => matched.unknown.push(token.token_address),
             }
         }
         Ok(matched)

@@ -1,7 +1,7 @@
 //! A token as a row of the list: the columns for conditions and sorting, and their values. Shared by the API and the terminal, so that
 //! equal conditions keep equal tokens.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -16,10 +16,10 @@ use model::{chain::Chain, names, scalar::Scalar, token::ExtraColumn};
 use store::Dataset;
 
 /// A token with its optional metrics, as far as they are computed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct TokenRow<'a> {
     pub token: &'a TokenSummary,
-    pub figures: Option<Cow<'a, Figures>>,
+    pub figures: Option<&'a Figures>,
 }
 
 /// The prefix of a custom column whose name collides with a built-in name or alias.
@@ -76,7 +76,7 @@ impl<'a> TokenRow<'a> {
     }
 
     fn figure(&self, column: &str) -> Option<&FigureValue> {
-        self.figures.as_deref()?.get(column)
+        self.figures?.get(column)
     }
 
     /// The value that a condition on the column compares.
@@ -91,11 +91,7 @@ impl<'a> TokenRow<'a> {
 
     /// Whether the value is missing from the data, rather than not yet computed or the pattern of candles that have none.
     pub fn lacks(&self, column: &str) -> bool {
-        let known = !is_computed(column)
-            || self
-                .figures
-                .as_deref()
-                .is_some_and(|figures| figures.has(column));
+        let known = !is_computed(column) || self.figures.is_some_and(|figures| figures.has(column));
         let no_pattern = column == "best_pattern" && self.token.last_candle.is_some();
         known && !no_pattern && self.field(column) == Scalar::Missing
     }

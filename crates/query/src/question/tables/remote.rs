@@ -5,8 +5,11 @@ use std::{ops::Range, sync::Arc};
 
 use polars::prelude::DataFrame;
 
-use super::{columns, loaded_table, order::RowQuery};
-use crate::question::{Find, progress::Progress, view::View};
+use super::{
+    columns, loaded_table,
+    order::{CompleteOrder, RowQuery},
+};
+use crate::question::{Find, caches::OrderedRows, progress::Progress, view::View};
 use store::cache::Frames as _;
 use model::{
     address::Address,
@@ -16,7 +19,7 @@ use model::{
     scalar::Scalar,
     table_ask::{AskKind, RowsPage, SourceQuery},
 };
-use store::{Table, cell::in_frame, engine_rows::EngineRows, export::RowBatches};
+use store::{Table, cell::in_frame, engine_rows::EngineRows, export::RowBatches, ordered::Ordered};
 
 /// The column of the token.
 const TOKEN: &str = "token_address";
@@ -252,22 +255,6 @@ impl RowQuery {
     }
 }
 
-/// The query of a remote table.
-fn of_view<'a>(
-    view: &'a View<'_>,
-    query: &'a RowQuery,
-    progress: &'a Progress,
-) -> Result<RemoteQuery<'a>> {
-    let table = loaded_table(view, query.table.name)?;
-    let remote = RemoteQuery::of(view, table, query, progress)?;
-    remote.ok_or_else(|| {
-        Problem::new(
-            Code::Defect,
-            "Internal error: the rows are not queried in place.",
-        )
-    })
-}
-
 /// A range of rows for a query of a remote table.
 #[derive(Debug, Clone)]
 pub struct TableSlice {
@@ -281,16 +268,21 @@ impl Find for TableSlice {
     type Found = DataFrame;
 
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<DataFrame> {
-        let remote = of_view(view, &self.query, progress)?;
+        let table = loaded_table(view, self.query.table.name)?;
+        let remote = RemoteQuery::of(view, table, &self.query, progress)?;
+        let detail = "Internal error: the rows are not queried in place.";
+        let remote = remote.ok_or_else(|| Problem::new(Code::Defect, detail))?;
         let ask = remote.page_ask(self.rows.clone(), &[], Some(self.total))?;
         Ok(remote.answer(ask)?.0)
     }
 }
 
-/// All rows for a query of a remote table; they are fetched while they are written.
+/// All rows for a query, which are read or fetched while they are written.
 #[derive(Debug, Clone)]
 pub struct AllRows {
     pub query: RowQuery,
+    /// The rows that the query has found, if it has.
+    pub found: Option<OrderedRows>,
     pub columns: Vec<&'static str>,
 }
 
@@ -298,6 +290,16 @@ impl Find for AllRows {
     type Found = Box<dyn RowBatches>;
 
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Box<dyn RowBatches>> {
-        of_view(view, &self.query, progress)?.rest((0, &[]), self.columns.clone())
+        let (query, columns) = (&self.query, self.columns.clone());
+        let table = loaded_table(view, query.table.name)?;
+        if let Some(remote) = RemoteQuery::of(view, table, query, progress)? {
+            return remote.rest((0, &[]), columns);
+        }
+        let found = self.found.clone();
+        let first = found.map_or_else(|| query.find(view, progress), Ok)?;
+        let query = query.clone();
+        let places = CompleteOrder { query, first }.find(view, progress)?.places;
+        let rows = Arc::clone(&table.rows);
+        Ok(Box::new(Ordered::new(rows, places, columns)))
     }
 }

@@ -46,6 +46,7 @@ fn is_on(bench: &mut Bench, token: &str, symbol: &str, what: &str) {
         "the header, {what}\n{screen}"
     );
     bench.app.go(ViewId::Tokens);
+    bench.rest();
     let selected = bench
         .app
         .with_view(ViewId::Tokens, |view, context| view.selected_token(context));
@@ -267,6 +268,7 @@ fn panes_say_what_is_being_read_and_how_far() {
         (ViewId::Dexes, false),
     ] {
         bench.app.go(view);
+        bench.rest();
         (bench.app.load.running, bench.app.load.tables) = (true, under_way.clone());
         let screen = bench.screen();
         assert_eq!(

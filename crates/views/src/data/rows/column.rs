@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::cells;
 use crate::prelude::*;
-use crate::task::Wake;
 use model::schema::Kind as ColumnKind;
 use query::{
     deck::pending::PendingResult,
@@ -60,12 +59,7 @@ impl ColumnPane {
     }
 
     fn ask(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        let wake = Wake::clone(context.wake);
-        self.pending = Some(
-            context
-                .deck
-                .find(snapshot, self.scan.clone(), move || wake()),
-        );
+        self.pending = Some(context.find(snapshot, self.scan.clone()));
         (self.findings, self.problem) = (None, None);
     }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{RowFields, TableRow, field};
 use crate::prelude::*;
-use crate::task::Wake;
 use model::schema::Column;
 use query::{
     deck::pending::PendingResult,
@@ -101,12 +100,7 @@ impl GroupsPane {
 
     pub(super) fn ask(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         self.query.sort = self.list.sorting.keys().to_vec();
-        let wake = Wake::clone(context.wake);
-        self.pending = Some(
-            context
-                .deck
-                .find(snapshot, self.query.clone(), move || wake()),
-        );
+        self.pending = Some(context.find(snapshot, self.query.clone()));
     }
 
     /// Takes arrived groups; queries again for other rows.

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use polars::prelude::DataFrame;
 
-use super::{RowsPane, Wake};
+use super::RowsPane;
 use crate::prelude::*;
 use query::{deck::pending::PendingResult, question::tables::remote::TableSlice};
 use store::cache::Frames as _;
@@ -14,7 +14,7 @@ use store::{Table, cache::TableRows};
 const AROUND: usize = 200;
 
 /// A window of the rows of the displayed query, held in the view's grid.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RemoteRows {
     /// Number of rows in the table, and of those that meet the filter.
     all: usize,
@@ -32,9 +32,7 @@ impl RemoteRows {
         Some(Self {
             all: total,
             total,
-            start: 0,
-            pending: None,
-            asked: 0..0,
+            ..Self::default()
         })
     }
 
@@ -47,9 +45,7 @@ impl RemoteRows {
         *self = Self {
             all: self.all,
             total,
-            start: 0,
-            pending: None,
-            asked: 0..0,
+            ..Self::default()
         };
     }
 
@@ -96,13 +92,12 @@ impl RowsPane {
         // Replaces, and so cancels, an earlier fetch.
         let rows = screen.start.saturating_sub(AROUND)
             ..screen.end.saturating_add(AROUND).min(remote.total);
-        let wake = Wake::clone(context.wake);
         let wanted = TableSlice {
             query: self.shown.clone(),
             rows: rows.start as u64..rows.end as u64,
             total: remote.total as u64,
         };
-        remote.pending = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
+        remote.pending = Some(context.find(&self.snapshot, wanted));
         remote.asked = rows;
     }
 

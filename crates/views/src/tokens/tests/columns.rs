@@ -2,10 +2,7 @@
 
 use super::*;
 use analysis::trendlines::Trend;
-use query::question::{
-    fields::{self, FigureValue},
-    track_record,
-};
+use query::question::{fields::FigureValue, track_record};
 
 #[test]
 fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_order_needs_them() {
@@ -14,7 +11,7 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     assert!(!stage.text(&mut view, 140, 10).contains("PATTERN"));
     stage.act(&mut view, Action::MoreColumns);
     let shown = settled(&stage, &mut view, 10, |view| {
-        view.figures.known.len() >= view.list.on_screen().count()
+        known(view, "trend") >= view.list.on_screen().count()
     });
     assert!(
         ["PATTERN", "SCORE", "CHAIN"]
@@ -22,18 +19,12 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
             .all(|title| shown.contains(title)),
         "{shown}"
     );
-    let (known, all) = (view.figures.known.len(), market().tokens().len());
-    assert!(
-        view.figures
-            .known
-            .values()
-            .all(|figures| !figures.has("rsi_14")),
-        "what no column shows is not worked out"
-    );
-    assert!(known < all, "{known} of {all}: only what is on screen");
+    assert_eq!(known(&view, "rsi_14"), 0, "no column shows it");
+    let (some, all) = (known(&view, "trend"), market().tokens().len());
+    assert!(some < all, "{some} of {all}: only what is on screen");
     assert_eq!(stage.act(&mut view, Action::AllFigures), Effect::Redraw);
     settled(&stage, &mut view, 10, |view| {
-        view.figures.known.len() == all && view.figures.all.is_empty()
+        known(view, "trend") == all && view.rows.all.is_empty()
     });
     assert_eq!(
         view.request(&stage.context()).expect("a request").target,
@@ -60,15 +51,10 @@ fn a_published_record_takes_no_computed_column_away() {
     let (mut stage, mut view) = stage();
     stage.act(&mut view, Action::MoreColumns);
     settled(&stage, &mut view, 10, |view| {
-        view.figures.known.len() >= view.list.on_screen().count()
+        known(view, "advice") >= view.list.on_screen().count()
     });
-    let known = view.figures.known.clone();
-    let has = |view: &TokensView, name: &str| {
-        known
-            .keys()
-            .all(|token| view.figures.known[token].has(name))
-    };
-    assert!(!known.is_empty() && has(&view, "advice"));
+    let some = known(&view, "advice");
+    assert!(some > 0);
     let snapshot = stage.snapshot.clone().expect("data");
     let step = |_, _| Ok(());
     let (tokens, digest) = track_record::digest(&snapshot, "1d", &step).expect("candles");
@@ -77,15 +63,20 @@ fn a_published_record_takes_no_computed_column_away() {
         track_record::count(&snapshot, "1d", (&tokens, digest), None, &step),
     );
     view.refresh(&stage.context());
-    assert!(
-        ["advice", "trend", "securityScore"]
-            .iter()
-            .all(|name| has(&view, name)),
-        "all stay while the advice is computed again"
-    );
-    settled(&stage, &mut view, 10, |view| {
-        view.figures.weighed_anew.is_empty() && has(view, "advice")
-    });
+    for name in ["advice", "trend", "securityScore"] {
+        assert_eq!(
+            known(&view, name),
+            some,
+            "it stays while it is computed again"
+        );
+    }
+    let is_weighed_anew = |view: &TokensView| {
+        let token = |place: usize| view.rows.tokens()[place].token_address;
+        let mut places = view.list.on_screen();
+        places.all(|place| !view.rows.known.lacks(&token(place), &["advice"], 1))
+    };
+    assert!(!is_weighed_anew(&view));
+    settled(&stage, &mut view, 10, is_weighed_anew);
 }
 
 #[test]
@@ -96,11 +87,12 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
         .expect("a filter that reads");
     let all = market().tokens().len();
     settled(&stage, &mut view, 38, |view| {
-        view.figures.known.len() == all && view.figures.all.is_empty()
+        known(view, "trend") == all && view.rows.pending.is_none()
     });
     let trend = |view: &TokensView, place: usize| -> Option<String> {
-        let token = &stage.context().snapshot.expect("loaded data").market.tokens[place];
-        view.figures.known[&token.token_address]
+        let token = view.rows.tokens()[place].token_address;
+        let figures = view.rows.known.get(&token)?;
+        figures
             .get("trend")
             .and_then(FigureValue::word)
             .map(str::to_owned)
@@ -111,13 +103,13 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
             .places()
             .all(|place| trend(&view, place).as_deref() == Some(Trend::Uptrend.word()))
     );
-    view.figures.want_all(fields::COMPUTED.to_vec());
-    stage.act(&mut view, Action::Back);
+    stage.press(&mut view, &[Action::AllFigures, Action::Back]);
     assert!(
-        view.figures.all.is_empty() && view.list.filter_text() == "trend:uptrend",
+        view.rows.pending.is_none() && view.list.filter_text() == "trend:uptrend",
         "the first Esc stops the work"
     );
     stage.act(&mut view, Action::Back);
+    stage.draw(&mut view, 140, 38);
     assert_eq!((view.list.filter_text(), view.list.len()), ("", all));
 }
 
