@@ -3,7 +3,7 @@
 use std::{fmt, io, path::PathBuf};
 
 use rmcp::service::ServerInitializeError;
-use store::StoreError;
+use store::private_files::FileError;
 use tokio::task::JoinError;
 
 use crate::keys::{ENVIRONMENT, KEY_CHARS_MAX};
@@ -26,11 +26,11 @@ pub enum KeyError {
     Unknown,
     NoRandomness(getrandom::Error),
     /// Why the file or its folder cannot be written.
-    Unwritable(StoreError),
+    Unwritable(FileError),
 }
 
-impl From<StoreError> for KeyError {
-    fn from(error: StoreError) -> Self {
+impl From<FileError> for KeyError {
+    fn from(error: FileError) -> Self {
         Self::Unwritable(error)
     }
 }

@@ -6,7 +6,7 @@ use polars::prelude::PolarsError;
 
 use model::{findings::Finding, untrusted::DecodeError};
 use source::{ProviderError, SourceError};
-use store::StoreError;
+use store::{StoreError, private_files::FileError};
 
 /// Why live rows cannot be fetched, read or kept. The reasons about an answer continue the name of its provider.
 #[derive(Debug)]
@@ -116,6 +116,12 @@ impl From<ProviderError> for LiveError {
 impl From<DecodeError> for LiveError {
     fn from(error: DecodeError) -> Self {
         Self::Decode(error)
+    }
+}
+
+impl From<FileError> for LiveError {
+    fn from(error: FileError) -> Self {
+        Self::Store(error.into())
     }
 }
 

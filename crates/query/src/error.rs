@@ -7,7 +7,7 @@ use live::{LiveError, RefreshError};
 use model::error::Problem;
 use rayon::ThreadPoolBuildError;
 use source::ProviderError;
-use store::{StoreError, load::LoadError};
+use store::{load::LoadError, private_files::FileError};
 use wire::Fault;
 
 use crate::jobs::JOBS_VERSION;
@@ -41,7 +41,7 @@ pub enum ServiceError {
 #[derive(Debug)]
 pub enum JobsError {
     /// The state folder cannot be created.
-    Folder(StoreError),
+    Folder(FileError),
     LockFile {
         path: PathBuf,
         error: io::Error,

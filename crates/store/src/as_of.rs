@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use polars::prelude::{Column, DataFrame, IdxCa, PolarsResult};
 
 use crate::cache::Frames as _;
+use crate::frame_error::FrameError;
 use crate::{
     Dataset, Table,
     error::StoreError,
@@ -171,7 +172,7 @@ impl Dataset {
         let mut seen = Vec::new();
         for file in &files {
             let frame =
-                parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or(Err(StoreError::NoHistoryFile))?;
+                parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or(Err(FrameError::NoHistoryFile))?;
             let known = cut(RowTime::At(OBSERVED_AT), &frame, time, first)?;
             seen.push(with_removed_rows(known)?);
         }

@@ -1,25 +1,21 @@
-//! Reasons why rows or files cannot be read, written or exported, with the messages for the user. Some continue the name of a file or a table.
+//! Reasons why a table cannot be loaded or read, with the messages for the user. Some continue the name of a file or a table.
 
 use std::{error::Error, fmt, io, path::PathBuf};
 
 use polars::prelude::PolarsError;
 
-use crate::{cache::TableError, engine_rows::FetchError, export::writers::ExportFormat};
-use model::{error::Problem, time::Day, untrusted::DecodeError};
+use crate::{
+    cache::TableError, engine_rows::FetchError, frame_error::FrameError, private_files::FileError,
+};
+use model::{time::Day, untrusted::DecodeError};
 use source::{SourceError, manifest::Decimal};
 use wire::Fault;
 
-/// Why rows or a file cannot be read, written or exported.
+/// Why a table or its rows cannot be read.
 #[derive(Debug)]
 pub enum StoreError {
     Source(SourceError),
-    Decode(DecodeError),
-    Io(io::Error),
-    Polars(PolarsError),
-    Csv(csv::Error),
-    Json(serde_json::Error),
-    /// A query whose rows were to be written failed.
-    Query(Problem),
+    Frame(FrameError),
     /// Rows of a query in place did not come.
     Fetch(FetchError),
     /// An engine failed: the table's name there, and the fault.
@@ -27,60 +23,19 @@ pub enum StoreError {
         name: String,
         fault: Fault,
     },
-    At {
-        path: PathBuf,
-        reason: Box<Self>,
-    },
-
-    // Files of the program's own.
-    CreateFolder {
-        path: PathBuf,
-        error: io::Error,
-    },
-    Write {
-        path: PathBuf,
-        error: io::Error,
-    },
-    OpenLock {
-        path: PathBuf,
-        error: io::Error,
-    },
-    /// A file that was not understood, for this reason, cannot be renamed.
-    SetAside {
-        path: PathBuf,
-        reason: String,
-        error: io::Error,
-    },
-    Unreadable(io::Error),
-    TooLarge,
-    MissingOrTooLarge,
-    NoHistoryFile,
     /// A file of live rows, which can be fetched again.
     LiveFile {
         path: PathBuf,
-        reason: Box<Self>,
+        reason: FrameError,
     },
     TransferFile {
         path: PathBuf,
-        reason: Box<Self>,
+        reason: FrameError,
     },
     TransfersGone {
         path: PathBuf,
         rows: usize,
     },
-
-    // Exports.
-    Taken(PathBuf),
-    NoFolder(PathBuf),
-    UnknownEnding,
-    Untyped,
-    NotStarted,
-
-    // The cache.
-    Table(TableError),
-    TooManyColumns,
-    DamagedTable,
-    RebuiltTable,
 
     // Tables in place.
     AnswerColumns,
@@ -117,44 +72,10 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source(error) => error.fmt(f),
-            Self::Decode(error) => error.fmt(f),
+            Self::Frame(error) => error.fmt(f),
             Self::Fetch(FetchError::Unavailable(reason)) => f.write_str(reason),
-            Self::Io(error) => error.fmt(f),
-            Self::Polars(error) => error.fmt(f),
-            Self::Csv(error) => error.fmt(f),
-            Self::Json(error) => error.fmt(f),
-            Self::Query(problem) => problem.fmt(f),
             Self::Fetch(FetchError::Cancelled) => f.write_str("the query was canceled"),
             Self::Engine { name, fault } => write!(f, "`{name}` {fault}"),
-            Self::At { path, reason } => write!(f, "`{}`: {reason}", path.display()),
-            Self::CreateFolder { path, error } => write!(
-                f,
-                "cannot create the folder `{}`: {error}; make its parent writable, or choose another folder",
-                path.display()
-            ),
-            Self::Write { path, error } => write!(
-                f,
-                "cannot write `{}`: {error}; check that its folder is writable and the disk is not full",
-                path.display()
-            ),
-            Self::OpenLock { path, error } => write!(
-                f,
-                "cannot write `{}`: {error}; make its folder writable",
-                path.display()
-            ),
-            Self::SetAside {
-                path,
-                reason,
-                error,
-            } => write!(
-                f,
-                "cannot read `{}` ({reason}) or rename it ({error}); move it away",
-                path.display()
-            ),
-            Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
-            Self::TooLarge => f.write_str("the file is too large"),
-            Self::MissingOrTooLarge => f.write_str("it is missing or too large"),
-            Self::NoHistoryFile => f.write_str("a file of its history is missing or too large"),
             Self::LiveFile { path, reason } => write!(
                 f,
                 "cannot read `{}`: {reason}; move it away, and tokendeck fetches its rows again",
@@ -166,26 +87,6 @@ impl fmt::Display for StoreError {
             Self::TransfersGone { path, rows } => {
                 write!(f, "`{}` no longer has its {rows} rows", path.display())
             }
-            Self::Taken(path) => write!(
-                f,
-                "`{}` already exists; choose another name",
-                path.display()
-            ),
-            Self::NoFolder(path) => write!(f, "the folder `{}` does not exist", path.display()),
-            Self::UnknownEnding => {
-                let endings = ExportFormat::FILES.map(|format| format!(".{}", format.ending()));
-                write!(f, "expected a file ending in {}", endings.join(", "))
-            }
-            Self::Untyped => f.write_str("expected typed rows"),
-            Self::NotStarted => f.write_str("cannot start the file"),
-            Self::Table(error) => error.fmt(f),
-            Self::TooManyColumns => {
-                f.write_str("the table has more columns than its file's header can describe")
-            }
-            Self::DamagedTable => {
-                f.write_str("the cached table is damaged; press r to reload the data")
-            }
-            Self::RebuiltTable => f.write_str("the cached table is damaged and is being rebuilt"),
             Self::AnswerColumns => f.write_str("the response has different columns than requested"),
             Self::ReadTwice => f.write_str("the rows can be read only once, in order"),
             Self::StartsLater(day) => {
@@ -241,25 +142,51 @@ impl From<StoreError> for Fault {
     }
 }
 
-/// Makes a reason of each of these errors.
-macro_rules! reasons {
-    ($($reason:ident($error:ty)),* $(,)?) => {$(
+impl From<FrameError> for Fault {
+    fn from(error: FrameError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<SourceError> for StoreError {
+    fn from(error: SourceError) -> Self {
+        Self::Source(error)
+    }
+}
+
+impl From<FetchError> for StoreError {
+    fn from(error: FetchError) -> Self {
+        Self::Fetch(error)
+    }
+}
+
+/// Rows that are read as they are written, and did not come.
+impl From<StoreError> for FrameError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Frame(error) => error,
+            error => Self::Rows(Box::new(error)),
+        }
+    }
+}
+
+/// All that can go wrong with a frame can go wrong with a table.
+macro_rules! of_frames {
+    ($($error:ty),* $(,)?) => {$(
         impl From<$error> for StoreError {
             fn from(error: $error) -> Self {
-                Self::$reason(error)
+                Self::Frame(error.into())
             }
         }
     )*};
 }
 
-reasons! {
-    Source(SourceError),
-    Decode(DecodeError),
-    Io(io::Error),
-    Polars(PolarsError),
-    Csv(csv::Error),
-    Json(serde_json::Error),
-    Table(TableError),
-    Query(Problem),
-    Fetch(FetchError),
+of_frames! {
+    FrameError,
+    io::Error,
+    PolarsError,
+    serde_json::Error,
+    DecodeError,
+    TableError,
+    FileError,
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use self::writers::{ExportFormat, RowChunk, typed};
-use crate::error::StoreError;
+use crate::frame_error::FrameError;
 
 /// Chunks between syncs to disk, so that the final sync does not have to write everything.
 const CHUNKS_SYNCED: u64 = 128;
@@ -35,7 +35,7 @@ pub enum ExportRows {
 pub trait RowBatches: Send {
     fn count(&self) -> usize;
     /// Reads a range of rows. Errors: why they cannot be read.
-    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError>;
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, FrameError>;
 }
 
 /// Why no file was written.
@@ -43,11 +43,11 @@ pub trait RowBatches: Send {
 pub enum ExportError {
     /// The user canceled the export.
     Stopped,
-    Failed(StoreError),
+    Failed(FrameError),
 }
 
-impl From<StoreError> for ExportError {
-    fn from(error: StoreError) -> Self {
+impl From<FrameError> for ExportError {
+    fn from(error: FrameError) -> Self {
         Self::Failed(error)
     }
 }
@@ -64,7 +64,7 @@ impl ExportRows {
     }
 
     /// Every cell as a JSON value.
-    pub fn values(&self, columns: usize) -> Result<Vec<Vec<Value>>, StoreError> {
+    pub fn values(&self, columns: usize) -> Result<Vec<Vec<Value>>, FrameError> {
         let all = self.chunk(0..self.count())?;
         let cells = all.cells(columns);
         let cell = |row: usize, cells: &cells::Cells<'_>| {
@@ -77,7 +77,7 @@ impl ExportRows {
             .collect()
     }
 
-    fn chunk(&self, rows: Range<usize>) -> Result<RowChunk<'_>, StoreError> {
+    fn chunk(&self, rows: Range<usize>) -> Result<RowChunk<'_>, FrameError> {
         match self {
             Self::Values(all) => Ok(RowChunk::Values(&all[rows])),
             Self::Batches(batches) => batches.frame(rows).map(RowChunk::Frame),
@@ -90,7 +90,7 @@ impl RowBatches for DataFrame {
         self.height()
     }
 
-    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, FrameError> {
         Ok(self.slice(rows.start as i64, rows.len()))
     }
 }
@@ -137,13 +137,13 @@ fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, ExportError> {
         .into_iter()
         .find(|format| format.ending() == ending)
     else {
-        return Err(at(path, StoreError::UnknownEnding));
+        return Err(at(path, FrameError::UnknownEnding));
     };
     if let Some(folder) = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
     {
-        return Err(failed(StoreError::NoFolder(folder.to_owned())));
+        return Err(failed(FrameError::NoFolder(folder.to_owned())));
     }
     // Checked early to fail before writing anything large; `publish` decides in the end.
     if is_taken(path) && !(replace && path.is_file()) {
@@ -242,20 +242,20 @@ pub fn objects(frame: &DataFrame) -> impl Iterator<Item = String> {
     })
 }
 
-fn failed(error: impl Into<StoreError>) -> ExportError {
+fn failed(error: impl Into<FrameError>) -> ExportError {
     ExportError::Failed(error.into())
 }
 
 /// A failure that is told with the file's name.
-fn at(path: &Path, error: impl Into<StoreError>) -> ExportError {
-    failed(StoreError::At {
+fn at(path: &Path, error: impl Into<FrameError>) -> ExportError {
+    failed(FrameError::At {
         path: path.to_owned(),
         reason: Box::new(error.into()),
     })
 }
 
 fn exists(path: &Path) -> ExportError {
-    failed(StoreError::Taken(path.to_owned()))
+    failed(FrameError::Taken(path.to_owned()))
 }
 
 /// Writes the whole file atomically: if the disk is full, the old content stays.
@@ -334,7 +334,7 @@ mod tests {
             self.0
         }
 
-        fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
+        fn frame(&self, rows: Range<usize>) -> Result<DataFrame, FrameError> {
             let texts: Vec<Option<String>> = rows
                 .clone()
                 .map(|row| (row % 3 > 0).then(|| format!("row \"{row}\"")))
@@ -466,11 +466,11 @@ mod tests {
                 2 * CHUNK_ROWS
             }
 
-            fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
+            fn frame(&self, rows: Range<usize>) -> Result<DataFrame, FrameError> {
                 if rows.start < CHUNK_ROWS {
                     Numbers(0).frame(rows)
                 } else {
-                    Err(StoreError::DamagedTable)
+                    Err(FrameError::DamagedTable)
                 }
             }
         }
@@ -497,7 +497,7 @@ mod tests {
             );
             assert_eq!(
                 told(damaged),
-                format!("`{}`: {}", path.display(), StoreError::DamagedTable)
+                format!("`{}`: {}", path.display(), FrameError::DamagedTable)
             );
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
                 let rows = ExportRows::Batches(Box::new(Numbers(CHUNK_ROWS)));

@@ -15,6 +15,7 @@ pub mod engine_rows;
 mod error;
 pub mod export;
 pub mod file_names;
+pub mod frame_error;
 pub mod frame_rows;
 pub mod invariants;
 pub mod load;
@@ -43,6 +44,7 @@ pub use self::{
     by_token::RowsOf,
     cache::{TableError, TableFile},
     error::StoreError,
+    frame_error::FrameError,
     table::{RemoteOrigin, SourcePosition, Table},
 };
 use crate::{

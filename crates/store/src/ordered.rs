@@ -6,8 +6,8 @@ use polars::prelude::DataFrame;
 
 use crate::{
     cache::{Frames as _, RowSelection, TableRows},
-    error::StoreError,
     export::RowBatches,
+    frame_error::FrameError,
 };
 
 /// Rows of a table in a given order, for an export.
@@ -40,7 +40,7 @@ impl Ordered {
     }
 
     /// All rows as one frame.
-    pub fn all(&self) -> Result<DataFrame, StoreError> {
+    pub fn all(&self) -> Result<DataFrame, FrameError> {
         self.frame(0..self.nth.len())
     }
 }
@@ -50,7 +50,7 @@ impl RowBatches for Ordered {
         self.nth.len()
     }
 
-    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, FrameError> {
         let frame = self.table.at(
             &self.places,
             self.nth.start + rows.start..self.nth.start + rows.end,
@@ -59,7 +59,7 @@ impl RowBatches for Ordered {
         // The table returns its columns in its own order.
         let frame = frame.select(self.columns.iter().copied())?;
         if self.table.is_damaged() {
-            Err(StoreError::DamagedTable)
+            Err(FrameError::DamagedTable)
         } else {
             Ok(frame)
         }

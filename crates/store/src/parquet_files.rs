@@ -4,16 +4,16 @@ use std::{fs, io::Cursor, path::Path};
 
 use polars::prelude::{DataFrame, ParquetReader, ParquetWriter, PolarsResult, SerReader as _};
 
-use crate::{error::StoreError, private_files::write_atomic};
+use crate::{frame_error::FrameError, private_files::write_atomic};
 use source::decode::guarded;
 
 /// The rows of a file of at most `bytes_max` bytes. `None` if the file is missing or too large; an error if it cannot be read.
-pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, StoreError>> {
+pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, FrameError>> {
     fs::metadata(path)
         .ok()
         .filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
     let read = || {
-        let bytes = fs::read(path).map_err(StoreError::Unreadable)?;
+        let bytes = fs::read(path).map_err(FrameError::Unreadable)?;
         let decode = || ParquetReader::new(Cursor::new(bytes)).finish();
         Ok(guarded("Parquet", decode)?)
     };
@@ -25,11 +25,11 @@ pub fn parquet_columns(
     path: &Path,
     columns: &[&str],
     bytes_max: u64,
-) -> Option<Result<DataFrame, StoreError>> {
+) -> Option<Result<DataFrame, FrameError>> {
     fs::metadata(path)
         .ok()
         .filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
-    let file = fs::File::open(path).map_err(StoreError::Unreadable);
+    let file = fs::File::open(path).map_err(FrameError::Unreadable);
     let read = |file| {
         let mut reader = ParquetReader::new(file);
         let schema = reader.schema()?;
@@ -53,12 +53,12 @@ pub fn parquet_height(path: &Path) -> Option<usize> {
 pub fn write_rows(
     path: &Path,
     rows: impl FnOnce() -> PolarsResult<DataFrame>,
-) -> Result<(), StoreError> {
-    write_atomic(path, &as_parquet(rows)?)
+) -> Result<(), FrameError> {
+    Ok(write_atomic(path, &as_parquet(rows)?)?)
 }
 
 /// The rows as the bytes of a Parquet file.
-pub fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<u8>, StoreError> {
+pub fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<u8>, FrameError> {
     let encode = || {
         let mut bytes = Vec::new();
         ParquetWriter::new(&mut bytes).finish(&mut rows()?)?;

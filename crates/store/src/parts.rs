@@ -12,6 +12,7 @@ use std::{
 
 use polars::prelude::{Column, DataFrame, IdxCa, PlSmallStr, PolarsResult};
 
+use crate::frame_error::FrameError;
 use crate::{
     error::StoreError,
     frame_rows::{column, filtered, integers, parsed, times},
@@ -113,7 +114,7 @@ impl Parts<'_> {
                 compact(older, |whole| thinned(schema, &whole, now))?;
             }
         }
-        write_rows(&path, || Ok(after))
+        Ok(write_rows(&path, || Ok(after))?)
     }
 }
 
@@ -285,10 +286,10 @@ fn read(path: &Path) -> Result<Option<DataFrame>, StoreError> {
     if !path.exists() {
         return Ok(None);
     }
-    let rows = parquet_rows(path, HISTORY_BYTES_MAX).unwrap_or(Err(StoreError::TooLarge));
+    let rows = parquet_rows(path, HISTORY_BYTES_MAX).unwrap_or(Err(FrameError::TooLarge));
     rows.map(Some).map_err(|reason| StoreError::LiveFile {
         path: path.to_owned(),
-        reason: Box::new(reason),
+        reason,
     })
 }
 

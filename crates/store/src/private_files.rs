@@ -4,6 +4,8 @@
 pub use source::{read_text, read_whole_text};
 
 use std::{
+    error::Error,
+    fmt,
     fmt::Display,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
@@ -13,7 +15,7 @@ use std::{
 
 use model::locks::Locked as _;
 
-use crate::{error::StoreError, wall_clock::now};
+use crate::wall_clock::now;
 
 /// Name of a file that is being written, before it takes its place.
 const UNFINISHED: (&str, &str) = (".tokendeck-", ".tmp");
@@ -35,6 +37,62 @@ pub fn notify(notice: String) {
     }
 }
 
+/// Why a file of the program's own cannot be written or renamed.
+#[derive(Debug)]
+pub enum FileError {
+    CreateFolder {
+        path: PathBuf,
+        error: io::Error,
+    },
+    Write {
+        path: PathBuf,
+        error: io::Error,
+    },
+    OpenLock {
+        path: PathBuf,
+        error: io::Error,
+    },
+    /// A file that was not understood, for this reason, cannot be renamed.
+    SetAside {
+        path: PathBuf,
+        reason: String,
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CreateFolder { path, error } => write!(
+                f,
+                "cannot create the folder `{}`: {error}; make its parent writable, or choose another folder",
+                path.display()
+            ),
+            Self::Write { path, error } => write!(
+                f,
+                "cannot write `{}`: {error}; check that its folder is writable and the disk is not full",
+                path.display()
+            ),
+            Self::OpenLock { path, error } => write!(
+                f,
+                "cannot write `{}`: {error}; make its folder writable",
+                path.display()
+            ),
+            Self::SetAside {
+                path,
+                reason,
+                error,
+            } => write!(
+                f,
+                "cannot read `{}` ({reason}) or rename it ({error}); move it away",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl Error for FileError {}
+
 /// Result of reading a state file.
 #[derive(Debug, PartialEq)]
 pub enum KeptState<T> {
@@ -49,7 +107,7 @@ pub fn read_state<T, E: Display>(
     path: &Path,
     limit: u64,
     parse: impl FnOnce(&str) -> Result<T, E>,
-) -> Result<KeptState<T>, StoreError> {
+) -> Result<KeptState<T>, FileError> {
     let reason = match read_whole_text(path, limit) {
         // Of an empty file, nothing can be lost.
         Ok(text) if text.trim().is_empty() => return Ok(KeptState::Missing),
@@ -62,7 +120,7 @@ pub fn read_state<T, E: Display>(
     };
     let aside = free_name(path);
     if let Err(error) = fs::rename(path, &aside) {
-        return Err(StoreError::SetAside {
+        return Err(FileError::SetAside {
             path: path.to_owned(),
             reason,
             error,
@@ -117,13 +175,13 @@ fn remove_unfinished(folder: &Path) {
 /// Removes leftovers of killed programs, which may contain keys, from the folder of the user's state. Called at the start.
 pub fn clean(folder: &Path) {
     if folder.is_dir() {
-        exclusively(folder, || Ok::<_, StoreError>(())).ok();
+        exclusively(folder, || Ok::<_, FileError>(())).ok();
     }
 }
 
 /// Creates the directory and its parents, with user-only permissions.
-pub fn create_dir(path: &Path) -> Result<(), StoreError> {
-    system::create_private_folder(path).map_err(|error| StoreError::CreateFolder {
+pub fn create_dir(path: &Path) -> Result<(), FileError> {
+    system::create_private_folder(path).map_err(|error| FileError::CreateFolder {
         path: path.to_owned(),
         error,
     })
@@ -131,7 +189,7 @@ pub fn create_dir(path: &Path) -> Result<(), StoreError> {
 
 /// Replaces a file atomically, with user-only permissions (mode 0600): written beside it, synced, renamed. Its folder is created if
 /// missing.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     // A symlink stays a symlink: its target is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = target
@@ -150,7 +208,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         sync_folder(folder);
         Ok(())
     };
-    write().map_err(|error| StoreError::Write {
+    write().map_err(|error| FileError::Write {
         path: path.to_owned(),
         error,
     })
@@ -177,14 +235,14 @@ pub fn open_private(path: &Path) -> io::Result<File> {
 
 /// Locks a file, which is created if missing; `None` while another program holds the lock. Dropping the file releases it. Where the file
 /// system has no locks, every call succeeds.
-pub fn try_exclusive(path: &Path) -> Result<Option<File>, StoreError> {
+pub fn try_exclusive(path: &Path) -> Result<Option<File>, FileError> {
     let file = open_lock(path)?;
     Ok(is_ours(file.try_lock(), path).then_some(file))
 }
 
-fn open_lock(path: &Path) -> Result<File, StoreError> {
+fn open_lock(path: &Path) -> Result<File, FileError> {
     create_dir(path.parent().unwrap_or(Path::new(".")))?;
-    open_private(path).map_err(|error| StoreError::OpenLock {
+    open_private(path).map_err(|error| FileError::OpenLock {
         path: path.to_owned(),
         error,
     })
@@ -215,7 +273,7 @@ fn say_unlocked(path: &Path, error: &io::Error) {
 }
 
 /// Runs `change` under a file lock, so that read, change and write are one step across programs.
-pub fn exclusively<T, E: From<StoreError>>(
+pub fn exclusively<T, E: From<FileError>>(
     folder: &Path,
     change: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {

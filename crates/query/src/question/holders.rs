@@ -35,7 +35,7 @@ use model::{
     scalar::Scalar,
     time::{Day, Time},
 };
-use store::{Dataset, StoreError, export::RowBatches};
+use store::{Dataset, FrameError, export::RowBatches};
 
 /// Holders between two cancellation checks.
 const CHUNK_ROWS: usize = 16_384;
@@ -320,7 +320,7 @@ impl RowBatches for HolderFrames {
         self.rows.len()
     }
 
-    fn frame(&self, rows: Range<usize>) -> std::result::Result<DataFrame, StoreError> {
+    fn frame(&self, rows: Range<usize>) -> std::result::Result<DataFrame, FrameError> {
         let rows = self.rows.start + rows.start..self.rows.start + rows.end;
         let dataset = &self.snapshot.dataset;
         let read;
@@ -331,7 +331,7 @@ impl RowBatches for HolderFrames {
             &read
         };
         if dataset.is_damaged() {
-            return Err(StoreError::RebuiltTable);
+            return Err(FrameError::RebuiltTable);
         }
         Ok(frame(holders, &self.members)?)
     }

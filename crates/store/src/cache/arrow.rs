@@ -9,7 +9,7 @@ use polars_arrow_format::ipc::{
 };
 
 use super::{StorageType, StoredColumn, table::BODY_AT};
-use crate::error::StoreError;
+use crate::frame_error::FrameError;
 
 /// Offset of the record batch: the schema has the space before it.
 const BATCH_AT: u64 = 16 << 10;
@@ -31,7 +31,7 @@ pub(super) fn head(
     rows: u64,
     body: u64,
     nodes: &[Node],
-) -> Result<Vec<u8>, StoreError> {
+) -> Result<Vec<u8>, FrameError> {
     let mut head = Vec::with_capacity(BODY_AT as usize);
     head.extend_from_slice(MAGIC);
     head.extend_from_slice(&[0, 0]);
@@ -73,7 +73,7 @@ fn message(
     header: MessageHeader,
     body: u64,
     end: u64,
-) -> Result<(), StoreError> {
+) -> Result<(), FrameError> {
     let message = Message {
         version: MetadataVersion::V5,
         header: Some(header),
@@ -83,7 +83,7 @@ fn message(
     let bytes = flat(&message);
     let room = end as usize - head.len() - 8;
     if bytes.len() > room {
-        return Err(StoreError::TooManyColumns);
+        return Err(FrameError::TooManyColumns);
     }
     head.extend_from_slice(&CONTINUATION);
     head.extend_from_slice(&(room as i32).to_le_bytes());

@@ -12,7 +12,7 @@ use super::{
     memory::{FREE, build},
     table::Values,
 };
-use crate::error::StoreError;
+use crate::frame_error::FrameError;
 use model::{
     address::Address,
     schema::{Kind, TableSchema},
@@ -22,10 +22,10 @@ use source::{coerce, text_runs::Texts};
 /// Reads rows as canonical frames, and makes small tables of them.
 pub trait Frames: Sized {
     /// The rows of a frame in canonical columns, sorted and each key once; columns outside the schema are the table's own.
-    fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, StoreError>;
+    fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, FrameError>;
 
     /// The rows of a frame in which every column is the table's own.
-    fn free(frame: &DataFrame) -> Result<Self, StoreError>;
+    fn free(frame: &DataFrame) -> Result<Self, FrameError>;
 
     /// Consecutive rows, with these columns or all. Damaged columns are null.
     fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame;
@@ -48,11 +48,11 @@ pub trait Frames: Sized {
 }
 
 impl Frames for TableRows {
-    fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, StoreError> {
+    fn in_memory(schema: &'static TableSchema, frame: &DataFrame) -> Result<Self, FrameError> {
         Ok(build(schema, frame)?)
     }
 
-    fn free(frame: &DataFrame) -> Result<Self, StoreError> {
+    fn free(frame: &DataFrame) -> Result<Self, FrameError> {
         Self::in_memory(&FREE, frame)
     }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     TableFile,
-    error::StoreError,
+    frame_error::FrameError,
     private_files::{exclusively, sync_folder, try_exclusive},
 };
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
@@ -39,7 +39,7 @@ pub enum CacheBuildError {
     Cancelled,
     /// The spill files do not match the checkpoint: the import has to restart.
     Damaged,
-    Failed(StoreError),
+    Failed(FrameError),
 }
 
 impl From<Cancelled> for CacheBuildError {
@@ -259,7 +259,7 @@ impl EntryLocation {
         &self,
         folder: &Path,
         schema: &'static TableSchema,
-    ) -> Result<(TableRows, LoadReport), StoreError> {
+    ) -> Result<(TableRows, LoadReport), FrameError> {
         let (table, report) = TableRows::open(folder, schema, self.sorting)?;
         Ok((table, LoadReport::read(&report)?))
     }
@@ -358,9 +358,9 @@ impl Entry {
 
 /// Takes the lock by which only one program at a time builds a table, unless another has it. A waiting program opens the file each time
 /// it tries, as it may be another file by then: it is opened and removed only under the lock of the folder.
-fn try_lock(tables: &Path, name: &str) -> Result<Option<File>, StoreError> {
+fn try_lock(tables: &Path, name: &str) -> Result<Option<File>, FrameError> {
     exclusively(tables, || {
-        try_exclusive(&tables.join(format!("{name}{LOCK}")))
+        Ok(try_exclusive(&tables.join(format!("{name}{LOCK}")))?)
     })
 }
 
@@ -377,7 +377,7 @@ fn remove_free_locks(tables: &Path) {
                 fs::remove_file(&path).ok();
             }
         }
-        Ok::<_, StoreError>(())
+        Ok::<_, FrameError>(())
     };
     exclusively(tables, sweep).ok();
 }

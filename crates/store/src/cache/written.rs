@@ -9,7 +9,7 @@ use super::{
     index::{self, RunStarts, TableMetadata},
     table::{INDEX, ROWS, TableRows},
 };
-use crate::error::StoreError;
+use crate::frame_error::FrameError;
 use model::{address::Address, schema::TableSchema};
 use system::disk_lru::remove;
 
@@ -61,6 +61,6 @@ impl WrittenRows {
     }
 }
 
-fn failed(error: impl Into<StoreError>) -> CacheBuildError {
+fn failed(error: impl Into<FrameError>) -> CacheBuildError {
     CacheBuildError::Failed(error.into())
 }

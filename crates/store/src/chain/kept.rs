@@ -74,7 +74,7 @@ impl StateFiles {
         if let Some(before) = before {
             write_rows(&self.previous(token), || frame(token, before))?;
         }
-        write_rows(&self.current(token), || frame(token, state))
+        Ok(write_rows(&self.current(token), || frame(token, state))?)
     }
 }
 

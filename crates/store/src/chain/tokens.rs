@@ -159,7 +159,7 @@ fn ask(
         facts.extend(answered.map(|(token, answers)| (*token, understood(*token, block, answers))));
         let written = write_rows(file, || frame(facts));
         if let Err(reason) = written {
-            states.say_unkept(&reason);
+            states.say_unkept(&reason.into());
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use polars_parquet::write::schema_to_metadata_key;
 use serde_json::Value;
 
 use super::cells::{self, Cells};
-use crate::error::StoreError;
+use crate::frame_error::FrameError;
 
 /// Rows of a chunk.
 pub const CHUNK_ROWS: usize = 8_192;
@@ -46,9 +46,9 @@ pub enum RowChunk<'a> {
 /// An open table writer.
 pub trait TableSink {
     /// Appends rows; an empty chunk still sets the column types.
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError>;
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), FrameError>;
     /// Finishes the table and flushes it.
-    fn finish(self: Box<Self>) -> Result<(), StoreError>;
+    fn finish(self: Box<Self>) -> Result<(), FrameError>;
 }
 
 impl ExportFormat {
@@ -85,7 +85,7 @@ impl ExportFormat {
         self,
         out: W,
         columns: &[String],
-    ) -> Result<Box<dyn TableSink>, StoreError> {
+    ) -> Result<Box<dyn TableSink>, FrameError> {
         Ok(match self {
             Self::Csv => Box::new(CsvFile::new(out, columns)?),
             Self::Json => Box::new(Objects::new(out, columns, ["[\n", ",\n", "\n]\n"])?),
@@ -110,10 +110,10 @@ impl RowChunk<'_> {
         }
     }
 
-    fn typed(&self) -> Result<&DataFrame, StoreError> {
+    fn typed(&self) -> Result<&DataFrame, FrameError> {
         match self {
             Self::Frame(frame) => Ok(frame),
-            Self::Values(_) => Err(StoreError::Untyped),
+            Self::Values(_) => Err(FrameError::Untyped),
         }
     }
 
@@ -146,7 +146,7 @@ impl<W: Write> CsvFile<W> {
 }
 
 impl<W: Write> TableSink for CsvFile<W> {
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError> {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), FrameError> {
         let cells = chunk.cells(self.columns);
         for row in 0..chunk.height() {
             for column in &cells {
@@ -159,7 +159,7 @@ impl<W: Write> TableSink for CsvFile<W> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(mut self: Box<Self>) -> Result<(), FrameError> {
         Ok(self.writer.flush()?)
     }
 }
@@ -197,7 +197,7 @@ impl<W: Write> Objects<W> {
 }
 
 impl<W: Write> TableSink for Objects<W> {
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError> {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), FrameError> {
         let cells = chunk.cells(self.names.len());
         for row in 0..chunk.height() {
             self.text.clear();
@@ -210,7 +210,7 @@ impl<W: Write> TableSink for Objects<W> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(mut self: Box<Self>) -> Result<(), FrameError> {
         if self.any || self.opened {
             self.writer.write_all(self.close.as_bytes())?;
         }
@@ -244,7 +244,7 @@ struct ParquetFile<W: Write> {
 }
 
 impl<W: Write> TableSink for ParquetFile<W> {
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError> {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), FrameError> {
         let frame = chunk.typed()?;
         if let Some(out) = self.out.take() {
             // A Parquet file carries the schema for its readers.
@@ -255,7 +255,7 @@ impl<W: Write> TableSink for ParquetFile<W> {
             self.begun = Some((writer.batched(frame.schema())?, frame.clear()));
         }
         let Some((writer, group)) = &mut self.begun else {
-            return Err(StoreError::NotStarted);
+            return Err(FrameError::NotStarted);
         };
         let mut at = 0;
         while at < frame.height() {
@@ -269,7 +269,7 @@ impl<W: Write> TableSink for ParquetFile<W> {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(self: Box<Self>) -> Result<(), FrameError> {
         let Some((mut writer, mut group)) = self.begun else {
             return Ok(());
         };
@@ -300,7 +300,7 @@ struct ArrowStream<W: Write> {
 }
 
 impl<W: Write> TableSink for ArrowStream<W> {
-    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), StoreError> {
+    fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), FrameError> {
         let frame = chunk.typed()?;
         if !std::mem::replace(&mut self.begun, true) {
             self.out.start(&arrow_schema(frame), None)?;
@@ -316,7 +316,7 @@ impl<W: Write> TableSink for ArrowStream<W> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(mut self: Box<Self>) -> Result<(), FrameError> {
         self.out.finish()?;
         Ok(self.out.into_inner().flush()?)
     }
@@ -325,7 +325,7 @@ impl<W: Write> TableSink for ArrowStream<W> {
 fn write_group<W: Write>(
     writer: &mut BatchedWriter<W>,
     group: &mut DataFrame,
-) -> Result<(), StoreError> {
+) -> Result<(), FrameError> {
     group.rechunk_mut();
     writer.write_batch(group)?;
     *group = group.clear();

@@ -6,7 +6,7 @@ use super::{
     LoadContext, cached, engine, logs,
     remote::{self, Located, Pulse},
 };
-use crate::{cache::CacheBuildError, error::StoreError};
+use crate::{cache::CacheBuildError, error::StoreError, frame_error::FrameError};
 use model::{progress::Cancelled, schema::TableSchema, untrusted::DecodeError};
 use source::{
     SourceError,
@@ -131,26 +131,21 @@ impl From<Cancelled> for TableLoadError {
     }
 }
 
-impl From<SourceError> for TableLoadError {
-    fn from(error: SourceError) -> Self {
-        Self::Unusable(error.to_string())
-    }
-}
-
-impl From<DecodeError> for TableLoadError {
-    fn from(error: DecodeError) -> Self {
-        Self::Unusable(error.to_string())
-    }
-}
-
-impl From<StoreError> for TableLoadError {
-    fn from(error: StoreError) -> Self {
-        Self::Unusable(error.to_string())
-    }
-}
-
 impl From<String> for TableLoadError {
     fn from(reason: String) -> Self {
         Self::Unusable(reason)
     }
 }
+
+/// What makes a table unusable, in its words.
+macro_rules! unusable {
+    ($($error:ty),*) => {$(
+        impl From<$error> for TableLoadError {
+            fn from(error: $error) -> Self {
+                Self::Unusable(error.to_string())
+            }
+        }
+    )*};
+}
+
+unusable!(SourceError, DecodeError, FrameError, StoreError);

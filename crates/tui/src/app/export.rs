@@ -66,7 +66,7 @@ impl Drop for Exporting {
 fn refused(error: ExportError) -> Problem {
     match error {
         ExportError::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
-        ExportError::Failed(reason) => Problem::new(Code::Defect, reason),
+        ExportError::Failed(reason) => Problem::new(Code::Defect, reason.to_string()),
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
         overlay::Command,
     };
     use store::{
-        StoreError,
+        FrameError,
         export::{ExportRows, RowBatches, writers::ExportFormat},
     };
     use views::{
@@ -235,7 +235,7 @@ mod tests {
             self.rows
         }
 
-        fn frame(&self, rows: std::ops::Range<usize>) -> Result<DataFrame, StoreError> {
+        fn frame(&self, rows: std::ops::Range<usize>) -> Result<DataFrame, FrameError> {
             while !rows.is_empty() && self.allowed.load(Ordering::Acquire) == 0 {
                 thread::sleep(Duration::from_millis(1));
             }

@@ -15,6 +15,7 @@ use super::{
     rows::{self, Movement},
     state::{LogState, RowFiles},
 };
+use crate::frame_error::FrameError;
 use crate::{
     frame_rows::column,
     parquet_files::write_rows,
@@ -230,10 +231,8 @@ impl HolderFiles {
                     unchecked,
                     refused,
                 };
-                write_atomic(
-                    &self.record,
-                    &serde_json::to_vec(&record).unwrap_or_default(),
-                )?;
+                let text = serde_json::to_vec(&record).unwrap_or_default();
+                write_atomic(&self.record, &text).map_err(FrameError::from)?;
                 record
             }
         };

@@ -10,6 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::rows;
+use crate::frame_error::FrameError;
 use crate::{
     chain::kept::FILE_MAX,
     error::StoreError,
@@ -164,7 +165,8 @@ impl RowFiles {
 
     pub(super) fn save(&self, state: &mut LogState) -> Result<(), StoreError> {
         state.version = TRANSFERS_VERSION;
-        write_atomic(&self.state_path(), &serde_json::to_vec(state)?)
+        let text = serde_json::to_vec(state)?;
+        Ok(write_atomic(&self.state_path(), &text)?)
     }
 
     /// Writes rows into a new file, which does not count yet.
@@ -203,16 +205,13 @@ impl RowFiles {
     /// The rows of a file.
     pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, StoreError> {
         let path = self.folder.join(&file.name);
-        match parquet_rows(&path, FILE_MAX).unwrap_or(Err(StoreError::MissingOrTooLarge)) {
+        match parquet_rows(&path, FILE_MAX).unwrap_or(Err(FrameError::MissingOrTooLarge)) {
             Ok(frame) if frame.height() == file.rows => Ok(frame),
             Ok(_) => Err(StoreError::TransfersGone {
                 path,
                 rows: file.rows,
             }),
-            Err(reason) => Err(StoreError::TransferFile {
-                path,
-                reason: Box::new(reason),
-            }),
+            Err(reason) => Err(StoreError::TransferFile { path, reason }),
         }
     }
 

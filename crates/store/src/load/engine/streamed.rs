@@ -9,7 +9,9 @@ use std::{
 use polars::prelude::DataFrame;
 
 use super::{EngineQuery, fetched::EngineFetch, pages, rows::DRAIN_MAX};
-use crate::{engine_rows::FetchError, error::StoreError, export::RowBatches};
+use crate::{
+    engine_rows::FetchError, error::StoreError, export::RowBatches, frame_error::FrameError,
+};
 use model::{
     locks::Locked as _,
     progress::NoProgress,
@@ -138,7 +140,13 @@ impl RowBatches for StreamedRows {
         self.count
     }
 
-    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, FrameError> {
+        Ok(self.next(rows)?)
+    }
+}
+
+impl StreamedRows {
+    fn next(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
         let mut state = self.state.locked();
         let read = |frames: &[DataFrame]| {
             pages::read(frames, self.source.schema()).ok_or(StoreError::AnswerColumns)
