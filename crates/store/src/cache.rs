@@ -42,7 +42,7 @@ pub(crate) use self::{
     written::WrittenRows,
 };
 pub use self::{
-    entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key, KeyFile},
+    entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key},
     error::TableError,
     grow::{Tail, grow},
     report::{FileEnd, LoadReport, StatisticValue, TableFile, TokenStatistic},

@@ -4,6 +4,7 @@
 pub mod apart;
 pub mod bind;
 pub mod blocks;
+mod cache_key;
 mod cached;
 mod column;
 mod column_formats;

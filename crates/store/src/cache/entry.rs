@@ -2,7 +2,6 @@
 //! folder of parts. Lookup, LRU eviction, listing.
 
 use std::{
-    collections::HashMap,
     fs::{self, File, OpenOptions},
     io,
     path::{Path, PathBuf},
@@ -15,15 +14,11 @@ use super::{
     table::{INDEX, TableRows},
 };
 use crate::{
-    TableFile,
     frame_error::FrameError,
     private_files::{exclusively, sync_folder, try_exclusive},
 };
-use model::{address::Address, progress::Cancelled, schema::TableSchema};
-use source::{
-    field_hash::FieldHash,
-    manifest::{ColumnManifest, TableManifest, Unit},
-};
+use model::{progress::Cancelled, schema::TableSchema};
+use source::field_hash::FieldHash;
 use system::disk_lru::{self, remove};
 
 /// Format version: incremented whenever a table is stored or read differently.
@@ -64,95 +59,20 @@ impl From<polars::prelude::PolarsError> for CacheBuildError {
     }
 }
 
-/// A source file in the cache key: path, length, modification time in nanoseconds, hash of head and tail, length of the part that is read.
-pub struct KeyFile {
-    pub path: PathBuf,
-    pub bytes: u64,
-    pub modified: u128,
-    pub ends: [u8; 32],
-    /// Bytes that are read: fewer where the file is being appended to and its last line is incomplete.
-    pub lines: u64,
-}
-
-impl KeyFile {
-    /// Whether the file is as it was.
-    pub fn is(&self, before: &TableFile) -> bool {
-        let modified = i64::try_from(self.modified / 1_000_000).ok();
-        self.bytes == before.bytes
-            && self.ends == before.ends
-            && (before.modified.map(|time| time.0) == modified || self.modified == 0)
-    }
-}
-
 /// Cache key of a table: equal keys mean equal inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(String);
 
 impl Key {
+    /// Of a hash of all inputs but the version of the format.
+    pub fn new(mut hash: FieldHash) -> Self {
+        hash.add(CACHE_VERSION.to_le_bytes());
+        Self(hash.file_name())
+    }
+
     pub fn text(&self) -> &str {
         &self.0
     }
-
-    pub fn of(
-        schema: &TableSchema,
-        manifest: &TableManifest,
-        decimals: &HashMap<Address, Option<i64>>,
-        blocks: &[[u8; 32]],
-        files: &[KeyFile],
-    ) -> Self {
-        let mut hash = FieldHash::default();
-        hash.add(CACHE_VERSION.to_le_bytes());
-        // The parsing of cells may change with the program's version.
-        hash.add(env!("CARGO_PKG_VERSION"));
-        hash.add(schema.text());
-        hash.add(manifest_text(schema, manifest));
-        let whole = manifest
-            .columns
-            .get("value")
-            .is_some_and(|value| value.unit == Some(Unit::Whole));
-        let mut decimals: Vec<_> = decimals
-            .iter()
-            .filter(|_| schema.name == "holders" || whole)
-            .collect();
-        decimals.sort_unstable();
-        for pair in decimals {
-            hash.add(format!("{pair:?}"));
-        }
-        for block in blocks.iter().filter(|_| schema.name == "transfers") {
-            hash.add(block);
-        }
-        for file in files {
-            hash.add(file.path.as_os_str().as_encoded_bytes());
-            hash.add(file.bytes.to_le_bytes());
-            hash.add(file.modified.to_le_bytes());
-            hash.add(file.ends);
-            hash.add(file.lines.to_le_bytes());
-        }
-        Self(hash.file_name())
-    }
-}
-
-/// Canonical text of the table's section of `dataset.toml`: equal for equal meaning.
-fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
-    let mut text = format!(
-        "{:?} {:?} {} {}",
-        manifest.path, manifest.filters, manifest.headless, manifest.skip
-    );
-    for column in schema.columns {
-        if let Some(constant) = manifest.set.get(column.name) {
-            text.push_str(&format!(" {}={constant:?}", column.name));
-        }
-        if let Some(rule) = manifest.columns.get(column.name) {
-            let mut values: Vec<_> = rule.values.iter().collect();
-            values.sort_unstable();
-            let plain = ColumnManifest {
-                values: HashMap::new(),
-                ..rule.clone()
-            };
-            text.push_str(&format!(" {}:{plain:?}{values:?}", column.name));
-        }
-    }
-    text
 }
 
 /// Location of one table in the cache.

@@ -1,10 +1,11 @@
 //! The place of a table in the cache, and the key by which it is found there.
 
 use super::{
+    cache_key::{KeyFile, key_of},
     identity,
     task::{TableLoad, total_bytes},
 };
-use crate::cache::{EntryLocation, Key, KeyFile};
+use crate::cache::{EntryLocation, Key};
 use source::{
     lines_of,
     locate::{FileStamp, LocatedFile},
@@ -44,7 +45,7 @@ pub(super) fn cache_location(load: &TableLoad<'_>, files: &[LocatedFile]) -> Opt
     }
     let keys: Option<Vec<KeyFile>> = files
         .iter()
-        .map(|file| key_of(file, context.growing))
+        .map(|file| key_file(file, context.growing))
         .collect();
     let keys = keys?;
     // A row takes a byte at least, except in repetitive columns, which fit into memory as well.
@@ -52,7 +53,7 @@ pub(super) fn cache_location(load: &TableLoad<'_>, files: &[LocatedFile]) -> Opt
         return None;
     }
     let key = |files: &[KeyFile]| {
-        Key::of(
+        key_of(
             schema,
             manifest,
             &context.decimals,
@@ -78,7 +79,7 @@ pub(super) fn cache_location(load: &TableLoad<'_>, files: &[LocatedFile]) -> Opt
 }
 
 /// The file as part of the cache key; none where it cannot be read, or is no regular file.
-fn key_of(file: &LocatedFile, growing: bool) -> Option<KeyFile> {
+fn key_file(file: &LocatedFile, growing: bool) -> Option<KeyFile> {
     let (
         local,
         FileStamp {

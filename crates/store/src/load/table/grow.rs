@@ -7,8 +7,8 @@ use super::{TableReader, read::Appended};
 use crate::{
     TableFile,
     build::{Builder, Built},
-    cache::{self, CacheBuildError, CacheOptions, FileEnd, KeyFile, LoadReport, Tail},
-    load::{cached::CacheLocation, identity, task::TableLoadError},
+    cache::{self, CacheBuildError, CacheOptions, FileEnd, LoadReport, Tail},
+    load::{cache_key::KeyFile, cached::CacheLocation, identity, task::TableLoadError},
 };
 use model::findings::{Finding, Severity};
 use source::{ROWS_MAX, locate::LocatedFile};

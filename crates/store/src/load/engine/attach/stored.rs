@@ -17,7 +17,7 @@ use super::{
     },
     CountedTable, TableLoad, remote,
 };
-use crate::cache::Key;
+use crate::load::cache_key::key_of;
 
 impl CountedTable {
     /// Folder of the file, named by a hash of the table's section of `dataset.toml` and of the server.
@@ -27,7 +27,7 @@ impl CountedTable {
             schema,
             manifest,
         } = *load;
-        let key = Key::of(
+        let key = key_of(
             schema,
             manifest,
             &context.decimals,
