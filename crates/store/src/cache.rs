@@ -11,10 +11,10 @@ mod columns;
 mod decode;
 mod entry;
 mod error;
-mod grow;
 mod index;
 mod map;
 mod memory;
+mod merge;
 mod report;
 mod row_selection;
 mod sort;
@@ -44,7 +44,7 @@ pub(crate) use self::{
 pub use self::{
     entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key},
     error::TableError,
-    grow::{Tail, grow},
+    merge::{Tail, grow},
     report::{FileEnd, LoadReport, StatisticValue, TableFile, TokenStatistic},
 };
 use model::schema::{Column, Kind, TableSchema};
