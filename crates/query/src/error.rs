@@ -120,14 +120,6 @@ pub enum TextError {
     },
 }
 
-/// A condition that SQL cannot express; a clause.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotInSql {
-    /// A plain word, which is searched by its letters.
-    Word(String),
-    Condition(String),
-}
-
 impl fmt::Display for ServiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -256,18 +248,6 @@ impl fmt::Display for TextError {
                 f,
                 "`fees` of `{name}` are {fees:?}; expected millionths, such as [3000] for 0.3%"
             ),
-        }
-    }
-}
-
-impl fmt::Display for NotInSql {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Word(word) => write!(
-                f,
-                "only quoted words can be searched there: write \"{word}\""
-            ),
-            Self::Condition(text) => write!(f, "`{text}` cannot be evaluated there"),
         }
     }
 }

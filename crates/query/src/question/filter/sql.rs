@@ -1,13 +1,34 @@
 //! Conditions as an SQL expression, for rows that are queried in place. It must evaluate a row as `compare` does: what it cannot express is
 //! rejected. SQL's NULL is the missing value: a condition on it is unknown, by the same logic.
 
+use std::fmt;
+
 use super::{ColumnKind, ConditionValue, Filter, FilterColumn, Operator, Term};
-use crate::error::NotInSql;
 use model::time::Time;
 
 /// The largest amount, 2^256 - 1.
 const AMOUNT_MAX: &str =
     "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+
+/// A condition that SQL cannot express; a clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotInSql {
+    /// A plain word, which is searched by its letters.
+    Word(String),
+    Condition(String),
+}
+
+impl fmt::Display for NotInSql {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(word) => write!(
+                f,
+                "only quoted words can be searched there: write \"{word}\""
+            ),
+            Self::Condition(text) => write!(f, "`{text}` cannot be evaluated there"),
+        }
+    }
+}
 
 impl Filter {
     /// The SQL expression over these columns; empty if there are no conditions. Text is compared with its column in lower case,
