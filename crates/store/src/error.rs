@@ -142,12 +142,6 @@ impl From<StoreError> for Fault {
     }
 }
 
-impl From<FrameError> for Fault {
-    fn from(error: FrameError) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
 impl From<SourceError> for StoreError {
     fn from(error: SourceError) -> Self {
         Self::Source(error)
