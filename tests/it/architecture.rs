@@ -62,7 +62,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["rmcp"],
-        &["crates/api/src/mcp"],
+        &["crates/api/src/mcp", "crates/api/src/error.rs"],
         "the Model Context Protocol stays in its place in the API",
     ),
     (
@@ -77,7 +77,12 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["rusqlite"],
-        &["crates/query/src/jobs", "crates/import/src/database.rs"],
+        &[
+            "crates/query/src/jobs",
+            "crates/query/src/error.rs",
+            "crates/import/src/database.rs",
+            "crates/import/src/error.rs",
+        ],
         "jobs are the one thing kept in a database; import tells what tables somebody else's holds",
     ),
     (

@@ -172,7 +172,7 @@ pub struct App {
     pub(super) last_folder: Option<PathBuf>,
     /// The view in which keys were pressed before its rows were there: its selection becomes the program's token afterwards.
     pending_selection: Option<ViewId>,
-    /// A step to the next token (or the previous one) that waits for the rows of its list.
+    /// A step to the next token (or the previous one) that waits until the list has its rows.
     pending_step: Option<bool>,
     /// When the load progress was last polled.
     ticked: Instant,

@@ -1,4 +1,4 @@
-//! Keys pressed before the rows are there: loaded, or filtered and sorted anew. A key that acts on a row waits until the user can see the row,
+//! Keys pressed before the rows are available: while they are loaded, filtered or sorted. A key that acts on a row waits until the user can see the row,
 //! and later keys wait with it.
 
 use std::time::{Duration, Instant};

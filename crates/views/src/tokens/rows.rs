@@ -36,14 +36,14 @@ pub(super) struct Rows {
     pub(super) snapshot: Option<Arc<Snapshot>>,
     /// The computed figures of that snapshot.
     pub(super) known: Arc<KnownFigures>,
-    /// What was asked for last: on screen, pending, failed or stopped.
+    /// The last query: on screen, pending, failed or stopped.
     asked: Option<RowsOf>,
     pub(super) pending: Option<PendingResult<ArrangedTokens>>,
     /// Figures for the rows on screen, and the version of the records by which advice among them is weighed.
     pending_figures: Option<(u64, PendingResult<FoundFigures>)>,
     /// The figures to compute for every token.
     pub(super) all: Vec<&'static str>,
-    /// Why rows or figures cannot be computed; the next attempt is made when something else is asked for.
+    /// Why rows or figures cannot be computed; the next query tries again.
     pub(super) problem: Option<String>,
     /// The number of tokens whose figures filter and order lack, because computing them was stopped.
     stopped: Option<u64>,
@@ -104,7 +104,7 @@ impl Rows {
         true
     }
 
-    /// From now on no figure is asked for of every token.
+    /// Stops computing figures for every token.
     fn end_all(&mut self) {
         if let Some(asked) = self
             .asked
