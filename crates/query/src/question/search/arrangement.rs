@@ -79,7 +79,8 @@ impl TokenQuery {
         compute(kept, &names, known, view, progress)?;
         excluded.add(&self.keep_matching(hits, &slow, known, tokens));
         // Nobody may be waiting any more, and sorting takes long.
-        progress.step(0, 0)?;
+        let (done, total) = progress.state();
+        progress.step(done, total)?;
         let cap = |place: u32| tokens.get(place as usize)?.market_cap;
         let ties = |(rank_a, a): &Hit, (rank_b, b): &Hit| {
             let unsorted = if self.sort.is_empty() {
