@@ -15,10 +15,15 @@ use demo::{
     DemoOptions, Format,
     contracts::{ContractCode, Identity, contracts},
 };
+use frames::cache::CacheOptions;
+use load::{
+    Dataset,
+    loading::{load, load_with},
+};
 use model::{
     address::Address,
     candles::Interval,
-    progress::NoProgress,
+    progress::{NoProgress, Progress},
     time::{DAY_MS, HOUR_MS},
 };
 use query::{
@@ -28,7 +33,6 @@ use query::{
         growth::GrowthQuestion,
         parameter::Arguments,
         posts::TokenPostsQuestion,
-        progress::Progress,
         request::Request as _,
         search::SearchQuestion,
         snapshot::{AnswerSettings, Snapshot},
@@ -40,20 +44,19 @@ use query::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 use security::code::{Budget, CodeInput, inspect};
-use store::{
-    Dataset,
-    cache::{CacheOptions, RowSelection, sort_rows, top_rows},
-    load::{load, load_with},
-};
-use tui::{app::Setup, run::picture};
-use views::keymap::{Action, VIEWS, ViewId};
-use widgets::{
-    pixels::{
-        plot::{CellPixels, PlotScene},
-        png::png,
-        sixel::sixel,
+use table::{RowSelection, sort_rows, top_rows};
+use tui::{
+    app::Setup,
+    run::picture,
+    views::keymap::{Action, VIEWS, ViewId},
+    widgets::{
+        pixels::{
+            plot::{CellPixels, PlotScene},
+            png::png,
+            sixel::sixel,
+        },
+        theme::{Appearance, Depth, Options, Palette, Theme},
     },
-    theme::{Appearance, Depth, Options, Palette, Theme},
 };
 
 #[path = "../tests/generator/yields.rs"]

@@ -52,8 +52,8 @@ use color_eyre::eyre::{Result, eyre};
 use self::outcome::{Outcome, say_more};
 pub use self::{dashboard::OpenMemory, outcome::finish};
 use crate::config::Config;
+use ::table::set_mmap_threshold;
 use model::{format::count, time::Time};
-use store::cache::set_mmap_threshold;
 use wire::Consent;
 
 /// A terminal dashboard and local HTTP JSON API for your crypto-token datasets.

@@ -23,6 +23,8 @@ pub use self::{
     shown::{GivenSetting, VARIABLES, credentials, unset_variable},
     sources::{SOURCE_SETTINGS, SourceRow},
 };
+use frames::cache::CacheOptions;
+use model::private_files::read_whole_text;
 use query::{
     deck::{DeckOptions, feed::FeedOptions},
     jobs::{AlertCommand, AlertRoutes},
@@ -31,11 +33,8 @@ use query::{
         snapshot::AnswerSettings,
     },
 };
-use source::read_whole_text;
-use store::cache::CacheOptions;
 use tui::graphics::Graphics;
-use wire;
-use wire::{Consent, Source, web::WebhookUrl};
+use wire::{self, Consent, Source, web::WebhookUrl};
 
 /// The file's name, in the working directory and in the user's configuration directory.
 pub const FILE: &str = "config.toml";

@@ -13,8 +13,8 @@ use analysis::{
         },
     },
 };
+use load::{Dataset, loading::load};
 use model::{address::Address, candles::Interval, progress::NoProgress};
-use store::{Dataset, load::load};
 
 /// Sampling stride in candles.
 const EVERY: usize = 8;

@@ -14,18 +14,20 @@ use super::{
     outcome::{Failure, Outcome, say},
     refresh::tell,
 };
-use live::{
-    create::create,
-    find::{FindContext, FoundToken, find, keep_coin, search_hosts},
-    hosts, refresh,
+use load::{
+    live::{
+        create::create,
+        find::{FindContext, FoundToken, find, keep_coin, search_hosts},
+        hosts, refresh,
+    },
+    manifest::FILE,
 };
 use model::{
     address::Address,
     chain::Chain,
     format::{human, plural},
+    wall_clock::now,
 };
-use source::manifest::FILE;
-use store::wall_clock::now;
 
 #[derive(Debug, Args)]
 pub(super) struct AddArgs {

@@ -13,6 +13,7 @@ use super::{
 use model::{
     error::Code,
     format::{count, fixed, plural},
+    progress::Progress,
     time::Time,
 };
 use query::{
@@ -20,7 +21,6 @@ use query::{
     question::{
         Query as _,
         alert_body::AlertBody,
-        progress::Progress,
         rehearsal::{Rehearsal, RehearsalQuestion},
         view::View,
     },

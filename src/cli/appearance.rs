@@ -7,7 +7,7 @@ use terminal_colorsaurus::{QueryOptions, background_color};
 
 use super::outcome::Failure;
 use crate::config::{Terminal, ThemeChoice, plain_reason};
-use widgets::theme::{Appearance, Depth, Options, Palette, Theme, is_light};
+use tui::widgets::theme::{Appearance, Depth, Options, Palette, Theme, is_light};
 
 /// Size limit of a theme file. A theme has some twenty colors; a longer file is something else.
 const THEME_BYTES_MAX: u64 = 64 << 10;
@@ -92,7 +92,7 @@ fn look(
 fn theme_file(file: &Path) -> Result<Palette> {
     let shown = file.display();
     let mut text = String::new();
-    let read = source::open_regular(file)
+    let read = model::private_files::open_regular(file)
         .and_then(|file| file.take(THEME_BYTES_MAX).read_to_string(&mut text));
     read.map_err(|error| {
         Failure::Usage(eyre!(

@@ -13,9 +13,9 @@ use super::{
     program::{cache, configuration},
     table::section,
 };
+use frames::cache::{Entry, list};
+use load::read::downloads;
 use model::{format::plural, time::Time};
-use source::downloads;
-use store::cache::{Entry, list};
 
 #[derive(Debug, Args)]
 pub(super) struct CacheArgs {

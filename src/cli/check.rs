@@ -12,18 +12,16 @@ use super::{
     program::{cache, configuration, own_providers, require_data, wire},
     table::section,
 };
-use live::{live_tables, provider_errors};
-use model::{
-    findings::{Finding, Findings, Severity},
-    format::{self, plural},
-};
-use source::{
+use load::{
+    Dataset, Table,
+    live::{live_tables, provider_errors},
+    loading::{load_as, read_manifest},
     manifest::{self, Manifest},
     provider,
 };
-use store::{
-    Dataset, Table,
-    load::{load_as, read_manifest},
+use model::{
+    findings::{Finding, Findings, Severity},
+    format::{self, plural},
 };
 use wire::Consent;
 

@@ -23,20 +23,20 @@ use crate::{
     state::Dirs,
 };
 use api::keys::Keys;
+use model::private_files;
 use query::jobs::Jobs;
-use store::private_files;
-use tui;
 use tui::{
+    self,
     app::{Setup, wall_clock},
     graphics::Graphics,
     memory::{Memory, NoStorage},
     terminal,
+    views::{
+        keymap::Keymap,
+        view::{ApiServerHandle, LiveSettings, NoApi},
+    },
+    widgets::theme::Appearance,
 };
-use views::{
-    keymap::Keymap,
-    view::{ApiServerHandle, LiveSettings, NoApi},
-};
-use widgets::theme::Appearance;
 
 #[derive(Debug, Clone, Args)]
 pub(super) struct DashboardArgs {

@@ -11,10 +11,9 @@ use color_eyre::eyre::{Result, eyre};
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::config::plain_reason;
-use api;
-use api::{Api, metrics::LATENCY_MICROS};
+use api::{self, Api, metrics::LATENCY_MICROS};
 use model::{locks::Locked as _, logged_request::LoggedRequest};
-use views::{
+use tui::views::{
     task::Wake,
     view::{ApiServerHandle, ApiState},
 };

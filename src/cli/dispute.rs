@@ -12,13 +12,12 @@ use super::{
     program::{Program, configuration},
     token::{TokenName, token},
 };
+use model::{private_files::write_atomic, progress::Progress};
 use query::question::{
     Query as _,
-    progress::Progress,
     security::{SecurityQuestion, finding_code},
     view::View,
 };
-use store::private_files::write_atomic;
 
 const FILE: &str = "disputes.csv";
 const HEADER: [&str; 4] = ["token_address", "code", "why", "until"];

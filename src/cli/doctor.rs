@@ -29,16 +29,18 @@ use crate::{
     config::{Config, credentials, plain_reason, unset_variable},
     state::Dirs,
 };
-use model::{format::plural, time::Time};
-use source::manifest::{FILE, Manifest};
-use store::{
-    cache::list,
-    load::{origins_of, origins_to_agree, read_manifest},
-    wall_clock::now,
+use frames::cache::list;
+use load::{
+    loading::{origins_of, origins_to_agree, read_manifest},
+    manifest::{FILE, Manifest},
 };
-use tui::{graphics::Graphics, terminal};
-use views::keymap::Keymap;
-use widgets::{text::wrap, theme::Depth};
+use model::{format::plural, time::Time, wall_clock::now};
+use tui::{
+    graphics::Graphics,
+    terminal,
+    views::keymap::Keymap,
+    widgets::{text::wrap, theme::Depth},
+};
 use wire::{Source, SourceKind, UrlPattern};
 
 /// Maximum lines of a sentence.
@@ -343,7 +345,7 @@ fn server_of(source: &Source) -> Option<String> {
 fn provider_hosts(location: &LocationArgs) -> Vec<String> {
     let hosts = |feed: Feed| {
         feed.with(None, |context| {
-            Ok(live::hosts(context, &[]).into_keys().collect())
+            Ok(load::live::hosts(context, &[]).into_keys().collect())
         })
     };
     Feed::open(location).and_then(hosts).unwrap_or_default()

@@ -16,14 +16,14 @@ use super::{
     program::{cache, configuration, own_providers, wire},
 };
 use crate::{config::Config, state::Dirs};
-use live::{LiveMarket, RefreshContext, RefreshWatch};
-use model::{address::Address, format::plural};
-use source::{
-    locate,
+use load::{
+    live::{LiveMarket, RefreshContext, RefreshWatch},
+    loading,
     manifest::{FILE, Manifest},
     provider::{self, Providers},
+    read::locate,
 };
-use store::{load, wall_clock::now};
+use model::{address::Address, format::plural, wall_clock::now};
 use wire::RemoteClient;
 
 /// A dataset with live tables.
@@ -58,7 +58,7 @@ impl Feed {
     }
 
     pub(super) fn manifest(&self) -> Result<Manifest> {
-        let text = load::read_manifest(&self.folder.join(FILE))?;
+        let text = loading::read_manifest(&self.folder.join(FILE))?;
         Manifest::parse(&text).map_err(|error| eyre!("{FILE}, {error}"))
     }
 
@@ -70,7 +70,7 @@ impl Feed {
     ) -> Result<T> {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
-        let dataset = match load::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
+        let dataset = match loading::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
             Ok(dataset) => Some(dataset),
             Err(_)
                 if locate::by_name(&self.folder, "tokens").is_ok_and(|files| files.is_empty()) =>

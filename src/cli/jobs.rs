@@ -16,9 +16,9 @@ use model::{
     error::Problem,
     format::plural,
     time::{DAY_MS, Time},
+    wall_clock::now,
 };
 use query::jobs::{Job, OfflineJobs, Purge, created};
-use store::wall_clock::now;
 
 /// Jobs listed by default.
 const LISTED: u64 = 50;

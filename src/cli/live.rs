@@ -18,7 +18,7 @@ use super::appearance;
 use crate::config::{Config, KEYS_SECTION};
 use model::locks::Locked as _;
 use query::deck::QueryService;
-use views::{
+use tui::views::{
     keymap::Keymap,
     task::Wake,
     view::{LiveSettings, NewSettings, ProgramError},

@@ -9,8 +9,7 @@ use model::{
     address::Address,
     annotations::{Annotation, Annotations},
 };
-use tui::memory::Memory;
-use views::view::ProgramError;
+use tui::{memory::Memory, views::view::ProgramError};
 
 pub(super) struct StateFolder {
     folder: PathBuf,

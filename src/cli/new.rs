@@ -10,7 +10,7 @@ use super::{
     feed::Feed,
     outcome::{Outcome, print},
 };
-use live::create::create;
+use load::live::create::create;
 use model::command_line::shell_word;
 
 #[derive(Debug, Args)]

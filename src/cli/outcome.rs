@@ -10,8 +10,7 @@ use color_eyre::eyre::{Report, Result, eyre};
 use serde::Serialize;
 
 use crate::config::plain_reason;
-use model::{command_line::shell_word, untrusted::is_invisible};
-use store::private_files::take_notices;
+use model::{command_line::shell_word, private_files::take_notices, untrusted::is_invisible};
 
 /// Any error is a one-line message and exit code 1, except a `Failure`.
 pub(super) type Outcome = Result<()>;

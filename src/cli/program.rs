@@ -18,14 +18,14 @@ use crate::{
     config::{self, Config},
     state::{Dirs, remote::Remote, watchlist},
 };
-use api::keys::Keys;
-use api::{Api, ApiOptions};
-use model::address::Address;
+use api::{Api, ApiOptions, keys::Keys};
+use frames::cache::CacheOptions;
+use load::loading::origins_to_agree;
+use model::{address::Address, private_files};
 use query::{
     deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{JobOptions, Jobs, OfflineJobs},
 };
-use store::{cache::CacheOptions, load::origins_to_agree, private_files};
 use wire::{Ledger, MemoryLedger, RemoteClient};
 
 pub(super) struct Program {

@@ -9,7 +9,7 @@ use super::{
     outcome::{Outcome, print},
     table,
 };
-use source::provider::{Each, Provider, ProviderOrigin, named};
+use load::provider::{Each, Provider, ProviderOrigin, named};
 
 #[derive(Debug, Args)]
 pub(super) struct ProvidersArgs {

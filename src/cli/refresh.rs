@@ -9,7 +9,7 @@ use super::{
     outcome::{Failure, Outcome, print, say},
     program::require_folder,
 };
-use live::{RefreshReport, hosts, live_tables, refresh};
+use load::live::{RefreshReport, hosts, live_tables, refresh};
 use model::format::plural;
 
 #[derive(Debug, Args)]

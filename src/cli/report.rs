@@ -16,12 +16,9 @@ use crate::{
     config::plain_reason,
     state::{Dirs, annotations::AnnotationFile},
 };
-use model::format;
-use query::{
-    document::{self, DocumentForm},
-    question::progress::Progress,
-};
-use store::export::write_whole;
+use frames::export::write_whole;
+use model::{format, progress::Progress};
+use query::document::{self, DocumentForm};
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {

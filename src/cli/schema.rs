@@ -10,12 +10,12 @@ use super::{
     outcome::{Failure, Outcome, print},
     table::{aligned, aligned_to_the_end},
 };
+use load::manifest::keys::{KeyPlace, MAPPING_KEYS};
 use model::{
     chain::{CHAINS, ChainRow},
     schema::{Column, Need, TABLES, TableSchema, table},
     spelling::meant,
 };
-use source::manifest::keys::{KeyPlace, MAPPING_KEYS};
 
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {

@@ -16,12 +16,16 @@ use super::{
     token::{TokenName, token},
 };
 use crate::config::{ThemeChoice, plain_reason};
+use frames::export::write_whole;
 use model::address::Address;
 use query::question::known_token;
-use store::export::write_whole;
-use tui::{app::Setup, chrome, run::picture};
-use views::keymap::{Keymap, VIEWS, ViewId};
-use widgets::{picture as render, theme::Appearance};
+use tui::{
+    app::Setup,
+    chrome,
+    run::picture,
+    views::keymap::{Keymap, VIEWS, ViewId},
+    widgets::{picture as render, theme::Appearance},
+};
 
 /// From the smallest size that the views support to the largest still readable.
 const WIDTHS: std::ops::RangeInclusive<u16> = 60..=400;

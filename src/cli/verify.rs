@@ -12,12 +12,8 @@ use super::{
     shot::ending,
 };
 use crate::config::plain_reason;
-use model::address::Address;
-use query::{
-    document::{self, DocumentForm, Provenance, differing_lines, figures_of},
-    question::progress::Progress,
-};
-use store::private_files::read_text;
+use model::{address::Address, private_files::read_text, progress::Progress};
+use query::document::{self, DocumentForm, Provenance, differing_lines, figures_of};
 
 /// Maximum size of a report.
 const REPORT_MAX: u64 = 64 << 20;

@@ -1,9 +1,10 @@
 //! `tokendeck --version`: the version; with `--verbose` also the commit and the on-disk format versions.
 
 use super::outcome::{Outcome, print_line};
+use frames::cache::CACHE_VERSION;
+use load::{chain::TRANSFERS_VERSION, schema_hash};
 use model::schema::TABLES;
 use query::jobs::JOBS_VERSION;
-use store::{cache::CACHE_VERSION, chain::TRANSFERS_VERSION, schema_hash};
 
 /// Set by `.ci/release`. Other builds have none: a build that asked git would be rebuilt at every commit.
 const COMMIT: Option<&str> = option_env!("TOKENDECK_COMMIT");

@@ -5,10 +5,10 @@ use toml::de::DeValue;
 use super::GivenSetting;
 use model::{
     chain::Chain,
+    private_files::notify,
     spelling::meant,
     toml_reader::{TomlEntry, TomlError, integer},
 };
-use store::private_files::notify;
 use wire::{
     Source,
     SourceKind::{self, Azure, ClickHouse, Gcs, Https, Node, Provider, S3},

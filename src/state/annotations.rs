@@ -11,8 +11,8 @@ use color_eyre::eyre::{Report, Result, eyre};
 use model::{
     address::Address,
     annotations::{Annotation, Annotations, TokenAnnotations, apply},
+    private_files::{exclusively, read_whole_text, write_atomic},
 };
-use store::private_files::{exclusively, read_whole_text, write_atomic};
 
 const FILE: &str = "annotations.json";
 const FILE_BYTES_MAX: u64 = 8 << 20;

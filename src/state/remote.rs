@@ -9,7 +9,7 @@ use std::{
 use color_eyre::eyre::{Report, Result};
 use serde::{Deserialize, Serialize};
 
-use store::private_files::{KeptState, exclusively, read_state, write_atomic};
+use model::private_files::{KeptState, exclusively, read_state, write_atomic};
 use wire::{Fault, Ledger};
 
 const FILE: &str = "remote.json";

@@ -5,7 +5,7 @@ use std::path::Path;
 use color_eyre::eyre::{Report, Result, bail, eyre};
 use serde_json::{Map, Value};
 
-use store::private_files::{KeptState, exclusively, read_state, write_atomic};
+use model::private_files::{KeptState, exclusively, read_state, write_atomic};
 
 const FILE: &str = "session.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;

@@ -7,8 +7,10 @@ use std::{
 
 use color_eyre::eyre::{Report, Result, bail};
 
-use model::address::Address;
-use store::private_files::{KeptState, exclusively, read_state, write_atomic};
+use model::{
+    address::Address,
+    private_files::{KeptState, exclusively, read_state, write_atomic},
+};
 
 const FILE: &str = "watchlist";
 const FILE_BYTES_MAX: u64 = 4 << 20;

@@ -15,13 +15,14 @@ use std::{
 use model::{
     address::Address,
     error::{Code, Problem},
+    progress::Progress,
 };
 use query::{
     deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{
         Alert, AlertCursor, AlertList, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs,
     },
-    question::{alert_body::AlertBody, parameter::TokenReader, progress::Progress},
+    question::{alert_body::AlertBody, parameter::TokenReader},
 };
 use wire::{MemoryLedger, RemoteClient, WireOptions};
 

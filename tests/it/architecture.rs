@@ -24,7 +24,7 @@ const LIBRARIES: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["ratatui", "crossterm", "tui-input"],
-        &["widgets", "views", "tui", "tokendeck"],
+        &["tui", "tokendeck"],
         "the terminal's libraries stay in the terminal",
     ),
     (
@@ -34,17 +34,13 @@ const LIBRARIES: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["polars"],
-        &[
-            "source",
-            "store",
-            "live",
-            "import",
-            "query",
-            "demo",
-            "views",
-            "tokendeck",
-        ],
+        &["frames", "load", "import", "query", "demo", "tokendeck"],
         "the model and the analyses know no storage",
+    ),
+    (
+        &["frames", "load"],
+        &["load", "import", "query", "api", "tui", "demo", "tokendeck"],
+        "the analyses see rows through `model::data::Data`",
     ),
     (
         &["revm", "evmole"],
@@ -67,12 +63,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["ratatui", "crossterm"],
-        &[
-            "crates/widgets",
-            "crates/views",
-            "crates/tui",
-            "src/cli/shot.rs",
-        ],
+        &["crates/tui", "src/cli/shot.rs"],
         "the terminal's libraries stay in the terminal",
     ),
     (
@@ -88,10 +79,13 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
     (
         &["fs", "File", "OpenOptions"],
         &[
-            "crates/system",
-            "crates/source",
-            "crates/store",
-            "crates/live",
+            "crates/model/src/disk_lru.rs",
+            "crates/model/src/kept_texts.rs",
+            "crates/model/src/private_files.rs",
+            "crates/model/src/system",
+            "crates/table",
+            "crates/frames",
+            "crates/load",
             "crates/import",
             "crates/demo",
             "crates/query/src/jobs",
@@ -105,7 +99,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
             // The file of keys.
             "crates/api/src/keys.rs",
         ],
-        "files are touched in system, source, store, live, import, demo, jobs, state, config and cli",
+        "files are touched in the system, table, frames, load, import, demo, jobs, state, config and cli",
     ),
     (
         &["println", "eprintln", "print", "eprint"],
@@ -115,7 +109,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
     // What depends on the system.
     (
         &["cfg"],
-        &["crates/system"],
+        &["crates/model/src/system"],
         "what is tested is what is shipped: a limit that tests want lower is an option of its type",
     ),
     (
@@ -180,7 +174,7 @@ const COMMON: &[&str] = &[
 
 const LINES_MAX: usize = 700;
 /// Lines of a crate that one person can still know.
-const CRATE_LINES_MAX: usize = 36_000;
+const CRATE_LINES_MAX: usize = 52_000;
 
 /// Fails the test with all violations of the rule.
 fn hold(rule: &str, broken: &[String]) {
@@ -364,7 +358,7 @@ fn no_crate_is_too_large_to_know() {
         .filter(|(lines, _)| *lines > CRATE_LINES_MAX)
         .map(|(lines, name)| format!("{name}: {lines}"))
         .collect();
-    hold("a crate has at most 36,000 lines with its tests", &large);
+    hold("a crate has at most 52,000 lines with its tests", &large);
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::{fs, path::Path, sync::Arc};
 
 use api::{Api, ApiOptions, answer_offline, keys::Keys};
+use load::loading::load;
 use model::{progress::NoProgress, time::Time};
 use query::deck::{DeckOptions, QueryService};
 use serde_json::Value;
-use store::load::load;
 
 const TOKENS: &str = "token_address,symbol,name,chain,decimals,price,price_as_of,market_cap,holders,stats_as_of
 0x00000000000000000000000000000000000000a1,AAA,First,eth,18,2,2026-03-01T00:00:00Z,1000,50,2026-03-01T00:00:00Z

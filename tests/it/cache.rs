@@ -13,16 +13,18 @@ use std::{
     time::Duration,
 };
 
-use api::keys::Keys;
-use api::{Api, ApiOptions};
+use api::{Api, ApiOptions, keys::Keys};
+use frames::{
+    cache::{CacheOptions, list},
+    rows::Frames as _,
+};
+use load::{
+    Dataset, Table,
+    loading::{load, load_with},
+};
 use model::{address::Address, findings::Finding, progress::NoProgress};
 use query::deck::{DeckOptions, QueryService};
-use store::cache::Frames as _;
-use store::{
-    Dataset, Table,
-    cache::{CacheOptions, SortLimits, TableRows, list},
-    load::{load, load_with},
-};
+use table::{SortLimits, TableRows};
 use tempfile::TempDir;
 
 use crate::wait::wait_until;
@@ -364,7 +366,7 @@ fn rows_and_findings_are_those_of_a_load_into_memory() {
     assert_same(&bench.plain, &bench.load(), "at first sight");
     assert_same(&bench.plain, &bench.load(), "from the cache");
     assert_eq!(list(bench.cache.path()).len(), TABLES.len());
-    let part = |entry: &store::cache::Entry| entry.part;
+    let part = |entry: &frames::cache::Entry| entry.part;
     assert!(
         !list(bench.cache.path()).iter().any(part),
         "nothing half made is left"

@@ -21,6 +21,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use load::{
+    Dataset,
+    loading::{LoadError, load_as, origins_to_agree},
+};
 use model::{
     error::Code,
     progress::{Cancelled, LoadProgress},
@@ -28,10 +32,6 @@ use model::{
 };
 use polars::prelude::{
     Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone,
-};
-use store::{
-    Dataset,
-    load::{LoadError, load_as, origins_to_agree},
 };
 use wire::{Consent, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions};
 

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tokendeck::config::{Config, SECTIONS, SETTINGS, ThemeChoice};
-use views::keymap::Keymap;
+use tui::views::keymap::Keymap;
 
 fn refusal(text: &str) -> String {
     Config::parse(Some(Path::new("c.toml")), text)

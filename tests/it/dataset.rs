@@ -11,12 +11,12 @@ mod sources;
 
 use std::fs;
 
+use load::{
+    Dataset, Table,
+    loading::{LoadError, load},
+};
 use model::{progress::NoProgress, untrusted::decoding};
 use polars::prelude::{DataFrame, IpcStreamWriter, IpcWriter, ParquetWriter, SerWriter};
-use store::{
-    Dataset, Table,
-    load::{LoadError, load},
-};
 use tempfile::TempDir;
 
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";

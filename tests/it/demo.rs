@@ -7,10 +7,10 @@ use std::{
 };
 
 use demo::{DemoError, DemoOptions, Format, write};
+use load::loading::load;
 use model::{address::Address, candles::Interval, chain::Chain, progress::NoProgress};
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde_json::Value;
-use store::load::load;
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 

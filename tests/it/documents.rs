@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokendeck::config::{Config, SETTINGS, config_toml, settings_table};
-use views::keymap::{KEYS, Keymap, Scope, VIEWS};
+use tui::views::keymap::{KEYS, Keymap, Scope, VIEWS};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -91,7 +91,7 @@ fn the_pages_have_the_tables_that_the_program_can_print() {
         (
             "docs/own-data.md",
             "mapping",
-            source::manifest::keys::keys_table(),
+            load::manifest::keys::keys_table(),
         ),
         (
             "docs/importing.md",

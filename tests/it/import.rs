@@ -28,9 +28,9 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use load::{Dataset, loading::load};
 use model::{address::Address, findings::Severity, progress::NoProgress};
 use serde_json::Value;
-use store::{Dataset, load::load};
 use tempfile::TempDir;
 
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";

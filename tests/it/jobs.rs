@@ -4,14 +4,14 @@ mod storage;
 
 use std::{path::Path, sync::Arc};
 
-use model::{address::Address, error::Code};
+use load::Dataset;
+use model::{address::Address, error::Code, progress::Progress};
 use query::{
     deck::{DeckEvent, DeckOptions, QueryService},
     document::{self, DocumentForm},
     jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
-    question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
+    question::{dexes::DexListQuestion, token::TokenQuestion},
 };
-use store::Dataset;
 use tempfile::TempDir;
 
 use crate::wait::wait_until;

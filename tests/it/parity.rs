@@ -13,12 +13,12 @@ use std::{
     sync::Arc,
 };
 
-use api::keys::Keys;
 use api::{
     Api, ApiOptions,
+    keys::Keys,
     routes::{Content, ENDPOINTS, Verb},
 };
-use model::{address::Address, error::Result};
+use model::{address::Address, error::Result, progress::Progress};
 use query::{
     deck::QueryService,
     jobs::{JobBody, JobOptions, Jobs},
@@ -37,7 +37,6 @@ use query::{
         patterns::PatternsQuestion,
         pools::PoolsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
-        progress::Progress,
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,

@@ -17,7 +17,7 @@ use std::{
 };
 
 use serde_json::Value;
-use views::keymap::VIEWS;
+use tui::views::keymap::VIEWS;
 
 use self::terminal::{DEMO, Home, SIZE};
 use crate::wait::{stays, wait_for, wait_until};

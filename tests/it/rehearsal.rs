@@ -3,9 +3,10 @@
 use std::{collections::BTreeSet, fs, sync::Arc};
 
 use api::{Api, ApiOptions, answer_offline, keys::Keys};
+use load::loading::load;
 use model::{
     address::Address,
-    progress::NoProgress,
+    progress::{NoProgress, Progress},
     time::{DAY_MS, Day, Time},
 };
 use query::{
@@ -13,14 +14,12 @@ use query::{
     question::{
         Query as _,
         alert_body::AlertBody,
-        progress::Progress,
         rehearsal::{Rehearsal, RehearsalQuestion},
         search::condition::{ConditionMatch, MatchedTokens},
         view::View,
     },
 };
 use serde_json::{Value, json};
-use store::load::load;
 
 use crate::demo::market;
 

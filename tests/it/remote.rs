@@ -16,16 +16,15 @@ use std::{
     time::Duration,
 };
 
-use api::keys::Keys;
-use api::{Api, ApiOptions};
+use api::{Api, ApiOptions, keys::Keys};
+use frames::{cache::CacheOptions, rows::Frames as _};
+use load::{
+    Dataset, Table,
+    loading::{LoadError, load, load_as, load_with},
+};
 use model::progress::{LoadProgress, NoProgress};
 use query::deck::{DeckOptions, QueryService};
-use store::cache::Frames as _;
-use store::{
-    Dataset, Table,
-    cache::{CacheOptions, TableRows},
-    load::{LoadError, load, load_as, load_with},
-};
+use table::TableRows;
 use tempfile::TempDir;
 use wire::{
     Consent, MemoryLedger, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions,

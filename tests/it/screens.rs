@@ -6,11 +6,14 @@ use std::{path::Path, sync::Arc};
 use model::{address::Address, time::Time};
 use query::deck::{DeckOptions, QueryService};
 use ratatui::{buffer::Buffer, style::Color};
-use tui::{app::Setup, run};
-use views::keymap::{VIEWS, ViewId, ViewRow};
-use widgets::{
-    picture,
-    theme::{Appearance, BUILTIN, Depth, Options, Palette, Role, Theme},
+use tui::{
+    app::Setup,
+    run,
+    views::keymap::{VIEWS, ViewId, ViewRow},
+    widgets::{
+        picture,
+        theme::{Appearance, BUILTIN, Depth, Options, Palette, Role, Theme},
+    },
 };
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");

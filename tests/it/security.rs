@@ -12,20 +12,21 @@ mod security;
 use std::sync::Arc;
 
 use ::security::{AnomalyCode, Part, SecurityInference};
-use model::{address::Address, error::Code, progress::NoProgress};
+use frames::cache::CacheOptions;
+use load::loading::{load, load_with};
+use model::{
+    address::Address,
+    error::Code,
+    progress::{NoProgress, Progress},
+};
 use planted::{PLANTED, market};
 use query::question::{
     Query,
-    progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
     view::View,
 };
 use security::{Case, HOUR, START};
-use store::{
-    cache::CacheOptions,
-    load::{load, load_with},
-};
 
 fn snapshot(cases: Vec<Case>) -> Arc<Snapshot> {
     let folder = tempfile::tempdir().expect("a folder");

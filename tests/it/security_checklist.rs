@@ -6,17 +6,21 @@ use std::{
     sync::OnceLock,
 };
 
-use model::{address::Address, data::AddressRows as _, progress::NoProgress, token::Token};
+use load::loading::load;
+use model::{
+    address::Address,
+    data::AddressRows as _,
+    progress::{NoProgress, Progress},
+    token::Token,
+};
 use query::question::{
     Query,
-    progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
     token::TokenQuestion,
     view::View,
 };
 use security::{AnomalyCode, Check, CheckState, Group, SecurityInference};
-use store::load::load;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const TOKEN: &str = "0x00000000000000000000000000000000000a11ce";

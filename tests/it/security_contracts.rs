@@ -4,10 +4,10 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use demo::contracts::{Contract, ContractCode};
-use model::{address::Address, error::Result};
+use model::{address::Address, error::Result, progress::Progress};
 use query::{
     deck::{DeckOptions, QueryService},
-    question::{progress::Progress, security::SecurityQuestion},
+    question::security::SecurityQuestion,
 };
 use security::{
     SecurityInference,

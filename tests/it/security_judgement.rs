@@ -4,13 +4,17 @@
 use std::{fmt::Write as _, fs, path::Path, sync::Arc};
 
 use demo::contracts::{Identity, contract, contracts};
-use model::{address::Address, error::Result, progress::NoProgress};
+use load::loading::load;
+use model::{
+    address::Address,
+    error::Result,
+    progress::{NoProgress, Progress},
+};
 use query::{
     deck::{DeckOptions, QueryService},
     question::{
         Query,
         parameter::Arguments,
-        progress::Progress,
         request::Request as _,
         search::SearchQuestion,
         security::SecurityQuestion,
@@ -20,7 +24,6 @@ use query::{
 };
 use security::{AnomalyCode, SecurityInference};
 use serde_json::Value;
-use store::load::load;
 
 use crate::{
     security_contracts::{ask, deck_of},
@@ -249,7 +252,7 @@ fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
         writeln!(
             rows,
             "{},{runtime},{creation},[],true",
-            store::sample::address(address)
+            load::sample::address(address)
         )
         .unwrap();
     }
@@ -257,7 +260,7 @@ fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
         let row = |(i, symbol): (usize, &&str)| {
             format!(
                 "{},{symbol},{symbol},eth,18\n",
-                store::sample::address(&format!("0x{}", i + 1))
+                load::sample::address(&format!("0x{}", i + 1))
             )
         };
         format!(
@@ -301,7 +304,7 @@ fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
         ),
         "{words:?}"
     );
-    let answer = ask(&deck, store::sample::address("0x2")).unwrap();
+    let answer = ask(&deck, load::sample::address("0x2")).unwrap();
     assert_eq!(
         answer.security_score, 59,
         "the documented answer keeps its number: {}",

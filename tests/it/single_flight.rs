@@ -10,13 +10,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    progress::Progress,
+};
 use query::{
     deck::{DeckOptions, QueryService, pending::PendingAnswer},
     question::{
         Query,
         parameter::{Arguments, Parameter},
-        progress::Progress,
         request::Request,
         snapshot::Snapshot,
         view::View,

@@ -3,9 +3,8 @@
 use std::{fs, path::Path};
 
 use api::keys::{KeySource, Keys};
-use model::address::Address;
+use model::{address::Address, private_files::write_atomic};
 use serde_json::{Map, json};
-use store::private_files::write_atomic;
 use tokendeck::state::{session, watchlist::Watchlist};
 
 use crate::wait::wait_until;

@@ -2,17 +2,15 @@
 
 use std::{path::Path, sync::Arc};
 
-use model::address::Address;
+use model::{address::Address, progress::Progress, token_names::TokenReader};
 use query::{
     deck::{DeckOptions, QueryService},
     document::{self, DocumentForm},
     question::{
         compare::CompareQuestion,
         parameter::Arguments,
-        progress::Progress,
         request::Request,
         security::{SecurityQuestion, WarningsOf},
-        token_names::TokenReader,
         view::View,
         yields::YieldQuestion,
     },

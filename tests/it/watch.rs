@@ -10,9 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use load::SourcePosition;
 use model::address::Address;
 use query::deck::{DeckEvent, DeckOptions, QueryService, load::Watching};
-use store::SourcePosition;
 use tempfile::TempDir;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 

@@ -15,21 +15,20 @@ use ::security::{
     similarity::{self, SimilarityIndex},
 };
 use analysis::numeric::sigmoid;
+use load::loading::load;
 use model::{
     address::Address,
-    progress::NoProgress,
+    progress::{NoProgress, Progress},
     rows::{Amount, PoolEventRow},
     time::Time,
 };
 use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
 use query::question::{
     Query,
-    progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
     view::View,
 };
-use store::load::load;
 
 use crate::{charts::score::auc, trends::fit::solve};
 

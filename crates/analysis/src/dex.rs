@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::numeric::{descending, known_sum};
-use model::data::Data;
 use model::{
     address::Address,
     chain::Chain,
+    data::Data,
     rows::{DexRow, PoolRow},
 };
 
@@ -276,10 +276,10 @@ fn pair(dataset: &dyn Data, pool: &PoolRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::sample;
+    use load::sample;
 
     /// 0x1 trades on uniswap-v3 on two chains, on curve, and on a DEX without a row.
-    fn dataset() -> store::Dataset {
+    fn dataset() -> load::Dataset {
         sample::dataset(&[
             (
                 "tokens",

@@ -126,7 +126,7 @@ fn add(flows: &mut HashMap<Address, Flow>, transfer: &TransferRow, unit: f64, la
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::sample;
+    use load::sample;
 
     #[test]
     fn what_came_and_went_is_of_the_days_before_the_last_transfer() {

@@ -11,9 +11,9 @@ use super::{
     market::TokenSummary,
     numeric::descending,
 };
-use model::data::{Data, PostRows};
 use model::{
     address::Address,
+    data::{Data, PostRows},
     rows::{KolRow, Post, PostFigures},
     time::Time,
     token::Token,
@@ -310,7 +310,7 @@ pub fn holders_distribution(dataset: &dyn Data, token: &Token) -> HoldersDistrib
 mod tests {
     use super::*;
     use crate::market::Market;
-    use store::sample;
+    use load::sample;
 
     const THRESHOLDS: Thresholds = Thresholds {
         whale_usd: 100_000.0,

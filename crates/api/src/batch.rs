@@ -21,6 +21,7 @@ use super::{
     reply::{self, Body},
     rows::{self, RowSender},
 };
+use frames::export::ExportError;
 use model::{
     address::Address,
     error::{Code, Problem, Result},
@@ -37,7 +38,6 @@ use query::{
         snapshot::Snapshot,
     },
 };
-use store::export::ExportError;
 
 const NDJSON: &str = "application/x-ndjson";
 

@@ -20,8 +20,8 @@ use super::{
     format::weighed,
     reply::{self, Body, Reply},
 };
+use frames::export::ExportError;
 use model::error::{Code, Problem};
-use store::export::ExportError;
 
 /// Bodies up to this size are sent uncompressed.
 const BYTES_MIN: usize = 1_024;

@@ -6,12 +6,12 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use load::{Dataset, Table, TableFile, file_names::file_in};
 use model::{findings::FindingCount, time::Time};
 use query::{
     deck::{feed::FeedTable, load::LoadFailure},
     question::snapshot::Snapshot,
 };
-use store::{Dataset, Table, TableFile, file_names::file_in};
 
 /// The loaded data.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -244,7 +244,7 @@ fn replaced(text: &str, from: &str, to: &str, ends: impl Fn(char) -> bool) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::SourcePosition;
+    use load::SourcePosition;
 
     #[test]
     fn files_are_named_relative_to_the_dataset() {

@@ -2,8 +2,8 @@
 
 use std::{fmt, io, path::PathBuf};
 
+use model::private_files::FileError;
 use rmcp::service::ServerInitializeError;
-use store::private_files::FileError;
 use tokio::task::JoinError;
 
 use crate::keys::{ENVIRONMENT, KEY_CHARS_MAX};

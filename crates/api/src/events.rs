@@ -15,12 +15,11 @@ use tokio::sync::{
 };
 
 use super::{Api, datasets::Stale, endpoint::Shape};
-use model::locks::Locked as _;
+use model::{locks::Locked as _, wall_clock::now};
 use query::{
     deck::DeckEvent,
     jobs::{AlertCursor, FiredAlert, Job},
 };
-use store::wall_clock::now;
 
 /// Events kept for clients that reconnect.
 const EVENTS_KEPT: usize = 1_000;

@@ -4,12 +4,12 @@ use std::marker::PhantomData;
 
 use hyper::{HeaderMap, header::ACCEPT};
 
+use frames::export::writers::ExportFormat;
 use model::error::Result;
 use query::question::{
     Query,
     parameter::{Arguments, Parameter, ParameterKind, parameter},
 };
-use store::export::writers::ExportFormat;
 
 /// A response format.
 #[derive(Debug)]

@@ -18,10 +18,10 @@ use subtle::{Choice, ConstantTimeEq};
 pub use crate::error::KeyError;
 use model::{
     locks::{Locked as _, SharedLock as _},
+    private_files::{copy_aside, exclusively, read_text, read_whole_text, write_atomic},
+    system::FileId,
     time::Time,
 };
-use store::private_files::{copy_aside, exclusively, read_text, read_whole_text, write_atomic};
-use system::FileId;
 
 /// Environment variable with the only key; it takes precedence over all files.
 pub const ENVIRONMENT: &str = "TOKENDECK_API_KEY";
@@ -435,7 +435,7 @@ fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, KeyError> {
 
 /// Warning about the file's mode, if other users may read it.
 fn too_open(path: &Path, source: &KeySource) -> Option<String> {
-    let mode = system::mode_for_others(&std::fs::metadata(path).ok()?)?;
+    let mode = model::system::mode_for_others(&std::fs::metadata(path).ok()?)?;
     let what = if matches!(source, KeySource::State(_)) {
         "the keys"
     } else {

@@ -13,8 +13,8 @@ use model::{
     locks::Locked as _,
     logged_request::LoggedRequest,
     time::{SECOND_MS, Time},
+    wall_clock,
 };
-use store::wall_clock;
 
 /// Capacity of the ring buffer.
 pub const REQUESTS_KEPT: usize = 500;

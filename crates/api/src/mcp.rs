@@ -54,12 +54,12 @@ use model::{
     format,
     spelling::nearest,
     time::Time,
+    wall_clock::now,
 };
 use query::question::{
     parameter::{as_of as as_of_time, clip, decode},
     snapshot::Snapshot,
 };
-use store::wall_clock::now;
 
 const INSTRUCTIONS: &str = "Crypto-token data computed from the user's own dataset; nothing is looked up elsewhere. Tools that take a \
     token accept a symbol (`UNI`, `UNI@base`), a name or an address, and so do conditions on addresses. Each result states the age of \

@@ -9,8 +9,8 @@ use std::{
 };
 
 use super::endpoint::Endpoint;
+use model::wall_clock::now;
 use query::deck::{QueryService, feed::FeedTable};
-use store::wall_clock::now;
 
 /// Upper bounds of the latency histogram's buckets, in microseconds; one more bucket is unbounded.
 pub const LATENCY_MICROS: [u64; 15] = [

@@ -29,16 +29,18 @@ use super::{
     format::{AnswerFormat, FORMAT},
     reply::{self, Body},
 };
-use model::error::{Code, Problem, Result};
+use frames::export::{self, ExportError, ExportRows, writers::ExportFormat};
+use model::{
+    error::{Code, Problem, Result},
+    progress::Progress,
+};
 use query::question::{
     Find, known_token,
     paging::{link, with_parameter},
-    progress::Progress,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
     view::View,
 };
-use store::export::{self, ExportError, ExportRows, writers::ExportFormat};
 
 /// Chunk size in bytes, and chunks buffered per client.
 const CHUNK_BYTES: usize = 256 << 10;

@@ -28,8 +28,8 @@ use self::{
     market::DemoMarket,
     output::{DemoTable, failed, write_text},
 };
+use frames::export::writers::ExportFormat;
 use model::candles::Interval;
-use store::export::writers::ExportFormat;
 
 /// Its folder in the user data folder.
 pub const FOLDER: &str = "demo";

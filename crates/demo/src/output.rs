@@ -14,12 +14,12 @@ use super::{
     DemoFile, DemoProgress,
     error::{DemoError, FileAction},
 };
+use frames::export::writers::{CHUNK_ROWS, ExportFormat, RowChunk, TableSink};
 use model::{
     address::Address,
     schema::{self, Kind},
     time::{Day, Time},
 };
-use store::export::writers::{CHUNK_ROWS, ExportFormat, RowChunk, TableSink};
 
 /// A cell of a row.
 #[derive(Debug, Clone, Copy)]

@@ -28,7 +28,7 @@ use super::{
     sniff::Sniffed,
     tokens::TokenMatch,
 };
-use source::{RowSource, manifest::Unit};
+use load::{manifest::Unit, read::RowSource};
 
 /// How sources write that a candle has ended, and that it has not.
 const YES: &[&str] = &["1", "true", "True", "TRUE"];

@@ -11,8 +11,8 @@ use polars::prelude::{
     PolarsResult, Series,
 };
 
+use frames::{order, repeats};
 use model::{findings::KEPT_PER_REASON, schema::TableSchema};
-use store::{order, repeats};
 
 pub(super) const EXISTING: u32 = 0;
 pub(super) const IMPORTED: u32 = 1;

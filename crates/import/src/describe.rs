@@ -9,7 +9,7 @@ use toml::{
 };
 
 use super::error::ImportError;
-use source::manifest::{Manifest, TableManifest};
+use load::manifest::{Manifest, TableManifest};
 
 /// The initial text for a dataset without a `dataset.toml`.
 pub(super) fn fresh(title: &str) -> String {

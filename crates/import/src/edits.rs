@@ -11,7 +11,7 @@ use super::{
     rows::{Edited, cells, column, put},
     sheet::{RawTable, flat},
 };
-use source::{RowSource, SourceBatch};
+use load::read::{RowSource, SourceBatch};
 
 /// A rewrite of one column.
 #[derive(Debug, Clone)]

@@ -8,12 +8,16 @@ use std::{
 use zip::CompressionMethod;
 
 use super::options::VALUED;
+use load::{
+    StoreError,
+    loading::LoadError,
+    manifest::FILE,
+    read::{ProviderError, SourceError},
+};
 use model::{
     chain::Chain, command_line::shell_word, progress::Cancelled, toml_reader::TomlError,
     untrusted::DecodeError,
 };
-use source::{ProviderError, SourceError, manifest::FILE};
-use store::{StoreError, load::LoadError};
 
 /// Why an import failed as a whole.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use super::{
     names::{is_one_of, plain},
     sheet::RawTable,
 };
+use frames::raw_cell::is_null_word;
 use model::address::Address;
-use source::coerce::cell::is_null_word;
 
 /// Cell types that can be told apart without a column name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,13 +23,14 @@ use super::{
     tokens::{TokenFoundBy, TokenHints, TokenMatch},
     written,
 };
+use frames::repeats;
+use load::{loading, origin::Origin};
 use model::{
     address::Address,
     chain::Chain,
     findings::{Finding, Severity},
     schema::TABLES,
 };
-use store::{load, origin::Origin, repeats};
 
 /// Tables whose rows belong to a token; the rows are visible only if that token is in `tokens`.
 const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers", "posts"];
@@ -125,7 +126,7 @@ impl Run<'_> {
         for frame in &file.tokens {
             self.tokens.add(frame);
             report.says.extend(self.tokens.sharing(frame));
-            self.context.decimals.extend(load::decimals(frame));
+            self.context.decimals.extend(loading::decimals(frame));
         }
         let rejected = std::mem::take(&mut file.rejected);
         let notes_of = |table: &str| {

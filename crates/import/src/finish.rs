@@ -12,17 +12,17 @@ use super::{
     table::{self, Written},
     tokens::coin_word,
 };
+use frames::decode::guarded;
+use load::{
+    cells,
+    check::{across_tables, named},
+    origin::{self, Origin},
+};
 use model::{
     address::Address,
     chain::Chain,
     findings::{Finding, Severity},
     schema::{self, TABLES},
-};
-use source::coerce;
-use source::decode::guarded;
-use store::{
-    invariants::{across_tables, named},
-    origin::{self, Origin},
 };
 
 impl Run<'_> {
@@ -124,7 +124,7 @@ impl Run<'_> {
                     )
                     .into_column()
                 }
-                _ => coerce::empty(column, missing.len()),
+                _ => frames::canonical::empty(column, missing.len()),
             }
         };
         let frame = guarded("table", || {

@@ -36,17 +36,17 @@ use super::{
     sniff::Sniffed,
     tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch, alike},
 };
+use frames::raw_cell::is_null_word;
+use load::{
+    loading::bind::bind,
+    manifest::{ColumnManifest, TableManifest},
+    read::RowSource,
+};
 use model::{
     address::Address,
     chain::Chain,
     schema::{self, TableSchema},
 };
-use source::{
-    RowSource,
-    coerce::cell::is_null_word,
-    manifest::{ColumnManifest, TableManifest},
-};
-use store::load::bind::bind;
 
 /// Who reads files whose units, dates or notation must be guessed.
 #[derive(Debug)]

@@ -65,16 +65,14 @@ pub use self::{
     report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
     zone::Zone,
 };
-use model::{address::Address, chain::Chain, progress::LoadProgress, schema::TABLES};
-use source::decode::guarded;
-use source::manifest::{FILE, Manifest};
-use store::{
-    cache::CacheOptions,
-    invariants::in_order::TokenStatistic,
-    load::{self, LoadContext},
-    order,
+use frames::{cache::CacheOptions, decode::guarded, order};
+use load::{
+    check::in_order::TokenStatistic,
+    loading::{self, LoadContext},
+    manifest::{FILE, Manifest},
     origin::Origin,
 };
+use model::{address::Address, chain::Chain, progress::LoadProgress, schema::TABLES};
 
 /// Imports the files into the dataset's folder `into`. Refused files are in the report; all other files are imported.
 pub fn import(
@@ -89,7 +87,7 @@ pub fn import(
     }
     refusal::left_placeholder(options)?;
     refusal::contradictory(options)?;
-    let text = load::read_manifest(&into.join(FILE))?;
+    let text = loading::read_manifest(&into.join(FILE))?;
     let manifest = Manifest::parse(&text).map_err(ImportError::Manifest)?;
     let staging = if options.dry_run {
         StagingFolder::temporary()?
@@ -200,7 +198,7 @@ impl Run<'_> {
         })?;
         if let Some(whole) = guarded("table", || order::whole(frames))? {
             self.tokens.add(&whole);
-            self.context.decimals = load::decimals(&whole);
+            self.context.decimals = loading::decimals(&whole);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! thousand. If nothing in the file resolves it, a point is the decimal separator, with a note if the comma is plausible.
 
 use super::{evidence::number::NumberStyle, sheet::RawTable};
-use source::manifest::Decimal;
+use load::manifest::Decimal;
 
 /// Ambiguous cells from which three digits after every point may be thousands.
 const CELLS_TELL: usize = 4;

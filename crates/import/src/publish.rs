@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{describe, error::ImportError, table_index};
-use source::manifest::FILE;
+use load::manifest::FILE;
 
 /// A changed table: its staged file and its destination.
 pub(super) struct Finished {

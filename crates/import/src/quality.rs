@@ -6,14 +6,14 @@ use super::{
     refusal::{COLUMN, LostColumn, Refusal, VALUE, WRITE_TOKENS},
     take::{ImportRejection, RowCounts},
 };
+use frames::repeats;
+use load::{
+    check::named,
+    loading::{file::Unread, units::NO_DECIMALS},
+};
 use model::{
     findings::{Finding, Findings, Severity},
     schema::{self, Kind, Need},
-};
-use store::{
-    invariants::named,
-    load::{file::Unread, units::NO_DECIMALS},
-    repeats,
 };
 
 /// Conflicting rows (same key, other values) from which a file is taken to hold several series.

@@ -141,14 +141,14 @@ impl From<String> for Refusal {
     }
 }
 
-impl From<store::StoreError> for Refusal {
-    fn from(error: store::StoreError) -> Self {
+impl From<load::StoreError> for Refusal {
+    fn from(error: load::StoreError) -> Self {
         error.to_string().into()
     }
 }
 
-impl From<source::SourceError> for Refusal {
-    fn from(error: source::SourceError) -> Self {
+impl From<load::read::SourceError> for Refusal {
+    fn from(error: load::read::SourceError) -> Self {
         error.to_string().into()
     }
 }

@@ -4,8 +4,8 @@
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series};
 
 use super::{evidence::number::NumberStyle, sheet::flat};
+use load::read::{BATCH_ROWS, RowSource, SourceBatch, SourceError};
 use model::address::Address;
-use source::{BATCH_ROWS, RowSource, SourceBatch, SourceError};
 
 type Edit = Box<dyn FnMut(&mut SourceBatch) + Send>;
 

@@ -12,9 +12,8 @@ use super::{
     combine::{self, FIRST_NEW},
     error::ImportError,
 };
+use frames::{decode::guarded, order};
 use model::{findings::KEPT_PER_REASON, schema::TableSchema};
-use source::decode::guarded;
-use store::order;
 
 /// Bytes of rows held in memory before spilling.
 const IN_MEMORY: usize = 32 << 20;
@@ -157,8 +156,8 @@ mod tests {
 
     use super::*;
     use crate::combine::{EXISTING, FIRST_NEW, IMPORTED, MergeCounts, combine};
+    use load::cells;
     use model::schema;
-    use source::coerce;
 
     /// Labels of addresses `from..to`, each with `name`.
     fn labels(from: u32, to: u32, name: &str) -> DataFrame {
@@ -174,7 +173,7 @@ mod tests {
             .into_column(),
             "label" => Series::new("label".into(), vec!["bridge"; rows]).into_column(),
             "name" => Series::new("name".into(), vec![name; rows]).into_column(),
-            _ => coerce::empty(column, rows),
+            _ => frames::canonical::empty(column, rows),
         };
         DataFrame::new(rows, table.columns.iter().map(column).collect()).unwrap()
     }

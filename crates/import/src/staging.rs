@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::error::ImportError;
-use system::FileId;
+use model::system::FileId;
 
 /// The folder's name.
 const FOLDER: &str = ".import";

@@ -19,19 +19,19 @@ use super::{
     spool::{RepeatedRows, TableSpool},
     take::Reading,
 };
-use model::token::TokenApart;
-use model::{findings::Findings, schema::TableSchema};
-use source::decode::guarded;
-use source::{
-    self, coerce,
-    locate::{self, LocatedFile},
+use frames::decode::guarded;
+use load::{
+    cells,
+    check::in_order::SeriesChecker,
+    loading::{LoadContext, apart::apart},
     manifest::TableManifest,
-};
-use store::{
-    invariants::in_order::SeriesChecker,
-    load::{LoadContext, apart::apart},
     origin::{self, Origin},
+    read::{
+        self,
+        locate::{self, LocatedFile},
+    },
 };
+use model::{findings::Findings, schema::TableSchema, token::TokenApart};
 
 /// The folder of imported files, if the table has the user's own files too.
 const BESIDE: &str = "imported";
@@ -178,7 +178,7 @@ impl ExistingTable {
                     error: Box::new(error),
                 },
             };
-            let mut rows = source::open(path, store::load::bind::wanted(self.schema, manifest))
+            let mut rows = read::open(path, load::loading::bind::wanted(self.schema, manifest))
                 .map_err(|error| blame(error.into()))?;
             let reading = Reading {
                 context,
@@ -201,7 +201,7 @@ impl ExistingTable {
 /// Refuses tables whose `dataset.toml` section would change the values of imported rows, as it applies to all files of the table. Column
 /// renames do not.
 fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), ImportError> {
-    let changes = |column: &&source::manifest::ColumnManifest| {
+    let changes = |column: &&load::manifest::ColumnManifest| {
         column.scale.is_some() || column.unit.is_some() || column.item.is_some() || column.explode
     };
     let key = if !said.filters.is_empty() {
@@ -221,7 +221,7 @@ fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), ImportError> {
 
 /// Whether the file was written by an import.
 fn is_ours(path: &Path) -> bool {
-    let Ok(file) = source::open_regular(path) else {
+    let Ok(file) = model::private_files::open_regular(path) else {
         return false;
     };
     let marked = guarded("Parquet", || {
@@ -359,7 +359,9 @@ impl Output {
 /// An empty table.
 fn empty(schema: &TableSchema) -> Result<DataFrame, ImportError> {
     let columns = schema.columns.iter();
-    let empty = columns.map(|column| coerce::empty(column, 0)).collect();
+    let empty = columns
+        .map(|column| frames::canonical::empty(column, 0))
+        .collect();
     Ok(guarded("table", || DataFrame::new(0, empty))?)
 }
 

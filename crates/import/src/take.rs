@@ -8,21 +8,22 @@ use super::{
     error::{FileError, ImportError},
     refusal::Refusal,
 };
-use model::{
-    address::Address,
-    findings::{Finding, Findings, Severity},
-    schema::TableSchema,
-};
-use source::{RowSource, SourceError, manifest::TableManifest};
-use store::{
+use load::{
     StoreError,
-    invariants::in_order::TokenStatistic,
-    load::{
+    check::in_order::TokenStatistic,
+    loading::{
         LoadContext,
         bind::bind,
         file::{FileRows, Unread},
         fill,
     },
+    manifest::TableManifest,
+    read::{RowSource, SourceError},
+};
+use model::{
+    address::Address,
+    findings::{Finding, Findings, Severity},
+    schema::TableSchema,
 };
 
 /// Why a file is not imported.

@@ -10,8 +10,8 @@ use super::{
     refusal::{ADDRESS, Refusal},
     report::few,
 };
+use frames::frame_rows::FromFrame;
 use model::{address::Address, chain::Chain, format::plural, rows::TokenRow};
-use store::frame_rows::FromFrame;
 
 /// Maximum number of shared symbols reported, and of tokens reported for each.
 const SHARING_SHOWN: usize = 4;

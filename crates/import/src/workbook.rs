@@ -23,8 +23,8 @@ use super::{
     archive::{self, ZippedWorkbook},
     error::WorkbookError,
 };
+use load::cells::notation::of_excel_day;
 use model::{time::Time, untrusted::caught};
-use source::coerce::notation::of_excel_day;
 
 /// A sheet's name and its rows of cells.
 pub(super) type NamedSheet = (String, Vec<Vec<String>>);

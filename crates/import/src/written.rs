@@ -8,8 +8,8 @@ use super::{
     rows::{Edited, cells, put},
     sheet::RawTable,
 };
+use load::loading::bind::bind;
 use model::schema::{self, Column, Kind};
-use store::load::bind::bind;
 
 /// Whether the cell is a percentage, as `3.12%`.
 pub(super) fn is_percent(cell: &str) -> bool {

@@ -4,6 +4,13 @@
 pub mod address;
 pub mod annotations;
 pub mod candles;
+pub mod disk_lru;
+pub mod field_hash;
+pub mod kept_texts;
+pub mod private_files;
+pub mod system;
+pub mod token_names;
+pub mod wall_clock;
 
 pub mod chain;
 pub mod chain_state;

@@ -37,19 +37,20 @@ use crate::{
     question::{
         Dated, Find, Query,
         parameter::TokenNames,
-        progress::Progress,
         snapshot::{AnswerSettings, Snapshot},
         view::View,
     },
 };
+use frames::cache::CacheOptions;
 use model::{
     address::Address,
     error::{Code, Problem, Result},
     flight::Flights,
     locks::{Locked as _, SharedLock as _},
+    progress::Progress,
     time::Time,
 };
-use store::cache::{CacheOptions, trim_heap};
+use table::trim_heap;
 use wire::RemoteClient;
 
 /// Sizes and settings of the query service.

@@ -3,11 +3,13 @@
 
 use std::{fmt, io, path::PathBuf, time::Duration};
 
-use live::{LiveError, RefreshError};
-use model::error::Problem;
+use load::{
+    live::{LiveError, RefreshError},
+    loading::LoadError,
+    read::ProviderError,
+};
+use model::{error::Problem, private_files::FileError};
 use rayon::ThreadPoolBuildError;
-use source::ProviderError;
-use store::{load::LoadError, private_files::FileError};
 use wire::Fault;
 
 use crate::jobs::JOBS_VERSION;

@@ -172,12 +172,12 @@ impl Jobs {
         deck: Arc<QueryService>,
         options: JobOptions,
     ) -> std::result::Result<Arc<Self>, JobsError> {
-        ::store::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
+        ::model::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
         let owner = owner::Owner::new(state_dir, &alerts::open_dataset(&deck))?;
         let first = owner::first(state_dir)?;
         let (store, notice) =
             JobStore::open(&state_dir.join(STORE), first.is_some(), options.limits())?;
-        ::store::private_files::sync_folder(state_dir);
+        ::model::private_files::sync_folder(state_dir);
         if let Some(notice) = &notice {
             tracing::warn!("{notice}");
         }
@@ -194,7 +194,7 @@ impl Jobs {
         deck: Arc<QueryService>,
         options: JobOptions,
     ) -> std::result::Result<Arc<Self>, JobsError> {
-        ::store::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
+        ::model::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
         let (store, notice) = JobStore::open(&state_dir.join(STORE), false, options.limits())?;
         Ok(Arc::new(Self {
             workers: Workers::none(store, deck, options, owner::Owner::none(state_dir))?,
@@ -348,7 +348,7 @@ pub struct OfflineJobs(JobStore);
 
 impl OfflineJobs {
     pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, JobsError> {
-        ::store::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
+        ::model::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
         Ok(Self(
             JobStore::open(&state_dir.join(STORE), false, options.limits())?.0,
         ))

@@ -3,15 +3,12 @@
 
 pub mod caches;
 mod coins;
-pub mod filter;
 pub mod json;
 pub mod paging;
 pub mod parallel;
 pub mod parameter;
-pub mod progress;
 pub mod request;
 pub mod snapshot;
-pub mod token_names;
 
 pub mod alert_body;
 pub mod batch;
@@ -47,12 +44,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{
-    paging::Paging, parameter::Arguments, progress::Progress, request::Request, snapshot::Snapshot,
-    view::View,
+    paging::Paging, parameter::Arguments, request::Request, snapshot::Snapshot, view::View,
 };
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    progress::Progress,
     time::Time,
     token::Token,
 };
@@ -167,13 +164,12 @@ mod tests {
     use super::{
         Query,
         parameter::Arguments,
-        progress::Progress,
         request::Request,
         snapshot::{AnswerSettings, Snapshot},
         view::View,
     };
-    use model::error::Result;
-    use store::sample;
+    use load::sample;
+    use model::{error::Result, progress::Progress};
 
     /// A snapshot of these tables, read as `sample` reads them.
     pub(super) fn snapshot(tables: &[(&str, &str)]) -> Snapshot {

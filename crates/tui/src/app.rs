@@ -20,7 +20,7 @@ mod screens;
 mod tour;
 
 pub use self::filter::FilterLine;
-pub use store::wall_clock::now as wall_clock;
+pub use model::wall_clock::now as wall_clock;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -38,6 +38,14 @@ use crate::{
     event::Event,
     graphics::Graphics,
     overlay::{Overlay, OverlayOutcome, help::Help, palette::CommandPalette},
+    views::{
+        keymap::{Action, Keymap, VIEWS, ViewId},
+        task::{BackgroundTask, Wake},
+        view::{
+            ApiServerHandle, ApiState, Context, Effect, LiveSettings, NoApi, PictureSlot, View,
+        },
+    },
+    widgets::theme::Appearance,
 };
 use model::{
     address::Address,
@@ -49,12 +57,6 @@ use query::{
     jobs::Jobs,
     question::{rehearsal::Rehearsal, snapshot::Snapshot},
 };
-use views::{
-    keymap::{Action, Keymap, VIEWS, ViewId},
-    task::{BackgroundTask, Wake},
-    view::{ApiServerHandle, ApiState, Context, Effect, LiveSettings, NoApi, PictureSlot, View},
-};
-use widgets::theme::Appearance;
 
 /// How long a toast stays in the footer.
 const MESSAGE_TIME: Duration = Duration::from_secs(4);
@@ -409,7 +411,7 @@ impl App {
 
     /// Clears the filter; without one cancels the running load, else returns to the view this one was opened from.
     fn back(&mut self) {
-        if self.with_view(self.current, views::view::take_filter_off) {
+        if self.with_view(self.current, crate::views::view::take_filter_off) {
             self.take_in_changes();
         } else if self.load.running && self.snapshot.is_some() {
             self.setup.deck.cancel_load();

@@ -6,20 +6,20 @@ use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
 use crate::{
     app::{App, FilterLine},
     overlay::Overlay,
+    views::{
+        keymap::{Action, VIEWS, ViewId},
+        list::Listing,
+        view::{ApiState, EditedLine},
+    },
+    widgets::{
+        pixels::plot::PlotScene,
+        put, text,
+        theme::{Role, Theme},
+    },
 };
 use model::{
     format,
     time::{DAY_MS, Time},
-};
-use views::{
-    keymap::{Action, VIEWS, ViewId},
-    list::Listing,
-    view::{ApiState, EditedLine},
-};
-use widgets::{
-    pixels::plot::PlotScene,
-    put, text,
-    theme::{Role, Theme},
 };
 
 /// Below this size the screen only shows a request to enlarge it.
@@ -111,7 +111,7 @@ impl App {
         self.with_view(self.current, |view, context| {
             let waits = view
                 .needs()
-                .is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
+                .is_some_and(|needs| crate::views::waiting::draw(needs, buffer, body, context));
             if !waits {
                 view.draw(buffer, body, context);
             }
@@ -123,7 +123,7 @@ impl App {
             overlay.draw(buffer, area, &theme);
         }
         if self.setup.look.ascii {
-            widgets::ascii::replace_glyphs(buffer);
+            crate::widgets::ascii::replace_glyphs(buffer);
         }
     }
 

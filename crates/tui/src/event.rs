@@ -23,8 +23,8 @@ use tokio::sync::broadcast::error::RecvError;
 #[cfg(unix)]
 use self::unended::InputWatch;
 use super::graphics::answers::{TerminalAnswers, TerminalReader, TerminalReply};
+use crate::views::task::Wake;
 use query::deck::{DeckEvent, QueryService};
-use views::task::Wake;
 
 #[derive(Debug, Clone)]
 pub enum Event {

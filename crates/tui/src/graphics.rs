@@ -10,7 +10,7 @@ use crossterm::{cursor::MoveTo, queue};
 use ratatui::{backend::Backend, buffer::Buffer, layout::Rect};
 
 use self::answers::TerminalAnswers;
-use widgets::pixels::{
+use crate::widgets::pixels::{
     plot::{CellPixels, PlotScene},
     png::png,
     sixel::sixel,
@@ -54,7 +54,7 @@ impl Graphics {
             || var("TERM").is_some_and(|term| term == "linux");
         match self {
             Self::Off => b"",
-            _ if prints || !has_colors || !system::ANSWERS_AMONG_KEYS => b"",
+            _ if prints || !has_colors || !model::system::ANSWERS_AMONG_KEYS => b"",
             // tmux would take kitty's for a window's title.
             _ if in_multiplexer(var) => answers::ATTRIBUTES,
             _ => answers::QUESTION,

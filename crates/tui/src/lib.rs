@@ -12,3 +12,5 @@ pub mod run;
 mod saver;
 pub mod terminal;
 mod typed;
+pub mod views;
+pub mod widgets;

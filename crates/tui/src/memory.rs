@@ -7,16 +7,18 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use crate::app::App;
+use crate::{
+    app::App,
+    views::{
+        keymap::{VIEWS, ViewId},
+        view::ProgramError,
+    },
+    widgets::theme::{Palette, Theme},
+};
 use model::{
     address::Address,
     annotations::{Annotation, Annotations},
 };
-use views::{
-    keymap::{VIEWS, ViewId},
-    view::ProgramError,
-};
-use widgets::theme::{Palette, Theme};
 
 /// Loads and saves; by default nothing. A failing store reports its error; the dashboard continues.
 pub trait Memory: Send {

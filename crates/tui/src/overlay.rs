@@ -30,12 +30,14 @@ use self::{
     levels::LevelsDialog, note::NoteDialog, palette::CommandPalette, screens::ScreensDialog,
     welcome::Welcome,
 };
+use crate::{
+    views::{keymap::Action, list::ColumnLayout},
+    widgets::theme::{Role, Theme},
+};
 use analysis::indicators::Indicator;
+use frames::export::writers::ExportFormat;
 use model::{address::Address, annotations::Annotation};
 use query::question::alert_body::AlertBody;
-use store::export::writers::ExportFormat;
-use views::{keymap::Action, list::ColumnLayout};
-use widgets::theme::{Role, Theme};
 
 #[derive(Debug)]
 pub enum Overlay {

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::widgets::theme::Role;
 use ratatui::{Frame, buffer::Buffer, layout::Rect};
-use widgets::theme::Role;
 
 use super::{
     app::{App, Setup},
@@ -18,7 +18,7 @@ use super::{
     saver::Saver,
     terminal::Screen,
 };
-use views::{keymap::ViewId, view::LiveSettings};
+use crate::views::{keymap::ViewId, view::LiveSettings};
 
 /// Sixty frames a second at most.
 const FRAME: Duration = Duration::from_millis(16);
@@ -41,7 +41,7 @@ pub fn run(
     let events = Events::default();
     let (deck, api) = (setup.deck.clone(), setup.api.clone());
     api.listen(events.wake());
-    let mut app = App::new(setup, views::all(), events.wake());
+    let mut app = App::new(setup, crate::views::all(), events.wake());
     app.remember(memory);
     app.follow_settings(settings, events.wake());
     let mut screen = Screen::enter(mouse).map_err(TerminalError::Open)?;
@@ -199,7 +199,7 @@ pub fn picture(
 ) -> (Buffer, App) {
     let events = Events::default();
     let deck = Arc::clone(&setup.deck);
-    let mut app = App::new(setup, views::all(), events.wake());
+    let mut app = App::new(setup, crate::views::all(), events.wake());
     app.go(view);
     prepare(&mut app);
     let area = Rect::new(0, 0, size.0, size.1);

@@ -10,8 +10,8 @@ use std::{
 use serde_json::Value;
 
 use super::{app::App, memory::Memory};
+use crate::views::task::Wake;
 use model::{address::Address, annotations::Annotation};
-use views::task::Wake;
 
 /// Changes closer together are saved once.
 const DELAY: Duration = Duration::from_millis(300);

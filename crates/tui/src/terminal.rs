@@ -31,7 +31,7 @@ use super::graphics::{
     answers::{TerminalAnswers, TerminalReader},
     farewell,
 };
-use widgets::pixels::plot::PlotScene;
+use crate::widgets::pixels::plot::PlotScene;
 
 /// Whether the modes are entered, so that a panic or a signal knows whether to restore.
 static ENTERED: AtomicBool = AtomicBool::new(false);

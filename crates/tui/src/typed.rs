@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
-use widgets::{
+use crate::widgets::{
     put, text,
     theme::{Role, Theme},
 };
@@ -199,7 +199,7 @@ impl Completions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use widgets::picture;
+    use crate::widgets::picture;
 
     fn press(line: &mut TypedLine, codes: &[KeyCode]) -> String {
         for &code in codes {

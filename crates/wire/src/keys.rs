@@ -259,7 +259,7 @@ fn printed(command: &str, region: Option<String>) -> Option<Keys> {
 
 /// Output of the command; none where it fails, or does not end in time.
 fn output(line: &str, time: Duration) -> Option<Vec<u8>> {
-    let mut child = system::shell(line)
+    let mut child = model::system::shell(line)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -11,8 +11,8 @@ use model::{
 use tui::{
     chrome::{HEIGHT_MIN, WIDTH_MIN},
     graphics::{Graphics, PictureProtocol},
+    widgets::theme::Depth,
 };
-use widgets::theme::Depth;
 
 /// One of each kind of glyph that the dashboard draws with.
 const GLYPHS: &str = "▁▂▃▄▅▆▇█ ▌▖▝▗ ⡇⠤⠒⠉ ▲▼ ◆●◦• ─│┌┘├ ⏎ ★ ✓ × …";

@@ -12,10 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use model::progress::Progress;
 use query::{
     deck::DeckEvent,
     jobs::{AlertCommand, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs},
-    question::progress::Progress,
 };
 use serde_json::{Value, json};
 use tokio::sync::broadcast;

@@ -8,13 +8,11 @@ use std::{
     time::Duration,
 };
 
-use api::keys::Keys;
-use api::{Api, ApiOptions};
-use model::error::Code;
+use api::{Api, ApiOptions, keys::Keys};
+use model::{error::Code, progress::Progress};
 use query::{
     deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{AlertCursor, JobOptions, Jobs},
-    question::progress::Progress,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;

@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, fs, path::Path};
 
-use store::cache::CacheOptions;
+use frames::cache::CacheOptions;
 
 use super::server::{KEY, Running};
 use crate::wait::wait_for;

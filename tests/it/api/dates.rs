@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use api::ApiOptions;
+use frames::cache::CacheOptions;
 use serde_json::{Value, json};
-use store::cache::CacheOptions;
 
 use super::server::{Running, TOKEN};
 

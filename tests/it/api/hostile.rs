@@ -7,9 +7,9 @@ use std::{
 };
 
 use api::ApiOptions;
+use load::Dataset;
 use model::address::Address;
 use query::{deck::DeckEvent, question::token::TokenQuestion};
-use store::Dataset;
 
 use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
 use crate::wait::{PATIENCE, wait_until};

@@ -3,9 +3,9 @@
 use std::{fs, path::Path};
 
 use api::ApiOptions;
+use frames::cache::CacheOptions;
 use query::question::parameter::encode;
 use serde_json::{Value, json};
-use store::cache::CacheOptions;
 
 use super::server::{Running, TOKEN};
 

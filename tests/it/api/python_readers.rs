@@ -4,8 +4,8 @@
 use std::{env, process::Command};
 
 use api::answer_offline;
+use frames::cache::CacheOptions;
 use model::schema::TABLES;
-use store::cache::CacheOptions;
 
 use super::server::Running;
 use crate::shared::skipped;

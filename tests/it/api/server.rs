@@ -9,14 +9,13 @@ use std::{
     thread::JoinHandle,
 };
 
-use api::keys::Keys;
-use api::{Api, ApiOptions, serve};
+use api::{Api, ApiOptions, keys::Keys, serve};
+use frames::cache::CacheOptions;
 use query::{
     deck::{DeckOptions, QueryService},
     jobs::{JobOptions, Jobs},
 };
 use serde_json::Value;
-use store::cache::CacheOptions;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot};
 

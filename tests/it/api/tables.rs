@@ -11,10 +11,10 @@ use std::{
 };
 
 use api::{ApiOptions, answer_offline};
+use frames::cache::CacheOptions;
 use query::question::parameter::encode;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
-use store::cache::CacheOptions;
 
 use super::server::{Answer, Running, TOKEN, get};
 use crate::wait::wait_until;

@@ -7,15 +7,13 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use frames::cache::CacheOptions;
+use load::loading::{load, load_with};
 use model::progress::{Cancelled, LoadProgress, NoProgress};
 use proptest::{
     collection::vec,
     prelude::{Just, ProptestConfig, Strategy, any, prop_oneof},
     proptest,
-};
-use store::{
-    cache::CacheOptions,
-    load::{load, load_with},
 };
 
 use super::{assert_same, token};

@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use frames::{cache::list, rows::Frames as _};
+use load::loading::load_with;
 use model::progress::{Cancelled, LoadProgress, NoProgress};
-use store::cache::Frames as _;
-use store::{cache::list, load::load_with};
 
 use super::{Bench, TABLES, assert_same, bench, noise, options};
 use crate::shared::skipped;

@@ -10,13 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use frames::cache::{CacheOptions, list};
+use load::{
+    Dataset,
+    loading::{load, load_as, load_with},
+};
 use model::progress::NoProgress;
 use query::deck::{DeckOptions, QueryService, load::Watching};
-use store::{
-    Dataset,
-    cache::{CacheOptions, list},
-    load::{load, load_as, load_with},
-};
 
 use super::{TABLES, assert_same_rows, bench, noise, options, token, write};
 use crate::wait::wait_until;
@@ -144,7 +144,7 @@ fn assert_rows(plain: &Dataset, grown: &Dataset, when: &str) {
         .filter(|(a, _)| TABLES.contains(&a.schema.name))
     {
         let (name, large) = (a.schema.name, b.large().unwrap());
-        let rows = |sources: &[store::TableFile]| {
+        let rows = |sources: &[load::TableFile]| {
             sources
                 .iter()
                 .map(|source| (source.bytes, source.rows))

@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use frames::rows::Frames as _;
 use polars::prelude::{Column, DataFrame, DataType, IpcReader, SerReader, StringChunked};
-use store::cache::Frames as _;
-use store::cache::{Extent, RowSelection, sort_rows, top_rows};
+use table::{Extent, RowSelection, sort_rows, top_rows};
 
 use super::{TABLES, bench};
 

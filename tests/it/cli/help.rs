@@ -101,7 +101,7 @@ fn the_version_is_the_packages() {
     assert!(
         details.contains(&format!(
             "schema {}: {} tables, {columns} columns",
-            store::schema_hash(),
+            load::schema_hash(),
             TABLES.len()
         )),
         "{details}"

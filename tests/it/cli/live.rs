@@ -1,7 +1,7 @@
 //! Tables that come by themselves, as a user meets them: the program makes a dataset, adds tokens and fetches, against a service on this
 //! machine; with the service gone it answers the same, and the same as for the rows as files.
 
-#[path = "../../../crates/live/tests/service/server.rs"]
+#[path = "../../../crates/load/tests/service/server.rs"]
 mod server;
 
 use std::{fs, process::Output};

@@ -7,7 +7,7 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-use store::cache;
+use table;
 
 use super::{DEMO, Desk, told};
 use crate::wait::wait_for;
@@ -158,7 +158,7 @@ fn a_cache_file_truncated_while_mapped_is_made_again() {
         |token: &str, limit: usize| format!("/tokens/{token}/candles?timeframe=1h&limit={limit}");
     let whole = server.settled(&candles(uni, 700));
     assert_eq!(whole.0, 200, "{}", whole.1);
-    let entry = cache::list(&desk.path().join("kept"))
+    let entry = frames::cache::list(&desk.path().join("kept"))
         .into_iter()
         .find(|entry| entry.table == "candles")
         .unwrap();

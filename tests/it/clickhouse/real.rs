@@ -7,11 +7,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use model::{locks::Locked as _, table_state::TableState};
-use store::{
+use load::{
     Dataset,
-    load::{LoadError, load_as},
+    loading::{LoadError, load_as},
 };
+use model::{locks::Locked as _, table_state::TableState};
 use wire::{Consent, RemoteClient, Source};
 
 use super::{CancelAt, TOKENS, UNI, source, wire_of};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use api::Api;
+use load::Dataset;
 use model::table_state::TableState;
-use store::Dataset;
 
 use super::{
     TOKENS, UNI,

@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
+use load::Dataset;
 use model::table_state::TableState;
-use store::Dataset;
 
 use super::{
     UNI,

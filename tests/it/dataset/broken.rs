@@ -1,8 +1,8 @@
 //! Small broken files, and the exact findings for each.
 
+use load::loading::load;
 use model::{progress::NoProgress, table_state::TableState, untrusted::decoding};
 use polars::prelude::{DataFrame, df};
-use store::load::load;
 
 use super::{
     ETH, TOKENS, UNI, findings, folder, gzip, hush_decoders, ipc, load_files, load_texts, parquet,

@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use load::{
+    Dataset,
+    loading::{LoadError, load},
+};
 use model::{
     address::Address,
     findings::Severity,
     progress::{Cancelled, LoadProgress, NoProgress},
     table_state::TableState,
-};
-use store::{
-    Dataset,
-    load::{LoadError, load},
 };
 
 use super::{ETH, TOKENS, UNI, findings, folder, load_files, load_texts, table};

@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use load::loading::load;
 use model::progress::NoProgress;
 use polars::prelude::{
     Categories, DataFrame, DataType, IntoColumn, IpcCompression, IpcWriter, NamedFrom,
     ParquetCompression, ParquetWriter, SerWriter, Series, df,
 };
-use store::load::load;
 
 use super::{TOKENS, UNI, folder, gzip, hush_decoders, ipc, ipc_stream, parquet};
 use crate::random::Random;

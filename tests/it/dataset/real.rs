@@ -3,8 +3,8 @@
 
 use std::{fs, path::Path};
 
+use load::{Dataset, loading::load};
 use model::{address::Address, candles::Interval, findings::Severity, progress::NoProgress};
-use store::{Dataset, load::load};
 
 use super::{UNI, folder};
 use crate::shared::shared;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use load::Table;
 use polars::prelude::{AnyValue, DataFrame};
 use proptest::{collection::vec, option, prelude::*};
-use store::Table;
 
 use super::{UNI, ipc, ipc_stream, load_files, parquet, table};
 

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use frames::cache::CacheOptions;
+use load::{Dataset, loading::load_with};
 use model::{address::Address, progress::NoProgress};
-use store::{Dataset, cache::CacheOptions, load::load_with};
 
 use super::{TOKENS, UNI, findings, folder, load_files, load_texts, table};
 

@@ -2,12 +2,11 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use api::keys::Keys;
-use api::{Api, ApiOptions};
+use api::{Api, ApiOptions, keys::Keys};
+use load::loading::load;
 use model::{data::AddressRows as _, progress::NoProgress};
 use polars::prelude::{DataFrame, DataType, ParquetWriter};
 use query::deck::{DeckOptions, QueryService};
-use store::load::load;
 
 use super::Desk;
 

@@ -2,8 +2,8 @@
 
 use std::{fs, process::Stdio, thread, time::Instant};
 
+use load::loading::load;
 use model::progress::NoProgress;
-use store::load::load;
 
 use super::{Desk, PEPE, TOKENS, UNI, address, files, taken};
 use crate::wait::wait_until;

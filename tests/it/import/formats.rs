@@ -1,7 +1,7 @@
 //! Every format with a small example file: its target table, and the resulting values.
 
+use load::Dataset;
 use model::candles::Interval;
-use store::Dataset;
 
 use super::{Desk, PEPE, UNI, address, taken, words};
 

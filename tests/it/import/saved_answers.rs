@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Desk, UNI};
 use crate::shared::shared;
-use source::provider::built_in;
+use load::provider::built_in;
 use toml::{Table, Value};
 
 #[test]

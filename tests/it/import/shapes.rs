@@ -3,9 +3,9 @@
 
 mod mixed;
 
+use load::Dataset;
 use model::address::Address;
 use serde_json::json;
-use store::Dataset;
 
 use super::{Desk, UNI, address, taken};
 

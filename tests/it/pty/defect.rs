@@ -7,8 +7,7 @@ use clap::Parser;
 use model::address::Address;
 use serde_json::Value;
 use tokendeck::cli::{self, CommandLine, defect};
-use tui::memory::Memory;
-use views::view::ProgramError;
+use tui::{memory::Memory, views::view::ProgramError};
 
 use super::terminal::{DEMO, Home};
 

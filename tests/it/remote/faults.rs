@@ -11,11 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use load::loading::LoadError;
 use model::{
     progress::{Cancelled, LoadProgress, NoProgress},
     table_state::TableState,
 };
-use store::load::LoadError;
 use wire::{
     ByteSink, Fault, Object, PartFetch, RemoteClient, TimeoutsAndRetries, UrlPattern, WireOptions,
 };

@@ -7,9 +7,9 @@ use std::{
     sync::atomic::Ordering,
 };
 
+use load::loading::origins_to_agree;
 use model::{error::Code, progress::NoProgress};
 use polars::prelude::{Column, DataFrame, ParquetWriter};
-use store::load::origins_to_agree;
 use wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions};
 
 use super::{Bench, TOKENS, candles, files_below, options, server::Trouble, wire, wire_with};

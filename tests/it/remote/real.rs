@@ -4,8 +4,8 @@
 
 use std::{fs, path::Path};
 
+use load::loading::load_with;
 use model::progress::NoProgress;
-use store::load::load_with;
 use wire::{Consent, Source, SourceKind, WireOptions};
 
 use super::{DEMO, Data, assert_same, files, wire_with};

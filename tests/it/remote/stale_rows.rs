@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use load::Dataset;
 use model::{error::Code, findings::Severity, progress::NoProgress, table_state::TableState};
-use store::Dataset;
 use wire::{RemoteClient, Source, WireOptions};
 
 use super::{

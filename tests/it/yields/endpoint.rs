@@ -3,7 +3,12 @@
 
 use std::{fs, sync::Arc};
 
-use model::{error::Problem, progress::NoProgress};
+use frames::parquet_files::as_parquet;
+use load::loading::load;
+use model::{
+    error::Problem,
+    progress::{NoProgress, Progress},
+};
 use polars::prelude::{
     DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone,
 };
@@ -12,13 +17,11 @@ use query::{
     question::{
         BodyQuestion as _,
         parameter::{Arguments, TokenReader},
-        progress::Progress,
         yields::YieldQuestion,
     },
 };
 use ruint::aliases::U256;
 use serde_json::{Value, json};
-use store::{load::load, parquet_files::as_parquet};
 
 /// A stablecoin with enough pools, a token whose pools cost more than they earn, and tokens with missing data.
 const TOKENS: &str = "token_address,symbol,name,chain,decimals,price
@@ -101,7 +104,7 @@ impl Desk {
                     .into_column(),
                 times.cast(&kind).unwrap().into_column(),
             ];
-            let history = source::live_files::history_folder(folder.path(), "yields");
+            let history = load::live_files::history_folder(folder.path(), "yields");
             fs::create_dir_all(&history).unwrap();
             fs::write(
                 history.join("1.parquet"),

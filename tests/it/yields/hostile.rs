@@ -2,17 +2,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use model::progress::NoProgress;
+use load::{Dataset, loading::load};
+use model::progress::{NoProgress, Progress};
 use query::question::{
     Query,
     parameter::TokenReader,
-    progress::Progress,
     snapshot::{AnswerSettings, Snapshot},
     view::View,
     yields::YieldQuestion,
 };
 use serde_json::{Value, json};
-use store::{Dataset, load::load};
 
 use super::endpoint::adds_up;
 use crate::random::Random;

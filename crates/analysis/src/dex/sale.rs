@@ -235,7 +235,7 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::sample;
+    use load::sample;
 
     #[test]
     fn a_sale_is_that_of_constant_product() {

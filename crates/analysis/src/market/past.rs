@@ -249,7 +249,7 @@ fn whole_days(spans: impl Iterator<Item = (Time, Time)>, most: usize) -> Vec<Day
 mod tests {
     use super::*;
     use crate::{frames::tests::level, market::Market};
-    use store::sample;
+    use load::sample;
 
     #[test]
     fn a_day_is_whole_once_its_last_candle_has_ended() {

@@ -1,8 +1,8 @@
 //! Figures of tokens: their history, staleness, days, and what is given or derived.
 
 use super::{moves::tests::candles, *};
+use load::sample;
 use model::time::HOUR_MS;
-use store::sample;
 
 #[test]
 fn the_history_is_thirty_daily_closes_whatever_they_are_made_of() {
@@ -275,7 +275,7 @@ fn what_has_no_time_is_not_known_as_of_a_day() {
             "token_address,holder_address,balance\n0x01,0xa1,5",
         ),
     ]);
-    let figures = |dataset: &store::Dataset| {
+    let figures = |dataset: &load::Dataset| {
         let token = Market::new(dataset).tokens.remove(0);
         (
             token.price,

@@ -15,13 +15,11 @@ use model::{
     error::{Code, Problem, Result},
     spelling::nearest,
 };
-use query::question::{
-    filter::{ColumnKind, FilterColumn},
-    parameter::{
-        AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter,
-        ParameterKind, clip, encode,
-    },
+use query::question::parameter::{
+    AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind,
+    clip, encode,
 };
+use table::filter::{ColumnKind, FilterColumn};
 
 /// Words of a schema that bound its values.
 const BOUNDS: &[&str] = &[

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use analysis::indicators::{INDICATORS_MAX, KINDS, PERIOD_MAX};
 use model::chain::CHAINS;
 use query::question::{
-    filter::{ColumnKind, ColumnValues, FilterColumn, TEXT_CHARS_MAX},
     order::SORTS_MAX,
     parameter::{EXAMPLE_TOKEN, NAME_CHARS_MAX},
 };
+use table::filter::{ColumnKind, ColumnValues, FilterColumn, TEXT_CHARS_MAX};
 
 /// A token beside the one of the examples, where two are asked for.
 const ANOTHER_TOKEN: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";

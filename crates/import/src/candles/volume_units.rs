@@ -10,7 +10,7 @@ use super::super::{
     pair,
     sheet::RawTable,
 };
-use source::coerce::cell::is_null_word;
+use frames::raw_cell::is_null_word;
 
 /// Header words that scale the figures of the column.
 const SCALES: &[(&str, f64)] = &[

@@ -16,8 +16,7 @@ use super::{
     volume_units::{self, scale_of, unread},
 };
 use crate::VolumeUnit;
-use source::manifest::Unit;
-use store::load::bind::BESIDE_DOLLARS;
+use load::{loading::bind::BESIDE_DOLLARS, manifest::Unit};
 
 /// Prices from which six decimals reveal a 32-bit float.
 const SINGLE_SHOWS: f64 = 100.0;

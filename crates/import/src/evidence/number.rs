@@ -2,8 +2,8 @@
 //! decimal text of the same number, digit for digit; nothing is rounded.
 
 use super::currency;
-use source::{
-    coerce::notation::{self, DecimalSigns},
+use load::{
+    cells::notation::{self, DecimalSigns},
     manifest::Decimal,
 };
 

@@ -7,11 +7,11 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
 use self::order::{are_exchanged, day_or_month_first, evenness, exchanged};
 use crate::{Dates, script, zone::Zone};
+use load::cells::notation::excel_day;
 use model::{
     candles::Interval,
     time::{DAY_MS, HOUR_MS, MINUTE_MS},
 };
-use source::coerce::notation::excel_day;
 
 /// Plausible times, 2008 to 2100: no token traded before, and no file comes from after.
 const FIRST_MS: i64 = 1_199_145_600_000;

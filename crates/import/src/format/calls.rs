@@ -14,8 +14,8 @@ use super::{
     },
     FileToImport, ImportPlan, ImportedTable, Refusal,
 };
+use load::provider::JsonAnswer;
 use model::address::Address;
-use source::provider::JsonAnswer;
 
 /// Function selectors of token transfers: ERC-20, and the two functions that issuers commonly add.
 const CALLS: &[(&str, Call)] = &[

@@ -21,13 +21,12 @@ use super::{
     found::Found,
     mapped, tokens, yields,
 };
+use load::{loading::bind::bind, manifest::TableManifest, read::RowSource};
 use model::{
     candles::Interval,
     schema::{self, Kind, Need},
     time::Time,
 };
-use source::{RowSource, manifest::TableManifest};
-use store::load::bind::bind;
 
 /// Added column that marks the rows that are kept.
 const KEPT: &str = "kept";

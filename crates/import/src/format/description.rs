@@ -23,10 +23,13 @@ use super::{
     READERS, Reader,
     found::{ColumnNames, Found},
 };
-use model::toml_reader::{TomlDocument, TomlError};
-use source::{
+use load::{
     manifest::{ColumnManifest, TableManifest, read_tables},
-    provider, read_whole_text,
+    provider,
+};
+use model::{
+    private_files::read_whole_text,
+    toml_reader::{TomlDocument, TomlError},
 };
 
 /// User-defined formats: a file of this name next to `config.toml`, and one in a dataset's folder.

@@ -5,8 +5,8 @@ use super::{
     FileToImport, ImportPlan, ImportedTable, Refusal,
 };
 use crate::AmountUnit;
+use load::loading::bind::bind;
 use model::schema::TableSchema;
-use store::load::bind::bind;
 
 /// Usual fees of exchanges, in millionths.
 const USUAL: &[f64] = &[

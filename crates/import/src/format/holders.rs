@@ -14,8 +14,8 @@ use super::{
     FileToImport, FormatRow, ImportPlan, ImportedTable, transfers,
 };
 use crate::AmountUnit;
+use load::manifest::{ColumnManifest, Unit};
 use model::{address::Address, chain::Chain};
-use source::manifest::{ColumnManifest, Unit};
 
 const HOLDERS: &str = "\
     holderaddress tokenholderaddress holder wallet walletaddress owner owneraddress account accountaddress user useraddress address \

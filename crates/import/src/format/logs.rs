@@ -13,8 +13,8 @@ use super::{
     },
     FileToImport, ImportPlan, ImportedTable, NO_COLUMN, Refusal,
 };
+use load::read::SourceBatch;
 use model::{address::Address, time::Time};
-use source::SourceBatch;
 
 /// Event signature hash keccak256("Transfer(address,address,uint256)"), the same for ERC-20 and ERC-721.
 const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";

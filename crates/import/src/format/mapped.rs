@@ -13,12 +13,14 @@ use super::{
     FileToImport, ImportPlan, ImportedTable, fees, holders, posts, transfers, unknown, yields,
 };
 use crate::AmountUnit;
+use load::{
+    loading::bind::{bind, lacking},
+    manifest::{Unit, columns::is_amount},
+};
 use model::{
     chain::Chain,
     schema::{Column, Kind, TABLES, TableSchema},
 };
-use source::manifest::{Unit, columns::is_amount};
-use store::load::bind::{bind, lacking};
 
 /// A schema column, and the index of the file's column that is read into it.
 pub(super) type Mapped = (&'static Column, usize);

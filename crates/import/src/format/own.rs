@@ -6,9 +6,11 @@ use super::{
     tokens::no_chain,
     transfers, yields,
 };
+use load::{
+    loading::bind::{bind, missing},
+    manifest::{TableManifest, Unit},
+};
 use model::schema::{TABLES, TableSchema};
-use source::manifest::{TableManifest, Unit};
-use store::load::bind::{bind, missing};
 
 /// The table whose required columns are all present. If several match, the one that the file is named after, or the one with the most
 /// matching columns; none if a table with more of them lacks one, as the file is meant for that.

@@ -3,7 +3,7 @@
 use sha3::{Digest, Keccak256};
 
 use super::super::rows::{self, Edited};
-use source::RowSource;
+use load::read::RowSource;
 
 /// The derived column.
 pub(super) const MADE: &str = "made id";

@@ -15,8 +15,8 @@ use super::{
     },
     FileToImport, ImportPlan, ImportedTable, NO_COLUMN, Refusal, supply,
 };
+use load::manifest::Unit;
 use model::{address::Address, chain::Chain};
-use source::manifest::Unit;
 
 const PRICES: &str = "price priceusd currentprice usdprice quoteusdprice tokenprice";
 const CAPS: &str = "marketcap marketcapusd quoteusdmarketcap mcap";
@@ -295,7 +295,7 @@ fn row_per_platform(
     sheet: &RawTable,
     several: &[(usize, String)],
     carried: &[String],
-) -> Result<Box<dyn source::RowSource>, FileError> {
+) -> Result<Box<dyn load::read::RowSource>, FileError> {
     let mut rows = sheet.rows(file.sniffed)?;
     let platforms: Vec<(String, String)> = several
         .iter()

@@ -16,8 +16,9 @@ use super::{
     FileToImport, ImportPlan, ImportedTable, NO_COLUMN,
 };
 use crate::AmountUnit;
+use frames::raw_cell::is_null_word;
+use load::manifest::Unit;
 use model::address::Address;
-use source::{coerce::cell::is_null_word, manifest::Unit};
 
 /// Column names that mean whole tokens, as on explorers' pages.
 const WHOLE: &str = "quantity tokenvalue tokenamount 数量";

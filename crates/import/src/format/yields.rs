@@ -12,10 +12,9 @@ use super::{
     FileToImport, ImportPlan, ImportedTable,
 };
 use crate::AmountUnit;
+use load::{loading::bind::bind, read::SourceBatch};
 use model::schema::{self, TableSchema};
-use source::SourceBatch;
 use std::collections::HashMap;
-use store::load::bind::bind;
 
 /// Schema columns in percent a year.
 pub(super) const PERCENT: &[&str] = &["apy", "apy_base", "apy_reward", "apy_mean_30d"];

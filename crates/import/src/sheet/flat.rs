@@ -2,12 +2,12 @@
 
 use polars::prelude::Column;
 
-use model::untrusted::DecodeError;
-use source::decode::guarded;
-use source::{
-    RowSource, SourceBatch, SourceError,
-    coerce::cell::{RawCell, cells},
+use frames::{
+    decode::guarded,
+    raw_cell::{RawCell, cells},
 };
+use load::read::{RowSource, SourceBatch, SourceError};
+use model::untrusted::DecodeError;
 
 /// Maximum depth of flattened structs.
 const DEPTH: usize = 4;

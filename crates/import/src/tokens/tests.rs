@@ -3,8 +3,8 @@
 use polars::prelude::{IntoColumn, NamedFrom, Series};
 
 use super::*;
+use load::cells;
 use model::schema;
-use source::coerce;
 
 fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {
     let table = schema::table("tokens").expect("a table");
@@ -26,7 +26,7 @@ fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {
             rows.iter().map(|row| row.3).collect::<Vec<_>>(),
         )
         .into_column(),
-        _ => coerce::empty(column, rows.len()),
+        _ => frames::canonical::empty(column, rows.len()),
     });
     DataFrame::new(rows.len(), columns.collect()).expect("valid")
 }

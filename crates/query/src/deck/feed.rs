@@ -13,20 +13,21 @@ use std::{
 
 use super::{DeckEvent, QueryService};
 use crate::error::ServiceError;
-use live::{
-    LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts,
-    hosts_without_consent, live_tables, refresh,
+use load::{
+    live::{
+        LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts,
+        hosts_without_consent, live_tables, refresh,
+    },
+    loading,
+    manifest::{Every, FILE, LiveSource, Manifest},
+    provider::{self, Providers},
 };
 use model::{
     address::Address,
     locks::Locked as _,
     time::{MINUTE_MS, Time},
+    wall_clock::now,
 };
-use source::{
-    manifest::{Every, FILE, LiveSource, Manifest},
-    provider::{self, Providers},
-};
-use store::{load, wall_clock::now};
 use wire::RemoteClient;
 
 /// Longest sleep: by then dataset.toml may say otherwise.
@@ -226,7 +227,7 @@ impl QueryService {
         };
         let table = |(schema, live): (
             &'static model::schema::TableSchema,
-            &source::manifest::LiveTable,
+            &load::manifest::LiveTable,
         )| {
             let known = kept.tables.get(schema.name).cloned().unwrap_or_default();
             let asked = match &live.from {
@@ -277,7 +278,7 @@ impl QueryService {
     fn feeds(&self) -> Result<Option<Feeds>, ServiceError> {
         let folder = self.folder();
         let folder = folder.canonicalize().unwrap_or(folder);
-        let text = load::read_manifest(&folder.join(FILE)).map_err(ServiceError::Manifest)?;
+        let text = loading::read_manifest(&folder.join(FILE)).map_err(ServiceError::Manifest)?;
         let manifest = Manifest::parse(&text).unwrap_or_default();
         if live_tables(&manifest).is_empty() {
             return Ok(None);

@@ -169,7 +169,7 @@ impl QueryService {
         drop(before);
         if forgotten {
             self.forget_answers();
-            store::cache::trim_heap();
+            table::trim_heap();
         }
         due
     }
@@ -186,7 +186,7 @@ impl QueryService {
 mod tests {
     use super::*;
     use crate::question::snapshot::AnswerSettings;
-    use store::sample;
+    use load::sample;
 
     fn snapshot(generation: u64) -> Arc<Snapshot> {
         let token = format!("token_address,symbol,name,chain\n0x{generation},A,A,eth");

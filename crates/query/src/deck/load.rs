@@ -9,18 +9,19 @@ use std::{
 
 use super::{DeckEvent, QueryService};
 use crate::{error::ServiceError, question::snapshot::Snapshot};
+use load::{
+    Dataset, SourcePosition,
+    loading::{LoadError, load_as, origins_to_agree},
+    watch::{Ends, FileStamps},
+};
 use model::{
     locks::{Locked as _, SharedLock as _},
     progress::{Cancelled, LoadProgress},
     table_state::TableState,
     time::Time,
-};
-use store::{
-    Dataset, SourcePosition, cache,
-    load::{LoadError, load_as, origins_to_agree},
     wall_clock::now,
-    watch::{Ends, FileStamps},
 };
+use table;
 use wire::Traffic;
 
 /// State of the loader, for the API and the terminal.
@@ -147,7 +148,7 @@ impl QueryService {
         let retried =
             cause != LoadCause::Request && matches!(&outcome, Err(LoadError::ChangedDuringRead));
         let repeat = self.end_load(folder, outcome.as_ref().err(), retried, took);
-        cache::trim_heap();
+        table::trim_heap();
         match &outcome {
             Err(_) if retried => {}
             Ok(snapshot) => self.notify(DeckEvent::Reloaded(snapshot.generation)),

@@ -10,8 +10,10 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::cached::CachedAnswer;
-use crate::question::progress::Progress;
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    progress::Progress,
+};
 
 /// A pending answer to a question.
 pub type PendingAnswer<A> = PendingResult<Arc<CachedAnswer<A>>>;

@@ -16,8 +16,10 @@ use crate::question::{
     snapshot::Snapshot,
     track_record::{WholeRecord, count, digest},
 };
-use model::error::{Code, Problem, Result};
-use store::cache::{keep_text, kept_text};
+use model::{
+    error::{Code, Problem, Result},
+    kept_texts::{keep_text, kept_text},
+};
 
 /// Folder of the cache for the records.
 const KEPT_IN: &str = "records";

@@ -17,7 +17,7 @@ use super::{
     load::{Reload, Watching},
 };
 use crate::error::ServiceError;
-use store::watch::{FileStamps, FileWatcher};
+use load::watch::{FileStamps, FileWatcher};
 
 /// Debounce: how long files must be unchanged before they are read.
 const QUIET: Duration = Duration::from_millis(150);

@@ -22,7 +22,6 @@ use crate::{
         fields::{TokenEntry, figures},
         known_token,
         patterns::{Explain, PatternsQuestion},
-        progress::Progress,
         snapshot::Snapshot,
         token::TokenQuestion,
         track_record::TrackRecordQuestion,
@@ -35,7 +34,7 @@ use analysis::{
     market::price_change,
     patterns::{PatternName, PatternRecord},
 };
-use model::{address::Address, error::Result, format, time::Time};
+use model::{address::Address, error::Result, format, progress::Progress, time::Time};
 
 /// Maximum tokens with priced levels and a chart; a report with more tokens shows its own content only.
 const EXPLAINED_MAX: usize = 20;
@@ -431,8 +430,8 @@ mod tests {
 
     use super::*;
     use crate::{deck::DeckOptions, document::DocumentForm};
+    use load::sample;
     use model::time::DAY_MS;
-    use store::sample;
 
     /// The report on `0x1` of these tables.
     fn report(tables: &[(&str, &str)]) -> String {

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::question::snapshot::Snapshot;
+use load::{Dataset, Table};
 use model::{
     address::Address,
     format::{count, plural},
     table_state::TableState,
     time::Time,
 };
-use store::{Dataset, Table};
 
 /// Start and end of its line: a comment in HTML and in Markdown.
 const BEGIN: &str = "<!-- tokendeck report ";

@@ -16,7 +16,6 @@ use crate::{
     question::{
         alert_body::AlertBody,
         parameter::clip,
-        progress::Progress,
         search::condition::{self, ConditionMatch, MatchedTokens},
         snapshot::Snapshot,
     },
@@ -24,8 +23,9 @@ use crate::{
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    progress::Progress,
+    wall_clock::now,
 };
-use store::wall_clock::now;
 
 /// Maximum number of tokens that may meet an alert's condition: beyond it the condition is meaningless.
 pub(super) const HOLDING_MAX: usize = 5_000;

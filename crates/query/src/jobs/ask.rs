@@ -10,7 +10,6 @@ use crate::{
         dexes::DexListQuestion,
         holders::HoldersQuestion,
         patterns::{Explain, PatternsQuestion},
-        progress::Progress,
         security::SecurityQuestion,
         snapshot::Snapshot,
         token::TokenQuestion,
@@ -20,6 +19,7 @@ use crate::{
 use model::{
     address::Address,
     error::{Code, Result},
+    progress::Progress,
 };
 
 /// Problems of a token without such data, which make its task `skipped`, not `failed`.

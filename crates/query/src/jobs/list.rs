@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::{Job, JobStatus, Jobs, created};
 use crate::question::{
-    filter::{AddressOf, Filter},
     list::{Rows, listed},
     order::Order,
 };
 use model::error::Result;
+use table::filter::{AddressOf, Filter};
 
 /// A page of jobs, newest first unless `sort` is given.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -81,11 +81,9 @@ mod tests {
     use super::*;
     use crate::{
         jobs::{Task, TaskStatus},
-        question::{
-            filter,
-            list::{Listed as _, tests::check},
-        },
+        question::list::{Listed as _, tests::check},
     };
+    use table::filter;
 
     #[test]
     fn jobs_are_filtered_by_every_column() {

@@ -8,8 +8,10 @@ use std::{
 };
 
 use crate::error::JobsError;
-use ::store::private_files::{is_ours, open_private};
-use model::locks::Locked as _;
+use model::{
+    locks::Locked as _,
+    private_files::{is_ours, open_private},
+};
 use sha2::{Digest as _, Sha256};
 
 #[derive(Debug)]

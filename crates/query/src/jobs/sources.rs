@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::deck::QueryService;
+use load::Dataset;
 use model::{table_state::TableState, time::Time};
-use store::Dataset;
 
 /// Maximum files listed per table.
 const FILES_MAX: usize = 5;

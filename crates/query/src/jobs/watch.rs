@@ -19,7 +19,6 @@ use crate::{
         alert_body::AlertBody,
         caches::RecordCount,
         parameter::clip,
-        progress::Progress,
         search::condition::{self, ConditionFigure, MatchedTokens},
         snapshot::Snapshot,
     },
@@ -27,8 +26,9 @@ use crate::{
 use model::{
     address::Address,
     error::{Code, Result},
+    progress::Progress,
+    wall_clock::now,
 };
-use store::wall_clock::now;
 
 /// Exponential backoff after a transient failure: first and longest wait.
 const RETRY: Duration = Duration::from_secs(1);
@@ -302,7 +302,7 @@ fn compare(snapshot: &Snapshot, watched: &StoredAlert, found: &MatchedTokens) ->
 mod tests {
     use super::*;
     use crate::question::snapshot::AnswerSettings;
-    use store::sample;
+    use load::sample;
 
     #[test]
     fn a_token_that_is_gone_or_has_no_value_has_not_stopped_holding() {

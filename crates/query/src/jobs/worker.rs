@@ -22,12 +22,13 @@ use super::{
 use crate::{
     deck::{DeckEvent, QueryService},
     error::JobsError,
-    question::{progress::Progress, snapshot::Snapshot},
+    question::snapshot::Snapshot,
 };
 use model::{
     address::Address,
     error::{Code, Problem, Result},
     locks::Locked as _,
+    progress::Progress,
 };
 
 /// Interval for reading other processes' changes from the store.

@@ -5,7 +5,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    filter::TEXT_CHARS_MAX,
     json::{invalid, members, pointer, text, token, well_formed},
     parameter::{EXAMPLE_TOKEN, NamedToken, TokenReader, clip},
 };
@@ -13,6 +12,7 @@ use model::{
     address::Address,
     error::{Code, Problem, Result},
 };
+use table::filter::TEXT_CHARS_MAX;
 
 /// Body of POST /alerts and POST `/alerts/rehearse`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

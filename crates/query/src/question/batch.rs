@@ -11,7 +11,6 @@ use super::{
     candles::{CandlesQuestion, TokenCandles},
     parallel,
     parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
-    progress::Progress,
     request::request,
     security::SecurityQuestion,
     snapshot::Snapshot,
@@ -23,6 +22,7 @@ use analysis::token::TokenDetail;
 use model::{
     address::Address,
     error::{Code, Problem, ProblemBody, Result},
+    progress::Progress,
     time::Time,
 };
 use security::SecurityInference;

@@ -9,7 +9,6 @@ use super::{
     Dated, Query,
     paging::Paging,
     parameter::{ParameterKind, TOKEN, parameter},
-    progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
@@ -17,7 +16,7 @@ use super::{
     view::View,
 };
 use analysis::market::Lag;
-use model::{address::Address, candles::Interval, error::Result, time::Time};
+use model::{address::Address, candles::Interval, error::Result, progress::Progress, time::Time};
 
 request! {
     CandlesQuestion at "/tokens/{token_address}/candles" {
@@ -172,7 +171,7 @@ impl Tabular for CandlesQuestion {
 mod tests {
     use super::*;
     use crate::question::tests::{answered, snapshot};
-    use store::sample;
+    use load::sample;
 
     #[test]
     fn candles_of_two_lengths_are_told() {

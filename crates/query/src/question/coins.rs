@@ -1,7 +1,7 @@
 //! The coins that a token may be a wrapped or staked form of: those whose symbol is part of its own. Its candles decide whether it follows
 //! one.
 
-use super::{caches::SymbolOrder, progress::Progress, snapshot::Snapshot, view::View};
+use super::{caches::SymbolOrder, snapshot::Snapshot, view::View};
 use analysis::{
     frames::{self, Frame},
     market::TokenSummary,
@@ -11,6 +11,7 @@ use model::{
     address::Address,
     candles::{ChartCandles, Interval},
     error::Result,
+    progress::Progress,
 };
 
 /// Shortest symbol of a coin that is looked for in others: shorter ones are in many names.

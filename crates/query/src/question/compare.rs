@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::{
     Dated, Find as _, Query,
     parameter::{Parameter, ParameterKind, parameter},
-    progress::Progress,
     request::request,
     security::{SecurityWarning, WarningsOf},
     snapshot::Snapshot,
@@ -25,6 +24,7 @@ use model::{
     address::Address,
     candles::Interval,
     error::{Code, Problem, Result},
+    progress::Progress,
     time::{DAY_MS, Time},
 };
 

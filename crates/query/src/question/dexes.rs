@@ -4,14 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Query,
-    filter::Filter,
-    known_token,
+    Query, known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
     paging::{page_of, paged},
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
-    progress::Progress,
     request::request,
     tabular::tabular,
     view::View,
@@ -21,9 +18,11 @@ use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
+    progress::Progress,
     rows::DexRow,
     scalar::Scalar,
 };
+use table::filter::Filter;
 
 request! {
     DexListQuestion at "/{contractAddress}/dexes" {

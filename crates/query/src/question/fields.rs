@@ -8,11 +8,7 @@ use serde_json::{Map, Value};
 
 pub use self::compute::{figures, is_by_patterns, is_of_candles, of_candles, precomputed};
 pub use super::figure::{FigureValue, Figures};
-use super::{
-    caches::security::SecuritySummary,
-    filter::{AddressOf, ColumnKind, ColumnValues, FilterColumn},
-    list::Listed,
-};
+use super::{caches::security::SecuritySummary, list::Listed};
 use analysis::{
     indicators::{Indicator, from_52w_high},
     market::TokenSummary,
@@ -25,6 +21,7 @@ use model::{
     scalar::Scalar,
     time::Time,
 };
+use table::filter::{AddressOf, ColumnKind, ColumnValues, FilterColumn};
 
 /// Source of a computed metric; shared sources are computed once.
 #[derive(Clone, Copy)]

@@ -6,7 +6,6 @@ use serde::Serialize;
 use super::{
     Query,
     parameter::{EXPLAIN, ParameterKind, parameter},
-    progress::Progress,
     request::request,
     snapshot::Snapshot,
     view::View,
@@ -15,6 +14,7 @@ use analysis::{growth, market::TokenSummary, numeric::descending};
 use model::{
     address::Address,
     error::Result,
+    progress::Progress,
     time::{Day, Time},
 };
 

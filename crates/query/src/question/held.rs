@@ -7,26 +7,25 @@ use serde::Serialize;
 
 use super::{
     Query,
-    filter::{self, AddressOf, Filter},
     holders::labels,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
     paging::{page_of, paged},
     parameter::{Arguments, PAGE, Parameter, ParameterKind, parameter},
-    progress::Progress,
     request::{ParameterValue, request},
     tables::{columns, loaded_table, order::RowQuery, remote::RemoteQuery},
     tabular::tabular,
     view::View,
 };
 use analysis::token::{share, unburned_supply};
-use store::cache::Frames as _;
+use frames::{cell::in_frame, rows::Frames as _};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    progress::Progress,
     scalar::Scalar,
 };
-use store::cell::in_frame;
+use table::filter::{self, AddressOf, Filter};
 
 /// Maximum number of tokens per address if the holders are queried in place, with one query per token.
 const TOKENS_MAX: u64 = 100;
@@ -181,9 +180,9 @@ listed!(HeldToken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::snapshot::Snapshot;
     use crate::question::{
         holders::HoldersQuestion,
+        snapshot::Snapshot,
         tests::{answered, parsed, snapshot},
     };
 

@@ -10,9 +10,7 @@ use serde::Serialize;
 
 use self::flows::KnownFlows;
 use super::{
-    Dated, Query,
-    filter::{AddressOf, Filter},
-    known_token,
+    Dated, Query, known_token,
     list::{
         Listed, Rows, SORT, conditions, filter_and_sort, keep_matching, listed, only, sort,
         sort_rows,
@@ -20,22 +18,24 @@ use super::{
     order::Order,
     paging::{page_of, page_range, paged},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
-    progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, frame, members, tabular},
     view::View,
 };
+use frames::{error::FrameError, export::RowBatches};
+use load::Dataset;
 use model::{
     address::Address,
     day_counts::DayCount,
     error::Result,
     format,
+    progress::Progress,
     rows::HolderRow,
     scalar::Scalar,
     time::{Day, Time},
 };
-use store::{Dataset, FrameError, export::RowBatches};
+use table::filter::{AddressOf, Filter};
 
 /// Holders between two cancellation checks.
 const CHUNK_ROWS: usize = 16_384;

@@ -11,7 +11,6 @@ use super::{
     candles::latest,
     paging::Paging,
     parameter::{CONTRACT, ParameterKind, parameter},
-    progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
@@ -22,6 +21,7 @@ use analysis::{frames::CandleVec, indicators::Indicator};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    progress::Progress,
     time::Time,
 };
 

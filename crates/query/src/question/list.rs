@@ -12,10 +12,10 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    filter::{Filter, FilterColumn, ListColumns},
     order::Order,
     parameter::{Parameter, ParameterKind, parameter},
 };
+use table::filter::{Filter, FilterColumn, ListColumns};
 
 /// The row type of a list.
 pub trait Listed: Serialize + JsonSchema {
@@ -38,8 +38,8 @@ macro_rules! listed {
     };
     ($row:ty [$($member:literal),*] { $($name:literal: $kind:ident $aliases:tt $(.$with:ident($($given:expr)?))* = $read:expr;)* }) => {
         impl $crate::question::list::Listed for $row {
-            const COLUMNS: &'static [$crate::question::filter::FilterColumn] = &[$(
-                $crate::question::filter::FilterColumn::new($name, $crate::question::filter::ColumnKind::$kind, &$aliases)
+            const COLUMNS: &'static [table::filter::FilterColumn] = &[$(
+                table::filter::FilterColumn::new($name, table::filter::ColumnKind::$kind, &$aliases)
                     $(.$with($($given)?))*
             ),*];
             const MEMBERS: &'static [&'static str] = &[$($member),*];

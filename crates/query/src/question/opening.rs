@@ -2,12 +2,11 @@
 
 use super::{
     fields::{FigureValue, figures},
-    progress::Progress,
     snapshot::Snapshot,
     view::View,
 };
 use analysis::{market::TokenSummary, numeric::descending, patterns::Status};
-use model::address::Address;
+use model::{address::Address, progress::Progress};
 use security::own_pools::is_stablecoin;
 
 /// How many charts are looked at, 10 ms each at most: the first screen waits for the answer.
@@ -54,7 +53,7 @@ fn has_open_pattern(snapshot: &Snapshot, token: Address) -> bool {
 mod tests {
     use super::*;
     use crate::question::tests::snapshot;
-    use store::sample::address;
+    use load::sample::address;
 
     /// Candles of `days` days whose closes are `close(day)`, each with this volume.
     fn candles(token: &str, days: u32, volume: u32, close: impl Fn(f64) -> f64) -> String {

@@ -8,10 +8,10 @@ use std::{
     sync::Mutex,
 };
 
-use super::progress::Progress;
 use model::{
     error::{Code, Problem, Result},
     locks::Locked as _,
+    progress::Progress,
 };
 
 /// Maximum number of threads of one question.

@@ -7,19 +7,17 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-pub use super::token_names::{NAME_CHARS_MAX, NamedToken, TokenNames, TokenReader, may_be_name};
-use super::{
-    filter::{self, Filter, FilterColumn},
-    order::{Order, SORTS_MAX, signed},
-    token_names::A_TOKEN,
-};
+use super::order::{Order, SORTS_MAX, signed};
 use crate::error::TextError;
+pub use model::token_names::{NAME_CHARS_MAX, NamedToken, TokenNames, TokenReader, may_be_name};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
     spelling::meant,
     time::{SECOND_MS, Time},
+    token_names::A_TOKEN,
 };
+use table::filter::{self, Filter, FilterColumn};
 
 /// A parameter of a question: its documentation and its validation.
 #[derive(Debug, Clone, Copy)]

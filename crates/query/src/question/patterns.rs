@@ -6,7 +6,6 @@ use super::{
     Query,
     coins::Coins,
     parameter::{Arguments, CONTRACT, Parameter, ParameterKind, parameter},
-    progress::Progress,
     request::{ParameterValue, Request as _, request},
     snapshot::Snapshot,
     timeframes::{TIMEFRAME, candles_of, frame_of, interval, last_candle},
@@ -14,7 +13,7 @@ use super::{
     view::View,
 };
 use analysis::patterns::{Pattern, PatternsAnswer, patterns_to_advise};
-use model::{address::Address, error::Result, time::Time};
+use model::{address::Address, error::Result, progress::Progress, time::Time};
 
 request! {
     PatternsQuestion at "/technical/{contractAddress}/patterns" {

@@ -4,20 +4,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Query,
-    filter::{AddressOf, Filter},
-    known_token,
+    Query, known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
     paging::{page_of, paged},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
-    progress::Progress,
     request::request,
     tabular::tabular,
     view::View,
 };
 use analysis::dex::sale::{TokenPool, pools};
-use model::{address::Address, error::Result, scalar::Scalar};
+use model::{address::Address, error::Result, progress::Progress, scalar::Scalar};
+use table::filter::{AddressOf, Filter};
 
 /// Default sell size in USD.
 pub const AMOUNT_DEFAULT: u64 = 10_000;

@@ -6,30 +6,30 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Dated, Find, Query,
-    filter::{AddressOf, Columns, Filter, FilterColumn, Values},
-    known_token,
+    Dated, Find, Query, known_token,
     list::{Listed, Rows, SORT, conditions, listed, only, sort, sort_rows},
     order::Order,
     paging::{TOP_ROWS_MAX, page_range, paged},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, TokenReader, parameter},
-    progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, members},
     view::View,
 };
+use frames::ordered::Ordered;
+use load::RowsOf;
 use model::{
     address::Address,
     error::Result,
+    progress::Progress,
     rows::{Post, host},
     scalar::Scalar,
     time::Time,
 };
-use store::{
-    RowsOf,
-    cache::{self, RowSelection, SortBy, TableRows, top_rows},
-    ordered::Ordered,
+use table::{
+    self, RowSelection, SortBy, TableRows,
+    filter::{AddressOf, Columns, Filter, FilterColumn, Values},
+    top_rows,
 };
 
 request! {
@@ -265,14 +265,14 @@ impl PostsQuestion {
         let names_hosts = table.is_held() && self.sort.iter().any(|order| order.column == PLATFORM);
         let places = match count.filter(|count| *count <= TOP_ROWS_MAX) {
             _ if names_hosts => {
-                let newest = cache::sort_rows(table, by(&NEWEST), &found, step)?;
+                let newest = table::sort_rows(table, by(&NEWEST), &found, step)?;
                 self.sorted(&posts, &newest)
             }
             _ if is_newest_first && total == table.height() => {
                 snapshot.dataset.posts_newest(step)?
             }
             Some(count) => RowSelection::from(top_rows(table, by(&keys), &found, count, step)?),
-            None => cache::sort_rows(table, by(&keys), &found, step)?,
+            None => table::sort_rows(table, by(&keys), &found, step)?,
         };
         Ok((places, total))
     }

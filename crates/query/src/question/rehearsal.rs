@@ -13,10 +13,8 @@ use super::{
     BodyQuestion, Dated, Query,
     alert_body::AlertBody,
     fields::{is_by_patterns, is_computed, is_of_candles, of_candles},
-    filter::Filter,
     known_token, parallel,
     parameter::{Arguments, Parameter, ParameterKind, parameter},
-    progress::Progress,
     request::{ParameterValue as _, Request, target},
     search::{
         condition::{filter, is_met},
@@ -34,8 +32,10 @@ use model::{
     address::Address,
     error::{Code, Problem, Result},
     format,
+    progress::Progress,
     time::{Day, Time},
 };
+use table::filter::Filter;
 
 const DAYS_DEFAULT: u64 = 365;
 const DAYS: Parameter = parameter(

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 
 use super::{
-    filter::Filter,
     order::Order,
     parameter::{Arguments, Parameter, ParameterKind, encode},
 };
 use analysis::indicators::Indicator;
 use model::{address::Address, chain::Chain, error::Result, time::Time};
+use table::filter::Filter;
 
 /// A request with path and query.
 pub trait Request: Clone + Send + Sync + Sized + 'static {

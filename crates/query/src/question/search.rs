@@ -23,11 +23,9 @@ use super::{
     list::{Listed, Rows, only, sort},
     paging::{page_of, paged},
     parameter::{self, PAGE, ParameterKind, TokenNames as _, TokenReader, clip, parameter},
-    progress::Progress,
     request::{Request as _, request},
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, members},
-    token_names::is_part_of_address,
     track_record::is_weighed,
     view::View,
 };
@@ -36,7 +34,9 @@ use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
+    progress::Progress,
     time::Time,
+    token_names::is_part_of_address,
 };
 
 request! {

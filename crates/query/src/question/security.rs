@@ -9,7 +9,6 @@ use super::{
     caches::security::SecuritySummary,
     known_token,
     parameter::{CONTRACT, EXPLAIN},
-    progress::Progress,
     request::{Request as _, request},
     snapshot::Snapshot,
     view::View,
@@ -19,6 +18,7 @@ use model::{
     address::Address,
     data::AddressRows as _,
     error::{Code, Problem, Result},
+    progress::Progress,
     spelling::meant,
     time::Time,
 };
@@ -233,7 +233,7 @@ impl infer::ProgressSink for Watched<'_> {
 mod tests {
     use super::*;
     use crate::question::tests;
-    use store::sample;
+    use load::sample;
 
     #[test]
     fn a_code_is_proposed_where_it_is_near() {

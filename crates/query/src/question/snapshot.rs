@@ -12,9 +12,9 @@ use super::{
     search::TokenFacts,
 };
 use analysis::{market::Market, yields::pools::Pools};
+use load::{Dataset, Table};
 use model::error::{Code, Problem, Result};
 use security::code::live::Exchanges;
-use store::{Dataset, Table};
 
 /// One generation, immutable; replaced as a whole on reload.
 #[derive(Debug)]

@@ -17,23 +17,25 @@ use polars::prelude::DataFrame;
 pub use self::page::generation_of;
 use self::{groups::GroupQuery, order::RowQuery, page::PageRequest};
 use super::{
-    Dated, Find as _, Query, filter,
+    Dated, Find as _, Query,
     paging::Paging,
     parameter::{self, Parameter, ParameterKind, TokenReader, clip, parameter},
-    progress::Progress,
     request::{Request as _, request},
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
     view::View,
 };
+use frames::{cell::in_frame, export};
+use load::Table;
 use model::{
     error::{Code, Problem, Result},
+    progress::Progress,
     scalar::Scalar,
     schema::{self, Known, TABLES},
     spelling::nearest,
     time::Time,
 };
-use store::{Table, cell::in_frame, export};
+use table::filter;
 
 request! {
     /// The tables that are loaded.

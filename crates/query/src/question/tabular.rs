@@ -12,9 +12,12 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Query, progress::Progress, snapshot::Snapshot, view::View};
-use model::error::{Code, Problem, Result};
-use store::export::RowBatches;
+use super::{Query, snapshot::Snapshot, view::View};
+use frames::export::RowBatches;
+use model::{
+    error::{Code, Problem, Result},
+    progress::Progress,
+};
 
 /// A question whose answer is a list that can be exported as a table, by page or whole.
 pub trait Tabular: Query {

@@ -3,7 +3,6 @@
 use super::{
     known_token,
     parameter::{Parameter, ParameterKind, parameter},
-    progress::Progress,
     snapshot::Snapshot,
     view::View,
 };
@@ -12,6 +11,7 @@ use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
     error::{Code, Problem, Result},
+    progress::Progress,
     time::Time,
 };
 

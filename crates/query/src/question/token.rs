@@ -3,7 +3,6 @@
 use super::{
     Query, known_token,
     parameter::{EXPLAIN, TOKEN},
-    progress::Progress,
     request::request,
     snapshot::Snapshot,
     view::View,
@@ -12,6 +11,7 @@ use analysis::token::{Thresholds, TokenDetail, detail};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    progress::Progress,
     time::Time,
 };
 

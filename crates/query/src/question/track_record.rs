@@ -15,7 +15,6 @@ use super::{
     caches::ReplayedToken,
     known_token,
     parameter::{CONTRACT, ParameterKind, parameter},
-    progress::Progress,
     request::{Request as _, request},
     security::SecurityQuestion,
     snapshot::Snapshot,
@@ -31,7 +30,9 @@ use analysis::{
         returns::{ReturnRecord, SignalReturn, after_trends, trend_records},
     },
 };
-use model::{address::Address, candles::ChartCandles, error::Result, time::Time};
+use model::{
+    address::Address, candles::ChartCandles, error::Result, progress::Progress, time::Time,
+};
 
 request! {
     TrackRecordQuestion at "/technical/{contractAddress}/track-record" {

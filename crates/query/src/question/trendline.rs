@@ -3,7 +3,6 @@
 use super::{
     Query,
     parameter::{CONTRACT, EXPLAIN, ParameterKind, parameter},
-    progress::Progress,
     request::request,
     snapshot::Snapshot,
     timeframes::{TIMEFRAMES, candles_of, frame_of, interval, last_candle},
@@ -13,7 +12,7 @@ use analysis::{
     frames,
     trendlines::{TrendlineAnswer, trendlines},
 };
-use model::{address::Address, error::Result, time::Time};
+use model::{address::Address, error::Result, progress::Progress, time::Time};
 
 pub const PERIOD_DEFAULT: u64 = 14;
 

@@ -8,18 +8,18 @@ use std::{
 
 use polars::prelude::DataFrame;
 
-use super::{progress::Progress, snapshot::Snapshot};
+use super::snapshot::Snapshot;
+use load::{
+    Table,
+    engine_rows::{FetchError, FetchedRows},
+};
 use model::{
     address::Address,
     chain_state::MissingState,
     error::{Code, Problem, Result},
     locks::Locked as _,
-    progress::{Cancelled, LoadProgress},
+    progress::{Cancelled, LoadProgress, Progress},
     table_ask::SourceQuery,
-};
-use store::{
-    Table,
-    engine_rows::{FetchError, FetchedRows},
 };
 
 /// Rounds after which a state is given up: an execution names more the further it gets.
@@ -296,8 +296,8 @@ mod tests {
         snapshot::AnswerSettings,
         tests::{addresses, parsed, snapshot},
     };
+    use load::sample;
     use model::progress::NoProgress;
-    use store::sample;
 
     /// Four tokens at a node that nobody can reach.
     fn away() -> (tempfile::TempDir, Snapshot) {
@@ -328,9 +328,9 @@ mod tests {
             ..wire::WireOptions::default()
         };
         let wire = wire::RemoteClient::new(options, Arc::new(wire::MemoryLedger::default()));
-        let dataset = store::load::load_as(
+        let dataset = load::loading::load_as(
             folder.path(),
-            &store::cache::CacheOptions::default(),
+            &frames::cache::CacheOptions::default(),
             Some(&wire),
             &NoProgress,
             None,

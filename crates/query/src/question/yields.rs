@@ -17,14 +17,13 @@ use super::{
     parameter::{
         AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NamedToken, Parameter, TokenReader, clip,
     },
-    progress::Progress,
     request::{ParameterValue, Request, target},
     security::{SecurityWarning, WarningsOf},
     view::View,
 };
 pub use analysis::yields::risk::RiskLevel;
 use analysis::yields::{case::PlanPreferences, plan, wallet};
-use model::{address::Address, chain::Chain, error::Result};
+use model::{address::Address, chain::Chain, error::Result, progress::Progress};
 
 const TOKENS_MAX: usize = 1_000;
 /// Maximum number of names in `chains`; there are fewer than half as many chains.

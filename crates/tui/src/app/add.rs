@@ -1,13 +1,15 @@
 //! Adding a token: providers are contacted off the drawing thread, once the user agreed to their hosts; if they find several tokens, the user chooses.
 
 use super::App;
-use crate::overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome};
+use crate::{
+    overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome},
+    views::task::BackgroundTask,
+};
 use model::{
     error::{Code, Problem},
     format::plural,
 };
 use query::deck::feed::add::{FoundToken, FoundTokens};
-use views::task::BackgroundTask;
 
 /// A search under way, or one whose tokens are on screen.
 pub(crate) struct Adding {

@@ -7,22 +7,25 @@ use std::{
 };
 
 use super::App;
-use crate::overlay::{
-    Dialog as _, Overlay,
-    alerts::{AboutToken, AlertsDialog},
+use crate::{
+    overlay::{
+        Dialog as _, Overlay,
+        alerts::{AboutToken, AlertsDialog},
+    },
+    views::task::{self, BackgroundTask},
+    widgets::table::AlertMark,
 };
 use model::{
     address::Address,
     error::Result,
     format::{count, plural},
     locks::Locked as _,
+    progress::Progress,
 };
 use query::{
     jobs::{AlertCursor, AlertList, FIRED_ID_MAX, FiredAlert, Jobs},
-    question::{alert_body::AlertBody, progress::Progress},
+    question::alert_body::AlertBody,
 };
-use views::task::{self, BackgroundTask};
-use widgets::table::AlertMark;
 
 /// Firings to load, the latest first.
 const FIRED: u64 = 50;
@@ -241,8 +244,8 @@ impl App {
 mod tests {
     use super::*;
     use crate::app::bench::Bench;
+    use load::{Dataset, sample};
     use query::jobs::JobOptions;
-    use store::{Dataset, sample};
 
     fn priced(price: u32) -> Dataset {
         let tokens = format!(
@@ -256,7 +259,7 @@ mod tests {
     #[test]
     fn an_alert_is_typed_marked_heard_and_listed() {
         let (mut bench, state) = (
-            Bench::new(views::all()),
+            Bench::new(crate::views::all()),
             tempfile::tempdir().expect("a folder"),
         );
         let deck = Arc::clone(&bench.app.setup.deck);

@@ -77,13 +77,13 @@ mod tests {
     use std::sync::Arc;
 
     use crate::app::bench::Bench;
+    use load::sample;
     use query::jobs::{JobOptions, Jobs};
-    use store::sample;
 
     #[test]
     fn a_level_is_set_edited_alerted_on_and_removed_and_a_note_kept() {
         let (mut bench, state) = (
-            Bench::new(views::all()),
+            Bench::new(crate::views::all()),
             tempfile::tempdir().expect("a folder"),
         );
         let deck = Arc::clone(&bench.app.setup.deck);

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use super::App;
-use crate::overlay::{Command, palette::AS_OF};
+use crate::{
+    overlay::{Command, palette::AS_OF},
+    views::{task::BackgroundTask, view::HttpRequest},
+};
 use model::time::{DAY_MS, Time};
 use query::{
     deck::QueryService,
     question::parameter::{as_of, clip},
 };
-use views::{task::BackgroundTask, view::HttpRequest};
 
 /// The query service of the views, if not that of the present; and one that is being created.
 #[derive(Default)]
@@ -121,9 +123,8 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use crate::app::bench::Bench;
-    use store::sample;
-    use views::view::HttpRequest;
+    use crate::{app::bench::Bench, views::view::HttpRequest};
+    use load::sample;
 
     /// The screen once the query service of the day is created.
     fn settled(bench: &mut Bench) -> String {
@@ -136,7 +137,7 @@ mod tests {
         let candles: Vec<String> = (1..=9)
             .map(|day| format!("0x1,1d,2026-01-0{day}T00:00:00Z,{day},{day}.5,0.5,{day},10\n"))
             .collect();
-        let mut bench = Bench::new(views::all());
+        let mut bench = Bench::new(crate::views::all());
         bench.app.setup.deck.publish(sample::dataset(&[
             (
                 "tokens",
@@ -193,7 +194,7 @@ mod tests {
             format!("{token},1d,2026-01-01T00:00:00Z,1,1,1,1,{volume}\n")
         };
         let candles = [rows("0x1", 10), rows("0x2", 30), rows("0x3", 20)].concat();
-        let mut bench = Bench::new(views::all());
+        let mut bench = Bench::new(crate::views::all());
         bench.app.setup.deck.publish(sample::dataset(&[
             (
                 "tokens",
@@ -220,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_view_names_what_is_of_today_and_a_day_before_the_data_is_refused() {
-        let mut bench = Bench::new(views::all());
+        let mut bench = Bench::new(crate::views::all());
         bench.app.setup.deck.publish(sample::dataset(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,WETH,Wrapped Ether,eth"),
             ("candles", "token_address,interval,timestamp,open,high,low,close\n0x1,1d,2026-01-01,1,1,1,1\n0x1,1d,2026-01-02,2,2,2,2"),

@@ -16,14 +16,16 @@ use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 
 use super::{App, Setup};
-use crate::event::Event;
-use query::deck::{DeckEvent, DeckOptions, QueryService};
-use store::Dataset;
-use views::{task::Wake, view::View};
-use widgets::{
-    picture,
-    theme::{Appearance, Options, Theme},
+use crate::{
+    event::Event,
+    views::{task::Wake, view::View},
+    widgets::{
+        picture,
+        theme::{Appearance, Options, Theme},
+    },
 };
+use load::Dataset;
+use query::deck::{DeckEvent, DeckOptions, QueryService};
 
 /// Timeout for anything on a busy machine; reached on failure only.
 pub(super) const PATIENCE: Duration = Duration::from_secs(90);

@@ -3,9 +3,11 @@
 use std::{path::absolute, time::Instant};
 
 use super::App;
-use crate::overlay::{Command, Overlay, confirm::Confirm, welcome::Welcome};
+use crate::{
+    overlay::{Command, Overlay, confirm::Confirm, welcome::Welcome},
+    views::tokens::MARKED_FOR,
+};
 use query::deck::DeckEvent;
-use views::tokens::MARKED_FOR;
 
 impl App {
     pub(super) fn on_deck_event(&mut self, event: DeckEvent) {

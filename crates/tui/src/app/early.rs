@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::KeyEvent;
 
 use super::App;
-use views::keymap::{Action, VIEWS};
+use crate::views::keymap::{Action, VIEWS};
 
 /// How long rows may still move after the first of them are on screen, before keys act on what is there.
 const SETTLING: Duration = Duration::from_secs(1);
@@ -78,9 +78,8 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use crate::app::bench::Bench;
-    use store::sample;
-    use views::keymap::ViewId;
+    use crate::{app::bench::Bench, views::keymap::ViewId};
+    use load::sample;
 
     #[test]
     fn keys_that_act_on_a_row_wait_for_the_rows() {
@@ -102,7 +101,7 @@ mod tests {
         ] {
             let keys: Vec<char> = keys.chars().collect();
             for early in 0..=keys.len() {
-                let mut bench = Bench::new(views::all());
+                let mut bench = Bench::new(crate::views::all());
                 for (i, key) in keys.iter().enumerate() {
                     if i == early {
                         bench.load(market());
@@ -126,7 +125,7 @@ mod tests {
             }
         }
         // A view without a dataset waits for nothing.
-        let mut bench = Bench::new(views::all());
+        let mut bench = Bench::new(crate::views::all());
         bench.keys("0?");
         assert!(bench.app.overlay.is_some() && bench.app.early.held.is_empty());
     }

@@ -6,22 +6,24 @@ use std::{path::PathBuf, process::Stdio, sync::Arc, thread};
 use crossterm::{Command as _, clipboard::CopyToClipboard};
 
 use super::App;
-use crate::overlay::{
-    Command, Overlay,
-    export::{ExportDialog, ExportRetry},
+use crate::{
+    overlay::{
+        Command, Overlay,
+        export::{ExportDialog, ExportRetry},
+    },
+    views::{
+        keymap::{Action, ViewId},
+        view::{ApiState, Effect, HttpRequest},
+    },
+    widgets::{
+        text,
+        theme::{Palette, Theme},
+    },
 };
 use demo;
+use frames::export::{self, ExportError, writers::ExportFormat};
 use model::{command_line::quoted, format};
 use query::deck::DeckEvent;
-use store::export::{self, ExportError, writers::ExportFormat};
-use views::{
-    keymap::{Action, ViewId},
-    view::{ApiState, Effect, HttpRequest},
-};
-use widgets::{
-    text,
-    theme::{Palette, Theme},
-};
 
 /// Most cells of a copied text in the footer's toast: an address is shown in full.
 const COPIED_SHOWN: usize = 42;
@@ -288,7 +290,7 @@ impl App {
         {
             return self.say("not a web link", true);
         }
-        let spawned = system::link_opener()
+        let spawned = model::system::link_opener()
             .arg(link)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

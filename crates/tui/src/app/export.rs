@@ -11,13 +11,15 @@ use std::{
 };
 
 use super::App;
-use crate::overlay::{Overlay, export::ExportDialog};
+use crate::{
+    overlay::{Overlay, export::ExportDialog},
+    views::task::BackgroundTask,
+};
+use frames::export::{self, ExportError};
 use model::{
     error::{Code, Problem},
     format::{self, plural},
 };
-use store::export::{self, ExportError};
-use views::task::BackgroundTask;
 
 /// How long the program's exit waits for a canceled export to delete its partial file.
 const LAST_WAIT: Duration = Duration::from_secs(2);
@@ -209,14 +211,14 @@ mod tests {
         app::bench::{Bench, PATIENCE},
         event::Event,
         overlay::Command,
+        views::{
+            keymap::Action,
+            view::{Context, Effect, Export, View},
+        },
     };
-    use store::{
-        FrameError,
+    use frames::{
+        error::FrameError,
         export::{ExportRows, RowBatches, writers::ExportFormat},
-    };
-    use views::{
-        keymap::Action,
-        view::{Context, Effect, Export, View},
     };
 
     /// The only table on screen, of which a limited number of stretches may be read; each takes a moment.

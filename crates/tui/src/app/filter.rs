@@ -3,8 +3,10 @@
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::App;
-use crate::typed::{Completions, TypedLine};
-use views::{error::InputError, keymap::Action, list::Listing, view::EditedLine};
+use crate::{
+    typed::{Completions, TypedLine},
+    views::{error::InputError, keymap::Action, list::Listing, view::EditedLine},
+};
 
 /// Longest text of the line in characters.
 const CHARS_MAX: usize = 4_000;
@@ -260,13 +262,12 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use crate::app::bench::Bench;
-    use store::sample;
-    use views::keymap::ViewId;
+    use crate::{app::bench::Bench, views::keymap::ViewId};
+    use load::sample;
 
     #[test]
     fn what_is_typed_takes_the_filters_place_and_a_line_of_the_views_own_is_no_filter() {
-        let mut bench = Bench::new(views::all());
+        let mut bench = Bench::new(crate::views::all());
         bench.load(sample::dataset(&[
             ("tokens", "token_address,symbol,name,chain,price\n0x1,UNI,Uniswap,eth,7\n0x2,LINK,Chainlink,eth,14"),
             ("pools", "address,dex_id,chain,token0,token1,liquidity\n0xa,x,eth,0x1,0x2,100"),

@@ -7,13 +7,13 @@ use std::{
 };
 
 use super::App;
-use model::address::Address;
-use query::question::opening::opening_token;
-use views::{
+use crate::views::{
     keymap::{VIEWS, ViewId},
     task::Wake,
     view::{LiveSettings, NewSettings},
 };
+use model::address::Address;
+use query::question::opening::opening_token;
 
 /// Maximum number of tokens that a step passes over.
 const STEPS_MAX: usize = 1_000;

@@ -6,6 +6,7 @@ use super::{App, effects::expand};
 use crate::{
     error::TypedError,
     overlay::{Overlay, import::ImportDialog},
+    views::task::BackgroundTask,
 };
 use import::{Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, VALUED, import};
 use model::{
@@ -15,7 +16,6 @@ use model::{
     progress::{Cancelled, LoadProgress},
 };
 use query::question::{self, search::named::named_token};
-use views::task::BackgroundTask;
 
 /// A running import.
 pub(crate) struct Importing {
@@ -25,7 +25,7 @@ pub(crate) struct Importing {
 }
 
 /// Forwards progress.
-struct Steps(question::progress::Progress);
+struct Steps(model::progress::Progress);
 
 impl LoadProgress for Steps {
     fn step(&self, _: &str, done: u64, total: u64) -> Result<(), Cancelled> {
@@ -242,7 +242,10 @@ mod tests {
 
     #[test]
     fn a_file_is_shown_before_it_is_taken_and_esc_changes_nothing() {
-        let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
+        let (mut bench, outside) = (
+            Bench::new(crate::views::all()),
+            tempfile::tempdir().unwrap(),
+        );
         let file = outside.path().join("holders.csv");
         fs::write(&file, HOLDERS).unwrap();
         let said = file.display().to_string();
@@ -265,7 +268,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_taken_says_why_and_offers_nothing() {
-        let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
+        let (mut bench, outside) = (
+            Bench::new(crate::views::all()),
+            tempfile::tempdir().unwrap(),
+        );
         let file = outside.path().join("notes.csv");
         fs::write(&file, "a,b\n1,2\n").unwrap();
         bench.app.run(Command::Import(file.display().to_string()));
@@ -294,7 +300,10 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_say_its_token_is_offered_the_selected_one() {
-        let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
+        let (mut bench, outside) = (
+            Bench::new(crate::views::all()),
+            tempfile::tempdir().unwrap(),
+        );
         let file = outside.path().join("h.csv");
         fs::write(
             &file,
@@ -302,7 +311,7 @@ mod tests {
         )
         .unwrap();
         let uni = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-        bench.load(store::sample::dataset(&[(
+        bench.load(load::sample::dataset(&[(
             "tokens",
             &format!("token_address,symbol,name,chain,market_cap\n{uni},UNI,Uniswap,eth,3"),
         )]));

@@ -7,8 +7,8 @@ use super::App;
 use crate::{
     chrome::ChromeHit,
     overlay::{Overlay, OverlayOutcome, help::Help},
+    views::view::Effect,
 };
-use views::view::Effect;
 
 impl App {
     pub(super) fn mouse(&mut self, mouse: MouseEvent) {

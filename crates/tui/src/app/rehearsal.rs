@@ -1,12 +1,14 @@
 //! Backtesting an alert in the dashboard: computed off the drawing thread, with its progress in the alert dialog, stopped with Esc.
 
 use super::App;
-use crate::overlay::{Overlay, alerts::AlertsDialog};
-use query::question::{
-    BodyQuestion as _, Query as _, alert_body::AlertBody, progress::Progress,
-    rehearsal::RehearsalQuestion, view::View,
+use crate::{
+    overlay::{Overlay, alerts::AlertsDialog},
+    views::task::BackgroundTask,
 };
-use views::task::BackgroundTask;
+use model::progress::Progress;
+use query::question::{
+    BodyQuestion as _, Query as _, alert_body::AlertBody, rehearsal::RehearsalQuestion, view::View,
+};
 
 impl App {
     /// Starts to backtest the alert; without one, stops the running backtest.

@@ -3,12 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::App;
-use crate::overlay::{
-    Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog,
-};
-use views::{
-    keymap::Action,
-    list::{ColumnLayout, Listing, SCREEN},
+use crate::{
+    overlay::{
+        Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog,
+    },
+    views::{
+        keymap::Action,
+        list::{ColumnLayout, Listing, SCREEN},
+    },
 };
 
 /// Maximum number of screens of a view.

@@ -7,10 +7,12 @@ use ratatui::{
 };
 
 use super::App;
-use views::keymap::{Action, ViewId};
-use widgets::{
-    put, text,
-    theme::{Role, Theme},
+use crate::{
+    views::keymap::{Action, ViewId},
+    widgets::{
+        put, text,
+        theme::{Role, Theme},
+    },
 };
 
 /// Where the tour is.
@@ -108,7 +110,7 @@ impl App {
             Some(stop) => {
                 // A number key works everywhere, another one in its view.
                 let is_here = stop.at == self.current
-                    || views::keymap::VIEWS
+                    || crate::views::keymap::VIEWS
                         .iter()
                         .any(|row| row.goto == stop.action);
                 let first = if is_here {
@@ -198,15 +200,15 @@ mod tests {
         event::Event,
         memory::{Memory, NoStorage},
     };
+    use load::sample;
     use query::deck::DeckEvent;
     use serde_json::{Value, json};
-    use store::sample;
 
     /// The screens of a new user: no data, the demo's first screen, a stop of the tour.
     #[test]
     fn the_first_minute_looks_as_it_did() {
         for (width, height) in [(60, 16), (80, 24), (140, 42)] {
-            let mut bench = Bench::new(views::all());
+            let mut bench = Bench::new(crate::views::all());
             bench.app.remember(&NoStorage);
             bench.app.setup.data_folder = Some("/home/a/.local/share/tokendeck".into());
             bench.app.update(Event::QueryService(DeckEvent::LoadFailed(
@@ -249,7 +251,7 @@ mod tests {
             ("9", true, "Where do you want to start"),
             ("⎋", true, "loading the dataset"),
         ] {
-            let mut bench = Bench::new(views::all());
+            let mut bench = Bench::new(crate::views::all());
             bench.app.setup.data_folder = folder(&bench).filter(|_| has_folder);
             bench.app.update(Event::QueryService(DeckEvent::LoadFailed(
                 "there is nothing".to_owned(),
@@ -278,7 +280,7 @@ mod tests {
     fn the_folder_seen_last_is_the_first_way_while_it_is_there() {
         let seen = tempfile::tempdir().expect("a folder");
         for is_there in [true, false] {
-            let mut bench = Bench::new(views::all());
+            let mut bench = Bench::new(crate::views::all());
             let failed = bench.app.setup.deck.folder();
             let folder = if is_there {
                 seen.path()
@@ -309,7 +311,7 @@ mod tests {
 
     #[test]
     fn six_keys_walk_the_tour_and_do_what_they_always_do() {
-        let mut bench = Bench::new(views::all());
+        let mut bench = Bench::new(crate::views::all());
         bench.load(sample::dataset(&[(
             "tokens",
             "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth",
@@ -339,7 +341,7 @@ mod tests {
 
     #[test]
     fn the_tour_waits_for_its_key_and_goes_by_esc() {
-        let mut bench = Bench::new(views::all());
+        let mut bench = Bench::new(crate::views::all());
         bench.load(sample::dataset(&[(
             "tokens",
             "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth",

@@ -3,7 +3,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use widgets::pixels::plot::CellPixels;
+use crate::widgets::pixels::plot::CellPixels;
 
 /// kitty's query with a picture of one pixel, the terminal's name (XTVERSION), the size of a cell, and its attributes (DA1): every
 /// terminal replies to these, so they come last.

@@ -6,8 +6,8 @@ use super::{
     answers::{QUESTION, TerminalReader, TerminalReply},
     *,
 };
+use crate::widgets::pixels::plot::PlotShape;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use widgets::pixels::plot::PlotShape;
 
 const KITTY: &[u8] = b"\x1b_Gi=31;OK\x1b\\";
 const NAME: &[u8] = b"\x1bP>|iTerm2 3.5.4\x1b\\";

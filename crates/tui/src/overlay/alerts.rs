@@ -8,13 +8,10 @@ use model::{address::Address, time::Time};
 use query::{
     jobs::{Alert, AlertList, FiredAlert},
     question::{
-        alert_body::AlertBody,
-        fields::TokenEntry,
-        filter::{self, ColumnKind, FilterColumn, TEXT_CHARS_MAX},
-        list::Listed as _,
-        rehearsal::Rehearsal,
+        alert_body::AlertBody, fields::TokenEntry, list::Listed as _, rehearsal::Rehearsal,
     },
 };
+use table::filter::{self, ColumnKind, FilterColumn, TEXT_CHARS_MAX};
 
 /// Shown rows of the log.
 const FIRED: usize = 5;

@@ -3,7 +3,7 @@
 use crossterm::event::KeyModifiers;
 
 use super::prelude::*;
-use views::{list::ColumnLayout, view::ColumnChoice};
+use crate::views::{list::ColumnLayout, view::ColumnChoice};
 
 #[derive(Debug)]
 pub struct ColumnsDialog {

@@ -1,8 +1,8 @@
 //! The export dialog: file name and format of the table on screen, or the name of a page's file. Writes nothing itself.
 
 use super::prelude::*;
-use store::export::writers::ExportFormat;
-use views::words;
+use crate::views::words;
+use frames::export::writers::ExportFormat;
 
 /// Lines at the bottom of the dialog.
 const REASON_LINES: usize = 2;

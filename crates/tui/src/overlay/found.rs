@@ -1,8 +1,8 @@
 //! The tokens that providers found for the text after `add`; the user chooses one.
 
 use super::prelude::*;
+use crate::views::words::CANCEL;
 use query::deck::feed::add::FoundToken;
-use views::words::CANCEL;
 
 #[derive(Debug)]
 pub struct FoundDialog {

@@ -1,8 +1,8 @@
 //! The help of a view: its bindings from the key table, with an incremental filter; Enter runs the selected one.
 
 use super::prelude::*;
-use query::question::filter::words;
-use views::keymap::{Action, HelpLine, Keymap, Scope, ViewId};
+use crate::views::keymap::{Action, HelpLine, Keymap, Scope, ViewId};
+use table::filter::words;
 
 /// Lines of the selected sentence, where it is too long for its row.
 const SENTENCE: usize = 2;

@@ -2,9 +2,9 @@
 //! rejected. Reads and writes no file itself.
 
 use super::prelude::*;
+use crate::views::words::CANCEL;
 use import::{FileReport, ImportReport, Preview as Table, Taken};
 use model::{address::Address, command_line::shell_word};
-use views::words::CANCEL;
 
 /// Maximum number of lines of one text.
 const LINES_MAX: usize = 60;

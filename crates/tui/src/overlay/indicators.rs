@@ -316,7 +316,7 @@ mod tests {
             let mut buffer = Buffer::empty(area);
             dialog.draw(&mut buffer, area, &Theme::default());
             assert_eq!(
-                widgets::picture::text(&buffer).contains("2 to 500"),
+                crate::widgets::picture::text(&buffer).contains("2 to 500"),
                 width >= 60,
                 "{width}x{height}"
             );

@@ -4,10 +4,12 @@
 use crossterm::event::KeyModifiers;
 
 use super::prelude::*;
+use crate::{
+    views::keymap::{Keymap, ViewId},
+    widgets::theme::BUILTIN,
+};
 use analysis::market::TokenSummary;
-use query::question::filter::words;
-use views::keymap::{Keymap, ViewId};
-use widgets::theme::BUILTIN;
+use table::filter::words;
 
 /// Maximum number of entries ranked and shown.
 const SHOWN_MAX: usize = 200;

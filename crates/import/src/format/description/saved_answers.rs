@@ -5,11 +5,11 @@ use std::{collections::HashMap, path::Path};
 
 use super::{ChainFrom, FormatRow, Formats, READERS, Signs, TokenFrom};
 use crate::error::ImportError;
-use model::schema::{self, Need};
-use source::{
+use load::{
     manifest::TableManifest,
     provider::{Each, FOLDER, Provider, ProviderOrigin, ProviderRequest, Providers},
 };
+use model::schema::{self, Need};
 
 impl Formats {
     /// Adds the saved responses of providers: user-defined ones after the user's formats, built-in ones before the formats that guess.

@@ -4,14 +4,17 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{Feeds, QueryService};
 use crate::error::ServiceError;
-pub use live::find::{FoundToken, FoundTokens};
-use live::{
-    RefreshWatch, Unwatched,
-    create::create,
-    find::{FindContext, find, keep_coin, search_hosts},
+pub use load::live::find::{FoundToken, FoundTokens};
+use load::{
+    live::{
+        RefreshWatch, Unwatched,
+        create::create,
+        find::{FindContext, find, keep_coin, search_hosts},
+    },
+    manifest::FILE,
+    provider,
 };
-use source::{manifest::FILE, provider};
-use store::wall_clock::now;
+use model::wall_clock::now;
 
 /// Stops a search when its task is canceled.
 struct Stops<F>(F);
@@ -32,7 +35,7 @@ impl QueryService {
             create(folder, &[], &providers, None).map_err(ServiceError::Create)?;
         }
         self.open(folder);
-        let has_rows = folder.join(source::live_files::FOLDER).is_dir();
+        let has_rows = folder.join(load::live_files::FOLDER).is_dir();
         if has_rows {
             self.load_in_background();
         }

@@ -4,10 +4,10 @@ use rusqlite::{Transaction, params};
 
 use super::{Durability, JobStore, StoreResult};
 use crate::jobs::id;
-use ::store::wall_clock::now;
 use model::{
     locks::Locked as _,
     time::{DAY_MS, Time},
+    wall_clock::now,
 };
 
 const HOUR_MS: i64 = 3_600_000;

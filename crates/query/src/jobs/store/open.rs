@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use ::store::wall_clock::now;
+use model::wall_clock::now;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
@@ -138,7 +138,7 @@ impl JobStore {
 
 fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
     // Created here first, it is private to the user: SQLite would make it as readable as the umask allows.
-    ::store::private_files::open_private(path)
+    ::model::private_files::open_private(path)
         .map_err(|error| Failure::Other(StoreFault::Io(error)))?;
     let mut writer = Connection::open(path)?;
     writer.busy_timeout(BUSY_TIMEOUT)?;

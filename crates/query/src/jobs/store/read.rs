@@ -348,12 +348,9 @@ mod tests {
     use super::*;
     use crate::{
         jobs::store::{NewToken, tests::store},
-        question::{
-            filter::{self, Filter},
-            list::filter_and_sort,
-            order::Order,
-        },
+        question::{list::filter_and_sort, order::Order},
     };
+    use table::filter::{self, Filter};
 
     #[test]
     fn a_page_of_wanted_jobs_is_that_of_all_jobs_filtered_and_sorted() {

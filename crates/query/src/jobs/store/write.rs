@@ -6,10 +6,10 @@ use super::{
     ClaimedJob, Durability, JobStore, NewToken, StoreResult, TaskEnding, TaskKey, address, read,
 };
 use crate::jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job};
-use ::store::wall_clock::now;
 use model::{
     error::{Code, Problem},
     time::{DAY_MS, Time},
+    wall_clock::now,
 };
 
 impl JobStore {

@@ -2,9 +2,8 @@
 
 use std::{collections::VecDeque, sync::Mutex};
 
-use crate::question::filter::ExcludedRows;
 use model::locks::Locked as _;
-use store::cache::RowSelection;
+use table::{RowSelection, filter::ExcludedRows};
 
 /// Maximum number of cached orders; each holds at most a million row indices in memory.
 const ORDERS_MAX: usize = 4;

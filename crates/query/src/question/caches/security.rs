@@ -6,8 +6,10 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use crate::question::progress::Progress;
-use model::{address::Address, error::Result, flight::Flights, locks::Locked as _};
+use load::Dataset;
+use model::{
+    address::Address, error::Result, flight::Flights, locks::Locked as _, progress::Progress,
+};
 use security::{
     Danger, SecurityInference,
     changes::Scan,
@@ -15,7 +17,6 @@ use security::{
     resemblance::CodeTraits,
     score::{too_little_known, word_of},
 };
-use store::Dataset;
 
 /// Maximum number of scams with cached traits.
 const TRAITS_MAX: usize = 10_000;

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::{ADDED, FigureSource, FigureValue, Figures, OWN_COLUMNS, SOURCES, value};
 use crate::question::{
     coins::Coins,
-    progress::Progress,
     security::SecurityQuestion,
     snapshot::Snapshot,
     track_record::{advise, is_weighed},
@@ -22,6 +21,7 @@ use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
     error::{Code, Result},
+    progress::Progress,
 };
 
 /// The metrics of one token named by `fields` (of `FIELDS`).

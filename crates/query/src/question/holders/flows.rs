@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::{Holder, HoldersQuestion, PLAIN_MEMBERS, SHARED_MEMBERS};
-use crate::question::{list::Listed as _, progress::Progress, view::View};
+use crate::question::{list::Listed as _, view::View};
 use analysis::{
     flows::{Flow, NoFlows, flows},
     token::{share, unburned_supply},
 };
-use model::{address::Address, error::Result, format, time::Time};
-use store::Dataset;
+use load::Dataset;
+use model::{address::Address, error::Result, format, progress::Progress, time::Time};
 
 /// What is known beside the balances.
 pub(super) struct KnownFlows {

@@ -1,9 +1,8 @@
 //! The values of a request's query, each read by its kind of parameter.
 
 use super::{
-    super::{filter::Filter, order::Order},
-    AN_ADDRESS, AS_OF, Arguments, GENERATION, ParameterKind, as_of, clip, conditions, invalid,
-    orders, parts_of,
+    super::order::Order, AN_ADDRESS, AS_OF, Arguments, GENERATION, ParameterKind, as_of, clip,
+    conditions, invalid, orders, parts_of,
 };
 use analysis::indicators::{INDICATORS_MAX, Indicator};
 use model::{
@@ -13,6 +12,7 @@ use model::{
     spelling::meant,
     time::{SECOND_MS, Time},
 };
+use table::filter::Filter;
 
 /// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;

@@ -11,15 +11,14 @@ use super::{figures::of_each, row::TokenRow};
 use crate::question::{
     Find,
     fields::{COMPUTED, Figures, is_computed},
-    filter::{ExcludedRows, Filter, ListColumns},
     list::sort_rows,
     order::Order,
-    progress::Progress,
     track_record::is_weighed,
     view::View,
 };
 use analysis::{market::TokenSummary, numeric::descending};
-use model::{address::Address, error::Result, scalar::Scalar};
+use model::{address::Address, error::Result, progress::Progress, scalar::Scalar};
+use table::filter::{ExcludedRows, Filter, ListColumns};
 
 /// What the tokens of a list are filtered and sorted by.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -240,13 +239,10 @@ impl Find for Arrangement {
 mod tests {
     use super::*;
     use crate::question::{
-        fields::tests::snapshot as with_trend,
-        filter::{self, ColumnKind, FilterColumn},
-        search::row,
-        snapshot::Snapshot,
-        tests::snapshot,
+        fields::tests::snapshot as with_trend, search::row, snapshot::Snapshot, tests::snapshot,
     };
-    use store::sample::address;
+    use load::sample::address;
+    use table::filter::{self, ColumnKind, FilterColumn};
 
     fn query(snapshot: &Snapshot, filter: &str, sort: &[&'static str]) -> TokenQuery {
         let mut columns = row::columns(&snapshot.dataset);

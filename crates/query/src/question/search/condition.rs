@@ -9,10 +9,8 @@ use super::{
 use crate::question::{
     Find,
     fields::is_computed,
-    filter::Filter,
     known_token,
     parameter::{self, TokenReader},
-    progress::Progress,
     snapshot::Snapshot,
     track_record,
     view::View,
@@ -21,8 +19,10 @@ use model::{
     address::Address,
     error::{Code, Problem, Result},
     format::age,
+    progress::Progress,
     scalar::Scalar,
 };
+use table::filter::Filter;
 
 /// Evaluates a condition on all tokens or on one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl Find for ConditionMatch {
 mod tests {
     use super::*;
     use crate::question::{fields, tests};
-    use store::sample;
+    use load::sample;
 
     fn find(snapshot: &Snapshot, condition: &str, token: Option<&str>) -> Result<MatchedTokens> {
         ConditionMatch {

@@ -4,10 +4,9 @@ use crate::question::{
     Find,
     fields::{self, Figures},
     parallel,
-    progress::Progress,
     view::View,
 };
-use model::{address::Address, error::Result};
+use model::{address::Address, error::Result, progress::Progress};
 
 /// The named metrics of these tokens.
 #[derive(Debug, Clone)]

@@ -4,7 +4,6 @@
 use crate::question::{
     parameter::{TokenNames, TokenReader, clip},
     snapshot::Snapshot,
-    token_names::AddressPart,
 };
 use analysis::{market::TokenSummary, numeric::descending};
 use model::{
@@ -14,6 +13,7 @@ use model::{
     format,
     rows::TokenRow,
     spelling::meant,
+    token_names::AddressPart,
 };
 
 /// Tokens that an error lists.
@@ -213,7 +213,7 @@ fn told(token: &TokenSummary) -> String {
 mod tests {
     use super::*;
     use crate::question::tests;
-    use store::sample;
+    use load::sample;
 
     #[test]
     fn a_symbol_names_the_one_token_that_has_it() {

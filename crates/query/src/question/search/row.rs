@@ -8,12 +8,12 @@ use serde_json::Value;
 use crate::question::{
     fields::{self, Figures, TokenEntry, is_computed},
     figure::FigureValue,
-    filter::{self, ColumnValues, FilterColumn},
     list::Listed,
 };
 use analysis::market::TokenSummary;
+use load::Dataset;
 use model::{chain::Chain, names, scalar::Scalar, token::ExtraColumn};
-use store::Dataset;
+use table::filter::{self, ColumnValues, FilterColumn};
 
 /// A token with its optional metrics, as far as they are computed.
 #[derive(Debug, Clone, Copy)]

@@ -2,12 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::question::{
+use model::{error::Result, progress::Progress, scalar::Scalar};
+use table::{
+    RowSelection, TableRows,
     filter::{Columns as _, Values, one_by_one},
-    progress::Progress,
 };
-use model::{error::Result, scalar::Scalar};
-use store::cache::{RowSelection, TableRows};
 
 /// Rows of a chunk, between two cancellation checks.
 pub(super) const CHUNK_ROWS: usize = 8_192;

@@ -28,21 +28,19 @@ use super::{
 use crate::question::{
     Find, Query,
     parameter::{Parameter, ParameterKind, TokenReader, conditions as read_conditions, parameter},
-    progress::Progress,
     request::request,
     view::View,
 };
 use analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer};
+use load::Table;
 use model::{
     error::{Code, Problem, Result},
+    progress::Progress,
     scalar::Scalar,
     schema::{self, Kind},
     time::{Day, Time},
 };
-use store::{
-    Table,
-    cache::{RowSelection, TableRows},
-};
+use table::{RowSelection, TableRows};
 
 /// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;

@@ -1,16 +1,14 @@
 //! The columns of a table: built-in ones, and custom ones of the file, with the names and types of `tokendeck schema`; and the parsing of a
 //! request's column lists.
 
-use crate::question::{
-    filter::{FilterColumn, of_column, of_kind},
-    parameter::{clip, parts_of},
-};
+use crate::question::parameter::{clip, parts_of};
+use load::Table;
 use model::{
     error::{Code, Problem, Result},
     schema::Column,
     spelling::meant,
 };
-use store::Table;
+use table::filter::{FilterColumn, of_column, of_kind};
 
 /// Built-in columns in schema order, then custom ones.
 pub fn of(table: &Table) -> Vec<Column> {

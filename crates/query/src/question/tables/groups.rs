@@ -19,25 +19,22 @@ use super::{
 };
 use crate::question::{
     Find,
-    filter::of_kind,
     list::sort_rows,
     order::Order,
     parameter::{self, clip, parts_of},
-    progress::Progress,
     view::View,
 };
 use analysis::groups::Aggregate;
-use store::cache::Frames as _;
+use frames::rows::Frames as _;
+use load::Table;
 use model::{
     error::{Code, Problem, Result},
     format, names,
+    progress::Progress,
     scalar::Scalar,
     schema::{self, Kind},
 };
-use store::{
-    Table,
-    cache::{RowSelection, TableRows},
-};
+use table::{RowSelection, TableRows, filter::of_kind};
 
 /// Maximum number of figures of a group.
 const FIGURES_MAX: usize = 8;
@@ -523,8 +520,8 @@ fn time_type() -> DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::snapshot::Snapshot;
     use crate::question::{
+        snapshot::Snapshot,
         tables::TableQuestion,
         tests::{answered, snapshot},
     };

@@ -1,16 +1,12 @@
 //! Filtering and sorting of table rows: the filter selects them, the table sorts them.
 
 use super::remote::RemoteQuery;
-use crate::question::{
-    Find,
-    caches::OrderedRows,
+use crate::question::{Find, caches::OrderedRows, order::Order, view::View};
+use model::{error::Result, progress::Progress, schema::TableSchema};
+use table::{
+    RowSelection, SortBy, SortedRows, TableRows,
     filter::{ExcludedRows, Filter},
-    order::Order,
-    progress::Progress,
-    view::View,
 };
-use model::{error::Result, schema::TableSchema};
-use store::cache::{RowSelection, SortBy, SortedRows, TableRows};
 
 /// Rows of a large table that are sorted first, by top-k, while the complete order is computed.
 const TOP_ROWS: usize = 1_000;
@@ -133,13 +129,11 @@ mod tests {
     use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
     use super::*;
-    use crate::question::{
-        filter,
-        snapshot::{AnswerSettings, Snapshot},
-    };
+    use crate::question::snapshot::{AnswerSettings, Snapshot};
+    use frames::rows::Frames as _;
+    use load::{Dataset, Table};
     use model::{error::Code, schema};
-    use store::cache::Frames as _;
-    use store::{Dataset, Table};
+    use table::filter;
 
     fn tokens() -> (DataFrame, &'static TableSchema) {
         let chains = Series::new(

@@ -7,22 +7,18 @@ use crate::question::{
     caches::OrderedRows,
     paging::TOP_ROWS_MAX,
     parameter::{self, TokenReader},
-    progress::Progress,
     request::Request,
     snapshot::Snapshot,
     view::View,
 };
+use frames::{export::RowBatches, ordered::Ordered, rows::Frames as _};
+use load::Table;
 use model::{
     error::{Code, Problem, Result},
+    progress::Progress,
     scalar::Scalar,
 };
-use store::cache::Frames as _;
-use store::{
-    Table,
-    cache::{RowSelection, TableRows},
-    export::RowBatches,
-    ordered::Ordered,
-};
+use table::{RowSelection, TableRows};
 
 /// Minimum number of rows of a top-k selection, so that the next pages are covered too.
 const TOP_ROWS_MIN: usize = 1_000;

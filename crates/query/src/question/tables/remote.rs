@@ -9,17 +9,18 @@ use super::{
     columns, loaded_table,
     order::{CompleteOrder, RowQuery},
 };
-use crate::question::{Find, caches::OrderedRows, progress::Progress, view::View};
-use store::cache::Frames as _;
+use crate::question::{Find, caches::OrderedRows, view::View};
+use frames::{cell::in_frame, export::RowBatches, ordered::Ordered, rows::Frames as _};
+use load::{Table, engine_rows::EngineRows};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
     format,
     interval::Interval,
+    progress::Progress,
     scalar::Scalar,
     table_ask::{AskKind, RowsPage, SourceQuery},
 };
-use store::{Table, cell::in_frame, engine_rows::EngineRows, export::RowBatches, ordered::Ordered};
 
 /// The column of the token.
 const TOKEN: &str = "token_address";

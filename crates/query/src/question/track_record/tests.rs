@@ -288,7 +288,7 @@ fn a_coin_on_two_chains_has_the_chart_of_the_larger_one() {
         .peg
         .and_then(|peg| peg.coin)
         .map(|coin| coin.contract_address);
-    assert_eq!(follows, Some(store::sample::address("0x2")));
+    assert_eq!(follows, Some(load::sample::address("0x2")));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::bench::Bench;
-use store::{Dataset, Table, sample};
+use load::{Dataset, Table, sample};
 
 const LARGEST: &str = "0x1";
 const MIDDLE: &str = "0x2";
@@ -27,7 +27,7 @@ fn market() -> Dataset {
 }
 
 fn bench() -> Bench {
-    Bench::new(views::all())
+    Bench::new(crate::views::all())
 }
 
 /// Checks that every token name on screen is the same.

@@ -1,0 +1,415 @@
+//! Plans the requests for a table: for each token, those of the providers that may know it, in order of preference. Sends nothing and reads
+//! no clock.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use crate::{
+    manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
+    provider::{
+        Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named,
+    },
+};
+use model::{
+    address::Address,
+    chain::Chain,
+    interval::Interval,
+    rows::PoolRow,
+    schema::{Grows, TableSchema},
+    time::Time,
+};
+
+use wire::RemoteClient;
+
+use crate::live::{
+    ask::{About, Ask, LiveToken, elsewhere, first_page, origin},
+    error::LiveError,
+    state::RefreshState,
+};
+
+/// Requests for one thing, of which the first that is known answers.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) token: Option<Address>,
+    pub(crate) choices: Vec<ProviderChoice<'a>>,
+}
+
+/// One provider's way to it: all of these are asked.
+#[derive(Debug)]
+pub(crate) struct ProviderChoice<'a> {
+    pub(crate) provider: &'a Provider,
+    pub(crate) asks: Vec<Ask<'a>>,
+    /// The request that says a token's pools, where they must be known first.
+    pub(crate) pools: Option<Ask<'a>>,
+}
+
+/// The providers of a table, in the order in which they are asked. Errors: there is none of that name.
+pub(crate) fn providers<'a>(
+    table: &TableSchema,
+    live: &LiveTable,
+    known: &'a Providers,
+) -> Result<Vec<Cow<'a, Provider>>, LiveError> {
+    let fills = |provider: &Provider| provider.filling(table.name).next().is_some();
+    let giving = |id: &String| {
+        let reason = match named(known, id) {
+            Ok(provider) if fills(provider) => return Ok(Cow::Borrowed(provider)),
+            Ok(provider) => LiveError::LacksTable {
+                provider: id.clone(),
+                table: table.name,
+                has: provider.tables(),
+            },
+            Err(reason) => reason.into(),
+        };
+        let usable = known.values().filter(|provider| fills(provider));
+        Err(LiveError::UnusableProvider {
+            reason: Box::new(reason),
+            table: table.name,
+            usable: usable.map(|provider| provider.id.clone()).collect(),
+        })
+    };
+    match &live.from {
+        LiveSource::Providers(ids) => ids.iter().map(giving).collect(),
+        LiveSource::Url(url) => described_by(table, url).map(|provider| vec![Cow::Owned(provider)]),
+    }
+}
+
+/// The provider that a table's own `url` describes.
+fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, LiveError> {
+    let schema = model::schema::table(table.name).ok_or(LiveError::NoTable)?;
+    let each = match (url.url.has("token"), url.url.has("symbol")) {
+        (true, _) => Each::Token,
+        (false, true) => Each::Coin,
+        (false, false) => Each::Once,
+    };
+    let request = ProviderRequest {
+        name: table.name.to_owned(),
+        each,
+        tables: vec![FilledTable {
+            table: schema.name,
+            rows: url.rows.clone(),
+            mapping: url.mapping.clone(),
+            lenient: false,
+        }],
+        pages: 1,
+        ..ProviderRequest::default()
+    };
+    Ok(Provider {
+        name: "a URL".to_owned(),
+        home: url.url.clone(),
+        chains: model::chain::CHAINS
+            .iter()
+            .filter_map(|row| Some((Chain::known(row.short_name)?, row.short_name.to_owned())))
+            .collect(),
+        requests: vec![request],
+        ..Provider::new(&format!("{}.url", table.name), ProviderOrigin::Dataset)
+    })
+}
+
+/// What the plan is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Needs<'a> {
+    pub(crate) schema: &'static TableSchema,
+    pub(crate) live: &'a LiveTable,
+    pub(crate) tokens: &'a [LiveToken],
+    pub(crate) watchlist: &'a [Address],
+    pub(crate) pools: &'a [PoolRow],
+    pub(crate) state: &'a RefreshState,
+    /// Whether rows of an earlier fetch are there.
+    pub(crate) is_kept: bool,
+    pub(crate) now: Time,
+}
+
+/// Plans a refresh of the table.
+pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> Vec<Wanted<'a>> {
+    let table = needs.schema.name;
+    let once: Vec<ProviderChoice<'a>> = providers
+        .iter()
+        .map(|provider| ProviderChoice {
+            provider,
+            asks: provider
+                .filling(table)
+                .filter(|request| request.each == Each::Once)
+                .flat_map(|request| needs.asks(provider, request, &About::default()))
+                .collect(),
+            pools: None,
+        })
+        .filter(|choice| !choice.asks.is_empty())
+        .collect();
+    let of_tokens = needs.tokens.iter().filter(|token| {
+        needs.live.tokens == LiveTokens::All || needs.watchlist.contains(&token.address)
+    });
+    let tokens = of_tokens.flat_map(|token| {
+        let choices: Vec<ProviderChoice<'a>> = providers
+            .iter()
+            .flat_map(|provider| needs.choices(provider, token))
+            .collect();
+        if table != "candles" {
+            return vec![Wanted {
+                token: Some(token.address),
+                choices,
+            }];
+        }
+        // One provider may have a length of candles that another lacks.
+        let of = |interval: &Interval| {
+            let only = |choice: &ProviderChoice<'a>| {
+                let asks: Vec<Ask<'a>> = choice
+                    .asks
+                    .iter()
+                    .filter(|ask| ask.interval == Some(*interval))
+                    .cloned()
+                    .collect();
+                (!asks.is_empty()).then(|| ProviderChoice {
+                    provider: choice.provider,
+                    asks,
+                    pools: choice.pools.clone(),
+                })
+            };
+            Wanted {
+                token: Some(token.address),
+                choices: choices.iter().filter_map(only).collect(),
+            }
+        };
+        needs.live.intervals.iter().map(of).collect()
+    });
+    let once = (!once.is_empty()).then_some(Wanted {
+        token: None,
+        choices: once,
+    });
+    // A token without a choice is known to nobody, which is told; but of a list nobody asks by token.
+    let listed = once.is_some();
+    once.into_iter()
+        .chain(tokens.filter(move |wanted| !listed || !wanted.choices.is_empty()))
+        .collect()
+}
+
+impl Needs<'_> {
+    /// The ways in which the provider may know the token: one for each of its chains.
+    fn choices<'a>(&self, provider: &'a Provider, token: &LiveToken) -> Vec<ProviderChoice<'a>> {
+        let is_coin = token
+            .symbol
+            .as_ref()
+            .is_some_and(|symbol| Address::coin(symbol) == token.address);
+        let about = |chain: Option<&Chain>| About {
+            token: Some(token.address),
+            symbol: token.symbol.clone(),
+            chain: chain.cloned(),
+            chains: token.chains.clone(),
+            ..About::default()
+        };
+        let mut choices = Vec::new();
+        for request in provider.filling(self.schema.name) {
+            match request.each {
+                // Two tokens may have one symbol: only a coin is asked for by it.
+                Each::Coin if is_coin => self.add(
+                    &mut choices,
+                    provider,
+                    self.asks(provider, request, &about(None)),
+                    None,
+                ),
+                Each::Token if !is_coin => {
+                    // A request that needs no chain asks for all of them.
+                    let any = !needs_chain(provider, request);
+                    let chains = token
+                        .chains
+                        .iter()
+                        .filter(|chain| any || provider.chain(chain).is_some());
+                    for chain in chains.take(if any { 1 } else { usize::MAX }) {
+                        self.add(
+                            &mut choices,
+                            provider,
+                            self.asks(provider, request, &about(Some(chain))),
+                            None,
+                        );
+                    }
+                }
+                Each::Pool if !is_coin => {
+                    for chain in token
+                        .chains
+                        .iter()
+                        .filter(|chain| provider.chain(chain).is_some())
+                    {
+                        let about = about(Some(chain));
+                        let pool = self.pool_of(token.address, chain);
+                        let first = provider
+                            .filling("pools")
+                            .find(|request| request.each == Each::Token)
+                            .filter(|_| pool.is_none());
+                        let pools = first.map(|request| Ask {
+                            provider,
+                            request,
+                            about: about.clone(),
+                            interval: None,
+                            span: None,
+                            present: None,
+                        });
+                        if pool.is_some() || pools.is_some() {
+                            self.add(
+                                &mut choices,
+                                provider,
+                                self.asks(provider, request, &About { pool, ..about }),
+                                pools,
+                            );
+                        }
+                    }
+                }
+                Each::Once | Each::Search | Each::Coin | Each::Token | Each::Pool => {}
+            }
+        }
+        choices
+    }
+
+    /// Adds asks as a choice of their own, or to the one of the same chain: a provider may need several requests for a table.
+    fn add<'a>(
+        &self,
+        choices: &mut Vec<ProviderChoice<'a>>,
+        provider: &'a Provider,
+        asks: Vec<Ask<'a>>,
+        pools: Option<Ask<'a>>,
+    ) {
+        let Some(first) = asks.first() else { return };
+        let chain = first.about.chain.clone();
+        match choices.iter_mut().find(|choice| {
+            choice.asks[0].about.chain == chain && self.schema.grows != Grows::ByParts
+        }) {
+            Some(choice) => choice.asks.extend(asks),
+            None => choices.push(ProviderChoice {
+                provider,
+                asks,
+                pools,
+            }),
+        }
+    }
+
+    /// The pool that the token's candles are fetched from: the one used last time, or the most liquid pool.
+    pub(crate) fn pool_of(&self, token: Address, chain: &Chain) -> Option<Address> {
+        self.state
+            .pool_of(token, chain)
+            .or_else(|| most_liquid(self.pools, token, chain))
+    }
+
+    /// The request for each interval and each span that is missing.
+    fn asks<'a>(
+        &self,
+        provider: &'a Provider,
+        request: &'a ProviderRequest,
+        about: &About,
+    ) -> Vec<Ask<'a>> {
+        let intervals: Vec<Option<Interval>> = if self.schema.name == "candles" {
+            let known = if request.intervals.is_empty() {
+                &provider.intervals
+            } else {
+                &request.intervals
+            };
+            let given = |interval: &&Interval| known.is_empty() || known.contains(interval);
+            self.live
+                .intervals
+                .iter()
+                .filter(given)
+                .map(|interval| Some(*interval))
+                .collect()
+        } else {
+            vec![None]
+        };
+        let mut asks = Vec::new();
+        for interval in intervals {
+            let ask = Ask {
+                provider,
+                request,
+                about: about.clone(),
+                interval,
+                span: None,
+                present: Some(self.now.0),
+            };
+            if !is_of_spans(self.schema, request) {
+                asks.push(ask);
+                continue;
+            }
+            let start = self.now.0 - self.live.history;
+            let known = self
+                .state
+                .asked
+                .get(&ask.key())
+                .and_then(|asked| asked.covered)
+                .filter(|_| self.is_kept);
+            match known {
+                None => asks.extend(ask.parts(start, self.now.0)),
+                Some((from, to)) => {
+                    let step = ask.step();
+                    // The last row may still be forming: it is asked for again, with the one before it, as some give what comes after a
+                    // time. The oldest part comes first: a gap after a failure is no part of what is covered.
+                    let mut parts = ask.parts((to - step).min(self.now.0), self.now.0);
+                    parts.reverse();
+                    asks.extend(parts);
+                    if start + step < from {
+                        asks.extend(ask.parts(start, from));
+                    }
+                }
+            }
+        }
+        asks
+    }
+}
+
+/// Whether a placeholder of its URL is the chain.
+fn needs_chain(provider: &Provider, request: &ProviderRequest) -> bool {
+    let home = request.home.as_ref().unwrap_or(&provider.home);
+    home.has("chain")
+        || request.path.has("chain")
+        || request.query.iter().any(|(_, value)| value.has("chain"))
+}
+
+/// Whether rows of a span of time can be asked for.
+fn is_of_spans(schema: &TableSchema, request: &ProviderRequest) -> bool {
+    let holes = |name: &str| {
+        request.path.has(name) || request.query.iter().any(|(_, value)| value.has(name))
+    };
+    let pages = request
+        .next
+        .iter()
+        .any(|(_, next)| matches!(next, NextPage::Oldest(_) | NextPage::Newest(_)));
+    schema.grows == Grows::ByParts && (pages || ["from", "to", "before"].into_iter().any(holes))
+}
+
+/// The most liquid of the token's pools on the chain.
+pub(crate) fn most_liquid(pools: &[PoolRow], token: Address, chain: &Chain) -> Option<Address> {
+    let of_token = pools.iter().filter(|pool| {
+        pool.chain == *chain
+            && (pool.token0 == token || pool.token1 == token || pool.tokens.contains(&token))
+    });
+    let liquidity = |pool: &PoolRow| pool.liquidity.unwrap_or(0.0);
+    of_token
+        .max_by(|a, b| {
+            liquidity(a)
+                .total_cmp(&liquidity(b))
+                .then(b.address.cmp(&a.address))
+        })
+        .map(|pool| pool.address)
+}
+
+/// The hosts that a plan may ask, with the number of requests that are sure.
+pub(crate) fn hosts(plan: &[Wanted<'_>], wire: &RemoteClient, hosts: &mut BTreeMap<String, u64>) {
+    for wanted in plan {
+        for (place, choice) in wanted.choices.iter().enumerate() {
+            for ask in choice.pools.iter().chain(&choice.asks) {
+                if let Some(origin) = origin_of(ask, elsewhere(wire, ask.provider).as_deref()) {
+                    // The others are asked where the first does not know something.
+                    *hosts.entry(origin).or_default() += u64::from(place == 0);
+                }
+            }
+        }
+    }
+}
+
+/// The origin that a request goes to.
+pub(crate) fn origin_of(ask: &Ask<'_>, other: Option<&str>) -> Option<String> {
+    let filled = Ask {
+        about: About {
+            pool: ask.about.pool.or(ask.about.token),
+            ..ask.about.clone()
+        },
+        ..ask.clone()
+    };
+    let url = filled
+        .page(&first_page(ask), other, wire::web::WebVersion::default())?
+        .url;
+    origin(&url)
+}

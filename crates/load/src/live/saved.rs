@@ -1,0 +1,73 @@
+//! Reads a saved response of a provider as if it had just arrived. Sends no request.
+
+use std::collections::HashSet;
+
+use polars::prelude::DataFrame;
+
+use crate::provider::{JsonAnswer, Provider, ProviderRequest, Then};
+use model::{address::Address, chain::Chain, interval::Interval};
+
+use crate::live::{
+    ask::{About, Ask},
+    error::LiveError,
+    rows::{self, Known},
+};
+
+/// A saved response, and the request it belongs to.
+#[derive(Debug)]
+pub struct SavedAnswer<'a> {
+    pub provider: &'a Provider,
+    pub request: &'a ProviderRequest,
+    pub token: Option<Address>,
+    pub chain: Option<Chain>,
+    pub symbol: Option<String>,
+    pub decimals: Option<i64>,
+    pub interval: Option<Interval>,
+    pub body: &'a [u8],
+}
+
+/// Contents of a response.
+#[derive(Debug)]
+pub enum SavedRows {
+    /// Rows by table, with notes about odd ones.
+    Rows(Vec<(&'static str, DataFrame)>, Vec<String>),
+    /// A refusal: its consequence, and the service's message.
+    Refusal(Then, String),
+}
+
+/// Reads the response. An error, worded to continue the provider's name, means that the response does not match the provider's description.
+pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, LiveError> {
+    let about = About {
+        token: saved.token,
+        symbol: saved.symbol.clone(),
+        chain: saved.chain.clone(),
+        ..About::default()
+    };
+    let ask = Ask {
+        provider: saved.provider,
+        request: saved.request,
+        about,
+        interval: saved.interval,
+        span: None,
+        present: None,
+    };
+    let answer = JsonAnswer::read(saved.body)?;
+    if let Some((then, said)) = answer.refusal(&saved.request.refusals) {
+        return Ok(SavedRows::Refusal(then, said));
+    }
+    let tokens: HashSet<Address> = saved.token.into_iter().collect();
+    let known = Known {
+        decimals: saved
+            .token
+            .into_iter()
+            .map(|token| (token, saved.decimals))
+            .collect(),
+        tokens,
+    };
+    let (mut frames, mut notes) = (Vec::new(), Vec::new());
+    for (table, _, rows) in rows::of_answer(&ask, &answer, saved.body.len() as u64, &known)? {
+        notes.extend(rows.notes);
+        frames.extend(rows.frame.map(|frame| (table, frame)));
+    }
+    Ok(SavedRows::Rows(frames, notes))
+}

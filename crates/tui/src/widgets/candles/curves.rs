@@ -1,0 +1,240 @@
+//! Indicator curves: over the candles, and in panes of their own under the volume, each with axis and title.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    ChartData, axes, body,
+    layout::ChartLayout,
+    notation::fitting,
+    overlay::dot,
+    scale::Scale,
+    trace::{LinePath, trace},
+};
+use crate::widgets::{
+    self,
+    theme::{Role, Theme},
+};
+use model::format;
+
+/// One value for each candle; NaN where missing.
+#[derive(Debug, Clone)]
+pub struct IndicatorCurve {
+    pub values: Vec<f64>,
+    pub role: Role,
+    pub dashed: bool,
+}
+
+/// A pane under the volume.
+#[derive(Debug, Clone, Default)]
+pub struct IndicatorPane {
+    /// The title line in pieces.
+    pub title: Vec<(String, Role)>,
+    pub curves: Vec<IndicatorCurve>,
+    /// A histogram, drawn from zero up or down.
+    pub bars: Vec<f64>,
+    /// Reference values, drawn as lines.
+    pub guides: Vec<f64>,
+}
+
+pub(super) fn over(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    for curve in data.curves {
+        draw(curve, data, layout, layout.plot, &layout.scale, buf, theme);
+    }
+}
+
+pub(super) fn panes(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    for (nth, pane) in data.panes.iter().enumerate() {
+        let Some(area) = layout.pane(nth) else { return };
+        let inside = Rect {
+            y: area.y + 1,
+            height: area.height - 1,
+            ..area
+        };
+        let Some(scale) = scale(pane, layout) else {
+            title(pane, area, buf, theme);
+            continue;
+        };
+        let row = |value: f64| {
+            let rise = scale.place(value) * f64::from(inside.height);
+            (0.0..=f64::from(inside.height))
+                .contains(&rise)
+                .then(|| inside.bottom() - 1 - (rise as u16).min(inside.height - 1))
+        };
+        for curve in &pane.curves {
+            draw(curve, data, layout, inside, &scale, buf, theme);
+        }
+        bars(&pane.bars, layout, &row, buf, theme);
+        for y in pane.guides.iter().filter_map(|guide| row(*guide)) {
+            (inside.x..inside.right()).for_each(|x| dot(buf, x, y, '┄', theme.style(Role::Grid)));
+        }
+        crosshair(data, layout, inside, buf, theme);
+        title(pane, area, buf, theme);
+        axis(pane, &scale, layout, inside, &row, buf, theme);
+    }
+}
+
+/// The value range on screen; `None` without values.
+pub(super) fn scale(pane: &IndicatorPane, layout: &ChartLayout) -> Option<Scale> {
+    let (first, last) = layout.shown;
+    let on_screen =
+        |values: &[f64]| values[first.min(values.len())..last.min(values.len())].to_vec();
+    let values: Vec<f64> = pane
+        .curves
+        .iter()
+        .map(|curve| &curve.values)
+        .chain([&pane.bars])
+        .flat_map(|values| on_screen(values))
+        .collect();
+    let known = || values.iter().copied().filter(|value| value.is_finite());
+    known().next()?;
+    // The guides are on screen, and bars include zero.
+    let shown = known()
+        .chain(pane.guides.iter().copied())
+        .chain((!pane.bars.is_empty()).then_some(0.0));
+    let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    Some(Scale::new(low, high, false))
+}
+
+fn draw(
+    curve: &IndicatorCurve,
+    data: &ChartData<'_>,
+    layout: &ChartLayout,
+    area: Rect,
+    scale: &Scale,
+    buf: &mut Buffer,
+    theme: &Theme,
+) {
+    let (first, last) = layout.shown;
+    let Some(end) = last.checked_sub(1).filter(|_| last > first) else {
+        return;
+    };
+    let value = |index: usize| {
+        curve
+            .values
+            .get(index)
+            .copied()
+            .filter(|value| value.is_finite())
+    };
+    let height = |x: f64| {
+        let index = layout.index_exact(x).clamp(first as f64, end as f64);
+        let (before, share) = (index.floor() as usize, index.fract());
+        let (here, next) = (
+            value(before)?,
+            if share > 0.0 {
+                value(before + 1)?
+            } else {
+                value(before)?
+            },
+        );
+        // The maximum of the range is in the top row.
+        let rise = scale.place(here + (next - here) * share) * f64::from(area.height);
+        Some(if rise == f64::from(area.height) {
+            rise - 0.01
+        } else {
+            rise
+        })
+    };
+    let right = (layout.left_of(end) + layout.columns).min(area.right());
+    let path = LinePath {
+        area,
+        columns: layout.first_x..right,
+        dashed: curve.dashed,
+        ascii: data.ascii,
+    };
+    trace(&path, buf, body::drawing(theme.style(curve.role)), height);
+}
+
+fn bars(
+    values: &[f64],
+    layout: &ChartLayout,
+    row: &impl Fn(f64) -> Option<u16>,
+    buf: &mut Buffer,
+    theme: &Theme,
+) {
+    let Some(zero) = row(0.0) else { return };
+    let (first, last) = layout.shown;
+    for (index, &value) in values.iter().enumerate().take(last).skip(first) {
+        let Some(x) = layout.x_of(index) else {
+            continue;
+        };
+        let Some(end) = Some(value).filter(|value| value.is_finite()).and_then(row) else {
+            continue;
+        };
+        let style = theme.style(if value < 0.0 {
+            Role::DownSoft
+        } else {
+            Role::UpSoft
+        });
+        (zero.min(end)..=zero.max(end)).for_each(|y| dot(buf, x, y, '│', style));
+    }
+}
+
+fn crosshair(
+    data: &ChartData<'_>,
+    layout: &ChartLayout,
+    area: Rect,
+    buf: &mut Buffer,
+    theme: &Theme,
+) {
+    let Some(x) = data
+        .crosshair
+        .and_then(|crosshair| layout.x_of(crosshair.candle))
+    else {
+        return;
+    };
+    (area.y..area.bottom()).for_each(|y| dot(buf, x, y, '┊', theme.dim()));
+}
+
+/// Draws a rule with the pane's name and values.
+fn title(pane: &IndicatorPane, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    widgets::put(
+        buf,
+        area,
+        0,
+        0,
+        &"─".repeat(usize::from(area.width)),
+        theme.style(Role::Grid),
+    );
+    let mut x = 1;
+    for (piece, role) in &pane.title {
+        x += widgets::put(buf, area, x, 0, piece, theme.style(*role));
+    }
+}
+
+fn axis(
+    pane: &IndicatorPane,
+    scale: &Scale,
+    layout: &ChartLayout,
+    inside: Rect,
+    row: &impl Fn(f64) -> Option<u16>,
+    buf: &mut Buffer,
+    theme: &Theme,
+) {
+    if !layout.has_axis() {
+        return;
+    }
+    for y in inside.y - 1..inside.bottom() {
+        buf[(inside.right(), y)]
+            .set_symbol("│")
+            .set_style(theme.style(Role::Grid));
+    }
+    let ends = [scale.low(), scale.high()];
+    let marked = if pane.guides.len() > 1 {
+        &pane.guides[..]
+    } else {
+        &ends[..]
+    };
+    for value in marked {
+        if let Some(y) = row(*value) {
+            axes::label(
+                layout,
+                buf,
+                y,
+                &fitting(*value, format::human(Some(*value)), layout.label_cells()),
+                theme.dim(),
+            );
+        }
+    }
+}
