@@ -14,7 +14,6 @@ use super::{
 };
 use frames::decode::guarded;
 use load::{
-    cells,
     check::{across_tables, named},
     origin::{self, Origin},
 };

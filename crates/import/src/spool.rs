@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
     use crate::combine::{EXISTING, FIRST_NEW, IMPORTED, MergeCounts, combine};
-    use load::cells;
+
     use model::schema;
 
     /// Labels of addresses `from..to`, each with `name`.

@@ -21,7 +21,6 @@ use super::{
 };
 use frames::decode::guarded;
 use load::{
-    cells,
     check::in_order::SeriesChecker,
     loading::{LoadContext, apart::apart},
     manifest::TableManifest,

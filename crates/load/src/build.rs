@@ -14,7 +14,6 @@ use polars::prelude::{DataFrame, PolarsResult};
 pub(crate) use self::repeats::{Dropped, DroppedRows};
 use self::spilled::SpilledRows;
 use crate::{
-    cells,
     error::StoreError,
     loading::{fill, others, task::TableLoadError},
     parts,

@@ -14,9 +14,8 @@ mod time;
 use std::borrow::{Borrow, Cow};
 
 use polars::prelude::{
-    ChunkedArray, Column, DataType, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder,
-    NamedFrom, PlSmallStr, PolarsNumericType, Series, StringChunked, StringChunkedBuilder,
-    TimeUnit, TimeZone,
+    ChunkedArray, Column, IntoColumn, ListBuilderTrait, ListStringChunkedBuilder, NamedFrom,
+    PlSmallStr, PolarsNumericType, Series, StringChunked, StringChunkedBuilder,
 };
 
 use self::notation::Notation;
@@ -26,7 +25,7 @@ pub use frames::raw_cell::{Bad, Read};
 use frames::{
     canonical::{canonical, cast},
     raw_cell::{RawCell, is_null_word},
-    text_runs::{Texts, rewritten},
+    text_runs::rewritten,
 };
 use model::{
     chain::Chain,

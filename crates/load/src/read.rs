@@ -26,7 +26,6 @@ pub(crate) mod text;
 mod words;
 
 use std::{
-    fs::File,
     io::{self, Read, Seek, SeekFrom},
     path::Path,
     sync::Arc,

@@ -7,8 +7,6 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-use table;
-
 use super::{DEMO, Desk, told};
 use crate::wait::wait_for;
 

@@ -3,7 +3,6 @@
 use polars::prelude::{IntoColumn, NamedFrom, Series};
 
 use super::*;
-use load::cells;
 use model::schema;
 
 fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {

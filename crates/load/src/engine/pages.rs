@@ -8,7 +8,6 @@ use super::{
     sql,
     templates::USED,
 };
-use crate::cells;
 use frames::order;
 use model::{
     scalar::Scalar,

@@ -82,7 +82,7 @@ pub(crate) struct Located {
 
 /// Files that a pattern matched at an earlier load and no longer matches: their rows are gone too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct DisappearedFiles {
+pub(crate) struct DisappearedFiles {
     /// Time at which they were last listed.
     at: i64,
     count: usize,

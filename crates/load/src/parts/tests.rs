@@ -6,7 +6,6 @@ use polars::prelude::{IntoColumn as _, NamedFrom as _, Series};
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::cells;
 use model::schema;
 
 fn frame(table: &str, columns: &[(&str, Series)]) -> DataFrame {

@@ -16,7 +16,6 @@ use frames::{
     report::{FileEnd, LoadReport},
 };
 use model::findings::{Finding, Severity};
-use table;
 
 /// Maximum new bytes for adding them to the cached table; with more it is imported from scratch.
 const NEW_MAX: u64 = 64 << 20;
