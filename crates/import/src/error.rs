@@ -9,7 +9,7 @@ use zip::CompressionMethod;
 
 use super::options::VALUED;
 use load::{
-    StoreError,
+    ReadError,
     loading::LoadError,
     manifest::FILE,
     read::{ProviderError, SourceError},
@@ -188,14 +188,14 @@ from! {
     OptionError => ImportError::Option;
     SourceError => ImportError::File;
     DecodeError => ImportError::File;
-    StoreError => ImportError::File;
+    ReadError => ImportError::File;
     ArchiveError => FileError::Archive;
     WorkbookError => FileError::Workbook;
     DatabaseError => FileError::Database;
     SourceError => FileError::Source;
     DecodeError => FileError::Decode;
     ProviderError => FileError::Answer;
-    StoreError => FileError::Table;
+    ReadError => FileError::Table;
     ArchiveError => WorkbookError::Archive;
 }
 
@@ -342,7 +342,7 @@ pub enum FileError {
     /// An answer of a provider.
     Answer(ProviderError),
     /// Its columns do not fit the table.
-    Table(StoreError),
+    Table(ReadError),
 }
 
 impl fmt::Display for FileError {

@@ -141,8 +141,8 @@ impl From<String> for Refusal {
     }
 }
 
-impl From<load::StoreError> for Refusal {
-    fn from(error: load::StoreError) -> Self {
+impl From<load::ReadError> for Refusal {
+    fn from(error: load::ReadError) -> Self {
         error.to_string().into()
     }
 }

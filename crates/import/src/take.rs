@@ -9,7 +9,7 @@ use super::{
     refusal::Refusal,
 };
 use load::{
-    StoreError,
+    ReadError,
     check::in_order::TokenStatistic,
     loading::{
         LoadContext,
@@ -45,8 +45,8 @@ impl From<SourceError> for ImportRejection {
     }
 }
 
-impl From<StoreError> for ImportRejection {
-    fn from(error: StoreError) -> Self {
+impl From<ReadError> for ImportRejection {
+    fn from(error: ReadError) -> Self {
         Self::Refused(error.into())
     }
 }

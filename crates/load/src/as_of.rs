@@ -7,7 +7,7 @@ use polars::prelude::{Column, DataFrame, IdxCa, PolarsResult};
 
 use crate::{
     Dataset, Table,
-    error::StoreError,
+    error::ReadError,
     live_files::{HISTORY_BYTES_MAX, history_files},
     parts::{GONE, OBSERVED_AT, newest, with_removed_rows},
 };
@@ -41,7 +41,7 @@ pub struct AsOf {
 
 impl Dataset {
     /// The dataset as it was known at `time`. Fails, with whole sentences, if a table is queried in place or is too large.
-    pub fn known_at(&self, time: Time) -> Result<Self, StoreError> {
+    pub fn known_at(&self, time: Time) -> Result<Self, ReadError> {
         let (mut as_of, mut first) = (
             AsOf {
                 time,
@@ -52,7 +52,7 @@ impl Dataset {
         let cut = |table| self.cut(table, time, &mut as_of.unknown, &mut first);
         let tables = self.tables.iter().map(cut).collect::<Result<Vec<_>, _>>()?;
         if let Some(first) = first.0.filter(|first| *first >= end_of(time)) {
-            return Err(StoreError::StartsLater(Time(first).day()));
+            return Err(ReadError::StartsLater(Time(first).day()));
         }
         let mut cut = Self::new(tables);
         cut.title.clone_from(&self.title);
@@ -90,12 +90,12 @@ impl Dataset {
         time: Time,
         unknown: &mut Vec<&'static str>,
         first: &mut FirstKnown,
-    ) -> Result<Table, StoreError> {
+    ) -> Result<Table, ReadError> {
         let name = table.schema.name;
         if !table.loaded() {
             return Ok(table.clone());
         }
-        let damaged = |error: StoreError| StoreError::PastState {
+        let damaged = |error: ReadError| ReadError::PastState {
             table: name,
             reason: Box::new(error),
         };
@@ -131,10 +131,10 @@ impl Dataset {
         }
         let (rows, height) = (&table.rows, table.rows.height());
         if table.engine_rows().is_some() {
-            return Err(StoreError::PastInPlace(name));
+            return Err(ReadError::PastInPlace(name));
         }
         if height > ROWS_MAX {
-            return Err(StoreError::PastTooLarge {
+            return Err(ReadError::PastTooLarge {
                 table: name,
                 rows: height,
                 max: ROWS_MAX,
@@ -161,7 +161,7 @@ impl Dataset {
         table: &Table,
         time: Time,
         first: &mut FirstKnown,
-    ) -> Result<Option<DataFrame>, StoreError> {
+    ) -> Result<Option<DataFrame>, ReadError> {
         let live = format!(
             "{}/{}.parquet",
             crate::live_files::FOLDER,

@@ -14,7 +14,7 @@ use polars::prelude::{DataFrame, PolarsResult};
 pub(crate) use self::repeats::{Dropped, DroppedRows};
 use self::spilled::SpilledRows;
 use crate::{
-    error::StoreError,
+    error::ReadError,
     loading::{fill, others, task::TableLoadError},
     parts,
     read::ROWS_MAX,
@@ -207,7 +207,7 @@ impl Builder {
     }
 
     /// Takes the rows in memory from this frame on, as one.
-    fn whole(&mut self, from: usize) -> Result<DataFrame, StoreError> {
+    fn whole(&mut self, from: usize) -> Result<DataFrame, ReadError> {
         let mut frames = self.frames.drain(from..);
         let Some(mut whole) = frames.next() else {
             return Ok(empty(self.schema)?);
@@ -248,7 +248,7 @@ impl Builder {
     }
 
     /// The rows in memory in input order, and the number of repeats that were dropped.
-    pub(crate) fn into_rows(mut self) -> Result<(DataFrame, u64), StoreError> {
+    pub(crate) fn into_rows(mut self) -> Result<(DataFrame, u64), ReadError> {
         let frame = self.whole(0)?;
         Ok((frame.drop_many([FILE, ROW, POSITION]), self.dropped.count()))
     }

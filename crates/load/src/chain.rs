@@ -24,7 +24,7 @@ pub(crate) use self::{
     tokens::fill,
     transfers::{LogsAsked, TransferLogs},
 };
-use crate::{engine_rows::FetchError, error::StoreError};
+use crate::{engine_rows::FetchError, error::ReadError};
 use model::{
     address::Address,
     chain::Chain,
@@ -286,7 +286,7 @@ impl ChainStates {
     }
 
     /// Says once that nothing can be kept.
-    fn say_unkept(&self, reason: &StoreError) {
+    fn say_unkept(&self, reason: &ReadError) {
         if !self.unkept.swap(true, Ordering::Relaxed) {
             let folder = self.files.folder().display();
             tracing::warn!(

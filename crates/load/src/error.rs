@@ -12,7 +12,7 @@ use wire::Fault;
 
 /// Why a table or its rows cannot be read.
 #[derive(Debug)]
-pub enum StoreError {
+pub enum ReadError {
     Source(SourceError),
     Frame(FrameError),
     /// Rows of a query in place did not come.
@@ -67,7 +67,7 @@ pub enum StoreError {
     FilterBound(String),
 }
 
-impl fmt::Display for StoreError {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source(error) => error.fmt(f),
@@ -125,39 +125,39 @@ impl fmt::Display for StoreError {
     }
 }
 
-impl Error for StoreError {}
+impl Error for ReadError {}
 
 /// For callers whose errors are messages.
-impl From<StoreError> for String {
-    fn from(error: StoreError) -> Self {
+impl From<ReadError> for String {
+    fn from(error: ReadError) -> Self {
         error.to_string()
     }
 }
 
 /// A failure on this machine, of something that is read from the network.
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Self {
+impl From<ReadError> for Fault {
+    fn from(error: ReadError) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-impl From<SourceError> for StoreError {
+impl From<SourceError> for ReadError {
     fn from(error: SourceError) -> Self {
         Self::Source(error)
     }
 }
 
-impl From<FetchError> for StoreError {
+impl From<FetchError> for ReadError {
     fn from(error: FetchError) -> Self {
         Self::Fetch(error)
     }
 }
 
 /// Rows that are read as they are written, and did not come.
-impl From<StoreError> for FrameError {
-    fn from(error: StoreError) -> Self {
+impl From<ReadError> for FrameError {
+    fn from(error: ReadError) -> Self {
         match error {
-            StoreError::Frame(error) => error,
+            ReadError::Frame(error) => error,
             error => Self::Rows(Box::new(error)),
         }
     }
@@ -166,7 +166,7 @@ impl From<StoreError> for FrameError {
 /// All that can go wrong with a frame can go wrong with a table.
 macro_rules! of_frames {
     ($($error:ty),* $(,)?) => {$(
-        impl From<$error> for StoreError {
+        impl From<$error> for ReadError {
             fn from(error: $error) -> Self {
                 Self::Frame(error.into())
             }

@@ -37,7 +37,7 @@ use polars::prelude::{Column, DataFrame};
 pub use self::{
     as_of::AsOf,
     by_token::RowsOf,
-    error::StoreError,
+    error::ReadError,
     loaded::{RemoteOrigin, SourcePosition, Table},
 };
 use crate::{

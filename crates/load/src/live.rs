@@ -1,5 +1,5 @@
-//! Live tables: requests to providers, as `source::provider` describes them, at the pace they allow, for the rows that a dataset lacks. The
-//! responses are stored in its folder. This crate computes no metrics, and sends no request without the consent that `wire` records.
+//! Live tables: requests to providers, as `provider` describes them, at the pace they allow, for the rows that a dataset lacks. The
+//! responses are stored in its folder. This module computes no metrics, and sends no request without the consent that `wire` records.
 
 mod ask;
 pub mod create;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polars::prelude::DataFrame;
 use sha2::{Digest as _, Sha256};
 
-use crate::{engine_rows::EngineRows, error::StoreError};
+use crate::{engine_rows::EngineRows, error::ReadError};
 use frames::{
     order,
     report::{TableFile, TokenStatistic},
@@ -102,7 +102,7 @@ impl Table {
     }
 
     /// The same table with other rows: in canonical columns, each key once.
-    pub fn with_rows(self, frame: &DataFrame) -> Result<Self, StoreError> {
+    pub fn with_rows(self, frame: &DataFrame) -> Result<Self, ReadError> {
         let mut rows = TableRows::in_memory(self.schema, frame)?;
         if !rows.tokens().is_sorted_by(|a, b| a < b) {
             let sorted = order::sorted(self.schema.order, frame.clone())?;

@@ -1,6 +1,6 @@
 //! Files of rows that grow, in the folder `live` of a dataset. Rows with a time are kept in parts, which are brought together later. Rows
 //! without a time are kept as the newest state, with a history of changes and the times at which they were observed. Every file is written
-//! whole and then renamed. `source::live_files` says where they are, and the crate `live` fetches the rows.
+//! whole and then renamed. `live_files` says where they are, and `live` fetches the rows.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,7 +13,7 @@ use std::{
 use polars::prelude::{Column, DataFrame, IdxCa, PlSmallStr, PolarsResult};
 
 use crate::{
-    error::StoreError,
+    error::ReadError,
     live_files::{HISTORY_BYTES_MAX, file, files, history_files, history_folder, parts_folder},
 };
 use frames::{
@@ -68,7 +68,7 @@ impl Parts<'_> {
     }
 
     /// Keeps rows of a table with times, in a part of their own.
-    pub fn append(&self, frame: DataFrame, now: Time) -> Result<(), StoreError> {
+    pub fn append(&self, frame: DataFrame, now: Time) -> Result<(), ReadError> {
         let (mut all, folder) = (self.list(), parts_folder(self.dataset, self.schema.name));
         all.push(next_part(&folder, &all, now, "0000"));
         write_rows(&all[all.len() - 1], || merged(self.schema, frame))?;
@@ -84,7 +84,7 @@ impl Parts<'_> {
         frame: &DataFrame,
         scope: &ReplaceScope,
         now: Time,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), ReadError> {
         let (schema, path) = (self.schema, file(self.dataset, self.schema.name));
         let mut snapshots = history_files(self.dataset, schema.name);
         let last_seen = snapshots.last().and_then(|file| part_time(file));
@@ -122,7 +122,7 @@ impl Parts<'_> {
 fn compact(
     files: &[PathBuf],
     merge: impl FnOnce(DataFrame) -> PolarsResult<DataFrame>,
-) -> Result<(), StoreError> {
+) -> Result<(), ReadError> {
     let rows: Vec<Option<usize>> = files.iter().map(|file| parquet_height(file)).collect();
     let Some((last, older)) = files[longest_run(&rows)].split_last() else {
         return Ok(());
@@ -282,12 +282,12 @@ pub(crate) fn newest(schema: &TableSchema, frame: DataFrame) -> PolarsResult<Dat
 }
 
 /// The rows of a file; none where it is missing. Errors: it cannot be read.
-fn read(path: &Path) -> Result<Option<DataFrame>, StoreError> {
+fn read(path: &Path) -> Result<Option<DataFrame>, ReadError> {
     if !path.exists() {
         return Ok(None);
     }
     let rows = parquet_rows(path, HISTORY_BYTES_MAX).unwrap_or(Err(FrameError::TooLarge));
-    rows.map(Some).map_err(|reason| StoreError::LiveFile {
+    rows.map(Some).map_err(|reason| ReadError::LiveFile {
         path: path.to_owned(),
         reason,
     })

@@ -22,7 +22,7 @@ use model::{
     progress::{Cancelled, LoadProgress, NoProgress},
 };
 use tokendeck_load::{
-    Dataset, StoreError,
+    Dataset, ReadError,
     engine_rows::FetchError,
     loading::{load_as, origins_to_agree},
 };
@@ -103,7 +103,7 @@ fn missing(accounts: u8, slots: u8) -> MissingState {
     }
 }
 
-fn fetch(dataset: &Dataset, missing: &MissingState) -> Result<Arc<dyn ChainState>, StoreError> {
+fn fetch(dataset: &Dataset, missing: &MissingState) -> Result<Arc<dyn ChainState>, ReadError> {
     let states = dataset.chain_states_of(&TOKEN).expect("a node");
     states.fetch(&TOKEN, missing, &NoProgress)?;
     states.settle(&TOKEN);

@@ -1,5 +1,5 @@
 //! TOML that people write (`config.toml`, `dataset.toml`), read entry by entry. Each entry knows its line, for error messages. Interpreting
-//! entries belongs to `config` and `source::manifest`.
+//! entries belongs to `config` and `load::manifest`.
 
 use std::{borrow::Cow, fmt, ops::Range};
 

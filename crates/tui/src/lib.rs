@@ -1,5 +1,5 @@
-//! The dashboard around its views: one state owner (`app`), its header and footer (`chrome`), its dialogs
-//! (`overlay`), and the terminal it all runs on. The views and their keys are in the crate `views`.
+//! The dashboard: terminal widgets over plain data (`widgets`), the views with their lists and keys (`views`), and the program around them:
+//! one state owner (`app`), its header and footer (`chrome`), its dialogs (`overlay`), and the terminal it all runs on.
 
 pub mod app;
 pub mod chrome;

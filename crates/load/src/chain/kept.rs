@@ -15,7 +15,7 @@ use super::{
     read::event_list,
     token_state::{TokenState, no_code},
 };
-use crate::error::StoreError;
+use crate::error::ReadError;
 use frames::{
     frame_rows::{column, integers, times},
     parquet_files::{parquet_rows, write_rows},
@@ -70,7 +70,7 @@ impl StateFiles {
         token: &Address,
         state: &TokenState,
         before: Option<&TokenState>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), ReadError> {
         if let Some(before) = before {
             write_rows(&self.previous(token), || frame(token, before))?;
         }

@@ -14,7 +14,7 @@ use std::{
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom as _, Series};
 
 use crate::{
-    error::StoreError,
+    error::ReadError,
     loading::{LoadContext, remote::Pulse},
     read::{
         self, ColumnFilter, Layout, RowSource, SourceBatch, SourceError,
@@ -83,8 +83,8 @@ pub(super) fn copy_folder(context: &LoadContext<'_>, texts: &[&str]) -> Option<P
 /// Writes a whole copy.
 pub(super) fn keep(
     place: &Path,
-    write: impl FnOnce(&mut dyn io::Write) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    write: impl FnOnce(&mut dyn io::Write) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
     let writer = CopyWriter::begin(place)?;
     let copy = writer.copy.clone();
     let mut out = io::BufWriter::with_capacity(BUFFER, writer);

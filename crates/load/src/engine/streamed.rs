@@ -11,7 +11,7 @@ use polars::prelude::DataFrame;
 use super::{EngineQuery, fetched::EngineFetch, pages, rows::DRAIN_MAX};
 use crate::{
     engine_rows::FetchError,
-    error::StoreError,
+    error::ReadError,
     read::{RowSource, arrow_stream, forward::BufferedStream},
 };
 use frames::{error::FrameError, export::RowBatches};
@@ -59,18 +59,18 @@ impl std::fmt::Debug for OpenStream {
 
 impl OpenStream {
     /// The server's own reason, else this one.
-    fn why(&self, reason: impl std::fmt::Display) -> StoreError {
+    fn why(&self, reason: impl std::fmt::Display) -> ReadError {
         self.forward.drain(DRAIN_MAX).ok();
         let fault = self.end.fault().or_else(|| self.end.error_in_tail());
         let fault =
             fault.unwrap_or_else(|| Fault::Unavailable(format!("failed: the response {reason}")));
-        StoreError::Engine {
+        ReadError::Engine {
             name: self.name.clone(),
             fault,
         }
     }
 
-    fn next(&mut self) -> Result<Option<DataFrame>, StoreError> {
+    fn next(&mut self) -> Result<Option<DataFrame>, ReadError> {
         match self.batches.next_batch() {
             Ok(Some(batch)) => Ok(Some(DataFrame::new(batch.height, batch.columns)?)),
             Ok(None) => Ok(None),
@@ -148,15 +148,15 @@ impl RowBatches for StreamedRows {
 }
 
 impl StreamedRows {
-    fn next(&self, rows: Range<usize>) -> Result<DataFrame, StoreError> {
+    fn next(&self, rows: Range<usize>) -> Result<DataFrame, ReadError> {
         let mut state = self.state.locked();
         let read = |frames: &[DataFrame]| {
-            pages::read(frames, self.source.schema()).ok_or(StoreError::AnswerColumns)
+            pages::read(frames, self.source.schema()).ok_or(ReadError::AnswerColumns)
         };
         let mut ready = state.ready.take().map_or_else(|| read(&[]), Ok)?;
         if !rows.is_empty() {
             if rows.start != state.done {
-                return Err(StoreError::ReadTwice);
+                return Err(ReadError::ReadTwice);
             }
             if state.open.is_none() {
                 state.open = Some(self.open()?);

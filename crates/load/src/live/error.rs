@@ -5,7 +5,7 @@ use std::{error::Error, fmt, path::PathBuf};
 use polars::prelude::PolarsError;
 
 use crate::{
-    StoreError,
+    ReadError,
     read::{ProviderError, SourceError},
 };
 use model::{findings::Finding, private_files::FileError, untrusted::DecodeError};
@@ -16,7 +16,7 @@ pub enum LiveError {
     Source(SourceError),
     Provider(ProviderError),
     Decode(DecodeError),
-    Store(StoreError),
+    Store(ReadError),
     /// The folder of a new dataset has files.
     FolderTaken(PathBuf),
     NoTable,
@@ -127,8 +127,8 @@ impl From<FileError> for LiveError {
     }
 }
 
-impl From<StoreError> for LiveError {
-    fn from(error: StoreError) -> Self {
+impl From<ReadError> for LiveError {
+    fn from(error: ReadError) -> Self {
         Self::Store(error)
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, fmt::Write as _};
 
 use super::{others, path};
 use crate::{
-    error::StoreError,
+    error::ReadError,
     manifest::{
         ColumnManifest, TableManifest, Unit,
         columns::{is_amount, power_of_ten},
@@ -119,7 +119,7 @@ pub fn bind<'a>(
     schema: &'static TableSchema,
     manifest: &'a TableManifest,
     names: &[String],
-) -> Result<Vec<Bound<'a>>, StoreError> {
+) -> Result<Vec<Bound<'a>>, ReadError> {
     // A list of which other columns take one element each can still be bound as a whole.
     let taken: Vec<&str> = manifest
         .columns
@@ -131,7 +131,7 @@ pub fn bind<'a>(
         .iter()
         .filter(|name| !taken.iter().any(|taken| same(taken, name)))
         .collect();
-    let bound: Result<Vec<Bound<'a>>, StoreError> = schema
+    let bound: Result<Vec<Bound<'a>>, ReadError> = schema
         .columns
         .iter()
         .map(|column| bind_column(schema, manifest, column, names, &free))
@@ -146,7 +146,7 @@ fn bind_column<'a>(
     column: &'static Column,
     names: &[String],
     free: &[&String],
-) -> Result<Bound<'a>, StoreError> {
+) -> Result<Bound<'a>, ReadError> {
     let rule = manifest.columns.get(column.name).unwrap_or(&PLAIN);
     let constant = manifest.set.get(column.name).map(String::as_str);
     let mut bound = Bound {
@@ -201,7 +201,7 @@ fn named_in_manifest(
     column: &Column,
     rule: &ColumnManifest,
     names: &[String],
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>, ReadError> {
     let Some(from) = rule.from.as_deref() else {
         return Ok(None);
     };
@@ -219,7 +219,7 @@ fn claim_by_name(
     schema: &TableSchema,
     column: &Column,
     free: &[&String],
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>, ReadError> {
     let is_ours = |name: &&String| schema.ours_first && same(column.name, name);
     match claim(column, free.iter().copied().filter(is_ours))? {
         None => claim(
@@ -281,7 +281,7 @@ pub fn answers(column: &Column, name: &str) -> bool {
 fn claim<'n>(
     column: &Column,
     mut claims: impl Iterator<Item = &'n String>,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>, ReadError> {
     let Some(first) = claims.next() else {
         return Ok(None);
     };
@@ -289,9 +289,9 @@ fn claim<'n>(
         return Ok(Some(first.clone()));
     };
     Err(if same(first, second) {
-        StoreError::SameName(first.trim().to_owned())
+        ReadError::SameName(first.trim().to_owned())
     } else {
-        StoreError::TwoMatches {
+        ReadError::TwoMatches {
             column: column.name,
             first: first.clone(),
             second: second.clone(),

@@ -13,7 +13,7 @@ use crate::{
         self, Coerced, Issue, list,
         notation::{DecimalSigns, EpochUnits},
     },
-    error::StoreError,
+    error::ReadError,
     manifest::Decimal,
     read::SourceBatch,
 };
@@ -36,7 +36,7 @@ impl FileRows<'_> {
         rows: &[usize],
         every: bool,
         given: Option<Vec<RawCell<'_>>>,
-    ) -> Result<Coerced, StoreError> {
+    ) -> Result<Coerced, ReadError> {
         if let Some(column) = whole(batch, bound, rows.len(), every) {
             return Ok(Coerced {
                 column,
@@ -90,7 +90,7 @@ impl FileRows<'_> {
         others: &[Bound<'_>],
         cells: &Content<'_>,
         issues: &[Issue],
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, ReadError> {
         let has_separators = |value: &str| value.contains(',') || value.matches('.').count() > 1;
         let is_first_batch = self.rows == batch.height as u64;
         let issue = issues
@@ -286,7 +286,7 @@ pub(super) fn gather<'b>(
     batch: &'b SourceBatch,
     bound: &Bound<'_>,
     rows: &[usize],
-) -> Result<Vec<RawCell<'b>>, StoreError> {
+) -> Result<Vec<RawCell<'b>>, ReadError> {
     match (bound.constant, &bound.raw) {
         (Some(constant), _) => Ok(vec![RawCell::Text(constant.to_owned().into()); rows.len()]),
         (None, Some(name)) => gather_named(batch, name, rows),
@@ -298,7 +298,7 @@ pub(super) fn gather_named<'b>(
     batch: &'b SourceBatch,
     name: &str,
     rows: &[usize],
-) -> Result<Vec<RawCell<'b>>, StoreError> {
+) -> Result<Vec<RawCell<'b>>, ReadError> {
     let cells = if let Some(column) = find(batch, name) {
         guarded("column", || Ok(cells(column)))?
     } else {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::bind::Bound;
 use crate::{
     cells::notation::{DecimalSigns, EpochUnits, Notation},
-    error::StoreError,
+    error::ReadError,
     manifest::Decimal,
 };
 use frames::raw_cell::RawCell;
@@ -85,7 +85,7 @@ impl ColumnFormats {
         others: DecimalSigns,
         shown: &str,
         first: bool,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, ReadError> {
         let own_tells = own != DecimalSigns::default();
         let Some(decimal) = (if own_tells {
             own.decimal()
@@ -95,7 +95,7 @@ impl ColumnFormats {
             return Ok(false);
         };
         if decimal == Decimal::Comma && !first {
-            return Err(StoreError::LateDecimalComma {
+            return Err(ReadError::LateDecimalComma {
                 column: column.name,
                 value: shown.to_owned(),
             });

@@ -20,7 +20,7 @@ use crate::{
         self,
         in_order::{SeriesChecker, TokenStatistic},
     },
-    error::StoreError,
+    error::ReadError,
     manifest::{TableManifest, Unit},
     read::SourceBatch,
 };
@@ -175,7 +175,7 @@ impl FileRows<'_> {
     }
 
     /// Adds a batch; `names` are the columns of the file seen so far.
-    pub fn add(&mut self, mut batch: SourceBatch, names: &[String]) -> Result<(), StoreError> {
+    pub fn add(&mut self, mut batch: SourceBatch, names: &[String]) -> Result<(), ReadError> {
         self.rows += batch.height as u64;
         let bound = bind(self.schema, self.manifest, names)?;
         for column in &mut batch.columns {
@@ -447,7 +447,7 @@ impl FileRows<'_> {
         rows: &[usize],
         bad: &[bool],
         first_row: u64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), ReadError> {
         let mut frame = DataFrame::new(rows.len(), columns)?;
         if bad.contains(&true) {
             frame = order::without(&frame, bad)?;
@@ -472,7 +472,7 @@ impl FileRows<'_> {
         batch: &'b SourceBatch,
         bound: &[Bound<'_>],
         rows: &mut Vec<usize>,
-    ) -> Result<Vec<(usize, Vec<RawCell<'b>>)>, StoreError> {
+    ) -> Result<Vec<(usize, Vec<RawCell<'b>>)>, ReadError> {
         let listed: Vec<usize> = (0..bound.len())
             .filter(|&i| bound[i].rule.explode && bound[i].raw.is_some())
             .collect();

@@ -8,7 +8,7 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Polars
 use super::{bind::Bound, column::gather_named, path};
 use crate::{
     cells::{self, notation::Notation},
-    error::StoreError,
+    error::ReadError,
     manifest::ColumnManifest,
     read::SourceBatch,
 };
@@ -54,7 +54,7 @@ pub(super) fn columns(
     bound: &[Bound<'_>],
     all: &[String],
     rows: &[usize],
-) -> Result<Vec<Column>, StoreError> {
+) -> Result<Vec<Column>, ReadError> {
     let column = |name: &str| {
         let texts: Vec<Option<String>> = gather_named(batch, name, rows)?
             .iter()
@@ -70,7 +70,7 @@ pub(super) fn columns(
 }
 
 /// Gives both frames the union of their columns, null where one lacks them.
-pub(crate) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), StoreError> {
+pub(crate) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), ReadError> {
     let named = |frame: &DataFrame| -> Vec<String> {
         frame
             .get_column_names()
@@ -91,7 +91,7 @@ pub(crate) fn align(a: &mut DataFrame, b: &mut DataFrame) -> Result<(), StoreErr
             let empty = Column::full_null(name.as_str().into(), frame.height(), &DataType::String);
             guarded("table", || frame.with_column(empty).map(drop))?;
         }
-        Ok::<(), StoreError>(())
+        Ok::<(), ReadError>(())
     };
     complete(a, named(b))?;
     complete(b, named(a))?;

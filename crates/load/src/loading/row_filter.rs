@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     cells::{list, measure},
-    error::StoreError,
+    error::ReadError,
     manifest::RowFilter,
     read::SourceBatch,
 };
@@ -22,7 +22,7 @@ impl FileRows<'_> {
         &mut self,
         batch: &SourceBatch,
         bound: &[Bound<'_>],
-    ) -> Result<Vec<usize>, StoreError> {
+    ) -> Result<Vec<usize>, ReadError> {
         let malformed: HashSet<usize> = batch.malformed.iter().map(|(row, _)| *row).collect();
         let mut rows: Vec<usize> = (0..batch.height)
             .filter(|row| !malformed.contains(row))
@@ -57,7 +57,7 @@ impl FileRows<'_> {
                         let Some(text) = text else { return Ok(None) };
                         measure(&RawCell::Text(text.as_str().into()), kind)
                             .map(Some)
-                            .ok_or_else(|| StoreError::FilterBound(text.clone()))
+                            .ok_or_else(|| ReadError::FilterBound(text.clone()))
                     };
                     let (min, max) = (bound(min)?, bound(max)?);
                     let inside = |value: f64| {

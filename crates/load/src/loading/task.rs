@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     engine,
-    error::StoreError,
+    error::ReadError,
     manifest::TableManifest,
     read::{
         SourceError,
@@ -152,4 +152,4 @@ macro_rules! unusable {
     )*};
 }
 
-unusable!(SourceError, DecodeError, FrameError, StoreError);
+unusable!(SourceError, DecodeError, FrameError, ReadError);

@@ -1,5 +1,5 @@
 //! Keeps live tables fresh while the program runs: a thread sleeps until one is due, refreshes it, and loads the fetched rows. What is
-//! fetched, and how, belongs to the crate `live`.
+//! fetched, and how, belongs to `load::live`.
 
 pub mod add;
 

@@ -15,7 +15,7 @@ use super::{
     rows::{self, Movement},
     state::{LogState, RowFiles},
 };
-use crate::error::StoreError;
+use crate::error::ReadError;
 use frames::{frame_rows::column, parquet_files::write_rows};
 use model::{
     address::Address,
@@ -212,7 +212,7 @@ impl HolderFiles {
                         .iter()
                         .any(|(refused, _)| *refused == token.to_string())
                 });
-                write_rows(&self.rows, || frame(&holders)).map_err(StoreError::from)?;
+                write_rows(&self.rows, || frame(&holders)).map_err(ReadError::from)?;
                 let checks = check(&holders, state, node, step)
                     .or_else(|fault| told(fault).map(|_| Vec::new()))?;
                 let refused = refused.into_iter().map(|(token, why)| {
@@ -232,7 +232,7 @@ impl HolderFiles {
                     refused,
                 };
                 let text = serde_json::to_vec(&record).unwrap_or_default();
-                write_atomic(&self.record, &text).map_err(StoreError::from)?;
+                write_atomic(&self.record, &text).map_err(ReadError::from)?;
                 record
             }
         };

@@ -3,7 +3,7 @@
 use polars::prelude::DataFrame;
 
 use super::event::TransferEvent;
-use crate::error::StoreError;
+use crate::error::ReadError;
 use frames::{
     decode::guarded,
     frame_rows::{column, filtered, integers, parsed, times},
@@ -13,7 +13,7 @@ use model::address::Address;
 /// A transfer with the time of its block, in milliseconds since 1970.
 pub(super) type TimedEvent = (TransferEvent, i64);
 
-pub(super) fn frame(events: &[TimedEvent]) -> Result<DataFrame, StoreError> {
+pub(super) fn frame(events: &[TimedEvent]) -> Result<DataFrame, ReadError> {
     let all = || events.iter().map(|(event, _)| event);
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let hash = |event: &TransferEvent| const_hex::encode_prefixed(event.transaction);
@@ -46,7 +46,7 @@ pub(super) fn blocks(frame: &DataFrame) -> Option<(u64, u64)> {
 }
 
 /// The rows of blocks up to this one.
-pub(super) fn up_to(frame: &DataFrame, block: u64) -> Result<DataFrame, StoreError> {
+pub(super) fn up_to(frame: &DataFrame, block: u64) -> Result<DataFrame, ReadError> {
     let kept = blocks_of(frame).map(|number| number.is_some_and(|number| number <= block));
     Ok(guarded("table", || filtered(frame, kept))?)
 }

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::rows;
-use crate::{chain::kept::FILE_MAX, error::StoreError, parts::JOINED_ROWS_MAX};
+use crate::{chain::kept::FILE_MAX, error::ReadError, parts::JOINED_ROWS_MAX};
 use frames::{
     decode::guarded,
     error::FrameError,
@@ -164,7 +164,7 @@ impl RowFiles {
             }))
     }
 
-    pub(super) fn save(&self, state: &mut LogState) -> Result<(), StoreError> {
+    pub(super) fn save(&self, state: &mut LogState) -> Result<(), ReadError> {
         state.version = TRANSFERS_VERSION;
         let text = serde_json::to_vec(state)?;
         Ok(write_atomic(&self.state_path(), &text)?)
@@ -175,7 +175,7 @@ impl RowFiles {
         &self,
         state: &mut LogState,
         frame: DataFrame,
-    ) -> Result<RowFile, StoreError> {
+    ) -> Result<RowFile, ReadError> {
         let (first, last) = rows::blocks(&frame).unwrap_or_default();
         let (rows, name) = (frame.height(), format!("{:06}.parquet", state.next_file));
         write_rows(&self.folder.join(&name), || Ok(frame))?;
@@ -189,7 +189,7 @@ impl RowFiles {
     }
 
     /// Keeps rows: added to those of the last file, which a new one then replaces, unless they are too many.
-    pub(super) fn append(&self, state: &mut LogState, frame: DataFrame) -> Result<(), StoreError> {
+    pub(super) fn append(&self, state: &mut LogState, frame: DataFrame) -> Result<(), ReadError> {
         let joins =
             |last: &&RowFile| last.rows > 0 && last.rows + frame.height() <= JOINED_ROWS_MAX;
         let last = state.files.last().filter(joins);
@@ -204,15 +204,15 @@ impl RowFiles {
     }
 
     /// The rows of a file.
-    pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, StoreError> {
+    pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, ReadError> {
         let path = self.folder.join(&file.name);
         match parquet_rows(&path, FILE_MAX).unwrap_or(Err(FrameError::MissingOrTooLarge)) {
             Ok(frame) if frame.height() == file.rows => Ok(frame),
-            Ok(_) => Err(StoreError::TransfersGone {
+            Ok(_) => Err(ReadError::TransfersGone {
                 path,
                 rows: file.rows,
             }),
-            Err(reason) => Err(StoreError::TransferFile { path, reason }),
+            Err(reason) => Err(ReadError::TransferFile { path, reason }),
         }
     }
 
@@ -236,7 +236,7 @@ impl RowFiles {
 
     /// Removes everything about blocks after `block`: files are written again without those rows. If a file is damaged, its blocks are
     /// removed too.
-    pub(super) fn cut(&self, state: &mut LogState, block: u64) -> Result<(), StoreError> {
+    pub(super) fn cut(&self, state: &mut LogState, block: u64) -> Result<(), ReadError> {
         let mut kept = Vec::new();
         for file in state.files.clone() {
             if file.last <= block {
@@ -259,7 +259,7 @@ impl RowFiles {
     }
 
     /// Forgets everything.
-    pub(super) fn reset(&self, state: &mut LogState) -> Result<(), StoreError> {
+    pub(super) fn reset(&self, state: &mut LogState) -> Result<(), ReadError> {
         *state = LogState {
             revision: state.revision + 1,
             next_file: state.next_file,
