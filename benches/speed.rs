@@ -16,6 +16,7 @@ use demo::{
     contracts::{ContractCode, Identity, contracts},
 };
 use frames::cache::CacheOptions;
+use frames::rows::Frames as _;
 use load::{
     Dataset,
     loading::{load, load_with},

@@ -56,9 +56,11 @@ pub(super) fn run(args: &SchemaArgs) -> Outcome {
 fn unknown(name: &str) -> Failure {
     let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
     let tables = names.join(", ");
-    Failure::Usage(match meant(name, names.iter().copied()) {
-        Some(nearest) => eyre!("no table `{name}`; did you mean `{nearest}`? Tables: {tables}"),
-        None => eyre!("no table `{name}`; tables: {tables}"),
+    let nearest = meant(name, names.iter().copied());
+    Failure::Usage(if let Some(nearest) = nearest {
+        eyre!("no table `{name}`; did you mean `{nearest}`? Tables: {tables}")
+    } else {
+        eyre!("no table `{name}`; tables: {tables}")
     })
 }
 

@@ -151,7 +151,7 @@ impl fmt::Display for ImportError {
                 f,
                 "`known` of the request `{request}` of {provider}: {error}"
             ),
-            Self::Providers(error) => return write!(f, "{error}"),
+            Self::Providers(error) => write!(f, "{error}"),
         }
     }
 }

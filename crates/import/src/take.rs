@@ -88,7 +88,7 @@ pub(super) struct RowCounts {
     pub malformed: u64,
     /// Rows dropped by the filter.
     pub left_out: u64,
-    /// Rows that break a rule of `invariants`.
+    /// Rows that break a rule of `load::check`.
     pub broken: u64,
     /// Columns with unreadable cells, which become null.
     pub unread: Vec<Unread>,

@@ -38,7 +38,7 @@ pub enum Consequence {
     /// The candle is stored unchanged, but every analysis treats it as invalid.
     NotUsed,
     /// An impossible value: the cell becomes null.
-    PoolDrain,
+    Cleared,
     /// The row is excluded from the dataset.
     KeptOut,
 }
@@ -48,7 +48,7 @@ impl Consequence {
         match self {
             Self::Stays => "the value is kept as is",
             Self::NotUsed => "the candle is kept but excluded from analyses",
-            Self::PoolDrain => "the cell is cleared",
+            Self::Cleared => "the cell is cleared",
             Self::KeptOut => "the row is excluded",
         }
     }
@@ -100,7 +100,7 @@ pub const RULES: &[Rule] = rules! {
     high_is_highest NotUsed Test::High,
         ["candles.high"] needs ["candles.open", "candles.low", "candles.close"]
         "the high must not be below the open, the close or the low";
-    not_negative PoolDrain Test::Between(0.0, f64::INFINITY),
+    not_negative Cleared Test::Between(0.0, f64::INFINITY),
         ["candles.volume", "candles.volume_usd", "tokens.price", "tokens.market_cap", "tokens.total_supply", "tokens.holders", "tokens.followers",
          "tokens.smart_followers", "tokens.impressions", "tokens.smart_reach", "tokens.post_engagement", "tokens.smart_engagement",
          "kols.followers", "kols.engagement_rate", "posts.impressions", "posts.engagement", "posts.smart_engagement", "holders.balance",
@@ -108,13 +108,13 @@ pub const RULES: &[Rule] = rules! {
          "pools.volume24h", "yields.tvl", "yields.total_supply_usd", "yields.total_borrow_usd", "gas.usd_per_100k_gas",
          "gas.gas_price_gwei", "gas.native_price_usd"]
         "the value is negative";
-    decimals PoolDrain Test::Between(0.0, 77.0),
+    decimals Cleared Test::Between(0.0, 77.0),
         ["tokens.decimals"]
         "a token has 0 to 77 decimals, because 10^78 exceeds 2^256";
-    fraction PoolDrain Test::Between(0.0, 1.0),
+    fraction Cleared Test::Between(0.0, 1.0),
         ["fee_tiers.fee"]
         "a fee is a fraction of the amount, from 0 to 1; for percent, set `scale = 0.01` (`--unit percent` of `tokendeck import`), for millionths `scale = 1e-6` (`--unit millionths`)";
-    pool_fee PoolDrain Test::Between(0.0, 0.1),
+    pool_fee Cleared Test::Between(0.0, 0.1),
         ["pools.fee"]
         "a pool's fee is a fraction of the amount, rarely above 0.01 and never above 0.1; for percent, set `scale = 0.01` (`--unit percent` of `tokendeck import`), for millionths `scale = 1e-6` (`--unit millionths`)";
     time_of_chains Stays Test::Era,
@@ -266,7 +266,7 @@ pub fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
             if found.rows.is_empty() {
                 continue;
             }
-            if rule.outcome == Consequence::PoolDrain {
+            if rule.outcome == Consequence::Cleared {
                 columns[place] = emptied(&columns[place], &found.rows);
             }
             breaches.push(found);

@@ -1,5 +1,5 @@
-//! The files of live rows: where they are in the dataset's folder. `store` decides which version of a row wins, and `live` fetches the
-//! rows.
+//! The files of live rows: where they are in the dataset's folder. `parts` decides which version of a row wins, and `live` fetches
+//! the rows.
 
 use std::{
     fs,

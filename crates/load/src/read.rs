@@ -1,10 +1,5 @@
-//! The origin of a dataset's rows, before they become tables. It has two parts, which `store` combines:
-//!
-//! - descriptions: [`manifest`] reads `dataset.toml`, and [`provider`] reads the descriptions of services;
-//! - rows: [`RowSource`] is the interface by which a file, a stored object or a query's result returns batches of raw columns, and
-//!   [`coerce`] converts their cells to typed values.
-//!
-//! Nothing here checks rows, stores them, or interprets values.
+//! Files and streams of every format. [`RowSource`] is the interface by which a file, a stored object or a query's result returns batches of raw
+//! columns; [`crate::cells`] converts their cells to typed values. Nothing here checks rows, stores them, or interprets values.
 
 mod csv;
 pub mod downloads;

@@ -17,7 +17,6 @@ use frames::{
     text_runs::{pairs, runs_of},
 };
 use model::{address::Address, interval::Interval, schema::TableSchema, system::FileAt as _};
-use table;
 
 /// Buckets of rows, by the leading bits of the token's address, so that bucket order is token order.
 pub(super) const BUCKETS: usize = 64;

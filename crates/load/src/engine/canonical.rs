@@ -507,7 +507,7 @@ mod tests {
             );
             assert_eq!(
                 (breaches[0].rule.outcome, columns[0].null_count()),
-                (check::Consequence::PoolDrain, 1)
+                (check::Consequence::Cleared, 1)
             );
         }
     }

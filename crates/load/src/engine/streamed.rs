@@ -74,7 +74,7 @@ impl OpenStream {
         match self.batches.next_batch() {
             Ok(Some(batch)) => Ok(Some(DataFrame::new(batch.height, batch.columns)?)),
             Ok(None) => Ok(None),
-            Err(error) => Err(self.why(&error.to_string())),
+            Err(error) => Err(self.why(error.to_string())),
         }
     }
 }

@@ -46,7 +46,7 @@ pub struct FileRows<'a> {
     pub rows: u64,
     /// Rows excluded by `where`.
     pub left_out: u64,
-    /// Rows that break a rule of `invariants`, kept or not.
+    /// Rows that break a rule of `check`, kept or not.
     pub broken: u64,
     /// Per column whose cells may be empty: unparsable cells, and non-empty cells.
     pub unread: BTreeMap<&'static str, (u64, u64)>,
@@ -302,7 +302,7 @@ impl FileRows<'_> {
         }
     }
 
-    /// Checks the figures against the rules of `invariants`, and empties impossible cells.
+    /// Checks the figures against the rules of `check`, and empties impossible cells.
     fn hold_to_rules(
         &mut self,
         columns: &mut [Column],

@@ -1,4 +1,4 @@
-//! The load of one table: its inputs, the location of its rows, and the reason why it is not read. Reading the rows belongs to `table`.
+//! The load of one table: its inputs, the location of its rows, and the reason why it is not read. Reading the rows belongs to `reader`.
 
 use std::sync::LazyLock;
 

@@ -21,7 +21,6 @@ use model::{
     time::Time,
     wall_clock::now,
 };
-use table;
 use wire::Traffic;
 
 /// State of the loader, for the API and the terminal.

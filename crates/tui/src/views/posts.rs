@@ -138,22 +138,19 @@ impl View for PostsView {
         // One token's newest posts have a question of their own.
         let is_plain = self.list.filter().is_empty()
             && self.list.sorting.keys() == [Order::falling("published_at")];
-        Some(match self.token.filter(|_| is_plain && !self.all) {
-            Some(token_address) => {
-                let page = row / TOKEN_PAGE + 1;
-                let question = TokenPostsQuestion {
-                    token_address,
-                    page,
-                    limit: TOKEN_PAGE,
-                    explain: false,
-                };
-                HttpRequest::of(&question).of_page(page, TOKEN_PAGE, total)
-            }
-            None => {
-                let page = row / PAGE + 1;
-                HttpRequest::of(&PostsQuestion { page, ..question }).of_page(page, PAGE, total)
-            }
-        })
+        let Some(token_address) = self.token.filter(|_| is_plain && !self.all) else {
+            let page = row / PAGE + 1;
+            let question = PostsQuestion { page, ..question };
+            return Some(HttpRequest::of(&question).of_page(page, PAGE, total));
+        };
+        let page = row / TOKEN_PAGE + 1;
+        let question = TokenPostsQuestion {
+            token_address,
+            page,
+            limit: TOKEN_PAGE,
+            explain: false,
+        };
+        Some(HttpRequest::of(&question).of_page(page, TOKEN_PAGE, total))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {

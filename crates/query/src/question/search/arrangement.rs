@@ -346,7 +346,9 @@ mod tests {
         let (token, mut known) = (address("0x1"), KnownFigures::default());
         let figures = |names: &[&'static str]| {
             let mut figures = Figures::default();
-            names.iter().for_each(|name| figures.set(name, None));
+            for name in names {
+                figures.set(name, None);
+            }
             vec![(token, figures)]
         };
         let lacks = |known: &KnownFigures, version| {

@@ -266,9 +266,8 @@ impl TokensView {
         (rows.shown, rows.snapshot) = (Some(asked), context.snapshot.cloned());
         self.list.set_rows(arranged.places, arranged.excluded);
         // After unstarring, the selection stays in place; after filtering, it goes to the first row.
-        if self.at_first
-            || (!self.point_to(context.token, context) && !(is_same_data && is_same_choice))
-        {
+        let stays = is_same_data && is_same_choice;
+        if self.at_first || !(self.point_to(context.token, context) || stays) {
             self.list.cursor.select(0);
         }
         true
