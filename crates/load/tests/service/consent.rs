@@ -116,7 +116,7 @@ fn a_key_goes_to_its_service_and_nowhere_else() {
         service
             .asked()
             .iter()
-            .all(|target| target.contains("apikey=tokendeck-live"))
+            .all(|target| target.contains("apikey=tokendeck-load"))
     );
     let mut kept = String::new();
     for file in ["refresh.json", "asked.json", "pools.parquet"] {
@@ -124,7 +124,7 @@ fn a_key_goes_to_its_service_and_nowhere_else() {
             &fs::read(setup.folder.path().join("live").join(file)).expect("a file"),
         ));
     }
-    assert!(!kept.contains("tokendeck-live") && !format!("{report:?}").contains("tokendeck-live"));
+    assert!(!kept.contains("tokendeck-load") && !format!("{report:?}").contains("tokendeck-load"));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_url_of_the_dataset_is_a_source() {
     assert!(
         requests[0]
             .head
-            .contains("authorization: bearer tokendeck-live"),
+            .contains("authorization: bearer tokendeck-load"),
         "{requests:?}"
     );
 }
