@@ -34,7 +34,15 @@ const LIBRARIES: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["polars"],
-        &["frames", "load", "import", "query", "demo", "tui", "tokendeck"],
+        &[
+            "frames",
+            "load",
+            "import",
+            "query",
+            "demo",
+            "tui",
+            "tokendeck",
+        ],
         "the model and the analyses know no storage",
     ),
     (
