@@ -77,12 +77,6 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-impl From<KeyError> for String {
-    fn from(error: KeyError) -> Self {
-        error.to_string()
-    }
-}
-
 #[derive(Debug)]
 pub enum McpError {
     Handshake(Box<ServerInitializeError>),

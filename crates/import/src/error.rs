@@ -280,12 +280,6 @@ impl fmt::Display for OptionError {
 
 impl std::error::Error for OptionError {}
 
-impl From<OptionError> for String {
-    fn from(error: OptionError) -> Self {
-        error.to_string()
-    }
-}
-
 /// Why a file is not imported, as it is said behind the file's name.
 #[derive(Debug)]
 pub enum FileError {

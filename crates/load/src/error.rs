@@ -127,13 +127,6 @@ impl fmt::Display for ReadError {
 
 impl Error for ReadError {}
 
-/// For callers whose errors are messages.
-impl From<ReadError> for String {
-    fn from(error: ReadError) -> Self {
-        error.to_string()
-    }
-}
-
 /// A failure on this machine, of something that is read from the network.
 impl From<ReadError> for Fault {
     fn from(error: ReadError) -> Self {

@@ -85,12 +85,6 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-impl From<DecodeError> for String {
-    fn from(error: DecodeError) -> Self {
-        error.to_string()
-    }
-}
-
 /// Runs a library's decoder on untrusted bytes.
 pub fn guarded<T, E: fmt::Display>(
     format: &'static str,

@@ -62,12 +62,6 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-impl From<Fault> for String {
-    fn from(fault: Fault) -> Self {
-        fault.to_string()
-    }
-}
-
 /// Reason why a text is not a URL of data. Continues "`URL` …".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UrlError {

@@ -66,11 +66,11 @@ impl EngineQuery<'_> {
             )
         };
         let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _))
-            .map_err(|error| unreadable(error.into()))?;
+            .map_err(|error| unreadable(error.to_string()))?;
         let (mut frames, mut came, mut counted) = (Vec::new(), 0, 0);
         while let Some(batch) = batches
             .next_batch()
-            .map_err(|error| unreadable(error.into()))?
+            .map_err(|error| unreadable(error.to_string()))?
         {
             let frame = DataFrame::new(batch.height, batch.columns)
                 .map_err(|error| unreadable(error.to_string()))?;

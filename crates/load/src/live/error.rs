@@ -96,13 +96,6 @@ impl fmt::Display for LiveError {
 
 impl Error for LiveError {}
 
-/// For callers whose errors are messages.
-impl From<LiveError> for String {
-    fn from(error: LiveError) -> Self {
-        error.to_string()
-    }
-}
-
 impl From<SourceError> for LiveError {
     fn from(error: SourceError) -> Self {
         Self::Source(error)

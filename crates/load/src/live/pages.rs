@@ -232,7 +232,7 @@ impl Asker<'_> {
             return self
                 .take(ask, answer, bytes.len() as u64, fetched)
                 .map(|read| Some((read, version)))
-                .map_err(FetchFault::of_answer);
+                .map_err(|error| FetchFault::of_answer(error.to_string()));
         }
         Err(AskOutcome::Stopped)
     }

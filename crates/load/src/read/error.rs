@@ -209,12 +209,6 @@ impl From<Fault> for SourceError {
     }
 }
 
-impl From<SourceError> for String {
-    fn from(error: SourceError) -> Self {
-        error.to_string()
-    }
-}
-
 /// Reason why a provider is not known, its description not read, or its answer of no use. One of an answer continues "`PROVIDER` …".
 #[derive(Debug)]
 pub enum ProviderError {
@@ -270,9 +264,3 @@ impl fmt::Display for ProviderError {
 }
 
 impl std::error::Error for ProviderError {}
-
-impl From<ProviderError> for String {
-    fn from(error: ProviderError) -> Self {
-        error.to_string()
-    }
-}

@@ -115,7 +115,7 @@ impl QueryService {
         let cut = snapshot
             .dataset
             .known_at(time)
-            .map_err(|reason| Problem::new(Code::InvalidParameter, reason))?;
+            .map_err(|reason| Problem::new(Code::InvalidParameter, reason.to_string()))?;
         let options = DeckOptions {
             settings: self.answer_settings(),
             memo_bytes: MEMO_BYTES,

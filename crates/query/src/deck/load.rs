@@ -274,7 +274,7 @@ impl QueryService {
         let known = |dataset: Dataset| match self.options.as_of {
             Some(time) => dataset
                 .known_at(time)
-                .map_err(|reason| LoadError::unusable(reason, None)),
+                .map_err(|reason| LoadError::unusable(reason.to_string(), None)),
             None => Ok(dataset),
         };
         let early = |dataset: Dataset| drop(known(dataset).map(|dataset| self.publish(dataset)));
