@@ -3,12 +3,7 @@
 
 use std::time::Instant;
 
-use analysis::yields::{
-    case::Case,
-    effort::{STEPS_MAX, WorkBudget},
-    joint::optimum,
-    plan,
-};
+use analysis::yields::{STEPS_MAX, WorkBudget, case::Case, joint::optimum, plan};
 
 #[path = "../../tests/generator/yields.rs"]
 mod generator;

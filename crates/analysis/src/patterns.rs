@@ -7,7 +7,6 @@ mod find;
 pub mod market;
 mod name;
 mod overlap;
-mod record;
 mod series;
 mod textbook;
 mod thin;
@@ -17,12 +16,6 @@ mod zigzag;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::{
-    advice::HORIZON,
-    name::{Family, PatternName},
-    record::PatternRecord,
-    weighed::{Advice, AdviceReason, AdviceWord},
-};
 use self::{
     find::{BoundaryLine, FoundPattern},
     market::Model,
@@ -34,6 +27,13 @@ use super::{
     peg::{Coin, Peg, peg},
 };
 use model::{candles::Candles, time::Time};
+
+pub use self::{
+    advice::HORIZON,
+    name::{Family, PatternName},
+    weighed::{Advice, AdviceReason, AdviceWord},
+};
+pub use weighed::PatternRecord;
 
 /// Patterns found in a token's candles, and the recommendation derived from them.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

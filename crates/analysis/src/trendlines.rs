@@ -1,7 +1,6 @@
 //! Trendlines: the response with its three lines. The window, the search for support and resistance, and the trend label have a file each.
 //! Prices are divided by a power of two first, which is exact and avoids overflow.
 
-mod hull;
 mod lines;
 mod pivots;
 mod significance;

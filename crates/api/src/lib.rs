@@ -27,7 +27,6 @@ mod rows;
 mod server;
 mod service;
 mod stream;
-mod unread;
 
 use std::{sync::Arc, time::Duration};
 

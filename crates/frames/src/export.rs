@@ -1,7 +1,6 @@
 //! Exports a table to a file: CSV, JSON, NDJSON or Parquet by file extension, in chunks, so that the row count is unlimited. The write is
 //! atomic, and an existing file is replaced only on request. `writers` encodes the rows.
 
-mod cells;
 pub mod writers;
 
 use std::{
@@ -67,7 +66,7 @@ impl ExportRows {
     pub fn values(&self, columns: usize) -> Result<Vec<Vec<Value>>, FrameError> {
         let all = self.chunk(0..self.count())?;
         let cells = all.cells(columns);
-        let cell = |row: usize, cells: &cells::Cells<'_>| {
+        let cell = |row: usize, cells: &writers::Cells<'_>| {
             let mut text = Vec::new();
             cells.json(row, &mut text);
             Ok(serde_json::from_slice(&text)?)
@@ -234,7 +233,7 @@ pub fn objects(frame: &DataFrame) -> impl Iterator<Item = String> {
         .iter()
         .map(|name| writers::member(name))
         .collect();
-    let cells = cells::of(frame);
+    let cells = writers::cells_of(frame);
     (0..frame.height()).map(move |row| {
         let mut text = Vec::new();
         writers::object(&names, &cells, row, &mut text);

@@ -1,27 +1,29 @@
 //! The order of rows, and the rule for duplicate keys, on frames. `external_sort` sorts rows that do not fit into memory, in buckets of a
 //! `spill` file.
 
-mod compare;
 mod external_sort;
-mod keys;
 mod spill;
 
-use std::{cell::LazyCell, collections::HashSet, ops::Range};
+use std::{cell::LazyCell, cmp::Ordering, collections::HashSet, ops::Range};
 
-use polars::prelude::{Column, DataFrame, DataType, IdxSize, PolarsResult};
+use polars::prelude::{Column, DataFrame, DataType, IdxSize, PolarsResult, polars_bail};
+use polars_arrow::array::{
+    Array, BinaryViewArray, Float64Array, Int64Array, StaticArray, Utf8ViewArray,
+};
 use rayon::slice::ParallelSliceMut;
 
-use self::compare::SortColumns;
-pub use self::{
-    external_sort::ExternalSort,
-    keys::{hashes, keyless},
-    spill::{SpillFile, rows_at, whole},
-};
 use crate::{
     frame_rows::{FromFrame, filtered},
     text_runs::runs_of,
 };
+use external_sort::list_texts;
 use model::{rows::YieldRow, schema::TableSchema};
+
+pub use self::{
+    external_sort::ExternalSort,
+    spill::{SpillFile, rows_at, whole},
+};
+pub use external_sort::{hashes, keyless};
 pub use table::keys::{order_key_bytes, order_key_f64, order_key_i64};
 
 /// Rows from which sorting runs on several threads.
@@ -188,6 +190,134 @@ pub fn repeated_next(order: &[&str], frame: &DataFrame) -> PolarsResult<Vec<bool
 /// Drops the marked rows.
 pub fn without(frame: &DataFrame, marked: &[bool]) -> PolarsResult<DataFrame> {
     filtered(frame, marked.iter().map(|marked| !marked))
+}
+
+// Row comparison by the sort columns of a table.
+
+/// Sort columns of a single-chunk frame, most significant first.
+struct SortColumns {
+    columns: Vec<(Values, Direction)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Direction {
+    Rising,
+    Falling,
+}
+
+enum Values {
+    Text(Utf8ViewArray),
+    Bytes(BinaryViewArray),
+    Whole(Int64Array),
+    Float(Float64Array),
+    /// Lists of texts, each joined to one text.
+    List(Vec<Option<String>>),
+}
+
+impl SortColumns {
+    /// By these columns, `-` first for descending.
+    fn new(frame: &DataFrame, order: &[&str]) -> PolarsResult<Self> {
+        let column = |name: &&str| {
+            let (name, direction) = name
+                .strip_prefix('-')
+                .map_or((*name, Direction::Rising), |name| {
+                    (name, Direction::Falling)
+                });
+            Values::of(frame.column(name)?).map(|values| (values, direction))
+        };
+        order
+            .iter()
+            .map(column)
+            .collect::<PolarsResult<Vec<_>>>()
+            .map(|columns| Self { columns })
+    }
+
+    /// Compares rows `a` and `b`. Nulls sort last in either direction.
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        let orders = self
+            .columns
+            .iter()
+            .map(|(values, direction)| values.compare(a, b, *direction));
+        orders
+            .into_iter()
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    }
+}
+
+impl Values {
+    fn of(column: &Column) -> PolarsResult<Self> {
+        let chunk = match column.dtype() {
+            DataType::String => column
+                .str()?
+                .downcast_iter()
+                .next()
+                .cloned()
+                .map(Self::Text),
+            DataType::Binary => column
+                .binary()?
+                .downcast_iter()
+                .next()
+                .cloned()
+                .map(Self::Bytes),
+            DataType::Float64 => column
+                .f64()?
+                .downcast_iter()
+                .next()
+                .cloned()
+                .map(Self::Float),
+            DataType::List(_) => Some(Self::List(list_texts(column))),
+            _ => column
+                .to_physical_repr()
+                .cast(&DataType::Int64)?
+                .i64()?
+                .downcast_iter()
+                .next()
+                .cloned()
+                .map(Self::Whole),
+        };
+        let Some(chunk) = chunk else {
+            polars_bail!(ComputeError: "a column without a chunk")
+        };
+        Ok(chunk)
+    }
+
+    fn compare(&self, a: usize, b: usize, direction: Direction) -> Ordering {
+        match self {
+            // Equal views mean equal texts, without comparing bytes.
+            Self::Text(texts)
+                if texts.null_count() == 0
+                    && texts.views()[a].as_u128() == texts.views()[b].as_u128() =>
+            {
+                Ordering::Equal
+            }
+            Self::Text(texts) => cells(texts.get(a), texts.get(b), direction, Ord::cmp),
+            Self::Bytes(cells) => self::cells(cells.get(a), cells.get(b), direction, Ord::cmp),
+            Self::Whole(numbers) => cells(numbers.get(a), numbers.get(b), direction, Ord::cmp),
+            Self::Float(numbers) => cells(numbers.get(a), numbers.get(b), direction, |a, b| {
+                a.partial_cmp(b).unwrap_or_else(|| a.total_cmp(b))
+            }),
+            Self::List(lists) => cells(
+                lists[a].as_deref(),
+                lists[b].as_deref(),
+                direction,
+                Ord::cmp,
+            ),
+        }
+    }
+}
+
+fn cells<T>(
+    a: Option<T>,
+    b: Option<T>,
+    direction: Direction,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) if direction == Direction::Rising => compare(&a, &b),
+        (Some(a), Some(b)) => compare(&b, &a),
+        (a, b) => a.is_none().cmp(&b.is_none()),
+    }
 }
 
 #[cfg(test)]

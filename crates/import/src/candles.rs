@@ -11,7 +11,6 @@ mod times;
 mod volume_units;
 mod volumes;
 
-pub(super) use self::columns::{PRICES, has_close_times, header_words};
 use self::{
     columns::{CandleColumns, TIME_AND_PRICES, columns, refusal},
     volumes::{Volume, VolumeRule},
@@ -19,7 +18,7 @@ use self::{
 use super::{
     edits::{Fix, fixed},
     error::FileError,
-    evidence::volume::PriceRange,
+    evidence::PriceRange,
     format::{FileToImport, ImportPlan, ImportedTable},
     names::Names,
     refusal::{COLUMN, Refusal, VALUE},
@@ -29,6 +28,8 @@ use super::{
     tokens::TokenMatch,
 };
 use load::{manifest::Unit, read::RowSource};
+
+pub(super) use self::columns::{PRICES, has_close_times, header_words};
 
 /// How sources write that a candle has ended, and that it has not.
 const YES: &[&str] = &["1", "true", "True", "TRUE"];

@@ -3,8 +3,6 @@
 
 pub mod apart;
 pub mod bind;
-pub mod blocks;
-pub(crate) mod cache_key;
 pub(crate) mod cached;
 mod column;
 mod column_formats;
@@ -36,21 +34,20 @@ use std::{
     thread,
 };
 
-use polars::prelude::DataFrame;
+use polars::prelude::{Column, DataFrame, DataType};
 
 use self::task::TableLoad;
-pub use self::{
-    blocks::Blocks,
-    logs::NodeLogs,
-    remote::{origins_of, origins_to_agree},
-};
+use super::Table;
 use crate::{
-    Dataset, SourcePosition, Table,
+    Dataset, SourcePosition,
     chain::{self, ChainStates},
     manifest::{self, Manifest},
     read::locate,
 };
-use frames::{cache::CacheOptions, frame_rows::parsed};
+use frames::{
+    cache::CacheOptions,
+    frame_rows::{integers, parsed, times},
+};
 use model::{
     address::Address,
     command_line::shell_word,
@@ -60,6 +57,11 @@ use model::{
 };
 use table::trim_heap;
 use wire::RemoteClient;
+
+pub use self::{
+    logs::NodeLogs,
+    remote::{origins_of, origins_to_agree},
+};
 
 /// Reason why no dataset was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,16 +215,12 @@ pub fn load_as(
     context.tokens = addresses(&tokens.frame());
     context.logs = NodeLogs::of(&context, &tokens.frame());
     let mut loaded = vec![tokens];
-    if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
+    if let Some(schema) = TABLES.iter().find(|schema| schema.name == TABLE) {
         let table = crate::loading::reader::load(&context, schema)?;
         context.blocks = Blocks::of(&table);
         loaded.push(table);
     }
-    let rest = || {
-        TABLES[1..]
-            .iter()
-            .filter(|schema| schema.name != blocks::TABLE)
-    };
+    let rest = || TABLES[1..].iter().filter(|schema| schema.name != TABLE);
     let (later, now): (Vec<_>, Vec<_>) = rest()
         .partition(|schema| early.is_some() && TableLoad::new(&context, schema).takes_a_while());
     for schemas in [now, later.clone()] {
@@ -470,6 +468,78 @@ pub fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
         }
     }
     decimals
+}
+
+// Fills the times of transfers from the table `blocks`: many sources give only the block number, and the block times in another file.
+
+/// Name of the table with the block times.
+const TABLE: &str = "blocks";
+
+/// Block times by block number.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    rows: Vec<(i64, i64)>,
+    /// Identities of its files, which are part of the cache key of a table filled from them.
+    pub files: Vec<[u8; 32]>,
+}
+
+impl Blocks {
+    /// Block times of the table, which is ordered by number.
+    fn of(table: &Table) -> Self {
+        let frame = table.frame();
+        let rows = integers(&frame, "block_number")
+            .into_iter()
+            .zip(integers(&frame, "timestamp"))
+            .filter_map(|(block, time)| Some((block?, time?)));
+        Self {
+            rows: rows.collect(),
+            files: table.sources.iter().map(|source| source.ends).collect(),
+        }
+    }
+
+    fn time(&self, block: i64) -> Option<i64> {
+        self.rows
+            .binary_search_by_key(&block, |row| row.0)
+            .ok()
+            .map(|at| self.rows[at].1)
+    }
+
+    /// Fills the missing times of transfers; returns the number filled.
+    fn fill(&self, columns: &mut [Column]) -> usize {
+        let place = |columns: &[Column], name: &str| {
+            columns.iter().position(|column| column.name() == name)
+        };
+        let (Some(at), Some(blocks)) =
+            (place(columns, "timestamp"), place(columns, "block_number"))
+        else {
+            return 0;
+        };
+        if self.rows.is_empty() || columns[at].null_count() == 0 {
+            return 0;
+        }
+        let known = columns[at].to_physical_repr().cast(&DataType::Int64);
+        let (Ok(known), Ok(numbers)) = (
+            known
+                .as_ref()
+                .map_err(drop)
+                .and_then(|known| known.i64().map_err(drop)),
+            columns[blocks].i64(),
+        ) else {
+            return 0;
+        };
+        let mut filled = 0;
+        let all = known.iter().zip(numbers.iter()).map(|(time, block)| {
+            time.or_else(|| {
+                let found = self.time(block?);
+                filled += usize::from(found.is_some());
+                found
+            })
+        });
+        if let Ok(column) = times("timestamp", all) {
+            columns[at] = column;
+        }
+        filled
+    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,12 @@
 //! here; applied by the loader.
 
 pub mod columns;
-mod decimal;
 mod engine;
 pub mod keys;
 mod live;
 pub mod unit;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use toml::de::DeValue;
 
@@ -16,16 +15,16 @@ use self::{
     columns::read_columns,
     keys::{KeyPlace, names},
 };
-pub use self::{
-    decimal::Decimal,
-    live::{Every, LiveSource, LiveTable, LiveTokens, LiveUrl},
-    unit::Unit,
-};
 use model::{
     address::Address,
     chain::Chain,
     schema::{TABLES, TableSchema},
     toml_reader::{TomlDocument, TomlEntry, TomlError},
+};
+
+pub use self::{
+    live::{Every, LiveSource, LiveTable, LiveTokens, LiveUrl},
+    unit::Unit,
 };
 
 /// File name in the dataset's folder.
@@ -296,6 +295,34 @@ fn read_row_filter(member: &TomlEntry<'_>) -> Result<RowFilter, TomlError> {
         }
     }
     Ok(RowFilter::Between { min, max })
+}
+
+// Decimal separators.
+
+/// The decimal separator; the other sign may separate thousands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decimal {
+    Point,
+    Comma,
+}
+
+impl Decimal {
+    /// The decimal separator and the thousands separator.
+    pub fn signs(self) -> (u8, u8) {
+        match self {
+            Self::Point => (b'.', b','),
+            Self::Comma => (b',', b'.'),
+        }
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Point => "decimal points",
+            Self::Comma => "decimal commas",
+        })
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 
 mod answer;
 mod request;
-mod template;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,11 +12,6 @@ use std::{
     sync::LazyLock,
 };
 
-pub use self::{
-    answer::JsonAnswer,
-    request::{Each, FilledTable, NextPage, ProviderRequest, RefusalSign, Then},
-    template::{Placeholder, Template, expand},
-};
 use crate::read::ProviderError;
 use model::{
     chain::Chain,
@@ -26,6 +20,12 @@ use model::{
     spelling::meant,
     toml_reader::{TomlDocument, TomlEntry, TomlError},
 };
+
+pub use self::{
+    answer::JsonAnswer,
+    request::{Each, FilledTable, NextPage, ProviderRequest, RefusalSign, Then},
+};
+pub use request::{Placeholder, Template, expand};
 
 /// The descriptions compiled into the program, by id.
 const BUILT_IN_TEXTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/providers.rs"));

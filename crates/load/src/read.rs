@@ -14,7 +14,6 @@ pub mod object;
 mod parquet;
 pub mod partition;
 pub mod read_at;
-mod records;
 mod size_limits;
 mod supported;
 pub(crate) mod text;

@@ -8,7 +8,6 @@ mod id;
 mod list;
 mod messages;
 mod owner;
-mod report;
 mod request;
 mod sources;
 mod store;
@@ -19,6 +18,22 @@ use std::{fs::File, path::Path, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::value::RawValue;
+
+use self::{
+    store::{HistoryLimits, JobDataset, JobStore, NewToken},
+    worker::Workers,
+};
+use super::question::holders::Holders;
+use crate::{deck::QueryService, error::JobsError, question::parameter::clip};
+use analysis::{
+    dex::DexList, patterns::PatternsAnswer, token::TokenDetail, trendlines::TrendlineAnswer,
+};
+use model::{
+    address::Address,
+    error::{Code, Problem, ProblemBody, Result},
+};
+use security::SecurityInference;
 
 pub use self::{
     alert::{ALERTS_MAX, Alert, AlertList, FIRED_ID_MAX, FiredAlert},
@@ -27,17 +42,10 @@ pub use self::{
     id::created,
     list::{JobList, JobsWanted},
     messages::{AlertCommand, AlertRoutes},
-    report::{Report, TokenReport},
     request::JobBody,
     sources::{JobSourceFile, SourceTable, Sources},
     store::{JOBS_VERSION, Purge},
 };
-use self::{
-    store::{HistoryLimits, JobDataset, JobStore, NewToken},
-    worker::Workers,
-};
-use crate::{deck::QueryService, error::JobsError, question::parameter::clip};
-use model::error::{Code, Problem, Result};
 
 /// Maximum number of tokens per job.
 pub const TOKENS_MAX: usize = 100;
@@ -385,4 +393,75 @@ fn no_job(id: &str) -> Problem {
             clip(id)
         ),
     )
+}
+
+// A job's report: six parts per token, each the exact answer of its endpoint, security with `explain=true`.
+
+/// A job's results so far; partial while it runs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Report {
+    pub job_id: String,
+    pub status: JobStatus,
+    /// In request order.
+    pub tokens: Vec<TokenReport>,
+    /// Files used for the report; none before the first task, and for jobs of older program versions.
+    #[serde(skip)]
+    pub sources: Option<Sources>,
+}
+
+/// Each part is the response of its endpoint, `{"error": problem}` if that failed, or null if its task has not run yet.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TokenReport {
+    pub token_address: Address,
+    #[schemars(with = "Part<TokenDetail>")]
+    pub token: Option<Box<RawValue>>,
+    #[schemars(with = "Part<TrendlineAnswer>")]
+    pub trendline: Option<Box<RawValue>>,
+    #[schemars(with = "Part<PatternsAnswer>")]
+    pub patterns: Option<Box<RawValue>>,
+    #[schemars(with = "Part<SecurityInference>")]
+    pub security: Option<Box<RawValue>>,
+    #[schemars(with = "Part<DexList>")]
+    pub dexes: Option<Box<RawValue>>,
+    #[schemars(with = "Part<Holders>")]
+    pub holders: Option<Box<RawValue>>,
+}
+
+/// The endpoint's response, its problem if it failed, or null if the task has not run yet.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+#[expect(
+    dead_code,
+    reason = "only a shape for the OpenAPI document: each part is stored as the text of its response"
+)]
+enum Part<A> {
+    Answer(A),
+    Failed { error: ProblemBody },
+    Unasked,
+}
+
+impl TokenReport {
+    fn empty(token_address: Address) -> Self {
+        Self {
+            token_address,
+            token: None,
+            trendline: None,
+            patterns: None,
+            security: None,
+            dexes: None,
+            holders: None,
+        }
+    }
+
+    fn part_mut(&mut self, analysis: Analysis) -> &mut Option<Box<RawValue>> {
+        match analysis {
+            Analysis::Market => &mut self.token,
+            Analysis::Trendline => &mut self.trendline,
+            Analysis::Patterns => &mut self.patterns,
+            Analysis::Security => &mut self.security,
+            Analysis::Dex => &mut self.dexes,
+            Analysis::Holders => &mut self.holders,
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Transaction checks: one pass over the token's transfers and its pools' events, then twelve checks, each a function from the aggregates
 //! to a finding or `None`. A check that lacks an input notes it and does not fire.
 
-mod amounts;
 mod creator;
 mod flow;
 mod history;

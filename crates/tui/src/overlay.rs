@@ -2,14 +2,12 @@
 
 pub mod alerts;
 pub mod columns;
-pub mod confirm;
 pub mod export;
 pub mod found;
 pub mod help;
 pub mod import;
 pub mod indicators;
 pub mod levels;
-pub mod note;
 pub mod palette;
 mod prelude;
 mod rehearsal;
@@ -25,18 +23,22 @@ use ratatui::{
 };
 
 use self::{
-    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog,
-    found::FoundDialog, help::Help, import::ImportDialog, indicators::IndicatorsDialog,
-    levels::LevelsDialog, note::NoteDialog, palette::CommandPalette, screens::ScreensDialog,
-    welcome::Welcome,
+    alerts::AlertsDialog, columns::ColumnsDialog, export::ExportDialog, found::FoundDialog,
+    help::Help, import::ImportDialog, indicators::IndicatorsDialog, levels::LevelsDialog,
+    palette::CommandPalette, screens::ScreensDialog, welcome::Welcome,
 };
 use crate::{
     views::{keymap::Action, list::ColumnLayout},
     widgets::theme::{Role, Theme},
 };
+use alerts::AboutToken;
 use analysis::indicators::Indicator;
 use frames::export::writers::ExportFormat;
-use model::{address::Address, annotations::Annotation};
+use model::{
+    address::Address,
+    annotations::{Annotation, NOTE_CHARS_MAX},
+};
+use prelude::*;
 use query::question::alert_body::AlertBody;
 
 #[derive(Debug)]
@@ -288,5 +290,138 @@ fn floating(
         x: inner.x + 1.min(inner.width),
         width: inner.width.saturating_sub(2),
         ..inner
+    }
+}
+
+// A confirmation dialog for actions that are hard to undo.
+
+#[derive(Debug)]
+pub struct Confirm {
+    title: String,
+    says: String,
+    /// The label of Enter.
+    yes: String,
+    command: Command,
+}
+
+impl Confirm {
+    pub fn new(title: &str, says: String, yes: &str, command: Command) -> Self {
+        Self {
+            title: title.to_owned(),
+            says,
+            yes: yes.to_owned(),
+            command,
+        }
+    }
+}
+
+impl Dialog for Confirm {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        match key.code {
+            KeyCode::Enter | KeyCode::Char('y') => OverlayOutcome::Run(self.command.clone()),
+            KeyCode::Esc | KeyCode::Char('n' | 'q' | 'c') => OverlayOutcome::Close,
+            _ => OverlayOutcome::Stay,
+        }
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let width = 72_u16.min(area.width.saturating_sub(2));
+        let lines = text::wrap(&self.says, usize::from(width.saturating_sub(4)).max(1), 12);
+        let inside = floating(
+            buffer,
+            area,
+            (width, lines.len() as u16 + 4),
+            &self.title,
+            theme,
+        );
+        let base = theme.style(Role::Panel);
+        for (row, says) in lines.iter().enumerate() {
+            put(
+                buffer,
+                inside,
+                0,
+                row as u16,
+                says,
+                theme.text().patch(base),
+            );
+        }
+        put(
+            buffer,
+            inside,
+            0,
+            lines.len() as u16 + 1,
+            &format!("Enter {}   Esc cancel", self.yes),
+            theme.accent().patch(base),
+        );
+    }
+}
+
+// The dialog to write a note about a token.
+
+#[derive(Debug)]
+pub struct NoteDialog {
+    about: AboutToken,
+    note: TypedLine,
+}
+
+impl NoteDialog {
+    pub fn new(about: AboutToken, note: &str) -> Self {
+        Self {
+            about,
+            note: TypedLine::new(note, NOTE_CHARS_MAX).kept(),
+        }
+    }
+}
+
+impl Dialog for NoteDialog {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        match key.code {
+            KeyCode::Esc => return OverlayOutcome::Close,
+            KeyCode::Enter => {
+                return OverlayOutcome::Run(Command::Annotation(
+                    self.about.token,
+                    Annotation::Note(self.note.text().to_owned()),
+                ));
+            }
+            _ => _ = self.note.key(key),
+        }
+        OverlayOutcome::Stay
+    }
+
+    fn paste(&mut self, pasted: &str) {
+        self.note.paste(pasted);
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let inside = floating(
+            buffer,
+            area,
+            (76, 13),
+            &format!("note on {}", self.about.name),
+            theme,
+        );
+        let base = theme.style(Role::Panel);
+        let rows = inside.height.saturating_sub(2);
+        for (y, line) in self
+            .note
+            .wrapped(inside.width.into())
+            .iter()
+            .rev()
+            .take(rows.into())
+            .rev()
+            .enumerate()
+        {
+            put(buffer, inside, 0, y as u16, line, theme.text().patch(base));
+        }
+        let count = format!("{} of {NOTE_CHARS_MAX}", self.note.text().chars().count());
+        let hint = format!("⏎ save (empty: remove)   Esc   {count} characters");
+        put(
+            buffer,
+            inside,
+            0,
+            inside.height.saturating_sub(1),
+            &hint,
+            theme.dim().patch(base),
+        );
     }
 }

@@ -2,7 +2,6 @@
 //! one of its chain is used. Interpreting the results belongs to the dataset.
 
 mod answer;
-mod batch_size;
 mod method;
 mod server;
 

@@ -1,15 +1,15 @@
 //! Two independent optimisers: exhaustive search over pool sets with a barrier method for the amounts; and a mixed integer program over
 //! tangents, solved by a third-party solver.
 
-use analysis::yields::{
-    case::Case,
-    effort::{STEPS_MAX, WorkBudget},
-    joint::{Optimum, optimum},
-    problem::{AllocationProblem, Item},
-};
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 
 use super::generator::{Instance, instance};
+use analysis::yields::{
+    STEPS_MAX, WorkBudget,
+    case::Case,
+    joint::{Optimum, optimum},
+    problem::{AllocationProblem, Item},
+};
 
 fn solved(problem: &AllocationProblem, unit: f64) -> Optimum {
     optimum(

@@ -13,24 +13,11 @@ mod measures;
 mod model;
 mod pivots;
 mod reversal;
-mod scorer;
 mod search;
 mod side;
 mod trees;
 
 use self::candidate::{PatternCandidate, PatternEnd};
-pub use self::{
-    candidate::CandidateKind,
-    context::overlap,
-    measures::{ALL as MEASURES, is_quick},
-    model::{
-        AdditiveModel, Calibration, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT,
-        knot_interval,
-    },
-    scorer::LEAVES_MOST,
-    trees::{JUDGED, TreeNode, TreeSplit, Trees},
-};
-pub use super::overlap::SelectionParams;
 use super::{
     Reason,
     find::{self, BoundaryLine, FoundPattern, covered},
@@ -41,6 +28,18 @@ use super::{
 };
 use crate::numeric::{Line, finite, sigmoid};
 use ::model::candles::Candles;
+
+pub use self::{
+    candidate::CandidateKind,
+    context::overlap,
+    measures::{ALL as MEASURES, is_quick},
+    model::{
+        AdditiveModel, Calibration, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT,
+        knot_interval,
+    },
+    trees::{JUDGED, LEAVES_MOST, TreeNode, TreeSplit, Trees},
+};
+pub use super::overlap::SelectionParams;
 
 /// A candidate and its measures: the training input of the model.
 #[derive(Debug, Clone)]

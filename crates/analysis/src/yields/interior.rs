@@ -2,7 +2,7 @@
 //! and of it only the coupling rows, since no pool is in two budgets (Mehrotra 1992; Wright, "Primal-Dual Interior-Point Methods", ch. 10).
 
 use super::{
-    effort::WorkBudget,
+    WorkBudget,
     problem::{AllocationProblem, Choice},
 };
 

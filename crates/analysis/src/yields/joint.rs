@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::{
-    effort::WorkBudget,
+    WorkBudget,
     interior::{self, Interior},
     open_nodes::OpenNodes,
     problem::{AllocationProblem, CAP_TOLERANCE, Choice, Deposits},

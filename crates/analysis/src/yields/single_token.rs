@@ -2,7 +2,7 @@
 //! at most one pool partially although its fee is paid in full; best-first branch and bound decides whether it is in or out.
 
 use super::{
-    effort::WorkBudget,
+    WorkBudget,
     open_nodes::OpenNodes,
     problem::{Deposits, Item},
 };

@@ -5,15 +5,18 @@ use std::io::Write;
 use polars::{
     io::parquet::write::{BatchedWriter, KeyValueMetadata},
     prelude::{
-        ArrowSchema, Column, CompatLevel, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series,
+        AnyValue, ArrowSchema, BooleanChunked, Column, CompatLevel, DataFrame, DataType,
+        Float64Chunked, Int64Chunked, NamedFrom, ParquetWriter, PolarsResult, Series,
+        StringChunked, TimeUnit,
     },
 };
 use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
 use polars_parquet::write::schema_to_metadata_key;
+use serde::Serialize;
 use serde_json::Value;
 
-use super::cells::{self, Cells};
-use crate::error::FrameError;
+use crate::{error::FrameError, raw_cell::milliseconds};
+use model::time::{Day, Time};
 
 /// Rows of a chunk.
 pub const CHUNK_ROWS: usize = 8_192;
@@ -122,7 +125,7 @@ impl RowChunk<'_> {
             Self::Values(rows) => (0..columns)
                 .map(|column| Cells::Values(rows, column))
                 .collect(),
-            Self::Frame(frame) => cells::of(frame),
+            Self::Frame(frame) => cells_of(frame),
         }
     }
 }
@@ -360,4 +363,128 @@ pub(super) fn typed(columns: &[String], rows: &[Vec<Value>]) -> PolarsResult<Dat
         })
     });
     DataFrame::new(rows.len(), series.collect())
+}
+
+// Formats the cells of an exported table as text or JSON, straight from typed columns and without loss of digits.
+
+/// One column of a batch.
+pub(super) enum Cells<'a> {
+    /// Column at an index of rows held as JSON.
+    Values(&'a [Vec<Value>], usize),
+    Text(&'a StringChunked),
+    Float(&'a Float64Chunked),
+    Flag(&'a BooleanChunked),
+    Integer(Int64Chunked),
+    /// Ticks in the column's time unit.
+    Time(Int64Chunked, TimeUnit),
+    Day(Int64Chunked),
+    /// Lists and any other type.
+    Other(&'a Column),
+}
+
+/// The columns of a frame.
+pub(super) fn cells_of(frame: &DataFrame) -> Vec<Cells<'_>> {
+    frame.columns().iter().map(cells_of_column).collect()
+}
+
+fn cells_of_column(column: &Column) -> Cells<'_> {
+    let integers = || {
+        column
+            .to_physical_repr()
+            .cast(&DataType::Int64)
+            .ok()
+            .and_then(|column| column.i64().ok().cloned())
+    };
+    let cells = match column.dtype() {
+        DataType::String => column.str().ok().map(Cells::Text),
+        DataType::Float64 => column.f64().ok().map(Cells::Float),
+        DataType::Boolean => column.bool().ok().map(Cells::Flag),
+        DataType::Date => integers().map(Cells::Day),
+        DataType::Datetime(unit, _) => integers().map(|ticks| Cells::Time(ticks, *unit)),
+        dtype if dtype.is_integer() && *dtype != DataType::UInt64 => integers().map(Cells::Integer),
+        _ => None,
+    };
+    cells.unwrap_or(Cells::Other(column))
+}
+
+impl Cells<'_> {
+    /// Appends the cell as unquoted text: nothing for null, JSON for lists and objects.
+    pub(super) fn text(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(cells) => {
+                out.extend_from_slice(cells.get(row).unwrap_or_default().as_bytes());
+            }
+            Self::Time(cells, unit) => append_shown(
+                out,
+                cells.get(row).map(|ticks| Time(milliseconds(ticks, *unit))),
+            ),
+            Self::Day(cells) => append_shown(out, cells.get(row).map(|day| Day(day as i32))),
+            Self::Values(rows, column) => match rows[row].get(*column) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(text)) => out.extend_from_slice(text.as_bytes()),
+                Some(value) => append_shown(out, Some(value)),
+            },
+            Self::Other(cells) => match json_of_cell(cells, row) {
+                Value::Null => {}
+                Value::String(text) => out.extend_from_slice(text.as_bytes()),
+                value => append_shown(out, Some(value)),
+            },
+            // Spreadsheet style: a whole number has no `.0`.
+            Self::Float(cells) => {
+                append_shown(out, cells.get(row).filter(|number| number.is_finite()))
+            }
+            Self::Flag(cells) => append_shown(out, cells.get(row)),
+            Self::Integer(cells) => append_shown(out, cells.get(row)),
+        }
+    }
+
+    /// Appends the cell as JSON.
+    pub(super) fn json(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(cells) => json(out, &cells.get(row)),
+            // JSON has no NaN or infinity: these become null.
+            Self::Float(cells) => json(out, &cells.get(row).filter(|number| number.is_finite())),
+            Self::Flag(cells) => json(out, &cells.get(row)),
+            Self::Integer(cells) => json(out, &cells.get(row)),
+            Self::Time(cells, unit) => json(
+                out,
+                &cells.get(row).map(|ticks| Time(milliseconds(ticks, *unit))),
+            ),
+            Self::Day(cells) => json(out, &cells.get(row).map(|day| Day(day as i32))),
+            Self::Values(rows, column) => json(out, rows[row].get(*column).unwrap_or(&Value::Null)),
+            Self::Other(cells) => json(out, &json_of_cell(cells, row)),
+        }
+    }
+}
+
+/// Cannot fail: writing to memory does not, and no cell is a map with non-string keys.
+fn json(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).ok();
+}
+
+fn append_shown(out: &mut Vec<u8>, value: Option<impl std::fmt::Display>) {
+    if let Some(value) = value {
+        write!(out, "{value}").ok();
+    }
+}
+
+fn json_of_cell(column: &Column, row: usize) -> Value {
+    column
+        .get(row)
+        .map_or(Value::Null, |value| value_of(&value))
+}
+
+fn value_of(value: &AnyValue<'_>) -> Value {
+    match value {
+        AnyValue::Null => Value::Null,
+        AnyValue::Boolean(flag) => Value::from(*flag),
+        AnyValue::String(text) => Value::from(*text),
+        AnyValue::Float32(number) => Value::from(*number),
+        AnyValue::Float64(number) => Value::from(*number),
+        AnyValue::UInt64(number) => Value::from(*number),
+        AnyValue::List(members) => members.iter().map(|member| value_of(&member)).collect(),
+        other => other
+            .extract::<i64>()
+            .map_or_else(|| Value::from(other.to_string()), Value::from),
+    }
 }

@@ -5,7 +5,6 @@ use super::{
         evidence::{
             CellKind, kind,
             number::{NumberStyle, plain as plain_number},
-            volume::{PriceRange, VolumeMeasure, pair as pays, too_large},
         },
         format::FileToImport,
         names::{Names, is_one_of, plain},
@@ -15,7 +14,10 @@ use super::{
     columns::CandleColumns,
     volume_units::{self, scale_of, unread},
 };
-use crate::VolumeUnit;
+use crate::{
+    VolumeUnit,
+    evidence::{PriceRange, VolumeMeasure, pair as pays, too_large},
+};
 use load::{loading::bind::BESIDE_DOLLARS, manifest::Unit};
 
 /// Prices from which six decimals reveal a 32-bit float.

@@ -1,5 +1,7 @@
 //! Files mapped by the user: `--as TABLE --map TARGET=COLUMN`. Mappings work as in `dataset.toml`, and are validated like detected ones.
 
+use sha3::{Digest, Keccak256};
+
 use super::{
     super::{
         candles,
@@ -10,12 +12,17 @@ use super::{
         report::listed,
         sheet::RawTable,
     },
-    FileToImport, ImportPlan, ImportedTable, fees, holders, posts, transfers, unknown, yields,
+    FileToImport, ImportPlan, ImportedTable, holders, transfers, unknown, yields,
 };
-use crate::AmountUnit;
+use crate::{
+    AmountUnit,
+    names::plain,
+    rows::{self, Edited},
+};
 use load::{
     loading::bind::{bind, lacking},
     manifest::{Unit, columns::is_amount},
+    read::RowSource,
 };
 use model::{
     chain::Chain,
@@ -117,7 +124,7 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
         plan = yields::in_percent(file, sheet, &mut take, plan, false)?
             .noting(yields::category_assumed(&take, sheet, schema)?);
     }
-    plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
+    plan = in_fraction(file, sheet, schema, &mut take, plan)?;
     if schema.name == "posts"
         && !said("post_id")
         && !take.served(sheet, schema)?.contains(&"post_id")
@@ -132,8 +139,8 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
             .iter()
             .filter_map(|name| named(name))
             .collect();
-        take.rows = posts::with_ids(take.rows, named("link"), others);
-        take = take.columns(&[("post_id", posts::MADE)]);
+        take.rows = posts_with_ids(take.rows, named("link"), others);
+        take = take.columns(&[("post_id", MADE)]);
         plan = plan.saying("its posts have no id, so one is created from the link or, if there is no link, from the time, author and text");
     }
     if let Some(refusal) = missing_columns(&take, sheet, schema)? {
@@ -335,4 +342,105 @@ fn missing_columns(
         ))
         .saying(lacking.iter().map(|column| ("map", format!("{}={COLUMN}", column.name)))),
     ))
+}
+
+// Posts without an id: derives one from their content, so that importing a file twice yields the same posts.
+
+/// The derived column.
+pub(super) const MADE: &str = "made id";
+
+/// Adds an id to each row: derived from its link, else from the other columns that identify it.
+pub(super) fn posts_with_ids(
+    rows: Box<dyn RowSource>,
+    link: Option<String>,
+    others: Vec<String>,
+) -> Box<dyn RowSource> {
+    Edited::over(rows, [MADE], move |batch| {
+        let links = link.as_ref().map(|name| rows::cells(batch, name));
+        let others: Vec<Vec<Option<String>>> =
+            others.iter().map(|name| rows::cells(batch, name)).collect();
+        let id = |row: usize| {
+            let text =
+                |cell: &Option<String>| cell.as_deref().unwrap_or_default().trim().to_owned();
+            let link = links
+                .as_ref()
+                .map(|links| text(&links[row]))
+                .filter(|link| !link.is_empty());
+            let told = link.map_or_else(
+                || others.iter().map(|cells| text(&cells[row])).collect(),
+                |link| vec![link],
+            );
+            // A post without any of them has no id and is rejected.
+            if told.iter().all(String::is_empty) {
+                return None;
+            }
+            let hash = Keccak256::digest(told.join("\u{1f}").as_bytes());
+            hash.first_chunk()
+                .map(|first| format!("{:016x}", u64::from_be_bytes(*first)))
+        };
+        let ids: Vec<Option<String>> = (0..batch.height).map(id).collect();
+        rows::put(batch, MADE, ids);
+    })
+}
+
+// Fees of pools and of fee tiers: fractions of the amount, whatever unit the file has.
+
+/// Usual fees of exchanges, in millionths.
+const USUAL: &[f64] = &[
+    100.0, 200.0, 300.0, 400.0, 500.0, 1_000.0, 2_500.0, 3_000.0, 5_000.0, 10_000.0,
+];
+/// A larger one is no fraction, and 100 may be hundredths of a percent.
+const NO_FRACTION: f64 = 0.1;
+const MILLIONTHS_MIN: f64 = 100.0;
+
+/// Reads the fees in the unit of the option, or in the one that the column's name or all of its cells show.
+pub(super) fn in_fraction(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    schema: &'static TableSchema,
+    take: &mut ImportedTable,
+    plan: ImportPlan,
+) -> Result<ImportPlan, Refusal> {
+    let bound = bind(schema, &take.manifest, &sheet.names)?;
+    let fee = bound
+        .iter()
+        .find(|bound| bound.column.name == "fee")
+        .and_then(|bound| bound.raw.as_ref());
+    let Some(at) = sheet.names.iter().position(|name| Some(name) == fee) else {
+        return Ok(plan);
+    };
+    let (scale, unit) = match file.options.unit.or_else(|| fee_unit(sheet, at)) {
+        Some(AmountUnit::Percent) => (0.01, "percent"),
+        Some(AmountUnit::Millionths) => (1e-6, "millionths"),
+        Some(AmountUnit::Raw | AmountUnit::Whole | AmountUnit::Fraction) | None => return Ok(plan),
+    };
+    take.rule("fee").scale = Some(scale);
+    Ok(plan.saying(format!(
+        "its `{}` is in {unit}, so it is multiplied by {scale}",
+        sheet.names[at]
+    )))
+}
+
+fn fee_unit(sheet: &RawTable, at: usize) -> Option<AmountUnit> {
+    if plain(&sheet.names[at]).ends_with("ppm") {
+        return Some(AmountUnit::Millionths);
+    }
+    let fees: Vec<f64> = sheet
+        .column(at)
+        .filter(|cell| !cell.trim().is_empty())
+        .map(|cell| cell.trim().parse().ok())
+        .collect::<Option<_>>()?;
+    let all_are = |per_unit: f64| {
+        fees.iter().all(|fee| {
+            USUAL
+                .iter()
+                .any(|usual| (fee * per_unit - usual).abs() < 1e-6)
+        })
+    };
+    let largest = fees.iter().copied().fold(0.0, f64::max);
+    match () {
+        () if largest > MILLIONTHS_MIN && all_are(1.0) => Some(AmountUnit::Millionths),
+        () if largest > NO_FRACTION && all_are(1e4) => Some(AmountUnit::Percent),
+        () => None,
+    }
 }

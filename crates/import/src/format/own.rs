@@ -2,7 +2,7 @@
 
 use super::{
     super::{candles, pair, sheet::RawTable, sniff::Sniffed},
-    FileToImport, ImportPlan, ImportedTable, Refusal, fees, holders, supply,
+    FileToImport, ImportPlan, ImportedTable, Refusal, holders, mapped, supply,
     tokens::no_chain,
     transfers, yields,
 };
@@ -99,7 +99,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         take = newest;
         plan = yields::in_percent(file, sheet, &mut take, plan.noting(assumed), false)?;
     }
-    plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
+    plan = mapped::in_fraction(file, sheet, schema, &mut take, plan)?;
     plan.takes.push(take);
     Ok(plan)
 }

@@ -12,8 +12,9 @@ use super::{
         sheet::RawTable,
         sniff::Sniffed,
     },
-    FileToImport, FormatRow, ImportPlan, ImportedTable, Refusal, fees,
+    FileToImport, FormatRow, ImportPlan, ImportedTable, Refusal,
     found::Found,
+    mapped,
 };
 use model::{address::Address, chain::Chain, schema};
 
@@ -87,7 +88,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         plan.takes.push(tokens);
     }
     if let Some(schema) = schema::table("pools") {
-        plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
+        plan = mapped::in_fraction(file, sheet, schema, &mut take, plan)?;
     }
     plan.takes.push(take);
     Ok(plan)

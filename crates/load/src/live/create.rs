@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 
+use super::LiveError;
 use crate::{
-    live::error::LiveError,
     manifest::FILE,
     provider::{Providers, named},
 };

@@ -5,7 +5,15 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use polars::prelude::{DataFrame, PolarsResult};
 
+use super::{RefreshError, RefreshWatch};
 use crate::{
+    live::{
+        ask::{About, Ask, elsewhere},
+        pages::{AskOutcome, Asker},
+        plan::origin_of,
+        rows::Known,
+        state::RefreshLock,
+    },
     parts::{Parts, ReplaceScope},
     provider::{Each, Providers},
 };
@@ -22,16 +30,6 @@ use model::{
     time::Time,
 };
 use wire::{RemoteClient, web::WebVersion};
-
-use crate::live::{
-    ask::{About, Ask, elsewhere},
-    pages::{AskOutcome, Asker},
-    plan::origin_of,
-    report::RefreshError,
-    rows::Known,
-    state::RefreshLock,
-    watch::RefreshWatch,
-};
 
 /// The providers to search, and the dataset to search for.
 pub struct FindContext<'a> {

@@ -9,18 +9,18 @@ use std::{
 
 use polars::prelude::DataFrame;
 
-use crate::provider::{Each, JsonAnswer, NextPage, Then};
+use super::{LiveError, RefreshWatch};
+use crate::{
+    live::{
+        ask::{Ask, PageParameters, PageValue, elsewhere, first_page, origin},
+        rows::{self, Known},
+    },
+    provider::{Each, JsonAnswer, NextPage, Then},
+};
 use model::schema::{self, Kind, TableSchema};
 use wire::{
     Fault, RemoteClient,
     web::{WebAnswer, WebVersion},
-};
-
-use crate::live::{
-    ask::{Ask, PageParameters, PageValue, elsewhere, first_page, origin},
-    error::LiveError,
-    rows::{self, Known},
-    watch::RefreshWatch,
 };
 
 /// The most pages of a span of time.

@@ -3,7 +3,12 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
+use super::LiveError;
 use crate::{
+    live::{
+        ask::{About, Ask, LiveToken, elsewhere, first_page, origin},
+        state::RefreshState,
+    },
     manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
     provider::{
         Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named,
@@ -17,14 +22,7 @@ use model::{
     schema::{Grows, TableSchema},
     time::Time,
 };
-
 use wire::RemoteClient;
-
-use crate::live::{
-    ask::{About, Ask, LiveToken, elsewhere, first_page, origin},
-    error::LiveError,
-    state::RefreshState,
-};
 
 /// Requests for one thing, of which the first that is known answers.
 #[derive(Debug)]

@@ -7,8 +7,16 @@ use std::{
     sync::Arc,
 };
 
+use super::{Held, RefreshError, RefreshReport, RefreshWatch, TableRefreshReport};
 use crate::{
     Dataset,
+    live::{
+        ask::{Ask, LiveToken},
+        pages::{AskOutcome, Asker, FetchFault},
+        plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
+        rows::Known,
+        state::{RefreshLock, RefreshState, RequestHistory, TableRefreshed},
+    },
     live_files::files,
     manifest::{LiveTable, Manifest},
     parts::{Parts, ReplaceScope},
@@ -23,17 +31,6 @@ use model::{
     token::Token,
 };
 use wire::{RemoteClient, web::WebVersion};
-
-use crate::live::{
-    ask::{Ask, LiveToken},
-    held::Held,
-    pages::{AskOutcome, Asker, FetchFault},
-    plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
-    report::{RefreshError, RefreshReport, TableRefreshReport},
-    rows::Known,
-    state::{RefreshLock, RefreshState, RequestHistory, TableRefreshed},
-    watch::RefreshWatch,
-};
 
 /// Rows of a table that are held before they are written.
 const HELD_ROWS: usize = 100_000;

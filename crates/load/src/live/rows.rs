@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 use polars::prelude::{DataFrame, DataType, PolarsResult};
 use serde_json::value::RawValue;
 
+use super::LiveError;
 use crate::{
-    live::{ask::Ask, error::LiveError},
+    live::ask::Ask,
     loading::{LoadContext, bind::wanted, file::FileRows, fill, path},
     manifest::{Manifest, TableManifest},
     provider::JsonAnswer,

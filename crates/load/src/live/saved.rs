@@ -4,14 +4,15 @@ use std::collections::HashSet;
 
 use polars::prelude::DataFrame;
 
-use crate::provider::{JsonAnswer, Provider, ProviderRequest, Then};
-use model::{address::Address, chain::Chain, interval::Interval};
-
-use crate::live::{
-    ask::{About, Ask},
-    error::LiveError,
-    rows::{self, Known},
+use super::LiveError;
+use crate::{
+    live::{
+        ask::{About, Ask},
+        rows::{self, Known},
+    },
+    provider::{JsonAnswer, Provider, ProviderRequest, Then},
 };
+use model::{address::Address, chain::Chain, interval::Interval};
 
 /// A saved response, and the request it belongs to.
 #[derive(Debug)]

@@ -10,7 +10,8 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{live::error::LiveError, live_files::FOLDER};
+use super::LiveError;
+use crate::live_files::FOLDER;
 use model::{
     address::Address,
     chain::Chain,

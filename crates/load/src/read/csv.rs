@@ -3,7 +3,7 @@
 
 use super::{
     ColumnFilter, RowSource, SourceBatch, SourceError, SourceFormat,
-    records::Records,
+    json::Records,
     text::{Input, LONG_LINE, RECORD_MAX},
     without_formula,
 };

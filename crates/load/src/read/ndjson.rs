@@ -2,8 +2,7 @@
 
 use super::{
     ColumnFilter, RowSource, SourceBatch, SourceError, SourceFormat,
-    json::{note_on_nan, without_nan},
-    records::{COLUMNS_MAX, Records},
+    json::{COLUMNS_MAX, Records, note_on_nan, without_nan},
     text::Input,
 };
 use model::json_members::JsonMembers;

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Analysis, TaskStatus, report::TokenReport, store::TaskEnding};
+use super::{Analysis, TaskStatus, TokenReport, store::TaskEnding};
 use crate::{
     deck::QueryService,
     question::{

@@ -6,9 +6,7 @@ mod compute;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 
-pub use self::compute::{figures, is_by_patterns, is_of_candles, of_candles, precomputed};
-pub use super::figure::{FigureValue, Figures};
-use super::{caches::security::SecuritySummary, list::Listed};
+use super::{caches::SecuritySummary, list::Listed};
 use analysis::{
     indicators::{Indicator, from_52w_high},
     market::TokenSummary,
@@ -22,6 +20,9 @@ use model::{
     time::Time,
 };
 use table::filter::{AddressOf, ColumnKind, ColumnValues, FilterColumn};
+
+pub use self::compute::{figures, is_by_patterns, is_of_candles, of_candles, precomputed};
+pub use super::figure::{FigureValue, Figures};
 
 /// Source of a computed metric; shared sources are computed once.
 #[derive(Clone, Copy)]

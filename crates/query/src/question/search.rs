@@ -3,7 +3,6 @@
 pub mod arrangement;
 pub mod condition;
 mod facts;
-mod figures;
 pub mod named;
 pub mod row;
 
@@ -12,16 +11,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::{
-    arrangement::{Hit, TokenQuery},
-    figures::of_each,
-};
-pub use self::{facts::TokenFacts, figures::FiguresOf};
+use self::arrangement::{Hit, TokenQuery};
 use super::{
-    Query,
-    fields::{FIELDS, Figures, TokenEntry, is_computed, is_inferred},
+    Find, Query,
+    fields::{self, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
     list::{Listed, Rows, only, sort},
     paging::{page_of, paged},
+    parallel,
     parameter::{self, PAGE, ParameterKind, TokenNames as _, TokenReader, clip, parameter},
     request::{Request as _, request},
     snapshot::Snapshot,
@@ -38,6 +34,8 @@ use model::{
     time::Time,
     token_names::is_part_of_address,
 };
+
+pub use self::facts::TokenFacts;
 
 request! {
     SearchQuestion at "/tokens" {
@@ -321,6 +319,44 @@ impl Needle {
 fn words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
+}
+
+// Metrics of many tokens.
+
+/// The named metrics of these tokens.
+#[derive(Debug, Clone)]
+pub struct FiguresOf {
+    pub tokens: Vec<Address>,
+    pub names: Vec<&'static str>,
+}
+
+impl Find for FiguresOf {
+    type Found = Vec<(Address, Figures)>;
+
+    fn find(&self, view: &View<'_>, progress: &Progress) -> Result<Self::Found> {
+        of_each(self.tokens.clone(), &self.names, view, progress)
+    }
+}
+
+/// The figures of each token. Errors: rows cannot be fetched, or those of too many tokens would have to be; of several tokens no state could
+/// be read.
+fn of_each(
+    tokens: Vec<Address>,
+    names: &[&str],
+    view: &View<'_>,
+    progress: &Progress,
+) -> Result<Vec<(Address, Figures)>> {
+    let count = tokens.len();
+    let mut found: Vec<(Address, Figures)> = tokens
+        .into_iter()
+        .map(|token| (token, Figures::default()))
+        .collect();
+    parallel::each(&mut found, progress, |(token, found)| {
+        *found = fields::figures(&view.part(count), *token, names, &progress.quiet())?;
+        Ok(())
+    })?;
+    view.check_states()?;
+    Ok(found)
 }
 
 #[cfg(test)]

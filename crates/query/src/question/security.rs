@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     Find, Query,
-    caches::security::SecuritySummary,
+    caches::SecuritySummary,
     known_token,
     parameter::{CONTRACT, EXPLAIN},
     request::{Request as _, request},

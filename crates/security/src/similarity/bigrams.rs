@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use revm::bytecode::OpCode;
 
 use super::{
-    CodeOrigin, Signature, agreeing, grams,
+    CodeOrigin, DUP, PUSH, SWAP, Signature, agreeing, grams,
     margin::{LinearSvm, Sample, Sparse},
-    normal::{DUP, PUSH, SWAP, normalise},
-    signature,
+    normalise, signature,
 };
 use model::error::Result;
 

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     CheckInput,
-    amounts::{self, CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
-    ledger::Wallet,
+    ledger::{self, CHANCE_MAX, COUNT_MIN, DEVIATION_MAX, Wallet},
     percent,
 };
 use crate::{
@@ -285,7 +284,7 @@ fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 
 fn digits(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::AmountDigits;
-    let Some(deviation) = amounts::deviation(&input.ledger.digits) else {
+    let Some(deviation) = ledger::deviation(&input.ledger.digits) else {
         input.log.unsure(
             code,
             format!("transfers: too few amounts; at least {COUNT_MIN} needed"),

@@ -5,8 +5,7 @@ use std::{fmt, ops::Range};
 use super::{
     ColumnKind, Filter, FilterColumn, Operator, Term,
     columns::{self, column},
-    negated,
-    pieces::{Piece, is_balanced, pieces},
+    complete::{Piece, is_balanced, pieces},
     value::{self, ConditionValue},
 };
 use model::{error::Code, spelling::meant, token_names::TokenReader};
@@ -398,7 +397,7 @@ impl Reader<'_> {
         self.refuse_words(&denied)?;
         let at = not.start..denied.last().map_or(not.end, |(_, span)| span.end);
         Ok(
-            negated::all(denied.into_iter().map(|(term, _)| term).collect())
+            super::negation_of_all(denied.into_iter().map(|(term, _)| term).collect())
                 .into_iter()
                 .map(|term| (term, at.clone()))
                 .collect(),
@@ -472,7 +471,11 @@ impl Reader<'_> {
             [one] => one.clone(),
             _ => vec![Term::Either(choices)],
         };
-        let terms = if not { negated::all(terms) } else { terms };
+        let terms = if not {
+            super::negation_of_all(terms)
+        } else {
+            terms
+        };
         Ok(terms
             .into_iter()
             .map(|term| (term, at_text.clone()))

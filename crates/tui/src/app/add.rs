@@ -2,7 +2,7 @@
 
 use super::App;
 use crate::{
-    overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome},
+    overlay::{Command, Confirm, Overlay, found::FoundDialog, welcome},
     views::task::BackgroundTask,
 };
 use model::{

@@ -1,7 +1,7 @@
 //! The user's levels and notes in the dashboard: their dialogs and their unsaved changes.
 
 use super::App;
-use crate::overlay::{Overlay, levels::LevelsDialog, note::NoteDialog};
+use crate::overlay::{NoteDialog, Overlay, levels::LevelsDialog};
 use model::{
     address::Address,
     annotations::{self, Annotation},

@@ -4,7 +4,7 @@ use std::{path::absolute, time::Instant};
 
 use super::App;
 use crate::{
-    overlay::{Command, Overlay, confirm::Confirm, welcome::Welcome},
+    overlay::{Command, Confirm, Overlay, welcome::Welcome},
     views::tokens::MARKED_FOR,
 };
 use query::deck::DeckEvent;

@@ -9,7 +9,6 @@ mod notation;
 mod overlay;
 mod scale;
 mod scene;
-mod trace;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 

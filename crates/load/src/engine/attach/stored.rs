@@ -17,7 +17,7 @@ use super::{
     },
     CountedTable, TableLoad, remote,
 };
-use crate::loading::cache_key::key_of;
+use crate::loading::cached::key_of;
 
 impl CountedTable {
     /// Folder of the file, named by a hash of the table's section of `dataset.toml` and of the server.

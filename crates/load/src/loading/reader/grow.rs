@@ -7,7 +7,11 @@ use super::{TableReader, read::Appended};
 use crate::{
     TableFile,
     build::{Builder, Built},
-    loading::{cache_key::KeyFile, cached::CacheLocation, identity, task::TableLoadError},
+    loading::{
+        cached::{CacheLocation, KeyFile},
+        identity,
+        task::TableLoadError,
+    },
     read::{ROWS_MAX, locate::LocatedFile},
 };
 use frames::{

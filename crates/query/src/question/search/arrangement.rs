@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{figures::of_each, row::TokenRow};
+use super::{of_each, row::TokenRow};
 use crate::question::{
     Find,
     fields::{COMPUTED, Figures, is_computed},

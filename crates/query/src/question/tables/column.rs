@@ -2,7 +2,6 @@
 //! over every row that meets the conditions, chunk by chunk; cancellable.
 
 mod remote;
-mod values;
 
 use std::{
     borrow::Cow,
@@ -17,7 +16,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::values::{CountedValues, TextValues, ordered_counts, too_many_texts};
 use super::{
     WHERE,
     chunks::{BATCH_CHUNKS, CHUNK_ROWS, Chunk, chunks},
@@ -40,6 +38,7 @@ use model::{
     schema::{self, Kind},
     time::{Day, Time},
 };
+use remote::{CountedValues, TextValues, ordered_counts, too_many_texts};
 use table::{RowSelection, TableRows};
 
 /// Maximum number of distinct texts; more would use too much memory.

@@ -2,7 +2,6 @@
 //! matches the conditions, chunk by chunk, and can be canceled. The analysis computes the metrics.
 
 mod remote;
-mod split;
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -10,7 +9,6 @@ use polars::prelude::{
     Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone,
 };
 
-use self::split::{GroupRows, as_written, grouped};
 use super::{
     chunks::{Chunk, chunks},
     columns, loaded_table,
@@ -34,6 +32,7 @@ use model::{
     scalar::Scalar,
     schema::{self, Kind},
 };
+use remote::{GroupRows, as_written, grouped};
 use table::{RowSelection, TableRows, filter::of_kind};
 
 /// Maximum number of figures of a group.

@@ -4,7 +4,7 @@ use super::draw::{letter, role};
 use crate::views::prelude::*;
 use analysis::{compare::against, market::TokenSummary};
 use query::question::{
-    caches::security::SecuritySummary,
+    caches::SecuritySummary,
     compare::{Compared, ComparedRow, Comparison},
 };
 

@@ -4,7 +4,6 @@
 mod column;
 mod draw;
 mod groups;
-mod inspect;
 mod remote;
 
 use std::sync::Arc;
@@ -126,7 +125,7 @@ pub(super) struct RowsPane {
     problem: Option<String>,
     /// For a remote table.
     remote: Option<RemoteRows>,
-    inspector: Option<inspect::Inspector>,
+    inspector: Option<draw::Inspector>,
     /// The statistics pane of the selected column.
     column_pane: Option<column::ColumnPane>,
     /// The rows in groups, which replace them.
@@ -419,7 +418,7 @@ impl RowsPane {
             }
             Action::Open if self.inspector.is_some() => self.inspector = None,
             Action::Open if !self.list.is_empty() => {
-                self.inspector = Some(inspect::Inspector::default());
+                self.inspector = Some(draw::Inspector::default());
             }
             Action::Back if self.pending.is_some() => {
                 self.revert_choices();

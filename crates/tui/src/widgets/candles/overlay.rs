@@ -4,8 +4,8 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
     ChartData, ChartLine, Glyph, PriceLevel, Span, body,
+    curves::{LinePath, trace},
     layout::ChartLayout,
-    trace::{LinePath, trace},
 };
 use crate::widgets::{
     self, text,
