@@ -28,7 +28,6 @@ use model::{
     time::{DAY_MS, HOUR_MS},
 };
 use query::{
-    deck::{DeckOptions, QueryService},
     question::{
         Query,
         growth::GrowthQuestion,
@@ -42,6 +41,7 @@ use query::{
         view::View,
         yields::{RiskLevel, YieldQuestion},
     },
+    service::{QueryService, ServiceOptions},
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 use security::code::{Budget, CodeInput, inspect};
@@ -87,17 +87,17 @@ fn written(options: &DemoOptions) -> tempfile::TempDir {
     folder
 }
 
-fn deck(dataset: Dataset, memo_bytes: u64) -> Arc<QueryService> {
-    let deck = QueryService::new(
+fn service(dataset: Dataset, memo_bytes: u64) -> Arc<QueryService> {
+    let service = QueryService::new(
         datasets(),
-        DeckOptions {
+        ServiceOptions {
             memo_bytes,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
-    .expect("a deck");
-    deck.publish(dataset);
-    deck
+    .expect("a query service");
+    service.publish(dataset);
+    service
 }
 
 /// The token with the most posts, and so the largest answers.
@@ -154,12 +154,12 @@ fn snapshots(c: &mut Criterion) {
     group.finish();
 }
 
-/// Each question through the deck, cold and from the answer cache.
+/// Each question through the service, cold and from the answer cache.
 fn answers(c: &mut Criterion) {
     let dataset = loaded(datasets());
     let token = busiest(&dataset);
     // A cache of capacity 0 disables caching.
-    let (cold, warm) = (deck(dataset, 0), deck(loaded(datasets()), 128 << 20));
+    let (cold, warm) = (service(dataset, 0), service(loaded(datasets()), 128 << 20));
     let mut group = c.benchmark_group("answer");
     let mut measure = |name: &str, ask: &dyn Fn(&QueryService)| {
         group.bench_function(BenchmarkId::new(name, "first time"), |b| {
@@ -167,18 +167,18 @@ fn answers(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new(name, "again"), |b| b.iter(|| ask(&warm)));
     };
-    measure("token", &|deck| {
+    measure("token", &|service| {
         asked(
-            deck,
+            service,
             &TokenQuestion {
                 token_address: token,
                 explain: false,
             },
         );
     });
-    measure("posts", &|deck| {
+    measure("posts", &|service| {
         asked(
-            deck,
+            service,
             &TokenPostsQuestion {
                 token_address: token,
                 page: 1,
@@ -190,10 +190,10 @@ fn answers(c: &mut Criterion) {
     let arguments =
         Arguments::new(SearchQuestion::PARAMETERS, &[], "query=wr&limit=50").expect("parameters");
     let search = SearchQuestion::parse(&arguments).expect("a question");
-    measure("search", &|deck| asked(deck, &search));
-    measure("holders-growth", &|deck| {
+    measure("search", &|service| asked(service, &search));
+    measure("holders-growth", &|service| {
         asked(
-            deck,
+            service,
             &GrowthQuestion {
                 limit: 10,
                 window: 7,
@@ -207,12 +207,12 @@ fn answers(c: &mut Criterion) {
         timeframe: None,
         explain: false,
     };
-    measure("trendline", &|deck| asked(deck, &trendline));
+    measure("trendline", &|service| asked(service, &trendline));
     group.finish();
 }
 
-fn asked<Q: Query>(deck: &QueryService, question: &Q) {
-    let known = deck.answer(question, &Progress::default());
+fn asked<Q: Query>(service: &QueryService, question: &Q) {
+    let known = service.answer(question, &Progress::default());
     assert!(black_box(known).is_ok(), "{} is answered", Q::NAME);
 }
 
@@ -299,7 +299,7 @@ fn yields(c: &mut Criterion) {
     let instance = generator::instance(7, 20_000, 5, 1e6);
     let folder = tempfile::tempdir().expect("a folder for the data");
     instance.write(folder.path());
-    let cold = deck(loaded(folder.path()), 0);
+    let cold = service(loaded(folder.path()), 0);
     let tokens = instance
         .holdings
         .iter()
@@ -320,7 +320,7 @@ fn yields(c: &mut Criterion) {
 
 /// One frame of each view, fully drawn into memory once its answers are ready.
 fn frames(c: &mut Criterion) {
-    let deck = deck(loaded(datasets()), 128 << 20);
+    let service = service(loaded(datasets()), 128 << 20);
     let options = Options {
         depth: Depth::True,
         ..Options::default()
@@ -338,7 +338,7 @@ fn frames(c: &mut Criterion) {
                 options,
                 fixed: true,
             };
-            let setup = Setup::still(Arc::clone(&deck), look);
+            let setup = Setup::still(Arc::clone(&service), look);
             let (mut buffer, mut app): (Buffer, _) =
                 picture(setup, view.id, (columns, rows), |_| {});
             let area = Rect::new(0, 0, columns, rows);
@@ -365,7 +365,7 @@ fn pictures(c: &mut Criterion) {
         .sample_size(30)
         .measurement_time(Duration::from_secs(2));
     for (data, folder) in [("demo", "datasets"), ("recorded", "tests/real")] {
-        let deck = deck(
+        let service = service(
             loaded(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)),
             128 << 20,
         );
@@ -386,7 +386,7 @@ fn pictures(c: &mut Criterion) {
                 fixed: true,
             };
             let (mut buffer, mut app): (Buffer, _) = picture(
-                Setup::still(Arc::clone(&deck), look),
+                Setup::still(Arc::clone(&service), look),
                 ViewId::Chart,
                 (220, 42),
                 |app| {

@@ -26,12 +26,12 @@ pub use self::{
 use frames::cache::CacheOptions;
 use model::private_files::read_whole_text;
 use query::{
-    deck::{DeckOptions, feed::FeedOptions},
     jobs::{AlertCommand, AlertRoutes},
     question::{
         exchanges::{self, Exchanges},
         snapshot::AnswerSettings,
     },
+    service::{ServiceOptions, feed::FeedOptions},
 };
 use tui::graphics::Graphics;
 use wire::{self, Consent, Source, web::WebhookUrl};
@@ -174,7 +174,7 @@ settings! {
         webhook: Option<WebhookUrl> = "\"\"", Expect::Webhook, "URL to which each alert is posted as JSON, in the form of GET /alerts. Empty: none.";
         webhook_text: String = "\"\"", Expect::Member, "JSON field in which a chat service expects the text: \"text\" for Slack and Mattermost, \"content\" for Discord. Empty: none.";
     }
-    "deck" deck DeckSettings "The query service." {
+    "deck" service ServiceSettings "The query service." {
         workers: u32 = "0", Expect::Whole(0, 256), "Query threads. 0: one per processor, up to 8.";
         queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Maximum queries that run or wait.";
         memo_mb: u32 = "48", Expect::Whole(0, 65_536), "MB of results cached for repeated queries.";
@@ -245,9 +245,9 @@ impl Config {
         Ok(config)
     }
 
-    pub fn deck_options(&self) -> DeckOptions {
-        let usual = DeckOptions::default();
-        DeckOptions {
+    pub fn deck_options(&self) -> ServiceOptions {
+        let usual = ServiceOptions::default();
+        ServiceOptions {
             feed: FeedOptions {
                 own_providers: self.folder(),
                 watchlist: None,
@@ -258,17 +258,17 @@ impl Config {
                 whale_change_percent: self.analysis.whale_change_percent,
                 exchanges: Arc::clone(&self.exchanges),
             },
-            workers: if self.deck.workers == 0 {
+            workers: if self.service.workers == 0 {
                 usual.workers
             } else {
-                self.deck.workers as usize
+                self.service.workers as usize
             },
-            queue: self.deck.queue as usize,
-            memo_bytes: u64::from(self.deck.memo_mb) << 20,
+            queue: self.service.queue as usize,
+            memo_bytes: u64::from(self.service.memo_mb) << 20,
             cache: self.cache_options(None),
             wire: None,
             as_of: None,
-            counts_records: self.deck.records,
+            counts_records: self.service.records,
         }
     }
 
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_parts_they_are_for() {
         let config = Config::parse(None, "").expect("defaults are good");
-        let usual = DeckOptions::default();
+        let usual = ServiceOptions::default();
         let ours = config.deck_options();
         assert_eq!((ours.settings, ours.cache), (usual.settings, usual.cache));
         assert_eq!(

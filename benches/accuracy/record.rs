@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use analysis::{
-    frames::{CandleVec, frame},
     patterns::{breakouts, market::Model},
+    timeframes::{CandleVec, frame},
     track_record::{
         REPLAYED, SEEN, edge,
         returns::{

@@ -96,20 +96,20 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
             let program = Program::open_loaded(location)?;
             let token_address = token
                 .as_ref()
-                .map(|token| token.find(&program.deck))
+                .map(|token| token.find(&program.service))
                 .transpose()?;
             let request = AlertBody {
                 token_address,
                 condition: condition.trim().to_owned(),
             };
             if *rehearse {
-                let snapshot = program.deck.complete_snapshot()?;
+                let snapshot = program.service.complete_snapshot()?;
                 let rehearsal = RehearsalQuestion::of_last_year(request)
                     .answer(&View::new(&snapshot), &Progress::default())?;
                 return print(rehearsed(&rehearsal));
             }
             let jobs = offline_jobs(&program.config)?;
-            let alert = jobs.add_alert(&program.deck, &request)?;
+            let alert = jobs.add_alert(&program.service, &request)?;
             let already = if alert.holds > 0 {
                 format!(
                     ", already true for {}",

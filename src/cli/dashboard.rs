@@ -158,7 +158,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     let mut memory = (args.memory)(dirs.as_ref());
     warnings.extend(private_files::take_notices());
     let setup = Setup {
-        deck: program.deck.clone(),
+        service: program.service.clone(),
         jobs: jobs.clone(),
         api: Arc::clone(&api),
         start_api: program.config.api.enabled,
@@ -174,9 +174,9 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     defect::restore_with(terminal::restore);
     let args = args.clone();
     let apply_overrides = move |config: &mut Config| args.apply_overrides(config);
-    let live = Live::watch(&program.config, &program.deck, apply_overrides)
+    let live = Live::watch(&program.config, &program.service, apply_overrides)
         .map(|live| live as Arc<dyn LiveSettings>);
-    program.deck.start_feed();
+    program.service.start_feed();
     let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live)
         .map_err(Report::msg);
     api.stop();

@@ -78,13 +78,13 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
     write_atomic(&folder.join(FILE), &text).map_err(Report::msg)?;
     let ended = args.until.is_some() && counts_all_the_same(args, code);
     print(if own.is_some() {
-        told(code, &token, args.until.as_deref(), ended)
+        confirmation(code, &token, args.until.as_deref(), ended)
     } else {
         format!("dispute of {code} for {token} withdrawn: the finding affects the score again\n")
     })
 }
 
-fn told(code: &str, token: &str, until: Option<&str>, ended: bool) -> String {
+fn confirmation(code: &str, token: &str, until: Option<&str>, ended: bool) -> String {
     match until {
         Some(until) if ended => {
             format!(
@@ -104,8 +104,8 @@ fn told(code: &str, token: &str, until: Option<&str>, ended: bool) -> String {
 fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
     let answer = || {
         let program = Program::open_loaded(&args.location).ok()?;
-        let contract_address = args.token.find(&program.deck).ok()?;
-        let snapshot = program.deck.snapshot().ok()?;
+        let contract_address = args.token.find(&program.service).ok()?;
+        let snapshot = program.service.snapshot().ok()?;
         SecurityQuestion {
             contract_address,
             explain: true,
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_objection_that_is_over_is_not_said_to_count() {
-        let over = told("OWNER_MINT", "0x1", Some("2020-01-31"), true);
+        let over = confirmation("OWNER_MINT", "0x1", Some("2020-01-31"), true);
         assert!(
             over.contains("already past that day, so the finding still counts")
                 && !over.contains("no longer scored"),
@@ -209,7 +209,7 @@ mod tests {
         );
         for until in [Some("2040-01-31"), None] {
             assert!(
-                told("OWNER_MINT", "0x1", until, false).contains("no longer scored"),
+                confirmation("OWNER_MINT", "0x1", until, false).contains("no longer scored"),
                 "{until:?}"
             );
         }

@@ -24,7 +24,7 @@ use crate::config::plain_reason;
 use api;
 use api::keys::Keys;
 use api::{Api, OfflineRows};
-use query::{deck::DeckEvent, jobs::Jobs};
+use query::{jobs::Jobs, service::ServiceEvent};
 
 /// The API's limit for a request body.
 const BODY_BYTES_MAX: u64 = 1 << 20;
@@ -72,7 +72,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     refuse_early(&program, &method, &target)?;
     program.load()?;
     if let Some(stale) = program
-        .deck
+        .service
         .snapshot()
         .ok()
         .and_then(|snapshot| snapshot.dataset.stale_tables())
@@ -113,13 +113,13 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
             || api::answer_offline(&api, &method, &target, &body),
         )
     };
-    let mut events = program.deck.listen();
+    let mut events = program.service.listen();
     let mut reply = ask();
-    if program.deck.wait_for_kept_records() {
+    if program.service.wait_for_kept_records() {
         reply = ask();
     }
     // A record that is being counted is waited for: no later request could have what this process has counted so far.
-    let counts = program.deck.options().counts_records;
+    let counts = program.service.options().counts_records;
     while counts && parsed(&reply.body).is_ok_and(|answer| answer["complete"] == false) {
         let counted = meter.beside(program.wire(), || {}, || wait_for_record(&mut events));
         if !counted {
@@ -160,10 +160,10 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
 }
 
 /// False if no more events will arrive.
-fn wait_for_record(events: &mut Receiver<DeckEvent>) -> bool {
+fn wait_for_record(events: &mut Receiver<ServiceEvent>) -> bool {
     loop {
         match events.blocking_recv() {
-            Ok(DeckEvent::RecordCounted(_)) | Err(RecvError::Lagged(_)) => return true,
+            Ok(ServiceEvent::RecordCounted(_)) | Err(RecvError::Lagged(_)) => return true,
             Ok(_) => {}
             Err(RecvError::Closed) => return false,
         }
@@ -193,7 +193,7 @@ fn refuse_early(program: &Program, method: &str, target: &str) -> Outcome {
 
 /// The tables that exist but cannot be read, and why: the response lacks their rows.
 fn unreadable_tables(program: &Program) -> Option<String> {
-    let snapshot = program.deck.snapshot().ok()?;
+    let snapshot = program.service.snapshot().ok()?;
     let tables = snapshot.dataset.tables.iter().filter_map(|table| {
         Some(format!(
             "`{}`: {}",

@@ -17,7 +17,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use super::appearance;
 use crate::config::{Config, KEYS_SECTION};
 use model::locks::Locked as _;
-use query::deck::QueryService;
+use query::service::QueryService;
 use tui::views::{
     keymap::Keymap,
     task::Wake,
@@ -56,7 +56,7 @@ impl Live {
     /// Watches the configuration file; `None` without a file. `apply_overrides` reapplies the command-line overrides and names them.
     pub(super) fn watch(
         config: &Config,
-        deck: &Arc<QueryService>,
+        service: &Arc<QueryService>,
         apply_overrides: impl Fn(&mut Config) -> Vec<&'static str> + Send + 'static,
     ) -> Option<Arc<Self>> {
         let file = std::path::absolute(config.file.as_ref()?).ok()?;
@@ -70,7 +70,7 @@ impl Live {
         // The thread owns a sender too: without a watcher the channel would close and the thread end.
         let watch = Watch {
             live: Arc::downgrade(&live),
-            deck: Arc::downgrade(deck),
+            service: Arc::downgrade(service),
             config: config.clone(),
             apply_overrides: Box::new(apply_overrides),
             file,
@@ -119,7 +119,7 @@ type ApplyOverrides = Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>;
 
 struct Watch {
     live: Weak<Live>,
-    deck: Weak<QueryService>,
+    service: Weak<QueryService>,
     /// The last valid configuration.
     config: Config,
     apply_overrides: ApplyOverrides,
@@ -190,10 +190,10 @@ impl Watch {
         };
         let is_analysis = |name: &String| name.starts_with("analysis.");
         if changed.iter().any(is_analysis)
-            && let Some(deck) = self.deck.upgrade()
+            && let Some(service) = self.service.upgrade()
         {
-            deck.set_answer_settings(config.deck_options().settings);
-            deck.load_in_background();
+            service.set_answer_settings(config.deck_options().settings);
+            service.load_in_background();
         }
         let later: Vec<&str> = changed
             .iter()

@@ -49,16 +49,16 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
         .build();
     let runtime =
         runtime.map_err(|error| eyre!("cannot start the server: {}", plain_reason(&error)))?;
-    let deck = Arc::clone(&program.deck);
+    let service = Arc::clone(&program.service);
     let outcome = runtime.block_on(async {
-        let events = deck.listen();
-        deck.load_in_background();
+        let events = service.listen();
+        service.load_in_background();
         program
             .watch()
             .unwrap_or_else(|reason| tracing::warn!("{reason}"));
         tokio::select! {
             served = api::mcp::serve_stdio(api) => served.map_err(Report::msg),
-            reason = first_load_failed(events, &deck) => Err(no_dataset(&deck.folder(), &reason)),
+            reason = first_load_failed(events, &service) => Err(no_dataset(&service.folder(), &reason)),
         }
     });
     // Does not wait: a read of stdin may still block on the client.

@@ -1,4 +1,4 @@
-//! Wires the program together from its configuration: deck with data, keys, jobs and API.
+//! Wires the program together from its configuration: service with data, keys, jobs and API.
 
 use std::{
     net::IpAddr,
@@ -23,14 +23,14 @@ use frames::cache::CacheOptions;
 use load::loading::origins_to_agree;
 use model::{address::Address, private_files};
 use query::{
-    deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{JobOptions, Jobs, OfflineJobs},
+    service::{QueryService, ServiceEvent, ServiceOptions},
 };
 use wire::{Ledger, MemoryLedger, RemoteClient};
 
 pub(super) struct Program {
     pub(super) config: Config,
-    pub(super) deck: Arc<QueryService>,
+    pub(super) service: Arc<QueryService>,
 }
 
 /// Loads the configuration of this process.
@@ -61,7 +61,7 @@ impl Program {
             Arc::new(move || watchlist::addresses(&state))
                 as Arc<dyn Fn() -> Vec<Address> + Send + Sync>
         });
-        let mut options = DeckOptions {
+        let mut options = ServiceOptions {
             cache: cache(&config),
             wire: Some(wire(&config)),
             as_of: location.as_of,
@@ -69,8 +69,8 @@ impl Program {
         };
         options.feed.watchlist = watchlist;
         options.feed.own_providers = own_providers(&config);
-        let deck = QueryService::new(&config.datasets.dir, options)?;
-        Ok(Self { config, deck })
+        let service = QueryService::new(&config.datasets.dir, options)?;
+        Ok(Self { config, service })
     }
 
     /// Like `open`, for a command that needs data and cannot prompt. Errors: there is no dataset, or it names remote files without the
@@ -79,7 +79,7 @@ impl Program {
         let program = Self::open(location)?;
         require_data(
             &program.config.datasets.dir,
-            program.deck.options().wire.as_ref(),
+            program.service.options().wire.as_ref(),
         )?;
         Ok(program)
     }
@@ -94,10 +94,10 @@ impl Program {
     /// Loads the data, showing progress.
     pub(super) fn load(&self) -> Outcome {
         let meter = Meter::new("loading");
-        let mut events = self.deck.listen();
+        let mut events = self.service.listen();
         let look = || {
             for (table, read, total) in self
-                .deck
+                .service
                 .load_state()
                 .tables
                 .iter()
@@ -106,49 +106,49 @@ impl Program {
                 meter.show(table, *read, *total);
             }
             while let Ok(event) = events.try_recv() {
-                if let DeckEvent::Notice(text) = event {
+                if let ServiceEvent::Notice(text) = event {
                     say(&text);
                 }
             }
         };
-        let outcome = meter.beside(self.wire(), look, || self.deck.load());
+        let outcome = meter.beside(self.wire(), look, || self.service.load());
         outcome
             .map(drop)
-            .map_err(|reason| match self.deck.options().as_of {
+            .map_err(|reason| match self.service.options().as_of {
                 // There are data, and the reason is why there were none then.
                 Some(_) => reason.into(),
-                None => no_dataset(&self.deck.folder(), &reason.to_string()),
+                None => no_dataset(&self.service.folder(), &reason.to_string()),
             })
     }
 
     /// The client for remote sources, if there is one.
     pub(super) fn wire(&self) -> Option<&RemoteClient> {
-        self.deck.options().wire.as_deref()
+        self.service.options().wire.as_deref()
     }
 
     /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program continues without watching.
     pub(super) fn watch(&self) -> Result<()> {
         if self.config.datasets.watch {
-            self.deck.watch()?;
+            self.service.watch()?;
         }
         Ok(())
     }
 
     /// Names the tables without history, which show current values in point-in-time mode.
     pub(super) fn of_today(&self) -> Option<String> {
-        let snapshot = self.deck.snapshot().ok()?;
+        let snapshot = self.service.snapshot().ok()?;
         let unknown = &snapshot.dataset.as_of.as_ref()?.unknown;
         (!unknown.is_empty()).then(|| format!("current values, no history: {}", unknown.join(", ")))
     }
 
     /// Opens the job store and resumes its queue. Errors: no state folder, or it cannot be opened.
     pub(super) fn jobs(&self) -> Result<Arc<Jobs>> {
-        if self.deck.options().as_of.is_some() {
+        if self.service.options().as_of.is_some() {
             bail!("jobs and alerts have no point-in-time mode; remove --as-of");
         }
         let folder = Dirs::find()?.state;
         let options = job_options(&self.config);
-        Ok(Jobs::open(&folder, Arc::clone(&self.deck), options)?)
+        Ok(Jobs::open(&folder, Arc::clone(&self.service), options)?)
     }
 
     /// Opens the job store without running anything. Errors: as for `jobs`.
@@ -156,7 +156,7 @@ impl Program {
         let (folder, options) = (Dirs::find()?.state, job_options(&self.config));
         Ok(Jobs::open_to_read(
             &folder,
-            Arc::clone(&self.deck),
+            Arc::clone(&self.service),
             options,
         )?)
     }
@@ -177,7 +177,7 @@ impl Program {
             body_time: seconds(settings.body_seconds),
             idle_time: seconds(settings.idle_seconds),
         };
-        Api::new(Arc::clone(&self.deck), jobs, Arc::new(keys), options)
+        Api::new(Arc::clone(&self.service), jobs, Arc::new(keys), options)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     outcome::{Outcome, print},
     table,
 };
-use load::provider::{Each, Provider, ProviderOrigin, named};
+use load::provider::{Provider, ProviderOrigin, RequestScope, named};
 
 #[derive(Debug, Args)]
 pub(super) struct ProvidersArgs {
@@ -91,7 +91,7 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
         },
     );
     let rows = provider.requests.iter().map(|request| {
-        let each = Each::WORDS
+        let each = RequestScope::WORDS
             .iter()
             .find(|(_, each)| *each == request.each)
             .map_or("", |(word, _)| word);

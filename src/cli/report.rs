@@ -62,10 +62,10 @@ fn png_file(text: &str) -> Result<PathBuf> {
 
 pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open_loaded(&args.location.location())?;
-    let token = args.token.find(&program.deck)?;
-    let make = || document::of_token(&program.deck, token, &Progress::default());
+    let token = args.token.find(&program.service)?;
+    let make = || document::of_token(&program.service, token, &Progress::default());
     let mut document = make()?;
-    if program.deck.wait_for_kept_records() {
+    if program.service.wait_for_kept_records() {
         document = make()?;
     }
     if let Some(of_today) = program.of_today() {

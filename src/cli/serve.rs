@@ -18,7 +18,7 @@ use super::{
 };
 use crate::config::{is_listen_address, plain_reason};
 use api;
-use query::deck::{DeckEvent, QueryService};
+use query::service::{QueryService, ServiceEvent};
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
@@ -62,25 +62,25 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
             .for_each(|warning| tracing::warn!("{warning}"));
         let api = program.api(keys, Some(jobs), address.ip());
         api.log.write_to(log.sink());
-        let events = program.deck.listen();
-        program.deck.load_in_background();
-        program.deck.start_feed();
+        let events = program.service.listen();
+        program.service.load_in_background();
+        program.service.start_feed();
         program
             .watch()
             .unwrap_or_else(|reason| tracing::warn!("{reason}"));
         announce(address)?;
         let (sender, mut ending) = oneshot::channel();
-        let deck = Arc::clone(&program.deck);
+        let service = Arc::clone(&program.service);
         api::serve(listener, api, async move {
             sender
-                .send(wait_for_end(signals, reload, events, &deck).await)
+                .send(wait_for_end(signals, reload, events, &service).await)
                 .ok();
         })
         .await;
         match ending.try_recv() {
             Ok(Ending::Signal(0)) => Ok(()),
             Ok(Ending::Signal(code)) => Err(Failure::Signal(code).into()),
-            Ok(Ending::NoData(reason)) => Err(no_dataset(&program.deck.folder(), &reason)),
+            Ok(Ending::NoData(reason)) => Err(no_dataset(&program.service.folder(), &reason)),
             Err(_) => Err(eyre!("server on {address} stopped unexpectedly")),
         }
     })
@@ -121,8 +121,8 @@ enum Ending {
 async fn wait_for_end(
     mut signals: StopSignals,
     reload: ReloadSignal,
-    events: broadcast::Receiver<DeckEvent>,
-    deck: &Arc<QueryService>,
+    events: broadcast::Receiver<ServiceEvent>,
+    service: &Arc<QueryService>,
 ) -> Ending {
     tokio::select! {
         code = signals.next() => {
@@ -130,28 +130,28 @@ async fn wait_for_end(
             tokio::spawn(async move { std::process::exit(signals.next().await.into()) });
             Ending::Signal(code)
         }
-        reason = first_load_failed(events, deck) => Ending::NoData(reason),
-        ending = reload_when_asked(reload, deck) => ending,
+        reason = first_load_failed(events, service) => Ending::NoData(reason),
+        ending = reload_when_asked(reload, service) => ending,
     }
 }
 
-async fn reload_when_asked(mut reload: ReloadSignal, deck: &Arc<QueryService>) -> Ending {
+async fn reload_when_asked(mut reload: ReloadSignal, service: &Arc<QueryService>) -> Ending {
     loop {
         reload.next().await;
-        deck.load_in_background();
-        deck.refresh_feed();
+        service.load_in_background();
+        service.refresh_feed();
     }
 }
 
 /// Completes if the first load fails, never after a successful one; logs later reloads.
 pub(super) async fn first_load_failed(
-    mut events: broadcast::Receiver<DeckEvent>,
-    deck: &QueryService,
+    mut events: broadcast::Receiver<ServiceEvent>,
+    service: &QueryService,
 ) -> String {
     loop {
         match events.recv().await {
-            Ok(DeckEvent::Reloaded(generation)) => {
-                let missing = deck
+            Ok(ServiceEvent::Reloaded(generation)) => {
+                let missing = service
                     .snapshot()
                     .map(|snapshot| snapshot.dataset.importing.join(", "))
                     .unwrap_or_default();
@@ -161,21 +161,23 @@ pub(super) async fn first_load_failed(
                     tracing::info!(generation, "data loaded, except {missing} (still loading)");
                 }
             }
-            Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
-            Ok(DeckEvent::LoadFailed(reason)) => {
+            Ok(ServiceEvent::LoadFailed(reason)) if service.snapshot().is_err() => return reason,
+            Ok(ServiceEvent::LoadFailed(reason)) => {
                 tracing::warn!("reload failed; keeping the previous data: {reason}");
             }
-            Ok(DeckEvent::Notice(text)) => tracing::info!("{text}"),
-            Ok(DeckEvent::FeedRefreshed { table, rows }) => {
+            Ok(ServiceEvent::Notice(text)) => tracing::info!("{text}"),
+            Ok(ServiceEvent::FeedRefreshed { table, rows }) => {
                 tracing::info!(table, rows, "rows fetched");
             }
-            Ok(DeckEvent::FeedFailed { table, reason }) => {
+            Ok(ServiceEvent::FeedFailed { table, reason }) => {
                 tracing::warn!(table, "refresh failed; keeping the previous rows: {reason}");
             }
-            Ok(DeckEvent::RecordCounted(timeframe)) => {
+            Ok(ServiceEvent::RecordCounted(timeframe)) => {
                 tracing::info!(timeframe, "track record of all tokens computed");
             }
-            Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_) | DeckEvent::FeedRunning)
+            Ok(
+                ServiceEvent::AlertsFired | ServiceEvent::JobUpdated(_) | ServiceEvent::FeedRunning,
+            )
             | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }

@@ -141,10 +141,10 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>>
     let token = args
         .token
         .as_ref()
-        .map(|token| token.find(&program.deck))
+        .map(|token| token.find(&program.service))
         .transpose()?;
     if let Some(token) = token {
-        let snapshot = program.deck.snapshot()?;
+        let snapshot = program.service.snapshot()?;
         known_token(&snapshot, &token)?;
     }
     let theme = look.theme.clone();
@@ -158,7 +158,7 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>>
     let setup = Setup {
         keymap,
         jobs,
-        ..Setup::still(program.deck.clone(), look)
+        ..Setup::still(program.service.clone(), look)
     };
     let (buffer, mut app) = picture(
         setup,
@@ -189,7 +189,7 @@ pub(super) fn chart(program: &Program, token: Address) -> Result<Vec<u8>> {
     let look = appearance::for_picture(&program.config.terminal)?;
     let theme = look.theme.clone();
     let (buffer, mut app) = picture(
-        Setup::still(program.deck.clone(), look),
+        Setup::still(program.service.clone(), look),
         ViewId::Chart,
         CHART,
         |app| {

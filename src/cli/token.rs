@@ -5,8 +5,8 @@ use color_eyre::eyre::{Result, bail};
 use super::{LocationArgs, program::Program};
 use model::{address::Address, schema::Kind};
 use query::{
-    deck::QueryService,
     question::{parameter::may_be_name, search::named::named_token},
+    service::QueryService,
 };
 
 /// A token as typed.
@@ -30,11 +30,11 @@ pub(super) fn token(text: &str) -> Result<TokenName> {
 
 impl TokenName {
     /// Its address in the loaded data.
-    pub(super) fn find(&self, deck: &QueryService) -> Result<Address> {
+    pub(super) fn find(&self, service: &QueryService) -> Result<Address> {
         match self {
             Self::Address(address) => Ok(*address),
             Self::Symbol(symbol) => {
-                let snapshot = deck.snapshot()?;
+                let snapshot = service.snapshot()?;
                 Ok(named_token(&snapshot, symbol)?)
             }
         }
@@ -44,7 +44,7 @@ impl TokenName {
     pub(super) fn find_in(&self, location: &LocationArgs) -> Result<Address> {
         match self {
             Self::Address(address) => Ok(*address),
-            Self::Symbol(_) => self.find(&Program::open_loaded(location)?.deck),
+            Self::Symbol(_) => self.find(&Program::open_loaded(location)?.service),
         }
     }
 }

@@ -53,11 +53,11 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     };
     let program = Program::open_loaded(&location).map_err(lacking)?;
     let make = || {
-        document::of_token(&program.deck, address, &Progress::default())
+        document::of_token(&program.service, address, &Progress::default())
             .map_err(|problem| lacking(problem.into()))
     };
     let mut again = make()?;
-    if program.deck.wait_for_kept_records() {
+    if program.service.wait_for_kept_records() {
         again = make()?;
     }
     let now = again.write(*form);

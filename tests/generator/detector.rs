@@ -1,7 +1,7 @@
 //! Adapts the program's pattern detector to the scorer: converts `Bars` to its input and its patterns to `Found`. Shared by benches and
 //! tests.
 
-use analysis::{frames::CandleVec, patterns::patterns};
+use analysis::{patterns::patterns, timeframes::CandleVec};
 use model::time::DAY_MS;
 
 use super::{Bars, Found};

@@ -18,11 +18,11 @@ use model::{
     progress::Progress,
 };
 use query::{
-    deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{
         Alert, AlertCursor, AlertList, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs,
     },
     question::{alert_body::AlertBody, parameter::TokenReader},
+    service::{QueryService, ServiceEvent, ServiceOptions},
 };
 use wire::{MemoryLedger, RemoteClient, WireOptions};
 
@@ -66,7 +66,7 @@ fn request(token: Option<&str>, condition: &str) -> AlertBody {
 struct Bench {
     data: tempfile::TempDir,
     state: tempfile::TempDir,
-    deck: Arc<QueryService>,
+    service: Arc<QueryService>,
     jobs: Arc<Jobs>,
 }
 
@@ -83,19 +83,19 @@ impl Bench {
             WireOptions::default(),
             Arc::new(MemoryLedger::default()),
         ));
-        let deck = QueryService::new(
+        let service = QueryService::new(
             data.path(),
-            DeckOptions {
+            ServiceOptions {
                 workers: 1,
                 wire,
-                ..DeckOptions::default()
+                ..ServiceOptions::default()
             },
         )
         .unwrap();
-        deck.load().unwrap();
+        service.load().unwrap();
         let jobs = Jobs::open(
             state.path(),
-            Arc::clone(&deck),
+            Arc::clone(&service),
             JobOptions {
                 alert_routes,
                 ..JobOptions::default()
@@ -105,7 +105,7 @@ impl Bench {
         Self {
             data,
             state,
-            deck,
+            service,
             jobs,
         }
     }
@@ -116,7 +116,7 @@ impl Bench {
         // Check times have millisecond resolution.
         std::thread::sleep(Duration::from_millis(2));
         write(self.data.path(), prices);
-        self.deck.load().unwrap();
+        self.service.load().unwrap();
         wait_for("the alert is looked at", || {
             Some(self.alert(id)).filter(|alert| alert.checked_at > before)
         })
@@ -154,16 +154,21 @@ fn a_firing_right_before_the_end_is_told_after_the_restart() {
         .alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     let Bench {
-        deck, jobs, state, ..
+        service,
+        jobs,
+        state,
+        ..
     } = &bench;
     jobs.stop();
-    let read = Jobs::open_to_read(state.path(), Arc::clone(deck), JobOptions::default()).unwrap();
+    let read =
+        Jobs::open_to_read(state.path(), Arc::clone(service), JobOptions::default()).unwrap();
     assert_eq!(
         delivered(&read, &mut AlertCursor::default()),
         [""; 0],
         "a picture announces nothing"
     );
-    let restarted = || Jobs::open(state.path(), Arc::clone(deck), JobOptions::default()).unwrap();
+    let restarted =
+        || Jobs::open(state.path(), Arc::clone(service), JobOptions::default()).unwrap();
     assert_eq!(
         delivered(&restarted(), &mut AlertCursor::default()),
         ["A: price>20"],
@@ -180,14 +185,14 @@ fn two_programs_check_the_alerts_of_their_own_datasets() {
     let (one, two) = (Bench::new(&[(A, "A", 10.0)]), Bench::new(&[(A, "A", 10.0)]));
     let jobs = Jobs::open(
         one.state.path(),
-        Arc::clone(&two.deck),
+        Arc::clone(&two.service),
         JobOptions::default(),
     )
     .unwrap();
     jobs.add_alert(&request(Some(A), "price>20"), &Progress::default())
         .unwrap();
     write(two.data.path(), &[(A, "A", 30.0)]);
-    two.deck.load().unwrap();
+    two.service.load().unwrap();
     wait_for("it fires", || {
         jobs.alerts(9, FIRED_ID_MAX)
             .unwrap()
@@ -208,17 +213,22 @@ fn two_programs_check_the_alerts_of_their_own_datasets() {
 #[test]
 fn two_programs_on_one_dataset_fire_once() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let deck = QueryService::new(
+    let service = QueryService::new(
         bench.data.path(),
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
-    deck.load().unwrap();
-    let other = Jobs::open(bench.state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
-    let mut events = deck.listen();
+    service.load().unwrap();
+    let other = Jobs::open(
+        bench.state.path(),
+        Arc::clone(&service),
+        JobOptions::default(),
+    )
+    .unwrap();
+    let mut events = service.listen();
     let id = bench
         .jobs
         .add_alert(&request(None, "price>20"), &Progress::default())
@@ -228,12 +238,12 @@ fn two_programs_on_one_dataset_fire_once() {
     stays("nothing fires", ROUND, || here() == (0, 0));
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     wait_until("the other one hears of it", || {
-        events.try_recv() == Ok(DeckEvent::AlertsFired)
+        events.try_recv() == Ok(ServiceEvent::AlertsFired)
     });
     stays("the older data of the other change nothing", ROUND, || {
         here() == once
     });
-    deck.load().unwrap();
+    service.load().unwrap();
     stays("it fired once", ROUND, || here() == once);
     assert_eq!(
         (
@@ -265,7 +275,7 @@ fn a_token_without_a_value_for_once_does_not_fire_again() {
 #[test]
 fn an_alert_fires_when_its_condition_comes_to_hold() {
     let bench = Bench::new(&[(A, "A", 10.0), (B, "B", 50.0)]);
-    let mut events = bench.deck.listen();
+    let mut events = bench.service.listen();
     let one = bench
         .jobs
         .add_alert(&request(Some(A), "price>20"), &Progress::default())
@@ -296,7 +306,7 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
             .all(|fired| fired.token_address == address(A))
     );
     wait_until("it is told", || {
-        events.try_recv() == Ok(DeckEvent::AlertsFired)
+        events.try_recv() == Ok(ServiceEvent::AlertsFired)
     });
     let mut cursor = AlertCursor::default();
     let says = ["A: price > 20 chain:eth", "A: price>20"];
@@ -456,21 +466,21 @@ fn child_that_looks() {
         return;
     };
     let place = Path::new(&place);
-    let deck = QueryService::new(
+    let service = QueryService::new(
         &place.join("data"),
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
     let _jobs = Jobs::open(
         &place.join("state"),
-        Arc::clone(&deck),
+        Arc::clone(&service),
         JobOptions::default(),
     )
     .unwrap();
-    deck.load().unwrap();
+    service.load().unwrap();
     let mut out = std::io::stdout().lock();
     writeln!(out, "\nloaded")
         .and_then(|()| out.flush())
@@ -489,11 +499,11 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
     let (data, state) = (place.path().join("data"), place.path().join("state"));
     std::fs::create_dir_all(&data).unwrap();
     write(&data, &[(A, "A", 10.0)]);
-    let deck = QueryService::new(&data, DeckOptions::default()).unwrap();
-    deck.load().unwrap();
+    let service = QueryService::new(&data, ServiceOptions::default()).unwrap();
+    service.load().unwrap();
     let offline = OfflineJobs::open(&state, &JobOptions::default()).unwrap();
     offline
-        .add_alert(&deck, &request(Some(A), "price>20"))
+        .add_alert(&service, &request(Some(A), "price>20"))
         .unwrap();
     let (mut killed, mut came_to_hold, mut random) = (0_u32, 0_u32, 88_172_645_463_325_252_u64);
     for step in 1_u32.. {

@@ -423,8 +423,8 @@ fn without_data_a_request_gets_503_after_its_parameters_are_checked() {
 #[test]
 fn a_failed_load_is_reported_until_one_succeeds() {
     let server = Running::start();
-    let deck = &server.api.deck;
-    let (folder, health) = (deck.folder(), || server.get("/healthz").json());
+    let service = &server.api.service;
+    let (folder, health) = (service.folder(), || server.get("/healthz").json());
     let stale = || server.get("/datasets").json()["stale"].clone();
     assert_eq!((stale(), health().get("stale")), (Value::Null, None));
     let mut stream = server.connect();
@@ -459,7 +459,7 @@ fn a_failed_load_is_reported_until_one_succeeds() {
             fs::remove_file(folder.join("tokens.csv")).expect("removed");
         }
         fs::write(folder.join(file), bytes).expect("written");
-        deck.load().expect_err("it cannot be used");
+        service.load().expect_err("it cannot be used");
         let told = stale();
         assert_eq!(
             (&told["file"], &told["row"]),
@@ -490,7 +490,7 @@ fn a_failed_load_is_reported_until_one_succeeds() {
         fs::remove_file(folder.join(file)).expect("removed");
         fs::write(folder.join("tokens.csv"), tokens).expect("written");
     }
-    deck.load().expect("whole again");
+    service.load().expect("whole again");
     assert_eq!((stale(), health().get("stale")), (Value::Null, None));
     assert!(lines.any(|line| line == "event: dataset.reloaded"));
 }

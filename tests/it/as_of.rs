@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 use api::{Api, ApiOptions, answer_offline, keys::Keys};
 use load::loading::load;
 use model::{progress::NoProgress, time::Time};
-use query::deck::{DeckOptions, QueryService};
+use query::service::{QueryService, ServiceOptions};
 use serde_json::Value;
 
 const TOKENS: &str = "token_address,symbol,name,chain,decimals,price,price_as_of,market_cap,holders,stats_as_of
@@ -100,17 +100,17 @@ fn write(folder: &Path, cut: bool) {
 }
 
 fn service(folder: &Path) -> Arc<Api> {
-    let deck = QueryService::new(
+    let service = QueryService::new(
         folder,
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
-    deck.publish(load(folder, &NoProgress).unwrap());
+    service.publish(load(folder, &NoProgress).unwrap());
     Api::new(
-        deck,
+        service,
         None,
         Arc::new(Keys::in_memory().unwrap()),
         ApiOptions::default(),

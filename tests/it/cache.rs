@@ -23,7 +23,7 @@ use load::{
     loading::{load, load_with},
 };
 use model::{address::Address, findings::Finding, progress::NoProgress};
-use query::deck::{DeckOptions, QueryService};
+use query::service::{QueryService, ServiceOptions};
 use table::{SortLimits, TableRows};
 use tempfile::TempDir;
 
@@ -391,17 +391,17 @@ fn every_question_is_answered_the_same() {
     const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
     let cache = tempfile::tempdir().unwrap();
     let api = |cache: CacheOptions| {
-        let deck = QueryService::new(
+        let service = QueryService::new(
             Path::new(DEMO),
-            DeckOptions {
+            ServiceOptions {
                 cache,
-                ..DeckOptions::default()
+                ..ServiceOptions::default()
             },
         )
         .unwrap();
-        deck.load().unwrap();
+        service.load().unwrap();
         Api::new(
-            deck,
+            service,
             None,
             Arc::new(Keys::in_memory().unwrap()),
             ApiOptions::default(),

@@ -1,6 +1,6 @@
 //! Timeframes aggregated from finer candles: bucket boundaries, contributing candles, and precedence of series.
 
-use analysis::frames::{CandleVec, Frame, base, frame, resample};
+use analysis::timeframes::{CandleVec, Frame, base, frame, resample};
 use model::{
     candles::Interval,
     time::{DAY_MS, HOUR_MS, Time},

@@ -7,10 +7,10 @@ use std::{path::Path, sync::Arc};
 use load::Dataset;
 use model::{address::Address, error::Code, progress::Progress};
 use query::{
-    deck::{DeckEvent, DeckOptions, QueryService},
     document::{self, DocumentForm},
     jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
     question::{dexes::DexListQuestion, token::TokenQuestion},
+    service::{QueryService, ServiceEvent, ServiceOptions},
 };
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ fn several(token_addresses: Vec<Address>) -> JobBody {
     JobBody::Several { token_addresses }
 }
 
-fn deck(folder: &Path) -> Arc<QueryService> {
+fn service(folder: &Path) -> Arc<QueryService> {
     let rows = |header: &str, rows: Vec<String>| format!("{header}\n{}\n", rows.join("\n"));
     let tokens = (0..TOKENS_MAX)
         .map(|i| format!("{},T{i},Token {i},eth,{}", token(i), i + 1))
@@ -64,28 +64,28 @@ fn deck(folder: &Path) -> Arc<QueryService> {
     ] {
         std::fs::write(folder.join(name), text).expect("a dataset is written");
     }
-    let deck = QueryService::new(
+    let service = QueryService::new(
         folder,
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
-    .expect("a deck");
-    deck.load().expect("the dataset loads");
-    deck
+    .expect("a query service");
+    service.load().expect("the dataset loads");
+    service
 }
 
 struct Bench {
     data: TempDir,
     state: TempDir,
-    deck: Arc<QueryService>,
+    service: Arc<QueryService>,
 }
 
 fn bench() -> Bench {
     let data = tempfile::tempdir().expect("a folder");
     Bench {
-        deck: deck(data.path()),
+        service: service(data.path()),
         data,
         state: tempfile::tempdir().expect("a folder"),
     }
@@ -95,7 +95,7 @@ impl Bench {
     fn open(&self, workers: usize) -> Arc<Jobs> {
         Jobs::open(
             self.state.path(),
-            Arc::clone(&self.deck),
+            Arc::clone(&self.service),
             JobOptions {
                 workers,
                 ..JobOptions::default()
@@ -130,7 +130,7 @@ fn everything(count: usize) -> Vec<Address> {
 #[test]
 fn a_job_goes_from_the_queue_to_its_report() {
     let bench = bench();
-    let mut events = bench.deck.listen();
+    let mut events = bench.service.listen();
     let jobs = bench.open(1);
     let created = jobs
         .create(&several(vec![token(0), token(7), token(0)]))
@@ -184,7 +184,7 @@ fn a_job_goes_from_the_queue_to_its_report() {
 
     let report = jobs.report(&job.job_id).expect("a report");
     let market = bench
-        .deck
+        .service
         .answer(
             &TokenQuestion {
                 token_address: token(0),
@@ -194,7 +194,7 @@ fn a_job_goes_from_the_queue_to_its_report() {
         )
         .expect("an answer");
     let dexes = bench
-        .deck
+        .service
         .answer(
             &DexListQuestion {
                 contract_address: token(0),
@@ -238,7 +238,7 @@ fn a_job_goes_from_the_queue_to_its_report() {
 
     wait_until(
         "listeners hear of it",
-        || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(id)) if id == job.job_id),
+        || matches!(events.try_recv(), Ok(ServiceEvent::JobUpdated(id)) if id == job.job_id),
     );
     wait_until("it is open no more", || jobs.open_count() == 0);
     let progress = jobs.progress(&job.job_id).expect("progress");
@@ -262,7 +262,7 @@ fn a_report_keeps_the_sources_its_job_read() {
     ended(&jobs, &id);
     let sources = || {
         let report = jobs.report(&id).expect("a report");
-        let text = document::of_job(&bench.deck, &report, &Progress::default())
+        let text = document::of_job(&bench.service, &report, &Progress::default())
             .expect("a document")
             .write(DocumentForm::Markdown);
         text.split_once("## Sources")
@@ -283,7 +283,7 @@ fn a_report_keeps_the_sources_its_job_read() {
         format!("token_address,symbol,name,chain\n{},T0,T,eth\n", token(0)),
     )
     .expect("written");
-    bench.deck.load().expect("the dataset loads");
+    bench.service.load().expect("the dataset loads");
     assert_eq!(sources(), before);
     assert!(
         !before.contains("newer") && !before.contains("after the job"),
@@ -331,12 +331,12 @@ fn a_refused_job_names_the_wrong_member() {
     }
     let empty = QueryService::new(
         bench.data.path(),
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
-    .expect("a deck");
+    .expect("a query service");
     let other = tempfile::tempdir().expect("a folder");
     let loading = Jobs::open(other.path(), empty, JobOptions::default()).expect("jobs");
     assert_eq!(
@@ -377,7 +377,7 @@ fn a_full_queue_refuses_until_a_job_leaves_it() {
         queue: 2,
         ..JobOptions::default()
     };
-    let jobs = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), options).expect("jobs");
+    let jobs = Jobs::open(bench.state.path(), Arc::clone(&bench.service), options).expect("jobs");
     let first = jobs.create(&one(0)).expect("room").job_id;
     jobs.create(&one(1)).expect("room");
     assert_eq!(
@@ -477,7 +477,7 @@ fn a_job_whose_tokens_are_gone_fails_and_ends_terminated() {
     let id = bench.open(0).create(&one(0)).expect("created").job_id;
     let mut empty = Dataset::default();
     bench.data.path().clone_into(&mut empty.folder);
-    bench.deck.publish(empty);
+    bench.service.publish(empty);
     let job = ended(&bench.open(1), &id);
     assert_eq!((job.status, job.tokens_used), (JobStatus::Terminated, 0));
     assert!(

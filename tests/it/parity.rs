@@ -20,7 +20,6 @@ use api::{
 };
 use model::{address::Address, error::Result, progress::Progress};
 use query::{
-    deck::QueryService,
     jobs::{JobBody, JobOptions, Jobs},
     question::{
         Query,
@@ -49,6 +48,7 @@ use query::{
         trendline::TrendlineQuestion,
         yields::YieldQuestion,
     },
+    service::QueryService,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -213,16 +213,16 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
 };
 
 fn held<Q: Query>(
-    deck: &QueryService,
+    service: &QueryService,
     path: &[(&str, &str)],
     query: &str,
 ) -> Result<(Vec<u8>, String)> {
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)?;
-    keep(deck, &question).map(|bytes| (bytes, question.target()))
+    keep(service, &question).map(|bytes| (bytes, question.target()))
 }
 
 fn held_tokens(
-    deck: &QueryService,
+    service: &QueryService,
     path: &[(&str, &str)],
     query: &str,
 ) -> Result<(Vec<u8>, String)> {
@@ -231,11 +231,11 @@ fn held_tokens(
     } else {
         held::<SearchQuestion>
     };
-    of(deck, path, query)
+    of(service, path, query)
 }
 
-fn keep<Q: Query>(deck: &QueryService, question: &Q) -> Result<Vec<u8>> {
-    let known = deck.answer(question, &Progress::default())?;
+fn keep<Q: Query>(service: &QueryService, question: &Q) -> Result<Vec<u8>> {
+    let known = service.answer(question, &Progress::default())?;
     // The typed answer, which views draw, must serialize to the same bytes; the body may say besides of what time they are.
     let typed = serde_json::to_string(&known.answer).unwrap();
     let body = std::str::from_utf8(&known.json).unwrap();
@@ -246,7 +246,7 @@ fn keep<Q: Query>(deck: &QueryService, question: &Q) -> Result<Vec<u8>> {
     Ok(known.json.to_vec())
 }
 
-/// A server on a free port over its own deck, a second deck for the views' data, and a home for the command line.
+/// A server on a free port over its own service, a second service for the views' data, and a home for the command line.
 struct FrontEnds {
     home: TempDir,
     _market: Option<TempDir>,
@@ -262,7 +262,7 @@ struct FrontEnds {
     _runtime: tokio::runtime::Runtime,
 }
 
-fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<QueryService> {
+fn service(data: &Path, config: &str, cache: PathBuf) -> Arc<QueryService> {
     let config = Config::parse(None, config).unwrap();
     let mut options = config.deck_options();
     options.cache.folder = Some(cache);
@@ -270,9 +270,9 @@ fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<QueryService> {
         config.wire_options(),
         Arc::new(MemoryLedger::default()),
     ));
-    let deck = QueryService::new(data, options).unwrap();
-    deck.load().unwrap();
-    deck
+    let service = QueryService::new(data, options).unwrap();
+    service.load().unwrap();
+    service
 }
 
 impl FrontEnds {
@@ -289,8 +289,8 @@ impl FrontEnds {
         let home = tempfile::tempdir().unwrap();
         let state = home.path().join("state/tokendeck");
         let (served, view) = (
-            deck(data, config, home.path().join("served")),
-            deck(data, config, home.path().join("view")),
+            service(data, config, home.path().join("served")),
+            service(data, config, home.path().join("view")),
         );
         let written = home.path().join("config.toml");
         fs::write(&written, config).unwrap();

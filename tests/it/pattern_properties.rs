@@ -2,8 +2,8 @@
 //! mirrored proposals for mirrored prices.
 
 use analysis::{
-    frames::CandleVec,
     patterns::{PatternName, PatternsAnswer, market::proposals, patterns},
+    timeframes::CandleVec,
 };
 use model::{candles::Candles, time::DAY_MS};
 use proptest::prelude::*;

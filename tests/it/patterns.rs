@@ -6,7 +6,7 @@ use std::{fmt::Write as _, fs, sync::Arc};
 use analysis::patterns::PatternName;
 use api::keys::Keys;
 use api::{Api, ApiOptions, answer_offline};
-use query::deck::QueryService;
+use query::service::QueryService;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokendeck::config::Config;
@@ -41,16 +41,16 @@ fn api(rows: &[[f64; 5]]) -> (TempDir, Arc<Api>) {
     if !rows.is_empty() {
         fs::write(folder.path().join("candles.csv"), csv).unwrap();
     }
-    let deck = QueryService::new(
+    let service = QueryService::new(
         folder.path(),
         Config::parse(None, "[deck]\nrecords = false")
             .unwrap()
             .deck_options(),
     )
     .unwrap();
-    deck.load().unwrap();
+    service.load().unwrap();
     let api = Api::new(
-        deck,
+        service,
         None,
         Arc::new(Keys::in_memory().unwrap()),
         ApiOptions::default(),

@@ -10,7 +10,6 @@ use model::{
     time::{DAY_MS, Day, Time},
 };
 use query::{
-    deck::{DeckOptions, QueryService},
     question::{
         Query as _,
         alert_body::AlertBody,
@@ -18,6 +17,7 @@ use query::{
         search::condition::{ConditionMatch, MatchedTokens},
         view::View,
     },
+    service::{QueryService, ServiceOptions},
 };
 use serde_json::{Value, json};
 
@@ -44,26 +44,29 @@ const CONDITIONS: &[&str] = &[
     "rating>1 or price<2",
 ];
 
-fn deck(folder: &std::path::Path) -> Arc<QueryService> {
-    let deck = QueryService::new(
+fn service(folder: &std::path::Path) -> Arc<QueryService> {
+    let service = QueryService::new(
         folder,
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
-    deck.publish(load(folder, &NoProgress).unwrap());
-    deck
+    service.publish(load(folder, &NoProgress).unwrap());
+    service
 }
 
-fn rehearsed(deck: &QueryService, condition: &str, days: u64) -> Rehearsal {
+fn rehearsed(service: &QueryService, condition: &str, days: u64) -> Rehearsal {
     let alert = AlertBody {
         token_address: None,
         condition: condition.to_owned(),
     };
     RehearsalQuestion { alert, days }
-        .answer(&View::new(&deck.snapshot().unwrap()), &Progress::default())
+        .answer(
+            &View::new(&service.snapshot().unwrap()),
+            &Progress::default(),
+        )
         .unwrap_or_else(|problem| panic!("{condition}: {problem}"))
 }
 
@@ -88,12 +91,12 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
         tokens.lines().enumerate().map(extra).collect::<String>(),
     )
     .unwrap();
-    let deck = deck(&folder);
-    let last = rehearsed(&deck, "price>0", DAYS).to.expect("days");
+    let service = service(&folder);
+    let last = rehearsed(&service, "price>0", DAYS).to.expect("days");
     let days: Vec<Day> = (last.0 + 1 - DAYS as i32..=last.0).map(Day).collect();
     let past: Vec<Arc<QueryService>> = days
         .iter()
-        .map(|day| deck.as_of(Time(day.start().0 + DAY_MS - 1_000)).unwrap())
+        .map(|day| service.as_of(Time(day.start().0 + DAY_MS - 1_000)).unwrap())
         .collect();
     let mut fired_at_all = 0;
     for condition in CONDITIONS {
@@ -103,14 +106,15 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
         };
         let matched: Vec<MatchedTokens> = past
             .iter()
-            .map(|deck| {
-                deck.find_in(&deck.snapshot().unwrap(), &wanted, &Progress::default())
+            .map(|service| {
+                service
+                    .find_in(&service.snapshot().unwrap(), &wanted, &Progress::default())
                     .unwrap()
             })
             .collect();
         let sum = |of: fn(&MatchedTokens) -> usize| matched.iter().map(of).sum::<usize>() as u64;
         let mut expected = BTreeSet::new();
-        for token in deck.snapshot().unwrap().dataset.tokens() {
+        for token in service.snapshot().unwrap().dataset.tokens() {
             let address = token.row.token_address;
             let mut held = matched[0].holds.contains(&address);
             for (day, matched) in days.iter().zip(&matched).skip(1) {
@@ -125,7 +129,7 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
                 };
             }
         }
-        let found = rehearsed(&deck, condition, DAYS);
+        let found = rehearsed(&service, condition, DAYS);
         let ([(header, outcomes), (_, firings)], happened) = (
             found.tables(),
             found.outcomes.iter().filter(|outcome| outcome.count > 0),
@@ -156,7 +160,7 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
     }
     assert!(fired_at_all >= 8, "{fired_at_all} conditions fired");
     assert_eq!(
-        rehearsed(&deck, "rating>1 liq>5", DAYS).as_of_unknown,
+        rehearsed(&service, "rating>1 liq>5", DAYS).as_of_unknown,
         ["pools", "tokens"]
     );
 }
@@ -165,7 +169,7 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
 fn an_alert_is_rehearsed_over_http_and_refused_with_the_member_that_is_wrong() {
     let (_kept, folder) = market();
     let api = Api::new(
-        deck(&folder),
+        service(&folder),
         None,
         Arc::new(Keys::in_memory().unwrap()),
         ApiOptions::default(),

@@ -23,7 +23,7 @@ use load::{
     loading::{LoadError, load, load_as, load_with},
 };
 use model::progress::{LoadProgress, NoProgress};
-use query::deck::{DeckOptions, QueryService};
+use query::service::{QueryService, ServiceOptions};
 use table::TableRows;
 use tempfile::TempDir;
 use wire::{
@@ -180,17 +180,17 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// An API over this dataset, which is never reloaded.
 pub(crate) fn api_over(folder: &Path, dataset: Dataset) -> Arc<Api> {
-    let deck = QueryService::new(
+    let service = QueryService::new(
         folder,
-        DeckOptions {
+        ServiceOptions {
             workers: 2,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
-    deck.publish(dataset);
+    service.publish(dataset);
     Api::new(
-        deck,
+        service,
         None,
         Arc::new(Keys::in_memory().unwrap()),
         ApiOptions::default(),

@@ -4,7 +4,7 @@
 use std::{path::Path, sync::Arc};
 
 use model::{address::Address, time::Time};
-use query::deck::{DeckOptions, QueryService};
+use query::service::{QueryService, ServiceOptions};
 use ratatui::{buffer::Buffer, style::Color};
 use tui::{
     app::Setup,
@@ -28,10 +28,10 @@ fn palettes() -> impl Iterator<Item = Palette> {
         .filter_map(|(name, _)| Palette::builtin(name))
 }
 
-fn deck() -> Arc<QueryService> {
-    let deck = QueryService::new(Path::new(DEMO), DeckOptions::default()).unwrap();
-    deck.load().unwrap();
-    deck
+fn service() -> Arc<QueryService> {
+    let service = QueryService::new(Path::new(DEMO), ServiceOptions::default()).unwrap();
+    service.load().unwrap();
+    service
 }
 
 /// Noon of the day after the demo market's last.
@@ -40,7 +40,7 @@ fn noon() -> Time {
 }
 
 fn screen(
-    deck: &Arc<QueryService>,
+    service: &Arc<QueryService>,
     view: ViewId,
     size: (u16, u16),
     palette: &Palette,
@@ -56,7 +56,7 @@ fn screen(
     };
     let setup = Setup {
         clock: noon,
-        ..Setup::still(Arc::clone(deck), look)
+        ..Setup::still(Arc::clone(service), look)
     };
     // Growth stays at its first row.
     let selects = view != ViewId::Growth;
@@ -77,9 +77,9 @@ fn in_each_view(views: &[ViewRow], test: impl Fn(&ViewRow) + Sync) {
     });
 }
 
-fn plain(deck: &Arc<QueryService>, view: ViewId, size: (u16, u16)) -> Buffer {
+fn plain(service: &Arc<QueryService>, view: ViewId, size: (u16, u16)) -> Buffer {
     screen(
-        deck,
+        service,
         view,
         size,
         &Palette::dark(),
@@ -90,7 +90,7 @@ fn plain(deck: &Arc<QueryService>, view: ViewId, size: (u16, u16)) -> Buffer {
 
 #[test]
 fn every_view_looks_as_it_did_at_every_size() {
-    let deck = deck();
+    let service = service();
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots/screens");
     settings.set_prepend_module_to_snapshot(false);
@@ -98,7 +98,7 @@ fn every_view_looks_as_it_did_at_every_size() {
     in_each_view(VIEWS, |view| {
         settings.bind(|| {
             for (width, height) in SIZES.into_iter().filter(|_| view.id != ViewId::Data) {
-                let text = picture::text(&plain(&deck, view.id, (width, height)));
+                let text = picture::text(&plain(&service, view.id, (width, height)));
                 assert!(
                     text.lines()
                         .all(|line| unicode_width::UnicodeWidthStr::width(line)
@@ -114,12 +114,12 @@ fn every_view_looks_as_it_did_at_every_size() {
 
 #[test]
 fn a_theme_changes_colours_and_no_letter() {
-    let deck = deck();
+    let service = service();
     in_each_view(VIEWS, |view| {
-        let dark = plain(&deck, view.id, SIZES[2]);
+        let dark = plain(&service, view.id, SIZES[2]);
         for palette in palettes().filter(|palette| palette.name != "dark") {
             let other = screen(
-                &deck,
+                &service,
                 view.id,
                 SIZES[2],
                 &palette,
@@ -162,13 +162,13 @@ fn cut_number(text: &str) -> Option<&str> {
 #[test]
 fn no_number_is_cut_at_any_size() {
     assert_eq!(cut_number("a 0x1f98…f984  1.2… b"), Some("1.2"));
-    let deck = deck();
+    let service = service();
     in_each_view(VIEWS, |view| {
         for size in SIZES
             .into_iter()
             .chain([(66, 20), (72, 24), (100, 30), (118, 34)])
         {
-            let text = picture::text(&plain(&deck, view.id, size));
+            let text = picture::text(&plain(&service, view.id, size));
             let cut = text.lines().find_map(cut_number);
             assert_eq!(cut, None, "{} at {size:?}:\n{text}", view.word);
         }
@@ -197,14 +197,14 @@ fn contrast(a: Color, b: Color) -> Option<f64> {
 
 #[test]
 fn every_letter_can_be_read() {
-    let deck = deck();
+    let service = service();
     for palette in palettes() {
         let selection = Theme::new(&palette, Options::default())
             .style(Role::Selection)
             .bg;
         in_each_view(VIEWS, |view| {
             let buffer = screen(
-                &deck,
+                &service,
                 view.id,
                 SIZES[1],
                 &palette,
@@ -234,13 +234,20 @@ fn every_letter_can_be_read() {
 
 #[test]
 fn without_colour_nothing_has_one_and_the_selection_is_still_seen() {
-    let deck = deck();
+    let service = service();
     in_each_view(VIEWS, |view| {
         let options = Options {
             depth: Depth::None,
             ..Options::default()
         };
-        let buffer = screen(&deck, view.id, SIZES[1], &Palette::dark(), options, false);
+        let buffer = screen(
+            &service,
+            view.id,
+            SIZES[1],
+            &Palette::dark(),
+            options,
+            false,
+        );
         let coloured = buffer
             .content()
             .iter()
@@ -259,11 +266,11 @@ fn without_colour_nothing_has_one_and_the_selection_is_still_seen() {
 
 #[test]
 fn ascii_screens_hold_ascii_but_for_what_the_data_say() {
-    let deck = deck();
+    let service = service();
     in_each_view(VIEWS, |view| {
         for size in SIZES {
             let text = picture::text(&screen(
-                &deck,
+                &service,
                 view.id,
                 size,
                 &Palette::dark(),
@@ -285,7 +292,7 @@ fn ascii_screens_hold_ascii_but_for_what_the_data_say() {
 
 #[test]
 fn no_size_makes_a_view_panic() {
-    let deck = deck();
+    let service = service();
     in_each_view(VIEWS, |view| {
         for size in [
             (1, 1),
@@ -299,7 +306,7 @@ fn no_size_makes_a_view_panic() {
             (100, 200),
             (400, 16),
         ] {
-            let buffer = plain(&deck, view.id, size);
+            let buffer = plain(&service, view.id, size);
             assert_eq!(
                 (buffer.area.width, buffer.area.height),
                 size,

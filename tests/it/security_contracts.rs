@@ -1,4 +1,4 @@
-//! Shared helpers of the contract tests: a deck over contract tables and its answers, execution of a contract, and comparison of the
+//! Shared helpers of the contract tests: a service over contract tables and its answers, execution of a contract, and comparison of the
 //! findings with the planted faults.
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -6,8 +6,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use demo::contracts::{Contract, ContractCode};
 use model::{address::Address, error::Result, progress::Progress};
 use query::{
-    deck::{DeckOptions, QueryService},
     question::security::SecurityQuestion,
+    service::{QueryService, ServiceOptions},
 };
 use security::{
     SecurityInference,
@@ -16,27 +16,28 @@ use security::{
 
 pub(crate) type Codes = BTreeSet<&'static str>;
 
-/// A deck over these tables, given as CSV.
+/// A service over these tables, given as CSV.
 pub(crate) fn deck_of(tables: &[(&str, String)]) -> Arc<QueryService> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in tables {
         std::fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
     }
-    let deck = QueryService::new(folder.path(), DeckOptions::default()).unwrap();
-    deck.load().unwrap();
-    deck
+    let service = QueryService::new(folder.path(), ServiceOptions::default()).unwrap();
+    service.load().unwrap();
+    service
 }
 
 /// The explained answer.
-pub(crate) fn ask(deck: &QueryService, contract_address: Address) -> Result<SecurityInference> {
-    deck.answer(
-        &SecurityQuestion {
-            contract_address,
-            explain: true,
-        },
-        &Progress::default(),
-    )
-    .map(|known| known.answer.clone())
+pub(crate) fn ask(service: &QueryService, contract_address: Address) -> Result<SecurityInference> {
+    service
+        .answer(
+            &SecurityQuestion {
+                contract_address,
+                explain: true,
+            },
+            &Progress::default(),
+        )
+        .map(|known| known.answer.clone())
 }
 
 /// Deploys the contract, whose constructor takes no arguments, and trades its token.

@@ -11,7 +11,6 @@ use model::{
     progress::{NoProgress, Progress},
 };
 use query::{
-    deck::{DeckOptions, QueryService},
     question::{
         Query,
         parameter::Arguments,
@@ -21,6 +20,7 @@ use query::{
         snapshot::{AnswerSettings, Snapshot},
         view::View,
     },
+    service::{QueryService, ServiceOptions},
 };
 use security::{AnomalyCode, SecurityInference};
 use serde_json::Value;
@@ -32,19 +32,19 @@ use crate::{
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
-fn tokens(deck: &QueryService, query: &str) -> Vec<Value> {
+fn tokens(service: &QueryService, query: &str) -> Vec<Value> {
     let question =
         SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).unwrap())
             .unwrap();
-    let known = deck.answer(&question, &Progress::default()).unwrap();
+    let known = service.answer(&question, &Progress::default()).unwrap();
     serde_json::from_slice::<Value>(&known.json).unwrap()["tokens"]
         .as_array()
         .unwrap()
         .clone()
 }
 
-fn symbols(deck: &QueryService, query: &str) -> String {
-    let names = tokens(deck, &format!("only=symbol&{query}"));
+fn symbols(service: &QueryService, query: &str) -> String {
+    let names = tokens(service, &format!("only=symbol&{query}"));
     names
         .iter()
         .filter_map(|token| token["symbol"].as_str())
@@ -216,8 +216,8 @@ fn a_scam_in_another_guise_is_listed_and_an_honest_token_is_not() {
         Address([9; 20]),
         const_hex::encode_prefixed(code(scam))
     );
-    let deck = deck_of(&[("tokens", tokens), ("contracts", rows), ("scams", scams)]);
-    let found = ask(&deck, variant).unwrap();
+    let service = deck_of(&[("tokens", tokens), ("contracts", rows), ("scams", scams)]);
+    let found = ask(&service, variant).unwrap();
     assert_eq!(
         found.similar_scams.len(),
         1,
@@ -229,7 +229,7 @@ fn a_scam_in_another_guise_is_listed_and_an_honest_token_is_not() {
     assert!(found.similar_scams[0].similarity < 1.0);
     let accused: Vec<_> = others
         .iter()
-        .filter(|(token, _)| !ask(&deck, *token).unwrap().similar_scams.is_empty())
+        .filter(|(token, _)| !ask(&service, *token).unwrap().similar_scams.is_empty())
         .collect();
     assert!(
         accused.len() * 20 <= others.len() && accused.iter().all(|(_, is_honest)| !is_honest),
@@ -268,7 +268,7 @@ fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
             symbols.iter().enumerate().map(row).collect::<String>()
         )
     };
-    let deck = deck_of(&[
+    let service = deck_of(&[
         ("tokens", tokens_of(["GOOD", "MAYBE", "BAD", "BARE"])),
         (
             "contracts",
@@ -286,7 +286,7 @@ fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
         ),
     ]);
     let words = tokens(
-        &deck,
+        &service,
         "only=symbol,securityScore,recommendation&sort=symbol",
     );
     let of = |i: usize| {
@@ -304,7 +304,7 @@ fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
         ),
         "{words:?}"
     );
-    let answer = ask(&deck, load::sample::address("0x2")).unwrap();
+    let answer = ask(&service, load::sample::address("0x2")).unwrap();
     assert_eq!(
         answer.security_score, 59,
         "the documented answer keeps its number: {}",
@@ -319,11 +319,11 @@ fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
         ("where=score!=59&sort=-score", "GOOD BAD"),
         ("where=recommendation:enough", "MAYBE"),
     ] {
-        assert_eq!(symbols(&deck, query), expected, "{query}");
+        assert_eq!(symbols(&service, query), expected, "{query}");
     }
 }
 
-/// A deck over a folder whose contract can be replaced.
+/// A service over a folder whose contract can be replaced.
 fn replaceable() -> (tempfile::TempDir, Arc<QueryService>, impl Fn(&str)) {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_owned();
@@ -343,15 +343,15 @@ fn replaceable() -> (tempfile::TempDir, Arc<QueryService>, impl Fn(&str)) {
         .unwrap();
     };
     write("honest");
-    let deck = QueryService::new(folder.path(), DeckOptions::default()).unwrap();
-    deck.load().unwrap();
-    (folder, deck, write)
+    let service = QueryService::new(folder.path(), ServiceOptions::default()).unwrap();
+    service.load().unwrap();
+    (folder, service, write)
 }
 
 #[test]
 fn a_contract_that_was_replaced_in_its_file_is_told_from_the_one_before() {
-    let (_folder, deck, write) = replaceable();
-    let asked = || ask(&deck, Address([7; 20])).unwrap();
+    let (_folder, service, write) = replaceable();
+    let asked = || ask(&service, Address([7; 20])).unwrap();
     let differences = |answer: &SecurityInference| -> Vec<(String, String, String)> {
         let changes = answer.changed.iter().flat_map(|changed| &changed.changes);
         changes
@@ -371,13 +371,13 @@ fn a_contract_that_was_replaced_in_its_file_is_told_from_the_one_before() {
         first.security_score
     );
     // Read anew, and nothing is different.
-    deck.load().unwrap();
+    service.load().unwrap();
     assert_eq!(
-        (asked().changed, symbols(&deck, "where=security_changed")),
+        (asked().changed, symbols(&service, "where=security_changed")),
         (None, String::new())
     );
     write("pausable");
-    deck.load().unwrap();
+    service.load().unwrap();
     let second = asked();
     let told = differences(&second);
     assert!(
@@ -396,11 +396,11 @@ fn a_contract_that_was_replaced_in_its_file_is_told_from_the_one_before() {
                 .any(|(what, ..)| what == AnomalyCode::Pausable.word()),
         "{told:?}"
     );
-    assert_eq!(symbols(&deck, "where=security_changed"), "T");
+    assert_eq!(symbols(&service, "where=security_changed"), "T");
     // It stays in sight while other files are read anew, and an unexplained answer is as documented.
-    deck.load().unwrap();
+    service.load().unwrap();
     assert_eq!(differences(&asked()), told);
-    let plain = deck
+    let plain = service
         .answer(
             &SecurityQuestion {
                 contract_address: Address([7; 20]),
@@ -412,7 +412,7 @@ fn a_contract_that_was_replaced_in_its_file_is_told_from_the_one_before() {
     assert!(plain.answer.changed.is_none());
     // Back again: that, too, is a change.
     write("honest");
-    deck.load().unwrap();
+    service.load().unwrap();
     assert!(differences(&asked()).contains(&(
         "sale".to_owned(),
         "unknown".to_owned(),

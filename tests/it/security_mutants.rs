@@ -232,9 +232,9 @@ fn what_stands_behind_a_proxy_is_found_in_the_dataset() {
         )
         .unwrap();
     }
-    let deck = deck_of(&[("tokens", tokens), ("contracts", contracts)]);
+    let service = deck_of(&[("tokens", tokens), ("contracts", contracts)]);
     for (i, (address, ..)) in rows.iter().enumerate().skip(2) {
-        let answer = ask(&deck, *address).unwrap();
+        let answer = ask(&service, *address).unwrap();
         let found = &answer.anomaly_detection.code_patterns.anomalies;
         let has = |code: &str| found.iter().any(|text| text.starts_with(code));
         // The last one's implementation is missing, which must be reported.

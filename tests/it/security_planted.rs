@@ -111,13 +111,13 @@ fn code_like_that_of_the_datasets_scams_is_told_apart() {
         writeln!(tokens, "{address},A{},Asked {address},eth,18", address.0[0]).unwrap();
         writeln!(contracts, "{address},0x{code}").unwrap();
     }
-    let deck = deck_of(&[
+    let service = deck_of(&[
         ("tokens", tokens),
         ("contracts", contracts),
         ("scams", scams),
     ]);
     let found = |i: usize| {
-        let answer = ask(&deck, asked[i].0).unwrap();
+        let answer = ask(&service, asked[i].0).unwrap();
         answer
             .anomaly_detection
             .code_patterns
@@ -206,14 +206,14 @@ fn hostile_bytecode_is_answered_within_the_budget() {
         writeln!(contracts, "{},0x{code}", address(i)).unwrap();
     }
     let holders = "token_address,holder_address,balance\n".to_owned();
-    let deck = deck_of(&[
+    let service = deck_of(&[
         ("tokens", tokens),
         ("contracts", contracts),
         ("holders", holders),
     ]);
     for (i, (what, _)) in cases.iter().enumerate() {
         let begun = Instant::now();
-        let answer = ask(&deck, address(i));
+        let answer = ask(&service, address(i));
         assert!(begun.elapsed() < PATIENCE, "{what}: {:?}", begun.elapsed());
         match answer {
             Ok(answer) => {

@@ -45,9 +45,9 @@ fn answers(cases: &[(&str, Given)]) -> Vec<SecurityInference> {
         )
         .unwrap();
     }
-    let deck = deck_of(&[("tokens", tokens), ("contracts", rows)]);
+    let service = deck_of(&[("tokens", tokens), ("contracts", rows)]);
     (0..cases.len())
-        .map(|i| ask(&deck, address(i)).unwrap())
+        .map(|i| ask(&service, address(i)).unwrap())
         .collect()
 }
 

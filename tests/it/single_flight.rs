@@ -15,7 +15,6 @@ use model::{
     progress::Progress,
 };
 use query::{
-    deck::{DeckOptions, QueryService, pending::PendingAnswer},
     question::{
         Query,
         parameter::{Arguments, Parameter},
@@ -23,6 +22,7 @@ use query::{
         snapshot::Snapshot,
         view::View,
     },
+    service::{QueryService, ServiceOptions, pending::PendingAnswer},
 };
 
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};
@@ -123,29 +123,29 @@ impl Query for Staged {
 }
 
 struct House {
-    deck: Arc<QueryService>,
+    service: Arc<QueryService>,
     stage: Arc<Stage>,
     _folder: tempfile::TempDir,
 }
 
 fn house() -> House {
-    house_of(DeckOptions {
+    house_of(ServiceOptions {
         workers: 9,
-        ..DeckOptions::default()
+        ..ServiceOptions::default()
     })
 }
 
-fn house_of(options: DeckOptions) -> House {
+fn house_of(options: ServiceOptions) -> House {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join("tokens.csv"),
         "token_address,symbol,name,chain,decimals\n",
     )
     .unwrap();
-    let deck = QueryService::new(folder.path(), options).unwrap();
-    deck.load().unwrap();
+    let service = QueryService::new(folder.path(), options).unwrap();
+    service.load().unwrap();
     House {
-        deck,
+        service,
         stage: Arc::default(),
         _folder: folder,
     }
@@ -157,7 +157,7 @@ impl House {
     }
 
     fn ask_one(&self, heavy: bool, name: usize) -> PendingAnswer<usize> {
-        self.deck.ask(self.staged(heavy, name), || ())
+        self.service.ask(self.staged(heavy, name), || ())
     }
 
     fn staged(&self, heavy: bool, name: usize) -> Staged {
@@ -189,17 +189,17 @@ fn what_many_ask_at_once_is_answered_once() {
         let house = house();
         let mut pending: Vec<_> = (0..8).map(|_| house.ask()).collect();
         house.stage.wait_for_run(1);
-        wait_until("the others wait", || house.deck.waiting() == 1);
-        let (deck, staged) = (Arc::clone(&house.deck), house.staged(true, 0));
+        wait_until("the others wait", || house.service.waiting() == 1);
+        let (service, staged) = (Arc::clone(&house.service), house.staged(true, 0));
         let blocked = (fate == Fate::Answers)
-            .then(|| thread::spawn(move || deck.answer(&staged, &Progress::default())));
+            .then(|| thread::spawn(move || service.answer(&staged, &Progress::default())));
         settle(&house);
         house.stage.let_go(fate);
         assert!(pending.iter_mut().all(|pending| outcome(pending) == Ok(1)));
         if let Some(blocked) = blocked {
             assert_eq!(blocked.join().unwrap().unwrap().answer, 1);
         }
-        assert_eq!((house.stage.runs(), house.deck.waiting()), (1, 0));
+        assert_eq!((house.stage.runs(), house.service.waiting()), (1, 0));
         house.stage.let_go(Fate::Answers);
         assert_eq!(outcome(&mut house.ask()), Ok(runs), "{fate:?}");
     }
@@ -208,9 +208,9 @@ fn what_many_ask_at_once_is_answered_once() {
 #[test]
 fn who_asks_the_same_takes_one_thread_and_other_questions_go_on() {
     // Two threads for heavy questions.
-    let house = house_of(DeckOptions {
+    let house = house_of(ServiceOptions {
         workers: 3,
-        ..DeckOptions::default()
+        ..ServiceOptions::default()
     });
     let mut same: Vec<_> = (0..64).map(|_| house.ask()).collect();
     house.stage.wait_for_run(1);
@@ -261,28 +261,28 @@ fn a_question_that_is_dropped_gives_its_place_back() {
     let second = house.ask();
     settle(&house);
     drop(second);
-    wait_until("the place is given back", || house.deck.waiting() == 1);
+    wait_until("the place is given back", || house.service.waiting() == 1);
     house.stage.let_go(Fate::Answers);
     assert_eq!((outcome(&mut first), house.stage.runs()), (Ok(1), 1));
 }
 
 #[test]
 fn a_quick_question_is_answered_while_as_many_heavy_ones_wait_as_may() {
-    let house = house_of(DeckOptions {
+    let house = house_of(ServiceOptions {
         workers: 2,
         queue: 4,
-        ..DeckOptions::default()
+        ..ServiceOptions::default()
     });
     let mut heavy: Vec<_> = (0..4).map(|name| house.ask_one(true, name)).collect();
     let (told, woken) = std::sync::mpsc::channel();
     let one_more = house.staged(true, 4);
-    let mut refused = house.deck.ask(one_more, move || told.send(()).unwrap());
+    let mut refused = house.service.ask(one_more, move || told.send(()).unwrap());
     woken
         .recv_timeout(PATIENCE)
         .expect("its asker is woken at once");
     assert_eq!(outcome(&mut refused), Err(Code::Busy));
     assert_eq!(outcome(&mut house.ask_one(false, 0)), Ok(0));
-    assert_eq!(house.deck.waiting(), 4);
+    assert_eq!(house.service.waiting(), 4);
     for _ in &heavy {
         house.stage.let_go(Fate::Answers);
     }

@@ -2,7 +2,7 @@
 //! regressions fail. `cargo test --release trendline_accuracy -- --nocapture` prints the figures.
 
 use analysis::{
-    frames::CandleVec,
+    timeframes::CandleVec,
     trendlines::{LineType, Trend, trend::WEIGHTS, trendlines},
 };
 use model::time::DAY_MS;

@@ -1,7 +1,7 @@
 //! Invariants of trendlines for any candles: finite answers, scaling, shifting and mirroring, no close beyond a line.
 
 use analysis::{
-    frames::CandleVec,
+    timeframes::CandleVec,
     trendlines::{LineType, Trend, TrendlineAnswer, trendlines},
 };
 use model::{candles::Candles, time::DAY_MS};

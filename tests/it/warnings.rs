@@ -4,7 +4,6 @@ use std::{path::Path, sync::Arc};
 
 use model::{address::Address, progress::Progress, token_names::TokenReader};
 use query::{
-    deck::{DeckOptions, QueryService},
     document::{self, DocumentForm},
     question::{
         compare::CompareQuestion,
@@ -14,23 +13,24 @@ use query::{
         view::View,
         yields::YieldQuestion,
     },
+    service::{QueryService, ServiceOptions},
 };
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const MOONPUP: &str = "0x14a3b8fb4d0b0738d1fd66abc72320452a4ceff7";
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
-fn deck() -> Arc<QueryService> {
-    let deck = QueryService::new(
+fn service() -> Arc<QueryService> {
+    let service = QueryService::new(
         Path::new(DEMO),
-        DeckOptions {
+        ServiceOptions {
             workers: 2,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
-    deck.load().unwrap();
-    deck
+    service.load().unwrap();
+    service
 }
 
 fn address(text: &str) -> Address {
@@ -39,8 +39,8 @@ fn address(text: &str) -> Address {
 
 #[test]
 fn the_report_of_a_token_to_avoid_begins_with_that_and_has_no_trade_card() {
-    let deck = deck();
-    let snapshot = deck.snapshot().unwrap();
+    let service = service();
+    let snapshot = service.snapshot().unwrap();
     let mut warned = 0;
     for token in &snapshot.market.tokens {
         let verdict = SecurityQuestion::verdict(
@@ -50,7 +50,7 @@ fn the_report_of_a_token_to_avoid_begins_with_that_and_has_no_trade_card() {
         )
         .unwrap();
         let warns = verdict.is_some_and(|verdict| verdict.danger.warns_first());
-        let report = document::of_token(&deck, token.token_address, &Progress::default())
+        let report = document::of_token(&service, token.token_address, &Progress::default())
             .unwrap()
             .write(DocumentForm::Markdown);
         let symbol = token.symbol.as_deref().unwrap_or_default();
@@ -76,12 +76,12 @@ fn the_report_of_a_token_to_avoid_begins_with_that_and_has_no_trade_card() {
 
 #[test]
 fn comparisons_and_plans_say_it_of_the_tokens_that_they_name() {
-    let (deck, progress) = (deck(), Progress::default());
+    let (service, progress) = (service(), Progress::default());
     let query = format!("addresses={UNI},{MOONPUP}");
     let question =
         CompareQuestion::parse(&Arguments::new(CompareQuestion::PARAMETERS, &[], &query).unwrap())
             .unwrap();
-    let compared = deck.answer(&question, &progress).unwrap();
+    let compared = service.answer(&question, &progress).unwrap();
     let warned: Vec<Address> = compared
         .answer
         .warnings
@@ -96,7 +96,7 @@ fn comparisons_and_plans_say_it_of_the_tokens_that_they_name() {
         explain: true,
         ..YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).unwrap()
     };
-    let notes = deck
+    let notes = service
         .answer(&plan, &progress)
         .unwrap()
         .answer
@@ -111,9 +111,9 @@ fn comparisons_and_plans_say_it_of_the_tokens_that_they_name() {
         !notes.iter().any(|note| note.starts_with("UNI: ")),
         "{notes:?}"
     );
-    let of = deck
+    let of = service
         .find_in(
-            &deck.snapshot().unwrap(),
+            &service.snapshot().unwrap(),
             &WarningsOf(vec![address(UNI)]),
             &progress,
         )

@@ -1,4 +1,4 @@
-//! Files that change while a deck runs: the next generation is loaded automatically, and never from a half-written file.
+//! Files that change while a service runs: the next generation is loaded automatically, and never from a half-written file.
 
 use std::{
     fs::{self, File},
@@ -12,7 +12,7 @@ use std::{
 
 use load::SourcePosition;
 use model::address::Address;
-use query::deck::{DeckEvent, DeckOptions, QueryService, load::Watching};
+use query::service::{QueryService, ServiceEvent, ServiceOptions, load::Watching};
 use tempfile::TempDir;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
@@ -41,41 +41,41 @@ fn write(folder: &Path, price: u32) {
 struct Desk {
     _place: TempDir,
     folder: std::path::PathBuf,
-    deck: Arc<QueryService>,
-    events: Receiver<DeckEvent>,
+    service: Arc<QueryService>,
+    events: Receiver<ServiceEvent>,
 }
 
 impl Desk {
-    /// A deck on the folder `data` of a new place, filled by `prepare` with price 1.
+    /// A service on the folder `data` of a new place, filled by `prepare` with price 1.
     fn watched_by(watch: impl FnOnce(&Arc<QueryService>), prepare: impl FnOnce(&Path)) -> Self {
         let place = tempfile::tempdir().unwrap();
         prepare(place.path());
         let folder = place.path().join("data");
-        let deck = QueryService::new(
+        let service = QueryService::new(
             &folder,
-            DeckOptions {
+            ServiceOptions {
                 workers: 1,
-                ..DeckOptions::default()
+                ..ServiceOptions::default()
             },
         )
         .unwrap();
-        deck.load().unwrap();
-        let events = deck.listen();
-        watch(&deck);
+        service.load().unwrap();
+        let events = service.listen();
+        watch(&service);
         let desk = Self {
             _place: place,
             folder,
-            deck,
+            service,
             events,
         };
         wait_until("it is watched", || {
-            desk.deck.load_state().watching != Watching::Off
+            desk.service.load_state().watching != Watching::Off
         });
         desk
     }
 
     fn new(prepare: impl FnOnce(&Path)) -> Self {
-        Self::watched_by(|deck| deck.watch().unwrap(), prepare)
+        Self::watched_by(|service| service.watch().unwrap(), prepare)
     }
 
     fn plain() -> Self {
@@ -84,7 +84,7 @@ impl Desk {
 
     /// Price and label name in the current generation.
     fn current(&self) -> (u32, u32) {
-        let snapshot = self.deck.snapshot().unwrap();
+        let snapshot = self.service.snapshot().unwrap();
         let token = Address::parse(TOKEN).unwrap();
         let price = snapshot
             .dataset
@@ -106,7 +106,7 @@ impl Desk {
     }
 
     /// Returns the next event, if there is one.
-    fn next_event(&mut self) -> Option<DeckEvent> {
+    fn next_event(&mut self) -> Option<ServiceEvent> {
         loop {
             match self.events.try_recv() {
                 Ok(event) => return Some(event),
@@ -119,7 +119,7 @@ impl Desk {
     /// Waits for a failed load; returns its reason.
     fn failure(&mut self) -> String {
         wait_for("a load that fails", || match self.next_event() {
-            Some(DeckEvent::LoadFailed(reason)) => Some(reason),
+            Some(ServiceEvent::LoadFailed(reason)) => Some(reason),
             _ => None,
         })
     }
@@ -128,20 +128,20 @@ impl Desk {
 #[test]
 fn a_changed_file_is_the_next_generation() {
     let mut desk = Desk::plain();
-    let before = desk.deck.snapshot().unwrap();
+    let before = desk.service.snapshot().unwrap();
     fs::write(desk.folder.join("tokens.csv"), tokens(2)).unwrap();
     desk.until((2, 1));
-    let after = desk.deck.snapshot().unwrap();
+    let after = desk.service.snapshot().unwrap();
     assert_eq!(after.generation, before.generation + 1);
     assert_ne!(after.etag("/tokens"), before.etag("/tokens"));
     assert_eq!(
         wait_for("it is told", || desk.next_event()),
-        DeckEvent::Reloaded(after.generation)
+        ServiceEvent::Reloaded(after.generation)
     );
-    assert_eq!(desk.deck.load_state().watching, Watching::Notified);
+    assert_eq!(desk.service.load_state().watching, Watching::Notified);
     // Without a change nothing is loaded.
     stays("nothing is loaded", UNDISTURBED, || {
-        desk.deck.snapshot().unwrap().generation == after.generation
+        desk.service.snapshot().unwrap().generation == after.generation
     });
 }
 
@@ -160,7 +160,7 @@ fn every_way_of_saving_a_file_is_noticed() {
     fs::write(file("tokens.csv"), tokens(3)).unwrap();
     fs::remove_file(file("tokens.csv~")).unwrap();
     desk.until((3, 1));
-    assert!(desk.deck.load_state().failure.is_none());
+    assert!(desk.service.load_state().failure.is_none());
     // Replaced by a file in another format.
     fs::remove_file(file("tokens.csv")).unwrap();
     fs::write(
@@ -184,7 +184,7 @@ fn a_growing_file_is_loaded_once_it_is_whole() {
 /// False where a busy machine held the writer up for so long that the file seemed to be complete.
 fn grows_and_is_loaded_whole() -> bool {
     let mut desk = Desk::plain();
-    let generation = desk.deck.snapshot().unwrap().generation;
+    let generation = desk.service.snapshot().unwrap().generation;
     let mut file = File::create(desk.folder.join("tokens.csv")).unwrap();
     file.write_all(tokens(2).as_bytes()).unwrap();
     let mut before = Instant::now();
@@ -201,14 +201,14 @@ fn grows_and_is_loaded_whole() -> bool {
     }
     drop(file);
     desk.until((2, 1));
-    let snapshot = desk.deck.snapshot().unwrap();
+    let snapshot = desk.service.snapshot().unwrap();
     assert_eq!(
         (snapshot.generation, snapshot.dataset.tokens().len()),
         (generation + 1, 41)
     );
     assert_eq!(
         wait_for("it is told", || desk.next_event()),
-        DeckEvent::Reloaded(generation + 1)
+        ServiceEvent::Reloaded(generation + 1)
     );
     true
 }
@@ -237,10 +237,10 @@ fn a_failed_load_leaves_the_generation_before() {
         assert_eq!(desk.current(), (1, 1));
         // Not current, so that no alert is checked in it.
         assert!(
-            !desk.deck.is_current(&desk.deck.snapshot().unwrap()),
+            !desk.service.is_current(&desk.service.snapshot().unwrap()),
             "{name}"
         );
-        let stale = desk.deck.stale().unwrap();
+        let stale = desk.service.stale().unwrap();
         assert_eq!(
             stale.position,
             Some(SourcePosition {
@@ -248,9 +248,9 @@ fn a_failed_load_leaves_the_generation_before() {
                 row
             })
         );
-        assert!(stale.since <= desk.deck.load_state().ended.unwrap());
+        assert!(stale.since <= desk.service.load_state().ended.unwrap());
         assert!(
-            desk.deck
+            desk.service
                 .load_state()
                 .failure
                 .is_some_and(|failure| failure.reason.contains(says))
@@ -262,14 +262,14 @@ fn a_failed_load_leaves_the_generation_before() {
         write(&desk.folder, 1);
         fs::remove_file(desk.folder.join("dataset.toml")).ok();
         wait_until(&format!("{name} is read again"), || {
-            desk.deck.load_state().failure.is_none()
+            desk.service.load_state().failure.is_none()
         });
         wait_until(&format!("{name} stands as it is"), || {
-            desk.deck.is_current(&desk.deck.snapshot().unwrap())
+            desk.service.is_current(&desk.service.snapshot().unwrap())
         });
         while desk.next_event().is_some() {}
     }
-    assert_eq!(desk.deck.stale(), None);
+    assert_eq!(desk.service.stale(), None);
     fs::remove_dir_all(&desk.folder).unwrap();
     assert!(desk.failure().contains("cannot read"));
     assert_eq!(desk.current(), (1, 1));
@@ -340,15 +340,15 @@ fn a_folder_opened_later_is_watched_in_place_of_the_first() {
     let desk = Desk::plain();
     let other = desk.folder.with_file_name("other");
     write(&other, 8);
-    desk.deck.open(&other);
-    desk.deck.load().unwrap();
+    desk.service.open(&other);
+    desk.service.load().unwrap();
     assert_eq!(desk.current(), (8, 8));
     // Failing to open another folder does not make the current generation stale.
-    desk.deck.open(&desk.folder.with_file_name("none"));
-    desk.deck.load().unwrap_err();
-    assert!(desk.deck.load_state().failure.is_some() && desk.deck.stale().is_none());
-    desk.deck.open(&other);
-    desk.deck.load().unwrap();
+    desk.service.open(&desk.folder.with_file_name("none"));
+    desk.service.load().unwrap_err();
+    assert!(desk.service.load_state().failure.is_some() && desk.service.stale().is_none());
+    desk.service.open(&other);
+    desk.service.load().unwrap();
     // No event reports when the watch has moved to it: saved anew until it has.
     let mut saved: Option<Instant> = None;
     wait_until("the other folder is watched", || {
@@ -370,37 +370,37 @@ fn a_load_requested_during_another_follows_it() {
         .collect::<Vec<_>>()
         .concat();
     fs::write(place.path().join("tokens.csv"), tokens(1) + &rows).unwrap();
-    let deck = QueryService::new(
+    let service = QueryService::new(
         place.path(),
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
-    deck.load().unwrap();
-    let first = deck.snapshot().unwrap().generation;
-    deck.load_in_background();
-    wait_until("it runs", || deck.load_state().running);
-    deck.load_in_background();
+    service.load().unwrap();
+    let first = service.snapshot().unwrap().generation;
+    service.load_in_background();
+    wait_until("it runs", || service.load_state().running);
+    service.load_in_background();
     wait_until("both are done", || {
-        deck.snapshot().unwrap().generation == first + 2
+        service.snapshot().unwrap().generation == first + 2
     });
     stays("nothing more is loaded", UNDISTURBED, || {
-        deck.snapshot().unwrap().generation == first + 2
+        service.snapshot().unwrap().generation == first + 2
     });
 }
 
 #[test]
 fn without_file_events_the_dataset_is_polled_and_this_is_said_once() {
     let mut desk = Desk::watched_by(
-        |deck| deck.watch_by_polling("no more watches").unwrap(),
+        |service| service.watch_by_polling("no more watches").unwrap(),
         |place| write(&place.join("data"), 1),
     );
-    assert_eq!(desk.deck.load_state().watching, Watching::Polling);
+    assert_eq!(desk.service.load_state().watching, Watching::Polling);
     assert_eq!(
         desk.next_event(),
-        Some(DeckEvent::Notice(
+        Some(ServiceEvent::Notice(
             "no more watches; checking the dataset for changes every 2 s instead".to_owned()
         ))
     );
@@ -408,14 +408,14 @@ fn without_file_events_the_dataset_is_polled_and_this_is_said_once() {
         fs::write(desk.folder.join("tokens.csv"), tokens(price)).unwrap();
         desk.until((price, 1));
         let told = wait_for("a generation is told", || desk.next_event());
-        assert!(matches!(told, DeckEvent::Reloaded(_)), "{told:?}");
+        assert!(matches!(told, ServiceEvent::Reloaded(_)), "{told:?}");
     }
 }
 
 #[test]
 fn the_threads_end_with_the_deck() {
     let desk = Desk::plain();
-    let weak = Arc::downgrade(&desk.deck);
+    let weak = Arc::downgrade(&desk.service);
     drop(desk);
     wait_until("the deck is gone", || weak.upgrade().is_none());
 }
@@ -434,14 +434,14 @@ fn a_file_appended_to_without_pause_is_loaded_up_to_its_last_whole_line() {
         assert!(
             start.elapsed() < PATIENCE,
             "never taken in: {:?}",
-            desk.deck.load_state()
+            desk.service.load_state()
         );
         name += 1;
         write!(file, "{TOKEN},bri").unwrap();
         thread::sleep(Duration::from_millis(40));
         writeln!(file, "dge,{name}").unwrap();
         thread::sleep(Duration::from_millis(40));
-        let snapshot = desk.deck.snapshot().unwrap();
+        let snapshot = desk.service.snapshot().unwrap();
         let labels = snapshot.dataset.table("labels").unwrap();
         assert_eq!((labels.rows_bad, labels.changed_during_read), (0, false));
     }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::frames::CandleVec;
+use analysis::timeframes::CandleVec;
 use chrono::NaiveDate;
 use model::time::DAY_MS;
 use serde_json::Value;

@@ -119,11 +119,11 @@ impl Corpus {
         } else {
             0.0
         };
-        let judged = self
+        let classified = self
             .classifier
             .as_ref()
-            .and_then(|classifier| classifier.judge(code))
-            .map_or(0.0, |judged| judged.strength);
-        (likeness, judged)
+            .and_then(|classifier| classifier.classify(code))
+            .map_or(0.0, |classified| classified.strength);
+        (likeness, classified)
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use analysis::{
-    frames::CandleVec,
+    timeframes::CandleVec,
     trendlines::{Trend, measures, trend::Measures},
 };
 use model::time::DAY_MS;

@@ -8,7 +8,7 @@
 
 use std::io::{self, Write};
 
-use tokendeck_analysis::{frames::CandleVec, patterns::patterns, trendlines::trendlines};
+use tokendeck_analysis::{patterns::patterns, timeframes::CandleVec, trendlines::trendlines};
 
 fn main() -> io::Result<()> {
     let mut candles = CandleVec::default();

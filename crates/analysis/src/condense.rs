@@ -1,6 +1,6 @@
-//! Downsampling of candles by count, for screens with fewer columns than candles. Resampling by time is in `frames`.
+//! Downsampling of candles by count, for screens with fewer columns than candles. Resampling by time is in `timeframes`.
 
-use super::frames::CandleVec;
+use super::timeframes::CandleVec;
 use model::candles::Candles;
 
 /// Merges every `per` candles into one: first open, highest high, lowest low, last close, summed volume of the valid candles. Groups are

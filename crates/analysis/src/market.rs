@@ -275,7 +275,7 @@ pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
 }
 
 /// The last daily closes, oldest first: from daily candles, extended before the first and after the last of them from the coarsest finer
-/// interval, as in `frames`. If the series is `cut` (only its recent part was read), its first daily candle is not the true first, so
+/// interval, as in `timeframes`. If the series is `cut` (only its recent part was read), its first daily candle is not the true first, so
 /// nothing is filled in before it.
 fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
     let day = |time: i64| time.div_euclid(DAY_MS).saturating_mul(DAY_MS);

@@ -143,7 +143,7 @@ fn is_price(close: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::CandleVec;
+    use crate::timeframes::CandleVec;
 
     /// Daily candles with these closes.
     fn candles(closes: impl IntoIterator<Item = f64>) -> CandleVec {

@@ -163,7 +163,7 @@ pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineA
     };
     let logs = window.logs();
     let significance = Significance::of(&window, &logs);
-    let verdict = trend::judge(&window, &logs);
+    let verdict = trend::classify(&window, &logs);
     // What holds a peg goes nowhere, however straight its last tenth of a percent is.
     let pegged = peg(candles, &[]).is_some();
     let (trend, confidence) = if pegged {
@@ -287,7 +287,7 @@ impl AnswerBuilder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::CandleVec;
+    use crate::timeframes::CandleVec;
     use model::time::DAY_MS;
 
     /// Daily candles of (open, high, low, close).

@@ -27,7 +27,6 @@ use model::{
     error::{Code, Problem, Result},
 };
 use query::{
-    deck::{QueryService, cached::CachedAnswer, pending::PendingAnswer},
     question::{
         Query,
         batch::{BatchPart, INSTEAD, SecurityBatchQuestion, TokenBatchQuestion},
@@ -37,6 +36,7 @@ use query::{
         security::SecurityQuestion,
         snapshot::Snapshot,
     },
+    service::{QueryService, cached::CachedAnswer, pending::PendingAnswer},
 };
 
 const NDJSON: &str = "application/x-ndjson";
@@ -118,11 +118,11 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
     let body = if call.head {
         Body::Whole(Bytes::new())
     } else {
-        let deck = Arc::clone(&api.deck);
+        let service = Arc::clone(&api.service);
         Body::Rows(rows::spawn_writer(
             rows::write_timeout(call),
             rows::permit(api)?,
-            move |sender| ask_each(&deck, &snapshot, &question, sender),
+            move |sender| ask_each(&service, &snapshot, &question, sender),
         )?)
     };
     let mut reply = Response::new(body);
@@ -136,7 +136,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
 /// Asks about each distinct token once, `AT_ONCE` concurrently, and sends its line as soon as it is answered: once for each time the
 /// request names it.
 fn ask_each(
-    deck: &Arc<QueryService>,
+    service: &Arc<QueryService>,
     snapshot: &Arc<Snapshot>,
     question: &SecurityBatchQuestion,
     sender: &RowSender,
@@ -161,7 +161,7 @@ fn ask_each(
             let wake = move || answered.send(contract_address).unwrap_or_default();
             asked.insert(
                 contract_address,
-                deck.ask_of(
+                service.ask_of(
                     Arc::clone(snapshot),
                     SecurityQuestion {
                         contract_address,

@@ -64,14 +64,14 @@ impl<'a> Call<'a> {
     pub(super) fn arguments(&self) -> Result<Arguments<'a>> {
         let names: &dyn TokenNames = self
             .snapshot
-            .map_or(&*self.api.deck, |snapshot| &**snapshot);
+            .map_or(&*self.api.service, |snapshot| &**snapshot);
         Ok(Arguments::new(self.parameters, self.path, self.query)?.with_names(names))
     }
 
     /// The data that the answer is of. Errors: nothing is loaded.
     pub(super) fn snapshot(&self) -> Result<Arc<Snapshot>> {
         self.snapshot.map_or_else(
-            || self.api.deck.snapshot(),
+            || self.api.service.snapshot(),
             |snapshot| Ok(Arc::clone(snapshot)),
         )
     }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use load::{Dataset, Table, TableFile, file_names::file_in};
 use model::{findings::FindingCount, time::Time};
 use query::{
-    deck::{feed::FeedTable, load::LoadFailure},
     question::snapshot::Snapshot,
+    service::{feed::FeedTable, load::LoadFailure},
 };
 
 /// The loaded data.
@@ -151,7 +151,7 @@ pub(super) fn describe(
         title: dataset.title.clone(),
         license: dataset.license.clone(),
         synthetic: dataset.synthetic,
-        generation: snapshot.reading,
+        generation: snapshot.number,
         as_of: dataset.as_of.as_ref().map(|as_of| as_of.time),
         as_of_unknown: dataset
             .as_of

@@ -17,8 +17,8 @@ use tokio::sync::{
 use super::{Api, datasets::Stale, endpoint::Shape};
 use model::{locks::Locked as _, wall_clock::now};
 use query::{
-    deck::DeckEvent,
     jobs::{AlertCursor, FiredAlert, Job},
+    service::ServiceEvent,
 };
 
 /// Events kept for clients that reconnect.
@@ -174,21 +174,21 @@ impl EventLog {
 }
 
 /// Appends the query service's events to the log until the service or the server stops.
-pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
+pub(super) async fn record(api: Arc<Api>, mut events: Receiver<ServiceEvent>) {
     // First the alerts that fired right before the last shutdown.
     let cursor = Arc::default();
     record_alerts(&api, &cursor).await;
     loop {
         match events.recv().await {
-            Ok(DeckEvent::Reloaded(generation)) => {
+            Ok(ServiceEvent::Reloaded(generation)) => {
                 api.events.add(RELOADED, &Reloaded { generation });
             }
-            Ok(DeckEvent::LoadFailed(_)) => {
-                if let Some(failure) = api.deck.stale() {
+            Ok(ServiceEvent::LoadFailed(_)) => {
+                if let Some(failure) = api.service.stale() {
                     api.events.add(FAILED, &Stale::of(failure));
                 }
             }
-            Ok(DeckEvent::JobUpdated(id)) => {
+            Ok(ServiceEvent::JobUpdated(id)) => {
                 let Some(jobs) = api.jobs.as_ref().map(Arc::clone) else {
                     continue;
                 };
@@ -196,18 +196,22 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
                     api.events.add(JOB, &job);
                 }
             }
-            Ok(DeckEvent::AlertsFired) => record_alerts(&api, &cursor).await,
-            Ok(DeckEvent::FeedRefreshed { table, rows }) => {
+            Ok(ServiceEvent::AlertsFired) => record_alerts(&api, &cursor).await,
+            Ok(ServiceEvent::FeedRefreshed { table, rows }) => {
                 api.events.add(FEED, &FeedRefreshed { table, rows });
             }
-            Ok(DeckEvent::FeedFailed { table, reason }) => {
+            Ok(ServiceEvent::FeedFailed { table, reason }) => {
                 api.events.add(FEED_FAILED, &FeedFailed { table, reason });
             }
-            Ok(DeckEvent::Notice(_) | DeckEvent::FeedRunning | DeckEvent::RecordCounted(_)) => {}
+            Ok(
+                ServiceEvent::Notice(_)
+                | ServiceEvent::FeedRunning
+                | ServiceEvent::RecordCounted(_),
+            ) => {}
             // The channel dropped events: a reload may be among them, and the store still has the alerts that fired.
             Err(RecvError::Lagged(_)) => {
                 record_alerts(&api, &cursor).await;
-                if let Ok(snapshot) = api.deck.snapshot() {
+                if let Ok(snapshot) = api.service.snapshot() {
                     api.events.add(
                         RELOADED,
                         &Reloaded {

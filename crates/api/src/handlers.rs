@@ -17,20 +17,20 @@ use super::{
 };
 use model::error::{Code, Problem, Result};
 use query::{
-    deck::cached::CachedAnswer,
     document::{self, DocumentForm},
     jobs::{JobBody, Jobs, JobsWanted},
     question::{
         BodyQuestion, Query, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE,
         tabular::Tabular,
     },
+    service::cached::CachedAnswer,
 };
 
 /// Answers a query from the cache, or on the service's pool.
 pub(super) fn ask<Q: Query>(call: &Call<'_>) -> Answered {
     // Fast path: a cached target in canonical form need not be parsed.
     if let Ok(snapshot) = call.ready::<Q>()
-        && let Some(cached) = call.api.deck.cached_by_key::<Q>(&snapshot, call.target)
+        && let Some(cached) = call.api.service.cached_by_key::<Q>(&snapshot, call.target)
     {
         return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
     }
@@ -50,13 +50,13 @@ pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
 }
 
 fn answer<Q: Query>(call: &Call<'_>, question: Q) -> Answered {
-    let deck = &call.api.deck;
+    let service = &call.api.service;
     let snapshot = call.ready::<Q>()?;
     // Refused at once: on the pool that would cost more than a cached answer.
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
-    if let Some(cached) = deck.cached_by_key::<Q>(&snapshot, &question.key()) {
+    if let Some(cached) = service.cached_by_key::<Q>(&snapshot, &question.key()) {
         return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
     }
     if call.if_none_match.given() {
@@ -71,7 +71,7 @@ fn answer<Q: Query>(call: &Call<'_>, question: Q) -> Answered {
         }
     }
     let any_tag = call.if_none_match.matches("");
-    let pending = deck.ask_of(snapshot, question, || {});
+    let pending = service.ask_of(snapshot, question, || {});
     Ok(HandlerStep::later(async move {
         let cached = pending.await?;
         let reply = cached_reply(&cached, IfNoneMatch::default());
@@ -104,10 +104,14 @@ fn untagged<A>(cached: &CachedAnswer<A>) -> Reply {
 pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = Q::parse_request(&call.arguments()?, body)?;
     let snapshot = call.ready::<Q>()?;
-    if let Some(cached) = call.api.deck.cached_by_key::<Q>(&snapshot, &question.key()) {
+    if let Some(cached) = call
+        .api
+        .service
+        .cached_by_key::<Q>(&snapshot, &question.key())
+    {
         return Ok(HandlerStep::Now(untagged(&cached)));
     }
-    let pending = call.api.deck.ask_of(snapshot, question, || {});
+    let pending = call.api.service.ask_of(snapshot, question, || {});
     Ok(HandlerStep::later(async move {
         Ok(untagged(&*pending.await.map_err(Q::refused)?))
     }))
@@ -184,8 +188,9 @@ pub(super) fn report(call: &Call<'_>) -> Answered {
         });
     };
     let jobs = jobs(call)?;
-    let drawing = call.api.deck.work(move |deck, progress| {
-        document::of_job(deck, &jobs.report(&id)?, progress).map(|document| document.write(*form))
+    let drawing = call.api.service.work(move |service, progress| {
+        document::of_job(service, &jobs.report(&id)?, progress)
+            .map(|document| document.write(*form))
     });
     Ok(HandlerStep::later(async move {
         let mut reply = reply::page(*form, drawing.await?);
@@ -205,8 +210,8 @@ pub(super) fn alerts(call: &Call<'_>) -> Answered {
 pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
     let request = AlertBody::parse(body, call.arguments()?.tokens())?;
     let jobs = jobs(call)?;
-    // On the deck's pool, since the condition is evaluated for every token.
-    let adding = call.api.deck.work(move |_, progress| {
+    // On the service's pool, since the condition is evaluated for every token.
+    let adding = call.api.service.work(move |_, progress| {
         jobs.add_alert(&request, progress)
             .map_err(AlertBody::refused)
     });
@@ -251,13 +256,13 @@ fn with_jobs(
 }
 
 pub(super) fn datasets(call: &Call<'_>) -> Answered {
-    let (deck, snapshot) = (&call.api.deck, call.snapshot()?);
-    let is_newest = deck
+    let (service, snapshot) = (&call.api.service, call.snapshot()?);
+    let is_newest = service
         .snapshot()
         .is_ok_and(|newest| newest.generation == snapshot.generation);
     // What is said of the newest data is not said of others.
     let (stale, feeds) = if is_newest {
-        (deck.stale(), deck.feed_tables())
+        (service.stale(), service.feed_tables())
     } else {
         (None, Vec::new())
     };
@@ -288,7 +293,7 @@ fn is_false(stale: &bool) -> bool {
 }
 
 pub(super) fn healthz(call: &Call<'_>) -> Answered {
-    let status = if call.api.deck.complete_snapshot().is_ok() {
+    let status = if call.api.service.complete_snapshot().is_ok() {
         "ok"
     } else {
         "loading"
@@ -298,7 +303,7 @@ pub(super) fn healthz(call: &Call<'_>) -> Answered {
         &Health {
             status,
             version: env!("CARGO_PKG_VERSION"),
-            stale: call.api.deck.stale().is_some(),
+            stale: call.api.service.stale().is_some(),
         },
     )?))
 }
@@ -311,6 +316,6 @@ pub(super) fn metrics(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply::reply(
         200,
         "text/plain; version=0.0.4; charset=utf-8",
-        call.api.metrics.text(&call.api.deck),
+        call.api.metrics.text(&call.api.service),
     )))
 }

@@ -3,7 +3,6 @@
 
 mod batch;
 mod call;
-mod chosen;
 mod coding;
 mod connection;
 mod datasets;
@@ -21,6 +20,7 @@ pub mod metrics;
 mod openapi;
 mod rate;
 mod reply;
+mod request_data;
 mod router;
 pub mod routes;
 mod rows;
@@ -43,7 +43,7 @@ pub use self::{
     service::{answer_offline, unknown_parameter, writes_csv},
 };
 use crate::keys::Keys;
-use query::{deck::QueryService, jobs::Jobs};
+use query::{jobs::Jobs, service::QueryService};
 
 /// Settings of the API server.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ impl Default for ApiOptions {
 /// Components and state of the API, shared by all requests.
 #[derive(Debug)]
 pub struct Api {
-    pub deck: Arc<QueryService>,
+    pub service: Arc<QueryService>,
     /// `None` without a state folder to store jobs in.
     pub jobs: Option<Arc<Jobs>>,
     pub keys: Arc<Keys>,
@@ -114,13 +114,13 @@ pub struct Api {
 
 impl Api {
     pub fn new(
-        deck: Arc<QueryService>,
+        service: Arc<QueryService>,
         jobs: Option<Arc<Jobs>>,
         keys: Arc<Keys>,
         options: ApiOptions,
     ) -> Arc<Self> {
         Arc::new(Self {
-            deck,
+            service,
             jobs,
             keys,
             log: RequestLog::default(),

@@ -43,9 +43,9 @@ use self::tools::{Tool, tools};
 use super::{
     Api,
     call::{Answered, Call, HandlerStep},
-    chosen::X_AS_OF_UNKNOWN,
     guard::{self, BODY_BYTES_MAX},
     reply::{self, Body, Reply, X_DATA_AS_OF},
+    request_data::X_AS_OF_UNKNOWN,
     service::answer_inside,
 };
 pub use crate::error::McpError;
@@ -317,10 +317,10 @@ impl ServerHandler for Tools {
 
 impl Tools {
     async fn wait_for_data(&self) {
-        let mut events = self.api.deck.listen();
+        let mut events = self.api.service.listen();
         while self.waits_for_data
-            && self.api.deck.complete_snapshot().is_err()
-            && self.api.deck.is_loading()
+            && self.api.service.complete_snapshot().is_err()
+            && self.api.service.is_loading()
         {
             // After a lag the state is compared again too.
             if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
@@ -403,8 +403,8 @@ fn data_age(snapshot: &Snapshot, newest: Option<&str>, now: Time) -> String {
             let age = format::age(now.0.saturating_sub(newest.0));
             format!(" Data up to {} (UTC), {age} ago.", newest.minute_text())
         });
-    let reading = snapshot.reading;
-    format!("Data snapshot {reading}{as_of}; pass `generation` {reading} to stay on it.{newest}")
+    let number = snapshot.number;
+    format!("Data snapshot {number}{as_of}; pass `generation` {number} to stay on it.{newest}")
 }
 
 /// Arguments that lead from one part of an answer to another.

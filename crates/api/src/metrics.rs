@@ -10,7 +10,7 @@ use std::{
 
 use super::endpoint::Endpoint;
 use model::wall_clock::now;
-use query::deck::{QueryService, feed::FeedTable};
+use query::service::{QueryService, feed::FeedTable};
 
 /// Upper bounds of the latency histogram's buckets, in microseconds; one more bucket is unbounded.
 pub const LATENCY_MICROS: [u64; 15] = [
@@ -105,7 +105,7 @@ impl Metrics {
     }
 
     /// Renders the Prometheus text exposition format, version 0.0.4.
-    pub(super) fn text(&self, deck: &QueryService) -> String {
+    pub(super) fn text(&self, service: &QueryService) -> String {
         let mut page = Page(String::with_capacity(8 << 10));
         self.write_requests(&mut page);
         self.write_latency(&mut page);
@@ -115,8 +115,8 @@ impl Metrics {
             "Requests in progress.",
             self.in_flight() as f64,
         );
-        write_dataset(&mut page, deck);
-        if let Some(fetched) = deck.remote_traffic() {
+        write_dataset(&mut page, service);
+        if let Some(fetched) = service.remote_traffic() {
             page.figure(
                 "tokendeck_remote_requests_total",
                 "counter",
@@ -130,7 +130,7 @@ impl Metrics {
                 fetched.bytes as f64,
             );
         }
-        write_feeds(&mut page, deck);
+        write_feeds(&mut page, service);
         if let Some(bytes) = resident_bytes() {
             page.figure(
                 "process_resident_memory_bytes",
@@ -193,8 +193,8 @@ impl Metrics {
 }
 
 /// Metrics of the live tables.
-fn write_feeds(page: &mut Page, deck: &QueryService) {
-    let feeds = deck.feed_tables();
+fn write_feeds(page: &mut Page, service: &QueryService) {
+    let feeds = service.feed_tables();
     let age = |feed: &FeedTable| feed.last.map(|last| (now().0 - last.0).max(0) as f64 / 1e3);
     if !feeds.is_empty() {
         page.head(
@@ -222,8 +222,8 @@ fn write_feeds(page: &mut Page, deck: &QueryService) {
     }
 }
 
-fn write_dataset(page: &mut Page, deck: &QueryService) {
-    let Ok(snapshot) = deck.snapshot() else {
+fn write_dataset(page: &mut Page, service: &QueryService) {
+    let Ok(snapshot) = service.snapshot() else {
         return;
     };
     page.figure(

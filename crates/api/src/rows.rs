@@ -200,8 +200,8 @@ pub(super) fn stream<Q: Tabular>(
     }
     let any_tag = call.if_none_match.matches("");
     let (permit, time) = (permit(api)?, write_timeout(call));
-    let deck = Arc::clone(&api.deck);
-    let pending = deck.find(
+    let service = Arc::clone(&api.service);
+    let pending = service.find(
         &snapshot,
         FindRows {
             question,
@@ -228,7 +228,7 @@ pub(super) fn stream<Q: Tabular>(
                 let outcome = export::write_to(out, form, &tabled.columns, &rows, &mut |_| {
                     !sender.is_closed()
                 });
-                deck.check_undamaged(&snapshot).ok();
+                service.check_undamaged(&snapshot).ok();
                 outcome
             })?)
         };

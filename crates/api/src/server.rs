@@ -51,7 +51,7 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     if let Err(error) = SockRef::from(&listener).listen(BACKLOG) {
         tracing::warn!("cannot listen with a backlog of {BACKLOG} clients: {error}");
     }
-    let writing = tokio::spawn(events::record(Arc::clone(&api), api.deck.listen()));
+    let writing = tokio::spawn(events::record(Arc::clone(&api), api.service.listen()));
     let slots = Arc::new(Semaphore::new(
         api.options.connections.clamp(1, Semaphore::MAX_PERMITS),
     ));

@@ -24,13 +24,13 @@ use tokio::time::Instant;
 use super::{
     Api, OfflineReply, OfflineRows,
     call::{Awaited, Call, HandlerStep},
-    chosen::{Chosen, ReadRequest, answer, chosen, told},
     coding,
     connection::{ConnectionState, Phase},
     endpoint::Handler,
     guard,
     log::LogEntry,
     reply::{self, Body, IfNoneMatch, Reply},
+    request_data::{ReadRequest, RequestData, answer, request_data, with_data_headers},
     router::NoRoute,
 };
 use model::error::{Code, Problem, Result};
@@ -125,21 +125,26 @@ fn start(
         ));
     }
     let refused = |refusal: Problem| HandlerStep::Now(reply::problem(&refusal, path));
-    let chosen = match chosen(api, endpoint, parts.uri.query()) {
-        Ok(chosen) => chosen,
+    let request_data = match request_data(api, endpoint, parts.uri.query()) {
+        Ok(request_data) => request_data,
         Err(refusal) => {
             linger(parts, body);
             return refused(refusal);
         }
     };
-    let (Handler::Plain(handler), None) = (endpoint.handler, chosen.as_of) else {
+    let (Handler::Plain(handler), None) = (endpoint.handler, request_data.as_of) else {
         if matches!(endpoint.handler, Handler::Body(_))
             && let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact())
         {
             linger(parts, body);
             return refused(refusal);
         }
-        return HandlerStep::later(answer_read(Arc::clone(api), parts.clone(), body, chosen));
+        return HandlerStep::later(answer_read(
+            Arc::clone(api),
+            parts.clone(),
+            body,
+            request_data,
+        ));
     };
     let mut values = [("", ""); 4];
     let count = route.arguments.len().min(values.len());
@@ -151,14 +156,16 @@ fn start(
         headers: Some(&parts.headers),
         if_none_match: IfNoneMatch::of(&parts.headers),
         head: parts.method == Method::HEAD,
-        snapshot: chosen.snapshot.as_ref(),
+        snapshot: request_data.snapshot.as_ref(),
         ..Call::unconditional(api, &values[..count], &parts.uri, endpoint.parameters)
     });
     match step {
-        Ok(HandlerStep::Now(reply)) => HandlerStep::Now(told(reply, chosen.snapshot.as_deref())),
-        Err(refusal) => HandlerStep::Now(told(
+        Ok(HandlerStep::Now(reply)) => {
+            HandlerStep::Now(with_data_headers(reply, request_data.snapshot.as_deref()))
+        }
+        Err(refusal) => HandlerStep::Now(with_data_headers(
             reply::problem(&refusal, path),
-            chosen.snapshot.as_deref(),
+            request_data.snapshot.as_deref(),
         )),
         Ok(HandlerStep::Later(reply)) => {
             let uri = parts.uri.clone();
@@ -166,14 +173,19 @@ fn start(
                 let reply = reply
                     .await
                     .unwrap_or_else(|refusal| reply::problem(&refusal, uri.path()));
-                Ok(told(reply, chosen.snapshot.as_deref()))
+                Ok(with_data_headers(reply, request_data.snapshot.as_deref()))
             })
         }
     }
 }
 
 /// Reads the body, where one is expected, and answers.
-async fn answer_read(api: Arc<Api>, parts: Parts, body: Incoming, chosen: Chosen) -> Result<Reply> {
+async fn answer_read(
+    api: Arc<Api>,
+    parts: Parts,
+    body: Incoming,
+    request_data: RequestData,
+) -> Result<Reply> {
     let has_body = parts.method == Method::POST;
     let body = if has_body {
         read(body, api.options.body_time).await?
@@ -186,7 +198,7 @@ async fn answer_read(api: Arc<Api>, parts: Parts, body: Incoming, chosen: Chosen
         headers: Some(parts.headers),
         body,
     };
-    Ok(answer(api, request, chosen).await.0)
+    Ok(answer(api, request, request_data).await.0)
 }
 
 fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
@@ -440,7 +452,7 @@ pub(super) async fn answer_inside(
 ) -> (Reply, Option<Arc<Snapshot>>) {
     let begun = begin(api, method, target, body);
     match begun {
-        Ok((request, chosen)) => answer(Arc::clone(api), request, chosen).await,
+        Ok((request, request_data)) => answer(Arc::clone(api), request, request_data).await,
         Err(refusal) => (
             reply::problem(
                 &refusal,
@@ -451,7 +463,7 @@ pub(super) async fn answer_inside(
     }
 }
 
-fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequest, Chosen)> {
+fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequest, RequestData)> {
     let malformed = || {
         Problem::new(
             Code::InvalidRequest,
@@ -464,7 +476,7 @@ fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequ
         .router
         .find(&method, uri.path())
         .map_err(|refusal| refusal.problem)?;
-    let chosen = chosen(api, route.endpoint, uri.query())?;
+    let request_data = request_data(api, route.endpoint, uri.query())?;
     Ok((
         ReadRequest {
             method,
@@ -472,7 +484,7 @@ fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequ
             headers: None,
             body: Bytes::copy_from_slice(body),
         },
-        chosen,
+        request_data,
     ))
 }
 
@@ -481,17 +493,17 @@ mod tests {
     use super::*;
     use crate::ApiOptions;
     use crate::keys::Keys;
-    use query::deck::QueryService;
+    use query::service::QueryService;
 
     #[test]
     fn a_panic_becomes_a_500_that_reveals_nothing() {
-        let deck = QueryService::new(
+        let service = QueryService::new(
             std::path::Path::new("nowhere"),
-            query::deck::DeckOptions::default(),
+            query::service::ServiceOptions::default(),
         )
-        .expect("a deck");
+        .expect("a query service");
         let api = Api::new(
-            deck,
+            service,
             None,
             Arc::new(Keys::in_memory().expect("a key")),
             ApiOptions::default(),

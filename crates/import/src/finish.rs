@@ -47,7 +47,7 @@ impl Run<'_> {
                     .collect::<Vec<_>>()
                     .join(", "),
                 IMPORTED => origin::named(&existing.origins, &replaced.tokens),
-                other => name(other).map_or_else(String::new, Origin::told),
+                other => name(other).map_or_else(String::new, Origin::file_and_format),
             };
             let tokens = few(&replaced.tokens, 3);
             let text = if replaced.rows == 1 {
@@ -206,7 +206,7 @@ impl Run<'_> {
                 };
                 self.report.notes.push(format!(
                     "warning: {}{more}: {}",
-                    other.told(),
+                    other.description(),
                     named("one_token").reason()
                 ));
             }

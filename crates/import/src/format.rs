@@ -456,7 +456,7 @@ impl ImportPlan {
 
     pub(super) fn about(mut self, token: TokenMatch) -> Self {
         self.says
-            .insert(0, format!("token {}, {}", token.told(), token.says));
+            .insert(0, format!("token {}, {}", token.display_name(), token.says));
         if token.multiplier > 1.0 {
             self.says.push(format!("its prices are per {0} tokens, so prices are divided and volumes multiplied by {0}", token.multiplier));
         }

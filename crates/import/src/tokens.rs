@@ -26,7 +26,7 @@ struct Known {
 
 impl Known {
     /// `0x… on mbeam`.
-    fn told(&self) -> String {
+    fn display_name(&self) -> String {
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
         if chains.is_empty() {
             self.address.to_string()
@@ -67,7 +67,7 @@ impl TokenMatch {
     }
 
     /// Display form: `0x… (UNI)`; a coin as `coin:BTC`, as its address means nothing to people.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         let symbol = self.symbol.as_deref();
         let contract = || {
             symbol.map_or_else(
@@ -129,10 +129,10 @@ fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     }
     let symbol = symbol.map(|symbol| pair::coin_by_name(symbol).unwrap_or(symbol));
     if let Some(coin) = symbol.filter(|symbol| pair::is_native(symbol)) {
-        let told = format!(
+        let display_name = format!(
             "{reason}; pass --coin {coin} for the coin itself, or --token ADDRESS for a token"
         );
-        return Refusal::new(told).say("coin", coin);
+        return Refusal::new(display_name).say("coin", coin);
     }
     // Only an alphanumeric text can be a coin's ticker.
     let is_ticker = |symbol: &&str| {
@@ -267,7 +267,7 @@ impl KnownTokens {
             return Ok(None);
         };
         if pair::is_native(symbol) && !hints.contract {
-            let shown = few(all.iter().map(Known::told), 3);
+            let shown = few(all.iter().map(Known::display_name), 3);
             let reason = format!(
                 "is about `{symbol}`, a coin without a contract, but in the dataset that symbol belongs to {shown}"
             );

@@ -1,7 +1,7 @@
 //! The data rules, which hold for any source: one table, each rule with its name, its sentence and the columns it needs. Pure: canonical
 //! columns in, breaches out. The loader adds file and row; `import` refuses a file with many breaches.
 //!
-//! Three kinds of rules: per row (`judge` here), over the rows of one file in order (`in_order`), and across tables (`across_tables`).
+//! Three kinds of rules: per row (`row_breaches` here), over the rows of one file in order (`in_order`), and across tables (`across_tables`).
 
 pub mod across_tables;
 pub mod in_order;
@@ -243,7 +243,7 @@ impl Breach {
 }
 
 /// Checks the rows of a table, given its canonical columns, and sets impossible cells to null.
-pub fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
+pub fn row_breaches(table: &str, columns: &mut [Column]) -> Vec<Breach> {
     let mut breaches = if table == "candles" {
         candles(columns)
     } else {

@@ -74,13 +74,13 @@ impl Origin {
     }
 
     /// The file and its format, such as `` `binance.csv` (Binance klines) ``.
-    pub fn told(&self) -> String {
+    pub fn file_and_format(&self) -> String {
         format!("`{}` ({})", self.file, self.title)
     }
 }
 
 /// Options and assumptions of the imports into a file, latest last, for the user; empty for a file that no import wrote.
-pub fn told(path: &Path) -> Vec<String> {
+pub fn import_notes(path: &Path) -> Vec<String> {
     if path
         .extension()
         .is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet"))
@@ -93,9 +93,9 @@ pub fn told(path: &Path) -> Vec<String> {
             .filter(|origin| !origin.said.is_empty() || !origin.notes.is_empty())
     };
     let left = telling().count().saturating_sub(TOLD);
-    let mut told: Vec<String> = telling().skip(left).flat_map(Origin::sentences).collect();
+    let mut notes: Vec<String> = telling().skip(left).flat_map(Origin::sentences).collect();
     if left > 0 {
-        told.insert(
+        notes.insert(
             0,
             format!(
                 "{} imported with options or assumptions, before those below",
@@ -103,7 +103,7 @@ pub fn told(path: &Path) -> Vec<String> {
             ),
         );
     }
-    told
+    notes
 }
 
 /// Origins of the rows of an imported file; empty for one that an earlier version wrote.
@@ -152,7 +152,12 @@ pub fn named(origins: &[Origin], tokens: &[String]) -> String {
             || tokens.is_empty()
             || origin.tokens.iter().any(|token| tokens.contains(token))
     };
-    let all: Vec<String> = origins.iter().rev().filter(of).map(Origin::told).collect();
+    let all: Vec<String> = origins
+        .iter()
+        .rev()
+        .filter(of)
+        .map(Origin::file_and_format)
+        .collect();
     let more = if all.len() > SHOWN {
         format!(" and {} more", all.len() - SHOWN)
     } else {

@@ -23,7 +23,7 @@ use model::{
 
 pub use self::{
     answer::JsonAnswer,
-    request::{Each, FilledTable, NextPage, ProviderRequest, RefusalSign, Then},
+    request::{FilledTable, NextPage, ProviderRequest, RefusalAction, RefusalSign, RequestScope},
 };
 pub use request::{Placeholder, Template, expand};
 
@@ -406,7 +406,7 @@ mod tests {
         let request = provider.filling("candles").next().expect("one");
         assert_eq!(
             (request.each, request.tables[0].rows.as_str()),
-            (Each::Pool, "data.list")
+            (RequestScope::Pool, "data.list")
         );
         assert_eq!(
             request.next,

@@ -10,7 +10,7 @@ use std::{
 use frames::cell::in_frame;
 use model::{address::Address, chain::Chain, interval::Interval};
 use tokendeck_load::live::saved::{self, SavedAnswer, SavedRows};
-use tokendeck_load::provider::{Then, built_in};
+use tokendeck_load::provider::{RefusalAction, built_in};
 use toml::{Table, Value};
 
 fn recorded() -> PathBuf {
@@ -109,9 +109,9 @@ fn recorded_answers_give_the_rows_that_they_hold() {
             (SavedRows::Refusal(then, said), Some(expected)) => {
                 assert_eq!(said, expected, "{what}");
                 let expected = match text(&answer, "then") {
-                    Some("wait") => Then::Wait,
-                    Some("no rows") => Then::NoRows,
-                    _ => Then::Say,
+                    Some("wait") => RefusalAction::Wait,
+                    Some("no rows") => RefusalAction::NoRows,
+                    _ => RefusalAction::Say,
                 };
                 assert_eq!(then, expected, "{what}");
             }

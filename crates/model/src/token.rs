@@ -185,18 +185,18 @@ pub struct TokenApart {
 
 impl TokenApart {
     /// Text for a finding: `0x…: FAKE on base, beside OP on oeth`.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         format!(
             "{}: {}, next to {}",
             self.row.token_address,
-            told(&self.row),
+            description(&self.row),
             self.held
         )
     }
 }
 
 /// Symbol and chains: `OP on oeth`.
-pub fn told(row: &TokenRow) -> String {
+pub fn description(row: &TokenRow) -> String {
     let chains: Vec<String> = row.chain.iter().map(ToString::to_string).collect();
     format!(
         "{} on {}",

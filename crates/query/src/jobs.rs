@@ -25,7 +25,7 @@ use self::{
     worker::Workers,
 };
 use super::question::holders::Holders;
-use crate::{deck::QueryService, error::JobsError, question::parameter::clip};
+use crate::{error::JobsError, question::parameter::clip, service::QueryService};
 use analysis::{
     dex::DexList, patterns::PatternsAnswer, token::TokenDetail, trendlines::TrendlineAnswer,
 };
@@ -177,11 +177,11 @@ impl Jobs {
     /// another process owns that of this dataset, this one only lists and creates jobs, and takes over when that process ends.
     pub fn open(
         state_dir: &Path,
-        deck: Arc<QueryService>,
+        service: Arc<QueryService>,
         options: JobOptions,
     ) -> std::result::Result<Arc<Self>, JobsError> {
         ::model::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
-        let owner = owner::Owner::new(state_dir, &alerts::open_dataset(&deck))?;
+        let owner = owner::Owner::new(state_dir, &alerts::open_dataset(&service))?;
         let first = owner::first(state_dir)?;
         let (store, notice) =
             JobStore::open(&state_dir.join(STORE), first.is_some(), options.limits())?;
@@ -190,7 +190,7 @@ impl Jobs {
             tracing::warn!("{notice}");
         }
         Ok(Arc::new(Self {
-            workers: Workers::start(store, deck, options, owner)?,
+            workers: Workers::start(store, service, options, owner)?,
             notice,
             _first: first,
         }))
@@ -199,13 +199,13 @@ impl Jobs {
     /// Opens the store in `state_dir` to show its jobs: runs none, takes no queue and announces no trigger.
     pub fn open_to_read(
         state_dir: &Path,
-        deck: Arc<QueryService>,
+        service: Arc<QueryService>,
         options: JobOptions,
     ) -> std::result::Result<Arc<Self>, JobsError> {
         ::model::private_files::create_dir(state_dir).map_err(JobsError::Folder)?;
         let (store, notice) = JobStore::open(&state_dir.join(STORE), false, options.limits())?;
         Ok(Arc::new(Self {
-            workers: Workers::none(store, deck, options, owner::Owner::none(state_dir))?,
+            workers: Workers::none(store, service, options, owner::Owner::none(state_dir))?,
             notice,
             _first: None,
         }))
@@ -226,7 +226,7 @@ impl Jobs {
             ));
         }
         let tokens = request.tokens()?;
-        let snapshot = shared.deck.complete_snapshot()?;
+        let snapshot = shared.service.complete_snapshot()?;
         let mut named = Vec::with_capacity(tokens.len());
         for (address, pointer) in tokens {
             let Some(token) = snapshot.dataset.token(&address) else {

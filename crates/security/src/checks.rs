@@ -103,7 +103,7 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, log: &CheckLog) -> Check 
             proof,
         }
     };
-    let sentence = |anomaly: &Anomaly| Some(anomaly.told());
+    let sentence = |anomaly: &Anomaly| Some(anomaly.sentence_with_dispute());
     match anomaly {
         Some(anomaly) if anomaly.disputed.is_some() => {
             line(CheckState::Found, sentence(anomaly), None)

@@ -7,6 +7,7 @@ mod circumstances;
 mod dependence;
 mod deployment;
 mod effects;
+mod evm_state;
 mod execution;
 mod findings;
 mod functions;
@@ -25,19 +26,18 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod trace;
-mod trial;
+mod trade_simulation;
 mod trials;
 #[cfg(test)]
 mod unseen;
-mod world;
 
 use revm::primitives::Address as EvmAddress;
 
-pub use self::{dependence::SaleState, deployment::DeployedBy, trial::Opening};
+pub use self::{dependence::SaleState, deployment::DeployedBy, trade_simulation::Opening};
 use self::{
     execution::execute, functions::CodeShape, live::Venue, people::Seed, trials::verdict::waiting,
 };
-use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Simulation, Taxes};
+use super::{Anomaly, AnomalyCode, Evidence, Execution, PrivilegeHolder, Simulation, Taxes};
 use model::{
     address::Address,
     time::{SECOND_MS, Time},
@@ -329,7 +329,7 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     }
     let (strength, text, held_by) = if input.runtime.starts_with(&functions::DELEGATION) {
         let text = "it is an account that runs a contract's code (EIP-7702): its owner can switch to another contract at any time";
-        (1.0, text.to_owned(), PowerHolder::Account)
+        (1.0, text.to_owned(), PrivilegeHolder::Account)
     } else if shape.clone {
         (
             0.4,
@@ -342,14 +342,14 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
             Some(UpgradedBy::Nobody) => (
                 0.0,
                 "it is a proxy, but the contract behind it can no longer be replaced".to_owned(),
-                PowerHolder::Nobody,
+                PrivilegeHolder::Nobody,
             ),
             Some(UpgradedBy::Person(who)) => (
                 1.0,
                 format!(
                     "it is an upgradeable proxy: one account, {who}, can replace the contract behind it at any time"
                 ),
-                PowerHolder::Account,
+                PrivilegeHolder::Account,
             ),
             Some(UpgradedBy::Announced(who, wait)) if *wait >= NOTICE_MIN => {
                 let wait = waiting(*wait);
@@ -357,7 +357,7 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
                     "it is an upgradeable proxy: one account, {who}, can replace the contract behind it {wait} after announcing \
                         the change on-chain"
                 );
-                (0.4, text, PowerHolder::Account)
+                (0.4, text, PrivilegeHolder::Account)
             }
             Some(UpgradedBy::Announced(who, wait)) => {
                 let wait = waiting(*wait);
@@ -365,7 +365,7 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
                     "it is an upgradeable proxy: one account, {who}, can replace the contract behind it only {wait} after \
                         announcing the change"
                 );
-                (1.0, text, PowerHolder::Account)
+                (1.0, text, PrivilegeHolder::Account)
             }
             Some(UpgradedBy::Contract(who, delay)) => {
                 let text = match delay {
@@ -380,7 +380,7 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
                         "it is an upgradeable proxy: a contract, {who}, can replace the contract behind it"
                     ),
                 };
-                (0.4, text, PowerHolder::Contract)
+                (0.4, text, PrivilegeHolder::Contract)
             }
             None => {
                 let text = "it is an upgradeable proxy: the contract that defines its behavior can be replaced";
@@ -413,10 +413,10 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     unknown
 }
 
-fn holder(input: &CodeInput<'_>) -> PowerHolder {
+fn holder(input: &CodeInput<'_>) -> PrivilegeHolder {
     if input.owner_is_contract {
-        PowerHolder::Contract
+        PrivilegeHolder::Contract
     } else {
-        PowerHolder::Account
+        PrivilegeHolder::Account
     }
 }

@@ -258,7 +258,7 @@ fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
 
 /// A token and the data around it.
 #[derive(Debug)]
-pub struct Facts<'a> {
+pub struct TokenContext<'a> {
     pub dataset: &'a dyn Data,
     pub token: &'a Token,
     pub address: Address,
@@ -275,7 +275,7 @@ pub struct Facts<'a> {
     roles: HashMap<Address, AddressRole>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> TokenContext<'a> {
     pub fn new(dataset: &'a dyn Data, token: &'a Token) -> Self {
         let address = token.row.token_address;
         let OwnPools {

@@ -9,7 +9,7 @@ use self::spread::{Partial, Spread};
 use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
     check_log::{CheckLog, NeededInput},
-    facts::{AddressRole, Facts},
+    facts::{AddressRole, TokenContext},
     transactions::{Transactions, percent},
 };
 use model::address::Address;
@@ -44,7 +44,7 @@ pub struct HolderFindings {
 }
 
 /// Runs the holder checks. The transaction results supply the pools' histories and the time from which lock terms count.
-pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings {
+pub fn examine(facts: &TokenContext<'_>, transactions: &Transactions) -> HolderFindings {
     let mut log = CheckLog::default();
     let spread = Spread::new(facts);
     let mut anomalies = liquidity::tests(facts, transactions, &mut log);
@@ -245,7 +245,7 @@ fn rows<'a>(holders: impl Iterator<Item = &'a (Address, f64)>) -> Vec<EvidenceRo
         .collect()
 }
 
-fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
+fn insiders(facts: &TokenContext<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::CreatorShare;
     if facts.creator.is_none() && facts.owner.is_none() {
         log.note(NeededInput::Creator, &[code]);
@@ -290,7 +290,7 @@ fn share_words(least: f64, most: f64, from: f64) -> Option<String> {
 }
 
 /// Fraction of the top 100 holders' tokens that belongs to linked wallets: balances within 0.1% of each other, or the same funder.
-fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
+fn sybil(facts: &TokenContext<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::SybilHolders;
     let top = &spread.shares[..spread.shares.len().min(SYBIL_TOP)];
     let all: f64 = top.iter().map(|(_, share)| share).sum();

@@ -15,7 +15,7 @@ use super::{
     },
     corpus::{Corpus, contract_code},
     disputes,
-    facts::Facts,
+    facts::TokenContext,
     holders::{self, HolderFindings},
     implementations,
     resemblance::{self, CodeTraits, Resemblance},
@@ -90,7 +90,7 @@ pub fn on_chain(
     let Some((chain, state)) = dataset.chain_state_of(address) else {
         return Ok(None);
     };
-    let facts = Facts::new(dataset, token);
+    let facts = TokenContext::new(dataset, token);
     let report = inspect_on_chain(&facts, exchanges, &chain, &state, cancelled)?;
     let code = state
         .account(address)
@@ -111,7 +111,7 @@ pub fn infer(
     traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
     watch: &dyn ProgressSink,
 ) -> Result<(SecurityInference, Scan)> {
-    let facts = Facts::new(dataset, token);
+    let facts = TokenContext::new(dataset, token);
     // Each transfer row is a step; execution and comparison are one step each.
     let total = dataset.transfers().count(&facts.address) as u64 + 2;
     let transactions = transactions::examine(&facts, &|done, _| watch.step(done, total))?;
@@ -166,7 +166,7 @@ pub fn infer(
 struct Findings<'a> {
     changed: Option<SecurityChanges>,
     has_code: bool,
-    facts: Facts<'a>,
+    facts: TokenContext<'a>,
     report: CodeReport,
     resembles: Resemblance,
     /// Log of the code checks; the other parts have theirs.
@@ -285,7 +285,7 @@ impl Findings<'_> {
     }
 
     fn known_inputs(&self) -> KnownInputs {
-        let Facts {
+        let TokenContext {
             dataset, address, ..
         } = &self.facts;
         KnownInputs {
@@ -301,7 +301,7 @@ impl Findings<'_> {
 
 /// The report over the state that was read before; `None` without one, or if it is not whole enough to be executed again.
 fn earlier_report(
-    facts: &Facts<'_>,
+    facts: &TokenContext<'_>,
     exchanges: &Exchanges,
     cancelled: &dyn Fn() -> bool,
 ) -> Option<CodeReport> {
@@ -310,7 +310,7 @@ fn earlier_report(
 }
 
 fn inspect_on_chain(
-    facts: &Facts<'_>,
+    facts: &TokenContext<'_>,
     exchanges: &Exchanges,
     chain: &Chain,
     state: &Arc<dyn ChainState>,
@@ -322,11 +322,11 @@ fn inspect_on_chain(
         chain,
         token: facts.address,
     };
-    live::inspect(&told(facts), &live, &Budget::default(), cancelled)
+    live::inspect(&code_input(facts), &live, &Budget::default(), cancelled)
 }
 
 /// What the dataset says of the contract, besides its code and storage.
-fn told(facts: &Facts<'_>) -> CodeInput<'static> {
+fn code_input(facts: &TokenContext<'_>) -> CodeInput<'static> {
     let nobody = Address([0; 20]);
     let has_source = |row: &ContractRow| {
         row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true)
@@ -349,7 +349,7 @@ fn told(facts: &Facts<'_>) -> CodeInput<'static> {
 }
 
 fn execute(
-    facts: &Facts<'_>,
+    facts: &TokenContext<'_>,
     runtime: &[u8],
     exchanges: &Exchanges,
     cancelled: &dyn Fn() -> bool,
@@ -422,7 +422,7 @@ fn execute(
         storage: slots,
         holders: &holders,
         owner_is_contract: facts.owner.is_some_and(shared),
-        ..told(facts)
+        ..code_input(facts)
     };
     let report = code::inspect(&input, &Budget::default(), cancelled);
     let contracts = code::contracts(facts.address, runtime, &implementations);
@@ -440,8 +440,8 @@ fn execute(
 }
 
 /// What a contract cannot know of the data about it, in a hash: the same wherever the data lie.
-fn digest(facts: &Facts<'_>, runtime: &[u8], as_of: Option<Time>) -> [u8; 32] {
-    let Facts {
+fn digest(facts: &TokenContext<'_>, runtime: &[u8], as_of: Option<Time>) -> [u8; 32] {
+    let TokenContext {
         dataset, address, ..
     } = facts;
     let close = dataset

@@ -2,7 +2,7 @@
 
 use crate::{
     AnomalyCode,
-    facts::Facts,
+    facts::TokenContext,
     fake_data::{FakeData, blank, someone},
     holders,
     transactions::{self, Transactions},
@@ -50,8 +50,8 @@ fn the_newest_transfers_show_trades_and_no_beginning() {
     for left_out in [0, 40] {
         data.left_out = left_out;
         let is_part = left_out > 0;
-        let found =
-            transactions::examine(&Facts::new(&data, data.token()), &|_, _| Ok(())).expect("runs");
+        let found = transactions::examine(&TokenContext::new(&data, data.token()), &|_, _| Ok(()))
+            .expect("runs");
         for code in [
             AnomalyCode::MintAfterLaunch,
             AnomalyCode::CreatorDump,
@@ -105,8 +105,8 @@ fn a_pool_opened_before_the_transfers_that_are_here_was_not_emptied() {
     data.transfer(pool, someone(2), 95.0);
     for (left_out, pulled) in [(0, true), (5, false)] {
         data.left_out = left_out;
-        let found =
-            transactions::examine(&Facts::new(&data, data.token()), &|_, _| Ok(())).expect("runs");
+        let found = transactions::examine(&TokenContext::new(&data, data.token()), &|_, _| Ok(()))
+            .expect("runs");
         let accused = |code| found.anomalies.iter().any(|anomaly| anomaly.code == code);
         assert_eq!(accused(AnomalyCode::LiquidityPulled), pulled);
     }
@@ -126,8 +126,8 @@ fn balances_are_compared_only_with_all_rows_of_both_tables() {
     ] {
         let mut data = traded();
         (data.left_out, data.listed) = (left_out, Some(of_rows(holders, 10_000.0)));
-        let found =
-            transactions::examine(&Facts::new(&data, data.token()), &|_, _| Ok(())).expect("runs");
+        let found = transactions::examine(&TokenContext::new(&data, data.token()), &|_, _| Ok(()))
+            .expect("runs");
         let gap = found.log.gap(AnomalyCode::BalanceMismatch);
         let says =
             says.map(|says| format!("transfers, holders: needs all transfers and holders: {says}"));
@@ -162,7 +162,7 @@ fn a_holder_that_is_not_here_may_have_as_much_as_the_smallest_that_is() {
             data.holders = vec![(holder, Some(90.0))];
             data.listed = known;
             data.held = held.unwrap_or(data.held);
-            let facts = Facts::new(&data, data.token());
+            let facts = TokenContext::new(&data, data.token());
             let found = holders::examine(&facts, &Transactions::default());
             assert!(found.anomalies.iter().all(|anomaly| anomaly.code != code));
             let (gap, seen) = (found.log.gap(code), found.log.seen(code));
@@ -194,7 +194,7 @@ fn bounds_are_said_where_holders_are_known_by_their_sum_only() {
             .map(|(balance, number)| (someone(number), Some(*balance)))
             .collect();
         data.listed = Some(of_rows(4, 9.0));
-        let facts = Facts::new(&data, data.token());
+        let facts = TokenContext::new(&data, data.token());
         let found = holders::examine(&facts, &Transactions::default()).anomalies;
         let hhi = found
             .iter()

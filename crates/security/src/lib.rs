@@ -315,7 +315,7 @@ pub struct HolderMetrics {
     /// Shares of the largest individual holders, up to 50, in descending order.
     pub largest: Vec<HolderShare>,
     /// Excluded fraction of the supply, by kind.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedHolders>,
 }
 
 pub const LARGEST_MAX: usize = 50;
@@ -333,7 +333,7 @@ pub struct HolderShare {
 /// Excluded addresses: pools, lockers, exchanges, bridges, burn addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LeftOut {
+pub struct ExcludedHolders {
     pub kind: &'static str,
     pub count: u64,
     /// Fraction of the supply before burning, 0 to 1.
@@ -369,7 +369,7 @@ pub struct Taxes {
 /// Holder of a privilege.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum PowerHolder {
+pub enum PrivilegeHolder {
     /// Renounced: the owner is the zero address, and calls by the former owner fail.
     Nobody,
     /// A contract: a multisig, a timelock or a governance vote.
@@ -378,7 +378,7 @@ pub enum PowerHolder {
     Account,
 }
 
-impl PowerHolder {
+impl PrivilegeHolder {
     /// Discount factor on the strength of a privilege.
     pub fn factor(self) -> f64 {
         match self {
@@ -440,7 +440,7 @@ impl Anomaly {
 
     /// Discounts a privilege by its holder; behavior is never discounted.
     #[must_use]
-    pub fn held_by(mut self, holder: PowerHolder) -> Self {
+    pub fn held_by(mut self, holder: PrivilegeHolder) -> Self {
         if self.code.is_power() {
             self.strength *= holder.factor();
         }
@@ -457,7 +457,7 @@ impl Anomaly {
     }
 
     /// The sentence, with the dispute.
-    pub fn told(&self) -> String {
+    pub fn sentence_with_dispute(&self) -> String {
         match &self.disputed {
             Some(objection) => format!("{} (disputed: {})", self.sentence, objection.why),
             None => self.sentence.clone(),
@@ -466,6 +466,6 @@ impl Anomaly {
 
     /// Text in the response.
     pub fn text(&self) -> String {
-        format!("{}: {}", self.code.word(), self.told())
+        format!("{}: {}", self.code.word(), self.sentence_with_dispute())
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Anomaly, AnomalyCode, EvidenceRow, SimilarScam, TokenSimilarity,
     check_log::{CheckLog, NeededInput},
     corpus::{Corpus, contract_code, scam_code},
-    facts::{Facts, scam_report},
+    facts::{TokenContext, scam_report},
     own_pools::known_liquidity,
     similarity::{CodeOrigin, Near},
     transactions::percent,
@@ -59,7 +59,7 @@ pub struct Resemblance {
 
 /// Runs the similarity checks. `traits_of` executes the code of a known scam.
 pub fn examine(
-    facts: &Facts<'_>,
+    facts: &TokenContext<'_>,
     corpus: &Corpus,
     code: Option<&[u8]>,
     own: &CodeTraits,
@@ -159,7 +159,7 @@ pub fn likeness(
     (if lacks.is_some() { 0.0 } else { strength }, lacks)
 }
 
-fn known(facts: &Facts<'_>, log: &mut CheckLog) -> Option<Anomaly> {
+fn known(facts: &TokenContext<'_>, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::KnownScam;
     let labels = facts.dataset.has("labels");
     if facts.dataset.scams().is_empty() && !labels {
@@ -174,7 +174,7 @@ fn known(facts: &Facts<'_>, log: &mut CheckLog) -> Option<Anomaly> {
 }
 
 /// Of two tokens with one name or symbol, people mean the one with far more liquidity, whichever is on a list.
-fn impersonates(facts: &Facts<'_>, corpus: &Corpus, log: &mut CheckLog) -> Option<Anomaly> {
+fn impersonates(facts: &TokenContext<'_>, corpus: &Corpus, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::Impersonates;
     let liquidity = |token: &Address| known_liquidity(facts.dataset, token);
     let (by_symbol, by_name) = corpus.namesakes(facts.dataset, facts.token);
@@ -254,22 +254,22 @@ fn nearest_text(count: usize, nearest: Option<&Near>, alike: Option<TokenSimilar
 /// Finding of the opcode-bigram classifier, which needs no similar scam.
 fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
     let classifier = corpus.classifier.as_ref()?;
-    let judged = classifier
-        .judge(code)
-        .filter(|judged| judged.strength > 0.0)?;
+    let classified = classifier
+        .classify(code)
+        .filter(|classified| classified.strength > 0.0)?;
     let (scams, tokens) = classifier.learned_from();
     let sentence = format!(
         "its opcode mix resembles that of {scams} known scams, and at most {} of the {tokens} other tokens match them as closely (scams, \
             contracts)",
-        percent(judged.share_above),
+        percent(classified.share_above),
     );
-    let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, judged.strength, sentence)
-        .figure("tokensAsBad", judged.share_above)
+    let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, classified.strength, sentence)
+        .figure("tokensAsBad", classified.share_above)
         .figure("toldApart", classifier.auc())
         .rows(
             format!(
                 "most telling instruction pairs: {}",
-                judged.pairs.join(", ")
+                classified.pairs.join(", ")
             ),
             Vec::new(),
         );
@@ -278,7 +278,7 @@ fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
 
 /// Finding for the most similar scam.
 fn similar(
-    facts: &Facts<'_>,
+    facts: &TokenContext<'_>,
     scam: &Near,
     floor: f64,
     own: &CodeTraits,
@@ -315,7 +315,7 @@ fn similar(
 }
 
 fn element(
-    facts: &Facts<'_>,
+    facts: &TokenContext<'_>,
     near: &Near,
     own: &CodeTraits,
     traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,

@@ -11,7 +11,7 @@ use self::{ledger::TransferLedger, wash::Wash};
 use super::{
     Anomaly, AnomalyCode, EvidenceRow, Part,
     check_log::{CheckLog, NeededInput},
-    facts::Facts,
+    facts::TokenContext,
     pool_story::{PoolHistory, ReserveSide},
 };
 use model::{error::Result, format::count, time::Time};
@@ -42,13 +42,13 @@ pub struct Transactions {
     pub log: CheckLog,
     pub last: Option<Time>,
     pub unfinished: Vec<String>,
-    /// Histories of the pools, in the order of `Facts::pools`.
+    /// Histories of the pools, in the order of `TokenContext::pools`.
     pub pools: Vec<PoolHistory>,
 }
 
 /// Input of the checks.
 struct CheckInput<'a> {
-    facts: &'a Facts<'a>,
+    facts: &'a TokenContext<'a>,
     pools: Vec<PoolHistory>,
     ledger: TransferLedger,
     wash: Wash,
@@ -56,7 +56,10 @@ struct CheckInput<'a> {
 }
 
 /// Runs the transaction checks. `step` is called with the progress in rows and may cancel.
-pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Transactions> {
+pub fn examine(
+    facts: &TokenContext<'_>,
+    step: &dyn Fn(u64, u64) -> Result<()>,
+) -> Result<Transactions> {
     let total = facts.dataset.transfers().count(&facts.address) as u64;
     let pools = pool_stories(facts, step)?;
     let (ledger, wash) = TransferLedger::read(facts, &pools, &|row| step(row, total))?;
@@ -133,7 +136,7 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
 }
 
 /// The transfers that the checks are over, if earlier ones are not here; otherwise empty.
-fn newest(facts: &Facts<'_>) -> String {
+fn newest(facts: &TokenContext<'_>) -> String {
     let (dataset, token) = (facts.dataset, &facts.address);
     let left_out = dataset.transfers_left_out(token);
     if left_out == 0 {
@@ -153,7 +156,7 @@ fn newest(facts: &Facts<'_>) -> String {
 }
 
 fn pool_stories(
-    facts: &Facts<'_>,
+    facts: &TokenContext<'_>,
     step: &dyn Fn(u64, u64) -> Result<()>,
 ) -> Result<Vec<PoolHistory>> {
     let mut stories = Vec::new();

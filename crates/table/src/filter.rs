@@ -5,7 +5,7 @@
 mod ages;
 mod columns;
 mod complete;
-mod judge;
+mod evaluate;
 mod left_out;
 mod number;
 mod parse;
@@ -198,11 +198,11 @@ impl Filter {
     }
 
     /// Whether some condition has such a column and operator.
-    pub fn compares(&self, judge: impl Fn(&str, Operator) -> bool) -> bool {
+    pub fn compares(&self, evaluate: impl Fn(&str, Operator) -> bool) -> bool {
         self.terms
             .iter()
             .flat_map(Term::conditions)
-            .any(|(column, operator, _)| judge(column, operator))
+            .any(|(column, operator, _)| evaluate(column, operator))
     }
 
     /// The columns that the conditions name.
@@ -254,8 +254,8 @@ impl Filter {
         let row = ListColumns::new(|_, column| {
             Some(field(column)).filter(|value| !value.is_missing() || !absent(column))
         });
-        let judged = self.judge(&row, 0..1)?;
-        (!judged.unknown.any()).then(|| judged.yes.any())
+        let evaluated = self.evaluate(&row, 0..1)?;
+        (!evaluated.unknown.any()).then(|| evaluated.yes.any())
     }
 }
 

@@ -53,9 +53,9 @@ use model::{
     time::Time,
 };
 use query::{
-    deck::{QueryService, load::LoadState},
     jobs::Jobs,
     question::{rehearsal::Rehearsal, snapshot::Snapshot},
+    service::{QueryService, load::LoadState},
 };
 
 /// How long a toast stays in the footer.
@@ -63,7 +63,7 @@ const MESSAGE_TIME: Duration = Duration::from_secs(4);
 
 /// Start-up options of the dashboard.
 pub struct Setup {
-    pub deck: Arc<QueryService>,
+    pub service: Arc<QueryService>,
     pub jobs: Option<Arc<Jobs>>,
     pub api: Arc<dyn ApiServerHandle>,
     /// Whether the API server starts with the dashboard.
@@ -85,9 +85,9 @@ pub struct Setup {
 
 impl Setup {
     /// Without jobs, an API and folders: for pictures and tests.
-    pub fn still(deck: Arc<QueryService>, look: Appearance) -> Self {
+    pub fn still(service: Arc<QueryService>, look: Appearance) -> Self {
         Self {
-            deck,
+            service,
             jobs: None,
             api: Arc::new(NoApi),
             start_api: false,
@@ -414,8 +414,8 @@ impl App {
         if self.with_view(self.current, crate::views::view::take_filter_off) {
             self.take_in_changes();
         } else if self.load.running && self.snapshot.is_some() {
-            self.setup.deck.cancel_load();
-        } else if self.setup.deck.stop_feed() {
+            self.setup.service.cancel_load();
+        } else if self.setup.service.stop_feed() {
             self.say(
                 "the fetch was stopped; rows already fetched are kept",
                 false,
@@ -489,7 +489,7 @@ impl App {
             ..
         } = self;
         let context = Context {
-            deck: earlier.or(&setup.deck),
+            service: earlier.or(&setup.service),
             jobs: setup.jobs.as_ref(),
             api: setup.api.as_ref(),
             snapshot: snapshot.as_ref(),

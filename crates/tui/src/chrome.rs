@@ -153,7 +153,7 @@ impl App {
                     format!(" {says} · {key} {tour} ")
                 }
             });
-            let says = text::fitting(says, usize::from(row.width).saturating_sub(4));
+            let says = text::longest_that_fits(says, usize::from(row.width).saturating_sub(4));
             put(
                 buffer,
                 row,
@@ -209,7 +209,7 @@ impl App {
             "{}×{} is too small; enlarge to {size}",
             area.width, area.height
         );
-        let says = text::fitting(
+        let says = text::longest_that_fits(
             [whole, format!("enlarge to {size}"), size],
             area.width.into(),
         );

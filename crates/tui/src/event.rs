@@ -1,4 +1,4 @@
-//! All events of the dashboard in one enum on one channel: keys and mouse, signals, deck news, arrived answers. The threads that send them
+//! All events of the dashboard in one enum on one channel: keys and mouse, signals, service news, arrived answers. The threads that send them
 //! live here; their handling does not.
 
 #[cfg(unix)]
@@ -24,7 +24,7 @@ use tokio::sync::broadcast::error::RecvError;
 use self::unended::InputWatch;
 use super::graphics::answers::{TerminalAnswers, TerminalReader, TerminalReply};
 use crate::views::task::Wake;
-use query::deck::{DeckEvent, QueryService};
+use query::service::{QueryService, ServiceEvent};
 
 #[derive(Debug, Clone)]
 pub enum Event {
@@ -36,7 +36,7 @@ pub enum Event {
     Terminal(TerminalAnswers),
     /// An answer arrived, or a load progressed.
     Wake,
-    QueryService(DeckEvent),
+    QueryService(ServiceEvent),
     /// Terminated from outside, with the exit code.
     Terminate(i32),
     Suspend,
@@ -82,11 +82,11 @@ impl Events {
         self.woken.store(false, Ordering::Release);
     }
 
-    /// Starts the threads that listen to terminal, signals and deck; `asked` when the terminal was asked about pictures.
-    pub fn listen(&self, deck: &QueryService, asked: Option<Instant>) -> std::io::Result<()> {
+    /// Starts the threads that listen to terminal, signals and service; `asked` when the terminal was asked about pictures.
+    pub fn listen(&self, service: &QueryService, asked: Option<Instant>) -> std::io::Result<()> {
         #[cfg(unix)]
         signals::listen(&self.sender)?;
-        self.listen_to_deck(deck)?;
+        self.listen_to_deck(service)?;
         let sender = self.sender.clone();
         thread::Builder::new().name("input".into()).spawn(move || {
             let mut answer = LateAnswer::default();
@@ -128,15 +128,15 @@ impl Events {
         Ok(())
     }
 
-    fn listen_to_deck(&self, deck: &QueryService) -> std::io::Result<()> {
-        let mut news = deck.listen();
+    fn listen_to_deck(&self, service: &QueryService) -> std::io::Result<()> {
+        let mut news = service.listen();
         let sender = self.sender.clone();
         thread::Builder::new().name("news".into()).spawn(move || {
             loop {
                 let event = match news.blocking_recv() {
                     Ok(event) => Event::QueryService(event),
                     // Of the missed news, only alerts would be lost for good.
-                    Err(RecvError::Lagged(_)) => Event::QueryService(DeckEvent::AlertsFired),
+                    Err(RecvError::Lagged(_)) => Event::QueryService(ServiceEvent::AlertsFired),
                     Err(RecvError::Closed) => break,
                 };
                 if sender.send(event).is_err() {

@@ -39,7 +39,7 @@ pub fn run(
     settings: Option<Arc<dyn LiveSettings>>,
 ) -> Result<Exit, TerminalError> {
     let events = Events::default();
-    let (deck, api) = (setup.deck.clone(), setup.api.clone());
+    let (service, api) = (setup.service.clone(), setup.api.clone());
     api.listen(events.wake());
     let mut app = App::new(setup, crate::views::all(), events.wake());
     app.remember(memory);
@@ -53,8 +53,10 @@ pub fn run(
     let asked = (!question.is_empty() && screen.ask(question).is_ok()).then(Instant::now);
     // The first frame is drawn before any data is read.
     paint(&mut app, &mut screen)?;
-    events.listen(&deck, asked).map_err(TerminalError::Read)?;
-    deck.load_in_background();
+    events
+        .listen(&service, asked)
+        .map_err(TerminalError::Read)?;
+    service.load_in_background();
     app.start();
     std::thread::scope(|scope| {
         let mut saver = Saver::start(scope, memory, events.wake(), &app);
@@ -198,7 +200,7 @@ pub fn picture(
     prepare: impl FnOnce(&mut App),
 ) -> (Buffer, App) {
     let events = Events::default();
-    let deck = Arc::clone(&setup.deck);
+    let service = Arc::clone(&setup.service);
     let mut app = App::new(setup, crate::views::all(), events.wake());
     app.go(view);
     prepare(&mut app);
@@ -218,7 +220,7 @@ pub fn picture(
                 quiet = 0;
             }
             // On a slow machine, a pending answer is no quiet round.
-            Err(_) if deck.waiting() == 0 && !app.view().is_arranging() => quiet += 1,
+            Err(_) if service.waiting() == 0 && !app.view().is_arranging() => quiet += 1,
             Err(_) => quiet = 0,
         }
         if start.elapsed() > PICTURE_WAIT {

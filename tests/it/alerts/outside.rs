@@ -14,8 +14,8 @@ use std::{
 
 use model::progress::Progress;
 use query::{
-    deck::DeckEvent,
     jobs::{AlertCommand, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs},
+    service::ServiceEvent,
 };
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
@@ -54,9 +54,9 @@ fn writing(
     (command(&words), lines)
 }
 
-fn notice(events: &mut broadcast::Receiver<DeckEvent>) -> String {
+fn notice(events: &mut broadcast::Receiver<ServiceEvent>) -> String {
     wait_for("it is said", || match events.try_recv() {
-        Ok(DeckEvent::Notice(said)) => Some(said),
+        Ok(ServiceEvent::Notice(said)) => Some(said),
         _ => None,
     })
 }
@@ -79,7 +79,7 @@ fn a_command_is_told_once_by_one_of_several_programs() {
         alert_routes: routes,
         ..JobOptions::default()
     };
-    let _other = Jobs::open(bench.state.path(), Arc::clone(&bench.deck), options).unwrap();
+    let _other = Jobs::open(bench.state.path(), Arc::clone(&bench.service), options).unwrap();
     let id = bench
         .jobs
         .add_alert(&request(Some(A), "price>20"), &Progress::default())
@@ -100,7 +100,7 @@ fn a_command_that_fails_is_a_notice_once() {
         &[(A, "A", 10.0), (B, "B", 10.0)],
         command(&["no-such-program-here", "{symbol}"]),
     );
-    let mut events = bench.deck.listen();
+    let mut events = bench.service.listen();
     let id = bench
         .jobs
         .add_alert(&request(None, "price>20"), &Progress::default())
@@ -112,7 +112,7 @@ fn a_command_that_fails_is_a_notice_once() {
         "`alerts.command`: `no-such-program-here` was not found; set its full path"
     );
     stays("it is said once", Duration::from_secs(2), || {
-        !matches!(events.try_recv(), Ok(DeckEvent::Notice(_)))
+        !matches!(events.try_recv(), Ok(ServiceEvent::Notice(_)))
     });
 }
 
@@ -128,14 +128,14 @@ fn of_a_hundred_alerts_at_once_few_are_told_and_the_rest_is_a_number() {
             .collect::<Vec<_>>()
     };
     let bench = Bench::telling(&prices(10.0), routes);
-    let mut events = bench.deck.listen();
+    let mut events = bench.service.listen();
     bench
         .jobs
         .add_alert(&request(None, "price>20"), &Progress::default())
         .unwrap();
     let begun = Instant::now();
     write(bench.data.path(), &prices(30.0));
-    bench.deck.load().unwrap();
+    bench.service.load().unwrap();
     let said = notice(&mut events);
     assert_eq!(
         said,
@@ -230,7 +230,7 @@ fn a_webhook_is_posted_what_fired_and_once_more_where_the_server_fails() {
 fn a_webhook_that_leads_elsewhere_is_not_followed_and_its_token_not_said() {
     let (routes, origin, requests) = server(&["307 Elsewhere\r\nlocation: /other", "200 OK"]);
     let bench = Bench::telling(&[(A, "A", 10.0)], routes);
-    let mut events = bench.deck.listen();
+    let mut events = bench.service.listen();
     let id = bench
         .jobs
         .add_alert(&request(Some(A), "price>20"), &Progress::default())

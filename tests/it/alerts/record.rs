@@ -54,17 +54,17 @@ fn a_published_record_fires_nothing_and_what_the_data_change_does() {
     write(data.path(), &[(A, "A", 10.0)]);
     let whole = closes(14);
     write_candles(data.path(), &whole);
-    let deck = QueryService::new(
+    let service = QueryService::new(
         data.path(),
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
             counts_records: true,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
-    deck.load().unwrap();
-    let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
+    service.load().unwrap();
+    let jobs = Jobs::open(state.path(), Arc::clone(&service), JobOptions::default()).unwrap();
     let id = jobs
         .add_alert(&request(Some(A), "action:strong_buy"), &Progress::default())
         .unwrap()
@@ -77,7 +77,14 @@ fn a_published_record_fires_nothing_and_what_the_data_change_does() {
             .find(|alert| alert.alert_id == id)
             .unwrap()
     };
-    let is_counted = || deck.snapshot().unwrap().track_records.known("1d").is_some();
+    let is_counted = || {
+        service
+            .snapshot()
+            .unwrap()
+            .track_records
+            .known("1d")
+            .is_some()
+    };
     // Counted in the background; the word changes, the data do not.
     let held = wait_for("the record is counted", || {
         Some(alert()).filter(|alert| alert.holds == 1)
@@ -87,7 +94,7 @@ fn a_published_record_fires_nothing_and_what_the_data_change_does() {
         let before = alert().checked_at;
         std::thread::sleep(Duration::from_millis(2));
         write_candles(data.path(), closes);
-        deck.load().unwrap();
+        service.load().unwrap();
         wait_for("it is looked at", || {
             Some(alert()).filter(|alert| alert.checked_at > before)
         })
@@ -103,17 +110,17 @@ fn a_published_record_fires_nothing_and_what_the_data_change_does() {
     // After a restart on other data nobody but the alert asks for the record.
     jobs.stop();
     write_candles(data.path(), &whole[..whole.len() - 4]);
-    let deck = QueryService::new(
+    let service = QueryService::new(
         data.path(),
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
             counts_records: true,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
-    deck.load().unwrap();
-    let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
+    service.load().unwrap();
+    let jobs = Jobs::open(state.path(), Arc::clone(&service), JobOptions::default()).unwrap();
     let alert = || {
         jobs.alerts(9, FIRED_ID_MAX)
             .unwrap()

@@ -11,8 +11,8 @@ use std::{
 use api::{Api, ApiOptions, keys::Keys};
 use model::{error::Code, progress::Progress};
 use query::{
-    deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{AlertCursor, JobOptions, Jobs},
+    service::{QueryService, ServiceEvent, ServiceOptions},
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -23,7 +23,7 @@ use crate::wait::{stays, wait_for, wait_until};
 #[test]
 fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let mut events = bench.deck.listen();
+    let mut events = bench.service.listen();
     let id = bench
         .jobs
         .add_alert(&request(None, "price>20"), &Progress::default())
@@ -40,9 +40,9 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
         .execute_batch(&format!("{};{}", fail("fired"), fail("alert")))
         .unwrap();
     write(bench.data.path(), &[(A, "A", 30.0)]);
-    bench.deck.load().unwrap();
+    bench.service.load().unwrap();
     let said = wait_for("it is said", || match events.try_recv() {
-        Ok(DeckEvent::Notice(said)) => Some(said),
+        Ok(ServiceEvent::Notice(said)) => Some(said),
         _ => None,
     });
     assert_eq!(
@@ -72,7 +72,7 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
         .unwrap();
     wait_until("it fires", || bench.alert(&id).fired == 1);
     wait_until("it is told", || {
-        events.try_recv() == Ok(DeckEvent::AlertsFired)
+        events.try_recv() == Ok(ServiceEvent::AlertsFired)
     });
     stays("it fired once", ROUND, || {
         (bench.alert(&id).holds, bench.list().fired.len()) == (1, 1)
@@ -94,9 +94,9 @@ fn a_program_with_outdated_data_does_not_check_alerts() {
     write(bench.data.path(), &[(A, "A", 11.0)]);
     let late = QueryService::new(
         bench.data.path(),
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
     .unwrap();
@@ -164,7 +164,7 @@ fn firings_are_told_after_their_event_was_lost_in_a_lag() {
     };
     let bench = Bench::new(&[(A, "A", 10.0)]);
     put(bench.data.path(), 10.0);
-    bench.deck.load().unwrap();
+    bench.service.load().unwrap();
     bench
         .jobs
         .add_alert(&request(None, "price>20"), &Progress::default())
@@ -172,7 +172,7 @@ fn firings_are_told_after_their_event_was_lost_in_a_lag() {
     let keys = Keys::in_memory().unwrap();
     let key = keys.show().unwrap().reveal().to_owned();
     let api = Api::new(
-        Arc::clone(&bench.deck),
+        Arc::clone(&bench.service),
         Some(Arc::clone(&bench.jobs)),
         Arc::new(keys),
         ApiOptions::default(),
@@ -191,14 +191,14 @@ fn firings_are_told_after_their_event_was_lost_in_a_lag() {
         let (begun, begins) = oneshot::channel();
         let following = tokio::task::spawn_blocking(move || follow(address, &key, TOKENS, begun));
         begins.await.unwrap();
-        let mut events = bench.deck.listen();
+        let mut events = bench.service.listen();
         put(bench.data.path(), 30.0);
-        bench.deck.load().unwrap();
+        bench.service.load().unwrap();
         wait_until("they fire", || {
-            events.try_recv() == Ok(DeckEvent::AlertsFired)
+            events.try_recv() == Ok(ServiceEvent::AlertsFired)
         });
         for nth in 0..300 {
-            bench.deck.notify(DeckEvent::Notice(format!("{nth}")));
+            bench.service.notify(ServiceEvent::Notice(format!("{nth}")));
         }
         following.await.unwrap()
     });

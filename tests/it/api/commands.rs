@@ -111,7 +111,7 @@ fn every_request_that_a_page_shows_is_answered() {
         }
     };
     let server = Running::over(copy, CacheOptions::default(), api::ApiOptions::default());
-    server.api.deck.load().unwrap();
+    server.api.service.load().unwrap();
     let agent = ureq::Agent::new_with_config(
         ureq::Agent::config_builder()
             .http_status_as_error(false)

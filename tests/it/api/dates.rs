@@ -60,7 +60,7 @@ fn write(folder: &Path) {
 #[test]
 fn an_answer_has_the_date_of_its_own_rows() {
     let server = Running::over(write, CacheOptions::default(), ApiOptions::default());
-    server.api.deck.load().expect("the dataset loads");
+    server.api.service.load().expect("the dataset loads");
     let day = |day: &str| Some(format!("{day}T00:00:00Z"));
     for (path, tool, arguments, expected) in [
         (

@@ -11,9 +11,9 @@ use api::{
     routes::{Content, ENDPOINTS, Endpoint, Verb},
 };
 use query::{
-    deck::QueryService,
     jobs::{JobOptions, Jobs},
     question::parameter::{EXAMPLE_TOKEN, ParameterKind},
+    service::QueryService,
 };
 use serde_json::{Map, Value, json};
 use tokendeck::config::Config;
@@ -57,11 +57,12 @@ const QUERIES: &[(&str, &str)] = &[
 fn api(folder: &Path) -> Arc<Api> {
     // How far a record is that is being counted differs from run to run.
     let config = Config::parse(None, "[deck]\nrecords = false").expect("a configuration");
-    let deck = QueryService::new(Path::new(DEMO), config.deck_options()).expect("a deck");
-    deck.load().expect("the demo data");
-    let jobs = Jobs::open(folder, Arc::clone(&deck), JobOptions::default()).expect("jobs");
+    let service =
+        QueryService::new(Path::new(DEMO), config.deck_options()).expect("a query service");
+    service.load().expect("the demo data");
+    let jobs = Jobs::open(folder, Arc::clone(&service), JobOptions::default()).expect("jobs");
     Api::new(
-        deck,
+        service,
         Some(jobs),
         Arc::new(Keys::in_memory().expect("a key")),
         ApiOptions::default(),

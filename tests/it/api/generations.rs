@@ -36,14 +36,14 @@ fn running() -> Running {
         write_candles(folder, 5);
     };
     let server = Running::over(write, CacheOptions::default(), ApiOptions::default());
-    server.api.deck.load().unwrap();
+    server.api.service.load().unwrap();
     server
 }
 
 /// Reads the dataset again with other prices.
 fn reload(server: &Running, price: u64) {
     write_tokens(server.folders()[0], price);
-    server.api.deck.load().unwrap();
+    server.api.service.load().unwrap();
 }
 
 fn number(answer: &Answer) -> Option<&str> {
@@ -121,7 +121,7 @@ fn a_cursor_over_candles_outlives_reloads_of_the_tokens() {
         );
     }
     write_candles(server.folders()[0], 7);
-    server.api.deck.load().unwrap();
+    server.api.service.load().unwrap();
     let (_, second) = page(&format!(
         "/tables/candles?limit=10&sort=-volume&cursor={cursor}"
     ));
@@ -194,7 +194,7 @@ fn every_kind_of_answer_is_of_the_generation_that_is_named() {
 fn a_generation_that_is_not_kept_is_gone_unless_its_data_are_still_the_same() {
     let server = running();
     for _ in 0..6 {
-        server.api.deck.load().unwrap();
+        server.api.service.load().unwrap();
     }
     let same = server.get("/tokens?generation=1&limit=1");
     assert_eq!(

@@ -9,7 +9,7 @@ use std::{
 use api::ApiOptions;
 use load::Dataset;
 use model::address::Address;
-use query::{deck::DeckEvent, question::token::TokenQuestion};
+use query::{question::token::TokenQuestion, service::ServiceEvent};
 
 use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
 use crate::wait::{PATIENCE, wait_until};
@@ -275,10 +275,10 @@ fn event_streams_report_reloads_and_jobs_and_are_limited_in_number() {
     server
         .get("/events")
         .is_problem(503, "busy", "a second listener");
-    server.api.deck.publish(Dataset::new(Vec::new()));
+    server.api.service.publish(Dataset::new(Vec::new()));
     // The first load's event may arrive only now.
     while wait_for("data: ") != "data: {\"generation\":2}" {}
-    server.api.deck.load().expect("the dataset loads");
+    server.api.service.load().expect("the dataset loads");
     wait_for("event: dataset.reloaded");
     server.post(
         "/deep-analysis/jobs",
@@ -317,7 +317,7 @@ fn a_client_that_reconnects_gets_the_events_it_missed() {
     let mut first = listen(None);
     told(&mut first, ": listening");
     assert_eq!(told(&mut first, "retry: "), "2000");
-    server.api.deck.publish(Dataset::new(Vec::new()));
+    server.api.service.publish(Dataset::new(Vec::new()));
     let id = told(&mut first, "id: ");
     let generation = |data: &str| {
         data.trim_start_matches("{\"generation\":")
@@ -327,8 +327,8 @@ fn a_client_that_reconnects_gets_the_events_it_missed() {
     };
     let seen = generation(&told(&mut first, "data: "));
     drop(first);
-    server.api.deck.publish(Dataset::new(Vec::new()));
-    server.api.deck.publish(Dataset::new(Vec::new()));
+    server.api.service.publish(Dataset::new(Vec::new()));
+    server.api.service.publish(Dataset::new(Vec::new()));
     let mut again = listen(Some(&id));
     for further in 1..=2 {
         assert!(told(&mut again, "id: ") > id);
@@ -356,7 +356,7 @@ fn hold(server: &Running) -> (mpsc::Sender<()>, impl Sized + use<>) {
         release,
         server
             .api
-            .deck
+            .service
             .ask(question, move || held.recv().unwrap_or_default()),
     )
 }
@@ -558,7 +558,7 @@ fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
     let mut answer = Vec::new();
     busy.read_to_end(&mut answer).expect("answered");
     assert_eq!(Answer::parse(&answer).status, 200);
-    server.api.deck.notify(DeckEvent::Reloaded(7));
+    server.api.service.notify(ServiceEvent::Reloaded(7));
     let heard = listener
         .lines()
         .map_while(std::result::Result::ok)

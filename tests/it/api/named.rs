@@ -68,7 +68,7 @@ fn write(folder: &Path) {
 
 fn server() -> Running {
     let running = Running::over(write, CacheOptions::default(), ApiOptions::default());
-    running.api.deck.load().expect("the dataset loads");
+    running.api.service.load().expect("the dataset loads");
     running
 }
 

@@ -48,8 +48,8 @@ fn every_list_and_table_is_read_by_pandas_pyarrow_duckdb_and_polars() {
         CacheOptions::default(),
         api::ApiOptions::default(),
     );
-    server.api.deck.load().expect("the dataset loads");
-    let snapshot = server.api.deck.snapshot().expect("a snapshot");
+    server.api.service.load().expect("the dataset loads");
+    let snapshot = server.api.service.snapshot().expect("a snapshot");
     let token = snapshot.dataset.tokens()[0].row.token_address;
     let lists = [
         "/tokens".to_owned(),

@@ -12,8 +12,8 @@ use std::{
 use api::{Api, ApiOptions, keys::Keys, serve};
 use frames::cache::CacheOptions;
 use query::{
-    deck::{DeckOptions, QueryService},
     jobs::{JobOptions, Jobs},
+    service::{QueryService, ServiceOptions},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -61,7 +61,7 @@ impl Running {
 
     pub(super) fn with(options: ApiOptions) -> Self {
         let running = Self::loading_with(options);
-        running.api.deck.load().expect("the dataset loads");
+        running.api.service.load().expect("the dataset loads");
         running
     }
 
@@ -86,19 +86,23 @@ impl Running {
         ];
         write(folders[0].path());
         cache.folder = cache.folder.map(|_| folders[1].path().join("cache"));
-        let deck = QueryService::new(
+        let service = QueryService::new(
             folders[0].path(),
-            DeckOptions {
+            ServiceOptions {
                 workers: 1,
                 cache,
-                ..DeckOptions::default()
+                ..ServiceOptions::default()
             },
         )
-        .expect("a deck");
-        let jobs =
-            Jobs::open(folders[1].path(), Arc::clone(&deck), JobOptions::default()).expect("jobs");
+        .expect("a query service");
+        let jobs = Jobs::open(
+            folders[1].path(),
+            Arc::clone(&service),
+            JobOptions::default(),
+        )
+        .expect("jobs");
         let keys = Keys::open_with(Some(KEY), None, folders[1].path()).expect("keys");
-        let api = Api::new(deck, Some(jobs), Arc::new(keys), options);
+        let api = Api::new(service, Some(jobs), Arc::new(keys), options);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()

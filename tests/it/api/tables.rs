@@ -78,8 +78,8 @@ fn over_rows(rows: usize, large: bool, options: ApiOptions) -> Running {
         CacheOptions::default()
     };
     let running = Running::over(|folder| write_dataset(folder, rows), cache, options);
-    running.api.deck.load().expect("the dataset loads");
-    let snapshot = running.api.deck.snapshot().expect("a snapshot");
+    running.api.service.load().expect("the dataset loads");
+    let snapshot = running.api.service.snapshot().expect("a snapshot");
     assert_eq!(
         snapshot
             .dataset
@@ -344,7 +344,7 @@ fn a_refused_table_request_names_what_would_be_right() {
         }
     }
     // A reload of the same data leaves cursors valid; other data do not.
-    server.api.deck.load().expect("a dataset");
+    server.api.service.load().expect("a dataset");
     assert_eq!(
         server
             .get(&format!("/tables/candles?limit=5&cursor={next}"))
@@ -356,7 +356,7 @@ fn a_refused_table_request_names_what_would_be_right() {
         format!("token_address,timestamp,open,high,low,close\n{TOKEN},0,1,1,1,1\n"),
     )
     .expect("a written file");
-    server.api.deck.load().expect("a dataset");
+    server.api.service.load().expect("a dataset");
     let answer = server.get(&format!("/tables/candles?limit=5&cursor={next}"));
     assert_eq!(
         (answer.status, answer.header("x-data-generation")),

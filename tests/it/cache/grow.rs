@@ -16,7 +16,7 @@ use load::{
     loading::{load, load_as, load_with},
 };
 use model::progress::NoProgress;
-use query::deck::{DeckOptions, QueryService, load::Watching};
+use query::service::{QueryService, ServiceOptions, load::Watching};
 
 use super::{TABLES, assert_same_rows, bench, noise, options, token, write};
 use crate::wait::wait_until;
@@ -309,24 +309,24 @@ fn a_line_that_is_not_whole_is_a_row_once_it_is() {
 fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
     let (data, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(data.path(), 400);
-    let options = DeckOptions {
+    let options = ServiceOptions {
         workers: 1,
         cache: options(cache.path()),
-        ..DeckOptions::default()
+        ..ServiceOptions::default()
     };
-    let deck = QueryService::new(data.path(), options).unwrap();
-    deck.load().unwrap();
-    deck.watch().unwrap();
-    let last = |deck: &Arc<QueryService>| {
-        let snapshot = deck.snapshot().unwrap();
+    let service = QueryService::new(data.path(), options).unwrap();
+    service.load().unwrap();
+    service.watch().unwrap();
+    let last = |service: &Arc<QueryService>| {
+        let snapshot = service.snapshot().unwrap();
         let table = snapshot.dataset.table("transfers").unwrap();
         assert!(table.large().is_some() && table.loaded() && !table.changed_during_read);
         table.sources[0].rows
     };
     wait_until("it is watched", || {
-        deck.load_state().watching != Watching::Off
+        service.load_state().watching != Watching::Off
     });
-    let (begun, start) = (last(&deck), Instant::now());
+    let (begun, start) = (last(&service), Instant::now());
     let mut seen = begun;
     // Reloaded three times while the writer does not pause.
     let (mut times, mut written) = (0, begun);
@@ -334,7 +334,7 @@ fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
         assert!(
             start.elapsed() < Duration::from_mins(1),
             "taken in {times} times: {:?}",
-            deck.load_state()
+            service.load_state()
         );
         written += 1;
         append(
@@ -342,13 +342,13 @@ fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
             &format!("{},1900000000,{written},0x{written:064x},,,1,0\n", token(3)),
         );
         thread::sleep(Duration::from_millis(100));
-        let now = last(&deck);
+        let now = last(&service);
         assert!(now <= written);
         if now > seen {
             (seen, times) = (now, times + 1);
         }
     }
-    drop(deck);
+    drop(service);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use api::{Api, ApiOptions, keys::Keys};
 use load::loading::load;
 use model::{data::AddressRows as _, progress::NoProgress};
 use polars::prelude::{DataFrame, DataType, ParquetWriter};
-use query::deck::{DeckOptions, QueryService};
+use query::service::{QueryService, ServiceOptions};
 
 use super::Desk;
 
@@ -42,9 +42,9 @@ fn lake(path: &Path) {
 
 /// Sentences of the transfer analysis of the dataset's tokens.
 fn sentences(folder: &Path) -> Vec<String> {
-    let deck = QueryService::new(folder, DeckOptions::default()).unwrap();
-    deck.load().unwrap();
-    let dataset = &deck.snapshot().unwrap().dataset;
+    let service = QueryService::new(folder, ServiceOptions::default()).unwrap();
+    service.load().unwrap();
+    let dataset = &service.snapshot().unwrap().dataset;
     let tokens: Vec<String> = dataset
         .transfers()
         .addresses()
@@ -71,7 +71,7 @@ fn sentences(folder: &Path) -> Vec<String> {
         "no amount is lost: {notes:?}"
     );
     let api = Api::new(
-        Arc::clone(&deck),
+        Arc::clone(&service),
         None,
         Arc::new(Keys::in_memory().unwrap()),
         ApiOptions::default(),

@@ -10,11 +10,11 @@ use std::{
 
 use model::error::Code;
 use query::{
-    deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{JobOptions, JobStatus, Jobs, TOKENS_MAX},
+    service::{QueryService, ServiceEvent, ServiceOptions},
 };
 
-use super::{bench, deck, ended, everything, one, several};
+use super::{bench, ended, everything, one, service, several};
 use crate::wait::wait_until;
 
 #[test]
@@ -23,13 +23,13 @@ fn two_programs_share_a_store_and_one_runs_it() {
     let first = bench.open(1);
     let second = bench.open(1);
     assert!(first.runs_here() && !second.runs_here());
-    let mut events = bench.deck.listen();
+    let mut events = bench.service.listen();
     let id = second.create(&one(0)).expect("created").job_id;
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
     assert_eq!(first.job(&id), second.job(&id));
     wait_until(
         "both programs tell of it",
-        || matches!(events.try_recv(), Ok(DeckEvent::JobUpdated(told)) if told == id),
+        || matches!(events.try_recv(), Ok(ServiceEvent::JobUpdated(told)) if told == id),
     );
     let long = first
         .create(&several(everything(TOKENS_MAX)))
@@ -51,7 +51,7 @@ fn two_programs_share_a_store_and_one_runs_it() {
 fn a_job_belongs_to_the_dataset_it_was_made_in() {
     let bench = bench();
     let other = tempfile::tempdir().expect("a folder");
-    drop(deck(other.path()));
+    drop(service(other.path()));
     let dearer = std::fs::read_to_string(other.path().join("tokens.csv"))
         .expect("tokens")
         .replace(",eth,1\n", ",eth,700\n");
@@ -59,17 +59,17 @@ fn a_job_belongs_to_the_dataset_it_was_made_in() {
     std::fs::write(other.path().join("tokens.csv"), more).expect("written");
     let there = QueryService::new(
         other.path(),
-        DeckOptions {
+        ServiceOptions {
             workers: 1,
-            ..DeckOptions::default()
+            ..ServiceOptions::default()
         },
     )
-    .expect("a deck");
+    .expect("a query service");
     there.load().expect("the dataset loads");
-    let jobs_of = |deck: &Arc<QueryService>| {
+    let jobs_of = |service: &Arc<QueryService>| {
         Jobs::open(
             bench.state.path(),
-            Arc::clone(deck),
+            Arc::clone(service),
             JobOptions {
                 workers: 2,
                 ..JobOptions::default()
@@ -83,14 +83,14 @@ fn a_job_belongs_to_the_dataset_it_was_made_in() {
             .as_f64()
             .unwrap_or_else(|| panic!("{report}"))
     };
-    let (mut here, mut beside) = (jobs_of(&bench.deck), jobs_of(&there));
+    let (mut here, mut beside) = (jobs_of(&bench.service), jobs_of(&there));
     let mut made = Vec::new();
     for round in 0..10 {
         // Programs end and start again between the jobs.
         if round == 5 {
             here.stop();
             drop(here);
-            here = jobs_of(&bench.deck);
+            here = jobs_of(&bench.service);
             beside.stop();
             drop(beside);
             beside = jobs_of(&there);
@@ -152,7 +152,7 @@ fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
     ] {
         let state = tempfile::tempdir().expect("a folder");
         std::fs::write(state.path().join("jobs.sqlite"), &bytes).expect("a damaged store");
-        let jobs = Jobs::open(state.path(), Arc::clone(&bench.deck), JobOptions::default()).expect(damage);
+        let jobs = Jobs::open(state.path(), Arc::clone(&bench.service), JobOptions::default()).expect(damage);
         assert!(jobs.notice().is_some_and(|notice| notice.contains("damaged") && notice.contains("jobs.sqlite.damaged-")), "{damage}");
         let id = jobs.create(&one(0)).expect(damage).job_id;
         assert_eq!(ended(&jobs, &id).status, JobStatus::Completed, "{damage}");
@@ -164,8 +164,12 @@ fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
     }
     let state = tempfile::tempdir().expect("a folder");
     std::fs::write(state.path().join("jobs.sqlite"), b"").expect("an empty store");
-    let jobs = Jobs::open(state.path(), Arc::clone(&bench.deck), JobOptions::default())
-        .expect("an empty file is a new store");
+    let jobs = Jobs::open(
+        state.path(),
+        Arc::clone(&bench.service),
+        JobOptions::default(),
+    )
+    .expect("an empty file is a new store");
     assert_eq!(jobs.notice(), None);
 }
 
@@ -176,7 +180,7 @@ fn a_state_folder_that_cannot_be_written_is_reported_in_words() {
     std::fs::write(&file, b"").expect("a file");
     let reason = Jobs::open(
         &file.join("state"),
-        Arc::clone(&bench.deck),
+        Arc::clone(&bench.service),
         JobOptions::default(),
     )
     .expect_err("no folder can be made there")
@@ -185,7 +189,7 @@ fn a_state_folder_that_cannot_be_written_is_reported_in_words() {
     std::fs::create_dir(bench.store()).expect("a folder in the way");
     let reason = Jobs::open(
         bench.state.path(),
-        Arc::clone(&bench.deck),
+        Arc::clone(&bench.service),
         JobOptions::default(),
     )
     .expect_err("a folder is no store")
@@ -206,7 +210,7 @@ fn child_that_creates_jobs() {
     std::fs::create_dir_all(&data).expect("a folder");
     let jobs = Jobs::open(
         Path::new(&state),
-        deck(&data),
+        service(&data),
         JobOptions {
             queue: 9_000,
             ..JobOptions::default()
@@ -230,7 +234,7 @@ fn no_acknowledged_job_is_lost_when_the_program_is_killed() {
     // The child's own, or its jobs would be another dataset's.
     let data = bench.state.path().join("data");
     std::fs::create_dir_all(&data).expect("a folder");
-    bench.deck = deck(&data);
+    bench.service = service(&data);
     let mut acknowledged: Vec<String> = Vec::new();
     let mut random = 88_172_645_463_325_252_u64;
     for round in 0..15 {

@@ -128,7 +128,7 @@ fn an_answer_says_how_old_it_is_and_how_to_go_on() {
         .iter()
         .map(|block| block.as_text().unwrap().text.as_str())
         .collect();
-    let generation = front_ends.served.snapshot().unwrap().reading;
+    let generation = front_ends.served.snapshot().unwrap().number;
     assert_eq!(
         notes[0],
         format!("More results: repeat the call with `page` 2, `generation` {generation}.")

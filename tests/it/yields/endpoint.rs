@@ -13,12 +13,12 @@ use polars::prelude::{
     DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone,
 };
 use query::{
-    deck::{DeckOptions, QueryService},
     question::{
         BodyQuestion as _,
         parameter::{Arguments, TokenReader},
         yields::YieldQuestion,
     },
+    service::{QueryService, ServiceOptions},
 };
 use ruint::aliases::U256;
 use serde_json::{Value, json};
@@ -115,16 +115,16 @@ impl Desk {
         for (name, text) in [("tokens", TOKENS), ("yields", YIELDS), ("gas", GAS)] {
             fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
         }
-        let deck = QueryService::new(
+        let service = QueryService::new(
             folder.path(),
-            DeckOptions {
+            ServiceOptions {
                 workers: 1,
-                ..DeckOptions::default()
+                ..ServiceOptions::default()
             },
         )
         .unwrap();
-        deck.publish(load(folder.path(), &NoProgress).unwrap());
-        Self(deck)
+        service.publish(load(folder.path(), &NoProgress).unwrap());
+        Self(service)
     }
 
     fn ask(&self, body: &Value) -> Result<Value, Problem> {

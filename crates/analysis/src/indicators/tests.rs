@@ -4,7 +4,7 @@ use kand::ohlcv;
 use proptest::prelude::*;
 
 use super::*;
-use crate::frames::CandleVec;
+use crate::timeframes::CandleVec;
 
 /// A random walk of candles: (relative step, reach of the wicks, volume) each.
 fn walk(steps: &[(f64, f64, f64)]) -> CandleVec {

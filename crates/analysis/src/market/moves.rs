@@ -103,7 +103,7 @@ pub(super) fn volume_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::frames::{CandleVec, tests::level};
+    use crate::timeframes::{CandleVec, tests::level};
     use model::time::HOUR_MS;
 
     /// Candles at these (hour, close), with a volume of ten each.

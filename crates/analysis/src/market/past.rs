@@ -248,7 +248,7 @@ fn whole_days(spans: impl Iterator<Item = (Time, Time)>, most: usize) -> Vec<Day
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{frames::tests::level, market::Market};
+    use crate::{market::Market, timeframes::tests::level};
     use load::sample;
 
     #[test]

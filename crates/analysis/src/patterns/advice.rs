@@ -144,7 +144,7 @@ pub(super) fn contribution(series: &CandleSeries, find: &FoundPattern) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{frames::CandleVec, patterns::find::sample as find};
+    use crate::{patterns::find::sample as find, timeframes::CandleVec};
 
     /// Candles with these closes and wicks of 0.01%.
     fn series(closes: &[f64]) -> CandleSeries {

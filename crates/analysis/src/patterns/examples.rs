@@ -3,7 +3,7 @@
 use super::{
     PatternName as P, PatternsAnswer, Status, overlap, patterns, series::CandleSeries, textbook,
 };
-use crate::frames::{CandleVec, tests::level};
+use crate::timeframes::{CandleVec, tests::level};
 
 /// Turns as (candle, log price in units of 0.03).
 type Path = &'static [(usize, f64)];

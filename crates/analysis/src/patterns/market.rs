@@ -384,7 +384,7 @@ fn why(model: &Model, one: &ScoredCandidate) -> Vec<Reason> {
 #[cfg(test)]
 mod tests {
     use super::super::{Direction, Status, patterns};
-    use crate::frames::CandleVec;
+    use crate::timeframes::CandleVec;
     use model::time::DAY_MS;
 
     /// 500 candles that wander; the same seed wanders the same way.

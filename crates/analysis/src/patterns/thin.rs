@@ -111,7 +111,7 @@ impl<'a> Trading<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{frames::CandleVec, patterns::find::sample};
+    use crate::{patterns::find::sample, timeframes::CandleVec};
     use model::time::DAY_MS;
 
     /// Closes at these days, each candle as high as its way from the one before.

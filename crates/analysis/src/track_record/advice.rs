@@ -60,7 +60,7 @@ pub fn advice(
             .find(backed)
             .or_else(|| answer.patterns.iter().find(backed));
         let text = leading
-            .and_then(|pattern| Some(told(record(pattern)?)))
+            .and_then(|pattern| Some(hit_rate_text(record(pattern)?)))
             .unwrap_or_default();
         return Advice {
             word,
@@ -76,12 +76,14 @@ pub fn advice(
     let (reason, text) = match unbacked {
         Some(pattern) if !is_entered(pattern) => (
             AdviceReason::NotEntered,
-            format!("the {} has not triggered yet", spoken(pattern)),
+            format!("the {} has not triggered yet", display_name(pattern)),
         ),
         Some(_) if records.is_none() => (AdviceReason::NoRecord, "no track record yet".to_owned()),
         Some(pattern) => {
-            let text = record(pattern)
-                .map_or_else(|| format!("no earlier {} is known", spoken(pattern)), told);
+            let text = record(pattern).map_or_else(
+                || format!("no earlier {} is known", display_name(pattern)),
+                hit_rate_text,
+            );
             (AdviceReason::NoBetterThanChance, text)
         }
         None => (AdviceReason::NoBetterThanChance, String::new()),
@@ -149,7 +151,7 @@ fn held(answer: &PatternsAnswer) -> Advice {
 
 /// `double top was confirmed 41d ago, too old to act on`, `bull flag is still forming`, `bull flag has a low pattern fit of 15%`.
 fn faint(answer: &PatternsAnswer, pattern: &Pattern) -> String {
-    let name = spoken(pattern);
+    let name = display_name(pattern);
     if !is_entered(pattern) {
         return format!("the {name} is still forming");
     }
@@ -188,7 +190,7 @@ fn is_better_than_chance(record: &PatternRecord) -> bool {
 }
 
 /// `bull flag hit its target in 51.3% of 230 cases; base rate 58.4%`.
-fn told(record: &PatternRecord) -> String {
+fn hit_rate_text(record: &PatternRecord) -> String {
     let name = record.name.word().replace('_', " ");
     let Some((target, any)) = record.target.zip(record.random_target) else {
         return format!("no earlier {name} has completed");
@@ -205,7 +207,7 @@ fn told(record: &PatternRecord) -> String {
     )
 }
 
-fn spoken(pattern: &Pattern) -> String {
+fn display_name(pattern: &Pattern) -> String {
     pattern.name.word().replace('_', " ")
 }
 
@@ -214,8 +216,8 @@ mod tests {
     use super::*;
     use crate::patterns::{PatternName, RawSignal, explained_sample};
     use crate::{
-        frames::CandleVec,
         patterns::patterns,
+        timeframes::CandleVec,
         trendlines::{Trend, trendlines},
     };
     use model::time::DAY_MS;
@@ -454,8 +456,8 @@ mod tests {
             }
             candles.volume.push(1.0);
         }
-        let told = |explain: bool| patterns(&candles.as_candles(), explain);
-        let (plain, explained) = (told(false), told(true));
+        let hit_rate_text = |explain: bool| patterns(&candles.as_candles(), explain);
+        let (plain, explained) = (hit_rate_text(false), hit_rate_text(true));
         assert_eq!(
             (
                 plain.patterns.len(),

@@ -228,8 +228,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        frames::{CandleVec, tests::level},
         growth::tests::CountVec,
+        timeframes::{CandleVec, tests::level},
     };
 
     fn daily(closes: &[f64]) -> CandleVec {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{frames::CandleVec, patterns::patterns};
+use crate::{patterns::patterns, timeframes::CandleVec};
 
 const HOUR: i64 = DAY_MS / 24;
 

@@ -122,7 +122,7 @@ pub(super) fn less_sure(chance: f64, closes: usize) -> f64 {
 }
 
 /// Determines the trend word of a window from its log closes.
-pub(super) fn judge(window: &Window, logs: &[f64]) -> TrendVerdict {
+pub(super) fn classify(window: &Window, logs: &[f64]) -> TrendVerdict {
     let sideways = |confidence| TrendVerdict {
         trend: Trend::Sideways,
         confidence,

@@ -47,7 +47,7 @@ pub(super) async fn before(
     }
     // Of the data that the answer is from, which may be those of an earlier day.
     let warnings: Result<Vec<SecurityWarning>> =
-        api.deck.find(snapshot, WarningsOf(asked), || {}).await;
+        api.service.find(snapshot, WarningsOf(asked), || {}).await;
     let name = |token: &Address| {
         snapshot
             .dataset

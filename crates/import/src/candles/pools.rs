@@ -41,7 +41,7 @@ struct Side {
 }
 
 impl Side {
-    fn told(&self) -> String {
+    fn display_name(&self) -> String {
         self.symbol
             .clone()
             .or_else(|| Some(self.address?.to_string()))
@@ -128,7 +128,7 @@ pub(super) fn is_of_said_token(
         .collect();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(1.0);
-    let told = (is_close("token0price"), is_close("token1price"));
+    let display_name = (is_close("token0price"), is_close("token1price"));
     // `token0Price` counts units of token0 for one of token1; the candles of Uniswap's subgraphs are of it.
     let is_subgraph = || {
         column("token0price").is_none()
@@ -136,7 +136,7 @@ pub(super) fn is_of_said_token(
                 .iter()
                 .any(|word| sheet.mentions(word))
     };
-    let (priced, quote) = match told {
+    let (priced, quote) = match display_name {
         (false, false) if is_subgraph() => (&one, &zero),
         (true, false) => (&one, &zero),
         (false, true) => (&zero, &one),
@@ -144,7 +144,7 @@ pub(super) fn is_of_said_token(
         _ if one.is_dollar() && !zero.is_dollar() && !DOLLAR.contains(&middle) => (&zero, &one),
         _ => return Ok(()),
     };
-    let (of, currency) = (priced.told(), quote.told());
+    let (of, currency) = (priced.display_name(), quote.display_name());
     // A token without a symbol may be a dollar.
     if quote.symbol.is_some() && !quote.is_dollar() {
         return Err(format!(

@@ -86,7 +86,7 @@ pub(super) fn by_series(
     let combinations = parts.found.len();
     if combinations <= 1 {
         let values = parts.found.keys().next();
-        let content = values.and_then(|values| told(file, sheet, &parts, values));
+        let content = values.and_then(|values| named_token(file, sheet, &parts, values));
         pools::is_of_said_token(file, sheet, found)?;
         let token = match file.stated_token()? {
             Some(token) => token,
@@ -141,11 +141,11 @@ fn split(
                     return Err(Refusal::new(format!(
                         "has `{other}` and `{value}` in `{}`, which are the same token, {}; choose one with --pick {picked}",
                         sheet.names[symbol],
-                        token.told()
+                        token.display_name()
                     ))
                     .say("pick", picked));
                 }
-                says.push(format!("`{value}` is token {}", token.told()));
+                says.push(format!("`{value}` is token {}", token.display_name()));
                 take.rule("token_address")
                     .values
                     .insert(value.clone(), address.to_string());
@@ -195,7 +195,7 @@ fn split(
 
 /// The symbol or pair that tells the token of all rows. In a column that is not for symbols, or has no name, only a pair or a known symbol
 /// does: `TRUE` and `run1` do not.
-fn told(
+fn named_token(
     file: &FileToImport<'_>,
     sheet: &RawTable,
     parts: &SeriesColumns,

@@ -225,7 +225,7 @@ impl SeriesChecker {
         let mut turnovers: HashMap<String, f64> = HashMap::new();
         let mut gaps: BTreeMap<String, (u64, String, u64)> = BTreeMap::new();
         for one in self.all {
-            if let Some((row, what)) = one.judge(&mut odd) {
+            if let Some((row, what)) = one.breach(&mut odd) {
                 gaps.entry(what)
                     .and_modify(|(.., more)| *more += 1)
                     .or_insert_with(|| (row, one.token.clone(), 0));
@@ -351,7 +351,7 @@ impl TokenCandles {
     }
 
     /// Adds what breaks a rule; returns the gap, which other series may have too.
-    fn judge(&self, odd: &mut Vec<SeriesBreach>) -> Option<(u64, String)> {
+    fn breach(&self, odd: &mut Vec<SeriesBreach>) -> Option<(u64, String)> {
         // A candle of a week or a month may span several days' turnover.
         if let Some((count, row, volume, close)) = self
             .beyond

@@ -61,7 +61,7 @@ fn candles_stay_and_other_figures_that_cannot_be_are_emptied() {
         floats("close", &[2.0, 2.0]),
         floats("volume", &[5.0, -5.0]),
     ];
-    let breaches = judge("candles", &mut columns);
+    let breaches = row_breaches("candles", &mut columns);
     let told: Vec<_> = breaches
         .iter()
         .map(|breach| {
@@ -104,7 +104,7 @@ fn bounds_themselves_are_inside() {
         ("yields", "apy", -3.0, true),
     ] {
         assert_eq!(
-            judge(table, &mut [floats(column, &[number])]).is_empty(),
+            row_breaches(table, &mut [floats(column, &[number])]).is_empty(),
             holds,
             "{table}.{column} {number}"
         );
@@ -112,7 +112,7 @@ fn bounds_themselves_are_inside() {
     for (decimals, holds) in [(0, true), (77, true), (78, false), (-1, false)] {
         let mut columns = [Numbers::new("decimals".into(), [i64::from(decimals)]).into_column()];
         assert_eq!(
-            judge("tokens", &mut columns).is_empty(),
+            row_breaches("tokens", &mut columns).is_empty(),
             holds,
             "{decimals}"
         );
@@ -130,7 +130,11 @@ fn bounds_themselves_are_inside() {
         (LAST, false),
     ] {
         let times = Numbers::new("timestamp".into(), [time]).into_column();
-        assert_eq!(judge("candles", &mut [times]).is_empty(), holds, "{time}");
+        assert_eq!(
+            row_breaches("candles", &mut [times]).is_empty(),
+            holds,
+            "{time}"
+        );
     }
 }
 

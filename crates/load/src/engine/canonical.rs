@@ -496,7 +496,7 @@ mod tests {
                 column.into(),
                 [-1e-9, 0.0, 1e300],
             ))];
-            let breaches = check::judge(table, &mut columns);
+            let breaches = check::row_breaches(table, &mut columns);
             assert_eq!(
                 breaches
                     .iter()

@@ -7,7 +7,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::{
     manifest::TableManifest,
     provider::{
-        Each, FilledTable, NextPage, Placeholder, Provider, ProviderOrigin, ProviderRequest, expand,
+        FilledTable, NextPage, Placeholder, Provider, ProviderOrigin, ProviderRequest,
+        RequestScope, expand,
     },
 };
 use model::{
@@ -45,7 +46,7 @@ pub struct LiveToken {
 pub(crate) struct Ask<'a> {
     pub(crate) provider: &'a Provider,
     pub(crate) request: &'a ProviderRequest,
-    pub(crate) about: About,
+    pub(crate) about: RequestTarget,
     pub(crate) interval: Option<Interval>,
     /// From and to when, in milliseconds.
     pub(crate) span: Option<(i64, i64)>,
@@ -55,7 +56,7 @@ pub(crate) struct Ask<'a> {
 
 /// What a request is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct RequestTarget {
     /// The token's chains: rows of others are left out.
     pub(crate) chains: Vec<Chain>,
     pub(crate) token: Option<Address>,
@@ -120,7 +121,7 @@ impl Ask<'_> {
             Some(PageValue::Time(time)) => return Some(time_text(*time, part)),
             None => {}
         }
-        let About {
+        let RequestTarget {
             token,
             symbol,
             chain,
@@ -214,7 +215,7 @@ impl Ask<'_> {
             self.about
                 .symbol
                 .as_deref()
-                .filter(|_| self.request.each == Each::Coin)
+                .filter(|_| self.request.each == RequestScope::Coin)
                 .map(Chain::of_coin)
         };
         let chain = self
@@ -230,7 +231,8 @@ impl Ask<'_> {
             ),
             ("chain", chain),
         ];
-        let said = self.request.each == Each::Search || self.request.each == Each::Once;
+        let said =
+            self.request.each == RequestScope::Search || self.request.each == RequestScope::Once;
         for (column, value) in about {
             let free = schema.column(column).is_some()
                 && mapping
@@ -288,7 +290,7 @@ impl Ask<'_> {
 
     /// Name of the request, under which its result is recorded.
     pub(crate) fn key(&self) -> String {
-        let About {
+        let RequestTarget {
             token, chain, pool, ..
         } = &self.about;
         let of = |text: Option<String>| text.unwrap_or_default();
@@ -365,11 +367,11 @@ mod tests {
     "#;
 
     fn ask(provider: &Provider) -> Ask<'_> {
-        let about = About {
+        let about = RequestTarget {
             token: Address::parse(&format!("0x{:040x}", 7)),
             symbol: Some("BTC".to_owned()),
             chain: Chain::parse("eth"),
-            ..About::default()
+            ..RequestTarget::default()
         };
         Ask {
             provider,
@@ -424,7 +426,7 @@ mod tests {
                 && !second.query.contains(&("n".to_owned(), "4".to_owned()))
         );
         let elsewhere = Ask {
-            about: About {
+            about: RequestTarget {
                 chain: Chain::parse("base"),
                 ..ask.about.clone()
             },

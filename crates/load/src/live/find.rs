@@ -8,14 +8,14 @@ use polars::prelude::{DataFrame, PolarsResult};
 use super::{RefreshError, RefreshWatch};
 use crate::{
     live::{
-        ask::{About, Ask, elsewhere},
+        ask::{Ask, RequestTarget, elsewhere},
         pages::{AskOutcome, Asker},
         plan::origin_of,
         rows::Known,
         state::RefreshLock,
     },
     parts::{Parts, ReplaceScope},
-    provider::{Each, Providers},
+    provider::{Providers, RequestScope},
 };
 use frames::{
     decode::guarded,
@@ -81,11 +81,11 @@ fn searches<'a>(providers: &'a Providers, words: &str) -> Vec<Ask<'a>> {
             .iter()
             .map(move |request| (provider, request))
     });
-    all.filter(|(_, request)| request.each == Each::Search)
+    all.filter(|(_, request)| request.each == RequestScope::Search)
         .map(|(provider, request)| {
-            let about = About {
+            let about = RequestTarget {
                 search: Some(words.to_owned()),
-                ..About::default()
+                ..RequestTarget::default()
             };
             Ask {
                 provider,

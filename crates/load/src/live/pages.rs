@@ -15,7 +15,7 @@ use crate::{
         ask::{Ask, PageParameters, PageValue, elsewhere, first_page, origin},
         rows::{self, Known},
     },
-    provider::{Each, JsonAnswer, NextPage, Then},
+    provider::{JsonAnswer, NextPage, RefusalAction, RequestScope},
 };
 use model::schema::{self, Kind, TableSchema};
 use wire::{
@@ -198,7 +198,7 @@ impl Asker<'_> {
             let (bytes, version) = match answer {
                 WebAnswer::Body { bytes, version } => (bytes, version),
                 WebAnswer::Unchanged => return Ok(None),
-                WebAnswer::Unknown if ask.request.each == Each::Once => {
+                WebAnswer::Unknown if ask.request.each == RequestScope::Once => {
                     return Err(FetchFault::of_service(
                         "rejected the request; check the provider's description",
                     ));
@@ -209,7 +209,7 @@ impl Asker<'_> {
                 .map_err(|error| FetchFault::of_answer(error.to_string()))?;
             match answer.refusal(&ask.request.refusals) {
                 None => {}
-                Some((Then::NoRows, _)) => {
+                Some((RefusalAction::NoRows, _)) => {
                     return Ok(Some((
                         PageRead {
                             answer,
@@ -219,7 +219,7 @@ impl Asker<'_> {
                         version,
                     )));
                 }
-                Some((Then::Wait, _)) if wait <= WAITS_MAX => {
+                Some((RefusalAction::Wait, _)) if wait <= WAITS_MAX => {
                     self.pause(&ask.provider.id, WAIT * wait)?;
                     continue;
                 }

@@ -6,12 +6,13 @@ use std::{borrow::Cow, collections::BTreeMap};
 use super::LiveError;
 use crate::{
     live::{
-        ask::{About, Ask, LiveToken, elsewhere, first_page, origin},
+        ask::{Ask, LiveToken, RequestTarget, elsewhere, first_page, origin},
         state::RefreshState,
     },
     manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
     provider::{
-        Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named,
+        FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, RequestScope,
+        named,
     },
 };
 use model::{
@@ -74,9 +75,9 @@ pub(crate) fn providers<'a>(
 fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, LiveError> {
     let schema = model::schema::table(table.name).ok_or(LiveError::NoTable)?;
     let each = match (url.url.has("token"), url.url.has("symbol")) {
-        (true, _) => Each::Token,
-        (false, true) => Each::Coin,
-        (false, false) => Each::Once,
+        (true, _) => RequestScope::Token,
+        (false, true) => RequestScope::Coin,
+        (false, false) => RequestScope::Once,
     };
     let request = ProviderRequest {
         name: table.name.to_owned(),
@@ -125,8 +126,8 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
             provider,
             asks: provider
                 .filling(table)
-                .filter(|request| request.each == Each::Once)
-                .flat_map(|request| needs.asks(provider, request, &About::default()))
+                .filter(|request| request.each == RequestScope::Once)
+                .flat_map(|request| needs.asks(provider, request, &RequestTarget::default()))
                 .collect(),
             pools: None,
         })
@@ -186,24 +187,24 @@ impl Needs<'_> {
             .symbol
             .as_ref()
             .is_some_and(|symbol| Address::coin(symbol) == token.address);
-        let about = |chain: Option<&Chain>| About {
+        let about = |chain: Option<&Chain>| RequestTarget {
             token: Some(token.address),
             symbol: token.symbol.clone(),
             chain: chain.cloned(),
             chains: token.chains.clone(),
-            ..About::default()
+            ..RequestTarget::default()
         };
         let mut choices = Vec::new();
         for request in provider.filling(self.schema.name) {
             match request.each {
                 // Two tokens may have one symbol: only a coin is asked for by it.
-                Each::Coin if is_coin => self.add(
+                RequestScope::Coin if is_coin => self.add(
                     &mut choices,
                     provider,
                     self.asks(provider, request, &about(None)),
                     None,
                 ),
-                Each::Token if !is_coin => {
+                RequestScope::Token if !is_coin => {
                     // A request that needs no chain asks for all of them.
                     let any = !needs_chain(provider, request);
                     let chains = token
@@ -219,7 +220,7 @@ impl Needs<'_> {
                         );
                     }
                 }
-                Each::Pool if !is_coin => {
+                RequestScope::Pool if !is_coin => {
                     for chain in token
                         .chains
                         .iter()
@@ -229,7 +230,7 @@ impl Needs<'_> {
                         let pool = self.pool_of(token.address, chain);
                         let first = provider
                             .filling("pools")
-                            .find(|request| request.each == Each::Token)
+                            .find(|request| request.each == RequestScope::Token)
                             .filter(|_| pool.is_none());
                         let pools = first.map(|request| Ask {
                             provider,
@@ -243,13 +244,17 @@ impl Needs<'_> {
                             self.add(
                                 &mut choices,
                                 provider,
-                                self.asks(provider, request, &About { pool, ..about }),
+                                self.asks(provider, request, &RequestTarget { pool, ..about }),
                                 pools,
                             );
                         }
                     }
                 }
-                Each::Once | Each::Search | Each::Coin | Each::Token | Each::Pool => {}
+                RequestScope::Once
+                | RequestScope::Search
+                | RequestScope::Coin
+                | RequestScope::Token
+                | RequestScope::Pool => {}
             }
         }
         choices
@@ -289,7 +294,7 @@ impl Needs<'_> {
         &self,
         provider: &'a Provider,
         request: &'a ProviderRequest,
-        about: &About,
+        about: &RequestTarget,
     ) -> Vec<Ask<'a>> {
         let intervals: Vec<Option<Interval>> = if self.schema.name == "candles" {
             let known = if request.intervals.is_empty() {
@@ -400,7 +405,7 @@ pub(crate) fn hosts(plan: &[Wanted<'_>], wire: &RemoteClient, hosts: &mut BTreeM
 /// The origin that a request goes to.
 pub(crate) fn origin_of(ask: &Ask<'_>, other: Option<&str>) -> Option<String> {
     let filled = Ask {
-        about: About {
+        about: RequestTarget {
             pool: ask.about.pool.or(ask.about.token),
             ..ask.about.clone()
         },

@@ -7,10 +7,10 @@ use polars::prelude::DataFrame;
 use super::LiveError;
 use crate::{
     live::{
-        ask::{About, Ask},
+        ask::{Ask, RequestTarget},
         rows::{self, Known},
     },
-    provider::{JsonAnswer, Provider, ProviderRequest, Then},
+    provider::{JsonAnswer, Provider, ProviderRequest, RefusalAction},
 };
 use model::{address::Address, chain::Chain, interval::Interval};
 
@@ -33,16 +33,16 @@ pub enum SavedRows {
     /// Rows by table, with notes about odd ones.
     Rows(Vec<(&'static str, DataFrame)>, Vec<String>),
     /// A refusal: its consequence, and the service's message.
-    Refusal(Then, String),
+    Refusal(RefusalAction, String),
 }
 
 /// Reads the response. An error, worded to continue the provider's name, means that the response does not match the provider's description.
 pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, LiveError> {
-    let about = About {
+    let about = RequestTarget {
         token: saved.token,
         symbol: saved.symbol.clone(),
         chain: saved.chain.clone(),
-        ..About::default()
+        ..RequestTarget::default()
     };
     let ask = Ask {
         provider: saved.provider,

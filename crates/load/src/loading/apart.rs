@@ -13,7 +13,7 @@ use frames::{
 use model::{
     findings::{Finding, Severity},
     rows::TokenRow,
-    token::{TokenApart, held, told},
+    token::{TokenApart, description, held},
 };
 use table::TableRows;
 
@@ -55,7 +55,7 @@ pub fn apart(frame: &DataFrame) -> Vec<(usize, TokenApart)> {
             .iter()
             .zip(&is_held)
             .find(|(_, held)| **held)
-            .map_or_else(String::new, |(row, _)| told(row));
+            .map_or_else(String::new, |(row, _)| description(row));
         let others = same.iter().zip(is_held).filter(|(_, held)| !held);
         all.extend(others.map(|((place, row), _)| {
             (
@@ -90,7 +90,7 @@ pub(super) fn hold_one(table: &mut Table) {
         table.findings.add(
             Finding::new(Severity::Warning, &file, rule.reason())
                 .column(rule.column())
-                .value(other.told()),
+                .value(other.description()),
         );
         table.apart.push(other);
     }
@@ -161,7 +161,11 @@ mod tests {
                 "{rows}"
             );
             let table = dataset.table("tokens").expect("the table");
-            let told: Vec<String> = table.apart.iter().map(super::TokenApart::told).collect();
+            let told: Vec<String> = table
+                .apart
+                .iter()
+                .map(super::TokenApart::description)
+                .collect();
             assert!(
                 told.iter()
                     .map(|told| told.ends_with(apart))

@@ -233,7 +233,7 @@ impl FileRows<'_> {
                 .find(|(column, _)| *column == i)
                 .map(|(_, cells)| cells.clone());
             let coerced = self.column(&batch, one, &bound, &rows, every, given)?;
-            columns.push(self.judge(one, coerced, &rows, first_row, &mut bad));
+            columns.push(self.checked_column(one, coerced, &rows, first_row, &mut bad));
             if let Some(name) = &one.units {
                 units.push((i, gather_named(&batch, name, &rows)?));
             }
@@ -311,9 +311,9 @@ impl FileRows<'_> {
         bad: &[bool],
     ) {
         let mut broken = HashSet::new();
-        for breach in check::judge(self.schema.name, columns) {
+        for breach in check::row_breaches(self.schema.name, columns) {
             let reason = breach.rule.reason();
-            let mut told = 0;
+            let mut add_findings = 0;
             // A rejected row already has a finding.
             for (nth, row) in breach
                 .rows
@@ -331,11 +331,11 @@ impl FileRows<'_> {
                         reason.clone(),
                     );
                 } else {
-                    told += 1;
+                    add_findings += 1;
                 }
             }
             self.findings
-                .count_more(self.file, Some(breach.column), &reason, told);
+                .count_more(self.file, Some(breach.column), &reason, add_findings);
         }
         self.broken += broken.len() as u64;
     }
@@ -348,13 +348,18 @@ impl FileRows<'_> {
 
     /// Schema columns whose amounts passed through floating point, as their type or the pattern of their digits shows.
     pub fn approximate(&self) -> BTreeSet<String> {
-        let told = self
+        let add_findings = self
             .state
             .digits
             .iter()
             .filter(|(_, detector)| detector.are_floats())
             .map(|(name, _)| name.clone());
-        self.state.approximate.iter().cloned().chain(told).collect()
+        self.state
+            .approximate
+            .iter()
+            .cloned()
+            .chain(add_findings)
+            .collect()
     }
 
     /// Columns with unparsable cells, which are left empty.
@@ -431,7 +436,7 @@ impl FileRows<'_> {
 
     /// Adds findings about the file as a whole.
     pub(super) fn conclude(&mut self) -> Vec<TokenStatistic> {
-        let (broken, statistics) = told(
+        let (broken, statistics) = add_findings(
             std::mem::take(&mut self.state),
             self.file,
             &mut self.findings,
@@ -544,7 +549,7 @@ impl FileRows<'_> {
     }
 
     /// Turns unparsable cells into findings, and marks the rows rejected for them.
-    fn judge(
+    fn checked_column(
         &mut self,
         bound: &Bound<'_>,
         coerced: Coerced,
@@ -641,7 +646,11 @@ impl FileRows<'_> {
 
 /// Adds findings about a file's formats and about anomalies in the order of its rows; returns the number of such rows, and figures to be
 /// cross-checked against other tables.
-fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<TokenStatistic>) {
+fn add_findings(
+    state: FileState,
+    file: &str,
+    findings: &mut Findings,
+) -> (u64, Vec<TokenStatistic>) {
     for (column, reason) in state.formats.descriptions() {
         findings.add(Finding::new(Severity::Note, file, reason).column(&column));
     }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, io::Cursor};
 
 use serde_json::value::RawValue;
 
-use super::{RefusalSign, Then};
+use super::{RefusalAction, RefusalSign};
 use crate::read::{ProviderError, text};
 use model::untrusted::is_invisible;
 
@@ -105,7 +105,7 @@ impl JsonAnswer {
     }
 
     /// The kind of refusal and the service's message, if the response is one.
-    pub fn refusal(&self, signs: &[RefusalSign]) -> Option<(Then, String)> {
+    pub fn refusal(&self, signs: &[RefusalSign]) -> Option<(RefusalAction, String)> {
         signs.iter().find_map(|sign| {
             let text = text_of(at(&self.text, &sign.place).first()?.value)?;
             let holds = match &sign.is {
@@ -298,27 +298,37 @@ mod tests {
             then,
         };
         let signs = [
-            sign("message", Some("No transactions"), None, Then::NoRows),
-            sign("message", Some("NOTOK"), Some("result"), Then::Wait),
+            sign(
+                "message",
+                Some("No transactions"),
+                None,
+                RefusalAction::NoRows,
+            ),
+            sign(
+                "message",
+                Some("NOTOK"),
+                Some("result"),
+                RefusalAction::Wait,
+            ),
             sign(
                 "status.error_code",
                 None,
                 Some("status.error_message"),
-                Then::Say,
+                RefusalAction::Say,
             ),
         ];
         for (text, expected) in [
             (
                 r#"{"message":"No transactions found","result":[]}"#,
-                Some((Then::NoRows, "No transactions found")),
+                Some((RefusalAction::NoRows, "No transactions found")),
             ),
             (
                 r#"{"message":"NOTOK","result":"Max rate limit reached"}"#,
-                Some((Then::Wait, "Max rate limit reached")),
+                Some((RefusalAction::Wait, "Max rate limit reached")),
             ),
             (
                 r#"{"status":{"error_code":1008,"error_message":"slow\u202e  down\n"}}"#,
-                Some((Then::Say, "slow down")),
+                Some((RefusalAction::Say, "slow down")),
             ),
             (r#"{"status":{"error_code":0}}"#, None),
             (r#"{"status":{"error_code":null}}"#, None),

@@ -19,7 +19,7 @@ pub struct ProviderRequest {
     pub name: String,
     /// Prefix of its URL, if not that of the provider.
     pub home: Option<Template>,
-    pub each: Each,
+    pub each: RequestScope,
     pub path: Template,
     /// Parameters; one whose placeholder has no value is omitted.
     pub query: Vec<(String, Template)>,
@@ -54,7 +54,7 @@ pub struct FilledTable {
 
 /// What a request is about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Each {
+pub enum RequestScope {
     /// No token in particular.
     #[default]
     Once,
@@ -68,7 +68,7 @@ pub enum Each {
     Search,
 }
 
-impl Each {
+impl RequestScope {
     pub const WORDS: [(&'static str, Self); 5] = [
         ("once", Self::Once),
         ("token", Self::Token),
@@ -100,12 +100,12 @@ pub struct RefusalSign {
     pub is: Option<String>,
     /// Path of the message for users, if it is another one.
     pub say: Option<String>,
-    pub then: Then,
+    pub then: RefusalAction,
 }
 
 /// Consequence of a refusal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Then {
+pub enum RefusalAction {
     /// It is reported.
     #[default]
     Say,
@@ -115,7 +115,7 @@ pub enum Then {
     NoRows,
 }
 
-impl Then {
+impl RefusalAction {
     const WORDS: [(&'static str, Self); 3] = [
         ("say it", Self::Say),
         ("wait", Self::Wait),
@@ -184,7 +184,7 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
         of("path").ok_or_else(|| member.error(format!("the request `{name}` lacks `path`")))?;
     let mut request = ProviderRequest {
         home: of("home").map(home).transpose()?,
-        each: of("each").map_or(Ok(Each::Once), each)?,
+        each: of("each").map_or(Ok(RequestScope::Once), each)?,
         path: Template::read(path, &path.text()?, &also)?,
         query: of("query").map_or(Ok(Vec::new()), |query| parameters(query, &also))?,
         tables: of("tables").map_or(Ok(Vec::new()), |member| tables(member, &rows))?,
@@ -288,10 +288,10 @@ fn mapping(
     Ok(table)
 }
 
-fn each(member: &TomlEntry<'_>) -> Result<Each, TomlError> {
+fn each(member: &TomlEntry<'_>) -> Result<RequestScope, TomlError> {
     let word = member.text()?;
-    let known = Each::WORDS.map(|(known, _)| known);
-    let each = Each::WORDS
+    let known = RequestScope::WORDS.map(|(known, _)| known);
+    let each = RequestScope::WORDS
         .iter()
         .find(|(known, _)| *known == word)
         .map(|(_, each)| *each);
@@ -348,17 +348,17 @@ fn refusal(member: &TomlEntry<'_>) -> Result<RefusalSign, TomlError> {
         place: member.key.to_owned(),
         is: None,
         say: None,
-        then: Then::default(),
+        then: RefusalAction::default(),
     };
     if !matches!(member.value, DeValue::Table(_)) {
-        sign.then = Then::read(member)?;
+        sign.then = RefusalAction::read(member)?;
         return Ok(sign);
     }
     for part in member.table()? {
         match part.key {
             "is" => sign.is = Some(part.scalar()?),
             "say" => sign.say = Some(part.text()?),
-            "then" => sign.then = Then::read(&part)?,
+            "then" => sign.then = RefusalAction::read(&part)?,
             _ => return Err(part.unknown("key", &["is", "say", "then"])),
         }
     }

@@ -13,7 +13,6 @@ use super::{
     sources,
 };
 use crate::{
-    deck::{QueryService, cached::CachedAnswer},
     jobs::{self, Report, Sources, TokenReport},
     question::{
         Query,
@@ -28,6 +27,7 @@ use crate::{
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
         view::View,
     },
+    service::{QueryService, cached::CachedAnswer},
 };
 use analysis::{
     growth::growth,
@@ -52,8 +52,8 @@ const FIGURES: &[&str] = &[
 ];
 
 /// Renders a job's report as a document.
-pub fn of_job(deck: &QueryService, report: &Report, progress: &Progress) -> Result<Document> {
-    let snapshot = deck.snapshot()?;
+pub fn of_job(service: &QueryService, report: &Report, progress: &Progress) -> Result<Document> {
+    let snapshot = service.snapshot()?;
     let created = jobs::created(&report.job_id);
     let when = created.map_or_else(String::new, |time| {
         format!(" of {} UTC", time.minute_text())
@@ -66,10 +66,10 @@ pub fn of_job(deck: &QueryService, report: &Report, progress: &Progress) -> Resu
     // Jobs of older program versions stored no sources: the current files are listed, marking those newer than the job.
     let (sources, before) = match &report.sources {
         Some(sources) => (sources.clone(), None),
-        None => (Sources::of(deck, &snapshot.dataset), created),
+        None => (Sources::of(service, &snapshot.dataset), created),
     };
     of_tokens(
-        deck,
+        service,
         &snapshot,
         note,
         &sources,
@@ -80,10 +80,10 @@ pub fn of_job(deck: &QueryService, report: &Report, progress: &Progress) -> Resu
 }
 
 /// Renders a report of the token's current data as a document.
-pub fn of_token(deck: &QueryService, token: Address, progress: &Progress) -> Result<Document> {
-    let snapshot = deck.complete_snapshot()?;
+pub fn of_token(service: &QueryService, token: Address, progress: &Progress) -> Result<Document> {
+    let snapshot = service.complete_snapshot()?;
     known_token(&snapshot, &token)?;
-    let report = jobs::token_report(deck, &snapshot, token, progress)?;
+    let report = jobs::token_report(service, &snapshot, token, progress)?;
     let as_of = snapshot
         .market
         .of(&snapshot.dataset, &token)
@@ -104,10 +104,10 @@ pub fn of_token(deck: &QueryService, token: Address, progress: &Progress) -> Res
         }
     }
     let document = of_tokens(
-        deck,
+        service,
         &snapshot,
         note,
-        &Sources::of(deck, &snapshot.dataset),
+        &Sources::of(service, &snapshot.dataset),
         None,
         &[report],
         progress,
@@ -119,7 +119,7 @@ pub fn of_token(deck: &QueryService, token: Address, progress: &Progress) -> Res
 }
 
 fn of_tokens(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     mut note: String,
     sources: &Sources,
@@ -133,7 +133,13 @@ fn of_tokens(
         progress.step(index as u64, tokens.len() as u64)?;
         let mut value = serde_json::to_value(report).unwrap_or_default();
         let mut extras = if index < EXPLAINED_MAX {
-            add_explanations(deck, snapshot, report.token_address, &mut value, progress)?
+            add_explanations(
+                service,
+                snapshot,
+                report.token_address,
+                &mut value,
+                progress,
+            )?
         } else {
             value["market"] = missing("Performance is shown for the first 20 tokens only.");
             Extras {
@@ -178,7 +184,7 @@ fn of_tokens(
 
 /// Replaces plain levels by explained ones if they agree, and adds the market values. After a change of the data they would differ.
 fn add_explanations(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     token: Address,
     report: &mut Value,
@@ -201,7 +207,7 @@ fn add_explanations(
     report["market"] = if !answered(&report["token"]) {
         report["token"].clone()
     } else if let Some((_, dated)) = explained(
-        deck,
+        service,
         snapshot,
         &TokenQuestion {
             token_address: token,
@@ -219,7 +225,7 @@ fn add_explanations(
     // Explained, an empty list says why it is empty.
     if answered(&report["dexes"])
         && let Some((_, reasoned)) = explained(
-            deck,
+            service,
             snapshot,
             &DexListQuestion {
                 contract_address,
@@ -235,8 +241,8 @@ fn add_explanations(
         return Ok(Extras::default());
     }
     let (lines, patterns) = (
-        explained(deck, snapshot, &lines, progress),
-        explained(deck, snapshot, &patterns, progress),
+        explained(service, snapshot, &lines, progress),
+        explained(service, snapshot, &patterns, progress),
     );
     progress.step(0, 0)?;
     let same = |part: &Value, fuller: &Value| !answered(part) || extends(fuller, part);
@@ -273,9 +279,10 @@ fn add_explanations(
     // No target is drawn beside a warning.
     let card = card.filter(|_| facts::warning(&report["security"]).is_none());
     let pattern = card.map(|card| &patterns.answer.patterns[card]);
-    let record = pattern.and_then(|pattern| record(deck, snapshot, token, pattern.name, progress));
+    let record =
+        pattern.and_then(|pattern| record(service, snapshot, token, pattern.name, progress));
     progress.step(0, 0)?;
-    let chart = chart_candles(deck, snapshot, token, progress)
+    let chart = chart_candles(service, snapshot, token, progress)
         .and_then(|candles| Chart::new(&candles.answer, &lines.answer, pattern));
     Ok(Extras {
         chart,
@@ -340,7 +347,7 @@ fn stale(snapshot: &Snapshot, token: &Address) -> Option<String> {
 
 /// Track record of the token's earlier patterns of this name.
 fn record(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     token: Address,
     name: PatternName,
@@ -351,7 +358,7 @@ fn record(
         timeframe: "1d",
         scope: "token",
     };
-    let cached = deck
+    let cached = service
         .answer_from(snapshot, &question, &progress.quiet())
         .ok()?;
     let of_name = cached
@@ -373,19 +380,19 @@ const CHANGED: &str = "The data changed after this analysis, so its original lev
 type Explained<A> = (Arc<CachedAnswer<A>>, Value);
 
 fn explained<Q: Query>(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     question: &Q,
     progress: &Progress,
 ) -> Option<Explained<Q::Answer>> {
-    let cached = deck.answer_from(snapshot, question, progress).ok()?;
+    let cached = service.answer_from(snapshot, question, progress).ok()?;
     let value = serde_json::from_slice(&cached.json).ok()?;
     Some((cached, value))
 }
 
 /// Daily candles, or weekly ones if there are no finer data.
 fn chart_candles(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     token: Address,
     progress: &Progress,
@@ -398,7 +405,8 @@ fn chart_candles(
             to: None,
             limit: CANDLES_MAX as u64,
         };
-        deck.answer_from(snapshot, &question, progress)
+        service
+            .answer_from(snapshot, &question, progress)
             .ok()
             .filter(|cached| !cached.answer.candles.is_empty())
     };
@@ -429,22 +437,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{deck::DeckOptions, document::DocumentForm};
+    use crate::{document::DocumentForm, service::ServiceOptions};
     use load::sample;
     use model::time::DAY_MS;
 
     /// The report on `0x1` of these tables.
     fn report(tables: &[(&str, &str)]) -> String {
-        let deck = QueryService::new(
+        let service = QueryService::new(
             Path::new("/data/market"),
-            DeckOptions {
+            ServiceOptions {
                 workers: 1,
-                ..DeckOptions::default()
+                ..ServiceOptions::default()
             },
         )
-        .expect("a deck");
-        deck.publish(sample::dataset(tables));
-        of_token(&deck, sample::address("0x1"), &Progress::default())
+        .expect("a query service");
+        service.publish(sample::dataset(tables));
+        of_token(&service, sample::address("0x1"), &Progress::default())
             .expect("a report")
             .write(DocumentForm::Markdown)
     }

@@ -12,13 +12,13 @@ use super::{
     store::{JobStore, NewAlert},
 };
 use crate::{
-    deck::QueryService,
     question::{
         alert_body::AlertBody,
         parameter::clip,
         search::condition::{self, ConditionMatch, MatchedTokens},
         snapshot::Snapshot,
     },
+    service::QueryService,
 };
 use model::{
     address::Address,
@@ -39,7 +39,7 @@ impl Jobs {
     /// Adds an alert; on return it is on disk. Blocks on data and disk, so must not be called on a drawing or serving thread.
     pub fn add_alert(&self, request: &AlertBody, progress: &Progress) -> Result<Alert> {
         let shared = self.workers.shared();
-        add(&shared.store, &shared.deck, request, progress)
+        add(&shared.store, &shared.service, request, progress)
     }
 
     pub fn remove_alert(&self, id: &str) -> Result<()> {
@@ -85,22 +85,22 @@ impl Jobs {
     }
 
     pub(super) fn dataset(&self) -> String {
-        open_dataset(&self.workers.shared().deck)
+        open_dataset(&self.workers.shared().service)
     }
 }
 
 /// Identity of the open dataset.
-pub(super) fn open_dataset(deck: &QueryService) -> String {
-    dataset(&deck.snapshot().map_or_else(
-        |_| deck.folder(),
+pub(super) fn open_dataset(service: &QueryService) -> String {
+    dataset(&service.snapshot().map_or_else(
+        |_| service.folder(),
         |snapshot| snapshot.dataset.folder.clone(),
     ))
 }
 
 impl OfflineJobs {
     /// Like `Jobs::add_alert`, on the loaded data.
-    pub fn add_alert(&self, deck: &QueryService, request: &AlertBody) -> Result<Alert> {
-        add(&self.0, deck, request, &Progress::default())
+    pub fn add_alert(&self, service: &QueryService, request: &AlertBody) -> Result<Alert> {
+        add(&self.0, service, request, &Progress::default())
     }
 
     pub fn remove_alert(&self, id: &str) -> Result<()> {
@@ -115,12 +115,12 @@ impl OfflineJobs {
 /// Adds an alert to the store. Tokens that already meet the condition do not fire until they have stopped meeting it.
 fn add(
     store: &JobStore,
-    deck: &QueryService,
+    service: &QueryService,
     request: &AlertBody,
     progress: &Progress,
 ) -> Result<Alert> {
-    let snapshot = deck.complete_snapshot()?;
-    let matched = matched_tokens(deck, &snapshot, request, progress)?;
+    let snapshot = service.complete_snapshot()?;
+    let matched = matched_tokens(service, &snapshot, request, progress)?;
     let symbol = request
         .token_address
         .and_then(|token| symbol(&snapshot, &token));
@@ -146,7 +146,7 @@ fn add(
 
 /// Returns the tokens that currently meet the condition, and those without a value for it.
 pub(super) fn matched_tokens(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     request: &AlertBody,
     progress: &Progress,
@@ -155,7 +155,7 @@ pub(super) fn matched_tokens(
         condition: request.condition.clone(),
         token: request.token_address,
     };
-    let found = deck.find_in(snapshot, &wanted, progress)?;
+    let found = service.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();
     if count > HOLDING_MAX {
         let detail = format!(

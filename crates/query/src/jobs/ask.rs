@@ -4,7 +4,6 @@ use serde_json::value::RawValue;
 
 use super::{Analysis, TaskStatus, TokenReport, store::TaskEnding};
 use crate::{
-    deck::QueryService,
     question::{
         Query,
         dexes::DexListQuestion,
@@ -15,6 +14,7 @@ use crate::{
         token::TokenQuestion,
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
+    service::QueryService,
 };
 use model::{
     address::Address,
@@ -27,7 +27,7 @@ const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData];
 
 /// Runs all analyses of one token without a job, and returns its report.
 pub fn token_report(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     address: Address,
     progress: &Progress,
@@ -35,7 +35,7 @@ pub fn token_report(
     let mut report = TokenReport::empty(address);
     for (done, &analysis) in Analysis::ALL.iter().enumerate() {
         progress.step(done as u64, Analysis::ALL.len() as u64)?;
-        let ending = ask(deck, snapshot, analysis, address, &progress.quiet());
+        let ending = ask(service, snapshot, analysis, address, &progress.quiet());
         *report.part_mut(analysis) = RawValue::from_string(ending.part).ok();
     }
     progress.step(1, 1)?;
@@ -43,7 +43,7 @@ pub fn token_report(
 }
 
 pub(super) fn ask(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     analysis: Analysis,
     address: Address,
@@ -52,7 +52,7 @@ pub(super) fn ask(
     let (token_address, contract_address, explain) = (address, address, false);
     match analysis {
         Analysis::Market => ending(
-            deck,
+            service,
             snapshot,
             &TokenQuestion {
                 token_address,
@@ -67,10 +67,10 @@ pub(super) fn ask(
                 timeframe: None,
                 explain,
             };
-            ending(deck, snapshot, &question, progress)
+            ending(service, snapshot, &question, progress)
         }
         Analysis::Patterns => ending(
-            deck,
+            service,
             snapshot,
             &PatternsQuestion {
                 contract_address,
@@ -81,7 +81,7 @@ pub(super) fn ask(
             progress,
         ),
         Analysis::Security => ending(
-            deck,
+            service,
             snapshot,
             &SecurityQuestion {
                 contract_address,
@@ -92,7 +92,7 @@ pub(super) fn ask(
         Analysis::Dex => {
             let empty = snapshot.dataset.pools_of(&address).next().is_none();
             ending(
-                deck,
+                service,
                 snapshot,
                 &DexListQuestion {
                     contract_address,
@@ -105,7 +105,7 @@ pub(super) fn ask(
         Analysis::Holders => {
             let empty = snapshot.dataset.holders_listed(&address) == 0;
             ending(
-                deck,
+                service,
                 snapshot,
                 &HoldersQuestion::first(token_address),
                 progress,
@@ -116,12 +116,12 @@ pub(super) fn ask(
 }
 
 fn ending<Q: Query>(
-    deck: &QueryService,
+    service: &QueryService,
     snapshot: &Snapshot,
     question: &Q,
     progress: &Progress,
 ) -> TaskEnding {
-    let problem = match deck.answer_from(snapshot, question, progress) {
+    let problem = match service.answer_from(snapshot, question, progress) {
         // The answer was written by serde_json, which writes UTF-8.
         Ok(cached) => {
             let part = String::from_utf8_lossy(&cached.json).into_owned();

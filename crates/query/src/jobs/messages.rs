@@ -14,8 +14,8 @@ use serde_json::Value;
 pub use self::command::AlertCommand;
 use super::alert::FiredAlert;
 use crate::{
-    deck::{DeckEvent, QueryService},
     error::NotifyError,
+    service::{QueryService, ServiceEvent},
 };
 use model::{address::Address, format::plural, locks::Locked as _, time::Time};
 use wire::{RemoteClient, web::WebhookUrl};
@@ -152,7 +152,7 @@ impl AlertNotifier {
     }
 
     /// Tells what is queued until `stopped`. What is wrong is a notice once, until it went well again.
-    pub(super) fn run(&self, deck: &QueryService, stopped: &dyn Fn() -> bool) {
+    pub(super) fn run(&self, service: &QueryService, stopped: &dyn Fn() -> bool) {
         let mut is_failing = false;
         while !stopped() {
             let mut queue = self.queue.locked();
@@ -160,7 +160,7 @@ impl AlertNotifier {
             if let Some(count) = queue.dropped_to_say(now) {
                 let dropped = plural(count, "fired alert was", "fired alerts were");
                 let about = self.route.about();
-                deck.notify(DeckEvent::Notice(format!(
+                service.notify(ServiceEvent::Notice(format!(
                     "{about} receives at most {PER_MINUTE} alerts per minute; {dropped} not sent, see the list of alerts"
                 )));
             }
@@ -174,7 +174,10 @@ impl AlertNotifier {
                 Ok(()) => is_failing = false,
                 Err(error) => {
                     if !is_failing && !stopped() {
-                        deck.notify(DeckEvent::Notice(format!("{} {error}", self.route.about())));
+                        service.notify(ServiceEvent::Notice(format!(
+                            "{} {error}",
+                            self.route.about()
+                        )));
                     }
                     is_failing = true;
                 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::deck::QueryService;
+use crate::service::QueryService;
 use load::Dataset;
 use model::{table_state::TableState, time::Time};
 
@@ -47,7 +47,7 @@ pub struct JobSourceFile {
 }
 
 impl Sources {
-    pub fn of(deck: &QueryService, dataset: &Dataset) -> Self {
+    pub fn of(service: &QueryService, dataset: &Dataset) -> Self {
         let loaded = dataset.tables.iter().filter(|table| {
             table.state == TableState::Loaded && !NOT_READ.contains(&table.schema.name)
         });
@@ -75,7 +75,7 @@ impl Sources {
             license: dataset.license.clone(),
             synthetic: dataset.synthetic,
             tables: tables.collect(),
-            credit: deck.credit(),
+            credit: service.credit(),
             changed: false,
         }
     }

@@ -14,7 +14,6 @@ use super::{
     worker::Shared,
 };
 use crate::{
-    deck::DeckEvent,
     question::{
         alert_body::AlertBody,
         caches::RecordCount,
@@ -22,6 +21,7 @@ use crate::{
         search::condition::{self, ConditionFigure, MatchedTokens},
         snapshot::Snapshot,
     },
+    service::ServiceEvent,
 };
 use model::{
     address::Address,
@@ -55,7 +55,7 @@ pub(super) struct AlertWatch {
 impl AlertWatch {
     /// One round: checks the alerts if the generation is new or the backoff has elapsed, and announces firings found by any process.
     pub(super) fn run_round(&mut self, shared: &Shared, progress: &Progress) {
-        let Ok(snapshot) = shared.deck.complete_snapshot() else {
+        let Ok(snapshot) = shared.service.complete_snapshot() else {
             return;
         };
         if snapshot.generation != self.generation {
@@ -69,7 +69,7 @@ impl AlertWatch {
         }
         // Not while the next generation loads, which is checked then.
         let waits =
-            shared.deck.is_loading() || self.again.is_some_and(|again| Instant::now() < again);
+            shared.service.is_loading() || self.again.is_some_and(|again| Instant::now() < again);
         let checked = (!waits).then(|| {
             self.take_record(shared, &snapshot, progress)?;
             self.check_alerts(shared, &snapshot, progress)
@@ -80,7 +80,7 @@ impl AlertWatch {
             (self.failed, self.again) = (0, None);
         } else {
             if let (Some(problem), 0) = (all.err().or(announced.err()), self.failed) {
-                shared.deck.notify(DeckEvent::Notice(format!(
+                shared.service.notify(ServiceEvent::Notice(format!(
                     "cannot check alerts: {}",
                     problem.detail
                 )));
@@ -140,7 +140,7 @@ impl AlertWatch {
                 .collect::<super::store::StoreResult<Vec<_>>>()?;
             // Another process may have loaded newer files and checked the alerts on them. While the files are still ours, no such check
             // preceded our reading of the alerts, and the store rejects ours if one follows.
-            if !shared.deck.is_current(snapshot) {
+            if !shared.service.is_current(snapshot) {
                 return Ok(false);
             }
             for watched in watched {
@@ -165,7 +165,7 @@ impl AlertWatch {
             None => shared.delivered_before_start(dataset)?,
         };
         if last > before {
-            shared.deck.notify(DeckEvent::AlertsFired);
+            shared.service.notify(ServiceEvent::AlertsFired);
         }
         self.announced.insert(dataset.to_owned(), last);
         Ok(())
@@ -201,9 +201,9 @@ fn check(
     if weighed
         && counted.record.is_none()
         && counted.problem.is_none()
-        && shared.deck.options().counts_records
+        && shared.service.options().counts_records
     {
-        shared.deck.count_wanted();
+        shared.service.count_wanted();
         return Ok(false);
     }
     let is_first = weighed && watched.digest.is_empty();
@@ -211,7 +211,7 @@ fn check(
         token_address: watched.token,
         condition: watched.condition.clone(),
     };
-    match matched_tokens(&shared.deck, snapshot, &request, &progress.quiet()) {
+    match matched_tokens(&shared.service, snapshot, &request, &progress.quiet()) {
         Ok(matched) => {
             let mut outcome = compare(snapshot, watched, &matched);
             if is_first || fires == Fires::Never {
@@ -256,7 +256,7 @@ fn tell_outside(shared: &Shared, snapshot: &Snapshot, fired: &FiredAlert, progre
             };
             let find = || {
                 shared
-                    .deck
+                    .service
                     .find_in(snapshot, &asked, &progress.quiet())
                     .ok()
                     .flatten()

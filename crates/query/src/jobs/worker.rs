@@ -20,9 +20,9 @@ use super::{
     watch::AlertWatch,
 };
 use crate::{
-    deck::{DeckEvent, QueryService},
     error::JobsError,
     question::snapshot::Snapshot,
+    service::{QueryService, ServiceEvent},
 };
 use model::{
     address::Address,
@@ -43,7 +43,7 @@ const WORKERS_MAX: usize = 64;
 
 pub(super) struct Shared {
     pub(super) store: JobStore,
-    pub(super) deck: Arc<QueryService>,
+    pub(super) service: Arc<QueryService>,
     pub(super) options: JobOptions,
     pub(super) owner: Owner,
     /// Those who tell fired alerts outside the program.
@@ -84,19 +84,19 @@ impl std::fmt::Debug for Workers {
 impl Workers {
     pub(super) fn start(
         store: JobStore,
-        deck: Arc<QueryService>,
+        service: Arc<QueryService>,
         options: JobOptions,
         owner: Owner,
     ) -> std::result::Result<Self, JobsError> {
         let last = store.last_change()?;
-        let dataset = alerts::open_dataset(&deck);
+        let dataset = alerts::open_dataset(&service);
         if owner.is_owner(&dataset) {
             store.requeue(&dataset, None)?;
         }
         let messengers = options
             .alert_routes
-            .messengers(deck.options().wire.as_ref());
-        let workers = Self::new(store, deck, options, owner, messengers, false)?;
+            .messengers(service.options().wire.as_ref());
+        let workers = Self::new(store, service, options, owner, messengers, false)?;
         let shared = Arc::clone(&workers.shared);
         workers.spawn("jobs".to_owned(), move || shared.announce_changes(last))?;
         let shared = Arc::clone(&workers.shared);
@@ -104,7 +104,7 @@ impl Workers {
         for messenger in &workers.shared.messengers {
             let (shared, messenger) = (Arc::clone(&workers.shared), Arc::clone(messenger));
             workers.spawn("messages".to_owned(), move || {
-                messenger.run(&shared.deck, &|| shared.stopping());
+                messenger.run(&shared.service, &|| shared.stopping());
             })?;
         }
         for i in 0..workers.shared.options.workers.min(WORKERS_MAX) {
@@ -117,26 +117,26 @@ impl Workers {
     /// No threads, for a process that only reads the store: as if it were stopping.
     pub(super) fn none(
         store: JobStore,
-        deck: Arc<QueryService>,
+        service: Arc<QueryService>,
         options: JobOptions,
         owner: Owner,
     ) -> std::result::Result<Self, JobsError> {
-        Self::new(store, deck, options, owner, Vec::new(), true)
+        Self::new(store, service, options, owner, Vec::new(), true)
     }
 
     fn new(
         store: JobStore,
-        deck: Arc<QueryService>,
+        service: Arc<QueryService>,
         options: JobOptions,
         owner: Owner,
         messengers: Vec<Arc<AlertNotifier>>,
         stopping: bool,
     ) -> std::result::Result<Self, JobsError> {
-        let open = store.open_count(&alerts::open_dataset(&deck))?;
+        let open = store.open_count(&alerts::open_dataset(&service))?;
         let shared = Arc::new(Shared {
             open: AtomicUsize::new(open),
             store,
-            deck,
+            service,
             owner,
             messengers,
             stopping: AtomicBool::new(stopping),
@@ -279,7 +279,7 @@ impl Shared {
             }
             for (change, id) in changes {
                 last = last.max(change);
-                self.deck.notify(DeckEvent::JobUpdated(id));
+                self.service.notify(ServiceEvent::JobUpdated(id));
             }
             if stopping {
                 return;
@@ -338,14 +338,14 @@ impl Shared {
 
     /// Identity of the open dataset.
     pub(super) fn dataset(&self) -> String {
-        alerts::open_dataset(&self.deck)
+        alerts::open_dataset(&self.service)
     }
 
     /// Claims the open dataset's next queued job, if this process owns its queue and the data is loaded.
     fn next(&self) -> Result<Option<ClaimedJob>> {
         let dataset = self.dataset();
         if !self.owner.is_owner(&dataset)
-            || self.deck.complete_snapshot().is_err()
+            || self.service.complete_snapshot().is_err()
             || !self.store.any_queued(&dataset)?
         {
             return Ok(None);
@@ -380,7 +380,7 @@ impl Shared {
         let mut tokens_used = 0;
         for (position, address) in job.tokens.iter().enumerate() {
             // All answers about a token come from one generation.
-            let snapshot = self.deck.complete_snapshot()?;
+            let snapshot = self.service.complete_snapshot()?;
             if alerts::dataset(&snapshot.dataset.folder) != job.dataset {
                 return Err(Problem::new(
                     Code::Loading,
@@ -389,7 +389,7 @@ impl Shared {
             }
             self.store.save_sources(
                 &job.id,
-                &Sources::of(&self.deck, &snapshot.dataset),
+                &Sources::of(&self.service, &snapshot.dataset),
                 position == 0,
             )?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
@@ -430,7 +430,7 @@ impl Shared {
             return Ok(false);
         }
         self.notify();
-        let ending = ask(&self.deck, snapshot, key.analysis, *address, &progress);
+        let ending = ask(&self.service, snapshot, key.analysis, *address, &progress);
         if progress.cancelled() && self.stopping() {
             return Err(interrupted());
         }

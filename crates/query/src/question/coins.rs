@@ -3,9 +3,9 @@
 
 use super::{caches::SymbolOrder, snapshot::Snapshot, view::View};
 use analysis::{
-    frames::{self, Frame},
     market::TokenSummary,
     peg::Coin,
+    timeframes::{self, Frame},
 };
 use model::{
     address::Address,
@@ -63,7 +63,7 @@ impl<'a> Coins<'a> {
             Some((
                 coin.token_address,
                 coin.symbol.as_deref()?,
-                frames::frame(&candles.series(), self.interval)?,
+                timeframes::frame(&candles.series(), self.interval)?,
             ))
         };
         CoinFrames(self.known.iter().filter_map(frame).collect())

@@ -18,7 +18,7 @@ use analysis::{
         Points, against, correlation, days_of, is_steady, maximum_drawdown, points, side_by_side,
         volatility,
     },
-    frames,
+    timeframes,
 };
 use model::{
     address::Address,
@@ -188,7 +188,7 @@ impl Query for CompareQuestion {
             let candles = candles_of(view, address, progress)?;
             let stored = candles.series();
             let frame = |to: Interval, from: Option<Time>, until: Option<Time>| {
-                let frame = frames::frame(&stored, to);
+                let frame = timeframes::frame(&stored, to);
                 frame.map_or_else(Vec::new, |frame| {
                     points(
                         &frame.as_candles(),

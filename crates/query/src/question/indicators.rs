@@ -17,7 +17,7 @@ use super::{
     timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of},
     view::View,
 };
-use analysis::{frames::CandleVec, indicators::Indicator};
+use analysis::{indicators::Indicator, timeframes::CandleVec};
 use model::{
     address::Address,
     error::{Code, Problem, Result},

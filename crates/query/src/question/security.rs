@@ -24,7 +24,7 @@ use model::{
 };
 use security::{
     AnomalyCode, Danger, SecurityInference,
-    facts::{Facts, scam_report},
+    facts::{TokenContext, scam_report},
     infer,
 };
 
@@ -64,7 +64,7 @@ impl Query for SecurityQuestion {
         view.bring("transfers", &[self.contract_address], progress)?;
         if dataset.engine_rows("holders").is_some() {
             // Those of the pools whose liquidity is judged, too.
-            let facts = Facts::new(dataset, token);
+            let facts = TokenContext::new(dataset, token);
             let pools = facts.pools.iter().take(facts.informative).copied();
             let wanted: Vec<Address> = std::iter::once(facts.address).chain(pools).collect();
             view.bring("holders", &wanted, progress)?;

@@ -22,7 +22,7 @@ pub struct Snapshot {
     /// Starts at 1 and grows with every load; no two snapshots of a program have the same.
     pub generation: u64,
     /// The generation as people count them: as of a time, that of the present it was cut from.
-    pub reading: u64,
+    pub number: u64,
     pub dataset: Dataset,
     pub market: Market,
     pub token_facts: TokenFacts,
@@ -79,7 +79,7 @@ impl Snapshot {
         }
         Self {
             generation,
-            reading: generation,
+            number: generation,
             symbols: SymbolOrder::new(&market.tokens),
             token_facts: TokenFacts::new(&market.tokens),
             market,
@@ -95,8 +95,8 @@ impl Snapshot {
 
     /// The same, cut from that generation of the present.
     #[must_use]
-    pub fn by_number(self, reading: u64) -> Self {
-        Self { reading, ..self }
+    pub fn by_number(self, number: u64) -> Self {
+        Self { number, ..self }
     }
 
     /// Takes over the reusable parts of the previous snapshot: the scans that security compares, and the track records of all tokens, which
@@ -214,7 +214,7 @@ impl Snapshot {
 
     /// The request, pinned to this data: its snapshot number and its point in time.
     pub fn named_in(&self, target: &str) -> String {
-        let target = with_parameter(target, GENERATION, &self.reading.to_string());
+        let target = with_parameter(target, GENERATION, &self.number.to_string());
         let as_of = self.dataset.as_of.as_ref();
         as_of.map_or_else(
             || target.clone(),

@@ -95,7 +95,7 @@ impl Query for TablesQuestion {
                 .collect(),
         };
         Ok(Tables {
-            generation: view.reading,
+            generation: view.number,
             tables: view
                 .dataset
                 .tables

@@ -6,7 +6,7 @@ use super::{
     snapshot::Snapshot,
     view::View,
 };
-use analysis::frames::{self, Frame};
+use analysis::timeframes::{self, Frame};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
@@ -41,7 +41,7 @@ pub(super) fn frame_of<'a>(
     token: &Address,
     timeframe: &str,
 ) -> Result<Frame<'a>> {
-    frames::frame(series, interval(timeframe)).ok_or_else(|| {
+    timeframes::frame(series, interval(timeframe)).ok_or_else(|| {
         let there = timeframes_in(series).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let detail = if there.is_empty() {
             format!("Token `{token}` has no `{timeframe}` candles, and none in any of the timeframes {}.", TIMEFRAMES.join(", "))
@@ -59,7 +59,8 @@ pub fn timeframes_of(snapshot: &Snapshot, token: &Address) -> Vec<&'static str> 
 
 fn timeframes_in(series: &[(Interval, Candles<'_>)]) -> impl Iterator<Item = &'static str> {
     TIMEFRAMES.iter().copied().filter(|word| {
-        frames::frame(series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty())
+        timeframes::frame(series, interval(word))
+            .is_some_and(|frame| !frame.as_candles().is_empty())
     })
 }
 
@@ -72,8 +73,8 @@ pub(super) fn last_candle(
     let candles = snapshot.dataset.candles().of(token);
     let series = candles.series();
     let frame = match interval {
-        Some(interval) => frames::frame(&series, interval)?,
-        None => frames::base(&series)?.1,
+        Some(interval) => timeframes::frame(&series, interval)?,
+        None => timeframes::base(&series)?.1,
     };
     frame
         .as_candles()

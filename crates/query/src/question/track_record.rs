@@ -22,9 +22,9 @@ use super::{
     view::View,
 };
 use analysis::{
-    frames::{CandleVec, frame},
     market::TokenSummary,
     patterns::{Advice, AdviceReason, AdviceWord, PatternRecord, PatternsAnswer, market::Model},
+    timeframes::{CandleVec, frame},
     track_record::{
         Signal, advice, records, replay,
         returns::{ReturnRecord, SignalReturn, after_trends, trend_records},

@@ -9,7 +9,7 @@ use super::{
     view::View,
 };
 use analysis::{
-    frames,
+    timeframes,
     trendlines::{TrendlineAnswer, trendlines},
 };
 use model::{address::Address, error::Result, progress::Progress, time::Time};
@@ -55,7 +55,7 @@ impl Query for TrendlineQuestion {
         let series = candles.series();
         let frame = match self.timeframe {
             Some(timeframe) => Some(frame_of(&series, &self.contract_address, timeframe)?),
-            None => frames::base(&series).map(|(_, frame)| frame),
+            None => timeframes::base(&series).map(|(_, frame)| frame),
         };
         progress.step(1, 2)?;
         let period = usize::try_from(self.period).unwrap_or(usize::MAX);

@@ -10,10 +10,10 @@ use super::{
     abi::{self, Selector},
     deployment::DeployedBy,
     effects::{Caller, FunctionEffect},
+    evm_state::MockAnswer,
     machine::Machine,
     trace::Trace,
-    trial::{Leg, Scene, round_trip},
-    world::MockAnswer,
+    trade_simulation::{Scene, SimulatedLeg, round_trip},
 };
 
 /// Powers that may already have stopped or taxed sales on the chain. Taking a balance stops no sale of those who still have theirs.
@@ -152,7 +152,7 @@ pub(super) fn unwritten(
 
 /// A purchase and the sale of what was bought, as they went.
 struct Trade {
-    legs: [Leg; 3],
+    legs: [SimulatedLeg; 3],
     token: Address,
     reads: BTreeSet<(Address, U256)>,
     writes: BTreeSet<(Address, U256)>,
@@ -174,7 +174,7 @@ impl Trade {
             called.extend(outcome.called.iter().copied());
         });
         let trace = machine.end_trace();
-        called.retain(|address| *address != token && machine.world().mocked(*address));
+        called.retain(|address| *address != token && machine.evm_state().mocked(*address));
         if !legs[..2].iter().all(|leg| leg.ok) {
             return None;
         }
@@ -198,7 +198,7 @@ impl Trade {
             abi::call(abi::TOTAL_SUPPLY, &[]),
         );
         if let (Some(word), [(at, slot)]) = (supply.word(), &supply.reads[..])
-            && machine.world().slot(*at, *slot) == word
+            && machine.evm_state().slot(*at, *slot) == word
         {
             ledger.insert((*at, *slot));
         }
@@ -232,7 +232,7 @@ impl Trade {
                 DeployedBy::Constructor => any || !asked.open,
                 DeployedBy::Code => true,
                 // In an incomplete storage, what is there is known.
-                DeployedBy::Snapshot => machine.world().slot(*at, *slot).is_zero(),
+                DeployedBy::Snapshot => machine.evm_state().slot(*at, *slot).is_zero(),
                 DeployedBy::Chain => false,
             };
             let key = (*at, *slot);
@@ -329,7 +329,7 @@ impl Trade {
         scene: &Scene,
         (at, slot): (Address, U256),
     ) -> Option<bool> {
-        let old = machine.world().slot(at, slot);
+        let old = machine.evm_state().slot(at, slot);
         let large = U256::MAX >> 16;
         let values = [U256::ZERO, U256::ONE, large, U256::MAX, U256::from(99)].into_iter();
         let accounts = [
@@ -358,7 +358,7 @@ impl Trade {
     ) -> Option<bool> {
         let mark = machine.mark();
         for ((at, slot), value) in slots {
-            machine.world().set_slot(*at, *slot, *value);
+            machine.evm_state().set_slot(*at, *slot, *value);
         }
         let worse = self.worse(machine, scene);
         machine.rollback(mark);
@@ -368,7 +368,7 @@ impl Trade {
     /// Whether the trade now fails, rather than less of it arrives; `None` if it goes as before.
     fn worse(&self, machine: &mut Machine<'_>, scene: &Scene) -> Option<bool> {
         let now = round_trip(machine, scene, &mut |_| {});
-        let any = |test: &dyn Fn(&Leg, &Leg) -> bool| {
+        let any = |test: &dyn Fn(&SimulatedLeg, &SimulatedLeg) -> bool| {
             now.iter().zip(&self.legs).any(|(now, was)| test(now, was))
         };
         let stops = any(&|now, was| was.ok && !now.ok);
@@ -383,7 +383,7 @@ impl Trade {
         let outside = self.asked.first()?;
         let mark = machine.mark();
         let worse = MockAnswer::ALL.into_iter().any(|answer| {
-            machine.world().answer = answer;
+            machine.evm_state().answer = answer;
             self.worse(machine, scene).is_some()
         });
         machine.rollback(mark);

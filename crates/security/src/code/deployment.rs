@@ -124,9 +124,9 @@ pub(super) fn set_up(
 ) -> Deployment {
     for contract in input.implementations {
         let address = Address::new(contract.address.0);
-        machine.world().place(address, &contract.code);
+        machine.evm_state().place(address, &contract.code);
         for (slot, value) in &contract.storage {
-            machine.world().set_slot(
+            machine.evm_state().set_slot(
                 address,
                 U256::from_be_bytes(*slot),
                 U256::from_be_bytes(*value),
@@ -135,9 +135,9 @@ pub(super) fn set_up(
     }
     if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
         let people = machine.people;
-        machine.world().place(people.token, input.runtime);
+        machine.evm_state().place(people.token, input.runtime);
         for (slot, value) in storage {
-            machine.world().set_slot(
+            machine.evm_state().set_slot(
                 people.token,
                 U256::from_be_bytes(*slot),
                 U256::from_be_bytes(*value),
@@ -159,7 +159,7 @@ pub(super) fn set_up(
             owner_known: known.is_some(),
             ..Deployment::new(people.token, people.owner, DeployedBy::Snapshot, None)
         };
-        machine.world().person(deployment.owner);
+        machine.evm_state().person(deployment.owner);
         assume_ownership(machine, &mut deployment, functions, AssumedSlots::None);
         return deployment;
     }
@@ -185,7 +185,7 @@ pub(super) fn set_up(
         }
     } else {
         machine.stand_at(here, place.venue.as_ref());
-        machine.world().place(here, input.runtime);
+        machine.evm_state().place(here, input.runtime);
         Deployment::new(
             here,
             machine.people.owner,
@@ -210,11 +210,11 @@ fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
         .find_map(|selector| machine.ask(token, *selector, &[]))
         .map(abi::address_of);
     let Some(named) =
-        named.filter(|named| !invented(machine, *named) && machine.world().mocked(*named))
+        named.filter(|named| !invented(machine, *named) && machine.evm_state().mocked(*named))
     else {
         return machine.people.owner;
     };
-    machine.world().person(named);
+    machine.evm_state().person(named);
     named
 }
 
@@ -284,7 +284,7 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
         let made = machine.create(people.owner, code.clone());
         let stands = made
             .created
-            .filter(|address| made.ok && machine.world().code_len(*address) > 0);
+            .filter(|address| made.ok && machine.evm_state().code_len(*address) > 0);
         if let Some(token) = stands {
             if machine
                 .ask(token, abi::TOTAL_SUPPLY, &[])
@@ -305,8 +305,8 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
 
 /// If the constructor leaves other runtime code than the code under analysis, replaces it, keeping the constructor's storage.
 fn settle(machine: &mut Machine<'_>, token: Address, input: &CodeInput<'_>) -> Address {
-    if !input.runtime.is_empty() && machine.world().code_len(token) != input.runtime.len() {
-        machine.world().place(token, input.runtime);
+    if !input.runtime.is_empty() && machine.evm_state().code_len(token) != input.runtime.len() {
+        machine.evm_state().place(token, input.runtime);
     }
     token
 }
@@ -466,11 +466,11 @@ impl Assumption<'_, '_> {
         };
         let stored = ours
             && slot.is_some_and(|slot| {
-                holds(self.machine.world().slot(deployment.token, slot), other)
+                holds(self.machine.evm_state().slot(deployment.token, slot), other)
             });
         let is_new = deployment.privileged.len() < PRIVILEGED_MAX
             && !deployment.privileged.contains(&address);
-        if !stored && is_new && self.machine.world().is_real(address) {
+        if !stored && is_new && self.machine.evm_state().is_real(address) {
             deployment.privileged.push(address);
         }
     }
@@ -484,7 +484,7 @@ impl Assumption<'_, '_> {
                 && self.slots.roles()
                 && self
                     .machine
-                    .world()
+                    .evm_state()
                     .slot(self.deployment.token, *slot)
                     .is_zero()
             {
@@ -502,7 +502,7 @@ impl Assumption<'_, '_> {
     fn role_works(&mut self, slot: U256, data: &[u8], seen: usize) -> bool {
         let mark = self.machine.mark();
         self.machine
-            .world()
+            .evm_state()
             .set_slot(self.deployment.token, slot, U256::ONE);
         let (outcome, trace) =
             self.machine
@@ -517,8 +517,8 @@ impl Assumption<'_, '_> {
     /// Writes our owner into a slot if the caller is compared with it, at the bit offset the comparison reads.
     fn owner_slot_works(&mut self, slot: U256, data: &[u8]) -> bool {
         let Deployment { token, owner, .. } = *self.deployment;
-        let old = self.machine.world().slot(token, slot);
-        self.machine.world().set_slot(token, slot, pattern());
+        let old = self.machine.evm_state().slot(token, slot);
+        self.machine.evm_state().set_slot(token, slot, pattern());
         let (_, trace) = self.machine.trace(owner, token, data.to_vec());
         let mask = U256::MAX >> (256 - ADDRESS_BITS);
         let place = trace.compared.iter().find_map(|(other, _)| {
@@ -529,7 +529,7 @@ impl Assumption<'_, '_> {
         let value = place.map_or(old, |shift: usize| {
             (old & !(mask << shift)) | (abi::word_of(owner) << shift)
         });
-        self.machine.world().set_slot(token, slot, value);
+        self.machine.evm_state().set_slot(token, slot, value);
         place.is_some()
     }
 }

@@ -11,12 +11,12 @@ use revm::primitives::{Address, U256};
 use self::{movement::BalanceMovement, trades::stopped};
 use super::{
     abi::{self, Filling, Selector},
+    evm_state::MockAnswer,
     functions::Function,
     funding::answered_by_mock,
     guards::Branch,
     machine::{EvmOutcome, Machine},
-    trial::{Leg, Scene, Trial, transfer_in, trial},
-    world::MockAnswer,
+    trade_simulation::{Scene, SimulatedLeg, TradeSimulation, simulate_trades, transfer_in},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +176,7 @@ impl BalanceSheet {
         // If transfers succeed only with generous mock answers, balances come from another contract.
         let (mut of, mut from_mock, mut silent) = (
             Vec::new(),
-            machine.world().answer == MockAnswer::HugeBalance,
+            machine.evm_state().answer == MockAnswer::HugeBalance,
             false,
         );
         let others = scene
@@ -212,7 +212,7 @@ impl BalanceSheet {
             slots.extend(reads);
         }
         let coins =
-            [scene.owner, scene.people.stranger].map(|who| (who, machine.world().coins(who)));
+            [scene.owner, scene.people.stranger].map(|who| (who, machine.evm_state().coins(who)));
         Self {
             supply: supply.word(),
             of,
@@ -267,7 +267,7 @@ fn holds(before: &Baseline<'_>, who: Address, value: U256) -> String {
 pub(super) struct Baseline<'a> {
     pub(super) scene: &'a Scene,
     pub(super) balances: BalanceSheet,
-    pub(super) trial: Trial,
+    pub(super) trial: TradeSimulation,
     /// All slots read for this state.
     pub(super) slots: HashSet<(Address, U256)>,
     /// Those of them that hold balances and the supply.
@@ -417,7 +417,7 @@ pub(super) struct After {
     pub(super) holder: U256,
     pub(super) supply: Option<U256>,
     /// Results of buying and selling; `None` if the holder had too little left to trade.
-    pub(super) trades: Option<[Leg; 2]>,
+    pub(super) trades: Option<[SimulatedLeg; 2]>,
 }
 
 /// Appends the effects of the call.
@@ -462,7 +462,7 @@ pub(super) fn compare(
     if poorer(scene.people.holder) || poorer(scene.pair) {
         return stands;
     }
-    let after = trial(machine, scene, false, None);
+    let after = simulate_trades(machine, scene, false, None);
     for (thief, caller) in [(0, Caller::Owner), (1, Caller::Stranger)] {
         if after.theft[thief]
             && !before.trial.theft[thief]

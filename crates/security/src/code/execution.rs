@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use revm::primitives::{Address as EvmAddress, U256};
 
 use super::{
-    super::{AnomalyCode, PowerHolder},
+    super::{AnomalyCode, PrivilegeHolder},
     Budget, CodeInput, CodeReport,
     abi::{self, Filling},
     dependence::{self, SaleState},
@@ -19,7 +19,7 @@ use super::{
     outside,
     people::People,
     powers, proofs, snapshot,
-    trial::{self, Opening, Scene},
+    trade_simulation::{self, Opening, Scene},
     trials::{self, verdict},
 };
 
@@ -98,11 +98,11 @@ fn trade(
     funding.decimals = funding.decimals.or(input.decimals);
     let scene = Scene::new(machine.people, &deployment, funding);
     let calls = owner_calls(machine, &scene, shape);
-    let first = trial::trial(machine, &scene, true, None);
+    let first = trade_simulation::simulate_trades(machine, &scene, true, None);
     let (trial, opening) = if first.open() {
         (first.clone(), Opening::Open)
     } else {
-        trial::open(machine, &scene, &calls)
+        trade_simulation::open(machine, &scene, &calls)
     };
     report.opening = Some(opening);
     // The parts missing from an incomplete snapshot may change the result.
@@ -119,7 +119,7 @@ fn trade(
     report.anomalies.extend(findings::trading(&traded));
     trade_besides(machine, &scene, &traded, report);
     report.taxes = Some(findings::taxes(&traded));
-    report.traded = trial.score() >= trial::ONE_LEG;
+    report.traded = trial.score() >= trade_simulation::ONE_LEG;
     report.conclusive = report.traded;
     if !report.conclusive {
         report
@@ -175,7 +175,7 @@ fn named(
 fn worse_at(
     machine: &mut Machine<'_>,
     scene: &Scene,
-    usual: &trial::Trial,
+    usual: &trade_simulation::TradeSimulation,
     named: &[EvmAddress],
 ) -> Option<String> {
     let worse = named.iter().find(|address| {
@@ -183,7 +183,7 @@ fn worse_at(
             pair: **address,
             ..scene.clone()
         };
-        let sell = trial::sale(machine, &there);
+        let sell = trade_simulation::sale(machine, &there);
         usual.sell.ok && (!sell.ok || usual.sell.share - sell.share >= WORSE)
     })?;
     Some(format!(
@@ -245,7 +245,7 @@ pub(super) fn owner_calls(
         .iter()
         .filter(|function| !function.standard());
     let mut sets = powers::argument_sets(scene, &balances, scene.owner).to_vec();
-    if machine.world().is_of_chain() {
+    if machine.evm_state().is_of_chain() {
         // The real pool may be on a list that it can be taken off again.
         sets.push(Filling {
             addresses: vec![scene.pair, scene.owner],
@@ -299,10 +299,10 @@ pub(super) fn try_powers(
     };
     // A token that calls its owner on every transfer expects a contract there.
     let holder = match holder(input) {
-        PowerHolder::Account
+        PrivilegeHolder::Account
             if code_only.unheld && effects.iter().any(|effect| effect.control_transferred) =>
         {
-            PowerHolder::Contract
+            PrivilegeHolder::Contract
         }
         other => other,
     };
@@ -366,7 +366,7 @@ pub(super) fn baseline<'a>(
     let mut slots = HashSet::new();
     let balances = BalanceSheet::read(machine, scene, Some(&mut slots));
     let ledger = slots.clone();
-    let trial = trial::trial(machine, scene, true, Some(&mut slots));
+    let trial = trade_simulation::simulate_trades(machine, scene, true, Some(&mut slots));
     let owner = abi::OWNER_OF_IT
         .iter()
         .find_map(|selector| machine.ask(scene.token, *selector, &[]));

@@ -6,12 +6,12 @@ use revm::primitives::Address;
 
 use self::sentences::{beside, called, proof, sentence};
 use super::{
-    super::{Anomaly, AnomalyCode, Evidence, PowerHolder, Taxes},
+    super::{Anomaly, AnomalyCode, Evidence, PrivilegeHolder, Taxes},
     abi,
     deployment::DeployedBy,
     effects::{Caller, FunctionCall, FunctionEffect, Privilege},
     funding::Funding,
-    trial::{Leg, ONE_LEG, Opening, Trial},
+    trade_simulation::{ONE_LEG, Opening, SimulatedLeg, TradeSimulation},
 };
 
 /// A smaller tax is a rounding error.
@@ -45,9 +45,9 @@ pub(super) struct CodeOnly {
 
 /// Results of the trading trials.
 pub(super) struct Traded<'a> {
-    pub(super) trial: &'a Trial,
+    pub(super) trial: &'a TradeSimulation,
     /// The trial before any attempt to open trading.
-    pub(super) first: &'a Trial,
+    pub(super) first: &'a TradeSimulation,
     pub(super) opening: Opening,
     pub(super) deployed_by: DeployedBy,
     pub(super) funding: &'a Funding,
@@ -107,7 +107,7 @@ impl Traded<'_> {
 }
 
 /// Whether a holder can buy but not sell.
-fn sale_fails(trial: &Trial) -> bool {
+fn sale_fails(trial: &TradeSimulation) -> bool {
     let of_holder = trial.buy.ok && !trial.sell.ok;
     of_holder
         || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
@@ -192,7 +192,7 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
 
 /// Tax of each leg of the trial, unless the balances are inferred.
 pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
-    let tax = |leg: Leg| {
+    let tax = |leg: SimulatedLeg| {
         let tax = 1.0 - leg.share;
         (leg.ok && (leg.exact || traded.funding.by_transfers)).then_some(if tax < TAX_MIN {
             0.0
@@ -223,7 +223,7 @@ pub(super) fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     // Balances that we dealt and nobody can move are scaled or wrapped; then a missing Transfer proves nothing.
     let moves = traded.opening != Opening::Blocked && traded.funding.by_transfers
         || legs.iter().any(|(_, leg)| leg.ok);
-    let find = |test: fn(&Leg) -> bool| {
+    let find = |test: fn(&SimulatedLeg) -> bool| {
         legs.iter()
             .find(|(_, leg)| moves && test(leg))
             .map(|(name, _)| *name)
@@ -246,7 +246,7 @@ pub(super) fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
 pub(super) fn outside(
     traded: &Traded<'_>,
     found: &[Anomaly],
-    holder: PowerHolder,
+    holder: PrivilegeHolder,
 ) -> Option<Anomaly> {
     let known = found
         .iter()
@@ -282,7 +282,7 @@ pub(super) fn outside(
 pub(super) fn selling_disabled(
     traded: &Traded<'_>,
     found: &[Anomaly],
-    holder: PowerHolder,
+    holder: PrivilegeHolder,
 ) -> Option<Anomaly> {
     let says_more = found
         .iter()
@@ -322,7 +322,7 @@ pub(super) fn add_new(found: &mut Vec<Anomaly>, more: Vec<Anomaly>) {
 pub(super) fn powers<'a>(
     effects: &'a [FunctionEffect],
     theft: [bool; 2],
-    holder: PowerHolder,
+    holder: PrivilegeHolder,
     code_only: CodeOnly,
 ) -> Vec<Anomaly> {
     let mut found = Vec::new();
@@ -364,11 +364,11 @@ pub(super) fn powers<'a>(
                 caller: Caller::Privileged,
                 by_contract: true,
                 ..
-            } => PowerHolder::Contract,
+            } => PrivilegeHolder::Contract,
             FunctionCall {
                 caller: Caller::Privileged | Caller::Recognized,
                 ..
-            } => PowerHolder::Account,
+            } => PrivilegeHolder::Account,
             _ => holder,
         };
         found.push(anomaly.held_by(own));
@@ -400,8 +400,8 @@ pub(super) fn powers<'a>(
 }
 
 /// Privileges that are renounced, or whose holder is unknown; `why` is the reason.
-pub(super) fn held(effects: &[FunctionEffect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
-    let unheld = holder != PowerHolder::Nobody && !why.is_empty();
+pub(super) fn held(effects: &[FunctionEffect], holder: PrivilegeHolder, why: &str) -> Vec<Anomaly> {
+    let unheld = holder != PrivilegeHolder::Nobody && !why.is_empty();
     let mut found = powers(
         effects,
         [false; 2],

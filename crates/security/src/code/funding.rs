@@ -6,9 +6,9 @@ use revm::primitives::{Address, U256};
 use super::{
     abi,
     deployment::{DeployedBy, Deployment},
+    evm_state::MockAnswer,
     machine::{EvmOutcome, Machine},
-    trial::Scene,
-    world::MockAnswer,
+    trade_simulation::Scene,
 };
 
 /// Supply, in whole tokens, for a token that returns none: below most caps.
@@ -217,23 +217,23 @@ pub(super) fn answered_by_mock(
     if !asked
         .called
         .iter()
-        .any(|address| machine.world().mocked(*address))
+        .any(|address| machine.evm_state().mocked(*address))
     {
         return false;
     }
-    let said = machine.world().answer;
+    let said = machine.evm_state().answer;
     let question = abi::call(abi::BALANCE_OF, &[abi::word_of(who)]);
     let differs = MockAnswer::ALL
         .into_iter()
         .filter(|answer| *answer != said)
         .any(|answer| {
-            machine.world().answer = answer;
+            machine.evm_state().answer = answer;
             machine
                 .simulate(machine.people.owner, token, question.clone())
                 .word()
                 != asked.word()
         });
-    machine.world().answer = said;
+    machine.evm_state().answer = said;
     differs
 }
 
@@ -291,7 +291,7 @@ impl SlotSearch<'_> {
         value: U256,
     ) -> Option<U256> {
         self.left = self.left.checked_sub(1)?;
-        machine.world().set_slot(at, slot, value);
+        machine.evm_state().set_slot(at, slot, value);
         self.ask(machine).word()
     }
 
@@ -337,7 +337,7 @@ impl SlotSearch<'_> {
                 .any(|total| {
                     let mark = machine.mark();
                     for (at, slot) in plain.iter().copied() {
-                        if machine.world().slot(at, slot).is_zero() {
+                        if machine.evm_state().slot(at, slot).is_zero() {
                             self.fill(machine, (at, slot), total);
                         }
                     }
@@ -352,7 +352,7 @@ impl SlotSearch<'_> {
     /// Writes a slot, unless that makes the call run very long: then it is the length of a list, which stays empty.
     fn fill(&self, machine: &mut Machine<'_>, (at, slot): (Address, U256), value: U256) {
         let (mark, cut, work) = (machine.mark(), machine.cut, machine.work);
-        machine.world().set_slot(at, slot, value);
+        machine.evm_state().set_slot(at, slot, value);
         self.ask(machine);
         if machine.work - work > ENDLESS {
             machine.cut = cut;
@@ -376,7 +376,7 @@ impl SlotSearch<'_> {
                 self.left -= 1;
                 let mark = machine.mark();
                 let work = machine.work;
-                machine.world().set_slot(*at, *slot, value);
+                machine.evm_state().set_slot(*at, *slot, value);
                 let after = self.ask(machine);
                 let endless = machine.work - work > ENDLESS;
                 let opens = !endless

@@ -18,6 +18,7 @@ use super::{
     Budget, CodeInput, CodeReport, ImplementationContract, SaleState, abi,
     circumstances::Circumstances,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
+    evm_state::EvmState,
     execution, findings,
     functions::{self, CodeShape},
     funding,
@@ -25,9 +26,8 @@ use super::{
     market::{Deal, Trader},
     people::{People, Seed},
     seek,
-    trial::{self, Opening, Scene},
+    trade_simulation::{self, Opening, Scene},
     trials::{self, Trials, verdict},
-    world::World,
 };
 use crate::{
     AnomalyCode,
@@ -97,11 +97,11 @@ pub fn inspect(
         let seed = Seed::new(&head.hash, Some(token));
         let people = People::new(seed, Some(token), live.exchanges.venue(chain).as_ref());
         let circumstances = Circumstances::after(&head, seed);
-        let world = World::of_chain(Arc::clone(&live.state), people, &circumstances);
+        let evm_state = EvmState::of_chain(Arc::clone(&live.state), people, &circumstances);
         let mut machine = Machine::of_chain(
             budget,
             cancelled,
-            (world, circumstances),
+            (evm_state, circumstances),
             (live.chain, head),
         );
         Run {
@@ -146,10 +146,10 @@ struct Run<'a> {
 impl Run<'_> {
     fn execute(&self, machine: &mut Machine<'_>) -> Result<CodeReport, MissingState> {
         let pool = pools::deepest(machine, self.places);
-        let code = machine.world().code(self.token);
+        let code = machine.evm_state().code(self.token);
         let implementations = self.implementations(machine);
         // Slots may be missing still: our people's balances are zero anyway. Code must be known.
-        if !machine.world().missing().accounts.is_empty() {
+        if !machine.evm_state().missing().accounts.is_empty() {
             self.complete(machine)?;
         }
         let mut shape = functions::shape(&code);
@@ -175,7 +175,7 @@ impl Run<'_> {
         let owner = self.owner(machine, &input);
         let owner_is_contract = owner
             .now
-            .is_some_and(|owner| is_contract(&machine.world().code(owner)));
+            .is_some_and(|owner| is_contract(&machine.evm_state().code(owner)));
         let input = CodeInput {
             owner_is_contract,
             ..input
@@ -236,7 +236,7 @@ impl Run<'_> {
                 let known = found
                     .iter()
                     .any(|contract| contract.address.0 == address.0.0);
-                let code = machine.world().code(address);
+                let code = machine.evm_state().code(address);
                 if !known
                     && address != self.token
                     && !code.is_empty()
@@ -278,7 +278,7 @@ impl Run<'_> {
         report.owner = owner
             .now
             .map(|owner| model::address::Address(owner.into_array()));
-        machine.world().person(deployment.owner);
+        machine.evm_state().person(deployment.owner);
         if let Some(pool) = pool {
             machine.people = People {
                 pair: pool.address,
@@ -308,7 +308,7 @@ impl Run<'_> {
             pair,
             router,
             pool: pool.cloned().map(Rc::new),
-            obeyed: trial::obeyed(&deployment),
+            obeyed: trade_simulation::obeyed(&deployment),
             funding: blank,
         };
         let trade_at = |pool: &LivePool| {
@@ -328,7 +328,7 @@ impl Run<'_> {
             trades: verdict::shown(&trials),
             requests: self.live.state.requests(),
         });
-        self.judge(&trials, pool, report);
+        self.interpret(&trials, pool, report);
         let Some(funding) = funding::fund_on_chain(machine, &scene, supply, input.decimals) else {
             report.unfinished.push(
                 "no test balance could be created, so owner privileges were not tested".into(),
@@ -342,7 +342,7 @@ impl Run<'_> {
     }
 
     /// Adds what the trades show to the report.
-    fn judge(&self, trials: &Trials, pool: Option<&LivePool>, report: &mut CodeReport) {
+    fn interpret(&self, trials: &Trials, pool: Option<&LivePool>, report: &mut CodeReport) {
         let block = self.live.state.block().map_or(0, |head| head.number);
         let Some(pool) = pool else {
             let none = format!(
@@ -384,7 +384,7 @@ impl Run<'_> {
 
     /// Whether all that the calls so far read is known. Errors: what is not, while another round trip is worth it.
     fn complete(&self, machine: &mut Machine<'_>) -> Result<bool, MissingState> {
-        let missing = machine.world().missing();
+        let missing = machine.evm_state().missing();
         if missing.is_empty() {
             return Ok(true);
         }
@@ -397,7 +397,7 @@ impl Run<'_> {
         if self.live.state.rounds() < most {
             return Err(missing);
         }
-        *machine.world().missing() = missing;
+        *machine.evm_state().missing() = missing;
         Ok(false)
     }
 
@@ -410,13 +410,13 @@ impl Run<'_> {
         scene: &Scene,
         report: &mut CodeReport,
     ) -> Result<(), MissingState> {
-        let first = trial::trial(machine, scene, true, None);
+        let first = trade_simulation::simulate_trades(machine, scene, true, None);
         give_up_unless(self.complete(machine)?, report);
         let (trial, opening) = if first.open() {
             (first.clone(), Opening::Open)
         } else {
             let calls = execution::owner_calls(machine, scene, shape);
-            trial::open(machine, scene, &calls)
+            trade_simulation::open(machine, scene, &calls)
         };
         let traded = findings::Traded {
             trial: &trial,
@@ -439,7 +439,7 @@ impl Run<'_> {
                     .push_str("; an owner call would enable selling");
             }
         }
-        report.conclusive = trial.score() >= trial::ONE_LEG;
+        report.conclusive = trial.score() >= trade_simulation::ONE_LEG;
         if !report.conclusive {
             report
                 .unfinished
@@ -450,7 +450,7 @@ impl Run<'_> {
         if !self.complete(machine)? {
             let MissingState {
                 accounts, slots, ..
-            } = machine.world().missing();
+            } = machine.evm_state().missing();
             let left = accounts.len() + slots.len();
             report.conclusive = false;
             report.unfinished.push(format!(

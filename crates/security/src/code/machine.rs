@@ -20,14 +20,14 @@ use super::{
     Budget,
     abi::{self, Selector},
     circumstances::{BlockFacts, Circumstances},
+    evm_state::EvmState,
     guards::{Branch, Guard, GuardTrace},
     live::Venue,
     people::{People, Seed},
     trace::Trace,
-    world::World,
 };
 
-type Chain = Context<BlockEnv, TxEnv, CfgEnv, World, Journal<World>, ()>;
+type Chain = Context<BlockEnv, TxEnv, CfgEnv, EvmState, Journal<EvmState>, ()>;
 
 /// Seconds between blocks of a fresh world.
 const BLOCK_SECONDS: u64 = 12;
@@ -101,10 +101,10 @@ impl Sender {
 /// Rollback point: world, block and mock answers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Checkpoint {
-    world: usize,
+    evm_state: usize,
     number: U256,
     time: U256,
-    answer: super::world::MockAnswer,
+    answer: super::evm_state::MockAnswer,
     circumstances: Circumstances,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Machine<'a> {
         let number = KNOWN_BLOCK.0 + time.saturating_sub(KNOWN_BLOCK.1) / BLOCK_SECONDS;
         let specs = [SpecId::CANCUN, SpecId::HOMESTEAD];
         Self::over(
-            World::new(people, &circumstances),
+            EvmState::new(people, &circumstances),
             circumstances,
             specs,
             (number, time),
@@ -159,7 +159,7 @@ impl<'a> Machine<'a> {
     pub(super) fn of_chain(
         budget: &Budget,
         cancelled: &'a dyn Fn() -> bool,
-        (world, circumstances): (World, Circumstances),
+        (evm_state, circumstances): (EvmState, Circumstances),
         (chain, head): (&ModelChain, BlockHead),
     ) -> Self {
         // A trade through a router takes more than a call of the token.
@@ -173,7 +173,7 @@ impl<'a> Machine<'a> {
             ..*budget
         };
         let mut machine = Self::over(
-            world,
+            evm_state,
             circumstances,
             [SpecId::PRAGUE; 2],
             (head.number, head.timestamp),
@@ -188,16 +188,16 @@ impl<'a> Machine<'a> {
     }
 
     fn over(
-        mut world: World,
+        mut evm_state: EvmState,
         circumstances: Circumstances,
         specs: [SpecId; 2],
         (number, time): (u64, u64),
         budget: &Budget,
         cancelled: &'a dyn Fn() -> bool,
     ) -> Self {
-        let people = world.people;
-        world.reads.clear();
-        let mut chain: Chain = Context::new(world, specs[0]);
+        let people = evm_state.people;
+        evm_state.reads.clear();
+        let mut chain: Chain = Context::new(evm_state, specs[0]);
         chain.block.number = U256::from(number);
         chain.block.timestamp = U256::from(time);
         chain.block.difficulty = U256::ZERO;
@@ -234,22 +234,22 @@ impl<'a> Machine<'a> {
     pub(super) fn stand_at(&mut self, token: Address, venue: Option<&Venue<'_>>) {
         self.people = self.people.with_token_at(token, venue);
         let people = self.people;
-        self.world().set_people(people);
+        self.evm_state().set_people(people);
     }
 
-    pub(super) fn world(&mut self) -> &mut World {
+    pub(super) fn evm_state(&mut self) -> &mut EvmState {
         &mut self.evm.ctx.journaled_state.database
     }
 
     pub(super) fn mark(&mut self) -> Checkpoint {
         let (number, time) = (self.evm.ctx.block.number, self.evm.ctx.block.timestamp);
         let circumstances = self.circumstances;
-        let world = self.world();
+        let evm_state = self.evm_state();
         Checkpoint {
-            world: world.mark(),
+            evm_state: evm_state.mark(),
             number,
             time,
-            answer: world.answer,
+            answer: evm_state.answer,
             circumstances,
         }
     }
@@ -258,9 +258,9 @@ impl<'a> Machine<'a> {
         self.evm.ctx.block.number = mark.number;
         self.evm.ctx.block.timestamp = mark.time;
         self.circumstances = mark.circumstances;
-        let world = self.world();
-        world.answer = mark.answer;
-        world.rollback(mark.world);
+        let evm_state = self.evm_state();
+        evm_state.answer = mark.answer;
+        evm_state.rollback(mark.evm_state);
     }
 
     pub(super) fn wait(&mut self, blocks: u64, seconds: u64) {
@@ -426,7 +426,7 @@ impl<'a> Machine<'a> {
                 })
             {
                 Some("the overall step limit was reached")
-            } else if self.cut >= CUT_MAX && self.world().is_of_chain() {
+            } else if self.cut >= CUT_MAX && self.evm_state().is_of_chain() {
                 Some("too many calls hit the step limit")
             } else {
                 None
@@ -448,11 +448,11 @@ impl<'a> Machine<'a> {
         self.evm.inspector.first_caller = (sender.caller != sender.origin).then_some(sender.caller);
         let value = std::mem::take(&mut self.pay);
         if !value.is_zero() {
-            self.world().afford(sender.origin, value);
+            self.evm_state().afford(sender.origin, value);
         }
-        self.world().reads.clear();
+        self.evm_state().reads.clear();
         let circumstances = self.circumstances;
-        self.world().hashes = circumstances.hashes;
+        self.evm_state().hashes = circumstances.hashes;
         let block = &mut self.evm.ctx.block;
         block.basefee = circumstances.base_fee;
         block.gas_limit = circumstances.block_gas_limit;
@@ -473,7 +473,7 @@ impl<'a> Machine<'a> {
         let state = self.evm.finalize();
         self.work += self.evm.inspector.work;
         self.cut += u64::from(self.evm.inspector.cut);
-        if self.missing_since.is_none() && !self.world().missing().is_empty() {
+        if self.missing_since.is_none() && !self.evm_state().missing().is_empty() {
             self.missing_since = Some(self.work);
         }
         let Ok(result) = result else {
@@ -498,7 +498,7 @@ impl<'a> Machine<'a> {
             called: std::mem::take(&mut self.evm.inspector.called),
             handed: std::mem::take(&mut self.evm.inspector.handed),
             questioned: std::mem::take(&mut self.evm.inspector.questioned),
-            reads: std::mem::take(&mut self.world().reads),
+            reads: std::mem::take(&mut self.evm_state().reads),
             ..EvmOutcome::default()
         };
         match result {
@@ -519,20 +519,20 @@ impl<'a> Machine<'a> {
     /// Commits the changes of a call. Returns the written slots, sorted, since the EVM's own order is arbitrary.
     fn keep(&mut self, state: revm::state::EvmState) -> Vec<(Address, U256)> {
         let mut writes = Vec::new();
-        let world = self.world();
+        let evm_state = self.evm_state();
         for (address, account) in state {
             if !account.is_touched() {
                 continue;
             }
             for (slot, value) in &account.storage {
                 if value.is_changed() {
-                    world.set_slot(address, *slot, value.present_value);
+                    evm_state.set_slot(address, *slot, value.present_value);
                     writes.push((address, *slot));
                 }
             }
             // A mock stays a mock; only its coin balance would have changed.
-            if account.is_created() || !world.mocked(address) {
-                world.set_account(address, account.info);
+            if account.is_created() || !evm_state.mocked(address) {
+                evm_state.set_account(address, account.info);
             }
         }
         writes.sort_unstable();

@@ -12,7 +12,7 @@ use super::{
     funding::{balance, write_balance},
     live::{LivePool, PoolKind, balance_slot_of, reserves},
     machine::{EvmOutcome, Machine},
-    trial::{Scene, ratio},
+    trade_simulation::{Scene, ratio},
 };
 use crate::simulation::SimulatedTrade;
 use model::untrusted::is_invisible;
@@ -130,12 +130,12 @@ impl<'a, 'm> Trader<'a, 'm> {
         let had = self.balance(who);
         let mut quoted = self.quoted(pool, pool.quote, spend);
         if pool.native {
-            let purse = self.machine.world().coins(who);
+            let purse = self.machine.evm_state().coins(who);
             self.machine
-                .world()
+                .evm_state()
                 .set_coins(who, purse.saturating_add(spend));
         } else {
-            self.machine.world().set_slot(
+            self.machine.evm_state().set_slot(
                 pool.quote,
                 balance_slot_of(who, pool.balance_slot),
                 spend,
@@ -247,7 +247,7 @@ impl<'a, 'm> Trader<'a, 'm> {
 
     fn coins_of(&mut self, pool: &LivePool, who: Address, in_coins: bool) -> U256 {
         if in_coins {
-            self.machine.world().coins(who)
+            self.machine.evm_state().coins(who)
         } else {
             balance(self.machine, pool.quote, who).unwrap_or_default()
         }

@@ -9,15 +9,15 @@ use super::{
     CodeReport, abi,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
     effects::{Baseline, Caller, FunctionCall, FunctionEffect, Privilege},
+    evm_state::is_precompile,
     functions::{self, Function},
     machine::Machine,
     market::{SaleRoute, Trader},
     powers::{self, Exploration, Target},
     seek,
-    trial::Scene,
-    world::is_precompile,
+    trade_simulation::Scene,
 };
-use crate::{Anomaly, AnomalyCode, Evidence, PowerHolder};
+use crate::{Anomaly, AnomalyCode, Evidence, PrivilegeHolder};
 
 /// Contracts that are looked at.
 const CONTRACTS_MAX: usize = 3;
@@ -47,8 +47,8 @@ fn asked(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [Vec<Address>; 2] 
         others(&before.trial.called),
         others(&before.trial.questioned),
     );
-    asked.retain(|of| !machine.world().code(*of).is_empty());
-    empty.retain(|of| machine.world().code(*of).is_empty());
+    asked.retain(|of| !machine.evm_state().code(*of).is_empty());
+    empty.retain(|of| machine.evm_state().code(*of).is_empty());
     for list in [&mut asked, &mut empty] {
         list.truncate(CONTRACTS_MAX);
     }
@@ -67,7 +67,7 @@ fn decides(machine: &mut Machine<'_>, before: &Baseline<'_>, address: Address) -
     let usual = sold(machine, before.scene, before.scene.people.holder, None);
     ANSWERS.iter().any(|code| {
         let mark = machine.mark();
-        machine.world().place(address, code);
+        machine.evm_state().place(address, code);
         let now = sold(machine, before.scene, before.scene.people.holder, None);
         machine.rollback(mark);
         now < WORSE * usual
@@ -99,7 +99,7 @@ pub(super) fn explore(
         report.anomalies.push(
             Anomaly::new(AnomalyCode::ExternalGate, 1.0, text)
                 .evidence(shown)
-                .held_by(PowerHolder::Account),
+                .held_by(PrivilegeHolder::Account),
         );
     }
     let hooks = before
@@ -108,7 +108,7 @@ pub(super) fn explore(
         .as_ref()
         .and_then(|pool| pool.key)
         .map(|key| key.hooks);
-    let hooks = hooks.filter(|hooks| !machine.world().code(*hooks).is_empty());
+    let hooks = hooks.filter(|hooks| !machine.evm_state().code(*hooks).is_empty());
     let asked = contracts.into_iter().map(|contract| ("transfer", contract));
     for (what, contract) in asked.chain(hooks.map(|hooks| ("trade in its pool", hooks))) {
         let owner = abi::OWNER_OF_IT
@@ -124,7 +124,7 @@ pub(super) fn explore(
             what: format!("a {what} calls {contract:#x}, which {whose}"),
             ..Evidence::default()
         });
-        let code = machine.world().code(contract);
+        let code = machine.evm_state().code(contract);
         let shape = functions::shape(&code);
         let mut own = Deployment::new(
             contract,
@@ -192,7 +192,7 @@ fn by_hooks(
                 let written: Vec<_> = outcome
                     .writes
                     .iter()
-                    .map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot)))
+                    .map(|(at, slot)| (*at, *slot, machine.evm_state().slot(*at, *slot)))
                     .collect();
                 machine.rollback(mark);
                 if written.is_empty() || !seen.insert(written) {

@@ -24,7 +24,7 @@ use super::{
     live::is_contract,
     machine::{EvmOutcome, Machine},
     seek,
-    trial::Scene,
+    trade_simulation::Scene,
 };
 
 /// Number of argument sets each function is tried with.
@@ -216,7 +216,7 @@ pub(super) fn try_functions(
     let callers: Vec<_> = target
         .callers
         .iter()
-        .map(|(who, caller)| (*who, *caller, is_contract(&machine.world().code(*who))))
+        .map(|(who, caller)| (*who, *caller, is_contract(&machine.evm_state().code(*who))))
         .collect();
     for function in &target
         .functions
@@ -424,7 +424,7 @@ pub(super) fn try_call(
     let written: Written = outcome
         .writes
         .iter()
-        .map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot)))
+        .map(|(at, slot)| (*at, *slot, machine.evm_state().slot(*at, *slot)))
         .collect();
     let mut attempt = Attempt {
         before,
@@ -449,7 +449,7 @@ pub(super) fn try_call(
     for effect in effects.iter_mut().filter(|effect| effect.unbacked) {
         // If a plain variable moved by the same amount, the tokens came from a reserve that the contract keeps.
         let booked = |(at, slot, now): &(Address, U256, U256)| {
-            *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.gain
+            *slot < PLAIN_MAX && machine.evm_state().slot(*at, *slot).abs_diff(*now) == effect.gain
         };
         effect.unbacked = !written.iter().any(booked);
     }

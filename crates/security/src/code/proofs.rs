@@ -10,7 +10,7 @@ use super::{
     findings::Traded,
     powers::Tried,
     signatures::SelectorNames,
-    trial::{Leg, Opening},
+    trade_simulation::{Opening, SimulatedLeg},
 };
 
 /// Maximum number of calls shown per check; the number of further ones is stated.
@@ -77,7 +77,7 @@ fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
         traded.trial
     };
     let amount = abi::amount(traded.funding.amount, traded.funding.decimals);
-    let leg = |what: &str, caller: &str, leg: &Leg| Evidence {
+    let leg = |what: &str, caller: &str, leg: &SimulatedLeg| Evidence {
         what: format!("{what} of {amount}"),
         caller: Some(caller.into()),
         before: Some("sent 100%".into()),
@@ -91,7 +91,7 @@ fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
     ]
 }
 
-fn arrived(leg: &Leg) -> String {
+fn arrived(leg: &SimulatedLeg) -> String {
     format!("received {:.1}%", leg.share * 100.0)
 }
 
@@ -167,8 +167,9 @@ fn amounts(whose: &str, was: U256, now: U256, decimals: Option<u8>) -> [String; 
 }
 
 fn state(after: &After, watched: Watched, decimals: Option<u8>) -> Option<String> {
-    let goes =
-        |what: &str, leg: &Leg| format!("{what} {}", if leg.ok { "succeeds" } else { "fails" });
+    let goes = |what: &str, leg: &SimulatedLeg| {
+        format!("{what} {}", if leg.ok { "succeeds" } else { "fails" })
+    };
     let trades = after.trades.as_ref();
     Some(match watched {
         Watched::Holder => format!("holder {}", abi::amount(after.holder, decimals)),
@@ -177,7 +178,7 @@ fn state(after: &After, watched: Watched, decimals: Option<u8>) -> Option<String
         Watched::Sell => goes("sell", &trades?[1]),
         Watched::Trades => {
             let [buy, sell] = trades?;
-            let share = |leg: &Leg| if leg.ok { arrived(leg) } else { "fails".into() };
+            let share = |leg: &SimulatedLeg| if leg.ok { arrived(leg) } else { "fails".into() };
             format!("buy {}, sell {}", share(buy), share(sell))
         }
     })

@@ -17,7 +17,7 @@ use super::{
     guards::{Branch, Guard},
     machine::Machine,
     powers::{Exploration, Target, argument_sets, try_call},
-    trial::{self, Scene},
+    trade_simulation::{self, Scene},
 };
 
 /// Accounts that a sale looks up besides its own, which are tried as callers.
@@ -38,7 +38,7 @@ pub(super) fn of_sale(
         ..
     } = *before.scene;
     machine.start_trace(people.holder, token);
-    trial::round_trip(machine, before.scene, &mut |_| {});
+    trade_simulation::round_trip(machine, before.scene, &mut |_| {});
     let trace = machine.end_trace();
     let is_number = |word: &U256| *word > U256::ONE && *word < U256::MAX >> 160;
     let mut constants: Vec<U256> = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn of_sale(
         let known = own.contains(&of)
             || callers.iter().any(|(caller, _)| *caller == of)
             || accounts.contains(&of);
-        if !known && accounts.len() < ACCOUNTS_MAX && machine.world().is_real(of) {
+        if !known && accounts.len() < ACCOUNTS_MAX && machine.evm_state().is_real(of) {
             accounts.push(of);
         }
     }
@@ -331,7 +331,7 @@ pub(super) fn free_write(
     let writes = marked.make(machine).writes;
     let written = writes
         .into_iter()
-        .find(|(of, slot)| *of == at && machine.world().slot(*of, *slot) == MARKER);
+        .find(|(of, slot)| *of == at && machine.evm_state().slot(*of, *slot) == MARKER);
     // The slot itself, or an element of a list that is longer than any can be.
     let with = |index: U256| two_words(before, at, selector, (from, caller), [index, U256::ZERO]);
     let moved = written
@@ -510,7 +510,7 @@ fn try_way(
 /// A holder with much of the supply, who keeps it because their calls may have to be repeated.
 fn whale(machine: &mut Machine<'_>, before: &Baseline<'_>) -> Address {
     let whale = machine.circumstances.hashes.address("whale");
-    machine.world().person(whale);
+    machine.evm_state().person(whale);
     let much = before.scene.funding.supply / U256::from(WHALE_PART.1) * U256::from(WHALE_PART.0);
     write_balance(machine, before.scene.token, whale, much);
     whale

@@ -3,7 +3,7 @@
 use revm::primitives::U256;
 
 use super::{
-    super::{Anomaly, PowerHolder},
+    super::{Anomaly, PrivilegeHolder},
     CodeInput, Slot, abi,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
     effects::{Baseline, Caller, FunctionEffect, Privilege},
@@ -12,14 +12,14 @@ use super::{
     functions::Function,
     machine::Machine,
     outside, powers,
-    trial::Scene,
+    trade_simulation::Scene,
 };
 use model::address::Address;
 
 /// Inputs of the snapshot analysis.
 pub(super) struct SnapshotInput<'a> {
     pub(super) functions: &'a [Function],
-    pub(super) holder: PowerHolder,
+    pub(super) holder: PrivilegeHolder,
     /// Whether the snapshot is not known to be incomplete.
     pub(super) whole: bool,
     /// Whether all slots are known, so that a role in none of them is unused.
@@ -78,7 +78,7 @@ pub(super) fn beside(
         let mut kept = privileges(machine, deployment, before, effects);
         // In an incomplete storage, the owner's slot may be among the missing ones.
         let (mut holder, mut why) = if asked.whole {
-            (PowerHolder::Nobody, UNOWNED)
+            (PrivilegeHolder::Nobody, UNOWNED)
         } else {
             (asked.holder, ROLE_UNKNOWN)
         };
@@ -86,7 +86,7 @@ pub(super) fn beside(
             kept = powers::taken_back(machine, before, &unowned, asked.functions);
             // Whoever regains ownership has all its powers.
             if !kept.is_empty() {
-                (holder, why) = (PowerHolder::Account, "");
+                (holder, why) = (PrivilegeHolder::Account, "");
             }
         }
         found.extend(findings::kept(&kept));
@@ -116,7 +116,7 @@ pub(super) fn beside(
         let (holder, why) = if !gone && granted(machine, before, asked.functions, &roles) {
             (asked.holder, "")
         } else if asked.all_slots && !given(asked.input) {
-            (PowerHolder::Nobody, NO_ROLE)
+            (PrivilegeHolder::Nobody, NO_ROLE)
         } else {
             (asked.holder, ROLE_UNKNOWN)
         };
@@ -157,7 +157,7 @@ fn granted(
                     let gives = outcome.writes.iter().any(|(at, slot)| {
                         *at == scene.token
                             && roles.contains(slot)
-                            && !machine.world().slot(*at, *slot).is_zero()
+                            && !machine.evm_state().slot(*at, *slot).is_zero()
                     });
                     machine.rollback(mark);
                     gives

@@ -12,7 +12,7 @@ use super::{
     funding::write_balance,
     live::LivePool,
     market::{Deal, MILLION, SaleRoute, Trader},
-    trial::ratio,
+    trade_simulation::ratio,
 };
 
 /// Purchases tried, in millionths of the pool: the largest that goes through is kept.
@@ -424,7 +424,7 @@ impl Run<'_, '_, '_> {
     /// Anybody can send coins to the contract: it must not matter.
     fn with_coins(&mut self, holder: Address, half: U256) {
         let token = self.trader.scene.token;
-        self.trader.machine.world().set_coins(token, COINS_SENT);
+        self.trader.machine.evm_state().set_coins(token, COINS_SENT);
         self.tried(SaleTrial::WithCoins, |trader| {
             trader.sell(holder, half, SaleRoute::Router)
         });
@@ -449,7 +449,7 @@ impl Run<'_, '_, '_> {
         for number in 0..CROWD.1 {
             self.trader.machine.next_block();
             let buyer = seed.address(&format!("buyer {number}"));
-            self.trader.machine.world().person(buyer);
+            self.trader.machine.evm_state().person(buyer);
             let bought = self.trader.buy(buyer, CROWD.0.min(self.size * 2));
             // The last ones sell again: those who come first may be let out.
             if bought.ok && number >= CROWD.1 - CROWD_SELLS {
@@ -474,7 +474,7 @@ impl Run<'_, '_, '_> {
             .circumstances
             .hashes
             .address("large holder");
-        self.trader.machine.world().person(holder);
+        self.trader.machine.evm_state().person(holder);
         let pool = self.trader.balance(self.trader.scene.pair);
         let wanted = self.trader.scene.funding.supply / U256::from(LARGE_HOLDER.0);
         // What is bought for a part of the pool's coins is about that part of its tokens.

@@ -55,7 +55,7 @@ fn looked_at(token: &Unseen) -> CodeReport {
         .create(owner, creation.clone())
         .created
         .expect("a contract");
-    let runtime = machine.world().code(made);
+    let runtime = machine.evm_state().code(made);
     let input = CodeInput {
         runtime: &runtime,
         creation: Some(&creation),

@@ -3,7 +3,7 @@
 use super::super::{
     Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow,
     check_log::{CheckLog, NeededInput},
-    facts::{AddressRole, Facts},
+    facts::{AddressRole, TokenContext},
     pool_story::PoolHistory,
     transactions::Transactions,
 };
@@ -35,7 +35,7 @@ struct Held {
 }
 
 pub(super) fn tests(
-    facts: &Facts<'_>,
+    facts: &TokenContext<'_>,
     transactions: &Transactions,
     log: &mut CheckLog,
 ) -> Vec<Anomaly> {
@@ -123,7 +123,7 @@ pub(super) fn tests(
     found
 }
 
-fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
+fn held(facts: &TokenContext<'_>, pool: &Address, as_of: Option<Time>) -> Held {
     let mut held = Held::default();
     let locks = facts.dataset.locks_of(pool);
     let holding = facts.dataset.holding_of(pool);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::super::{
-    HolderMetrics, HolderShare, LARGEST_MAX, LeftOut,
-    facts::{AddressRole, Facts},
+    ExcludedHolders, HolderMetrics, HolderShare, LARGEST_MAX,
+    facts::{AddressRole, TokenContext},
 };
 use analysis::token::holders_distribution;
 use model::{address::Address, format::plural, holding::OtherHolders};
@@ -48,7 +48,7 @@ pub(super) struct Spread {
 
 impl Spread {
     /// Returns `None` without a holder that has a balance.
-    pub(super) fn new(facts: &Facts<'_>) -> Option<Self> {
+    pub(super) fn new(facts: &TokenContext<'_>) -> Option<Self> {
         let holding = facts.dataset.holding_of(&facts.address);
         let others = holding.others();
         let mut held: Vec<(Address, f64)> = Vec::new();
@@ -230,7 +230,7 @@ impl Spread {
             .min(1.0)
     }
 
-    pub(super) fn metrics(&self, facts: &Facts<'_>) -> HolderMetrics {
+    pub(super) fn metrics(&self, facts: &TokenContext<'_>) -> HolderMetrics {
         let largest = self.shares.iter().take(LARGEST_MAX);
         let all = holders_distribution(facts.dataset, facts.token);
         let [least, most] = self.hhi();
@@ -261,7 +261,7 @@ impl Spread {
             left_out: self
                 .left_out
                 .iter()
-                .map(|(role, (count, share))| LeftOut {
+                .map(|(role, (count, share))| ExcludedHolders {
                     kind: role.word(),
                     count: *count,
                     share: *share,
@@ -390,10 +390,10 @@ mod tests {
             data.row().total_supply = supply.map(|supply| all * supply);
             let rows = |balances: &[f64]| balances.iter().zip(2..).map(|(balance, i)| (someone(i), Some(*balance))).collect();
             data.holders = rows(&balances);
-            let whole = Spread::new(&Facts::new(&data, data.token())).expect("holders");
+            let whole = Spread::new(&TokenContext::new(&data, data.token())).expect("holders");
             data.holders = rows(&balances[..here]);
             data.listed = Some(Listed { rows: balances.len() as u64, held: balances.len() as u64, balance: all });
-            let part = Spread::new(&Facts::new(&data, data.token())).expect("holders");
+            let part = Spread::new(&TokenContext::new(&data, data.token())).expect("holders");
             for ([least, most], [from, to]) in [(whole.hhi(), part.hhi()), (whole.gini(), part.gini())] {
                 prop_assert!(from <= least + 1e-9 && most <= to + 1e-9, "{} {} {} {}", least, most, from, to);
             }
@@ -437,7 +437,7 @@ mod tests {
                 .chain((1..=10).map(|i| (someone(i), Some(10.0))))
                 .collect();
             (data.row().total_supply, data.row().holders) = (Some(supply), said);
-            let facts = Facts::new(&data, data.token());
+            let facts = TokenContext::new(&data, data.token());
             let metrics = Spread::new(&facts).unwrap().metrics(&facts);
             let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
             assert!(
@@ -514,7 +514,7 @@ mod tests {
             data.counts = counted.map_or_else(Default::default, |counted| {
                 (vec![1], vec![counted], vec![f64::NAN])
             });
-            let spread = Spread::new(&Facts::new(&data, data.token())).unwrap();
+            let spread = Spread::new(&TokenContext::new(&data, data.token())).unwrap();
             assert_eq!(
                 spread.partial, partial,
                 "{supply:?} {holders:?} {counted:?}"

@@ -92,7 +92,7 @@ impl Example {
 
 /// Result of the classifier for one code.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct Classification {
     /// 0 to 1.
     pub strength: f64,
     /// Upper estimate of the share of other tokens whose cross-validated decision value is at least as high.
@@ -183,7 +183,7 @@ impl BigramClassifier {
     }
 
     /// Classifies a code with the classifiers trained on other families. Returns `None` for a code without known instruction pairs.
-    pub fn judge(&self, code: &[u8]) -> Option<Judgement> {
+    pub fn classify(&self, code: &[u8]) -> Option<Classification> {
         let (pairs, _) = read(code);
         let vector = self.terms.vector(&pairs);
         if vector.is_empty() {
@@ -208,7 +208,7 @@ impl BigramClassifier {
             .iter()
             .filter(|(part, _)| *part > 0.0)
             .take(PAIRS_SHOWN);
-        Some(Judgement {
+        Some(Classification {
             // One of the tokens is always the last: it must also be on the scams' side.
             strength: if sum > 0.0 {
                 HINT * trust * (1.0 - share_above / COMMON).max(0.0)
@@ -438,8 +438,8 @@ mod tests {
             (classifier.learned_from(), classifier.auc()),
             ((15, 199), 1.0)
         );
-        let judge = |seed, habit| classifier.judge(&code(seed, habit)).expect("a code");
-        let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, HONEST));
+        let classify = |seed, habit| classifier.classify(&code(seed, habit)).expect("a code");
+        let (scam, honest) = (classify(5_000, SCAMS), classify(6_000, HONEST));
         assert!(
             (scam.strength - HINT * 0.9).abs() < 1e-12 && scam.share_above == 1.0 / 200.0,
             "{scam:?}"
@@ -453,7 +453,7 @@ mod tests {
             honest.share_above > COMMON && honest.strength == 0.0,
             "{honest:?}"
         );
-        assert_eq!(classifier.judge(&[]), None);
+        assert_eq!(classifier.classify(&[]), None);
     }
 
     #[test]
@@ -465,7 +465,11 @@ mod tests {
                 .expect("a token's code"),
         );
         let classifier = learned(&all).expect("there is a difference");
-        let found = |code: &[u8]| classifier.judge(code).map(|judged| judged.strength);
+        let found = |code: &[u8]| {
+            classifier
+                .classify(code)
+                .map(|classified| classified.strength)
+        };
         let strength = found(&planted).expect("a code");
         assert!(
             (strength - HINT * 0.9).abs() < 1e-12,
@@ -482,7 +486,7 @@ mod tests {
         let strength = |tokens: u64| {
             let classifier = learned(&examples(15, tokens, SCAMS)).expect("there is a difference");
             classifier
-                .judge(&code(5_000, SCAMS))
+                .classify(&code(5_000, SCAMS))
                 .expect("a code")
                 .strength
         };
@@ -513,11 +517,11 @@ mod tests {
     #[test]
     fn the_order_of_the_codes_does_not_matter() {
         let (mut codes, asked) = (examples(15, 40, SCAMS), code(7_000, HONEST));
-        let one = learned(&codes).and_then(|classifier| classifier.judge(&asked));
+        let one = learned(&codes).and_then(|classifier| classifier.classify(&asked));
         codes.reverse();
         assert_eq!(
             one,
-            learned(&codes).and_then(|classifier| classifier.judge(&asked))
+            learned(&codes).and_then(|classifier| classifier.classify(&asked))
         );
     }
 

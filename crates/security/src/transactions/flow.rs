@@ -371,12 +371,12 @@ mod tests {
     use super::{super::examine, *};
     use crate::{
         check_log::CheckLog,
-        facts::Facts,
+        facts::TokenContext,
         fake_data::{FakeData, someone},
     };
 
     fn examined(data: &FakeData) -> (Vec<AnomalyCode>, CheckLog) {
-        let examined = examine(&Facts::new(data, data.token()), &|_, _| Ok(())).unwrap();
+        let examined = examine(&TokenContext::new(data, data.token()), &|_, _| Ok(())).unwrap();
         (
             examined
                 .anomalies

@@ -313,7 +313,7 @@ mod tests {
     use super::super::examine;
     use crate::{
         AnomalyCode,
-        facts::Facts,
+        facts::TokenContext,
         fake_data::{FakeData, someone},
     };
     use model::address::Address;
@@ -331,7 +331,7 @@ mod tests {
             } else {
                 Vec::new()
             };
-            let found = examine(&Facts::new(&data, data.token()), &|_, _| Ok(())).unwrap();
+            let found = examine(&TokenContext::new(&data, data.token()), &|_, _| Ok(())).unwrap();
             let accused = found
                 .anomalies
                 .iter()

@@ -8,7 +8,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 use super::wash::Wash;
 use crate::{
     EVIDENCE_ROWS_MAX,
-    facts::{AddressRole, Facts},
+    facts::{AddressRole, TokenContext},
     pool_story::{Moment, PoolHistory},
 };
 use model::{
@@ -131,7 +131,7 @@ pub(super) struct TransferLedger {
 impl TransferLedger {
     /// Reads the transfers that are here, also for wash trading. `step` is called with the number of rows read.
     pub(super) fn read(
-        facts: &Facts<'_>,
+        facts: &TokenContext<'_>,
         pools: &[PoolHistory],
         step: &dyn Fn(u64) -> Result<()>,
     ) -> Result<(Self, Wash)> {
@@ -168,7 +168,7 @@ impl TransferLedger {
         self.left_out > 0
     }
 
-    fn id(&mut self, address: Address, facts: &Facts<'_>) -> u32 {
+    fn id(&mut self, address: Address, facts: &TokenContext<'_>) -> u32 {
         if let Some(id) = self.ids.get(&address) {
             return *id;
         }
@@ -215,7 +215,7 @@ impl TransferLedger {
         &mut self,
         row: usize,
         transfer: &TransferRow,
-        facts: &Facts<'_>,
+        facts: &TokenContext<'_>,
         liquidity_block: impl Fn(i64) -> bool,
     ) -> Option<Move> {
         let (from, to, value) = (
@@ -357,7 +357,7 @@ impl TransferLedger {
     }
 
     /// Adds a transfer, successful or failed, to the counts of its kind.
-    fn count(&mut self, movement: &Move, facts: &Facts<'_>) {
+    fn count(&mut self, movement: &Move, facts: &TokenContext<'_>) {
         let Move {
             failed,
             value,

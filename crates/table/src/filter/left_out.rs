@@ -1,6 +1,6 @@
 //! Rows that a filter leaves out only because of missing values in its columns: they might match, so lists show their number.
 
-use super::{Filter, Term, judge::Judged};
+use super::{Filter, Term, evaluate::Evaluated};
 
 /// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,13 +59,13 @@ impl ExcludedRows {
     }
 
     /// Counts the rows of a block that match or not by their missing values.
-    pub(super) fn count(&mut self, judged: &Judged) {
-        if judged.lacks.is_empty() {
+    pub(super) fn count(&mut self, evaluated: &Evaluated) {
+        if evaluated.lacks.is_empty() {
             return;
         }
-        self.rows += judged.unknown.rows().count() as u64;
+        self.rows += evaluated.unknown.rows().count() as u64;
         for lack in &mut self.columns {
-            let rows = judged.lacks.iter();
+            let rows = evaluated.lacks.iter();
             let rows = rows.filter(|(column, _)| *column == lack.column);
             let rows = rows.map(|(_, rows)| rows.clone());
             let rows = rows.reduce(|rows, others| rows.or(&others));

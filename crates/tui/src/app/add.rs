@@ -9,7 +9,7 @@ use model::{
     error::{Code, Problem},
     format::plural,
 };
-use query::deck::feed::add::{FoundToken, FoundTokens};
+use query::service::feed::add::{FoundToken, FoundTokens};
 
 /// A search under way, or one whose tokens are on screen.
 pub(crate) struct Adding {
@@ -28,7 +28,7 @@ impl App {
         else {
             return;
         };
-        match self.setup.deck.begin_live(&folder) {
+        match self.setup.service.begin_live(&folder) {
             Ok(true) => self.say("to add another token, press : and type add TOKEN", false),
             Ok(false) => self.run(Command::Type("add ".to_owned())),
             Err(reason) => self.say(reason, true),
@@ -41,7 +41,7 @@ impl App {
             .strip_prefix("coin:")
             .filter(|symbol| !symbol.is_empty())
         {
-            return match self.setup.deck.add_coin(symbol) {
+            return match self.setup.service.add_coin(symbol) {
                 Ok(()) => self.say(
                     format!(
                         "added {}; its candles are being fetched",
@@ -52,7 +52,7 @@ impl App {
                 Err(reason) => self.say(reason, true),
             };
         }
-        let hosts = match self.setup.deck.search_hosts() {
+        let hosts = match self.setup.service.search_hosts() {
             Ok(hosts) => hosts,
             Err(reason) => return self.say(reason, true),
         };
@@ -81,17 +81,18 @@ impl App {
 
     /// The user agreed to these hosts.
     pub(super) fn find_agreed(&mut self, words: &str, origins: &[String]) {
-        match self.setup.deck.agree_quietly(origins) {
+        match self.setup.service.agree_quietly(origins) {
             Ok(()) => self.find_token(words),
             Err(reason) => self.say(reason, true),
         }
     }
 
     fn find_token(&mut self, words: &str) {
-        let (deck, said) = (self.setup.deck.clone(), words.to_owned());
+        let (service, said) = (self.setup.service.clone(), words.to_owned());
         let task = BackgroundTask::start(&self.wake, move |progress| {
             let progress = progress.clone();
-            deck.find_tokens(&said, move || progress.cancelled())
+            service
+                .find_tokens(&said, move || progress.cancelled())
                 .map_err(|reason| Problem::new(Code::Defect, reason))
         });
         self.adding = Some(Adding { task, found: None });
@@ -141,7 +142,7 @@ impl App {
         let Some(token) = found.tokens.get(row) else {
             return;
         };
-        match self.setup.deck.add_token(&found, token) {
+        match self.setup.service.add_token(&found, token) {
             Ok(()) => self.say(
                 format!("added {}; its rows are being fetched", name(token)),
                 false,

@@ -262,9 +262,9 @@ mod tests {
             Bench::new(crate::views::all()),
             tempfile::tempdir().expect("a folder"),
         );
-        let deck = Arc::clone(&bench.app.setup.deck);
+        let service = Arc::clone(&bench.app.setup.service);
         bench.app.setup.jobs =
-            Some(Jobs::open(state.path(), deck, JobOptions::default()).expect("a store"));
+            Some(Jobs::open(state.path(), service, JobOptions::default()).expect("a store"));
         bench.load(priced(10));
         bench.until("ONE");
         bench.keys("A");

@@ -86,9 +86,9 @@ mod tests {
             Bench::new(crate::views::all()),
             tempfile::tempdir().expect("a folder"),
         );
-        let deck = Arc::clone(&bench.app.setup.deck);
+        let service = Arc::clone(&bench.app.setup.service);
         bench.app.setup.jobs =
-            Some(Jobs::open(state.path(), deck, JobOptions::default()).expect("a store"));
+            Some(Jobs::open(state.path(), service, JobOptions::default()).expect("a store"));
         let candle = |day: u32| format!("0x1,2026-01-{day:02},{day},{day}.5,{day},{day},1d\n");
         let candles = format!(
             "token_address,timestamp,open,high,low,close,interval\n{}",

@@ -9,8 +9,8 @@ use crate::{
 };
 use model::time::{DAY_MS, Time};
 use query::{
-    deck::QueryService,
     question::parameter::{as_of, clip},
+    service::QueryService,
 };
 
 /// The query service of the views, if not that of the present; and one that is being created.
@@ -25,7 +25,7 @@ pub(crate) struct PointInTimeView {
 impl PointInTimeView {
     /// The query service of the views.
     pub(crate) fn or<'a>(&'a self, present: &'a Arc<QueryService>) -> &'a Arc<QueryService> {
-        self.shown.as_ref().map_or(present, |(_, deck)| deck)
+        self.shown.as_ref().map_or(present, |(_, service)| service)
     }
 
     pub(crate) fn is_shown(&self) -> bool {
@@ -78,8 +78,8 @@ impl App {
             self.earlier.next = Some(time);
             return;
         }
-        let deck = Arc::clone(&self.setup.deck);
-        let task = BackgroundTask::start(&self.wake, move |_| deck.as_of(time));
+        let service = Arc::clone(&self.setup.service);
+        let task = BackgroundTask::start(&self.wake, move |_| service.as_of(time));
         self.earlier.task = Some((time, task));
     }
 
@@ -108,8 +108,8 @@ impl App {
         let time = *time;
         self.earlier.task = None;
         match outcome {
-            Ok(deck) => {
-                self.earlier.shown = Some((time, deck));
+            Ok(service) => {
+                self.earlier.shown = Some((time, service));
                 self.message = None;
             }
             Err(problem) => self.say(problem.detail, true),
@@ -138,7 +138,7 @@ mod tests {
             .map(|day| format!("0x1,1d,2026-01-0{day}T00:00:00Z,{day},{day}.5,0.5,{day},10\n"))
             .collect();
         let mut bench = Bench::new(crate::views::all());
-        bench.app.setup.deck.publish(sample::dataset(&[
+        bench.app.setup.service.publish(sample::dataset(&[
             (
                 "tokens",
                 "token_address,symbol,name,chain\n0x1,WETH,Wrapped Ether,eth",
@@ -195,7 +195,7 @@ mod tests {
         };
         let candles = [rows("0x1", 10), rows("0x2", 30), rows("0x3", 20)].concat();
         let mut bench = Bench::new(crate::views::all());
-        bench.app.setup.deck.publish(sample::dataset(&[
+        bench.app.setup.service.publish(sample::dataset(&[
             (
                 "tokens",
                 "token_address,symbol,name,chain\n0x1,AAA,A,eth\n0x2,BBB,B,eth\n0x3,CCC,C,eth",
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_view_names_what_is_of_today_and_a_day_before_the_data_is_refused() {
         let mut bench = Bench::new(crate::views::all());
-        bench.app.setup.deck.publish(sample::dataset(&[
+        bench.app.setup.service.publish(sample::dataset(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,WETH,Wrapped Ether,eth"),
             ("candles", "token_address,interval,timestamp,open,high,low,close\n0x1,1d,2026-01-01,1,1,1,1\n0x1,1d,2026-01-02,2,2,2,2"),
             ("pools", "address,dex_id,chain,token0,token1,liquidity\n0xa,x,eth,0x1,0x2,100"),

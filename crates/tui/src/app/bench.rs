@@ -25,7 +25,7 @@ use crate::{
     },
 };
 use load::Dataset;
-use query::deck::{DeckEvent, DeckOptions, QueryService};
+use query::service::{QueryService, ServiceEvent, ServiceOptions};
 
 /// Timeout for anything on a busy machine; reached on failure only.
 pub(super) const PATIENCE: Duration = Duration::from_secs(90);
@@ -34,7 +34,7 @@ pub(super) struct Bench {
     pub(super) app: App,
     /// The dataset's folder.
     pub(super) folder: TempDir,
-    news: Receiver<DeckEvent>,
+    news: Receiver<ServiceEvent>,
     /// What the app gives to whatever it starts, to be woken by.
     wake: Wake,
     /// How often it was woken.
@@ -44,15 +44,15 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(views: Vec<Box<dyn View>>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let deck = QueryService::new(
+        let service = QueryService::new(
             folder.path(),
-            DeckOptions {
+            ServiceOptions {
                 workers: 1,
-                ..DeckOptions::default()
+                ..ServiceOptions::default()
             },
         )
-        .expect("a deck");
-        let news = deck.listen();
+        .expect("a query service");
+        let news = service.listen();
         let look = Appearance {
             theme: Theme::default(),
             ascii: false,
@@ -60,7 +60,7 @@ impl Bench {
             options: Options::default(),
             fixed: true,
         };
-        let setup = Setup::still(deck, look);
+        let setup = Setup::still(service, look);
         let woken = Arc::<AtomicU64>::default();
         let rung = Arc::clone(&woken);
         let wake: Wake = Arc::new(move || _ = rung.fetch_add(1, Ordering::AcqRel));
@@ -107,9 +107,9 @@ impl Bench {
     }
 
     pub(super) fn load(&mut self, dataset: Dataset) {
-        let generation = self.app.setup.deck.publish(dataset).generation;
+        let generation = self.app.setup.service.publish(dataset).generation;
         self.app
-            .update(Event::QueryService(DeckEvent::Reloaded(generation)));
+            .update(Event::QueryService(ServiceEvent::Reloaded(generation)));
         self.arranged();
     }
 

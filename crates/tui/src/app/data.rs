@@ -7,13 +7,13 @@ use crate::{
     overlay::{Command, Confirm, Overlay, welcome::Welcome},
     views::tokens::MARKED_FOR,
 };
-use query::deck::DeckEvent;
+use query::service::ServiceEvent;
 
 impl App {
-    pub(super) fn on_deck_event(&mut self, event: DeckEvent) {
-        let reloaded = matches!(event, DeckEvent::Reloaded(_));
+    pub(super) fn on_deck_event(&mut self, event: ServiceEvent) {
+        let reloaded = matches!(event, ServiceEvent::Reloaded(_));
         match event {
-            DeckEvent::Reloaded(generation) => {
+            ServiceEvent::Reloaded(generation) => {
                 self.overlay = self
                     .overlay
                     .take()
@@ -25,11 +25,11 @@ impl App {
                     .is_some_and(|before| before.dataset.importing.is_empty());
                 if generation > 1 {
                     self.marked_until = Some(Instant::now() + MARKED_FOR);
-                    let snapshot = self.setup.deck.snapshot().ok();
+                    let snapshot = self.setup.service.snapshot().ok();
                     match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
                         Some(stale) => self.say(stale, true),
                         // Tables that come by themselves do so all the time.
-                        None if is_again && self.setup.deck.feed_tables().is_empty() => {
+                        None if is_again && self.setup.service.feed_tables().is_empty() => {
                             self.say("data reloaded", false);
                         }
                         None => {}
@@ -38,16 +38,18 @@ impl App {
                 self.ask_consent();
                 self.read_alerts();
             }
-            DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
-            DeckEvent::Notice(text) => self.say(text, false),
+            ServiceEvent::LoadFailed(reason) => self.load_failed(&reason),
+            ServiceEvent::Notice(text) => self.say(text, false),
             // Of the present, which is not on screen.
-            DeckEvent::AlertsFired if self.earlier.is_shown() => {}
-            DeckEvent::AlertsFired => self.read_alerts(),
-            DeckEvent::FeedFailed { table, reason } => self.say(format!("{table}: {reason}"), true),
-            DeckEvent::FeedRefreshed { .. }
-            | DeckEvent::FeedRunning
-            | DeckEvent::RecordCounted(_) => self.dirty = true,
-            DeckEvent::JobUpdated(_) => {}
+            ServiceEvent::AlertsFired if self.earlier.is_shown() => {}
+            ServiceEvent::AlertsFired => self.read_alerts(),
+            ServiceEvent::FeedFailed { table, reason } => {
+                self.say(format!("{table}: {reason}"), true)
+            }
+            ServiceEvent::FeedRefreshed { .. }
+            | ServiceEvent::FeedRunning
+            | ServiceEvent::RecordCounted(_) => self.dirty = true,
+            ServiceEvent::JobUpdated(_) => {}
         }
         self.take_in_changes();
         if let (true, Some(Overlay::Palette(palette)), Some(snapshot)) =
@@ -59,7 +61,7 @@ impl App {
 
     /// Asks once for consent to the dataset's remote origins; false where there is nothing to ask.
     fn ask_consent(&mut self) -> bool {
-        let origins = self.setup.deck.load_state().unconsented;
+        let origins = self.setup.service.load_state().unconsented;
         if origins.is_empty() || origins == self.asked_about {
             return false;
         }
@@ -79,13 +81,13 @@ impl App {
         if self.ask_consent() {
             return;
         }
-        if self.setup.deck.snapshot().is_err() {
+        if self.setup.service.snapshot().is_err() {
             let folder = self
                 .setup
                 .data_folder
                 .as_ref()
                 .map(|folder| folder.display().to_string());
-            let failed = self.setup.deck.folder();
+            let failed = self.setup.service.folder();
             let last = self
                 .last_folder
                 .as_ref()
@@ -100,7 +102,7 @@ impl App {
         }
         // The next reload reads the folder of the data on screen.
         if let Some(snapshot) = &self.snapshot {
-            self.setup.deck.open(&snapshot.dataset.folder);
+            self.setup.service.open(&snapshot.dataset.folder);
         }
         self.say(reason, true);
     }

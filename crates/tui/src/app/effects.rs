@@ -23,7 +23,7 @@ use crate::{
 use demo;
 use frames::export::{self, ExportError, writers::ExportFormat};
 use model::{command_line::quoted, format};
-use query::deck::DeckEvent;
+use query::service::ServiceEvent;
 
 /// Most cells of a copied text in the footer's toast: an address is shown in full.
 const COPIED_SHOWN: usize = 42;
@@ -199,8 +199,8 @@ impl App {
     }
 
     pub(super) fn reload(&mut self) {
-        self.setup.deck.load_in_background();
-        self.setup.deck.refresh_feed();
+        self.setup.service.load_in_background();
+        self.setup.service.refresh_feed();
         self.say("reloading the data", false);
         self.take_in_changes();
     }
@@ -243,7 +243,7 @@ impl App {
         let path = expand(folder);
         if path.is_dir() {
             self.earlier = super::as_of::PointInTimeView::default();
-            self.setup.deck.open(&path);
+            self.setup.service.open(&path);
             self.reload();
         } else if self.snapshot.is_none() {
             self.load_failed(&format!("`{folder}` is not a folder"));
@@ -253,7 +253,7 @@ impl App {
     }
 
     fn agree(&mut self, origins: &[String]) {
-        if let Err(reason) = self.setup.deck.agree(origins) {
+        if let Err(reason) = self.setup.service.agree(origins) {
             self.say(reason, true);
         }
     }
@@ -267,15 +267,15 @@ impl App {
         else {
             return;
         };
-        let deck = Arc::clone(&self.setup.deck);
+        let service = Arc::clone(&self.setup.service);
         self.say("writing demo data", false);
         let spawned = thread::Builder::new().name("demo".into()).spawn(move || {
             match demo::write(&folder, &demo::DemoOptions::default(), &mut |_, _, _| true) {
                 Ok(_) => {
-                    deck.open(&folder);
-                    deck.load().ok();
+                    service.open(&folder);
+                    service.load().ok();
                 }
-                Err(error) => deck.notify(DeckEvent::LoadFailed(error.into())),
+                Err(error) => service.notify(ServiceEvent::LoadFailed(error.into())),
             }
         });
         if spawned.is_err() {

@@ -33,13 +33,13 @@ impl App {
             self.pending_selection.is_some(),
         );
         let read = self.snapshot.as_ref().map(|snapshot| snapshot.generation);
-        self.snapshot = self.earlier.or(&self.setup.deck).snapshot().ok();
+        self.snapshot = self.earlier.or(&self.setup.service).snapshot().ok();
         if self.snapshot.as_ref().map(|snapshot| snapshot.generation) != read {
             for view in VIEWS {
                 self.with_view(view.id, |view, context| view.name_again(context));
             }
         }
-        (self.load, self.ticked) = (self.setup.deck.load_state(), Instant::now());
+        (self.load, self.ticked) = (self.setup.service.load_state(), Instant::now());
         // Where its row is still left out of the list, the selected one takes over below.
         if self.lost_token.is_some_and(|token| {
             self.snapshot
@@ -189,7 +189,7 @@ impl App {
         }
         self.rehearsal_ticked();
         self.dirty |= self.exporting.is_some();
-        let load = self.setup.deck.load_state();
+        let load = self.setup.service.load_state();
         self.dirty |= (load.running, &load.tables, &load.contacting)
             != (self.load.running, &self.load.tables, &self.load.contacting);
         (self.load, self.ticked) = (load, now);

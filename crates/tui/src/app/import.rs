@@ -47,7 +47,7 @@ impl App {
 
     /// The selected token, for a file that does not say its own: its symbol or short address, and its address.
     fn offered_token(&self) -> Option<(String, Address)> {
-        let (token, snapshot) = (self.token?, self.setup.deck.snapshot().ok()?);
+        let (token, snapshot) = (self.token?, self.setup.service.snapshot().ok()?);
         let symbol = snapshot
             .market
             .of(&snapshot.dataset, &token)?
@@ -74,7 +74,7 @@ impl App {
         }
         let named = |name: &str| {
             self.setup
-                .deck
+                .service
                 .snapshot()
                 .and_then(|snapshot| named_token(&snapshot, name))
         };
@@ -82,7 +82,7 @@ impl App {
             Ok(told) => told,
             Err(error) => return self.say(error.to_string(), true),
         };
-        let into = self.setup.deck.folder();
+        let into = self.setup.service.folder();
         let own = self.setup.config_folder.clone();
         let task = BackgroundTask::start(&self.wake, move |progress| {
             let formats = Formats::of(own.as_deref(), Some(&into))
@@ -147,7 +147,7 @@ impl App {
                     ),
                     false,
                 );
-                self.setup.deck.load_in_background();
+                self.setup.service.load_in_background();
             }
             Err(problem) => self.say(format!("not imported: {}", problem.detail), true),
         }

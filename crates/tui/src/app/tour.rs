@@ -201,7 +201,7 @@ mod tests {
         memory::{Memory, NoStorage},
     };
     use load::sample;
-    use query::deck::DeckEvent;
+    use query::service::ServiceEvent;
     use serde_json::{Value, json};
 
     /// The screens of a new user: no data, the demo's first screen, a stop of the tour.
@@ -211,9 +211,11 @@ mod tests {
             let mut bench = Bench::new(crate::views::all());
             bench.app.remember(&NoStorage);
             bench.app.setup.data_folder = Some("/home/a/.local/share/tokendeck".into());
-            bench.app.update(Event::QueryService(DeckEvent::LoadFailed(
-                "the dataset folder `datasets` cannot be read".to_owned(),
-            )));
+            bench
+                .app
+                .update(Event::QueryService(ServiceEvent::LoadFailed(
+                    "the dataset folder `datasets` cannot be read".to_owned(),
+                )));
             insta::assert_snapshot!(
                 format!("welcome-{width}x{height}"),
                 bench.settled(width, height)
@@ -253,9 +255,11 @@ mod tests {
         ] {
             let mut bench = Bench::new(crate::views::all());
             bench.app.setup.data_folder = folder(&bench).filter(|_| has_folder);
-            bench.app.update(Event::QueryService(DeckEvent::LoadFailed(
-                "there is nothing".to_owned(),
-            )));
+            bench
+                .app
+                .update(Event::QueryService(ServiceEvent::LoadFailed(
+                    "there is nothing".to_owned(),
+                )));
             assert_eq!(bench.screen().contains("the demo"), has_folder, "{keys}");
             bench.keys(keys);
             assert!(bench.screen().contains(shown), "{keys}\n{}", bench.screen());
@@ -281,7 +285,7 @@ mod tests {
         let seen = tempfile::tempdir().expect("a folder");
         for is_there in [true, false] {
             let mut bench = Bench::new(crate::views::all());
-            let failed = bench.app.setup.deck.folder();
+            let failed = bench.app.setup.service.folder();
             let folder = if is_there {
                 seen.path()
             } else {
@@ -289,9 +293,11 @@ mod tests {
             };
             for (last, is_offered) in [(folder, is_there), (&failed, false)] {
                 bench.app.remember(&Session(json!({ "folder": last })));
-                bench.app.update(Event::QueryService(DeckEvent::LoadFailed(
-                    "there is nothing".to_owned(),
-                )));
+                bench
+                    .app
+                    .update(Event::QueryService(ServiceEvent::LoadFailed(
+                        "there is nothing".to_owned(),
+                    )));
                 assert_eq!(
                     bench.screen().contains("last folder"),
                     is_offered,
@@ -302,8 +308,8 @@ mod tests {
                 assert_eq!(bench.app.last_session()["folder"], json!(last));
                 if is_offered {
                     bench.keys("⏎");
-                    assert_eq!(bench.app.setup.deck.folder(), seen.path());
-                    bench.app.setup.deck.open(&failed);
+                    assert_eq!(bench.app.setup.service.folder(), seen.path());
+                    bench.app.setup.service.open(&failed);
                 }
             }
         }

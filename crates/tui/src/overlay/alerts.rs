@@ -268,7 +268,7 @@ impl Dialog for AlertsDialog {
                 theme.style(Role::Warning).patch(base),
             );
         }
-        let hint = text::fitting(self.hints(), inside.width.into());
+        let hint = text::longest_that_fits(self.hints(), inside.width.into());
         put(
             buffer,
             inside,
@@ -347,7 +347,7 @@ fn state_text(alert: &Alert, room: usize) -> (String, Role) {
         format!("{holds} · {fired}"),
         fired,
     ];
-    (text::fitting(says, room), Role::Dim)
+    (text::longest_that_fits(says, room), Role::Dim)
 }
 
 pub(super) fn times(count: u64) -> String {

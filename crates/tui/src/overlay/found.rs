@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::views::words::CANCEL;
-use query::deck::feed::add::FoundToken;
+use query::service::feed::add::FoundToken;
 
 #[derive(Debug)]
 pub struct FoundDialog {

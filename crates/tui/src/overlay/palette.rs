@@ -268,7 +268,7 @@ impl Dialog for CommandPalette {
                 "an action, a token, `add TOKEN`, `import FILE`, or `open DIR` for another dataset",
                 "an action, a token, `add TOKEN`, `import FILE`, `open DIR`",
             ];
-            let says = text::fitting(
+            let says = text::longest_that_fits(
                 says.map(str::to_owned),
                 usize::from(inside.width.saturating_sub(used + 2)),
             );

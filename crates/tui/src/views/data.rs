@@ -16,7 +16,7 @@ use self::{
 use crate::views::prelude::*;
 use load::Table as DataTable;
 use model::{schema, table_state::TableState as Loaded};
-use query::deck::load::{LoadState, Watching};
+use query::service::load::{LoadState, Watching};
 
 /// From this width the selected table is drawn beside the list.
 const WIDE: u16 = 150;
@@ -454,7 +454,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let row = Rect { height: 1, ..area };
     let Some(snapshot) = context.snapshot else {
-        let folder = context.deck.folder();
+        let folder = context.service.folder();
         let says = if context.load.running {
             "loading"
         } else {
@@ -512,7 +512,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
             theme.style(Role::Warning),
         );
     }
-    let right = format!("{folder}/ · snapshot {} ", format::count(snapshot.reading));
+    let right = format!("{folder}/ · snapshot {} ", format::count(snapshot.number));
     let width = text::width(&right) as u16;
     if x + width + 2 <= row.width {
         put(buffer, row, row.width - width, 0, &right, theme.dim());

@@ -452,7 +452,7 @@ impl DexesView {
                 list,
                 0,
                 row,
-                &text::fitting(says, usize::from(list.width)),
+                &text::longest_that_fits(says, usize::from(list.width)),
                 context.theme.dim(),
             );
         }

@@ -31,8 +31,8 @@ use analysis::market::{Market, TokenSummary};
 use load::Dataset;
 use model::{annotations::Annotations, logged_request::LoggedRequest};
 use query::{
-    deck::{DeckOptions, QueryService, load::LoadState},
     jobs::Jobs,
+    service::{QueryService, ServiceOptions, load::LoadState},
 };
 
 /// Timeout for anything on a busy machine; reached on failure only.
@@ -70,7 +70,7 @@ pub(super) fn shown<V: View + Default>() -> (Stage, V) {
 
 /// A query service over a dataset, and the rest of a view's context.
 pub(super) struct Stage {
-    pub(super) deck: Arc<QueryService>,
+    pub(super) service: Arc<QueryService>,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
     pub(super) api: Box<dyn ApiServerHandle>,
@@ -91,17 +91,17 @@ impl Stage {
     pub(super) fn new(dataset: Option<Dataset>) -> Self {
         let woken = Arc::<AtomicU64>::default();
         let rung = Arc::clone(&woken);
-        let deck = QueryService::new(
+        let service = QueryService::new(
             Path::new("/data/market"),
-            DeckOptions {
+            ServiceOptions {
                 workers: 1,
-                ..DeckOptions::default()
+                ..ServiceOptions::default()
             },
         )
-        .expect("a deck");
-        let snapshot = dataset.map(|dataset| deck.publish(dataset));
+        .expect("a query service");
+        let snapshot = dataset.map(|dataset| service.publish(dataset));
         Self {
-            deck,
+            service,
             snapshot,
             load: LoadState::default(),
             api: Box::new(NoApi),
@@ -133,7 +133,7 @@ impl Stage {
 
     pub(super) fn context(&self) -> Context<'_> {
         Context {
-            deck: &self.deck,
+            service: &self.service,
             jobs: self.jobs.as_ref(),
             api: self.api.as_ref(),
             snapshot: self.snapshot.as_ref(),

@@ -4,7 +4,7 @@ use crate::{
     views::prelude::*,
     widgets::candles::{ChartData, label_cells, render},
 };
-use analysis::frames::CandleVec;
+use analysis::timeframes::CandleVec;
 use query::question::candles::{Candle, CandlesQuestion};
 
 /// Minimum number of rows of a useful chart.

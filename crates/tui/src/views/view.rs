@@ -36,19 +36,19 @@ use model::{
     time::Time,
 };
 use query::{
-    deck::{
+    jobs::Jobs,
+    question::{Find, Query, parameter::TokenReader, snapshot::Snapshot},
+    service::{
         QueryService,
         cached::CachedAnswer,
         load::LoadState,
         pending::{PendingAnswer, PendingResult},
     },
-    jobs::Jobs,
-    question::{Find, Query, parameter::TokenReader, snapshot::Snapshot},
 };
 
 /// The application state that views read. Built for every update and every frame.
 pub struct Context<'a> {
-    pub deck: &'a Arc<QueryService>,
+    pub service: &'a Arc<QueryService>,
     pub jobs: Option<&'a Arc<Jobs>>,
     pub api: &'a dyn ApiServerHandle,
     /// `None` until the first snapshot is loaded.
@@ -112,7 +112,7 @@ impl Context<'_> {
     /// Has the query service find something in a snapshot, and wakes the event loop when it is there.
     pub fn find<F: Find>(&self, snapshot: &Arc<Snapshot>, wanted: F) -> PendingResult<F::Found> {
         let wake = Arc::clone(self.wake);
-        self.deck.find(snapshot, wanted, move || wake())
+        self.service.find(snapshot, wanted, move || wake())
     }
 
     /// The point in time of the view; `None` for the present.
@@ -499,12 +499,12 @@ impl<Q: Query + PartialEq> ViewQuestion<Q> {
         let wanted = (snapshot.generation, question);
         let mut changed = false;
         if self.question.as_ref() != Some(&wanted) {
-            if let Some(known) = context.deck.cached(&wanted.1) {
+            if let Some(known) = context.service.cached(&wanted.1) {
                 self.pending = None;
                 (self.known, self.problem) = (Some(known), None);
             } else {
                 let wake = Arc::clone(context.wake);
-                self.pending = Some(context.deck.ask(wanted.1.clone(), move || wake()));
+                self.pending = Some(context.service.ask(wanted.1.clone(), move || wake()));
             }
             self.question = Some(wanted);
             changed = true;

@@ -28,7 +28,7 @@ pub fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'
                 let read = context.load.tables.len() - tables.len();
                 let says = format!(
                     "loading the dataset {}: {}",
-                    context.deck.folder().display(),
+                    context.service.folder().display(),
                     plural(read as u64, "table loaded", "tables loaded")
                 );
                 draw_tables(&says, &tables, buffer, area, context);

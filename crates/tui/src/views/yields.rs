@@ -490,7 +490,7 @@ impl YieldView {
         let left = usize::from(area.width).saturating_sub(text::width(shown) + AROUND);
         // The minimum APY is dropped first: the wallet's line shows it too.
         let risk = self.risk.word();
-        let settings = text::fitting(
+        let settings = text::longest_that_fits(
             [
                 self.settings_text(),
                 format!("{risk} risk{}", self.limits()),

@@ -150,7 +150,7 @@ fn before_number(text: &str, end: usize) -> &str {
 }
 
 /// The first text that fits in `cells`, or the last one.
-pub fn fitting(texts: impl IntoIterator<Item = String>, cells: usize) -> String {
+pub fn longest_that_fits(texts: impl IntoIterator<Item = String>, cells: usize) -> String {
     let mut shortest = String::new();
     for text in texts {
         if width(&text) <= cells {

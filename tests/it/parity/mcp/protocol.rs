@@ -10,7 +10,7 @@ use std::{
 use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::address::Address;
-use query::{deck::QueryService, question::track_record::TrackRecordQuestion};
+use query::{question::track_record::TrackRecordQuestion, service::QueryService};
 use rmcp::{
     ServiceExt,
     model::{CallToolRequestParams, ClientRequest, JsonObject, Request},
@@ -316,16 +316,16 @@ fn long_one() -> (TrackRecordQuestion, CallToolRequestParams) {
 }
 
 /// Asserts that the question ends unanswered.
-fn ends_unanswered(deck: &QueryService) {
-    wait_until("the question ends", || deck.waiting() == 0);
+fn ends_unanswered(service: &QueryService) {
+    wait_until("the question ends", || service.waiting() == 0);
     assert!(
-        deck.cached(&long_one().0).is_none(),
+        service.cached(&long_one().0).is_none(),
         "it was worked out to its end"
     );
 }
 
-fn begins(deck: &QueryService) {
-    wait_until("the question begins", || deck.waiting() > 0);
+fn begins(service: &QueryService) {
+    wait_until("the question begins", || service.waiting() > 0);
 }
 
 #[test]
@@ -365,14 +365,14 @@ fn a_request_that_is_cancelled_stops_the_work() {
             .await
             .unwrap();
         tokio::task::spawn_blocking({
-            let deck = Arc::clone(&front_ends.served);
-            move || begins(&deck)
+            let service = Arc::clone(&front_ends.served);
+            move || begins(&service)
         })
         .await
         .unwrap();
         asked.cancel(None).await.unwrap();
-        let deck = Arc::clone(&front_ends.served);
-        tokio::task::spawn_blocking(move || ends_unanswered(&deck))
+        let service = Arc::clone(&front_ends.served);
+        tokio::task::spawn_blocking(move || ends_unanswered(&service))
             .await
             .unwrap();
         client.cancel().await.unwrap();

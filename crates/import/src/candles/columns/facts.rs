@@ -173,7 +173,7 @@ pub(super) fn candle_columns(
         .collect();
     let unzoned = unzoned(sheet, time, when, &cells, &times);
     let by_time = by_time(sheet, &times);
-    let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
+    let (prices, reordered) = fitting_columns(sheet, prices, &figures(prices), &by_time, said)?;
     let mut says: Vec<String> = reordered.into_iter().collect();
     says.extend(when.says());
     says.extend(placed.ended.map(|_| grid::ENDS.to_owned()));
@@ -238,7 +238,7 @@ fn time_style(sheet: &RawTable, time: usize, cells: &[String]) -> Result<TimeSty
 }
 
 /// A price order that fits the rows, and the note if it differs from the names. Columns given by the user (`said`) are kept.
-fn fitting(
+fn fitting_columns(
     sheet: &RawTable,
     prices: OhlcPlaces,
     figures: &[Vec<f64>; 4],
@@ -319,7 +319,8 @@ mod tests {
                 vec![0.9, 1.0, 0.9, 1.1],
                 vec![1.05, 1.1, 1.2, 1.2],
             ];
-            fitting(&sheet, [1, 2, 3, 4], &figures, &[0, 1, 2, 3], said).expect_err("a refusal")
+            fitting_columns(&sheet, [1, 2, 3, 4], &figures, &[0, 1, 2, 3], said)
+                .expect_err("a refusal")
         };
         let wrong = refused(None, false);
         assert!(

@@ -7,7 +7,7 @@ use super::{ChainFrom, FormatRow, Formats, READERS, Signs, TokenFrom};
 use crate::error::ImportError;
 use load::{
     manifest::TableManifest,
-    provider::{Each, FOLDER, Provider, ProviderOrigin, ProviderRequest, Providers},
+    provider::{FOLDER, Provider, ProviderOrigin, ProviderRequest, Providers, RequestScope},
 };
 use model::schema::{self, Need};
 
@@ -109,7 +109,7 @@ impl FormatRow {
                 .iter()
                 .find(|reader| candles && reader.word == "candles"),
             rows,
-            token: (request.each != Each::Once && lacks("token_address")).then_some(token),
+            token: (request.each != RequestScope::Once && lacks("token_address")).then_some(token),
             chain: lacks("chain").then_some(ChainFrom::Asked),
             ends: request.ends,
             mappings,

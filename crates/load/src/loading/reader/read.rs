@@ -334,7 +334,7 @@ impl TableReader<'_> {
         self.note_in_dollars(&file.name, &bound);
         self.note_one_price(&file.name, &bound);
         if file.is_local() {
-            for told in origin::told(&file.path) {
+            for told in origin::import_notes(&file.path) {
                 self.note(&file.name, told);
             }
         }

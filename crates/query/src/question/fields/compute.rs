@@ -12,9 +12,9 @@ use crate::question::{
     view::View,
 };
 use analysis::{
-    frames::{self, CandleVec},
     market::TokenSummary,
     patterns::{PatternsAnswer, patterns_to_advise},
+    timeframes::{self, CandleVec},
     trendlines::trendlines,
 };
 use model::{
@@ -108,7 +108,7 @@ fn add_of_candles(
     let by_patterns = named(fields).any(|(_, source)| matches!(source, FigureSource::Patterns(_)));
     let by_days = named(fields).any(|(_, source)| matches!(source, FigureSource::Days(_)));
     let frame = if by_patterns || by_days {
-        frames::frame(series, Interval::DAY)
+        timeframes::frame(series, Interval::DAY)
     } else {
         None
     };
@@ -132,7 +132,7 @@ fn add_of_candles(
     for (name, source) in named(fields) {
         let figure = match source {
             FigureSource::Trend => {
-                let base = frames::base(series);
+                let base = timeframes::base(series);
                 base.map(|(_, frame)| {
                     trendlines(&frame.as_candles(), PERIOD_DEFAULT as usize, false)
                         .trend

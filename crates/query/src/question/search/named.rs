@@ -87,7 +87,7 @@ fn kept_apart(snapshot: &Snapshot, name: &str) -> Option<Problem> {
     let detail = format!(
         "the token `{}` is excluded, because a dataset has one token per address: {}.",
         clip(name),
-        other.told()
+        other.description()
     );
     Some(Problem::new(Code::TokenNotFound, detail))
 }
@@ -159,7 +159,7 @@ fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
         let short = symbol
             .zip(token.chains.iter().find(is_alone))
             .map(|(symbol, chain)| format!("`{symbol}@{chain}`"));
-        let (address, about) = (token.token_address, told(token));
+        let (address, about) = (token.token_address, chains_and_cap(token));
         short.map_or_else(
             || format!("{address} ({about})"),
             |short| format!("{short} ({address}, {about})"),
@@ -195,7 +195,7 @@ pub fn named_token(snapshot: &Snapshot, name: &str) -> Result<Address> {
 }
 
 /// Chains and market cap.
-fn told(token: &TokenSummary) -> String {
+fn chains_and_cap(token: &TokenSummary) -> String {
     let chains: Vec<String> = token.chains.iter().map(ToString::to_string).collect();
     let on = if chains.is_empty() {
         String::new()

@@ -225,7 +225,7 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
         None => {
             return Err(refused(format!(
                 "`agg` has `{word}` without a column; {}.",
-                fitting(
+                columns_that_fit(
                     aggregate,
                     known,
                     &format!("write `{word}:COLUMN` with one of ")
@@ -248,7 +248,7 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
             column.name,
             column.kind.word(),
             aggregate.word(),
-            fitting(aggregate, known, "expected one of ")
+            columns_that_fit(aggregate, known, "expected one of ")
         )));
     }
     let named = of.map_or_else(
@@ -282,7 +282,7 @@ fn fits(aggregate: Aggregate, kind: Kind) -> bool {
 }
 
 /// The columns that fit, after `before`; or that the table has none.
-fn fitting(aggregate: Aggregate, known: &[schema::Column], before: &str) -> String {
+fn columns_that_fit(aggregate: Aggregate, known: &[schema::Column], before: &str) -> String {
     let names: Vec<&str> = known
         .iter()
         .filter(|column| fits(aggregate, column.kind))

@@ -251,7 +251,7 @@ impl Cursor {
         };
         format!(
             "{:x}.{:x}-{data_digest}-{query_digest}{after}",
-            self.start, snapshot.reading
+            self.start, snapshot.number
         )
     }
 

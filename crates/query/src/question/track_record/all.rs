@@ -7,10 +7,10 @@ use crate::question::{
     caches::WholeRecord, coins::Coins, snapshot::Snapshot, timeframes::interval,
 };
 use analysis::{
-    frames::CandleVec,
     market::TokenSummary,
     patterns::PatternRecord,
     peg::peg,
+    timeframes::CandleVec,
     track_record::{
         COUNTED_BY, Signal, records,
         returns::{

@@ -21,7 +21,7 @@ pub struct YieldPlan {
     pub steps: Vec<Step>,
     /// With `explain`: holdings that stay idle, and the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unplaced: Option<Vec<Unplaced>>,
+    pub unplaced: Option<Vec<Unallocated>>,
     /// With `explain`: baseline allocations to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<Vec<Alternative>>,
@@ -138,7 +138,7 @@ pub struct Step {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Unplaced {
+pub struct Unallocated {
     pub address: Address,
     pub symbol: Option<String>,
     /// In base units, as decimal digits.
@@ -358,8 +358,8 @@ fn hold(idle: &IdleHolding, holding: &WalletToken) -> Step {
     }
 }
 
-fn unplaced(idle: &IdleHolding, holding: &WalletToken) -> Unplaced {
-    Unplaced {
+fn unplaced(idle: &IdleHolding, holding: &WalletToken) -> Unallocated {
+    Unallocated {
         address: holding.address,
         symbol: holding.symbol.clone(),
         amount: idle.amount.to_string(),

@@ -7,7 +7,7 @@ use super::{
         abi,
         funding::balance,
         machine::{EvmOutcome, Machine},
-        trial::{Scene, ratio, transfer_in},
+        trade_simulation::{Scene, ratio, transfer_in},
     },
     BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Privilege,
 };

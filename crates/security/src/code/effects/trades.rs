@@ -2,9 +2,9 @@
 
 use super::{
     super::{
+        evm_state::MockAnswer,
         machine::Machine,
-        trial::{self, Trial, trial},
-        world::MockAnswer,
+        trade_simulation::{self, TradeSimulation, simulate_trades},
     },
     Baseline, FunctionCall, FunctionEffect, Privilege,
 };
@@ -20,7 +20,7 @@ const OWN_HANDS: f64 = 0.5;
 pub(in super::super) fn stopped(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
-    after: &Trial,
+    after: &TradeSimulation,
     call: &FunctionCall,
     effects: &mut Vec<FunctionEffect>,
 ) {
@@ -89,7 +89,7 @@ pub(in super::super) fn stopped(
     if was.large.is_some_and(|leg| leg.ok)
         && after.sell.ok
         && after.buy.ok
-        && !trial::large_sale(machine, before.scene).ok
+        && !trade_simulation::large_sale(machine, before.scene).ok
     {
         effects.push(call.effect(
             Privilege::LowerLimit,
@@ -106,7 +106,7 @@ pub(in super::super) fn stopped(
 
 /// Whether another holder sells as before, in the present state.
 fn only_one(machine: &mut Machine<'_>, before: &Baseline<'_>) -> bool {
-    let after = trial(machine, before.scene, true, None);
+    let after = simulate_trades(machine, before.scene, true, None);
     matches!((before.trial.other_sell, after.other_sell), (Some(was), Some(is)) if was.ok && is.ok && (was.share - is.share).abs() < EXEMPT_STEP / 2.0)
 }
 
@@ -119,8 +119,8 @@ fn gate(
 ) {
     let mark = machine.mark();
     let scores = MockAnswer::ALL.map(|answer| {
-        machine.world().answer = answer;
-        let trial = trial(machine, before.scene, false, None);
+        machine.evm_state().answer = answer;
+        let trial = simulate_trades(machine, before.scene, false, None);
         (trial.sell.ok, trial.buy.ok, trial.send.ok)
     });
     machine.rollback(mark);

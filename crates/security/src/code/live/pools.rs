@@ -153,14 +153,14 @@ fn state_slot(key: &PoolKey) -> U256 {
 pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Option<LivePool> {
     let mut found = Vec::new();
     for place in places {
-        if machine.world().code(place.address).is_empty() {
+        if machine.evm_state().code(place.address).is_empty() {
             continue;
         }
         let base = U256::from(place.quote.balance_slot);
         let near = near(machine, place);
         let held = place.key.is_none().then(|| {
             machine
-                .world()
+                .evm_state()
                 .slot(place.quote.address, balance_slot_of(place.address, base))
         });
         let depth = held.unwrap_or(near[0]);
@@ -232,7 +232,7 @@ fn near(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> [U256; 2] {
     let first_slot = match (&place.key, place.exchange.kind) {
         (Some(key), _) => state_slot(key),
         (None, PoolKind::V2) => {
-            let coins = machine.world().slot(
+            let coins = machine.evm_state().slot(
                 place.quote.address,
                 balance_slot_of(place.address, U256::from(place.quote.balance_slot)),
             );
@@ -246,9 +246,9 @@ fn near(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> [U256; 2] {
     } else {
         place.exchange.fee_growth_slot + 3
     };
-    let price = machine.world().slot(place.address, first_slot) & (U256::MAX >> 96);
+    let price = machine.evm_state().slot(place.address, first_slot) & (U256::MAX >> 96);
     let liquidity = machine
-        .world()
+        .evm_state()
         .slot(place.address, first_slot + U256::from(liquidity_at))
         & (U256::MAX >> 128);
     let root = f64::from(price) / 2_f64.powi(96);
@@ -287,7 +287,7 @@ fn has_traded(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> bool {
     };
     (0..count).any(|slot| {
         !machine
-            .world()
+            .evm_state()
             .slot(place.address, first + U256::from(slot))
             .is_zero()
     })

@@ -32,13 +32,13 @@ pub(super) fn upgraded_by(
     own: &[Function],
 ) -> Option<UpgradedBy> {
     let slot = U256::from_str_radix(pools::ADMIN_SLOT, 16).ok()?;
-    let mut admin = abi::address_of(machine.world().slot(proxy, slot));
+    let mut admin = abi::address_of(machine.evm_state().slot(proxy, slot));
     if admin.is_zero() {
         return None;
     }
     let shown = |address: Address| model::address::Address(address.into_array());
     for _ in 0..OWNERS_MAX {
-        if !is_contract(&machine.world().code(admin)) {
+        if !is_contract(&machine.evm_state().code(admin)) {
             let wait = announced(machine, proxy, admin, own);
             return Some(wait.map_or(UpgradedBy::Person(shown(admin)), |wait| {
                 UpgradedBy::Announced(shown(admin), wait)
@@ -71,7 +71,7 @@ fn announced(
     own: &[Function],
 ) -> Option<u64> {
     let slot = U256::from_str_radix(pools::IMPLEMENTATION_SLOT, 16).ok()?;
-    let was = machine.world().slot(proxy, slot);
+    let was = machine.evm_state().slot(proxy, slot);
     // Any contract that is there.
     let filling = Filling {
         numbers: vec![U256::ZERO],
@@ -85,7 +85,7 @@ fn announced(
     let exchanges = |machine: &mut Machine<'_>, call: &FunctionCall| {
         let mark = machine.mark();
         let writes = !call.make(machine).writes.is_empty();
-        let exchanged = machine.world().slot(proxy, slot) != was;
+        let exchanged = machine.evm_state().slot(proxy, slot) != was;
         machine.rollback(mark);
         (writes, exchanged)
     };

@@ -14,9 +14,9 @@ use revm::{
 use super::super::{
     abi,
     circumstances::BlockFacts,
+    evm_state::{self, EvmState},
     guards::{Branch, GuardTrace, JUMPI},
     trace::Trace,
-    world::{self, World},
 };
 
 /// Work of one signature recovery (ECRECOVER), which takes some thousand times longer than its gas suggests.
@@ -85,7 +85,7 @@ impl CallObserver {
 
 impl<C, I> Inspector<C, I> for CallObserver
 where
-    C: ContextTr<Db = World>,
+    C: ContextTr<Db = EvmState>,
     I: InterpreterTypes,
 {
     fn step(&mut self, interpreter: &mut Interpreter<I>, _: &mut C) {
@@ -172,8 +172,8 @@ where
         let own = |address: Address| address == inputs.target_address;
         self.work += CALL_WORK
             + match inputs.bytecode_address {
-                one if one == world::small(1) => RECOVERY_WORK,
-                two if two == world::small(2) || two == world::small(3) => {
+                one if one == evm_state::small(1) => RECOVERY_WORK,
+                two if two == evm_state::small(2) || two == evm_state::small(3) => {
                     inputs.input.len() as u64
                 }
                 other if context.db_ref().is_of_chain() => {
@@ -244,14 +244,14 @@ fn precompile_work(address: Address, input: &[u8]) -> u64 {
     let length = input.len() as u64;
     let per = |bytes: u64, work: u64| (length / bytes + 1).saturating_mul(work);
     match address {
-        _ if !world::is_precompile(address) => 0,
+        _ if !evm_state::is_precompile(address) => 0,
         // BLAKE2F says its rounds in the first word.
-        _ if address == world::small(9) => input.first_chunk::<4>().map_or(0, |rounds| {
+        _ if address == evm_state::small(9) => input.first_chunk::<4>().map_or(0, |rounds| {
             u64::from(u32::from_be_bytes(*rounds)).saturating_mul(5)
         }),
-        _ if address == world::small(4) => length / 16,
+        _ if address == evm_state::small(4) => length / 16,
         // MODEXP: the square of the length.
-        _ if address == world::small(5) => length.saturating_mul(length) / 4,
+        _ if address == evm_state::small(5) => length.saturating_mul(length) / 4,
         // Curves: additions, multiplications, pairings.
         _ => per(96, 100_000),
     }

@@ -199,7 +199,7 @@ pub(in crate::code) fn quoted_v4(
     };
     let mark = machine.mark();
     if !key.hooks.is_zero() {
-        machine.world().place(key.hooks, &neutral_hooks());
+        machine.evm_state().place(key.hooks, &neutral_hooks());
     }
     let swap = Step::new(pool.address, swap(&key, key.coins[0] == from, amount));
     let who = machine.people.newcomer;
@@ -216,8 +216,8 @@ fn unlocked(
     coins: U256,
     steps: &[Step],
 ) -> EvmOutcome {
-    if machine.world().code(pool.router) != router() {
-        machine.world().place(pool.router, &router());
+    if machine.evm_state().code(pool.router) != router() {
+        machine.evm_state().place(pool.router, &router());
     }
     let inner = encoded(steps);
     let mut data = abi::call(UNLOCK, &[U256::from(32), U256::from(inner.len())]);
@@ -321,7 +321,7 @@ impl Trader<'_, '_> {
         let [from, to] = [who, pool.address].map(abi::word_of);
         let permit = pool
             .permit
-            .filter(|permit| !self.machine.world().code(*permit).is_empty());
+            .filter(|permit| !self.machine.evm_state().code(*permit).is_empty());
         let spender = permit.unwrap_or(pool.router);
         let allowed = allowance(self, coin, who, spender);
         if allowed < amount {

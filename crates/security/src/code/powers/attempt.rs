@@ -8,10 +8,10 @@ use super::{
             After, Baseline, Caller, FunctionCall, FunctionEffect, Privilege, compare,
             false_transfer, renounced,
         },
+        evm_state::MockAnswer,
         functions,
         machine::{EvmOutcome, Machine},
-        trial::trial,
-        world::MockAnswer,
+        trade_simulation::simulate_trades,
     },
     Exploration, PLAIN_MAX, Written,
 };
@@ -124,12 +124,12 @@ impl Attempt<'_> {
             .outcome
             .called
             .iter()
-            .any(|address| machine.world().mocked(*address));
+            .any(|address| machine.evm_state().mocked(*address));
         if self.call.caller != Caller::Stranger || !asked || !self.effects.iter().any(takes) {
             return;
         }
         let mark = machine.mark();
-        machine.world().answer = MockAnswer::Zero;
+        machine.evm_state().answer = MockAnswer::Zero;
         let refused = !machine
             .call(self.call.from, self.call.to, self.call.data.clone())
             .ok;
@@ -193,7 +193,7 @@ impl Attempt<'_> {
     fn is_kept_for(&self, machine: &mut Machine<'_>, who: Address, loss: U256) -> bool {
         let token = self.before.scene.token;
         let risen = |(at, slot, now): &&(Address, U256, U256)| {
-            now.checked_sub(machine.world().slot(*at, *slot)) == Some(loss)
+            now.checked_sub(machine.evm_state().slot(*at, *slot)) == Some(loss)
         };
         // Exactly one slot: of two, one might be a thief's.
         let places: Vec<_> = self.written.iter().filter(risen).copied().collect();
@@ -232,16 +232,16 @@ pub(super) fn by_default(
         .filter(|(at, slot)| before.code_only && *at == token && *slot < PLAIN_MAX)
         .map(|(_, slot)| *slot);
     let slots: Vec<U256> = plain
-        .filter(|slot| machine.world().slot(token, *slot).is_zero())
+        .filter(|slot| machine.evm_state().slot(token, *slot).is_zero())
         .take(SETTINGS_OF_THEFT_MAX)
         .collect();
     slots.into_iter().any(|slot| {
         let mark = machine.mark();
-        machine.world().set_slot(token, slot, U256::MAX);
+        machine.evm_state().set_slot(token, slot, U256::MAX);
         let inner = machine.mark();
         let refused = !machine.call(from, token, data.to_vec()).ok;
         machine.rollback(inner);
-        let only_this = refused && trial(machine, before.scene, false, None).sell.ok;
+        let only_this = refused && simulate_trades(machine, before.scene, false, None).sell.ok;
         machine.rollback(mark);
         only_this
     })

@@ -7,7 +7,7 @@ use super::{
         abi,
         effects::{Baseline, FunctionCall, trades::stopped},
         machine::Machine,
-        trial::trial,
+        trade_simulation::simulate_trades,
     },
     COIN, Exploration, try_call,
 };
@@ -33,7 +33,7 @@ pub(super) fn try_with_settings(
             .iter()
             .any(|(slot, _)| before.slots.contains(&(token, *slot)));
         for (slot, value) in values {
-            machine.world().set_slot(token, slot, value);
+            machine.evm_state().set_slot(token, slot, value);
         }
         let known = found.effects.len();
         found.storage_written = true;
@@ -65,7 +65,7 @@ fn settings_read(
             && slots.len() < SETTINGS_READ_MAX
             && !slots.contains(&slot)
             && !before.ledger.contains(&(token, slot))
-            && machine.world().slot(token, slot).is_zero()
+            && machine.evm_state().slot(token, slot).is_zero()
         {
             slots.push(slot);
         }
@@ -116,7 +116,7 @@ pub(super) fn try_settings_in_pairs(
             let outcome = second.make(machine);
             if outcome.ok && !outcome.writes.is_empty() && machine.stopped.is_none() {
                 let mut effects = Vec::new();
-                let after = trial(machine, before.scene, false, None);
+                let after = simulate_trades(machine, before.scene, false, None);
                 stopped(machine, before, &after, second, &mut effects);
                 for effect in &mut effects {
                     effect.after.push_str(&format!(

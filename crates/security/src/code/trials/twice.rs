@@ -203,8 +203,11 @@ impl Run<'_, '_, '_> {
         trader.machine.sent_by = sent_by;
         trader.machine.wait(blocks, 0);
         trader.machine.wait_seconds(seconds);
-        trader.machine.world().person(who);
-        trader.machine.world().set_coins(who, circumstances.purse);
+        trader.machine.evm_state().person(who);
+        trader
+            .machine
+            .evm_state()
+            .set_coins(who, circumstances.purse);
         trader.machine.next_block();
         let bought = if earlier {
             Deal {
@@ -215,7 +218,10 @@ impl Run<'_, '_, '_> {
             trader.buy(who, self.size)
         };
         trader.machine.wait(HELD.0, HELD.1);
-        trader.machine.world().set_coins(who, circumstances.purse);
+        trader
+            .machine
+            .evm_state()
+            .set_coins(who, circumstances.purse);
         let half = trader.balance(who) / U256::from(2);
         let (unit, odd) = (U256::from(amount.0), U256::from(amount.1));
         let amount = if half > unit * U256::from(2) {

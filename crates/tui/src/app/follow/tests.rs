@@ -1,4 +1,4 @@
-//! The dashboard over a deck whose load the test can hold back and release between any two keys.
+//! The dashboard over a service whose load the test can hold back and release between any two keys.
 
 use super::*;
 use crate::app::bench::Bench;

@@ -197,7 +197,7 @@ impl Card<'_> {
         let direction = match detail.direction_by {
             DirectionBy::PriorTrend => {
                 let trend = format!("{direction} if the trend continues");
-                text::fitting(
+                text::longest_that_fits(
                     [
                         format!("either side; {trend}"),
                         trend,
@@ -220,7 +220,7 @@ impl Card<'_> {
             let more = if count < pivots.len() { "  …" } else { "" };
             pivots[..count].join("  ") + more
         });
-        let pivots = text::fitting(pivots, usize::from(width.saturating_sub(FIGURE)));
+        let pivots = text::longest_that_fits(pivots, usize::from(width.saturating_sub(FIGURE)));
         vec![
             ("target", price(detail.target_price), to_target, Role::Up),
             ("stop", price(detail.stop_price), to_stop, Role::Down),
@@ -270,7 +270,10 @@ impl Card<'_> {
         let plain = |figure: &str, says: String| ("hit rate", figure.to_owned(), says, Role::Dim);
         let fitting = |figure: &str, says: Vec<String>| {
             let before = usize::from(NOTE).max(usize::from(FIGURE) + text::width(figure) + 2);
-            plain(figure, text::fitting(says, width.saturating_sub(before)))
+            plain(
+                figure,
+                text::longest_that_fits(says, width.saturating_sub(before)),
+            )
         };
         if self
             .pattern
@@ -478,7 +481,7 @@ fn reward_risk(detail: &PatternDetail, room: impl Fn(&str) -> usize) -> Row {
         side(detail),
         format::price(Some(detail.breakout_price))
     );
-    let note = text::fitting([entry, "if entered".to_owned()], room(&ratio));
+    let note = text::longest_that_fits([entry, "if entered".to_owned()], room(&ratio));
     ("reward:risk", ratio, note, Role::Dim)
 }
 
@@ -548,7 +551,7 @@ pub(super) fn line(pattern: &Pattern, state: &str, cells: usize) -> String {
             format!("{head} {state}"),
             head,
         ];
-        return text::fitting(lines, cells);
+        return text::longest_that_fits(lines, cells);
     }
     let entered = detail.status != Status::Forming;
     let entry = if entered {
@@ -571,5 +574,5 @@ pub(super) fn line(pattern: &Pattern, state: &str, cells: usize) -> String {
         format!("{head} · {short}"),
         head,
     ];
-    text::fitting(lines, cells)
+    text::longest_that_fits(lines, cells)
 }

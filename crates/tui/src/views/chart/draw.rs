@@ -23,7 +23,7 @@ impl ChartView {
         self.sheet.set_area(chart);
         self.fit_first();
         self.zoom_to_sought();
-        let credit = context.deck.credit_of_candles().join(" · ");
+        let credit = context.service.credit_of_candles().join(" · ");
         let for_credit = if credit.is_empty() || area.width < CREDIT_FROM {
             0
         } else {

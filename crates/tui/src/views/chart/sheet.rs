@@ -15,11 +15,11 @@ use crate::{
 };
 use analysis::{
     condense::condense,
-    frames::CandleVec,
+    timeframes::CandleVec,
     trendlines::{LineType, Trend, Trendline, TrendlineAnswer},
 };
 use model::{annotations::UserLevel, candles::Candles};
-use query::{deck::cached::CachedAnswer, question::candles::TokenCandles};
+use query::{question::candles::TokenCandles, service::cached::CachedAnswer};
 
 /// Empty columns at the right, into which lines are extended; level labels are drawn there.
 const FUTURE: u16 = 8;
@@ -591,6 +591,6 @@ pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (S
                 if short.is_empty() { "" } else { ", " }
             ),
         ];
-        (text::fitting(wordings, cells), role)
+        (text::longest_that_fits(wordings, cells), role)
     }
 }

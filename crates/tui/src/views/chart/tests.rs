@@ -489,7 +489,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
     stage.act(&mut view, Action::TrackRecord);
     let waits = stage.text(&mut view, 140, 38);
     assert!(waits.contains("evaluating every pattern"), "{waits}");
-    // As the deck counts it in the background.
+    // As the service counts it in the background.
     let snapshot = stage.snapshot.clone().expect("data");
     let step = |_, _| Ok(());
     let (tokens, digest) = track_record::digest(&snapshot, "1d", &step).expect("candles");

@@ -75,7 +75,7 @@ impl Title<'_> {
         let told = told.into_iter().filter(|wording| {
             self.source.is_some() && !(self.crosshair && wording.2 == Name::Undated)
         });
-        text::fitting(
+        text::longest_that_fits(
             told.chain(plain)
                 .map(|(count, source, name, figures, gap)| {
                     self.worded(count, source, name, figures, gap)

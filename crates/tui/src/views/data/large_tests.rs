@@ -90,7 +90,7 @@ fn bench() -> Bench {
     let mut stage = Stage::empty();
     stage.snapshot = Some(
         stage
-            .deck
+            .service
             .publish(load_with(data.path(), &options, &NoProgress).expect("a dataset")),
     );
     let mut view = DataView {

@@ -18,7 +18,6 @@ use model::{
     schema::{Column, Kind, TableSchema},
 };
 use query::{
-    deck::pending::PendingResult,
     question::{
         caches::OrderedRows,
         parameter::encode,
@@ -28,6 +27,7 @@ use query::{
             remote::AllRows,
         },
     },
+    service::pending::PendingResult,
 };
 use table::{
     RowSelection, TableRows,
@@ -518,7 +518,7 @@ impl RowsPane {
         if let Some(groups) = &self.groups {
             return groups.export(self.schema.name);
         }
-        let (deck, snapshot) = (Arc::clone(context.deck), Arc::clone(&self.snapshot));
+        let (service, snapshot) = (Arc::clone(context.service), Arc::clone(&self.snapshot));
         let columns = self.list.members();
         let query = self.chosen_query();
         let found = (query == self.shown).then(|| self.order.clone());
@@ -539,7 +539,7 @@ impl RowsPane {
                     found,
                     columns,
                 };
-                let rows = deck.find_in(&snapshot, &wanted, progress);
+                let rows = service.find_in(&snapshot, &wanted, progress);
                 rows.map(export::ExportRows::Batches)
             }),
         }

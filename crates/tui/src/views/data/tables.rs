@@ -9,7 +9,7 @@ use model::{
     schema::{Need, TABLES, TableSchema},
     table_state::TableState as Loaded,
 };
-use query::deck::feed::FeedTable;
+use query::service::feed::FeedTable;
 
 pub(super) struct TableFields;
 
@@ -182,7 +182,7 @@ pub(super) fn places(dataset: Option<&Dataset>) -> Vec<usize> {
 /// The rows of the list, by index.
 pub(super) fn rows<'a>(context: &'a Context<'a>) -> impl Fn(usize) -> Option<ListedTable<'a>> {
     let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
-    let feeds = context.deck.feed_tables();
+    let feeds = context.service.feed_tables();
     move |place| {
         let schema = schema(dataset, place)?;
         let fetching = feeds
@@ -357,7 +357,7 @@ pub(super) fn draw_detail(
         }
     };
     line(1, schema.meaning, Role::Text);
-    let feeds = context.deck.feed_tables();
+    let feeds = context.service.feed_tables();
     let feed = feeds.iter().find(|feed| feed.table == schema.name);
     for (says, role) in feed
         .map(|feed| feed_lines(feed, context))

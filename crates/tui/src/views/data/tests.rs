@@ -206,11 +206,11 @@ fn another_generation_keeps_what_was_chosen() {
         .look(|context| view.set_filter("uni", context))
         .expect("a filter that reads");
     settled(&stage, &mut view);
-    stage.snapshot = Some(stage.deck.publish(fixture::dataset()));
+    stage.snapshot = Some(stage.service.publish(fixture::dataset()));
     stage.look(|context| view.refresh(context));
     settled(&stage, &mut view);
     assert!(stage.text_now(&mut view, 80, 20).contains("1 of 5 rows"));
-    stage.snapshot = Some(stage.deck.publish(load::Dataset::new(Vec::new())));
+    stage.snapshot = Some(stage.service.publish(load::Dataset::new(Vec::new())));
     stage.look(|context| view.refresh(context));
     assert!(matches!(view.open, Open::Nothing));
 }

@@ -106,7 +106,7 @@ pub(super) fn draw(
                 best.pair, best.dex_id
             );
             if area.height < LOW {
-                text::fitting([whole, short], usize::from(area.width))
+                text::longest_that_fits([whole, short], usize::from(area.width))
             } else {
                 whole
             }

@@ -154,7 +154,8 @@ impl ReportPane {
             plural(count as u64, "line", "lines")
         );
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
-        let place = text::fitting([format!("e exports it as HTML · {place}"), place], room);
+        let place =
+            text::longest_that_fits([format!("e exports it as HTML · {place}"), place], room);
         let panel = Panel {
             note: if count > 0 { &place } else { "" },
             focused: true,

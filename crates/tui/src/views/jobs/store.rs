@@ -9,9 +9,9 @@ use crate::views::{
     task::{self, BackgroundTask},
 };
 use query::{
-    deck::{DeckEvent, QueryService},
     document::{self, Document},
     jobs::{Job, JobBody, Jobs, TaskProgress},
+    service::{QueryService, ServiceEvent},
 };
 
 /// Jobs shown; the API pages through older ones.
@@ -57,7 +57,7 @@ pub(super) struct StoredJobs {
     /// Jobs started here and not ended yet; their end is announced.
     started: Vec<Started>,
     pause: Option<BackgroundTask<()>>,
-    news: Option<Receiver<DeckEvent>>,
+    news: Option<Receiver<ServiceEvent>>,
     /// The displayed jobs may be outdated.
     stale: bool,
 }
@@ -66,7 +66,7 @@ impl StoredJobs {
     /// Polls pending calls and reads the store again after changes; `watched` is the job whose tasks are on screen.
     pub(super) fn refresh(&mut self, context: &Context<'_>, watched: Option<&str>) {
         let Some(jobs) = context.jobs else { return };
-        self.take_deck_events(context.deck);
+        self.take_deck_events(context.service);
         if let Some(outcome) = task::take(&mut self.listing) {
             self.read = true;
             match outcome {
@@ -85,7 +85,7 @@ impl StoredJobs {
             }
             None => true,
         });
-        self.announce_ended(context.deck);
+        self.announce_ended(context.service);
         let running = self.reading.jobs.iter().any(|job| !job.status.ended());
         if task::take(&mut self.pause).is_some() {
             self.stale |= running;
@@ -110,7 +110,7 @@ impl StoredJobs {
     }
 
     /// Announces the end of each job started here, once.
-    fn announce_ended(&mut self, deck: &QueryService) {
+    fn announce_ended(&mut self, service: &QueryService) {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
             let Some(job) = jobs
@@ -119,7 +119,7 @@ impl StoredJobs {
             else {
                 return true;
             };
-            deck.notify(DeckEvent::Notice(format!(
+            service.notify(ServiceEvent::Notice(format!(
                 "deep analysis of {name} is {}; its report is in Jobs",
                 job.status.word()
             )));
@@ -128,15 +128,15 @@ impl StoredJobs {
     }
 
     /// Marks the jobs as outdated if the query service announced a change.
-    fn take_deck_events(&mut self, deck: &QueryService) {
+    fn take_deck_events(&mut self, service: &QueryService) {
         let Some(news) = &mut self.news else {
-            self.news = Some(deck.listen());
+            self.news = Some(service.listen());
             self.stale = true;
             return;
         };
         loop {
             match news.try_recv() {
-                Ok(DeckEvent::JobUpdated(_)) | Err(TryRecvError::Lagged(_)) => self.stale = true,
+                Ok(ServiceEvent::JobUpdated(_)) | Err(TryRecvError::Lagged(_)) => self.stale = true,
                 Ok(_) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
@@ -177,12 +177,12 @@ impl StoredJobs {
         let Some(jobs) = context.jobs.map(Arc::clone) else {
             return;
         };
-        let deck = Arc::clone(context.deck);
+        let service = Arc::clone(context.service);
         self.changes
             .push(BackgroundTask::start(context.wake, move |_| {
                 let (said, started) =
                     change(&jobs).unwrap_or_else(|problem| (problem.detail, None));
-                deck.notify(DeckEvent::Notice(said));
+                service.notify(ServiceEvent::Notice(said));
                 Ok(started)
             }));
         self.stale = true;
@@ -192,11 +192,11 @@ impl StoredJobs {
         let Some(jobs) = context.jobs.map(Arc::clone) else {
             return;
         };
-        let (deck, own) = (Arc::clone(context.deck), context.annotations.clone());
+        let (service, own) = (Arc::clone(context.service), context.annotations.clone());
         self.report_task = Some(BackgroundTask::start(context.wake, move |progress| {
             let report = jobs.report(&id)?;
             let json = serde_json::to_string_pretty(&report).unwrap_or_default();
-            let mut document = document::of_job(&deck, &report, progress)?;
+            let mut document = document::of_job(&service, &report, progress)?;
             document.annotate(report.tokens.iter().map(|token| token.token_address), &own);
             Ok(ReportText {
                 job_id: id,

@@ -205,7 +205,7 @@ fn a_second_start_leads_to_the_job_that_is_open() {
     stage.jobs = Some(
         Jobs::open(
             folder.path(),
-            std::sync::Arc::clone(&stage.deck),
+            std::sync::Arc::clone(&stage.service),
             JobOptions::default(),
         )
         .expect("a job store"),
@@ -298,7 +298,7 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
     };
     let text = serde_json::to_string_pretty(&report).expect("JSON");
     let document =
-        document::of_job(&stage.deck, &report, &Progress::default()).expect("a document");
+        document::of_job(&stage.service, &report, &Progress::default()).expect("a document");
     let text = ReportText {
         job_id: id(900, 'c'),
         status: "completed",
@@ -357,7 +357,7 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     stage.jobs = Some(
         Jobs::open(
             folder.path(),
-            std::sync::Arc::clone(&stage.deck),
+            std::sync::Arc::clone(&stage.service),
             JobOptions::default(),
         )
         .expect("a job store"),

@@ -5,8 +5,8 @@ use std::{ops::Range, sync::Arc};
 use crate::views::prelude::*;
 use model::rows::Post;
 use query::{
-    deck::pending::PendingResult,
     question::posts::{PostsQuestion, PostsSlice},
+    service::pending::PendingResult,
 };
 
 /// Rows read before and after the selection.

@@ -340,7 +340,7 @@ impl HoldersPane {
             body,
             0,
             0,
-            &text::fitting(says, room),
+            &text::longest_that_fits(says, room),
             context.theme.dim(),
         );
         let empty = if known.answer.total == 0 && self.list.filter().is_empty() {

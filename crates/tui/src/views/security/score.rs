@@ -67,7 +67,7 @@ fn cap_text(answer: &SecurityInference, cells: usize) -> Option<String> {
         .first()
         .filter(|cap| cap.score < explanation.uncapped_score)?;
     let short = format!("capped at {}: {}", cap.score, cap.reason);
-    Some(text::fitting(
+    Some(text::longest_that_fits(
         [
             format!("{short}; {} without the cap", explanation.uncapped_score),
             short,
@@ -252,7 +252,7 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         area,
         x,
         0,
-        &text::fitting([note.clone(), brief.to_owned(), String::new()], room),
+        &text::longest_that_fits([note.clone(), brief.to_owned(), String::new()], room),
         theme.dim(),
     );
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::*;
 use crate::views::fixture::{Stage, address, market};
-use query::deck::cached::CachedAnswer;
+use query::service::cached::CachedAnswer;
 use security::{
     Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Danger, Evidence,
-    EvidenceRow, Execution, Explanation, HolderMetrics, HolderShare, LeftOut, Missing, Part,
-    SecurityInference, SimilarScam, Simulation, Taxes,
+    EvidenceRow, ExcludedHolders, Execution, Explanation, HolderMetrics, HolderShare, Missing,
+    Part, SecurityInference, SimilarScam, Simulation, Taxes,
     changes::{SecurityChange, SecurityChanges},
     check_log::{CheckLog, NeededInput},
     checks::checks,
@@ -259,7 +259,7 @@ fn trap_explained() -> Explanation {
             nakamoto: Some(5),
             gini: Some(0.91),
             largest: largest.collect(),
-            left_out: vec![LeftOut { kind: "pool", count: 2, share: 0.31 }, LeftOut { kind: "burned", count: 1, share: 0.02 }],
+            left_out: vec![ExcludedHolders { kind: "pool", count: 2, share: 0.31 }, ExcludedHolders { kind: "burned", count: 1, share: 0.02 }],
         }),
         execution: Some(Execution {
             calls: 214,

@@ -199,7 +199,7 @@ impl Figure {
     fn draw_half(&self, buffer: &mut Buffer, area: Rect, y: u16, context: &Context<'_>) {
         put(buffer, area, 0, y, self.label, context.theme.dim());
         let room = usize::from(area.width).saturating_sub(text::width(self.label) + 1);
-        let value = text::fitting([&self.value, &self.short].map(Clone::clone), room);
+        let value = text::longest_that_fits([&self.value, &self.short].map(Clone::clone), room);
         put_right(buffer, area, y, &value, context.theme.style(self.role));
     }
 }

@@ -7,7 +7,6 @@ use super::{TokensView, list::ListedToken};
 use crate::views::{prelude::*, token_list::TokenList};
 use analysis::market::TokenSummary;
 use query::{
-    deck::pending::PendingResult,
     question::{
         Find,
         search::{
@@ -16,6 +15,7 @@ use query::{
         },
         track_record::is_weighed,
     },
+    service::pending::PendingResult,
 };
 
 type FoundFigures = <FiguresOf as Find>::Found;

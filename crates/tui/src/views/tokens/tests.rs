@@ -497,7 +497,7 @@ fn where_most_tokens_have_no_price_the_others_are_shown_first_and_counted() {
     assert!(stage.text(&mut view, 140, 38).contains("2 of 5") && view.save()["filter"].is_null());
     let mut other = sample(&["1", "2", "3"]);
     other.folder = "other".into();
-    stage.snapshot = Some(stage.deck.publish(other));
+    stage.snapshot = Some(stage.service.publish(other));
     assert!(stage.text(&mut view, 140, 38).contains("5 tokens"));
     // A filter that was taken off stays off.
     view.restore(&json!({ "filter": "" }));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    ChartData, axes, body, layout::ChartLayout, notation::fitting, overlay::dot, scale::Scale,
+    ChartData, axes, body, layout::ChartLayout, notation::fit_value, overlay::dot, scale::Scale,
 };
 use crate::widgets::{
     self,
@@ -229,7 +229,7 @@ fn axis(
                 layout,
                 buf,
                 y,
-                &fitting(*value, format::human(Some(*value)), layout.label_cells()),
+                &fit_value(*value, format::human(Some(*value)), layout.label_cells()),
                 theme.dim(),
             );
         }

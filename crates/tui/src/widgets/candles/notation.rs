@@ -71,7 +71,7 @@ impl PriceNotation {
 
     pub(super) fn tick(&self, price: f64) -> String {
         self.written(price, self.decimals)
-            .unwrap_or_else(|| fitting(price, format::human(Some(price)), self.cells))
+            .unwrap_or_else(|| fit_value(price, format::human(Some(price)), self.cells))
     }
 
     /// A price between the ticks: as tables write it, and at least as fine as the ticks.
@@ -93,7 +93,7 @@ impl PriceNotation {
         let written = (0..=finest)
             .rev()
             .find_map(|decimals| self.written(price, decimals));
-        written.unwrap_or_else(|| fitting(price, usual, self.cells))
+        written.unwrap_or_else(|| fit_value(price, usual, self.cells))
     }
 }
 
@@ -112,8 +112,8 @@ fn step(ticks: &[f64]) -> f64 {
 }
 
 /// A figure, shortened until it fits.
-pub(super) fn fitting(value: f64, usual: String, cells: usize) -> String {
-    text::fitting(
+pub(super) fn fit_value(value: f64, usual: String, cells: usize) -> String {
+    text::longest_that_fits(
         [
             usual,
             format::human(Some(value)),

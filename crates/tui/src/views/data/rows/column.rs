@@ -7,11 +7,11 @@ use super::cells;
 use crate::views::prelude::*;
 use model::schema::Kind as ColumnKind;
 use query::{
-    deck::pending::PendingResult,
     question::tables::{
         column::{Bin, ColumnFindings, ColumnScan, Counts, Description},
         order::RowQuery,
     },
+    service::pending::PendingResult,
 };
 
 /// Maximum number of values in the counts.

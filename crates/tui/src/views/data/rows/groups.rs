@@ -8,12 +8,12 @@ use frames::rows::Frames as _;
 use load::Table as DataTable;
 use model::schema::Column;
 use query::{
-    deck::pending::PendingResult,
     question::tables::{
         columns,
         groups::{GroupQuery, Groups, SHOWN_MAX},
         order::RowQuery,
     },
+    service::pending::PendingResult,
 };
 use table::TableRows;
 

@@ -8,11 +8,11 @@ use revm::primitives::{Address, Log, U256, b256};
 use super::{
     abi::{self, RoleNames},
     deployment::{Deployment, holds},
+    evm_state::MockAnswer,
     funding::{Funding, balance},
     live::LivePool,
     machine::{Checkpoint, EvmOutcome, Machine},
     people::People,
-    world::MockAnswer,
 };
 
 /// keccak256 of `Transfer(address,address,uint256)`.
@@ -25,7 +25,7 @@ const BETWEEN: (u64, u64) = (30, 360);
 /// Result of one trade or transfer.
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Leg {
+pub(super) struct SimulatedLeg {
     /// Whether the call succeeded and a balance moved.
     pub(super) ok: bool,
     /// Fraction of the sent amount that arrived, 0 to 1.
@@ -39,23 +39,23 @@ pub(super) struct Leg {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Trial {
-    pub(super) buy: Leg,
-    pub(super) sell: Leg,
-    pub(super) send: Leg,
+pub(super) struct TradeSimulation {
+    pub(super) buy: SimulatedLeg,
+    pub(super) sell: SimulatedLeg,
+    pub(super) send: SimulatedLeg,
     /// The other holder's trades, tried only if the holder's fail.
-    pub(super) other_buy: Option<Leg>,
-    pub(super) other_sell: Option<Leg>,
+    pub(super) other_buy: Option<SimulatedLeg>,
+    pub(super) other_sell: Option<SimulatedLeg>,
     /// Whether the owner, and whether an outside caller, moved the holder's tokens without an approval.
     pub(super) theft: [bool; 2],
     /// A sale by the other holder, who has not bought yet.
-    pub(super) cold_sell: Option<Leg>,
+    pub(super) cold_sell: Option<SimulatedLeg>,
     /// The other holder's transfer, tried only if the holder's fails.
-    pub(super) other_send: Option<Leg>,
+    pub(super) other_send: Option<SimulatedLeg>,
     /// A transfer to the pair without the router, tried only if selling fails and sending does not.
-    pub(super) straight: Option<Leg>,
+    pub(super) straight: Option<SimulatedLeg>,
     /// The holder's sale of many times the amount; only in a wide trial.
-    pub(super) large: Option<Leg>,
+    pub(super) large: Option<SimulatedLeg>,
     /// Number of slots read, plus `ASKED` per call to another contract: the progress of the calls before they failed.
     pub(super) depth: usize,
     /// Other contracts called, and those of them that were asked something.
@@ -63,7 +63,7 @@ pub(super) struct Trial {
     pub(super) questioned: Vec<Address>,
 }
 
-impl Trial {
+impl TradeSimulation {
     /// Weighted count of successful legs (trades weigh more than a plain transfer); ties are broken by `depth`.
     pub(super) fn score(&self) -> usize {
         let legs = [
@@ -182,14 +182,14 @@ impl Scene {
 
 /// Runs a trial and rolls it back. `wide` adds the cold and the straight sale, and always tries the other holder's trades. `slots` collects
 /// the slots read, if given.
-pub(super) fn trial(
+pub(super) fn simulate_trades(
     machine: &mut Machine<'_>,
     scene: &Scene,
     wide: bool,
     mut slots: Option<&mut HashSet<(Address, U256)>>,
-) -> Trial {
+) -> TradeSimulation {
     let mark = machine.mark();
-    let mut trial = Trial::default();
+    let mut trial = TradeSimulation::default();
     let (mut called, mut questioned) = (Vec::new(), Vec::new());
     let amount = scene.funding.amount;
     let mut depth = 0;
@@ -318,7 +318,7 @@ pub(super) fn trial(
 }
 
 /// A sale of the usual amount, rolled back.
-pub(super) fn sale(machine: &mut Machine<'_>, scene: &Scene) -> Leg {
+pub(super) fn sale(machine: &mut Machine<'_>, scene: &Scene) -> SimulatedLeg {
     let mark = machine.mark();
     machine.next_block();
     let leg = leg(
@@ -336,7 +336,7 @@ pub(super) fn sale(machine: &mut Machine<'_>, scene: &Scene) -> Leg {
 const LARGE: U256 = U256::from_limbs([15, 0, 0, 0]);
 
 /// A sale of most of what the holder has, rolled back.
-pub(super) fn large_sale(machine: &mut Machine<'_>, scene: &Scene) -> Leg {
+pub(super) fn large_sale(machine: &mut Machine<'_>, scene: &Scene) -> SimulatedLeg {
     let mark = machine.mark();
     machine.next_block();
     let amount = scene.funding.amount.saturating_mul(LARGE);
@@ -363,7 +363,7 @@ pub(super) fn round_trip(
     machine: &mut Machine<'_>,
     scene: &Scene,
     note: &mut impl FnMut(&EvmOutcome),
-) -> [Leg; 3] {
+) -> [SimulatedLeg; 3] {
     let mark = machine.mark();
     machine.next_block();
     let buy = leg(
@@ -406,7 +406,7 @@ fn leg(
     route: Route,
     (from, to): (Address, Address),
     note: &mut impl FnMut(&EvmOutcome),
-) -> Leg {
+) -> SimulatedLeg {
     let (token, amount) = (scene.token, scene.funding.amount);
     let [word_from, word_to] = [from, to].map(abi::word_of);
     let before = [from, to].map(|who| balance(machine, token, who));
@@ -435,14 +435,14 @@ fn leg(
     };
     note(&outcome);
     if !outcome.ok {
-        return Leg::default();
+        return SimulatedLeg::default();
     }
     let after = [from, to].map(|who| balance(machine, token, who));
     scene.sync(machine);
     let ([Some(from_before), Some(to_before)], [Some(from_after), Some(to_after)]) =
         (before, after)
     else {
-        return Leg::default();
+        return SimulatedLeg::default();
     };
     let (left, arrived) = (
         from_before.saturating_sub(from_after),
@@ -453,7 +453,7 @@ fn leg(
             .is_some_and(|(of, to, value)| of == from && to != from && !value.is_zero())
     });
     let moved = !left.is_zero() || !arrived.is_zero();
-    Leg {
+    SimulatedLeg {
         ok: moved && outcome.yes(),
         share: if left.is_zero() {
             1.0
@@ -520,10 +520,10 @@ pub(super) fn open(
     machine: &mut Machine<'_>,
     scene: &Scene,
     calls: &[Vec<u8>],
-) -> (Trial, Opening) {
+) -> (TradeSimulation, Opening) {
     let mut slots = HashSet::new();
     let start = machine.mark();
-    let first = trial(machine, scene, true, Some(&mut slots));
+    let first = simulate_trades(machine, scene, true, Some(&mut slots));
     if first.open() {
         return (first, Opening::Open);
     }
@@ -531,7 +531,7 @@ pub(super) fn open(
     for (blocks, seconds) in WAITS {
         let mark = machine.mark();
         machine.wait(blocks, seconds);
-        let now = trial(machine, scene, true, Some(&mut slots));
+        let now = simulate_trades(machine, scene, true, Some(&mut slots));
         if now.open() {
             return (now, Opening::Wait);
         }
@@ -551,21 +551,21 @@ pub(super) fn open(
         }
         let mark = machine.mark();
         machine.wait(WAITS[0].0, WAITS[0].1);
-        let now = trial(machine, scene, true, Some(&mut slots));
+        let now = simulate_trades(machine, scene, true, Some(&mut slots));
         if now.open() {
             return (now, Opening::Owner);
         }
         machine.rollback(mark);
     }
     // On a chain the other contracts are known, and no slot has another value than it has.
-    if machine.world().is_of_chain() {
+    if machine.evm_state().is_of_chain() {
         machine.rollback(start);
         return (first, Opening::Blocked);
     }
     for answer in MockAnswer::ALL {
         let mark = machine.mark();
-        machine.world().answer = answer;
-        let now = trial(machine, scene, true, Some(&mut slots));
+        machine.evm_state().answer = answer;
+        let now = simulate_trades(machine, scene, true, Some(&mut slots));
         if now.open() {
             return (now, Opening::Outside);
         }
@@ -579,7 +579,7 @@ pub(super) fn open(
         if best.open() {
             return (best, Opening::StorageWrite);
         }
-        trial(machine, scene, true, Some(&mut slots));
+        simulate_trades(machine, scene, true, Some(&mut slots));
     }
     // Nothing helped: restores the original state for the search for powers.
     machine.rollback(start);
@@ -592,8 +592,8 @@ fn by_owner_call(
     scene: &Scene,
     calls: &[Vec<u8>],
     slots: &mut HashSet<(Address, U256)>,
-    before: &Trial,
-) -> Option<Trial> {
+    before: &TradeSimulation,
+) -> Option<TradeSimulation> {
     let (mut best, mut chosen) = (before.score(), None);
     for (at, data) in calls.iter().enumerate() {
         let mark = machine.mark();
@@ -601,13 +601,13 @@ fn by_owner_call(
         let now: Vec<U256> = outcome
             .writes
             .iter()
-            .map(|(at, slot)| machine.world().slot(*at, *slot))
+            .map(|(at, slot)| machine.evm_state().slot(*at, *slot))
             .collect();
         if outcome.writes.iter().any(|slot| slots.contains(slot))
             && !abdicates(machine, scene, mark, &outcome, &now)
         {
             machine.call(scene.owner, scene.token, data.clone());
-            let score = trial(machine, scene, true, None).score();
+            let score = simulate_trades(machine, scene, true, None).score();
             if score > best {
                 (best, chosen) = (score, Some(at));
             }
@@ -619,7 +619,7 @@ fn by_owner_call(
     }
     let data = &calls[chosen?];
     machine.call(scene.owner, scene.token, data.clone());
-    Some(trial(machine, scene, true, Some(slots)))
+    Some(simulate_trades(machine, scene, true, Some(slots)))
 }
 
 /// Whether the call replaced the owner in some slot: a trade that succeeds only for a new owner does not count. Rolls back.
@@ -632,7 +632,10 @@ fn abdicates(
 ) -> bool {
     machine.rollback(before);
     let was = |(at, slot): &(Address, U256)| {
-        holds(machine.world().slot(*at, *slot), abi::word_of(scene.owner))
+        holds(
+            machine.evm_state().slot(*at, *slot),
+            abi::word_of(scene.owner),
+        )
     };
     outcome
         .writes
@@ -647,14 +650,14 @@ fn by_storage_write(
     machine: &mut Machine<'_>,
     scene: &Scene,
     slots: &HashSet<(Address, U256)>,
-    before: &Trial,
-) -> Option<Trial> {
+    before: &TradeSimulation,
+) -> Option<TradeSimulation> {
     let mut slots: Vec<_> = slots.iter().copied().collect();
     slots.sort_unstable();
     slots.truncate(WRITES_MAX);
     let (mut best, mut chosen) = (before.score(), None);
     'all: for (at, slot) in slots {
-        let old = machine.world().slot(at, slot);
+        let old = machine.evm_state().slot(at, slot);
         if holds(old, abi::word_of(scene.owner)) {
             continue;
         }
@@ -669,8 +672,8 @@ fn by_storage_write(
                 continue;
             }
             let mark = machine.mark();
-            machine.world().set_slot(at, slot, value);
-            let score = trial(machine, scene, true, None).score();
+            machine.evm_state().set_slot(at, slot, value);
+            let score = simulate_trades(machine, scene, true, None).score();
             machine.rollback(mark);
             if score > best {
                 (best, chosen) = (score, Some((at, slot, value)));
@@ -681,6 +684,6 @@ fn by_storage_write(
         }
     }
     let (at, slot, value) = chosen?;
-    machine.world().set_slot(at, slot, value);
-    Some(trial(machine, scene, true, None))
+    machine.evm_state().set_slot(at, slot, value);
+    Some(simulate_trades(machine, scene, true, None))
 }

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{DeckEvent, QueryService};
+use super::{QueryService, ServiceEvent};
 use crate::error::ServiceError;
 use load::{
     live::{
@@ -128,15 +128,15 @@ impl QueryService {
         if std::mem::replace(&mut self.feed.state.locked().runs, true) {
             return;
         }
-        let (deck, desk) = (Arc::downgrade(self), Arc::clone(&self.feed));
+        let (service, desk) = (Arc::downgrade(self), Arc::clone(&self.feed));
         let run = move || {
-            // While it sleeps it holds no deck, which ends when everybody else has left it.
-            while let Some(sleep) = deck.upgrade().map(|deck| deck.feed_once()) {
+            // While it sleeps it holds no service, which ends when everybody else has left it.
+            while let Some(sleep) = service.upgrade().map(|service| service.feed_once()) {
                 desk.wait(sleep);
             }
         };
         if let Err(error) = std::thread::Builder::new().name("feed".into()).spawn(run) {
-            self.notify(DeckEvent::Notice(format!(
+            self.notify(ServiceEvent::Notice(format!(
                 "live tables are off: cannot start a thread: {error}"
             )));
         }
@@ -162,11 +162,12 @@ impl QueryService {
     /// Hosts of the dataset's tables that the user has not allowed yet, with the number of certain requests.
     pub(super) fn feed_hosts(&self) -> BTreeMap<String, u64> {
         let wire = self.options.wire.as_ref().filter(|wire| wire.asks_first());
-        let (Some(wire), Some(deck), Ok(Some(feeds))) = (wire, self.this.upgrade(), self.feeds())
+        let (Some(wire), Some(service), Ok(Some(feeds))) =
+            (wire, self.this.upgrade(), self.feeds())
         else {
             return BTreeMap::new();
         };
-        let mut hosts = deck.with_context(wire, &feeds, |context| hosts(context, &[]));
+        let mut hosts = service.with_context(wire, &feeds, |context| hosts(context, &[]));
         hosts.retain(|origin, _| wire.may_ask(&feeds.folder, origin).is_err());
         hosts
     }
@@ -217,8 +218,8 @@ impl QueryService {
             .filter(|wire| wire.asks_first())
             .zip(self.this.upgrade());
         let consent = |table: &str| {
-            let waits_for = asks.as_ref().map(|(wire, deck)| {
-                deck.with_context(wire, &feeds, |context| {
+            let waits_for = asks.as_ref().map(|(wire, service)| {
+                service.with_context(wire, &feeds, |context| {
                     hosts_without_consent(context, table)
                 })
             });
@@ -336,7 +337,7 @@ impl QueryService {
             Ok(Some(feeds)) => feeds,
             Ok(None) => return SLEEP_MAX,
             Err(error) => {
-                self.notify(DeckEvent::Notice(error.to_string()));
+                self.notify(ServiceEvent::Notice(error.to_string()));
                 return SLEEP_MAX;
             }
         };
@@ -393,7 +394,7 @@ impl QueryService {
                 .map(|table| ((*table).to_owned(), (0, 0)))
                 .collect();
         }
-        self.notify(DeckEvent::FeedRunning);
+        self.notify(ServiceEvent::FeedRunning);
         let outcome = self.with_context(wire, feeds, |context| refresh(context, due));
         {
             let mut state = self.feed.state.locked();
@@ -408,7 +409,7 @@ impl QueryService {
             Err(RefreshError::Stopped) => true,
             Err(RefreshError::Busy) => false,
             Err(RefreshError::Failed(error)) => {
-                self.notify(DeckEvent::FeedFailed {
+                self.notify(ServiceEvent::FeedFailed {
                     table: due.first().copied().unwrap_or_default().to_owned(),
                     reason: error.to_string(),
                 });
@@ -429,11 +430,11 @@ impl QueryService {
     fn tell_feed(&self, report: &RefreshReport) {
         for table in &report.tables {
             self.notify(match &table.failure {
-                Some(reason) => DeckEvent::FeedFailed {
+                Some(reason) => ServiceEvent::FeedFailed {
                     table: table.table.clone(),
                     reason: reason.clone(),
                 },
-                None => DeckEvent::FeedRefreshed {
+                None => ServiceEvent::FeedRefreshed {
                     table: table.table.clone(),
                     rows: table.rows,
                 },
@@ -476,14 +477,14 @@ impl RefreshWatch for FeedWatch {
             .is_none_or(|(before, _)| before != done);
         drop(state);
         if fresh {
-            self.0.notify(DeckEvent::FeedRunning);
+            self.0.notify(ServiceEvent::FeedRunning);
         }
     }
 
     fn waits(&self, provider: &str, wait: Duration, _: bool) {
         let until = Time(now().0 + wait.as_millis() as i64);
         self.0.feed.state.locked().waiting = Some((until, provider.to_owned()));
-        self.0.notify(DeckEvent::FeedRunning);
+        self.0.notify(ServiceEvent::FeedRunning);
     }
 
     fn is_stopped(&self) -> bool {

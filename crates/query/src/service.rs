@@ -55,7 +55,7 @@ use wire::RemoteClient;
 
 /// Sizes and settings of the query service.
 #[derive(Debug, Clone)]
-pub struct DeckOptions {
+pub struct ServiceOptions {
     pub settings: AnswerSettings,
     /// Worker threads of the quick lane; the heavy lane has one fewer, but at least one.
     pub workers: usize,
@@ -75,7 +75,7 @@ pub struct DeckOptions {
     pub counts_records: bool,
 }
 
-impl Default for DeckOptions {
+impl Default for ServiceOptions {
     fn default() -> Self {
         let workers = std::thread::available_parallelism()
             .map_or(2, usize::from)
@@ -96,7 +96,7 @@ impl Default for DeckOptions {
 
 /// A notification to listeners.
 #[derive(Debug, Clone, PartialEq)]
-pub enum DeckEvent {
+pub enum ServiceEvent {
     /// A new generation is current; carries its number.
     Reloaded(u64),
     /// A load failed and the previous generation, if any, stays; carries the reason for the user.
@@ -133,7 +133,7 @@ fn memo_key(snapshot: &Snapshot, key: &str) -> MemoKey {
 
 pub struct QueryService {
     this: Weak<QueryService>,
-    options: DeckOptions,
+    options: ServiceOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
     /// Those before it that are still answered from.
     before: Mutex<SnapshotRetention>,
@@ -143,7 +143,7 @@ pub struct QueryService {
     quick: Arc<Lane>,
     /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
     heavy: Arc<Lane>,
-    events: broadcast::Sender<DeckEvent>,
+    events: broadcast::Sender<ServiceEvent>,
     load: Mutex<LoadState>,
     folder: RwLock<PathBuf>,
     /// Settings for answers from the next generation on.
@@ -153,7 +153,7 @@ pub struct QueryService {
     feed: Arc<RefreshController>,
     /// Decks of the same data as of some times.
     as_of: Mutex<PointInTimeServices>,
-    /// Whether a thread counts records, of this deck or of one as of a time.
+    /// Whether a thread counts records, of this service or of one as of a time.
     counting: Arc<AtomicBool>,
 }
 
@@ -251,7 +251,7 @@ impl QueryService {
     /// Creates a query service over the dataset in `folder`; nothing is read until `load`.
     pub fn new(
         folder: &Path,
-        options: DeckOptions,
+        options: ServiceOptions,
     ) -> std::result::Result<Arc<Self>, ServiceError> {
         let quick = Lane::new("question", options.workers, options.queue)?;
         let heavy = Lane::new(
@@ -270,7 +270,7 @@ impl QueryService {
 
     fn with_lanes(
         folder: &Path,
-        options: DeckOptions,
+        options: ServiceOptions,
         quick: Arc<Lane>,
         heavy: Arc<Lane>,
         counting: Arc<AtomicBool>,
@@ -432,7 +432,7 @@ impl QueryService {
         self.spawn(
             question.waits(&snapshot),
             Some(memo_key(&snapshot, &question.key())),
-            move |deck, progress| deck.answered(&snapshot, &question, progress),
+            move |service, progress| service.answered(&snapshot, &question, progress),
             wake,
         )
     }
@@ -481,10 +481,10 @@ impl QueryService {
     /// Runs the task in its place on the lane, or has it wait for another asker's run: then it takes neither a thread nor a place, and runs
     /// after all if that run has no result, as when its asker left.
     fn run<T: Clone + Send + Sync + 'static>(self: &Arc<Self>, heavy: bool, task: Task<T>) {
-        let deck = Arc::clone(self);
+        let service = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
             let (flight, mut task) = if let (true, Some(key)) = (heavy, task.key.clone()) {
-                let again = Arc::clone(&deck);
+                let again = Arc::clone(&service);
                 let done = move |task: Task<T>, value: Option<Shared>| {
                     if let Some(value) = value.as_deref().and_then(|value| value.downcast_ref()) {
                         return task.end(Ok(T::clone(value)));
@@ -492,8 +492,8 @@ impl QueryService {
                     again.lane(heavy).waiting.fetch_add(1, Ordering::AcqRel);
                     again.run(heavy, task);
                 };
-                let Some((flight, task)) = deck.flights.join(&key, task, done) else {
-                    return deck.lane(heavy).leave();
+                let Some((flight, task)) = service.flights.join(&key, task, done) else {
+                    return service.lane(heavy).leave();
                 };
                 (Some(flight), task)
             } else {
@@ -502,15 +502,15 @@ impl QueryService {
             let mut work = || {
                 task.progress
                     .step(0, 0)
-                    .and_then(|()| (task.work)(&deck, &task.progress))
+                    .and_then(|()| (task.work)(&service, &task.progress))
             };
             let done = if heavy { on_own_thread(work) } else { work() };
-            deck.lane(heavy).leave();
+            service.lane(heavy).leave();
             if let (Some(flight), Ok(value)) = (flight, &done) {
                 flight.land(Arc::new(value.clone()));
             }
             task.end(done);
-            deck.trim();
+            service.trim();
         });
     }
 
@@ -550,13 +550,13 @@ impl QueryService {
         if !snapshot.dataset.is_damaged() {
             return Ok(());
         }
-        if let Some(deck) = self.this.upgrade()
+        if let Some(service) = self.this.upgrade()
             && !self.is_loading()
             && self
                 .snapshot()
                 .is_ok_and(|newest| newest.generation == snapshot.generation)
         {
-            deck.load_in_background();
+            service.load_in_background();
         }
         Err(Problem::new(
             Code::Loading,
@@ -573,13 +573,13 @@ impl QueryService {
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingResult<F::Found> {
         let (sender, progress, pending) = PendingResult::new();
-        let (deck, snapshot) = (Arc::clone(self), Arc::clone(snapshot));
+        let (service, snapshot) = (Arc::clone(self), Arc::clone(snapshot));
         let run = move || {
             sender
-                .send(deck.find_in(&snapshot, &wanted, &progress))
+                .send(service.find_in(&snapshot, &wanted, &progress))
                 .ok();
             wake();
-            deck.trim();
+            service.trim();
         };
         // If no thread can be started, the sender is dropped, which the outcome reports.
         std::thread::Builder::new()
@@ -594,11 +594,11 @@ impl QueryService {
     }
 
     /// Subscribes to all later events; a listener that lags too far loses the oldest.
-    pub fn listen(&self) -> broadcast::Receiver<DeckEvent> {
+    pub fn listen(&self) -> broadcast::Receiver<ServiceEvent> {
         self.events.subscribe()
     }
 
-    pub fn notify(&self, event: DeckEvent) {
+    pub fn notify(&self, event: ServiceEvent) {
         // Having no listener is no error.
         self.events.send(event).ok();
     }
@@ -618,7 +618,7 @@ impl QueryService {
         *self.settings.writing() = settings;
     }
 
-    pub fn options(&self) -> &DeckOptions {
+    pub fn options(&self) -> &ServiceOptions {
         &self.options
     }
 }

@@ -47,10 +47,10 @@ impl SnapshotRetention {
         let asked = self
             .asked
             .take()
-            .filter(|(reading, _)| *reading == snapshot.reading)
+            .filter(|(number, _)| *number == snapshot.number)
             .map(|(_, when)| when + ASKED_FOR);
         self.digests
-            .push_back((snapshot.reading, *snapshot.digest()));
+            .push_back((snapshot.number, *snapshot.digest()));
         self.digests
             .drain(..self.digests.len().saturating_sub(DIGESTS));
         // One that lacks a table answers nothing that the next does not.
@@ -73,12 +73,12 @@ impl SnapshotRetention {
     }
 
     /// The one with this number, if it is kept; it then is for longer.
-    fn asked(&mut self, reading: u64, now: Instant) -> Option<Arc<Snapshot>> {
+    fn asked(&mut self, number: u64, now: Instant) -> Option<Arc<Snapshot>> {
         self.forget(now);
         let kept = self
             .kept
             .iter_mut()
-            .find(|kept| kept.snapshot.reading == reading)?;
+            .find(|kept| kept.snapshot.number == number)?;
         kept.until = kept.until.max(now + ASKED_FOR);
         Some(Arc::clone(&kept.snapshot))
     }
@@ -95,28 +95,28 @@ impl SnapshotRetention {
 
 impl QueryService {
     /// The snapshot with this number: the current one, a retained one, or the current one if its data is the same. Errors: it has expired.
-    pub fn generation(&self, reading: u64) -> Result<Arc<Snapshot>> {
+    pub fn generation(&self, number: u64) -> Result<Arc<Snapshot>> {
         let (current, now) = (self.snapshot()?, Instant::now());
         let mut before = self.before.locked();
-        if current.reading == reading {
-            before.asked = Some((reading, now));
+        if current.number == number {
+            before.asked = Some((number, now));
             return Ok(current);
         }
         let is_same = |before: &SnapshotRetention| {
             before
                 .digests
                 .iter()
-                .any(|known| *known == (reading, *current.digest()))
+                .any(|known| *known == (number, *current.digest()))
         };
-        if let Some(kept) = before.asked(reading, now) {
+        if let Some(kept) = before.asked(number, now) {
             return Ok(kept);
         }
         if is_same(&before) {
             return Ok(current);
         }
         let detail = format!(
-            "Snapshot {reading} has expired, and the current snapshot, {}, has different data. Start again with the current one.",
-            current.reading
+            "Snapshot {number} has expired, and the current snapshot, {}, has different data. Start again with the current one.",
+            current.number
         );
         Err(Problem::new(Code::GenerationGone, detail))
     }
@@ -142,9 +142,9 @@ impl QueryService {
         drop(generations);
         self.forget_answers();
         if starts {
-            let deck = self.this.clone();
+            let service = self.this.clone();
             let forget = move || {
-                while let Some(due) = deck.upgrade().and_then(|deck| deck.drop_expired()) {
+                while let Some(due) = service.upgrade().and_then(|service| service.drop_expired()) {
                     std::thread::sleep(due.saturating_duration_since(Instant::now()));
                 }
             };
@@ -201,7 +201,7 @@ mod tests {
         generations
             .kept
             .iter()
-            .map(|kept| kept.snapshot.reading)
+            .map(|kept| kept.snapshot.number)
             .collect()
     }
 

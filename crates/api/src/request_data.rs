@@ -37,7 +37,7 @@ const LOOKED_AT: [&str; 5] = [AS_OF, GENERATION, CURSOR.name, FORMAT.name, STRIC
 
 /// The data of a request.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Chosen {
+pub(super) struct RequestData {
     /// `None` where nothing is loaded, or the answer is of no data.
     pub(super) snapshot: Option<Arc<Snapshot>>,
     /// The time that they are still to be cut at.
@@ -45,10 +45,14 @@ pub(super) struct Chosen {
 }
 
 /// The data of the request. Errors: it is unavailable, or the endpoint does not have the requested format.
-pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Result<Chosen> {
+pub(super) fn request_data(
+    api: &Api,
+    endpoint: &Endpoint,
+    query: Option<&str>,
+) -> Result<RequestData> {
     let newest = || {
         if endpoint.as_of {
-            api.deck.snapshot().ok()
+            api.service.snapshot().ok()
         } else {
             None
         }
@@ -57,7 +61,7 @@ pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Res
     let looked_at =
         |query: &&str| query.contains('%') || LOOKED_AT.iter().any(|name| query.contains(name));
     let Some(query) = query.filter(looked_at) else {
-        return Ok(Chosen {
+        return Ok(RequestData {
             snapshot: newest(),
             as_of: None,
         });
@@ -92,13 +96,13 @@ pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Res
                 .any(|own| own.name == CURSOR.name)
         });
         // Where it is not kept, the question refuses the cursor, unless its data are still the same.
-        api.deck.generation(generation_of(&cursor?)?).ok()
+        api.service.generation(generation_of(&cursor?)?).ok()
     };
     let snapshot = match generation {
-        Some(generation) => Some(api.deck.generation(generation)?),
+        Some(generation) => Some(api.service.generation(generation)?),
         None => of_cursor().or_else(newest),
     };
-    Ok(Chosen { snapshot, as_of })
+    Ok(RequestData { snapshot, as_of })
 }
 
 /// A request whose body was read.
@@ -114,9 +118,9 @@ pub(super) struct ReadRequest {
 pub(super) async fn answer(
     api: Arc<Api>,
     request: ReadRequest,
-    chosen: Chosen,
+    request_data: RequestData,
 ) -> (Reply, Option<Arc<Snapshot>>) {
-    let snapshot = match cut(&api, chosen).await {
+    let snapshot = match cut(&api, request_data).await {
         Ok(snapshot) => snapshot,
         Err(refusal) => return (reply::problem(&refusal, request.uri.path()), None),
     };
@@ -125,20 +129,20 @@ pub(super) async fn answer(
         Err(refusal) => Err(refusal),
     };
     let reply = reply.unwrap_or_else(|refusal| reply::problem(&refusal, request.uri.path()));
-    (told(reply, snapshot.as_deref()), snapshot)
+    (with_data_headers(reply, snapshot.as_deref()), snapshot)
 }
 
 /// The chosen data, cut at the time.
-async fn cut(api: &Arc<Api>, chosen: Chosen) -> Result<Option<Arc<Snapshot>>> {
-    let (Some(snapshot), Some(time)) = (&chosen.snapshot, chosen.as_of) else {
-        return Ok(chosen.snapshot);
+async fn cut(api: &Arc<Api>, request_data: RequestData) -> Result<Option<Arc<Snapshot>>> {
+    let (Some(snapshot), Some(time)) = (&request_data.snapshot, request_data.as_of) else {
+        return Ok(request_data.snapshot);
     };
-    let deck = if let Some(deck) = api.deck.kept_as_of(snapshot, time) {
-        deck
+    let service = if let Some(service) = api.service.kept_as_of(snapshot, time) {
+        service
     } else {
-        api.deck.ask_as_of(Arc::clone(snapshot), time).await?
+        api.service.ask_as_of(Arc::clone(snapshot), time).await?
     };
-    deck.snapshot().map(Some)
+    service.snapshot().map(Some)
 }
 
 fn step(
@@ -169,12 +173,12 @@ fn step(
 }
 
 /// The reply with what it is from, in its headers.
-pub(super) fn told(mut reply: Reply, snapshot: Option<&Snapshot>) -> Reply {
+pub(super) fn with_data_headers(mut reply: Reply, snapshot: Option<&Snapshot>) -> Reply {
     let Some(snapshot) = snapshot else {
         return reply;
     };
     let headers = reply.headers_mut();
-    headers.insert(X_DATA_GENERATION, HeaderValue::from(snapshot.reading));
+    headers.insert(X_DATA_GENERATION, HeaderValue::from(snapshot.number));
     if let Some(as_of) = &snapshot.dataset.as_of {
         let mut insert = |name: HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::from_str(text) {

@@ -429,7 +429,7 @@ fn a_block_with_a_match_is_read() {
                 ),
             ] {
                 let any = filter.matches(|_| value.borrowed());
-                let is_read = filter.judge(&rows, 0..rows.0.len()).is_some();
+                let is_read = filter.evaluate(&rows, 0..rows.0.len()).is_some();
                 assert_eq!((any, is_read), (expected, expected), "{sign} {times:?}");
             }
         }
@@ -445,6 +445,10 @@ fn a_block_with_a_match_is_read() {
     ] {
         let filter = parse(condition, &columns).expect("a filter");
         let rows = Zoned(vec![ABOVE], Kind::Integer);
-        assert_eq!(filter.judge(&rows, 0..1).is_some(), expected, "{condition}");
+        assert_eq!(
+            filter.evaluate(&rows, 0..1).is_some(),
+            expected,
+            "{condition}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{DeckEvent, QueryService};
+use super::{QueryService, ServiceEvent};
 use crate::{error::ServiceError, question::snapshot::Snapshot};
 use load::{
     Dataset, SourcePosition,
@@ -121,7 +121,7 @@ impl QueryService {
         let ends = stamps.ends();
         self.begin_load(&stamps, &ends, cause)?;
         let growing = cause == LoadCause::FileChange { growing: true };
-        // A defect in the loader, or in derived data, must not leave the deck waiting for it.
+        // A defect in the loader, or in derived data, must not leave the service waiting for it.
         let renews = cause == LoadCause::Request && self.is_again(&folder);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let dataset = self.read_dataset(&folder, growing, renews)?;
@@ -150,8 +150,8 @@ impl QueryService {
         table::trim_heap();
         match &outcome {
             Err(_) if retried => {}
-            Ok(snapshot) => self.notify(DeckEvent::Reloaded(snapshot.generation)),
-            Err(error) => self.notify(DeckEvent::LoadFailed(error.to_string())),
+            Ok(snapshot) => self.notify(ServiceEvent::Reloaded(snapshot.generation)),
+            Err(error) => self.notify(ServiceEvent::LoadFailed(error.to_string())),
         }
         if repeat {
             self.load_in_background();
@@ -206,7 +206,7 @@ impl QueryService {
         let mut state = self.load_lock();
         state.running = false;
         let repeat = std::mem::take(&mut state.requested.repeat);
-        // Nobody finds the deck idle between the two.
+        // Nobody finds the service idle between the two.
         state.requested.starting |= repeat;
         state.unconsented = unconsented;
         state.took = took;
@@ -285,7 +285,10 @@ impl QueryService {
                 folder,
                 &self.options.cache,
                 wire,
-                &Reporter { deck: self, renews },
+                &Reporter {
+                    service: self,
+                    renews,
+                },
                 first.then_some(&early),
                 growing,
             )
@@ -303,7 +306,7 @@ impl QueryService {
     pub fn publish(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
         let generation = self.next_generation();
         let snapshot = self.swap(generation, dataset);
-        self.notify(DeckEvent::Reloaded(generation));
+        self.notify(ServiceEvent::Reloaded(generation));
         snapshot
     }
 
@@ -330,15 +333,15 @@ impl QueryService {
 
     /// Like `load`, on its own thread.
     pub fn load_in_background(self: &Arc<Self>) {
-        let deck = Arc::clone(self);
-        // Before the thread runs, so that nobody takes the deck for one that will never have data.
+        let service = Arc::clone(self);
+        // Before the thread runs, so that nobody takes the service for one that will never have data.
         self.load_lock().requested.starting = true;
         let spawned = std::thread::Builder::new()
             .name("load".into())
-            .spawn(move || deck.load().map(drop));
+            .spawn(move || service.load().map(drop));
         if let Err(error) = spawned {
             self.load_lock().requested.starting = false;
-            self.notify(DeckEvent::LoadFailed(format!(
+            self.notify(ServiceEvent::LoadFailed(format!(
                 "cannot start a thread for loading: {error}"
             )));
         }
@@ -454,13 +457,13 @@ impl QueryService {
 }
 
 struct Reporter<'a> {
-    deck: &'a QueryService,
+    service: &'a QueryService,
     renews: bool,
 }
 
 impl LoadProgress for Reporter<'_> {
     fn fetching(&self, says: &str) {
-        self.deck.notify(DeckEvent::Notice(says.to_owned()));
+        self.service.notify(ServiceEvent::Notice(says.to_owned()));
     }
 
     fn renews(&self) -> bool {
@@ -468,7 +471,7 @@ impl LoadProgress for Reporter<'_> {
     }
 
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled> {
-        let mut state = self.deck.load_lock();
+        let mut state = self.service.load_lock();
         match state.tables.iter_mut().find(|(name, ..)| name == table) {
             Some(row) => (row.1, row.2) = (done, total),
             None => state.tables.push((table.to_owned(), done, total)),

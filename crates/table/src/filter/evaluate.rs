@@ -21,14 +21,14 @@ const BATCH_BLOCKS: usize = 4;
 
 /// The rows of a block that meet conditions, and those of which a missing value decides that.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct Evaluated {
     pub(super) yes: Mask,
     pub(super) unknown: Mask,
     /// Of the unknown ones those of which a condition on the column is, and all that it is a part of.
     pub(super) lacks: Vec<(&'static str, Mask)>,
 }
 
-impl Judged {
+impl Evaluated {
     fn new(yes: Mask, unknown: Mask, lacks: Vec<(&'static str, Mask)>) -> Self {
         let lacks = lacks.into_iter();
         Self {
@@ -43,7 +43,7 @@ impl Judged {
 
 impl Filter {
     /// Judges a block of rows; none where no row can match, by the smallest and largest values in it.
-    pub(super) fn judge(&self, columns: &dyn Columns, rows: Range<usize>) -> Option<Judged> {
+    pub(super) fn evaluate(&self, columns: &dyn Columns, rows: Range<usize>) -> Option<Evaluated> {
         let all = Mask::all(rows.len(), true);
         let block = Block {
             filter: self,
@@ -58,11 +58,11 @@ impl Filter {
     /// Whether each of the `count` rows of a list matches, and those left out because of missing values.
     pub fn kept(&self, columns: &dyn Columns, count: usize) -> (Vec<bool>, ExcludedRows) {
         let mut left_out = ExcludedRows::of(self);
-        let Some(judged) = self.judge(columns, 0..count) else {
+        let Some(evaluated) = self.evaluate(columns, 0..count) else {
             return (vec![false; count], left_out);
         };
-        left_out.count(&judged);
-        (judged.yes.0, left_out)
+        left_out.count(&evaluated);
+        (evaluated.yes.0, left_out)
     }
 
     /// Those of the rows that match, at most the first `room`; and those left out because of missing values, which are not counted where
@@ -83,9 +83,9 @@ impl Filter {
         let blocks: Vec<Range<usize>> = starts
             .map(|start| start..(start + BLOCK_ROWS).min(rows.end))
             .collect();
-        let judge = |block: &Range<usize>| {
+        let evaluate = |block: &Range<usize>| {
             progress.step((block.start - rows.start) as u64, rows.len() as u64)?;
-            Ok((block.start, self.judge(columns, block.clone())))
+            Ok((block.start, self.evaluate(columns, block.clone())))
         };
         let table = columns.table();
         let mut found =
@@ -93,14 +93,14 @@ impl Filter {
         let has_nulls = |column: &str| table.is_some_and(|table| table.has_nulls(column));
         let (may_lack, mut counted) = (self.columns().any(has_nulls), true);
         for batch in blocks.chunks(BATCH_BLOCKS * rayon::current_num_threads()) {
-            let judged: Result<Vec<_>> = batch.par_iter().map(judge).collect();
-            for (start, judged) in judged? {
-                let Some(judged) = judged else {
+            let evaluated: Result<Vec<_>> = batch.par_iter().map(evaluate).collect();
+            for (start, evaluated) in evaluated? {
+                let Some(evaluated) = evaluated else {
                     counted &= !may_lack;
                     continue;
                 };
-                left_out.count(&judged);
-                for nth in judged.yes.rows().take(room) {
+                left_out.count(&evaluated);
+                for nth in evaluated.yes.rows().take(room) {
                     room -= 1;
                     found.push((start + nth) as u32)?;
                 }
@@ -151,34 +151,34 @@ impl Block<'_> {
     }
 
     /// Of the rows `among`: a row does not match if a term does not hold, else is unknown if one is unknown.
-    fn all(&self, terms: &[Term], among: &Mask) -> Judged {
+    fn all(&self, terms: &[Term], among: &Mask) -> Evaluated {
         let (mut open, mut unknown, mut lacks) = (among.clone(), self.none(), Vec::new());
         for term in terms {
             if !open.any() {
                 break;
             }
-            let judged = self.term(term, &open);
-            open = open.and(&judged.yes.or(&judged.unknown));
-            unknown = unknown.or(&judged.unknown);
-            lacks.extend(judged.lacks);
+            let evaluated = self.term(term, &open);
+            open = open.and(&evaluated.yes.or(&evaluated.unknown));
+            unknown = unknown.or(&evaluated.unknown);
+            lacks.extend(evaluated.lacks);
         }
-        Judged::new(open.clone().without(&unknown), unknown.and(&open), lacks)
+        Evaluated::new(open.clone().without(&unknown), unknown.and(&open), lacks)
     }
 
     /// Of the rows `among`: a row matches if an alternative holds, else is unknown if one is unknown.
-    fn any(&self, alternatives: &[Vec<Term>], among: &Mask) -> Judged {
+    fn any(&self, alternatives: &[Vec<Term>], among: &Mask) -> Evaluated {
         let (mut open, mut unknown, mut lacks) = (among.clone(), self.none(), Vec::new());
         for terms in alternatives {
-            let judged = self.all(terms, &open);
-            open = open.without(&judged.yes);
-            unknown = unknown.or(&judged.unknown);
-            lacks.extend(judged.lacks);
+            let evaluated = self.all(terms, &open);
+            open = open.without(&evaluated.yes);
+            unknown = unknown.or(&evaluated.unknown);
+            lacks.extend(evaluated.lacks);
         }
-        Judged::new(among.clone().without(&open), unknown.and(&open), lacks)
+        Evaluated::new(among.clone().without(&open), unknown.and(&open), lacks)
     }
 
     /// Of the rows `open`; whatever is told of others.
-    fn term(&self, term: &Term, open: &Mask) -> Judged {
+    fn term(&self, term: &Term, open: &Mask) -> Evaluated {
         match term {
             Term::Either(alternatives) => self.any(alternatives, open),
             Term::Word {
@@ -187,7 +187,7 @@ impl Block<'_> {
                 tokens,
             } => {
                 let yes = self.having(word, *exact, tokens, open);
-                Judged::new(yes, self.none(), Vec::new())
+                Evaluated::new(yes, self.none(), Vec::new())
             }
             Term::Compare {
                 column,
@@ -210,7 +210,7 @@ impl Block<'_> {
                 });
                 let unknown = missing.and(open);
                 let lacks = unknown.any().then(|| (*column, unknown.clone()));
-                Judged::new(yes, unknown, lacks.into_iter().collect())
+                Evaluated::new(yes, unknown, lacks.into_iter().collect())
             }
         }
     }
@@ -245,7 +245,7 @@ impl Block<'_> {
         meets: &dyn Fn(&Scalar<'_>) -> bool,
     ) -> (Mask, Mask) {
         let (mut yes, mut missing) = (self.none(), self.none());
-        let mut judge = |value: Option<&Scalar<'_>>, rows: Range<usize>| match value {
+        let mut evaluate = |value: Option<&Scalar<'_>>, rows: Range<usize>| match value {
             Some(value) if value.is_missing() => missing.fill(rows),
             Some(value) if meets(value) => yes.fill(rows),
             _ => {}
@@ -253,11 +253,11 @@ impl Block<'_> {
         if let Values::Runs(runs) = values {
             let start = self.rows.start;
             for (value, rows) in runs {
-                judge(Some(value), rows.start - start..rows.end - start);
+                evaluate(Some(value), rows.start - start..rows.end - start);
             }
         } else {
             open.rows().for_each(|nth| {
-                judge(
+                evaluate(
                     values.get(nth, self.rows.start + nth).as_ref(),
                     nth..nth + 1,
                 );

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{DeckEvent, QueryService};
+use super::{QueryService, ServiceEvent};
 use crate::question::{
     snapshot::Snapshot,
     track_record::{WholeRecord, count, digest},
@@ -34,10 +34,10 @@ impl QueryService {
                 .is_ok_and(|newest| newest.track_records.due().is_some())
         };
         if self.options.counts_records && is_due() && !self.counting.swap(true, Ordering::AcqRel) {
-            let (deck, counting) = (self.this.clone(), Arc::clone(&self.counting));
+            let (service, counting) = (self.this.clone(), Arc::clone(&self.counting));
             let spawned = std::thread::Builder::new()
                 .name("records".into())
-                .spawn(move || count_all(&deck, &counting));
+                .spawn(move || count_all(&service, &counting));
             if spawned.is_err() {
                 self.counting.store(false, Ordering::Release);
             }
@@ -67,7 +67,7 @@ impl QueryService {
     }
 }
 
-/// Frees the place of the thread that counts, which decks as of a time share, however it ends.
+/// Frees the place of the thread that counts, which services as of a time share, however it ends.
 struct Place<'a>(&'a AtomicBool);
 
 impl Drop for Place<'_> {
@@ -77,14 +77,15 @@ impl Drop for Place<'_> {
 }
 
 /// Computes until no record is wanted, or the query service is dropped.
-fn count_all(deck: &Weak<QueryService>, counting: &AtomicBool) {
+fn count_all(service: &Weak<QueryService>, counting: &AtomicBool) {
     let is_due = || {
-        deck.upgrade()
-            .and_then(|deck| deck.snapshot().ok())
+        service
+            .upgrade()
+            .and_then(|service| service.snapshot().ok())
             .is_some_and(|newest| newest.track_records.due().is_some())
     };
     loop {
-        count_newest(deck, &Place(counting));
+        count_newest(service, &Place(counting));
         // What was asked for since the last look found this thread counting.
         if !is_due() || counting.swap(true, Ordering::AcqRel) {
             return;
@@ -93,15 +94,18 @@ fn count_all(deck: &Weak<QueryService>, counting: &AtomicBool) {
 }
 
 /// Counts what is wanted of the newest generation, until another one is.
-fn count_newest(deck: &Weak<QueryService>, _: &Place<'_>) {
-    let newest = deck
-        .upgrade()
-        .and_then(|deck| Some((deck.snapshot().ok()?, deck.options.cache.folder.clone())));
+fn count_newest(service: &Weak<QueryService>, _: &Place<'_>) {
+    let newest = service.upgrade().and_then(|service| {
+        Some((
+            service.snapshot().ok()?,
+            service.options.cache.folder.clone(),
+        ))
+    });
     let Some((snapshot, cache)) = newest else {
         return;
     };
     while let Some(timeframe) = snapshot.track_records.due() {
-        let attempt = AssertUnwindSafe(|| one(deck, &snapshot, timeframe, cache.as_deref()));
+        let attempt = AssertUnwindSafe(|| one(service, &snapshot, timeframe, cache.as_deref()));
         let defect = |_| {
             Err(Problem::new(
                 Code::Defect,
@@ -109,22 +113,29 @@ fn count_newest(deck: &Weak<QueryService>, _: &Place<'_>) {
             ))
         };
         let counted = catch_unwind(attempt).unwrap_or_else(defect);
-        let Some(deck) = deck.upgrade().filter(|deck| deck.is_newest(&snapshot)) else {
+        let Some(service) = service
+            .upgrade()
+            .filter(|service| service.is_newest(&snapshot))
+        else {
             return;
         };
         snapshot.track_records.publish(timeframe, counted);
-        deck.notify(DeckEvent::RecordCounted(timeframe));
+        service.notify(ServiceEvent::RecordCounted(timeframe));
     }
 }
 
 /// Errors: the record cannot be computed; canceled, because the snapshot was replaced.
 fn one(
-    deck: &Weak<QueryService>,
+    service: &Weak<QueryService>,
     snapshot: &Arc<Snapshot>,
     timeframe: &'static str,
     cache: Option<&Path>,
 ) -> Result<WholeRecord> {
-    let is_wanted = || deck.upgrade().is_some_and(|deck| deck.is_newest(snapshot));
+    let is_wanted = || {
+        service
+            .upgrade()
+            .is_some_and(|service| service.is_newest(snapshot))
+    };
     let step = |_, _| {
         if is_wanted() {
             Ok(())

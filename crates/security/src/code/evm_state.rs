@@ -67,7 +67,7 @@ enum Undo {
     Blank(Address),
 }
 
-pub(super) struct World {
+pub(super) struct EvmState {
     accounts: HashMap<Address, AccountInfo>,
     storage: HashMap<(Address, U256), U256>,
     /// Addresses at which a contract is about to be created: empty accounts.
@@ -88,7 +88,7 @@ pub(super) struct World {
     missing: MissingState,
 }
 
-impl World {
+impl EvmState {
     pub(super) fn new(people: People, circumstances: &Circumstances) -> Self {
         let person = AccountInfo {
             balance: circumstances.purse,
@@ -121,12 +121,15 @@ impl World {
         people: People,
         circumstances: &Circumstances,
     ) -> Self {
-        let mut world = Self {
+        let mut evm_state = Self {
             chain: Some(chain),
             ..Self::new(people, circumstances)
         };
         // Whoever makes the block, so that it is not asked for.
-        world.accounts.entry(circumstances.coinbase).or_default();
+        evm_state
+            .accounts
+            .entry(circumstances.coinbase)
+            .or_default();
         // A router is a contract, though nobody asks this one anything: PUSH0 PUSH0 REVERT.
         let code = Bytecode::new_legacy(Bytes::from_static(&[0x5F, 0x5F, 0xFD]));
         let router = AccountInfo {
@@ -135,8 +138,8 @@ impl World {
             code: Some(code),
             ..AccountInfo::default()
         };
-        world.accounts.insert(people.other_router, router);
-        world
+        evm_state.accounts.insert(people.other_router, router);
+        evm_state
     }
 
     /// Other accounts from here on.
@@ -367,7 +370,7 @@ impl World {
     }
 }
 
-impl Database for World {
+impl Database for EvmState {
     type Error = Infallible;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Infallible> {

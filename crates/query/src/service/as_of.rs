@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{DeckOptions, QueryService, feed::FeedOptions, pending::PendingResult};
+use super::{QueryService, ServiceOptions, feed::FeedOptions, pending::PendingResult};
 use crate::question::snapshot::Snapshot;
 use model::{
     error::{Code, Problem, Result},
@@ -16,7 +16,7 @@ const KEPT: usize = 3;
 /// Bytes of answers that each keeps.
 const MEMO_BYTES: u64 = 8 << 20;
 
-/// Numbers of generations that decks of the past begin apart: whoever keeps what was answered by its generation must not take the past for
+/// Numbers of generations that services of the past begin apart: whoever keeps what was answered by its generation must not take the past for
 /// the present. People count `Snapshot::reading`.
 const GENERATIONS_APART: u64 = 1 << 32;
 
@@ -24,17 +24,17 @@ const GENERATIONS_APART: u64 = 1 << 32;
 #[derive(Debug, Default)]
 pub(super) struct PointInTimeServices {
     /// The one that was asked for last is the last.
-    kept: Vec<DeckAsOf>,
+    kept: Vec<ServiceAsOf>,
     /// How many were made in all.
     made: u64,
 }
 
 #[derive(Debug)]
-struct DeckAsOf {
+struct ServiceAsOf {
     /// The generation that it was cut from.
     generation: u64,
     time: Time,
-    deck: Arc<QueryService>,
+    service: Arc<QueryService>,
 }
 
 impl QueryService {
@@ -47,28 +47,28 @@ impl QueryService {
     /// The service of that snapshot as it could have been known then; created once for each, which takes as long as reading all rows.
     pub fn as_of_in(&self, snapshot: &Snapshot, time: Time) -> Result<Arc<Self>> {
         snapshot.require_complete()?;
-        // A deck of the past knows nothing of what came after.
+        // A service of the past knows nothing of what came after.
         let time = self.options.as_of.map_or(time, |own| own.min(time));
         // One is made at a time, so that none is made twice.
-        let mut decks = self.as_of.locked();
-        let place = decks
+        let mut services = self.as_of.locked();
+        let place = services
             .kept
             .iter()
             .position(|of| of.time == time && of.generation == snapshot.generation);
-        let known = place.map(|place| decks.kept.remove(place).deck);
-        let deck = if let Some(deck) = known {
-            deck
+        let known = place.map(|place| services.kept.remove(place).service);
+        let service = if let Some(service) = known {
+            service
         } else {
-            self.made_as_of(time, snapshot, &mut decks.made)?
+            self.made_as_of(time, snapshot, &mut services.made)?
         };
-        let over = (decks.kept.len() + 1).saturating_sub(KEPT);
-        decks.kept.drain(..over);
-        decks.kept.push(DeckAsOf {
+        let over = (services.kept.len() + 1).saturating_sub(KEPT);
+        services.kept.drain(..over);
+        services.kept.push(ServiceAsOf {
             generation: snapshot.generation,
             time,
-            deck: Arc::clone(&deck),
+            service: Arc::clone(&service),
         });
-        Ok(deck)
+        Ok(service)
     }
 
     /// Like `as_of_in`, on the slow lane; who asks for the same time meanwhile takes no thread of it.
@@ -81,7 +81,7 @@ impl QueryService {
         self.spawn(
             true,
             Some((snapshot.generation, 0, key)),
-            move |deck, _| deck.as_of_in(&snapshot, time),
+            move |service, _| service.as_of_in(&snapshot, time),
             || (),
         )
     }
@@ -89,25 +89,25 @@ impl QueryService {
     /// The service of that time if it was already created for this data.
     pub fn kept_as_of(&self, snapshot: &Snapshot, time: Time) -> Option<Arc<Self>> {
         // While another is made there is no telling.
-        let decks = self.as_of.try_lock().ok()?;
-        let kept = decks
+        let services = self.as_of.try_lock().ok()?;
+        let kept = services
             .kept
             .iter()
             .find(|of| of.time == time && of.generation == snapshot.generation)?;
-        Some(Arc::clone(&kept.deck))
+        Some(Arc::clone(&kept.service))
     }
 
     /// Drops the services of expired snapshots; returns the generations of the remaining ones.
     pub(super) fn forget_as_of(&self) -> HashSet<u64> {
         // While one is made: the next time.
-        let Ok(mut decks) = self.as_of.try_lock() else {
+        let Ok(mut services) = self.as_of.try_lock() else {
             return HashSet::new();
         };
-        decks.kept.retain(|of| self.answers_from(of.generation));
-        decks
+        services.kept.retain(|of| self.answers_from(of.generation));
+        services
             .kept
             .iter()
-            .filter_map(|of| Some(of.deck.snapshot().ok()?.generation))
+            .filter_map(|of| Some(of.service.snapshot().ok()?.generation))
             .collect()
     }
 
@@ -116,7 +116,7 @@ impl QueryService {
             .dataset
             .known_at(time)
             .map_err(|reason| Problem::new(Code::InvalidParameter, reason.to_string()))?;
-        let options = DeckOptions {
+        let options = ServiceOptions {
             settings: self.answer_settings(),
             memo_bytes: MEMO_BYTES,
             wire: None,
@@ -124,7 +124,7 @@ impl QueryService {
             as_of: Some(time),
             ..self.options.clone()
         };
-        let deck = Self::with_lanes(
+        let service = Self::with_lanes(
             &self.folder(),
             options,
             Arc::clone(&self.quick),
@@ -133,9 +133,9 @@ impl QueryService {
         );
         *made += 1;
         let generation = *made * GENERATIONS_APART + snapshot.generation;
-        deck.replace(
-            Snapshot::new(generation, cut, deck.answer_settings()).by_number(snapshot.reading),
+        service.replace(
+            Snapshot::new(generation, cut, service.answer_settings()).by_number(snapshot.number),
         );
-        Ok(deck)
+        Ok(service)
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{
-    DeckEvent, QueryService,
+    QueryService, ServiceEvent,
     load::{Reload, Watching},
 };
 use crate::error::ServiceError;
@@ -57,7 +57,7 @@ impl QueryService {
         let bridge = move || {
             loop {
                 match events.blocking_recv() {
-                    Ok(DeckEvent::Reloaded(_) | DeckEvent::LoadFailed(_))
+                    Ok(ServiceEvent::Reloaded(_) | ServiceEvent::LoadFailed(_))
                     | Err(RecvError::Lagged(_)) => {
                         wake.try_send(()).ok();
                     }
@@ -66,7 +66,7 @@ impl QueryService {
                 }
             }
         };
-        let deck = Arc::downgrade(self);
+        let service = Arc::downgrade(self);
         std::thread::Builder::new()
             .name("watch-loads".into())
             .spawn(bridge)
@@ -75,7 +75,7 @@ impl QueryService {
             .name("watch".into())
             .spawn(move || {
                 Watch {
-                    deck,
+                    service,
                     watcher,
                     wakes,
                     warned: false,
@@ -88,7 +88,7 @@ impl QueryService {
 }
 
 struct Watch {
-    deck: Weak<QueryService>,
+    service: Weak<QueryService>,
     watcher: FileWatcher,
     wakes: Receiver<()>,
     /// Whether the user was told that the files are polled.
@@ -97,19 +97,19 @@ struct Watch {
 
 impl Watch {
     fn run(mut self) {
-        if let Some(deck) = self.deck.upgrade() {
+        if let Some(service) = self.service.upgrade() {
             // From this check on the system reports changes, if it can.
-            self.watcher.look(&deck.folder());
-            deck.set_watching(if self.watcher.polling_because().is_some() {
+            self.watcher.look(&service.folder());
+            service.set_watching(if self.watcher.polling_because().is_some() {
                 Watching::Polling
             } else {
                 Watching::Notified
             });
         }
-        while let Some(deck) = self.deck.upgrade() {
-            self.warn(&deck);
-            let more = self.keep_up(&deck);
-            drop(deck);
+        while let Some(service) = self.service.upgrade() {
+            self.warn(&service);
+            let more = self.keep_up(&service);
+            drop(service);
             if !more && !self.wait() {
                 return;
             }
@@ -124,11 +124,11 @@ impl Watch {
         self.wakes.recv().is_ok()
     }
 
-    fn warn(&mut self, deck: &QueryService) {
+    fn warn(&mut self, service: &QueryService) {
         if let (Some(reason), false) = (self.watcher.polling_because(), self.warned) {
             self.warned = true;
-            deck.set_watching(Watching::Polling);
-            deck.notify(DeckEvent::Notice(format!(
+            service.set_watching(Watching::Polling);
+            service.notify(ServiceEvent::Notice(format!(
                 "{reason}; checking the dataset for changes every {} s instead",
                 POLL.as_secs()
             )));
@@ -136,22 +136,22 @@ impl Watch {
     }
 
     /// Reloads if the files differ from the last load; true if they must be checked again at once.
-    fn keep_up(&mut self, deck: &Arc<QueryService>) -> bool {
-        let folder = deck.folder();
+    fn keep_up(&mut self, service: &Arc<QueryService>) -> bool {
+        let folder = service.folder();
         let stamps = self.watcher.look(&folder);
-        let Some(last) = deck.loaded_stamps() else {
+        let Some(last) = service.loaded_stamps() else {
             return false;
         };
-        if stamps == last || deck.load_state().running {
+        if stamps == last || service.load_state().running {
             return false;
         }
-        let Some((stamps, growing)) = self.at_rest(deck, &folder, stamps, &last) else {
+        let Some((stamps, growing)) = self.at_rest(service, &folder, stamps, &last) else {
             return true;
         };
         if stamps == last {
             return false;
         }
-        match deck.reload(growing) {
+        match service.reload(growing) {
             // More has probably been appended meanwhile.
             Reload::Done if growing => true,
             Reload::Done => false,
@@ -166,14 +166,14 @@ impl Watch {
     /// another folder was opened meanwhile.
     fn at_rest(
         &mut self,
-        deck: &QueryService,
+        service: &QueryService,
         folder: &PathBuf,
         mut stamps: FileStamps,
         last: &FileStamps,
     ) -> Option<(FileStamps, bool)> {
         let begun = Instant::now();
         let mut since = begun;
-        let (mut ends, took) = deck.loaded_ends();
+        let (mut ends, took) = service.loaded_ends();
         let mut before = last.clone();
         // After a load that the files' change broke off, nothing is loaded that they could have been appended to: they are from now on.
         if before == FileStamps::default() {
@@ -195,7 +195,7 @@ impl Watch {
                 return Some((stamps, true));
             }
             self.wakes.recv_timeout(left).ok();
-            if deck.folder() != *folder {
+            if service.folder() != *folder {
                 return None;
             }
             let next = self.watcher.look(Path::new(folder));
