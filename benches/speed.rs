@@ -4,9 +4,9 @@
 use std::{hint::black_box, path::Path, sync::Arc, time::Duration};
 
 use analysis::{
-    frames::{CandleVec, resample},
     market::Market,
     patterns::patterns,
+    timeframes::{CandleVec, resample},
     trendlines::trendlines,
     yields::plan,
 };
