@@ -431,7 +431,7 @@ impl Cells<'_> {
             },
             // Spreadsheet style: a whole number has no `.0`.
             Self::Float(cells) => {
-                append_shown(out, cells.get(row).filter(|number| number.is_finite()))
+                append_shown(out, cells.get(row).filter(|number| number.is_finite()));
             }
             Self::Flag(cells) => append_shown(out, cells.get(row)),
             Self::Integer(cells) => append_shown(out, cells.get(row)),

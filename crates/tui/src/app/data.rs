@@ -44,7 +44,7 @@ impl App {
             ServiceEvent::AlertsFired if self.earlier.is_shown() => {}
             ServiceEvent::AlertsFired => self.read_alerts(),
             ServiceEvent::FeedFailed { table, reason } => {
-                self.say(format!("{table}: {reason}"), true)
+                self.say(format!("{table}: {reason}"), true);
             }
             ServiceEvent::FeedRefreshed { .. }
             | ServiceEvent::FeedRunning
