@@ -11,7 +11,7 @@ use std::{
 use analysis::{
     patterns::PatternRecord,
     track_record::{
-        Signal,
+        Replay,
         returns::{ReturnRecord, SignalReturn},
     },
 };
@@ -64,7 +64,7 @@ impl RecordCount {
 #[derive(Debug)]
 pub(in crate::question) struct ReplayedToken {
     pub as_of: Option<Time>,
-    pub signals: Box<[Signal]>,
+    pub patterns: Replay,
     pub trends: Box<[SignalReturn]>,
     /// Of the candles that were replayed.
     pub digest: [u8; 32],
