@@ -49,7 +49,6 @@ fn too_few_entries_days_or_tokens_prove_nothing() {
         (20, 10, 2, 9, Verdict::TooFew),
         (20, 10, 2, 2, Verdict::BeatsBaseRate),
         (20, 10, 1, 1, Verdict::BeatsBaseRate),
-        (0, 1, 1, 9, Verdict::TooFew),
     ] {
         let entries: Vec<_> = (0..count)
             .map(|n| (50 * (n % days), (n % tokens) as usize, true))
@@ -57,7 +56,8 @@ fn too_few_entries_days_or_tokens_prove_nothing() {
         let mut found = evidence(&entries, tried);
         set_verdicts([&mut found]);
         assert_eq!(
-            found.verdict, verdict,
+            found.verdict,
+            Some(verdict),
             "{count} {days} {tokens} of {tried}: {found:?}"
         );
     }
@@ -87,7 +87,10 @@ fn a_name_must_be_better_than_the_luck_of_all_names_tried() {
         // A name without a p-value is not tried.
         table.push(named(None, 8.0, 12.0));
         set_verdicts(&mut table);
-        table.iter().map(|name| name.verdict).collect::<Vec<_>>()
+        table
+            .iter()
+            .filter_map(|name| name.verdict)
+            .collect::<Vec<_>>()
     };
     use Verdict::{BeatsBaseRate, BelowBaseRate, NoEdge, TooFew};
     assert_eq!(of(&[0.05]), [BeatsBaseRate, TooFew]);
@@ -105,7 +108,11 @@ fn a_name_must_be_better_than_the_luck_of_all_names_tried() {
     ];
     set_verdicts(&mut table);
     let verdicts = table.map(|name| name.verdict);
-    assert_eq!(verdicts, [BelowBaseRate, NoEdge, TooFew]);
+    assert_eq!(verdicts, [BelowBaseRate, NoEdge, TooFew].map(Some));
+    // A label without a direction has no verdict.
+    let mut neutral = Evidence::default();
+    set_verdicts([&mut neutral]);
+    assert_eq!(neutral.verdict, None);
 }
 
 proptest! {
@@ -340,8 +347,8 @@ impl Markets {
                 let tally = &mut tallies[usize::from(truth > 0.0)];
                 let is_in = |low: f64, high: f64| low <= truth && truth <= high;
                 tally.tried += 1;
-                tally.beat += usize::from(found.verdict == Verdict::BeatsBaseRate);
-                tally.below += usize::from(found.verdict == Verdict::BelowBaseRate);
+                tally.beat += usize::from(found.verdict == Some(Verdict::BeatsBaseRate));
+                tally.below += usize::from(found.verdict == Some(Verdict::BelowBaseRate));
                 tally.covered += usize::from(
                     found
                         .difference_low
@@ -391,7 +398,6 @@ fn luck_beats_nothing_and_an_edge_is_found() {
     // The last markets are as crowded and as short as they get: nearly all entries of a name are a few events.
     for (markets, seed) in [(luck(200, 10, 500, 0.3), 1), (luck(30, 40, 300, 0.7), 2)] {
         let [tally, _] = markets.tally(seed);
-        println!("{tally:?}");
         assert!(tally.tried > 10 * markets.count, "{tally:?}");
         assert!(tally.share(|it| it.beat) <= 0.05, "{tally:?}");
         assert!(tally.share(|it| it.below) <= 0.05, "{tally:?}");
@@ -405,7 +411,6 @@ fn luck_beats_nothing_and_an_edge_is_found() {
         edge: 0.1,
     };
     let [others, tally] = planted.tally(3);
-    println!("{others:?} {tally:?}");
     assert_eq!(tally.tried, planted.count);
     assert!(tally.share(|it| it.beat) >= 0.8, "{tally:?}");
     assert!(tally.share(|it| it.covered) >= 0.9, "{tally:?}");
