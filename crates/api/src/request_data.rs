@@ -19,7 +19,7 @@ use model::{
     error::{Code, Problem, Result},
     time::Time,
 };
-use query::question::{
+use query::queries::{
     parameter::{AS_OF, Arguments, GENERATION, STRICT, clip},
     snapshot::Snapshot,
     tables::{CURSOR, generation_of},
@@ -95,7 +95,7 @@ pub(super) fn request_data(
                 .iter()
                 .any(|own| own.name == CURSOR.name)
         });
-        // Where it is not kept, the question refuses the cursor, unless its data are still the same.
+        // Where it is not kept, the query refuses the cursor, unless its data are still the same.
         api.service.generation(generation_of(&cursor?)?).ok()
     };
     let snapshot = match generation {
