@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::{self, Config},
-    state::{Dirs, remote::Remote, watchlist},
+    state::{Dirs, consents::Remote, watchlist},
 };
 use api::{Api, ApiOptions, keys::Keys};
 use frames::cache::CacheOptions;

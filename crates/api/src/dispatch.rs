@@ -30,7 +30,7 @@ use super::{
     guard,
     log::LogEntry,
     reply::{self, Body, IfNoneMatch, Reply},
-    request_data::{ReadRequest, RequestData, answer, request_data, with_data_headers},
+    request_snapshot::{ReadRequest, RequestSnapshot, answer, request_snapshot, with_data_headers},
     router::NoRoute,
 };
 use model::error::{Code, Problem, Result};
@@ -125,14 +125,14 @@ fn start(
         ));
     }
     let refused = |refusal: Problem| HandlerStep::Now(reply::problem(&refusal, path));
-    let request_data = match request_data(api, endpoint, parts.uri.query()) {
-        Ok(request_data) => request_data,
+    let selected = match request_snapshot(api, endpoint, parts.uri.query()) {
+        Ok(selected) => selected,
         Err(refusal) => {
             linger(parts, body);
             return refused(refusal);
         }
     };
-    let (Handler::Plain(handler), None) = (endpoint.handler, request_data.as_of) else {
+    let (Handler::Plain(handler), None) = (endpoint.handler, selected.as_of) else {
         if matches!(endpoint.handler, Handler::Body(_))
             && let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact())
         {
@@ -143,7 +143,7 @@ fn start(
             Arc::clone(api),
             parts.clone(),
             body,
-            request_data,
+            selected,
         ));
     };
     let mut values = [("", ""); 4];
@@ -156,16 +156,17 @@ fn start(
         headers: Some(&parts.headers),
         if_none_match: IfNoneMatch::of(&parts.headers),
         head: parts.method == Method::HEAD,
-        snapshot: request_data.snapshot.as_ref(),
+        snapshot: selected.snapshot.as_ref(),
         ..Call::unconditional(api, &values[..count], &parts.uri, endpoint.parameters)
     });
     match step {
-        Ok(HandlerStep::Now(reply)) => {
-            HandlerStep::Now(with_data_headers(reply, request_data.snapshot.as_deref()))
-        }
+        Ok(HandlerStep::Now(reply)) => HandlerStep::Now(with_data_headers(
+            reply,
+            selected.snapshot.as_deref(),
+        )),
         Err(refusal) => HandlerStep::Now(with_data_headers(
             reply::problem(&refusal, path),
-            request_data.snapshot.as_deref(),
+            selected.snapshot.as_deref(),
         )),
         Ok(HandlerStep::Later(reply)) => {
             let uri = parts.uri.clone();
@@ -173,7 +174,10 @@ fn start(
                 let reply = reply
                     .await
                     .unwrap_or_else(|refusal| reply::problem(&refusal, uri.path()));
-                Ok(with_data_headers(reply, request_data.snapshot.as_deref()))
+                Ok(with_data_headers(
+                    reply,
+                    selected.snapshot.as_deref(),
+                ))
             })
         }
     }
@@ -184,7 +188,7 @@ async fn answer_read(
     api: Arc<Api>,
     parts: Parts,
     body: Incoming,
-    request_data: RequestData,
+    selected: RequestSnapshot,
 ) -> Result<Reply> {
     let has_body = parts.method == Method::POST;
     let body = if has_body {
@@ -198,7 +202,7 @@ async fn answer_read(
         headers: Some(parts.headers),
         body,
     };
-    Ok(answer(api, request, request_data).await.0)
+    Ok(answer(api, request, selected).await.0)
 }
 
 fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
@@ -452,7 +456,7 @@ pub(super) async fn answer_inside(
 ) -> (Reply, Option<Arc<Snapshot>>) {
     let begun = begin(api, method, target, body);
     match begun {
-        Ok((request, request_data)) => answer(Arc::clone(api), request, request_data).await,
+        Ok((request, selected)) => answer(Arc::clone(api), request, selected).await,
         Err(refusal) => (
             reply::problem(
                 &refusal,
@@ -463,7 +467,12 @@ pub(super) async fn answer_inside(
     }
 }
 
-fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequest, RequestData)> {
+fn begin(
+    api: &Api,
+    method: &str,
+    target: &str,
+    body: &[u8],
+) -> Result<(ReadRequest, RequestSnapshot)> {
     let malformed = || {
         Problem::new(
             Code::InvalidRequest,
@@ -476,7 +485,7 @@ fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequ
         .router
         .find(&method, uri.path())
         .map_err(|refusal| refusal.problem)?;
-    let request_data = request_data(api, route.endpoint, uri.query())?;
+    let selected = request_snapshot(api, route.endpoint, uri.query())?;
     Ok((
         ReadRequest {
             method,
@@ -484,7 +493,7 @@ fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequ
             headers: None,
             body: Bytes::copy_from_slice(body),
         },
-        request_data,
+        selected,
     ))
 }
 

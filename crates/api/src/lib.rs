@@ -21,7 +21,7 @@ pub mod metrics;
 mod openapi;
 mod rate;
 mod reply;
-mod request_data;
+mod request_snapshot;
 mod router;
 pub mod routes;
 mod rows;

@@ -46,7 +46,7 @@ use super::{
     dispatch::answer_inside,
     guard::{self, BODY_BYTES_MAX},
     reply::{self, Body, Reply, X_DATA_AS_OF},
-    request_data::X_AS_OF_UNKNOWN,
+    request_snapshot::X_AS_OF_UNKNOWN,
 };
 pub use crate::error::McpError;
 use model::{

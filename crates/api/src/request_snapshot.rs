@@ -37,7 +37,7 @@ const LOOKED_AT: [&str; 5] = [AS_OF, GENERATION, CURSOR.name, FORMAT.name, STRIC
 
 /// The data of a request.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RequestData {
+pub(super) struct RequestSnapshot {
     /// `None` where nothing is loaded, or the answer is of no data.
     pub(super) snapshot: Option<Arc<Snapshot>>,
     /// The time that they are still to be cut at.
@@ -45,11 +45,11 @@ pub(super) struct RequestData {
 }
 
 /// The data of the request. Errors: it is unavailable, or the endpoint does not have the requested format.
-pub(super) fn request_data(
+pub(super) fn request_snapshot(
     api: &Api,
     endpoint: &Endpoint,
     query: Option<&str>,
-) -> Result<RequestData> {
+) -> Result<RequestSnapshot> {
     let newest = || {
         if endpoint.as_of {
             api.service.snapshot().ok()
@@ -61,7 +61,7 @@ pub(super) fn request_data(
     let looked_at =
         |query: &&str| query.contains('%') || LOOKED_AT.iter().any(|name| query.contains(name));
     let Some(query) = query.filter(looked_at) else {
-        return Ok(RequestData {
+        return Ok(RequestSnapshot {
             snapshot: newest(),
             as_of: None,
         });
@@ -102,7 +102,7 @@ pub(super) fn request_data(
         Some(generation) => Some(api.service.generation(generation)?),
         None => of_cursor().or_else(newest),
     };
-    Ok(RequestData { snapshot, as_of })
+    Ok(RequestSnapshot { snapshot, as_of })
 }
 
 /// A request whose body was read.
@@ -118,9 +118,9 @@ pub(super) struct ReadRequest {
 pub(super) async fn answer(
     api: Arc<Api>,
     request: ReadRequest,
-    request_data: RequestData,
+    selected: RequestSnapshot,
 ) -> (Reply, Option<Arc<Snapshot>>) {
-    let snapshot = match cut(&api, request_data).await {
+    let snapshot = match cut(&api, selected).await {
         Ok(snapshot) => snapshot,
         Err(refusal) => return (reply::problem(&refusal, request.uri.path()), None),
     };
@@ -133,9 +133,9 @@ pub(super) async fn answer(
 }
 
 /// The chosen data, cut at the time.
-async fn cut(api: &Arc<Api>, request_data: RequestData) -> Result<Option<Arc<Snapshot>>> {
-    let (Some(snapshot), Some(time)) = (&request_data.snapshot, request_data.as_of) else {
-        return Ok(request_data.snapshot);
+async fn cut(api: &Arc<Api>, selected: RequestSnapshot) -> Result<Option<Arc<Snapshot>>> {
+    let (Some(snapshot), Some(time)) = (&selected.snapshot, selected.as_of) else {
+        return Ok(selected.snapshot);
     };
     let service = if let Some(service) = api.service.kept_as_of(snapshot, time) {
         service
