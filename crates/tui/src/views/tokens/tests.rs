@@ -212,8 +212,9 @@ fn a_new_order_is_looked_at_from_its_first_row_and_else_the_selection_stays_on_i
         stage.draw(&mut view, 140, 8);
         let state = view.list.cursor.state;
         assert_eq!((state.selected, state.offset), (0, 0));
-        // The application takes the token over.
+        // The application takes the token over, and the view follows it.
         stage.token = view.selected_token(&stage.context());
+        stage.draw(&mut view, 140, 8);
         // As when the figures of the order arrive.
         view.list.sorting.reverse();
         view.relist(&stage.context());
