@@ -1,6 +1,6 @@
 //! Builds the rows of a table, `TableRows`, from batches of canonical rows. Few rows stay in memory until all are there; more of them are
 //! spilled to the cache (`spilled`), if the table has a place there. Both ways the rows are in one order, the last row of a key is kept, and
-//! dropped rows are recorded (`repeats`).
+//! dropped rows are recorded (`duplicates`).
 
 mod codes;
 mod duplicates;

@@ -1,5 +1,5 @@
 //! A dataset: one immutable snapshot of its tables, with typed access by token. A reload builds a new `Dataset`; a finished one never
-//! changes. Reading files belongs to `loading`, interpreting values to the analyses.
+//! changes. Reading files belongs to `loader`, interpreting values to the analyses.
 
 mod as_data;
 mod as_of;

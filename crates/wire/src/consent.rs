@@ -1,4 +1,4 @@
-//! The ledger: the user's consents, and how much was fetched today. `state` implements the trait on disk.
+//! The ledger: the user's consents, and how much was fetched today. `src/state/consents.rs` implements the trait on disk.
 
 use std::{
     collections::{BTreeMap, HashSet},

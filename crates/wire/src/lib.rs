@@ -1,5 +1,5 @@
 //! The only place that opens outgoing connections: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub,
-//! ClickHouse, nodes of chains, and services that `providers` describe. It lists files, fetches byte ranges of them, runs queries and reads
+//! ClickHouse, nodes of chains, and services that `load::provider` describes. It lists files, fetches byte ranges of them, runs queries and reads
 //! state. Using and storing the bytes belongs to the dataset.
 //!
 //! Nothing here runs before the first request: no thread, no certificate, no connection.

@@ -1,4 +1,4 @@
-//! Attaches a table that stays at the engine: it is counted by token when the dataset is loaded, the days of its candles come as a table
+//! A table queried in place, at the start: it is counted by token when the dataset is loaded, the days of its candles come as a table
 //! like any other, and `fetched` brings rows later. `stored` keeps the counts on disk for an offline start.
 
 mod stored;

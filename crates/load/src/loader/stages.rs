@@ -1,5 +1,5 @@
 //! Loads one table in stages, each with one job: `task` locates its files; an import that is in the cache is resumed; otherwise, each file
-//! is fetched, read, coerced and checked (`read`); and its rows become the table (`build`), in memory or in the cache.
+//! is fetched, read, coerced and checked (`read_file`); and its rows become the table (`builder`), in memory or in the cache.
 
 mod findings;
 mod grow;

@@ -1,4 +1,4 @@
-//! The load of one table: its inputs, the location of its rows, and the reason why it is not read. Reading the rows belongs to `reader`.
+//! The load of one table: its inputs, the location of its rows, and the reason why it is not read. Reading the rows belongs to `stages`.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
 //! Reads the JSON response of a service: the rows at a path, the signs of a refusal, and the parameters of the next page. Interpreting rows
-//! belongs to `rows`.
+//! belongs to `live::rows`.
 
 use std::{borrow::Cow, collections::BTreeMap, io::Cursor};
 

@@ -1,4 +1,4 @@
-//! Alerts as people read them: the alert, and its firings. Shapes and words; `alerts` adds and lists them, `watch` checks them.
+//! Alerts as people read them: the alert, and its firings. Shapes and words; `alerts` adds and lists them, `alert_checks` checks them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

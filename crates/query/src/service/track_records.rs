@@ -1,5 +1,5 @@
 //! Computes the track records of all tokens in the background, on one thread: those that results of the current snapshot need. Results are
-//! stored in the cache folder by the digest of their candles. `query::track_record` defines a record.
+//! stored in the cache folder by the digest of their candles. `queries::track_record` defines a record.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

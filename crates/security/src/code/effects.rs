@@ -1,4 +1,4 @@
-//! Effects of one call: balances and a simulated trade compared with those before it. The calls are chosen in `powers` and weighed in
+//! Effects of one call: balances and a simulated trade compared with those before it. The calls are chosen in `privileges` and weighed in
 //! `findings`.
 
 mod movement;

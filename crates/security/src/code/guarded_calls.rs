@@ -1,5 +1,5 @@
 //! Calls that have an effect only with special knowledge: with the numbers that a function compares its arguments with, in the slots that a
-//! sell reads, by a caller that the code recognizes by a hash or a signature, and, in `steps`, by several calls. `powers` tests them like all
+//! sell reads, by a caller that the code recognizes by a hash or a signature, and, in `steps`, by several calls. `privileges` tests them like all
 //! calls.
 
 pub(super) mod steps;

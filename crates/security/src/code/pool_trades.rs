@@ -1,5 +1,5 @@
 //! Trades as people make them: at a real pool through its exchange's router, or, without a chain, at a mock pool that hands out and takes
-//! tokens. Which trades are tried is decided in `trials`.
+//! tokens. Which trades are tried is decided in `trade_series`.
 
 mod v4;
 

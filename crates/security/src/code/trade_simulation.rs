@@ -1,5 +1,5 @@
-//! One trading trial: buy, sell, transfer, and transferFrom without an approval. Reports which legs succeeded and how much arrived;
-//! `powers` and `findings` interpret that.
+//! One simulated trade: buy, sell, transfer, and transferFrom without an approval. Reports which legs succeeded and how much arrived;
+//! `privileges` and `findings` interpret that.
 
 use std::{collections::HashSet, rc::Rc};
 

@@ -1,5 +1,5 @@
 //! What a transaction shows a contract besides the state: who makes the block, prices, limits, hashes, the sender's wallet. They are those of
-//! a plausible block and a person's wallet. Trades with one thing changed are in `trials`.
+//! a plausible block and a person's wallet. Trades with one thing changed are in `trade_series::twice`.
 
 use revm::primitives::{Address, B256, U256};
 

@@ -1,4 +1,4 @@
-//! Key bindings. One table (`keymap/table.rs`) feeds dispatch, help, footer and palette; user bindings override it.
+//! Key bindings. One table (`keymap/bindings.rs`) feeds dispatch, help, footer and palette; user bindings override it.
 
 mod bindings;
 mod chord;
