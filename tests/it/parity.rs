@@ -39,6 +39,7 @@ use query::{
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
+        security_record::SecurityRecordQuestion,
         tables::{
             TableQuestion, TablesQuestion,
             column::{CountsQuestion, DescribeQuestion},
@@ -103,6 +104,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
     ];
     // Of configurations that count no record: when one comes, no two programs agree on.
     "track_record_of_all" Some(held::<WholeRecordQuestion>) => ["/technical/track-record", "/technical/track-record?timeframe=2h"];
+    "security_track_record" Some(held::<SecurityRecordQuestion>) => ["/security/track-record"];
     "dexes" Some(held::<DexListQuestion>) => ["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"];
     "dex" Some(held::<DexDetailQuestion>) => ["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"];
     "holders_growth" Some(held::<GrowthQuestion>) => [

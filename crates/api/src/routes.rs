@@ -36,6 +36,7 @@ use query::{
         request::Request,
         search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
+        security_record::SecurityRecordQuestion,
         tables::{
             TableQuestion, TablesQuestion,
             column::{CountsQuestion, DescribeQuestion},
@@ -103,6 +104,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Plain(batch::security),
         ..question::<SecurityBatchQuestion>("security", &[])
     },
+    question::<SecurityRecordQuestion>("security", &[]),
     question::<CompareQuestion>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
     question::<TablesQuestion>("tables", &[]),
     list::<TableQuestion>("tables", &[Code::TableNotFound]),

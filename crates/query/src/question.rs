@@ -31,6 +31,7 @@ pub mod posts;
 pub mod rehearsal;
 pub mod search;
 pub mod security;
+pub mod security_record;
 pub mod tables;
 pub mod tabular;
 pub mod timeframes;
