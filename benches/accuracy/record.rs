@@ -1,5 +1,5 @@
 //! Sensitivity of the track record to its lookback, on the real data: it detects patterns in the 500 candles up to each day; the
-//! alternative is the whole history up to it. Also: returns after trend words and growth ranks.
+//! alternative is the whole history up to it. Also: the whole table of names with their errors, see `cargo bench --bench accuracy -- record`.
 
 use std::path::Path;
 
@@ -7,9 +7,11 @@ use analysis::{
     patterns::{breakouts, market::Model},
     timeframes::{CandleVec, frame},
     track_record::{
-        REPLAYED, SEEN, edge,
+        REPLAYED, Replay, SEEN,
+        errors::{Evidence, interval_text, set_verdicts},
+        records, replay,
         returns::{
-            RankedToken, ReturnRecord, after_growth, after_trends, growth_records, trend_records,
+            RankedToken, SignalReturn, after_growth, after_trends, growth_records, trend_records,
         },
     },
 };
@@ -25,7 +27,7 @@ pub(super) fn report() {
         println!("record: no dataset in {}", folder.display());
         return;
     };
-    words(&dataset);
+    table(&dataset);
     let model = Model::built_in();
     let (mut candles, mut days, mut told, mut same, mut alike) = (0, 0, 0, 0, 0);
     for (_, sound) in daily(&dataset) {
@@ -72,11 +74,18 @@ fn daily(dataset: &Dataset) -> impl Iterator<Item = (Address, CandleVec)> + '_ {
     })
 }
 
-fn words(dataset: &Dataset) {
+/// The table of all names, as the track record of all tokens. Unlike it, coins on several chains are not merged, as this data has none.
+fn table(dataset: &Dataset) {
     let daily: Vec<(Address, CandleVec)> = daily(dataset).collect();
-    let trends: Vec<_> = daily
+    let replays: Vec<Replay> = daily
         .iter()
-        .flat_map(|(_, candles)| after_trends(&candles.as_candles()))
+        .filter_map(|(_, candles)| {
+            replay(&candles.as_candles(), Model::built_in(), &mut |_, _| true)
+        })
+        .collect();
+    let trends: Vec<Vec<SignalReturn>> = daily
+        .iter()
+        .map(|(_, candles)| after_trends(&candles.as_candles()))
         .collect();
     // Like the answer: holder counts of tokens without candles also determine the last week.
     let none = CandleVec::default();
@@ -97,29 +106,40 @@ fn words(dataset: &Dataset) {
         daily.len(),
         held.len()
     );
+    let ranks = after_growth(&held);
+    let ranked = || ranks.iter().filter(|ranks| !ranks.is_empty());
+    let mut patterns = records(&replays.iter().collect::<Vec<_>>());
+    let mut trends = trend_records(&trends.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let mut growth = growth_records(&ranked().map(Vec::as_slice).collect::<Vec<_>>());
+    let words = trends.iter_mut().chain(&mut growth);
+    let of_patterns = patterns.iter_mut().map(|record| &mut record.evidence);
+    set_verdicts(of_patterns.chain(words.map(|record| &mut record.evidence)));
     println!(
-        "| word | times | mean % | median % | rose | any entry: mean % | rose | points | std errors |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+        "| name | times | days | tokens | right | base rate | points | 95% interval | p | independent error | verdict |\n\
+        |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|"
     );
-    for record in trend_records(&trends)
-        .iter()
-        .chain(&growth_records(&after_growth(&held)))
-    {
-        let ReturnRecord {
-            word,
-            count,
-            mean_return,
-            median_return,
-            rose,
-            random_mean_return,
-            random_rose,
-        } = record;
-        let [mean, median, any] = [mean_return, median_return, random_mean_return]
-            .map(|percent| percent.unwrap_or(f64::NAN));
-        let [rose, any_rose] = [rose, random_rose].map(|fraction| fraction.unwrap_or(f64::NAN));
-        let (points, errors) = edge(Some(rose), Some(any_rose), *count)
-            .map_or((0.0, 0.0), |edge| (edge.points, edge.errors));
-        println!(
-            "| {word} | {count} | {mean:.2} | {median:.2} | {rose:.3} | {any:.2} | {any_rose:.3} | {points:+.1} | {errors:+.1} |"
-        );
+    for record in &patterns {
+        let word = record.name.word();
+        let rates = [record.target, record.random_target];
+        print(word, record.count, rates, &record.evidence);
     }
+    for record in trends.iter().chain(&growth) {
+        let rates = [record.rose, record.random_rose].map(|rose| record.right(rose));
+        print(record.word, record.count, rates, &record.evidence);
+    }
+}
+
+fn print(word: &str, count: u64, rates: [Option<f64>; 2], evidence: &Evidence) {
+    let [right, any] = rates.map(|rate| rate.unwrap_or(f64::NAN));
+    let interval =
+        interval_text(evidence.difference_low, evidence.difference_high).unwrap_or_default();
+    let independent = 100.0 * (any * (1.0 - any) / count as f64).sqrt();
+    println!(
+        "| {word} | {count} | {} | {} | {right:.3} | {any:.3} | {:+.1} | {interval} | {:.4} | {independent:.1} | {} |",
+        evidence.days,
+        evidence.tokens,
+        evidence.difference.unwrap_or(f64::NAN),
+        evidence.p_value.unwrap_or(f64::NAN),
+        evidence.verdict.text()
+    );
 }

@@ -3,7 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{growth::percent, numeric::median, track_record::edge};
+use crate::{
+    growth::percent,
+    numeric::median,
+    track_record::errors::{Entries, Evidence, Verdict, set_verdicts},
+};
 
 /// Days after a trigger at which the price is compared.
 pub const AFTER_DAYS: [usize; 3] = [1, 7, 30];
@@ -34,11 +38,17 @@ pub fn change_after(closes: &[Option<f64>], from: usize, after: usize) -> Option
 /// A token's moves over a number of days: after its triggers; and for all days, their number, the number that rose, and their sum.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenMoves {
-    after_firings: Vec<f64>,
+    /// Days of the triggers with a known move, and the moves.
+    after_firings: Vec<(usize, f64)>,
     days: usize,
     rose: usize,
     sum: f64,
+    /// Of spans of days: a day in their middle, and their numbers of days and of rises.
+    spans: Vec<(i32, usize, usize)>,
 }
+
+/// Spans of the baseline in a number of days over which moves are measured.
+const SPANS: usize = 3;
 
 impl TokenMoves {
     /// From the daily closes and the days of the triggers.
@@ -46,17 +56,59 @@ impl TokenMoves {
         let mut moves = Self {
             after_firings: fired
                 .iter()
-                .filter_map(|day| change_after(closes, *day, after))
+                .filter_map(|day| Some((*day, change_after(closes, *day, after)?)))
                 .collect(),
             ..Self::default()
         };
-        for change in (0..closes.len()).filter_map(|day| change_after(closes, day, after)) {
-            moves.days += 1;
-            moves.rose += usize::from(change > 0.0);
-            moves.sum += change;
+        let width = (after / SPANS).max(1);
+        for first in (0..closes.len()).step_by(width) {
+            let (mut days, mut rose) = (0, 0);
+            let span = first..closes.len().min(first + width);
+            for change in span.filter_map(|day| change_after(closes, day, after)) {
+                days += 1;
+                rose += usize::from(change > 0.0);
+                moves.sum += change;
+            }
+            moves.days += days;
+            moves.rose += rose;
+            if days > 0 && !moves.after_firings.is_empty() {
+                moves.spans.push((index(first + width / 2), days, rose));
+            }
         }
         moves
     }
+
+    fn any_rose(&self) -> f64 {
+        self.rose as f64 / self.days as f64
+    }
+}
+
+/// A day's place as a day.
+fn index(day: usize) -> i32 {
+    i32::try_from(day).unwrap_or(i32::MAX)
+}
+
+/// The triggers, compared with all days of their tokens.
+fn evidence(after: usize, tokens: &[&TokenMoves]) -> Evidence {
+    let mut entries = Entries::default();
+    for (number, token) in tokens.iter().enumerate() {
+        for (day, change) in &token.after_firings {
+            entries.add(
+                index(*day),
+                number,
+                *change > 0.0,
+                token.any_rose(),
+                after as f64,
+            );
+        }
+        let weight = token.after_firings.len() as f64 / token.days as f64;
+        for (day, days, rose) in &token.spans {
+            let excess = *rose as f64 - *days as f64 * token.any_rose();
+            entries.add_baseline(*day, weight * excess);
+        }
+    }
+    let fired = |token: &&&TokenMoves| !token.after_firings.is_empty();
+    entries.evidence(tokens.iter().filter(fired).count())
 }
 
 /// Moves a number of days after the triggers. `any_`: the same for all days of the tokens that fired, weighted by their triggers.
@@ -74,16 +126,47 @@ pub struct RehearsedOutcome {
     /// Percent.
     pub any_mean_change: Option<f64>,
     pub any_rose: Option<f64>,
-    /// `rose` minus `any_rose`, in standard errors of a fraction, √(p (1 − p) / n) with p = `any_rose`. Assumes independent triggers, but
-    /// triggers of one day are not independent.
+    /// `difference` in standard errors, by the width of its interval. Null if there is no interval.
     pub standard_errors: Option<f64>,
+    /// Number of days with triggers. Triggers on one day are one event rather than many.
+    pub trigger_days: u64,
+    /// Number of tokens with triggers.
+    pub trigger_tokens: u64,
+    /// `rose` minus `any_rose`, in percentage points.
+    pub difference: Option<f64>,
+    /// Lower end of the 95% interval of `difference`, clustered by day and by token. Null if there are too few triggers or days.
+    pub difference_low: Option<f64>,
+    /// Upper end of the interval.
+    pub difference_high: Option<f64>,
+    /// Two-sided p-value of `difference`, before the correction for the number of periods. Null if there is no interval.
+    pub p_value: Option<f64>,
+    /// Whether prices rose significantly more often (`beats_base_rate`) or less often (`below_base_rate`) after triggers than after all
+    /// days, corrected for the number of periods.
+    pub verdict: Verdict,
 }
 
-/// Sums up the moves of all tokens.
-pub fn outcome(days: usize, tokens: &[&TokenMoves]) -> RehearsedOutcome {
+/// Sums up the moves of all tokens, for each number of days.
+pub fn outcomes<'a>(
+    moves: impl IntoIterator<Item = (usize, Vec<&'a TokenMoves>)>,
+) -> Vec<RehearsedOutcome> {
+    let (mut outcomes, mut evidences): (Vec<RehearsedOutcome>, Vec<Evidence>) = moves
+        .into_iter()
+        .map(|(days, tokens)| {
+            let evidence = evidence(days, &tokens);
+            (outcome(days, &tokens, &evidence), evidence)
+        })
+        .unzip();
+    set_verdicts(&mut evidences);
+    for (outcome, evidence) in outcomes.iter_mut().zip(evidences) {
+        outcome.verdict = evidence.verdict;
+    }
+    outcomes
+}
+
+fn outcome(days: usize, tokens: &[&TokenMoves], evidence: &Evidence) -> RehearsedOutcome {
     let mut changes: Vec<f64> = tokens
         .iter()
-        .flat_map(|token| token.after_firings.iter().copied())
+        .flat_map(|token| token.after_firings.iter().map(|(_, change)| *change))
         .collect();
     let count = changes.len();
     let mean = |sum: f64| (count > 0).then(|| sum / count as f64);
@@ -110,7 +193,14 @@ pub fn outcome(days: usize, tokens: &[&TokenMoves]) -> RehearsedOutcome {
         rose,
         any_mean_change: any(|token| token.sum),
         any_rose,
-        standard_errors: edge(rose, any_rose, count as u64).map(|edge| edge.errors),
+        standard_errors: evidence.errors(),
+        trigger_days: evidence.days,
+        trigger_tokens: evidence.tokens,
+        difference: evidence.difference,
+        difference_low: evidence.difference_low,
+        difference_high: evidence.difference_high,
+        p_value: evidence.p_value,
+        verdict: evidence.verdict,
     }
 }
 
@@ -119,6 +209,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn after(days: usize, tokens: &[&TokenMoves]) -> RehearsedOutcome {
+        outcomes([(days, tokens.to_vec())]).remove(0)
+    }
 
     #[test]
     fn an_alert_fires_where_its_condition_comes_to_hold() {
@@ -166,7 +260,7 @@ mod tests {
         // Of its three moves two rose: +10, +100, -50.
         let token = TokenMoves::new(&rises, &[3, 5], 1);
         let still = TokenMoves::new(&closes("5 5 5"), &[], 1);
-        let found = outcome(1, &[&token, &still]);
+        let found = after(1, &[&token, &still]);
         assert_eq!(
             (
                 found.count,
@@ -183,9 +277,12 @@ mod tests {
             near(found.any_mean_change, 20.0) && near(found.any_rose, 2.0 / 3.0),
             "{found:?}"
         );
-        // (1 - 2/3) / √(2/9)
-        assert!(near(found.standard_errors, 0.5_f64.sqrt()), "{found:?}");
-        let none = outcome(7, &[]);
+        assert!(near(found.difference, 100.0 / 3.0), "{found:?}");
+        assert_eq!(
+            (found.trigger_days, found.trigger_tokens, found.verdict),
+            (1, 1, Verdict::TooFew)
+        );
+        let none = after(7, &[]);
         assert_eq!(
             (
                 none.count,
@@ -202,8 +299,9 @@ mod tests {
         #[test]
         fn an_alert_that_fires_every_day_is_as_good_as_any_day(closes in proptest::collection::vec(proptest::option::of(0.01_f64..100.0), 0..60)) {
             let every: Vec<usize> = (0..closes.len()).collect();
-            let found = outcome(7, &[&TokenMoves::new(&closes, &every, 7)]);
+            let found = after(7, &[&TokenMoves::new(&closes, &every, 7)]);
             let near = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a == b, |(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()));
+            prop_assert!(found.difference.is_none_or(|points| points.abs() < 1e-9), "{:?}", found);
             prop_assert!(near(found.rose, found.any_rose) && near(found.mean_change, found.any_mean_change), "{:?}", found);
         }
     }

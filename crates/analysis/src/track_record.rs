@@ -2,10 +2,14 @@
 //! candle. Free of look-ahead: a pattern is detected using only the candles up to its breakout, and judged using only later ones.
 
 mod advice;
+pub mod errors;
 pub mod returns;
 
 pub use self::advice::advice;
 
+use std::collections::BTreeMap;
+
+use self::errors::{Entries, day_of};
 use super::{
     numeric::median,
     patterns::{self, Direction, HORIZON, PatternName, PatternRecord, market::Model},
@@ -21,7 +25,7 @@ pub const REPLAYED: usize = 2_000;
 pub const SEEN: usize = 500;
 
 /// Version of the rules that detect and follow patterns. It increases with each change, so that no record of other rules is used.
-pub const COUNTED_BY: u32 = 1;
+pub const COUNTED_BY: u32 = 2;
 
 /// A pattern at its breakout, and its outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,9 +49,30 @@ pub enum TradeOutcome {
     Target(f64),
     /// A close beyond the stop after this many days.
     Stop(f64),
-    /// Neither within the horizon.
-    Neither,
+    /// Neither within the horizon, of this many days.
+    Neither(f64),
 }
+
+/// The patterns of one token, and the outcomes that their base rates are made of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Replay {
+    /// Oldest first.
+    pub signals: Vec<Signal>,
+    pub baseline: Vec<Baseline>,
+}
+
+/// What some days contribute to the base rates of a name's completed patterns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Baseline {
+    pub name: PatternName,
+    /// A UTC day in the middle of these days.
+    pub day: i32,
+    /// As in `Entries::add_baseline`.
+    pub excess: f32,
+}
+
+/// Candles that are summed up in one row of the baseline: shorter than most trades.
+const BASELINE_CANDLES: i64 = 8;
 
 /// Replays the breakouts of the last candles, oldest first. `candles` must be valid; `go_on` is called with (done, total) and cancels by
 /// returning false. Breakouts whose candle already reached the target, or closed beyond the stop, leave no trade and are skipped.
@@ -55,10 +80,12 @@ pub fn replay(
     candles: &Candles<'_>,
     model: &Model,
     go_on: &mut dyn FnMut(usize, usize) -> bool,
-) -> Option<Vec<Signal>> {
+) -> Option<Replay> {
     let count = candles.len();
     let first = count.saturating_sub(REPLAYED);
     let mut signals = Vec::new();
+    let mut baseline: BTreeMap<(PatternName, i32), f64> = BTreeMap::new();
+    let width = baseline_days(candles.timestamp);
     for at in first..count {
         if !go_on(at - first, count - first) {
             return None;
@@ -79,32 +106,59 @@ pub fn replay(
             if !setup.is_open(reach / close) {
                 continue;
             }
-            let (random_target, random_stop) = setup.anywhere(candles, first);
+            let anywhere = setup.anywhere(candles, first);
+            let (random_target, random_stop) = fractions(&anywhere);
+            let outcome = setup.outcome(candles, at);
             signals.push(Signal {
                 name: breakout.name,
                 direction: breakout.direction,
                 timestamp: Time(candles.timestamp[at]),
-                outcome: setup.outcome(candles, at),
+                outcome,
                 random_target,
                 random_stop,
             });
+            for (at, any) in anywhere.iter().filter(|_| outcome.is_some()) {
+                let day = day_of(Time(candles.timestamp[*at]));
+                let middle = day.div_euclid(width) * width + width / 2;
+                *baseline.entry((breakout.name, middle)).or_default() +=
+                    (f64::from(u8::from(any.is_target())) - random_target) / anywhere.len() as f64;
+            }
         }
     }
-    Some(signals)
+    let row = |((name, day), excess): ((PatternName, i32), f64)| Baseline {
+        name,
+        day,
+        excess: excess as f32,
+    };
+    Some(Replay {
+        signals,
+        baseline: baseline.into_iter().map(row).collect(),
+    })
 }
 
-/// Track records of the names with signals, the most frequent first.
-pub fn records(signals: &[Signal]) -> Vec<PatternRecord> {
+/// Days of one row of the baseline; the same for all tokens of a timeframe, so that their rows add up.
+fn baseline_days(timestamps: &[i64]) -> i32 {
+    let steps = timestamps.windows(2).map(|pair| pair[1] - pair[0]);
+    let days = BASELINE_CANDLES * steps.min().unwrap_or(DAY_MS) / DAY_MS;
+    i32::try_from(days).unwrap_or(i32::MAX / 2).max(1)
+}
+
+/// Track records of the names with signals in these tokens, the most frequent first. The verdicts are not set yet.
+pub fn records(tokens: &[&Replay]) -> Vec<PatternRecord> {
     let mut records: Vec<PatternRecord> = PatternName::ALL
         .iter()
-        .filter_map(|name| record(*name, signals))
+        .filter_map(|name| record(*name, tokens))
         .collect();
     records.sort_by_key(|record| std::cmp::Reverse(record.count));
     records
 }
 
-fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
-    let of_name = || signals.iter().filter(|signal| signal.name == name);
+fn record(name: PatternName, tokens: &[&Replay]) -> Option<PatternRecord> {
+    let of_name = || {
+        tokens
+            .iter()
+            .flat_map(|token| token.signals.iter().filter(|signal| signal.name == name))
+    };
     let decided: Vec<(&Signal, TradeOutcome)> = of_name()
         .filter_map(|signal| Some((signal, signal.outcome?)))
         .collect();
@@ -120,7 +174,8 @@ fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
     };
     let mut days: Vec<f64> = decided
         .iter()
-        .filter_map(|(_, outcome)| outcome.days())
+        .filter(|(_, outcome)| !outcome.is_neither())
+        .map(|(_, outcome)| outcome.days())
         .collect();
     let mean = |of: fn(&Signal) -> f64| {
         share(
@@ -132,32 +187,36 @@ fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
         name,
         count: decided.len() as u64,
         open: open as u64,
-        target: fraction(|outcome| matches!(outcome, TradeOutcome::Target(_))),
+        target: fraction(TradeOutcome::is_target),
         stop: fraction(|outcome| matches!(outcome, TradeOutcome::Stop(_))),
-        neither: fraction(|outcome| matches!(outcome, TradeOutcome::Neither)),
+        neither: fraction(TradeOutcome::is_neither),
         median_days: (!days.is_empty()).then(|| median(&mut days)),
         random_target: mean(|signal| signal.random_target),
         random_stop: mean(|signal| signal.random_stop),
+        evidence: entries(name, tokens).evidence(tokens.len()),
     })
 }
 
-/// Difference between a fraction and its base rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Edge {
-    /// In percentage points.
-    pub points: f64,
-    /// In standard errors of a fraction, √(p (1 − p) / n) with the baseline's p: as if all entries were independent.
-    pub errors: f64,
-}
-
-/// Returns `None` if either is unknown, or if the baseline has no variance.
-pub fn edge(fraction: Option<f64>, baseline: Option<f64>, count: u64) -> Option<Edge> {
-    let (fraction, baseline) = fraction.zip(baseline)?;
-    let error = (baseline * (1.0 - baseline) / count as f64).sqrt();
-    (error > 0.0).then(|| Edge {
-        points: 100.0 * (fraction - baseline),
-        errors: (fraction - baseline) / error,
-    })
+fn entries(name: PatternName, tokens: &[&Replay]) -> Entries {
+    let mut entries = Entries::default();
+    for (number, token) in tokens.iter().enumerate() {
+        for signal in token.signals.iter().filter(|signal| signal.name == name) {
+            let Some(outcome) = signal.outcome else {
+                continue;
+            };
+            entries.add(
+                day_of(signal.timestamp),
+                number,
+                outcome.is_target(),
+                signal.random_target,
+                outcome.days(),
+            );
+        }
+        for row in token.baseline.iter().filter(|row| row.name == name) {
+            entries.add_baseline(row.day, f64::from(row.excess));
+        }
+    }
+    entries
 }
 
 /// Returns `None` for a count of 0.
@@ -166,11 +225,18 @@ fn share(part: f64, count: usize) -> Option<f64> {
 }
 
 impl TradeOutcome {
-    fn days(self) -> Option<f64> {
+    fn days(self) -> f64 {
         match self {
-            Self::Target(days) | Self::Stop(days) => Some(days),
-            Self::Neither => None,
+            Self::Target(days) | Self::Stop(days) | Self::Neither(days) => days,
         }
+    }
+
+    fn is_target(&self) -> bool {
+        matches!(self, Self::Target(_))
+    }
+
+    fn is_neither(&self) -> bool {
+        matches!(self, Self::Neither(_))
     }
 }
 
@@ -198,37 +264,41 @@ impl TradeSetup {
         let close = candles.close[at];
         let (target, stop) = (close * self.target, close * self.stop);
         let end = candles.len().min(at + 1 + HORIZON);
+        let days = |i: usize| (candles.timestamp[i] - candles.timestamp[at]) as f64 / DAY_MS as f64;
         for i in at + 1..end {
-            let days = || (candles.timestamp[i] - candles.timestamp[at]) as f64 / DAY_MS as f64;
             let (reached, stopped) = if self.up {
                 (candles.high[i] >= target, candles.close[i] < stop)
             } else {
                 (candles.low[i] <= target, candles.close[i] > stop)
             };
             if reached {
-                return Some(TradeOutcome::Target(days()));
+                return Some(TradeOutcome::Target(days(i)));
             }
             if stopped {
-                return Some(TradeOutcome::Stop(days()));
+                return Some(TradeOutcome::Stop(days(i)));
             }
         }
-        (end == at + 1 + HORIZON).then_some(TradeOutcome::Neither)
+        (end == at + 1 + HORIZON).then(|| TradeOutcome::Neither(days(end - 1)))
     }
 
-    /// Fractions of target and stop among decided entries at every candle from `first` on. Exhaustive, so no random sampling is needed.
-    fn anywhere(self, candles: &Candles<'_>, first: usize) -> (f64, f64) {
-        let (mut decided, mut target, mut stop) = (0_usize, 0_usize, 0_usize);
-        for outcome in (first..candles.len()).filter_map(|at| self.outcome(candles, at)) {
-            decided += 1;
-            match outcome {
-                TradeOutcome::Target(_) => target += 1,
-                TradeOutcome::Stop(_) => stop += 1,
-                TradeOutcome::Neither => {}
-            }
-        }
-        let fraction = |count: usize| share(count as f64, decided).unwrap_or_default();
-        (fraction(target), fraction(stop))
+    /// Decided entries at every candle from `first` on. Exhaustive, so no random sampling is needed.
+    fn anywhere(self, candles: &Candles<'_>, first: usize) -> Vec<(usize, TradeOutcome)> {
+        (first..candles.len())
+            .filter_map(|at| Some((at, self.outcome(candles, at)?)))
+            .collect()
     }
+}
+
+/// Fractions of target and stop.
+fn fractions(decided: &[(usize, TradeOutcome)]) -> (f64, f64) {
+    let of = |is: fn(&TradeOutcome) -> bool| {
+        let count = decided.iter().filter(|(_, outcome)| is(outcome)).count();
+        share(count as f64, decided.len()).unwrap_or_default()
+    };
+    (
+        of(TradeOutcome::is_target),
+        of(|outcome| matches!(outcome, TradeOutcome::Stop(_))),
+    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{PatternName, TradeAction};
+use crate::track_record::errors::Evidence;
 
 /// `recommendedAction` with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -17,7 +18,7 @@ pub struct Advice {
 }
 
 model::words! {
-    /// A word of advice. Without a track record better than chance, none is stronger than `watch`.
+    /// A word of advice. Without a pattern whose track record beats its base rate, none is stronger than `watch`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum AdviceWord {
@@ -67,11 +68,11 @@ impl From<AdviceWord> for TradeAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceReason {
-    /// The track record of its patterns is better than chance.
+    /// The track record of its patterns beats the base rate (`beats_base_rate`).
     Record,
     /// The track record of all tokens is still being computed; GET /technical/track-record returns its progress.
     NoRecord,
-    /// The track record of its patterns is no better than chance.
+    /// The track record of its patterns does not beat the base rate, or has too few entries.
     NoBetterThanChance,
     /// Not triggered: no close is beyond the boundary yet.
     NotEntered,
@@ -114,12 +115,16 @@ pub struct PatternRecord {
     pub random_target: Option<f64>,
     /// Base rate for `stop`.
     pub random_stop: Option<f64>,
+    /// The difference of `target` from its base rate.
+    #[serde(flatten)]
+    pub evidence: Evidence,
 }
 
 impl PatternRecord {
     /// The empty record of a name without patterns.
     pub fn none(name: PatternName) -> Self {
-        let (target, stop, neither, median_days, random_target, random_stop) = Default::default();
+        let (target, stop, neither, median_days, random_target, random_stop, evidence) =
+            Default::default();
         Self {
             name,
             count: 0,
@@ -130,6 +135,7 @@ impl PatternRecord {
             median_days,
             random_target,
             random_stop,
+            evidence,
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Advice from the patterns, weighed by their track record. A pattern without a track record better than chance is worth watching at most.
+//! Advice from the patterns, weighed by their track record. A pattern whose track record does not beat the base rate is worth
+//! watching at most.
 
-use super::edge;
+use super::errors::Verdict;
 use crate::{
     patterns::{
         Advice, AdviceReason, AdviceWord, Pattern, PatternRecord, PatternsAnswer, Status,
@@ -9,9 +10,6 @@ use crate::{
     peg::{Peg, PeggedCoin},
 };
 use model::format::{age, plural};
-
-/// Standard errors by which a hit rate must exceed its base rate: the 95% interval of the difference lies above zero.
-const ERRORS_LEAST: f64 = 1.96;
 
 /// Weighs the signal of the patterns by the track record of all tokens, `None` if it is not known. Only triggered patterns with a hit rate above
 /// the base rate support the signal; all patterns in the other direction reduce it. Stale candles give no advice.
@@ -41,9 +39,8 @@ pub fn advice(
         };
     }
     let record = |pattern: &Pattern| records?.iter().find(|record| record.name == pattern.name);
-    let backed = |pattern: &&Pattern| {
-        is_entered(pattern) && record(pattern).is_some_and(is_better_than_chance)
-    };
+    let backed =
+        |pattern: &&Pattern| is_entered(pattern) && record(pattern).is_some_and(beats_base_rate);
     let adds = |pattern: &Pattern| {
         side * pattern
             .detail
@@ -183,27 +180,26 @@ fn is_entered(pattern: &Pattern) -> bool {
         .is_some_and(|detail| detail.status == Status::Confirmed)
 }
 
-/// Whether the interval of the difference from the base rate lies above zero.
-fn is_better_than_chance(record: &PatternRecord) -> bool {
-    edge(record.target, record.random_target, record.count)
-        .is_some_and(|edge| edge.errors > ERRORS_LEAST)
+fn beats_base_rate(record: &PatternRecord) -> bool {
+    record.evidence.verdict == Verdict::BeatsBaseRate
 }
 
-/// `bull flag hit its target in 51.3% of 230 cases; base rate 58.4%`.
+/// `bull flag hit its target in 51.3% of 230 cases on 84 days; base rate 48.4% (no edge)`.
 fn hit_rate_text(record: &PatternRecord) -> String {
     let name = record.name.word().replace('_', " ");
     let Some((target, any)) = record.target.zip(record.random_target) else {
         return format!("no earlier {name} has completed");
     };
     let (target, any, count) = (100.0 * target, 100.0 * any, record.count);
-    let chance = if target > any && !is_better_than_chance(record) {
-        " (not significant)"
-    } else {
-        ""
+    let verdict = match record.evidence.verdict {
+        Verdict::NoEdge => " (no edge)",
+        Verdict::TooFew => " (too few)",
+        Verdict::BeatsBaseRate | Verdict::BelowBaseRate => "",
     };
     format!(
-        "{name} hit its target in {target:.1}% of {}; base rate {any:.1}%{chance}",
-        plural(count, "case", "cases")
+        "{name} hit its target in {target:.1}% of {} on {}; base rate {any:.1}%{verdict}",
+        plural(count, "case", "cases"),
+        plural(record.evidence.days, "day", "days")
     )
 }
 
@@ -215,6 +211,7 @@ fn display_name(pattern: &Pattern) -> String {
 mod tests {
     use super::*;
     use crate::patterns::{PatternName, RawSignal, explained_sample};
+    use crate::track_record::errors::Evidence;
     use crate::{
         patterns::patterns,
         timeframes::CandleVec,
@@ -222,11 +219,16 @@ mod tests {
     };
     use model::time::DAY_MS;
 
-    fn record(name: PatternName, target: f64, count: u64) -> PatternRecord {
+    fn record(name: PatternName, target: f64, verdict: Verdict) -> PatternRecord {
         PatternRecord {
-            count,
+            count: 100,
             target: Some(target),
             random_target: Some(0.5),
+            evidence: Evidence {
+                days: 84,
+                verdict,
+                ..Evidence::default()
+            },
             ..PatternRecord::none(name)
         }
     }
@@ -252,18 +254,19 @@ mod tests {
         use AdviceReason as Because;
         use PatternName::{BullFlag, DoubleBottom, DoubleTop};
         use Status::{Confirmed, Forming, Reached};
-        // Of 100, 50 hit the target by chance, ±5: 59 is in the interval, 60 is not.
+        // The verdict decides, however high the hit rate is.
         let chance = || {
             Some(vec![
-                record(BullFlag, 0.59, 100),
-                record(DoubleBottom, 0.40, 100),
-                record(DoubleTop, 0.60, 100),
+                record(BullFlag, 0.59, Verdict::NoEdge),
+                record(DoubleBottom, 0.40, Verdict::BelowBaseRate),
+                record(DoubleTop, 0.60, Verdict::BeatsBaseRate),
             ])
         };
+        let few = || Some(vec![record(BullFlag, 0.90, Verdict::TooFew)]);
         let proven = || {
             Some(vec![
-                record(BullFlag, 0.60, 100),
-                record(DoubleTop, 0.60, 100),
+                record(BullFlag, 0.60, Verdict::BeatsBaseRate),
+                record(DoubleTop, 0.60, Verdict::BeatsBaseRate),
             ])
         };
         let (flag, bottom, top) = (
@@ -297,21 +300,28 @@ mod tests {
                 chance(),
                 AdviceWord::Watch,
                 Because::NoBetterThanChance,
-                "bull flag hit its target in 59.0% of 100 cases; base rate 50.0% (not significant)",
+                "bull flag hit its target in 59.0% of 100 cases on 84 days; base rate 50.0% (no edge)",
+            ),
+            (
+                vec![flag],
+                few(),
+                AdviceWord::Watch,
+                Because::NoBetterThanChance,
+                "bull flag hit its target in 90.0% of 100 cases on 84 days; base rate 50.0% (too few)",
             ),
             (
                 vec![bottom],
                 chance(),
                 AdviceWord::Watch,
                 Because::NoBetterThanChance,
-                "double bottom hit its target in 40.0% of 100 cases; base rate 50.0%",
+                "double bottom hit its target in 40.0% of 100 cases on 84 days; base rate 50.0%",
             ),
             (
                 vec![flag],
                 proven(),
                 AdviceWord::StrongBuy,
                 Because::Record,
-                "bull flag hit its target in 60.0% of 100 cases; base rate 50.0%",
+                "bull flag hit its target in 60.0% of 100 cases on 84 days; base rate 50.0%",
             ),
             (
                 vec![bottom],
@@ -325,7 +335,7 @@ mod tests {
                 proven(),
                 AdviceWord::Buy,
                 Because::Record,
-                "bull flag hit its target in 60.0% of 100 cases; base rate 50.0%",
+                "bull flag hit its target in 60.0% of 100 cases on 84 days; base rate 50.0%",
             ),
             (
                 vec![(BullFlag, 0.4, Forming)],
@@ -346,7 +356,7 @@ mod tests {
                 chance(),
                 AdviceWord::StrongSell,
                 Because::Record,
-                "double top hit its target in 60.0% of 100 cases; base rate 50.0%",
+                "double top hit its target in 60.0% of 100 cases on 84 days; base rate 50.0%",
             ),
             // A pattern in the other direction causes no word of its own.
             (
@@ -426,7 +436,7 @@ mod tests {
 
     #[test]
     fn candles_that_ended_long_ago_advise_nothing() {
-        let proven = [record(PatternName::BullFlag, 0.60, 100)];
+        let proven = [record(PatternName::BullFlag, 0.60, Verdict::BeatsBaseRate)];
         let word = |is_stale: bool| {
             let advice = advice(
                 &answer(&[(PatternName::BullFlag, 0.8, Status::Confirmed)]),

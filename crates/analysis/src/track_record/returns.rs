@@ -4,7 +4,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{REPLAYED, share};
+use super::{
+    REPLAYED,
+    errors::{Entries, Evidence, day_of},
+    share,
+};
 use crate::{
     growth,
     numeric::median,
@@ -32,6 +36,8 @@ pub struct SignalReturn {
     pub timestamp: Time,
     /// Percent change from the entry to the close after the evaluated span.
     pub percent: f64,
+    /// Days from the entry to that close.
+    pub days: f64,
     /// Baseline of unconditional entries: for trends at every candle of the token, for ranks in every token ranked that day.
     pub baseline: ReturnBaseline,
 }
@@ -51,7 +57,7 @@ pub struct ReturnBaseline {
 pub struct ReturnRecord {
     /// A trend label, or a third of the ranking.
     pub word: &'static str,
-    /// Number of signals. Spans of adjacent candles overlap, so they are not independent.
+    /// Number of signals. Spans of adjacent candles overlap, so they are not independent; the interval of `difference` allows for it.
     pub count: u64,
     /// Mean return in percent, from close to close over the span. Null without signals, like the fields below.
     pub mean_return: Option<f64>,
@@ -63,17 +69,27 @@ pub struct ReturnRecord {
     pub random_mean_return: Option<f64>,
     /// Baseline for `rose`.
     pub random_rose: Option<f64>,
+    /// The difference of the hit rate from its base rate. A signal is right if the price rises after `uptrend` or `fastest_third`, or falls
+    /// after `downtrend` or `slowest_third`; the other labels have no direction, so no difference.
+    #[serde(flatten)]
+    pub evidence: Evidence,
 }
 
 impl ReturnRecord {
     /// Converts a fraction of rises to the fraction in which the signal was right: rises after a bullish signal, falls after a bearish one;
     /// `None` if the signal is neutral.
     pub fn right(&self, rose: Option<f64>) -> Option<f64> {
-        match self.word {
-            "uptrend" | "fastest_third" => rose,
-            "downtrend" | "slowest_third" => rose.map(|rose| 1.0 - rose),
-            _ => None,
-        }
+        let rises = expects_rise(self.word)?;
+        rose.map(|rose| if rises { rose } else { 1.0 - rose })
+    }
+}
+
+/// Whether a label expects a rise rather than a fall; `None` if it is neutral.
+fn expects_rise(word: &str) -> Option<bool> {
+    match word {
+        "uptrend" | "fastest_third" => Some(true),
+        "downtrend" | "slowest_third" => Some(false),
+        _ => None,
     }
 }
 
@@ -95,6 +111,8 @@ pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
             word: word.word(),
             timestamp: Time(candles.timestamp[at]),
             percent,
+            days: (candles.timestamp[at + TREND_CANDLES] - candles.timestamp[at]) as f64
+                / DAY_MS as f64,
             baseline,
         }
     };
@@ -112,9 +130,9 @@ pub struct RankedToken<'a> {
     pub days: Candles<'a>,
 }
 
-/// Rank of each token in rankings every `GROWTH_DAYS`, up to the latest count and over no more days than candles are replayed. A ranking
+/// Ranks of each token, in the order of `tokens`, in rankings every `GROWTH_DAYS`, up to the latest count and over no more days than candles are replayed. A ranking
 /// uses the counts up to its day, of tokens counted within the preceding `GROWTH_DAYS`, and needs at least as many tokens as it has parts.
-pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
+pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<Vec<SignalReturn>> {
     let step = GROWTH_DAYS as i32;
     let Some(last) = tokens
         .iter()
@@ -124,32 +142,35 @@ pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
     else {
         return Vec::new();
     };
-    let mut signals = Vec::new();
+    let mut signals = vec![Vec::new(); tokens.len()];
     // Ranking days are aligned to a fixed origin, so that later data do not shift them.
     let last = last - last.rem_euclid(step);
     for day in (0..REPLAYED as i32 / step)
         .rev()
         .map(|nth| last - nth * step)
     {
-        let mut ranked: Vec<(f64, f64)> = tokens.iter().filter_map(|token| token.on(day)).collect();
+        let on_day = |(place, token): (usize, &RankedToken<'_>)| {
+            let (growth, percent) = token.on(day)?;
+            Some((growth, percent, place))
+        };
+        let mut ranked: Vec<(f64, f64, usize)> =
+            tokens.iter().enumerate().filter_map(on_day).collect();
         if ranked.len() < THIRDS.len() {
             continue;
         }
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let baseline = ReturnBaseline::of(ranked.iter().map(|(_, percent)| *percent));
+        let baseline = ReturnBaseline::of(ranked.iter().map(|(_, percent, _)| *percent));
         let word = |rank: usize| THIRDS[rank * THIRDS.len() / ranked.len()];
         let timestamp = Time(i64::from(day) * DAY_MS);
-        signals.extend(
-            ranked
-                .iter()
-                .enumerate()
-                .map(|(rank, &(_, percent))| SignalReturn {
-                    word: word(rank),
-                    timestamp,
-                    percent,
-                    baseline,
-                }),
-        );
+        for (rank, &(_, percent, place)) in ranked.iter().enumerate() {
+            signals[place].push(SignalReturn {
+                word: word(rank),
+                timestamp,
+                percent,
+                days: GROWTH_DAYS as f64,
+                baseline,
+            });
+        }
     }
     signals
 }
@@ -171,17 +192,29 @@ impl RankedToken<'_> {
     }
 }
 
-/// Records of the labels with signals, in the order of `words`.
-fn records(words: &[&'static str], signals: &[SignalReturn]) -> Vec<ReturnRecord> {
+/// Records of the labels with signals in these tokens, in the order of `words`. The verdicts are not set yet.
+fn records(
+    words: &[&'static str],
+    tokens: &[&[SignalReturn]],
+    entries: fn(&str, &[&[SignalReturn]]) -> Entries,
+) -> Vec<ReturnRecord> {
     let record = |&word: &&'static str| {
-        let of_word: Vec<&SignalReturn> = signals
+        let of_word: Vec<&SignalReturn> = tokens
             .iter()
-            .filter(|signal| signal.word == word)
+            .flat_map(|signals| signals.iter().filter(|signal| signal.word == word))
             .collect();
         let mut percents: Vec<f64> = of_word.iter().map(|signal| signal.percent).collect();
         let mean = |of: fn(&SignalReturn) -> f64| {
             share(of_word.iter().map(|signal| of(signal)).sum(), of_word.len())
         };
+        let mut evidence = entries(word, tokens).evidence(tokens.len());
+        if expects_rise(word).is_none() {
+            evidence = Evidence {
+                days: evidence.days,
+                tokens: evidence.tokens,
+                ..Evidence::default()
+            };
+        }
         (!of_word.is_empty()).then(|| ReturnRecord {
             word,
             count: of_word.len() as u64,
@@ -190,20 +223,65 @@ fn records(words: &[&'static str], signals: &[SignalReturn]) -> Vec<ReturnRecord
             rose: mean(|signal| f64::from(u8::from(signal.percent > 0.0))),
             random_mean_return: mean(|signal| signal.baseline.mean),
             random_rose: mean(|signal| signal.baseline.rose),
+            evidence,
         })
     };
     words.iter().filter_map(record).collect()
 }
 
-pub fn trend_records(signals: &[SignalReturn]) -> Vec<ReturnRecord> {
+/// The entries of a label.
+fn entries(word: &str, tokens: &[&[SignalReturn]]) -> Entries {
+    let rises = expects_rise(word).unwrap_or(true);
+    let mut entries = Entries::default();
+    for (number, signals) in tokens.iter().enumerate() {
+        for signal in signals.iter().filter(|signal| signal.word == word) {
+            let rose = signal.baseline.rose;
+            entries.add(
+                day_of(signal.timestamp),
+                number,
+                (signal.percent > 0.0) == rises,
+                if rises { rose } else { 1.0 - rose },
+                signal.days,
+            );
+        }
+    }
+    entries
+}
+
+/// The entries of a trend label, and the baseline of all candles of each token.
+fn trend_entries(word: &str, tokens: &[&[SignalReturn]]) -> Entries {
+    let mut entries = entries(word, tokens);
+    let sign = if expects_rise(word).unwrap_or(true) {
+        1.0
+    } else {
+        -1.0
+    };
+    for signals in tokens {
+        let count = signals.iter().filter(|signal| signal.word == word).count();
+        let weight = sign * count as f64 / signals.len() as f64;
+        for signal in signals.iter().filter(|_| count > 0) {
+            let rose = f64::from(u8::from(signal.percent > 0.0));
+            entries.add_baseline(
+                day_of(signal.timestamp),
+                weight * (rose - signal.baseline.rose),
+            );
+        }
+    }
+    entries
+}
+
+/// From the signals of each token.
+pub fn trend_records(tokens: &[&[SignalReturn]]) -> Vec<ReturnRecord> {
     records(
         &[Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word),
-        signals,
+        tokens,
+        trend_entries,
     )
 }
 
-pub fn growth_records(signals: &[SignalReturn]) -> Vec<ReturnRecord> {
-    records(&THIRDS, signals)
+/// From the ranks of each token. The base rate is that of the day's ranking, so that no day has a shock in common with it.
+pub fn growth_records(tokens: &[&[SignalReturn]]) -> Vec<ReturnRecord> {
+    records(&THIRDS, tokens, entries)
 }
 
 impl ReturnBaseline {
@@ -251,7 +329,7 @@ mod tests {
                 .map(|i| 100.0 * 1.01_f64.powi(i))
                 .collect::<Vec<_>>(),
         );
-        let records = trend_records(&after_trends(&rising.as_candles()));
+        let records = trend_records(&[&after_trends(&rising.as_candles())]);
         let [record] = &records[..] else {
             panic!("{records:?}")
         };
@@ -296,7 +374,9 @@ mod tests {
                 days: prices.as_candles(),
             })
             .collect();
-        let records = growth_records(&after_growth(&tokens));
+        let ranks = after_growth(&tokens);
+        let ranks: Vec<&[SignalReturn]> = ranks.iter().map(Vec::as_slice).collect();
+        let records = growth_records(&ranks);
         let words: Vec<(&str, u64)> = records
             .iter()
             .map(|record| (record.word, record.count))
@@ -316,7 +396,10 @@ mod tests {
             mean(0) > baseline(0) && mean(2) < baseline(2),
             "{records:?}"
         );
-        assert_eq!(after_growth(&tokens[..2]), [], "two tokens have no thirds");
+        assert!(
+            after_growth(&tokens[..2]).iter().all(Vec::is_empty),
+            "two tokens have no thirds"
+        );
     }
 
     proptest! {
@@ -336,13 +419,14 @@ mod tests {
             prop_assert_eq!(&whole[..before.len()], &before[..]);
 
             let candles = daily(&prices);
-            let ranked = |days: usize| -> Vec<SignalReturn> {
+            let ranked = |days: usize| -> Vec<Vec<SignalReturn>> {
                 let counted: Vec<_> = holders.chunks(40).map(|holders| counts(&holders[..days.min(40)])).collect();
                 let tokens: Vec<RankedToken> = counted.iter().map(|counts| RankedToken { counts: counts.as_counts(), days: candles.as_candles() }).collect();
                 after_growth(&tokens)
             };
-            let (whole, before) = (ranked(40), ranked(cut.min(40)));
-            prop_assert_eq!(&whole[..before.len()], &before[..]);
+            for (whole, before) in ranked(40).iter().zip(ranked(cut.min(40))) {
+                prop_assert_eq!(&whole[..before.len()], &before[..]);
+            }
         }
     }
 }

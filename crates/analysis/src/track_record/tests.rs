@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::*;
+use super::{errors::Evidence, *};
 use crate::{patterns::patterns, timeframes::CandleVec};
 
 const HOUR: i64 = DAY_MS / 24;
@@ -73,7 +73,7 @@ fn target_or_stop_is_what_is_met_first_after_the_entry() {
     let still = |count: usize| up.outcome(&closes(&vec![100.0; count]).as_candles(), 0);
     assert_eq!(
         (still(HORIZON), still(HORIZON + 1)),
-        (None, Some(TradeOutcome::Neither))
+        (None, Some(TradeOutcome::Neither(HORIZON as f64 * day)))
     );
     // Touching the target within the candle counts; the stop needs a close.
     let mut both = closes(&[100.0, 89.0]);
@@ -91,23 +91,6 @@ fn target_or_stop_is_what_is_met_first_after_the_entry() {
 }
 
 #[test]
-fn an_edge_is_told_in_points_and_in_standard_errors() {
-    let told = edge(Some(0.6), Some(0.5), 100).expect("an edge");
-    assert!(
-        (told.points - 10.0).abs() < 1e-9 && (told.errors - 2.0).abs() < 1e-9,
-        "{told:?}"
-    );
-    for (fraction, baseline, count) in [
-        (None, Some(0.5), 9),
-        (Some(0.5), None, 9),
-        (Some(1.0), Some(1.0), 9),
-        (Some(0.5), Some(0.0), 9),
-    ] {
-        assert_eq!(edge(fraction, baseline, count), None);
-    }
-}
-
-#[test]
 fn a_market_that_only_rises_makes_any_entry_as_good_as_a_pattern() {
     let prices: Vec<f64> = (0..50).map(|i| 100.0 * 1.01_f64.powi(i)).collect();
     let candles = closes(&prices);
@@ -116,18 +99,18 @@ fn a_market_that_only_rises_makes_any_entry_as_good_as_a_pattern() {
         target: 1.05,
         stop: 0.95,
     };
-    assert_eq!(setup.anywhere(&candles.as_candles(), 0), (1.0, 0.0));
+    let anywhere = |setup: TradeSetup, candles: &CandleVec| {
+        fractions(&setup.anywhere(&candles.as_candles(), 0))
+    };
+    assert_eq!(anywhere(setup, &candles), (1.0, 0.0));
+    let falling = TradeSetup {
+        up: false,
+        target: 0.95,
+        stop: 1.05,
+    };
+    assert_eq!(anywhere(falling, &candles), (0.0, 1.0));
     assert_eq!(
-        TradeSetup {
-            up: false,
-            target: 0.95,
-            stop: 1.05
-        }
-        .anywhere(&candles.as_candles(), 0),
-        (0.0, 1.0)
-    );
-    assert_eq!(
-        setup.anywhere(&closes(&[100.0; 10]).as_candles(), 0),
+        anywhere(setup, &closes(&[100.0; 10])),
         (0.0, 0.0),
         "none is decided"
     );
@@ -144,11 +127,11 @@ fn records_count_what_is_decided_and_name_what_is_open() {
         random_stop: 0.25,
     };
     let (flag, cup) = (PatternName::BullFlag, PatternName::CupAndHandle);
-    let signals = [
+    let signals = vec![
         signal(flag, Some(TradeOutcome::Target(3.0)), 0.5),
         signal(flag, Some(TradeOutcome::Stop(9.0)), 0.3),
         signal(flag, Some(TradeOutcome::Target(4.0)), 0.4),
-        signal(flag, Some(TradeOutcome::Neither), 0.4),
+        signal(flag, Some(TradeOutcome::Neither(25.0)), 0.4),
         signal(flag, None, 1.0),
         signal(cup, None, 1.0),
     ];
@@ -162,12 +145,25 @@ fn records_count_what_is_decided_and_name_what_is_open() {
         median_days: Some(4.0),
         random_target: Some(0.4),
         random_stop: Some(0.25),
+        evidence: Evidence {
+            days: 1,
+            tokens: 1,
+            difference: Some(10.0),
+            ..Evidence::default()
+        },
     };
     let nothing = PatternRecord {
         open: 1,
         ..PatternRecord::none(cup)
     };
-    assert_eq!(records(&signals), [record, nothing]);
+    let replay = Replay {
+        signals,
+        baseline: Vec::new(),
+    };
+    let mut counted = records(&[&replay]);
+    let points = &mut counted[0].evidence.difference;
+    *points = points.map(|points| (1e6 * points).round() / 1e6);
+    assert_eq!(counted, [record, nothing]);
 }
 
 fn walk() -> impl Strategy<Value = Vec<f64>> {
@@ -203,8 +199,8 @@ proptest! {
         let model = Model::built_in();
         let whole = closes(&prices);
         let cut = (prices.len() as f64 * share) as usize;
-        let all = replay(&whole.as_candles(), model, &mut |_, _| true).expect("it is not canceled");
-        let known = replay(&whole.as_candles().part(0..cut), model, &mut |_, _| true).expect("it is not canceled");
+        let all = replay(&whole.as_candles(), model, &mut |_, _| true).expect("it is not canceled").signals;
+        let known = replay(&whole.as_candles().part(0..cut), model, &mut |_, _| true).expect("it is not canceled").signals;
         let last = Time(whole.timestamp[cut - 1]);
         let before: Vec<Signal> = all.iter().copied().filter(|signal| signal.timestamp <= last).collect();
         prop_assert_eq!(on_the_day(&known), on_the_day(&before));
@@ -217,7 +213,7 @@ proptest! {
     #[test]
     fn a_signal_is_what_the_program_answered_that_day(prices in walk()) {
         let whole = closes(&prices);
-        let all = replay(&whole.as_candles(), Model::built_in(), &mut |_, _| true).expect("it is not canceled");
+        let all = replay(&whole.as_candles(), Model::built_in(), &mut |_, _| true).expect("it is not canceled").signals;
         for at in 20..prices.len() {
             let answer = patterns(&whole.as_candles().part(0..at + 1), true);
             let fresh = |name| {
@@ -245,6 +241,35 @@ fn a_replay_ends_when_its_asker_says_so() {
         replay(&closes(&[]).as_candles(), Model::built_in(), &mut |_, _| {
             false
         }),
-        Some(Vec::new())
+        Some(Replay::default())
     );
+}
+
+#[test]
+fn the_baseline_adds_up_to_nothing_over_all_days() {
+    let prices: Vec<f64> = (0..400)
+        .map(|i| {
+            let i = f64::from(i);
+            100.0 * (0.1 * (i / 9.0).sin() + 0.05 * (i / 2.3).sin()).exp()
+        })
+        .collect();
+    let replay = replay(
+        &closes(&prices).as_candles(),
+        Model::built_in(),
+        &mut |_, _| true,
+    )
+    .expect("it is not canceled");
+    let completed = |name| {
+        replay
+            .signals
+            .iter()
+            .any(|signal| signal.name == name && signal.outcome.is_some())
+    };
+    assert!(!replay.baseline.is_empty());
+    for name in PatternName::ALL {
+        let rows = || replay.baseline.iter().filter(|row| row.name == name);
+        let sum: f64 = rows().map(|row| f64::from(row.excess)).sum();
+        assert!(sum.abs() < 1e-3, "{name:?}: {sum}");
+        assert_eq!(rows().count() > 0, completed(name), "{name:?}");
+    }
 }

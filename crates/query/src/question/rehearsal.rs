@@ -26,7 +26,8 @@ use super::{
 pub use analysis::rehearsal::RehearsedOutcome;
 use analysis::{
     market::past::{AllCandles, PastMarket},
-    rehearsal::{AFTER_DAYS, TokenMoves, change_after, firings, outcome},
+    rehearsal::{AFTER_DAYS, TokenMoves, change_after, firings, outcomes},
+    track_record::errors::{Verdict, interval_text},
 };
 use model::{
     address::Address,
@@ -322,10 +323,6 @@ impl Rehearsal {
     /// The price moves after the triggers, and the triggers, as text tables: each with header and rows.
     pub fn tables(&self) -> [RehearsalTable; 2] {
         let outcome = |outcome: &RehearsedOutcome| {
-            let errors = outcome.standard_errors.map_or_else(
-                || format::MISSING.to_owned(),
-                |errors| format::fixed(errors, 1),
-            );
             let [rose, any_rose] = [outcome.rose, outcome.any_rose].map(format::share);
             let [mean, any_mean, median] = [
                 outcome.mean_change,
@@ -333,13 +330,17 @@ impl Rehearsal {
                 outcome.median_change,
             ]
             .map(format::change);
-            let days = format::plural(outcome.days as u64, "day", "days");
+            let after = format::plural(outcome.days as u64, "day", "days");
+            let interval = interval_text(outcome.difference_low, outcome.difference_high)
+                .unwrap_or_else(|| format::MISSING.to_owned());
             vec![
-                days,
+                after,
                 format::count(outcome.count as u64),
+                format::count(outcome.trigger_days),
                 rose,
                 any_rose,
-                errors,
+                interval,
+                rises_text(outcome.verdict).to_owned(),
                 mean,
                 any_mean,
                 median,
@@ -371,7 +372,16 @@ impl Rehearsal {
         [
             (
                 &[
-                    "after", "triggers", "rose", "any day", "std errs", "mean", "any day", "median",
+                    "after",
+                    "triggers",
+                    "days",
+                    "rose",
+                    "any day",
+                    "95% points",
+                    "rises",
+                    "mean",
+                    "any day",
+                    "median",
                 ],
                 outcomes,
             ),
@@ -387,6 +397,16 @@ impl Rehearsal {
                 self.firings.iter().map(firing).collect(),
             ),
         ]
+    }
+}
+
+/// Whether prices rose more often after triggers than after any day, for the table.
+fn rises_text(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::BeatsBaseRate => "more",
+        Verdict::BelowBaseRate => "less",
+        Verdict::NoEdge => "no edge",
+        Verdict::TooFew => "too few",
     }
 }
 
@@ -438,7 +458,10 @@ impl RehearsalQuestion {
                 .map(|token| &token.moves[nth])
                 .collect::<Vec<&TokenMoves>>()
         };
-        let outcomes = AFTER_DAYS.iter().enumerate();
+        let moves = AFTER_DAYS
+            .iter()
+            .enumerate()
+            .map(|(nth, after)| (*after, moves(nth)));
         Rehearsal {
             token_address: self.alert.token_address,
             condition: self.alert.condition.clone(),
@@ -455,9 +478,7 @@ impl RehearsalQuestion {
                 .filter(|token| !token.fired.is_empty())
                 .count() as u64,
             fired_a_week: (known_days > 0).then(|| fired as f64 * 7.0 / known_days as f64),
-            outcomes: outcomes
-                .map(|(nth, after)| outcome(*after, &moves(nth)))
-                .collect(),
+            outcomes: outcomes(moves),
             firings: latest.into_iter().map(firing).collect(),
             as_of_unknown,
         }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{PartSection, ROWS, answered, change, day, list, number, price, shown_of, word};
 use crate::document::{Block, Section, StyledText, Tone, chart::Chart, words};
-use analysis::patterns::PatternRecord;
+use analysis::{patterns::PatternRecord, track_record::errors::Verdict};
 use model::format::{self, MISSING, plural};
 
 /// Fewest completed patterns for a hit rate; of fewer it is chance.
@@ -184,9 +184,21 @@ fn hit_rate(record: &PatternRecord) -> String {
         format!("; base rate {} (random entries)", percent(any))
     });
     format!(
-        "{} of this token's {count} completed patterns of this name (detected in real time) hit their target{any}",
-        percent(target)
+        "{} of this token's {count} completed patterns of this name (detected in real time) on {} hit their target{any}: {}",
+        percent(target),
+        plural(record.evidence.days, "day", "days"),
+        verdict_text(record.evidence.verdict)
     )
+}
+
+/// The verdict with its reason.
+fn verdict_text(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::BeatsBaseRate => "significantly more often",
+        Verdict::BelowBaseRate => "significantly less often",
+        Verdict::NoEdge => "no edge",
+        Verdict::TooFew => "too few to detect an edge of 10 percentage points",
+    }
 }
 
 /// The advice, and patterns with their targets unless a warning precedes them; with their projected move if the answer is not explained.

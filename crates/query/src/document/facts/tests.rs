@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::document::{Document, DocumentForm};
+use analysis::track_record::errors::Evidence;
 
 fn document(report: &Value, extras: &Extras) -> Document {
     let sections = list(&report["tokens"])
@@ -390,6 +391,10 @@ fn the_track_record_and_the_list_differ() {
         count: 30,
         target: Some(1.0 / 3.0),
         random_target: Some(0.25),
+        evidence: Evidence {
+            days: 28,
+            ..Evidence::default()
+        },
         ..none.clone()
     };
     let text = |record: &PatternRecord| {
@@ -413,7 +418,8 @@ fn the_track_record_and_the_list_differ() {
     }
     let says = "- **Track record**: only 9 completed patterns of this name; at least 10 are needed for a hit rate\n";
     assert!(text(&few).contains(says), "{}", text(&few));
-    let says = "33% of this token's 30 completed patterns of this name (detected in real time) hit their target; base rate 25% (random entries)";
+    let says = "33% of this token's 30 completed patterns of this name (detected in real time) on 28 days hit their target; base rate 25% (random entries): \
+        too few to detect an edge of 10 percentage points";
     assert!(text(&some).contains(says), "{}", text(&some));
     // Next to a warning there is no trade card, target or stop.
     report["tokens"][0]["security"] =

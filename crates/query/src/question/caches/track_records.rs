@@ -13,7 +13,7 @@ use std::{
 use analysis::{
     patterns::PatternRecord,
     track_record::{
-        Signal,
+        Replay,
         returns::{ReturnRecord, SignalReturn},
     },
 };
@@ -205,7 +205,7 @@ impl<K: Copy + Ord + Hash, R: Clone> CountedRecords<K, R> {
 #[derive(Debug)]
 pub(in crate::question) struct ReplayedToken {
     pub as_of: Option<Time>,
-    pub signals: Box<[Signal]>,
+    pub patterns: Replay,
     pub trends: Box<[SignalReturn]>,
     /// Of the candles that were replayed.
     pub digest: [u8; 32],

@@ -1,10 +1,12 @@
 //! Computes the track record of all tokens. Call `digest` first: the same candles have the same pattern records, which may be cached.
 
+use std::{collections::HashSet, sync::Arc};
+
 use sha2::{Digest as _, Sha256};
 
-use super::{candles_in, replayed};
+use super::{candles_in, judge, replayed};
 use crate::question::{
-    caches::{Counted, RecordName, Step, WholeRecord},
+    caches::{Counted, RecordName, ReplayedToken, Step, WholeRecord},
     coins::Coins,
     snapshot::Snapshot,
     timeframes::interval,
@@ -15,7 +17,7 @@ use analysis::{
     peg::peg,
     timeframes::CandleVec,
     track_record::{
-        COUNTED_BY, Signal, records,
+        COUNTED_BY, Replay, records,
         returns::{
             RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records,
             trend_records,
@@ -156,44 +158,66 @@ pub fn count(
     known: Option<Vec<PatternRecord>>,
     step: Step<'_>,
 ) -> Result<WholeRecord> {
-    let (mut signals, mut trends): (Vec<Signal>, Vec<SignalReturn>) = Default::default();
+    let (mut replays, mut trends): (Vec<Arc<ReplayedToken>>, Vec<Box<[SignalReturn]>>) =
+        Default::default();
     let (total, mut as_of) = (tokens.len() as u64, None);
     for (done, token) in (0..).zip(tokens) {
         step(done, total)?;
         let candles = candles(snapshot, token, timeframe);
         as_of = as_of.max(candles.timestamp.last().map(|&start| Time(start)));
         if known.is_some() {
-            trends.extend(after_trends(&candles.as_candles()));
+            trends.push(after_trends(&candles.as_candles()).into());
         } else {
-            let replay = replayed(snapshot, *token, timeframe, &candles, &mut |_, _| {
-                step(done, total)
-            })?;
-            signals.extend(replay.signals.iter().copied());
-            trends.extend(replay.trends.iter().copied());
+            replays.push(replayed(
+                snapshot,
+                *token,
+                timeframe,
+                &candles,
+                &mut |_, _| step(done, total),
+            )?);
         }
     }
     step(total, total)?;
+    let replays: Vec<&Replay> = replays.iter().map(|replay| &replay.patterns).collect();
+    let trends: Vec<&[SignalReturn]> = trends.iter().map(AsRef::as_ref).collect();
+    let mut patterns = known.unwrap_or_else(|| records(&replays));
+    let mut trends = trend_records(&trends);
+    let mut growth = if interval(timeframe) == Interval::DAY {
+        growth(snapshot, tokens, step)?
+    } else {
+        Vec::new()
+    };
+    judge(&mut patterns, &mut trends, &mut growth);
     Ok(WholeRecord {
         digest,
         tokens: total,
         as_of,
-        patterns: known.unwrap_or_else(|| records(&signals)).into(),
-        trends: trend_records(&trends),
-        growth: if interval(timeframe) == Interval::DAY {
-            growth(snapshot, step)?
-        } else {
-            Vec::new()
-        },
+        patterns: patterns.into(),
+        trends,
+        growth,
     })
 }
 
-fn growth(snapshot: &Snapshot, step: Step<'_>) -> Result<Vec<ReturnRecord>> {
+/// Of these tokens: a coin on three chains is one coin, and a pegged token has no returns of its own. Holder counts of the others only
+/// determine the latest day.
+fn growth(snapshot: &Snapshot, tokens: &[Address], step: Step<'_>) -> Result<Vec<ReturnRecord>> {
+    let tokens: HashSet<&Address> = tokens.iter().collect();
     let mut counted = Vec::new();
-    for token in &snapshot.market.tokens {
+    for token in snapshot
+        .market
+        .tokens
+        .iter()
+        .map(|token| &token.token_address)
+    {
         step(0, 0)?;
-        let counts = snapshot.dataset.holder_counts_of(&token.token_address);
+        let counts = snapshot.dataset.holder_counts_of(token);
         if !counts.is_empty() {
-            counted.push((counts, candles(snapshot, &token.token_address, "1d")));
+            let days = if tokens.contains(token) {
+                candles(snapshot, token, "1d")
+            } else {
+                CandleVec::default()
+            };
+            counted.push((counts, days));
         }
     }
     let held: Vec<RankedToken> = counted
@@ -203,5 +227,11 @@ fn growth(snapshot: &Snapshot, step: Step<'_>) -> Result<Vec<ReturnRecord>> {
             days: days.as_candles(),
         })
         .collect();
-    Ok(growth_records(&after_growth(&held)))
+    let ranks = after_growth(&held);
+    let ranks: Vec<&[SignalReturn]> = ranks
+        .iter()
+        .filter(|ranks| !ranks.is_empty())
+        .map(Vec::as_slice)
+        .collect();
+    Ok(growth_records(&ranks))
 }

@@ -264,7 +264,7 @@ impl Card<'_> {
         ]
     }
 
-    /// The track record, such as `8 of 14 hit the target; random entries 36%`. Its patterns were detected in real time; those of the list were
+    /// The track record, such as `8 of 14 hit the target; random entries 36%; too few`. Its patterns were detected in real time; those of the list were
     /// detected with all candles up to now and may differ.
     fn record(&self, width: usize) -> Row {
         let plain = |figure: &str, says: String| ("hit rate", figure.to_owned(), says, Role::Dim);
@@ -319,14 +319,17 @@ impl Card<'_> {
         let hit = |words: &str, base: String| {
             format!("{words}{}{base}", if base.is_empty() { "" } else { "; " })
         };
+        let verdict = known.evidence.verdict.text();
+        let judged = |words: &str, base: String| format!("{}; {verdict}", hit(words, base));
         let says = vec![
-            hit(
+            judged(
                 "hit the target (detected in real time)",
                 base("random entries"),
             ),
-            hit("hit the target", base("random entries")),
-            hit("hit target", base("random entries")),
-            hit("hit", base("random")),
+            judged("hit the target", base("random entries")),
+            judged("hit target", base("random")),
+            judged("hit", base("random")),
+            format!("{}; {verdict}", base("random")),
             base("random"),
         ];
         fitting(

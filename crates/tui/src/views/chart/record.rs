@@ -2,7 +2,7 @@
 //! outcomes, compared with random entries. The outcomes come from the track-record query.
 
 use crate::views::prelude::*;
-use analysis::track_record::{Edge, edge};
+use analysis::track_record::errors::{Evidence, Verdict, interval_text};
 use query::question::track_record::{TrackRecord, WholeRecordQuestion};
 
 /// A signal with its outcomes.
@@ -15,7 +15,7 @@ pub(super) struct SignalSummary {
     /// Fractions: the hit rate of the signal, and of random entries.
     right: Option<f64>,
     any: Option<f64>,
-    edge: Option<Edge>,
+    evidence: Evidence,
     /// In percent; `None` for patterns, which have no fixed horizon.
     mean_return: Option<f64>,
     random_mean_return: Option<f64>,
@@ -29,7 +29,7 @@ fn signals(record: &TrackRecord) -> Vec<SignalSummary> {
         count: pattern.count,
         right: pattern.target,
         any: pattern.random_target,
-        edge: edge(pattern.target, pattern.random_target, pattern.count),
+        evidence: pattern.evidence.clone(),
         mean_return: None,
         random_mean_return: None,
         median_days: pattern.median_days,
@@ -43,11 +43,7 @@ fn signals(record: &TrackRecord) -> Vec<SignalSummary> {
                 count: word.count,
                 right: word.right(word.rose),
                 any: word.right(word.random_rose),
-                edge: edge(
-                    word.right(word.rose),
-                    word.right(word.random_rose),
-                    word.count,
-                ),
+                evidence: word.evidence.clone(),
                 mean_return: word.mean_return,
                 random_mean_return: word.random_mean_return,
                 median_days: None,
@@ -66,6 +62,18 @@ fn percent(fraction: Option<f64>) -> Cell {
     })
 }
 
+/// `None` for a label without a direction.
+fn verdict(row: &SignalSummary) -> Option<Verdict> {
+    row.evidence.difference.map(|_| row.evidence.verdict)
+}
+
+fn role(verdict: Verdict) -> Role {
+    match verdict {
+        Verdict::BeatsBaseRate | Verdict::BelowBaseRate => Role::Text,
+        Verdict::NoEdge | Verdict::TooFew => Role::Dim,
+    }
+}
+
 impl Fields for SignalFields {
     type Row<'a> = &'a SignalSummary;
 
@@ -76,6 +84,7 @@ impl Fields for SignalFields {
             .grows(),
         F::text("of", "type", [7, 8], 200, |row| row.of.into()).searched(),
         F::figure("count", "times", 7, 230, |row| row.count.into()).counted(),
+        F::figure("days", "days", 6, 225, |row| row.evidence.days.into()).counted(),
         F::figure("right", "right", 6, 240, |row| row.right.into())
             .cell(|row, _| percent(row.right))
             .unit("%")
@@ -84,35 +93,41 @@ impl Fields for SignalFields {
             .cell(|row, _| percent(row.any))
             .unit("%")
             .decimal(),
-        F::figure("edge", "edge", 7, 250, |row| {
-            row.edge.map(|edge| edge.points).into()
-        })
-        .change(),
-        F::figure("errors", "std errors", 7, 245, |row| {
-            row.edge.map(|edge| edge.errors).into()
+        F::figure("edge", "edge", 7, 250, |row| row.evidence.difference.into()).change(),
+        F::picture("interval", "95% interval", 14, 242, |row, _| {
+            let evidence = &row.evidence;
+            interval_text(evidence.difference_low, evidence.difference_high)
+                .map_or_else(Cell::missing, Cell::text)
+        }),
+        F::hidden("edge_low", ColumnKind::Number, |row| {
+            row.evidence.difference_low.into()
+        }),
+        F::hidden("edge_high", ColumnKind::Number, |row| {
+            row.evidence.difference_high.into()
+        }),
+        F::text("verdict", "verdict", [8, 19], 248, |row| {
+            verdict(&row).map(Verdict::word).into()
         })
         .cell(|row, _| {
-            let cell = |edge: Edge| {
-                Cell::new(
-                    format!("{:+.1}", edge.errors),
-                    if edge.errors.abs() < 2.0 {
-                        Role::Dim
-                    } else {
-                        Role::Text
-                    },
-                )
-            };
-            row.edge.map_or_else(Cell::missing, cell)
+            let cell = |verdict: Verdict| Cell::new(verdict.text().to_owned(), role(verdict));
+            verdict(&row).map_or_else(Cell::missing, cell)
         })
+        .searched(),
+        F::figure("errors", "std errors", 7, 110, |row| {
+            row.evidence.errors().into()
+        })
+        .fixed(1, Role::Text)
         .decimal(),
         F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into()).change(),
         F::figure("random_mean_return", "base mean", 7, 140, |row| {
             row.random_mean_return.into()
         })
         .change(),
-        F::figure("median_days", "days", 5, 120, |row| row.median_days.into())
-            .fixed(1, Role::Text)
-            .decimal(),
+        F::figure("median_days", "days held", 5, 120, |row| {
+            row.median_days.into()
+        })
+        .fixed(1, Role::Text)
+        .decimal(),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("errors"));
@@ -120,8 +135,9 @@ impl Fields for SignalFields {
     fn json(row: &SignalSummary) -> Json {
         json!({
             "signal": row.name, "of": row.of, "count": row.count, "right": row.right, "any": row.any,
-            "edge": row.edge.map(|edge| edge.points), "errors": row.edge.map(|edge| edge.errors), "mean_return": row.mean_return,
-            "random_mean_return": row.random_mean_return, "median_days": row.median_days,
+            "days": row.evidence.days, "edge": row.evidence.difference, "edge_low": row.evidence.difference_low,
+            "edge_high": row.evidence.difference_high, "verdict": verdict(row).map(Verdict::word), "errors": row.evidence.errors(),
+            "mean_return": row.mean_return, "random_mean_return": row.random_mean_return, "median_days": row.median_days,
         })
     }
 }
@@ -268,5 +284,6 @@ impl Record {
 }
 
 const LEGEND: &str = "Right: a pattern hit its target before its stop; the price was higher 14 candles after an uptrend or 7 days after \
-    top-third holder growth, or lower after a downtrend or bottom-third growth. Base rate: the same for random entries. Below 2 \
-    standard errors, the result may be chance, and entries in one market on one day are correlated.";
+    top-third holder growth, or lower after a downtrend or bottom-third growth. Base rate: the same for random entries. The interval counts \
+    the entries of one day, of one token and of overlapping trades as related; the verdict is corrected for all names in the table. Too few: \
+    an edge of 10 points could be missed.";

@@ -506,8 +506,9 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
         "SIGNAL",
         "RIGHT",
         "BASE RATE",
-        "STD ERRORS",
-        "Below 2 standard errors",
+        "95% INTERVAL",
+        "VERDICT",
+        "corrected for all names",
     ] {
         assert!(
             text.to_uppercase().contains(&says.to_uppercase()),
@@ -518,7 +519,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
     assert!(
         exported
             .columns
-            .starts_with(&["signal".to_owned(), "of".to_owned(), "count".to_owned()]),
+            .starts_with(&["signal", "of", "count", "days"].map(str::to_owned)),
         "{:?}",
         exported.columns
     );
@@ -529,7 +530,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
             .ends_with("/technical/track-record?timeframe=1d")
     );
     stage.act(&mut view, Action::Back);
-    assert!(!stage.text(&mut view, 140, 38).contains("STD ERRORS"));
+    assert!(!stage.text(&mut view, 140, 38).contains("VERDICT"));
     // With the record there, the advice is weighed by it.
     let weighed = settled(&stage, &mut view, |view| {
         let advice = view
