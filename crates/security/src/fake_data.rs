@@ -30,7 +30,9 @@ pub(crate) fn someone(number: u8) -> Address {
 
 #[derive(Debug)]
 pub(crate) struct FakeData {
-    tokens: Vec<Token>,
+    pub(crate) tokens: Vec<Token>,
+    /// Deployment of the token.
+    pub(crate) created: Option<Time>,
     /// Balances of `held`: the token, or one of its pools.
     pub(crate) holders: Vec<(Address, Option<f64>)>,
     pub(crate) held: Address,
@@ -46,8 +48,8 @@ pub(crate) struct FakeData {
     pub(crate) counts: (Vec<i64>, Vec<i64>, Vec<f64>),
     pub(crate) of_today: Vec<&'static str>,
     pub(crate) unreadable: Vec<&'static str>,
-    contracts: Rows<ContractRow>,
-    scams: Rows<ScamRow>,
+    pub(crate) contracts: Rows<ContractRow>,
+    pub(crate) scams: Rows<ScamRow>,
 }
 
 impl Default for FakeData {
@@ -59,6 +61,7 @@ impl Default for FakeData {
         }]);
         Self {
             tokens,
+            created: None,
             holders: Vec::new(),
             held: TOKEN,
             listed: None,
@@ -124,8 +127,13 @@ impl FakeData {
     /// An event of the pool that leaves these reserves.
     pub(crate) fn reserves(&mut self, pool: Address, token: f64, other: f64) {
         let minute = self.pool_events.0.len() as i64 + 1;
+        self.reserves_at(Time(minute * 60_000), pool, token, other);
+    }
+
+    /// The same at a time.
+    pub(crate) fn reserves_at(&mut self, time: Time, pool: Address, token: f64, other: f64) {
         let row = PoolEventRow {
-            timestamp: Time(minute * 60_000),
+            timestamp: time,
             block_number: None,
             kind: None,
             reserve0: Some(Amount(token)),
@@ -262,7 +270,6 @@ impl Data for FakeData {
         fn dexes(&self) -> &[DexRow];
         fn fee_tiers(&self) -> &[FeeTierRow];
         fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)];
-        fn created_at(&self, contract: &Address) -> Option<Time>;
         fn locks_of(&self, token: &Address) -> &[LockRow];
         fn disputes_of(&self, token: &Address) -> &[DisputeRow];
         fn funders_of(&self, address: &Address) -> &[FundingRow];
@@ -271,6 +278,10 @@ impl Data for FakeData {
         fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
         fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
         fn earlier_chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
+    }
+
+    fn created_at(&self, contract: &Address) -> Option<Time> {
+        self.created.filter(|_| *contract == TOKEN)
     }
 
     fn tokens(&self) -> &[Token] {

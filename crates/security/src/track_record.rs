@@ -278,3 +278,6 @@ fn evidence(own: &[(i32, usize, bool)], every: &[(i32, usize, bool)], days: i64)
     clusters.dedup();
     entries.evidence(clusters.len())
 }
+
+#[cfg(test)]
+mod tests;
