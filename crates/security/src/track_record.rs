@@ -20,11 +20,12 @@ use super::{
     infer::{ProgressSink, infer, traits},
     score::{verdicts, word_of},
 };
-use analysis::track_record::errors::{Entries, Evidence, day_of, set_verdicts};
+use analysis::track_record::errors::{Entries, Evidence, Verdict, day_of, set_verdicts};
 use model::{
     address::Address,
     data::Data,
     error::Result,
+    format::plural,
     time::{DAY_MS, Time},
 };
 
@@ -253,6 +254,36 @@ pub fn records(judged: &[Judged]) -> Vec<VerdictRecord> {
     let outcomes = records.iter_mut().flat_map(|record| &mut record.outcomes);
     set_verdicts(outcomes.map(|outcome| &mut outcome.evidence));
     records
+}
+
+/// `of 41 tokens called AVOID 7 days after launch, 83% lost half of their price within 30 days; of all tokens, 22%`: of the age at which most
+/// tokens had this verdict; `None` without any.
+pub fn sentence(records: &[VerdictRecord], recommendation: &str) -> Option<String> {
+    let word = word_of(recommendation);
+    let of_word = records.iter().filter(|it| it.recommendation == word);
+    let fell = |record: &VerdictRecord| {
+        let fell = |it: &&OutcomeRecord| {
+            it.outcome == Outcome::PriceDown50 && it.within_days == HORIZONS[0]
+        };
+        Some((record.day, record.outcomes.iter().find(fell)?.clone()))
+    };
+    let (day, fell) = of_word
+        .filter_map(fell)
+        .max_by_key(|(day, fell)| (fell.count, -day))?;
+    let (share, base_rate) = fell.share.zip(fell.base_rate)?;
+    let sure = match fell.evidence.verdict {
+        Verdict::BeatsBaseRate | Verdict::BelowBaseRate => "",
+        Verdict::NoEdge => " (no significant difference)",
+        Verdict::TooFew => " (too few to compare)",
+    };
+    Some(format!(
+        "of {} called {word} {} after launch, {:.0}% lost half of their price within {} days; of all tokens, {:.0}%{sure}",
+        plural(fell.count, "token", "tokens"),
+        plural(day.unsigned_abs(), "day", "days"),
+        100.0 * share,
+        HORIZONS[0],
+        100.0 * base_rate,
+    ))
 }
 
 fn share(cases: &[(i32, usize, bool)]) -> Option<f64> {

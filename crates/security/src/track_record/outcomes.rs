@@ -29,8 +29,9 @@ model::words! {
     /// What may become of a token.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
     pub enum Outcome {
-        /// The lowest daily close is at most half of the last price before the verdict, in USD, or without candles in the other token of the
-        /// pool with the most events. Unknown if that price is older than 14 days.
+        /// The lowest daily close is at most half of the last price before the verdict, in USD. Without candles: the price in the other token
+        /// of the pool with the most events, which counts as fallen if the liquidity was pulled. Unknown if the last price is older than 14
+        /// days, or if the liquidity was pulled before the verdict.
         #[serde(rename = "price_down_50")]
         PriceDown50 = "price_down_50",
         /// It is at most a tenth.
@@ -147,22 +148,24 @@ impl TokenHistory {
     pub fn after(&self, time: Time, days: i64) -> Outcomes {
         let (from, to) = (time.0, time.0 + days * DAY_MS);
         let is_there = |market: &&Market| market.end.is_some_and(|end| end >= to);
-        let markets = || {
-            [&self.by_candles, &self.by_events]
-                .into_iter()
-                .filter(is_there)
+        let [candles, events] =
+            [&self.by_candles, &self.by_events].map(|it| Some(it).filter(is_there));
+        let pulled = events.and_then(|_| self.pulled(from, to));
+        let sells_fail = events.and_then(|_| self.sells_fail(from, to));
+        let fall = candles.and_then(|candles| candles.lowest(from, to));
+        // A pool without liquidity has a price at which nothing can be sold.
+        let in_pool = || match pulled? {
+            true => Some(0.0),
+            false => events?.lowest(from, to),
         };
-        let fall = markets().find_map(|market| market.lowest(from, to));
-        let events = Some(&self.by_events).filter(is_there);
-        let (pulled, sells_fail) = events.map_or((None, None), |_| {
-            (self.pulled(from, to), self.sells_fail(from, to))
-        });
+        let fall = fall.or_else(in_pool);
+        let dead = |market: Option<&Market>| market.and_then(|market| market.is_dead(from, to));
         [
             fall.map(|lowest| lowest <= 0.5),
             fall.map(|lowest| lowest <= 0.1),
             pulled,
             sells_fail,
-            markets().find_map(|market| market.is_dead(from, to)),
+            dead(candles).or_else(|| dead(events)),
         ]
     }
 

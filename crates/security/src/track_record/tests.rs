@@ -81,11 +81,11 @@ fn each_outcome_is_found_where_it_occurs_and_only_there() {
     assert_eq!(with(137, &late(137.01))[1], no);
     // 95% and 85% of the liquidity within a day; then in two steps two days apart.
     let left = |share: f64| (120.1, 1_000.0 * share, 1_000.2 * share);
-    assert_eq!(with(120, &[left(0.05)])[2], yes);
+    assert_eq!(with(120, &[left(0.05)]), [yes, yes, yes, no, yes]);
     assert_eq!(with(120, &[left(0.15)])[2], no);
     assert_eq!(with(120, &[left(0.5), (122.2, 50.0, 50.01)])[2], no);
     // Pulled before the verdict: nothing is left to be pulled.
-    assert_eq!(with(103, &[(103.1, 50.0, 50.01)])[2], None);
+    assert_eq!(with(103, &[(103.1, 50.0, 50.01)])[..3], [None; 3]);
     // Trading ended 14 days before the end of the 30 days.
     assert_eq!(with(122, &[])[4], yes);
     assert_eq!(with(124, &[])[4], no);
@@ -305,4 +305,13 @@ fn a_verdict_is_compared_with_all_tokens_of_its_age() {
     let alike = fell(&alike, "AVOID").evidence;
     assert!(alike.difference.is_some_and(|it| it.abs() < 1e-9));
     assert_eq!(alike.verdict, Verdict::NoEdge);
+    let said = |judged: &[Judged]| sentence(&records(judged), "AVOID: sells fail");
+    let of_60 = "of 60 tokens called AVOID 7 days after launch, 100% lost half of their price within 30 days; of all tokens, 40%";
+    assert_eq!(said(&judged).as_deref(), Some(of_60));
+    let too_few = said(&judged[59..]).expect("one token");
+    assert!(
+        too_few.starts_with("of 1 token called AVOID") && too_few.ends_with("(too few to compare)"),
+        "{too_few}"
+    );
+    assert_eq!(said(&judged[60..]), None);
 }
