@@ -46,6 +46,8 @@ pub(crate) struct FakeData {
     pub(crate) pool_events: Rows<PoolEventRow>,
     /// Day and number of the token's holders.
     pub(crate) counts: (Vec<i64>, Vec<i64>, Vec<f64>),
+    /// Start, close and volume of the token's daily candles.
+    pub(crate) candles: (Vec<i64>, Vec<f64>, Vec<f64>),
     pub(crate) of_today: Vec<&'static str>,
     pub(crate) unreadable: Vec<&'static str>,
     pub(crate) contracts: Rows<ContractRow>,
@@ -71,6 +73,7 @@ impl Default for FakeData {
             left_out: 0,
             pool_events: Rows::default(),
             counts: Default::default(),
+            candles: Default::default(),
             of_today: Vec::new(),
             unreadable: Vec::new(),
             contracts: Rows::default(),
@@ -262,7 +265,6 @@ impl Data for FakeData {
         fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn newest_post(&self) -> Option<Time>;
-        fn candles_of(&self, token: &Address) -> ChartCandles<'_>;
         fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool);
         fn latest_close(&self, token: &Address) -> Option<(Time, f64)>;
         fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
@@ -278,6 +280,23 @@ impl Data for FakeData {
         fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
         fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
         fn earlier_chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
+    }
+
+    fn candles_of(&self, token: &Address) -> ChartCandles<'_> {
+        let (timestamp, close, volume) = &self.candles;
+        if *token != TOKEN || close.is_empty() {
+            return ChartCandles::default();
+        }
+        let candles = Candles {
+            timestamp,
+            open: close,
+            high: close,
+            low: close,
+            close,
+            volume,
+            volume_usd: &[],
+        };
+        ChartCandles::Here(vec![(Interval::DAY, candles)])
     }
 
     fn created_at(&self, contract: &Address) -> Option<Time> {

@@ -96,6 +96,50 @@ fn each_outcome_is_found_where_it_occurs_and_only_there() {
 }
 
 #[test]
+fn candles_precede_pools_and_a_volume_of_zero_is_no_trade() {
+    // Daily candles of days 100 to 300 with this close and volume; no pool.
+    let with = |close: fn(i64) -> f64, volume: fn(i64) -> f64, pools: bool| {
+        let mut data = FakeData::default();
+        if pools {
+            data = traded(&lively(110));
+        }
+        data.created = Some(day(100.0));
+        let days = 100..300;
+        data.candles = (
+            days.clone().map(|it| it * DAY_MS).collect(),
+            days.clone().map(close).collect(),
+            days.map(volume).collect(),
+        );
+        outcomes(&data)
+    };
+    let (no, yes) = (Some(false), Some(true));
+    let level = |_: i64| 1.0;
+    assert_eq!(with(level, level, false), [no, no, None, None, no]);
+    assert_eq!(
+        with(|it| if it < 110 { 1.0 } else { 0.5 }, level, false)[..2],
+        [yes, no]
+    );
+    assert_eq!(
+        with(|it| if it == 136 { 0.1 } else { 1.0 }, level, false)[..2],
+        [yes, yes]
+    );
+    assert_eq!(
+        with(|it| if it == 137 { 0.1 } else { 1.0 }, level, false)[..2],
+        [no, no]
+    );
+    assert_eq!(
+        with(level, |it| if it < 110 { 1.0 } else { 0.0 }, false)[4],
+        yes
+    );
+    assert_eq!(
+        with(level, |it| if it < 110 { 1.0 } else { f64::NAN }, false)[4],
+        no
+    );
+    // The pool's trading ended on day 110, and its liquidity is there.
+    assert_eq!(with(level, level, true), [no, no, no, None, no]);
+}
+
+#[test]
 fn buys_without_sells_are_sells_that_fail() {
     let buys = |count: i64, sells: i64| {
         let mut events = lively(107);
