@@ -8,7 +8,7 @@ use analysis::{
     timeframes::{CandleVec, frame},
     track_record::{
         REPLAYED, Replay, SEEN,
-        errors::{Evidence, interval_text, set_verdicts},
+        errors::{Evidence, Verdict, interval_text, set_verdicts},
         records, replay,
         returns::{
             RankedToken, SignalReturn, after_growth, after_trends, growth_records, trend_records,
@@ -140,6 +140,6 @@ fn print(word: &str, count: u64, rates: [Option<f64>; 2], evidence: &Evidence) {
         evidence.tokens,
         evidence.difference.unwrap_or(f64::NAN),
         evidence.p_value.unwrap_or(f64::NAN),
-        evidence.verdict.text()
+        evidence.verdict.map_or("", Verdict::text)
     );
 }

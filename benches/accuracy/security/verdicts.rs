@@ -103,7 +103,7 @@ fn print(name: &str, dataset: &Dataset, evidence: &DatedEvidence) -> Vec<Judged>
                 evidence.difference.unwrap_or(f64::NAN),
                 interval_text(evidence.difference_low, evidence.difference_high)
                     .unwrap_or_default(),
-                evidence.verdict.word(),
+                evidence.verdict.map_or("", |verdict| verdict.word()),
             );
         }
     }

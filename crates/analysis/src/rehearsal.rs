@@ -141,8 +141,8 @@ pub struct RehearsedOutcome {
     /// Two-sided p-value of `difference`, before the correction for the number of periods. Null if there is no interval.
     pub p_value: Option<f64>,
     /// Whether prices rose significantly more often (`beats_base_rate`) or less often (`below_base_rate`) after triggers than after all
-    /// days, corrected for the number of periods.
-    pub verdict: Verdict,
+    /// days, corrected for the number of periods. Null without triggers.
+    pub verdict: Option<Verdict>,
 }
 
 /// Sums up the moves of all tokens, for each number of days.
@@ -280,7 +280,7 @@ mod tests {
         assert!(near(found.difference, 100.0 / 3.0), "{found:?}");
         assert_eq!(
             (found.trigger_days, found.trigger_tokens, found.verdict),
-            (1, 1, Verdict::TooFew)
+            (1, 1, Some(Verdict::TooFew))
         );
         let none = after(7, &[]);
         assert_eq!(

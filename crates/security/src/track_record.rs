@@ -272,9 +272,9 @@ pub fn sentence(records: &[VerdictRecord], recommendation: &str) -> Option<Strin
         .max_by_key(|(day, fell)| (fell.count, -day))?;
     let (share, base_rate) = fell.share.zip(fell.base_rate)?;
     let sure = match fell.evidence.verdict {
-        Verdict::BeatsBaseRate | Verdict::BelowBaseRate => "",
-        Verdict::NoEdge => " (no significant difference)",
-        Verdict::TooFew => " (too few to compare)",
+        Some(Verdict::BeatsBaseRate | Verdict::BelowBaseRate) => "",
+        Some(Verdict::NoEdge) => " (no significant difference)",
+        Some(Verdict::TooFew) | None => " (too few to compare)",
     };
     Some(format!(
         "of {} called {word} {} after launch, {:.0}% lost half of their price within {} days; of all tokens, {:.0}%{sure}",

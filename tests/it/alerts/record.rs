@@ -32,7 +32,7 @@ pub(crate) fn write_candles(folder: &Path, closes: &[f64]) {
     let row = |(day, &close): (usize, &f64)| {
         let (open, time) = (
             closes[day.saturating_sub(1)],
-            model::time::Time(1_700_006_400_000 + day as i64 * 86_400_000),
+            model::time::Time(1_600_041_600_000 + day as i64 * 86_400_000),
         );
         format!(
             "{A},{time},{open},{},{},{close},1d\n",
@@ -52,7 +52,7 @@ pub(crate) fn write_candles(folder: &Path, closes: &[f64]) {
 fn a_published_record_fires_nothing_and_what_the_data_change_does() {
     let (data, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(data.path(), &[(A, "A", 10.0)]);
-    let whole = closes(14);
+    let whole = closes(24);
     write_candles(data.path(), &whole);
     let service = QueryService::new(
         data.path(),

@@ -13,7 +13,7 @@ fn a_record_is_waited_for_and_kept_for_the_next_program() {
         "data/tokens.csv",
         &format!("token_address,symbol,name,chain,price\n{A},A,A,eth,10\n"),
     );
-    write_candles(&desk.path().join("data"), &closes(14));
+    write_candles(&desk.path().join("data"), &closes(24));
     let get = |path: &str| {
         let (code, out, err) = desk.run(&["get", path, "--data", "data"]);
         assert_eq!(code, 0, "{path}: {err}");

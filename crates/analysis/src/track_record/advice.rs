@@ -181,7 +181,7 @@ fn is_entered(pattern: &Pattern) -> bool {
 }
 
 fn beats_base_rate(record: &PatternRecord) -> bool {
-    record.evidence.verdict == Verdict::BeatsBaseRate
+    record.evidence.verdict == Some(Verdict::BeatsBaseRate)
 }
 
 /// `bull flag hit its target in 51.3% of 230 cases on 84 days; base rate 48.4% (no edge)`.
@@ -192,9 +192,9 @@ fn hit_rate_text(record: &PatternRecord) -> String {
     };
     let (target, any, count) = (100.0 * target, 100.0 * any, record.count);
     let verdict = match record.evidence.verdict {
-        Verdict::NoEdge => " (no edge)",
-        Verdict::TooFew => " (too few)",
-        Verdict::BeatsBaseRate | Verdict::BelowBaseRate => "",
+        Some(Verdict::NoEdge) => " (no edge)",
+        Some(Verdict::TooFew) | None => " (too few)",
+        Some(Verdict::BeatsBaseRate | Verdict::BelowBaseRate) => "",
     };
     format!(
         "{name} hit its target in {target:.1}% of {} on {}; base rate {any:.1}%{verdict}",
@@ -226,7 +226,7 @@ mod tests {
             random_target: Some(0.5),
             evidence: Evidence {
                 days: 84,
-                verdict,
+                verdict: Some(verdict),
                 ..Evidence::default()
             },
             ..PatternRecord::none(name)

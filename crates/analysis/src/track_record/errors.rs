@@ -24,7 +24,7 @@ const BLOCK_DURATIONS: f64 = 1.5;
 
 model::words! {
     /// What a track record shows about a signal.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Verdict {
         /// The signal was right significantly more often than its base rate, after the correction for all names in the table
@@ -36,7 +36,6 @@ model::words! {
         NoEdge = "no_edge",
         /// Fewer than 20 entries, 10 days or 3 tokens (in a table of 3 or more); or the difference is not significant and its interval is
         /// wider, so that a difference of 10 percentage points could be missed.
-        #[default]
         TooFew = "too_few",
     }
 }
@@ -69,8 +68,8 @@ pub struct Evidence {
     pub difference_high: Option<f64>,
     /// Two-sided p-value of `difference`, before the correction for the number of names. Null if there is no interval.
     pub p_value: Option<f64>,
-    /// Result of the comparison with the base rate.
-    pub verdict: Verdict,
+    /// Result of the comparison with the base rate. Null if `difference` is null.
+    pub verdict: Option<Verdict>,
 }
 
 impl Evidence {
@@ -105,12 +104,12 @@ pub fn set_verdicts<'a>(table: impl IntoIterator<Item = &'a mut Evidence>) {
             .difference_low
             .zip(name.difference_high)
             .is_some_and(|(low, high)| high - low <= 2.0 * POINTS);
-        name.verdict = match name.difference {
-            Some(difference) if is_significant && difference > 0.0 => Verdict::BeatsBaseRate,
-            Some(_) if is_significant => Verdict::BelowBaseRate,
-            _ if is_narrow => Verdict::NoEdge,
-            _ => Verdict::TooFew,
-        };
+        name.verdict = name.difference.map(|difference| match is_significant {
+            true if difference > 0.0 => Verdict::BeatsBaseRate,
+            true => Verdict::BelowBaseRate,
+            false if is_narrow => Verdict::NoEdge,
+            false => Verdict::TooFew,
+        });
     }
 }
 

@@ -140,7 +140,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "patterns",
         "Chart patterns in ONE token's price now (flags, triangles, double tops, head and shoulders), completion, projected move, and \
-        `recommendedAction`, which is never stronger than the hit rate of such patterns supports and never a buy if `security` warns; \
+        `recommendedAction`, which is a buy or sell only if such patterns beat their base rate, and never a buy if `security` warns; \
         `explain` adds the reason. Use for \"is there a bull flag?\", \"does the chart say buy or sell?\". Up or down only: `trendline`. Past \
         hit rates: `track_record`.",
     ),
@@ -210,8 +210,8 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "track_record",
         "How RELIABLE past signals were: outcomes of confirmed chart patterns, trend labels and holder-growth ranks, for one token or \
-        all. Use for \"how often did double bottoms work?\". Patterns now: `patterns`. Your own condition: `rehearse_alert`. Security: \
-        `security_track_record`.",
+        all, each with a `verdict`; only `beats_base_rate` is an edge. Use for \"how often did double bottoms work?\". Patterns now: \
+        `patterns`. Your own condition: `rehearse_alert`. Security: `security_track_record`.",
     ),
     (
         "security_track_record",

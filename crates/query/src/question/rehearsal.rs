@@ -340,7 +340,10 @@ impl Rehearsal {
                 rose,
                 any_rose,
                 interval,
-                rises_text(outcome.verdict).to_owned(),
+                outcome
+                    .verdict
+                    .map_or(format::MISSING, rises_text)
+                    .to_owned(),
                 mean,
                 any_mean,
                 median,

@@ -339,16 +339,19 @@ fn a_verdict_is_compared_with_all_tokens_of_its_age() {
     );
     let difference = avoid.evidence.difference.expect("a difference");
     assert!((difference - 60.0).abs() < 1e-9, "{difference}");
-    assert_eq!(avoid.evidence.verdict, Verdict::BeatsBaseRate);
-    assert_eq!(low.evidence.verdict, Verdict::BelowBaseRate);
+    assert_eq!(avoid.evidence.verdict, Some(Verdict::BeatsBaseRate));
+    assert_eq!(low.evidence.verdict, Some(Verdict::BelowBaseRate));
     // The same tokens of two creators are two cases.
     let of_two = [cases("AVOID", 60, 1, 30), cases("LOW RISK", 240, 4, 1)].concat();
-    assert_eq!(fell(&of_two, "AVOID").evidence.verdict, Verdict::TooFew);
+    assert_eq!(
+        fell(&of_two, "AVOID").evidence.verdict,
+        Some(Verdict::TooFew)
+    );
     // No difference.
     let alike = [cases("AVOID", 400, 4, 1), cases("LOW RISK", 400, 4, 1)].concat();
     let alike = fell(&alike, "AVOID").evidence;
     assert!(alike.difference.is_some_and(|it| it.abs() < 1e-9));
-    assert_eq!(alike.verdict, Verdict::NoEdge);
+    assert_eq!(alike.verdict, Some(Verdict::NoEdge));
     let said = |judged: &[Judged]| sentence(&records(judged), "AVOID: sells fail");
     let of_60 = "of 60 tokens called AVOID 7 days after launch, 100% lost half of their price within 30 days; of all tokens, 40%";
     assert_eq!(said(&judged).as_deref(), Some(of_60));

@@ -180,6 +180,7 @@ fn hit_rate(record: &PatternRecord) -> String {
         );
     }
     let percent = |fraction: f64| format!("{:.0}%", 100.0 * fraction);
+    let verdict = record.evidence.verdict.unwrap_or(Verdict::TooFew);
     let any = record.random_target.map_or_else(String::new, |any| {
         format!("; base rate {} (random entries)", percent(any))
     });
@@ -187,7 +188,7 @@ fn hit_rate(record: &PatternRecord) -> String {
         "{} of this token's {count} completed patterns of this name (detected in real time) on {} hit their target{any}: {}",
         percent(target),
         plural(record.evidence.days, "day", "days"),
-        verdict_text(record.evidence.verdict)
+        verdict_text(verdict)
     )
 }
 

@@ -88,12 +88,15 @@ fn upside_down(closes: &[f64]) -> Vec<f64> {
 
 #[test]
 fn a_planted_edge_gives_every_word_and_security_takes_a_buy_away() {
-    let tokens = "0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth\n0x4,D,D,eth";
+    // Each pattern has entries of three tokens, on days of their own.
+    let tokens = "0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth\n0x4,D,D,eth\n0x5,E,E,eth\n0x6,F,F,eth";
     let closes = [
         planted(14, 0),
         planted(14, 14),
         upside_down(&planted(14, 0)),
         upside_down(&planted(14, 14)),
+        planted(14, 7),
+        upside_down(&planted(14, 7)),
     ];
     let snapshot = market(tokens, &closes);
     let words = || [1, 2, 3, 4].map(|token| patterns(&snapshot, token, "").recommended_action);

@@ -3,6 +3,7 @@
 
 use super::sheet::trend;
 use crate::views::prelude::*;
+use analysis::track_record::errors::Verdict;
 use analysis::{
     patterns::{AdviceWord, Direction, DirectionBy, Pattern, PatternDetail, Status},
     trendlines::{TrendlineAnswer, trend::TrendMeasure},
@@ -319,7 +320,7 @@ impl Card<'_> {
         let hit = |words: &str, base: String| {
             format!("{words}{}{base}", if base.is_empty() { "" } else { "; " })
         };
-        let verdict = known.evidence.verdict.text();
+        let verdict = known.evidence.verdict.map_or("", Verdict::text);
         let judged = |words: &str, base: String| format!("{}; {verdict}", hit(words, base));
         let says = vec![
             judged(

@@ -62,11 +62,6 @@ fn percent(fraction: Option<f64>) -> Cell {
     })
 }
 
-/// `None` for a label without a direction.
-fn verdict(row: &SignalSummary) -> Option<Verdict> {
-    row.evidence.difference.map(|_| row.evidence.verdict)
-}
-
 fn role(verdict: Verdict) -> Role {
     match verdict {
         Verdict::BeatsBaseRate | Verdict::BelowBaseRate => Role::Text,
@@ -106,11 +101,11 @@ impl Fields for SignalFields {
             row.evidence.difference_high.into()
         }),
         F::text("verdict", "verdict", [8, 19], 248, |row| {
-            verdict(&row).map(Verdict::word).into()
+            row.evidence.verdict.map(Verdict::word).into()
         })
         .cell(|row, _| {
             let cell = |verdict: Verdict| Cell::new(verdict.text().to_owned(), role(verdict));
-            verdict(&row).map_or_else(Cell::missing, cell)
+            row.evidence.verdict.map_or_else(Cell::missing, cell)
         })
         .searched(),
         F::figure("errors", "std errors", 7, 110, |row| {
@@ -136,7 +131,7 @@ impl Fields for SignalFields {
         json!({
             "signal": row.name, "of": row.of, "count": row.count, "right": row.right, "any": row.any,
             "days": row.evidence.days, "edge": row.evidence.difference, "edge_low": row.evidence.difference_low,
-            "edge_high": row.evidence.difference_high, "verdict": verdict(row).map(Verdict::word), "errors": row.evidence.errors(),
+            "edge_high": row.evidence.difference_high, "verdict": row.evidence.verdict.map(Verdict::word), "errors": row.evidence.errors(),
             "mean_return": row.mean_return, "random_mean_return": row.random_mean_return, "median_days": row.median_days,
         })
     }

@@ -91,16 +91,16 @@ impl Fields for OutcomeFields {
             interval(&row.of).map_or_else(Cell::missing, |text| Cell::new(text, Role::Dim))
         }),
         F::text("comparison", "than all tokens", [9, 13], 200, |row| {
-            row.of.evidence.verdict.word().into()
+            row.of.evidence.verdict.map(Verdict::word).into()
         })
         .cell(|row, _| {
-            let (text, role) = match row.of.evidence.verdict {
-                Verdict::BeatsBaseRate => ("more often", Role::Text),
-                Verdict::BelowBaseRate => ("less often", Role::Text),
-                Verdict::NoEdge => ("no difference", Role::Dim),
-                Verdict::TooFew => ("too few", Role::Dim),
+            let compared = |verdict: Verdict| match verdict {
+                Verdict::BeatsBaseRate => Cell::new("more often", Role::Text),
+                Verdict::BelowBaseRate => Cell::new("less often", Role::Text),
+                Verdict::NoEdge => Cell::new("no difference", Role::Dim),
+                Verdict::TooFew => Cell::new("too few", Role::Dim),
             };
-            Cell::new(text, role)
+            row.of.evidence.verdict.map_or_else(Cell::missing, compared)
         }),
     ];
 
@@ -111,7 +111,7 @@ impl Fields for OutcomeFields {
         json!({
             "day": row.day, "recommendation": row.recommendation, "tokens": row.tokens, "outcome": row.of.outcome.word(),
             "within_days": row.of.within_days, "count": row.of.count, "share": row.of.share, "base_rate": row.of.base_rate,
-            "difference": evidence.difference, "interval": interval(&row.of), "comparison": evidence.verdict.word(),
+            "difference": evidence.difference, "interval": interval(&row.of), "comparison": evidence.verdict.map(Verdict::word),
         })
     }
 }
