@@ -58,6 +58,8 @@ pub struct SecurityTrackRecord {
     pub days: [i64; 3],
     /// Number of tokens with a verdict: at most 1,000, evenly spaced in the order of their addresses.
     pub tokens: u64,
+    /// Number of these without a deployment time: their first row counts as the launch, and may be a later listing.
+    pub launched_by_first_row: u64,
     pub left_out: TokensLeftOut,
     /// For each age, each verdict that occurred, the worst first.
     pub records: Arc<[VerdictRecord]>,
@@ -120,6 +122,7 @@ impl Query for SecurityRecordQuestion {
             total,
             days: AGES,
             tokens: record.as_ref().map_or(0, |record| record.tokens),
+            launched_by_first_row: record.as_ref().map_or(0, |record| record.by_first_row),
             left_out: TokensLeftOut {
                 launch_unknown,
                 no_outcome,
@@ -146,6 +149,7 @@ pub struct VerdictInputs {
     evidence: DatedEvidence,
     judged: Vec<(Judged, [u8; 32])>,
     tokens: u64,
+    by_first_row: u64,
     left_out: [u64; 4],
 }
 
@@ -176,7 +180,7 @@ impl Counted for VerdictRecords {
         let every = launched.len().div_ceil(TOKENS_MAX).max(1);
         let sample: Vec<usize> = launched.iter().step_by(every).copied().collect();
         left_out[3] = (launched.len() - sample.len()) as u64;
-        let (mut judged, mut tokens) = (Vec::new(), 0);
+        let (mut judged, mut tokens, mut by_first_row) = (Vec::new(), 0, 0);
         for place in sample {
             step(0, 0)?;
             let of_token = ages(dataset, &evidence, place);
@@ -184,6 +188,8 @@ impl Counted for VerdictRecords {
                 left_out[1] += 1;
             } else {
                 tokens += 1;
+                let token = &of_token[0].token;
+                by_first_row += u64::from(dataset.created_at(token).is_none());
             }
             for case in of_token {
                 let inputs = inputs_of(dataset, &evidence, (place, case.time), rules);
@@ -200,6 +206,7 @@ impl Counted for VerdictRecords {
             evidence,
             judged,
             tokens,
+            by_first_row,
             left_out,
         };
         Ok((inputs, hash.finalize().into()))
@@ -236,6 +243,7 @@ impl Counted for VerdictRecords {
             digest,
             verdicts: total,
             tokens: inputs.tokens,
+            by_first_row: inputs.by_first_row,
             left_out: inputs.left_out,
             as_of: inputs.evidence.end(),
             records: records(&judged).into(),

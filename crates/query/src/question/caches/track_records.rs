@@ -97,6 +97,8 @@ pub struct SecurityRecord {
     /// Number of verdicts, and of their tokens.
     pub verdicts: u64,
     pub tokens: u64,
+    /// Number of these whose launch is their first row, because they have no deployment time.
+    pub by_first_row: u64,
     /// Tokens without a verdict: their launch is unknown; no outcome is known; their rows are queried in place; above the limit.
     pub left_out: [u64; 4],
     pub as_of: Option<Time>,

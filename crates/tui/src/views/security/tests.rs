@@ -665,6 +665,7 @@ fn the_record_of_the_verdicts_is_a_table_of_all_tokens() {
         digest: [1; 32],
         verdicts: 40,
         tokens: 40,
+        by_first_row: 0,
         left_out: [0; 4],
         as_of: None,
         records: records(&judged).into(),
