@@ -26,7 +26,7 @@ pub(crate) struct RecordedPools {
 }
 
 fn read(folder: &Path, name: &str) -> DataFrame {
-    let file = File::open(folder.join(name)).expect("a labelled set");
+    let file = File::open(folder.join(name)).expect("a labeled set");
     ParquetReader::new(file).finish().expect("a readable set")
 }
 

@@ -9,7 +9,7 @@ use security::{
     corpus::Corpus,
     infer::{ProgressSink, infer, traits},
     score::word_of,
-    track_record::{Judge, Judged, ages, known_at::DatedEvidence, outcomes::Outcome, records},
+    track_record::{Judge, PastVerdict, ages, known_at::DatedEvidence, outcomes::Outcome, records},
 };
 
 use crate::{
@@ -66,7 +66,7 @@ fn verdicts_on_recorded_pools_use_nothing_later_and_are_worth_something() {
     let exchanges = query::question::exchanges::built_in();
     let mut judge = Judge::new(&dataset, &evidence, &exchanges);
     let places = 0..dataset.tokens().len();
-    let mut judged: Vec<Judged> = places
+    let mut judged: Vec<PastVerdict> = places
         .flat_map(|place| ages(&dataset, &evidence, place))
         .collect();
     for (nth, case) in judged.iter_mut().enumerate() {
@@ -78,7 +78,7 @@ fn verdicts_on_recorded_pools_use_nothing_later_and_are_worth_something() {
             assert_eq!(verdict_of(&then, token), case.recommendation, "{case:?}");
         }
     }
-    let avoided: Vec<&Judged> = judged
+    let avoided: Vec<&PastVerdict> = judged
         .iter()
         .filter(|case| case.recommendation == "AVOID")
         .collect();

@@ -1,4 +1,4 @@
-//! What became of tokens after past verdicts: on the recorded pools, and on the real data.
+//! Outcomes of tokens after past verdicts: on the recorded pools, and on the real data.
 
 #[path = "../../../tests/generator/recorded_pools.rs"]
 mod recorded_pools;
@@ -10,7 +10,7 @@ use load::{Dataset, loading::load};
 use model::{error::Result, progress::NoProgress};
 use security::{
     infer::ProgressSink,
-    track_record::{Judge, Judged, ages, known_at::DatedEvidence, records},
+    track_record::{Judge, PastVerdict, ages, known_at::DatedEvidence, records},
 };
 
 const LABELLED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/security");
@@ -38,7 +38,7 @@ pub(crate) fn report() {
             evidence.end_at(*token, *end);
         }
         let judged = print("recorded pools", &pools.dataset, &evidence);
-        let avoided: Vec<&Judged> = judged
+        let avoided: Vec<&PastVerdict> = judged
             .iter()
             .filter(|case| case.recommendation == "AVOID")
             .collect();
@@ -62,7 +62,7 @@ pub(crate) fn report() {
     }
 }
 
-fn print(name: &str, dataset: &Dataset, evidence: &DatedEvidence) -> Vec<Judged> {
+fn print(name: &str, dataset: &Dataset, evidence: &DatedEvidence) -> Vec<PastVerdict> {
     let exchanges = query::question::exchanges::built_in();
     let mut judge = Judge::new(dataset, evidence, &exchanges);
     let places = 0..dataset.tokens().len();
@@ -73,7 +73,7 @@ fn print(name: &str, dataset: &Dataset, evidence: &DatedEvidence) -> Vec<Judged>
         launched.count(),
         evidence.end().map(|end| end.to_string())
     );
-    let mut judged: Vec<Judged> = places
+    let mut judged: Vec<PastVerdict> = places
         .flat_map(|place| ages(dataset, evidence, place))
         .collect();
     judged.sort_by_key(|case| case.time);

@@ -1,5 +1,5 @@
 //! Track record of the security verdict: what it was a day, a week and a month after each token's launch, from the rows with a time alone, and
-//! what became of the tokens, compared with all tokens of the same age. Free of look-ahead: the verdict uses only rows before its time, an
+//! the outcomes of the tokens, compared with all tokens of the same age. Free of look-ahead: the verdict uses only rows before its time, an
 //! outcome only later ones.
 
 pub mod known_at;
@@ -32,7 +32,7 @@ use model::{
 /// Version of the rules. It increases with each change, so that no record of other rules is used.
 pub const COUNTED_BY: u32 = 1;
 
-/// Days after the launch at which a token is judged.
+/// Days after the launch at which a token gets a verdict.
 pub const AGES: [i64; 3] = [1, 7, 30];
 /// Days after that in which outcomes are observed.
 pub const HORIZONS: [i64; 2] = [30, 90];
@@ -44,18 +44,18 @@ const CORPUS_MS: i64 = 28 * DAY_MS;
 pub const EXCLUDED: &[(&str, &str)] = &[
     (
         "KNOWN_SCAM",
-        "a scam report counts from its `reported_at`; reports without it are left out",
+        "a scam report counts from its `reported_at`; reports without it are excluded",
     ),
     (
         "SIMILAR_TO_SCAM",
-        "compared with scams reported up to four weeks before the verdict; reports without `reported_at` are left out",
+        "compared with scams reported up to four weeks before the verdict; reports without `reported_at` are excluded",
     ),
     ("UNVERIFIED", "the source code has no time of publication"),
     ("IMPERSONATES", "the liquidity of pools has no time"),
     ("labels", "the rows have no time"),
     (
         "holders",
-        "the balances have no time, so the checks of the distribution and of the LP tokens are left out",
+        "the balances have no time, so the checks of the distribution and of the LP tokens are excluded",
     ),
     ("locks", "the rows have no time of locking"),
     ("dexes", "the rows have no time"),
@@ -71,23 +71,23 @@ pub const EXCLUDED: &[(&str, &str)] = &[
     ("on-chain state", "a node returns the current state"),
 ];
 
-/// A token's verdict at one age, and what became of it.
+/// A token's verdict at one age, and its outcomes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct PastVerdict {
     pub token: Address,
     /// Its creator if known.
     pub creator: Option<Address>,
     /// In days.
     pub age: i64,
     pub time: Time,
-    /// The first word of the recommendation; empty until it is judged.
+    /// The first word of the recommendation; empty until the verdict is computed.
     pub recommendation: &'static str,
     /// Within each of `HORIZONS`.
     pub outcomes: [Outcomes; 2],
 }
 
 /// The verdicts to give on the token at index `place` of `tokens()`: at each age from which an outcome is known.
-pub fn ages(data: &dyn Data, evidence: &DatedEvidence, place: usize) -> Vec<Judged> {
+pub fn ages(data: &dyn Data, evidence: &DatedEvidence, place: usize) -> Vec<PastVerdict> {
     let Some(launch) = evidence.launch(place) else {
         return Vec::new();
     };
@@ -98,7 +98,7 @@ pub fn ages(data: &dyn Data, evidence: &DatedEvidence, place: usize) -> Vec<Judg
         let time = after(launch, age);
         let outcomes = HORIZONS.map(|days| history.after(time, days));
         let is_known = outcomes.iter().flatten().any(Option::is_some);
-        is_known.then(|| Judged {
+        is_known.then(|| PastVerdict {
             token,
             creator: data.contracts().first(&token).and_then(|row| row.creator),
             age,
@@ -202,7 +202,7 @@ pub struct OutcomeRecord {
 }
 
 /// The track record of each verdict at each age, worst verdict first. Differences are tested over all of them together.
-pub fn records(judged: &[Judged]) -> Vec<VerdictRecord> {
+pub fn records(judged: &[PastVerdict]) -> Vec<VerdictRecord> {
     // Tokens of one creator are no independent cases; a token without a known creator is its own.
     let mut clusters: HashMap<Address, usize> = HashMap::new();
     for case in judged {
@@ -213,22 +213,22 @@ pub fn records(judged: &[Judged]) -> Vec<VerdictRecord> {
     }
     let mut records = Vec::new();
     for age in AGES {
-        let all: Vec<&Judged> = judged.iter().filter(|case| case.age == age).collect();
+        let all: Vec<&PastVerdict> = judged.iter().filter(|case| case.age == age).collect();
         for word in verdicts() {
             let of_word = all.iter().filter(|case| case.recommendation == word);
-            let cases: Vec<&Judged> = of_word.copied().collect();
+            let cases: Vec<&PastVerdict> = of_word.copied().collect();
             if cases.is_empty() {
                 continue;
             }
             let outcome = |(horizon, outcome): (usize, usize)| {
-                let known = |case: &&Judged| {
+                let known = |case: &&PastVerdict| {
                     Some((
                         day_of(case.time),
                         clusters[&case.creator.unwrap_or(case.token)],
                         case.outcomes[horizon][outcome]?,
                     ))
                 };
-                let of = |cases: &[&Judged]| -> Vec<(i32, usize, bool)> {
+                let of = |cases: &[&PastVerdict]| -> Vec<(i32, usize, bool)> {
                     cases.iter().filter_map(known).collect()
                 };
                 let (own, every) = (of(&cases), of(&all));

@@ -30,7 +30,7 @@ pub(super) struct Extras {
     pub(super) card: Option<usize>,
     /// Track record of that pattern's name.
     pub(super) record: Option<PatternRecord>,
-    /// What became of tokens with the same security verdict.
+    /// Outcomes of tokens with the same security verdict, as a sentence.
     pub(super) verdict_record: Option<String>,
     /// Why current prices and the chart are missing.
     pub(super) why_plain: Option<&'static str>,

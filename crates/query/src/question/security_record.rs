@@ -1,4 +1,4 @@
-//! The query behind GET /security/track-record, and the counting of its record in the background: which tokens are judged, and what the
+//! The query behind GET /security/track-record, and the counting of its record in the background: which tokens get a verdict, and what the
 //! record depends on. `security::track_record` judges them.
 
 use std::{fmt::Write as _, sync::Arc};
@@ -26,13 +26,13 @@ use security::{
     infer::ProgressSink,
     score::word_of,
     track_record::{
-        AGES, COUNTED_BY, EXCLUDED, Judge, Judged, VerdictRecord, ages,
+        AGES, COUNTED_BY, EXCLUDED, Judge, PastVerdict, VerdictRecord, ages,
         known_at::{DatedEvidence, KnownAt},
         records,
     },
 };
 
-/// Maximum number of tokens that are judged, at each age: each may take seconds.
+/// Maximum number of tokens with verdicts, at each age: each may take seconds.
 const TOKENS_MAX: usize = 1_000;
 
 request! {
@@ -40,9 +40,9 @@ request! {
     }
 }
 
-/// What the security verdict was 1, 7 and 30 days after each token's launch, and what became of the tokens within 30 and 90 days, compared
+/// What the security verdict was 1, 7 and 30 days after each token's launch, and the outcomes within the next 30 and 90 days, compared
 /// with all tokens of the same age. The launch is the deployment or the first row. A verdict uses only rows before its time, and no table
-/// without times. Tokens whose rows may begin after the launch are left out.
+/// without times. Tokens whose rows may begin after the launch are excluded.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecurityTrackRecord {
@@ -54,7 +54,7 @@ pub struct SecurityTrackRecord {
     pub done: u64,
     /// Number of verdicts to compute.
     pub total: u64,
-    /// Ages at which tokens are judged, in days since the launch.
+    /// Ages at which tokens get a verdict, in days since the launch.
     pub days: [i64; 3],
     /// Number of tokens with a verdict: at most 1,000, evenly spaced in the order of their addresses.
     pub tokens: u64,
@@ -147,7 +147,7 @@ pub struct VerdictRecords;
 /// The verdicts to give, in the order of their times, each with the hash of its inputs.
 pub struct VerdictInputs {
     evidence: DatedEvidence,
-    judged: Vec<(Judged, [u8; 32])>,
+    judged: Vec<(PastVerdict, [u8; 32])>,
     tokens: u64,
     by_first_row: u64,
     left_out: [u64; 4],

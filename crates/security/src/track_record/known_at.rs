@@ -1,5 +1,5 @@
 //! A dataset as it was known at an earlier time, row by row: rows that are later or have no time are hidden. No row is copied except the
-//! pools and tokens, whose undated figures are cleared once. What was found in it is not decided here.
+//! pools and tokens, whose undated figures are cleared once. No check is here.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -62,7 +62,7 @@ impl Span {
 #[derive(Debug)]
 pub struct DatedEvidence {
     tokens: Vec<Token>,
-    /// Each token's pools, with the time of their creation or first event; those without a time are left out.
+    /// Each token's pools, with the time of their creation or first event; those without a time are excluded.
     pools: HashMap<Address, Vec<(i64, PoolRow)>>,
     first_rows: Vec<Option<i64>>,
     launches: Vec<Option<Time>>,

@@ -1,4 +1,4 @@
-//! What became of a token after a time, from its candles, its pools' events and its transfers to pools. An outcome is unknown unless the data
+//! Outcomes of a token after a time, from its candles, its pools' events and its transfers to pools. An outcome is unknown unless the data
 //! reaches to the end of the days after it, so that tokens of which less is known favor no side.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const SILENT_MS: i64 = 14 * DAY_MS;
 const ROWS_MAX: usize = 200_000;
 
 model::words! {
-    /// What may become of a token.
+    /// A possible outcome of a token.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
     pub enum Outcome {
         /// The lowest daily close is at most half of the last price before the verdict, in USD. Without candles: the price in the other token
@@ -144,7 +144,7 @@ impl TokenHistory {
         }
     }
 
-    /// What became of the token in the `days` after `time`.
+    /// The token's outcomes in the `days` after `time`.
     pub fn after(&self, time: Time, days: i64) -> Outcomes {
         let (from, to) = (time.0, time.0 + days * DAY_MS);
         let is_there = |market: &&Market| market.end.is_some_and(|end| end >= to);

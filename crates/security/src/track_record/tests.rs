@@ -178,7 +178,7 @@ fn an_outcome_is_unknown_until_the_data_reaches_its_end() {
         data.reserves_at(day(end), someone(0x91), 1.0, 1.0);
         let evidence = DatedEvidence::new(&data);
         let cases = ages(&data, &evidence, 0);
-        let known = |case: &Judged| case.outcomes.map(|it| it[0].is_some());
+        let known = |case: &PastVerdict| case.outcomes.map(|it| it[0].is_some());
         cases
             .iter()
             .map(|case| (case.age, known(case)))
@@ -296,8 +296,8 @@ fn rows_before_the_time_are_those_of_the_data() {
     assert!(known.pools_of(&TOKEN).all(|pool| pool.liquidity.is_none()));
 }
 
-/// Tokens launched one a day: of each creator `of_one`, with this verdict, every `nth` of which fell by half.
-fn cases(word: &'static str, count: usize, nth: usize, of_one: usize) -> Vec<Judged> {
+/// A token is launched every five days: of each creator `of_one`, with this verdict, every `nth` of which fell by half.
+fn cases(word: &'static str, count: usize, nth: usize, of_one: usize) -> Vec<PastVerdict> {
     let case = |number: usize| {
         let mut token = [word.len() as u8; 20];
         token[..8].copy_from_slice(&number.to_be_bytes());
@@ -306,7 +306,7 @@ fn cases(word: &'static str, count: usize, nth: usize, of_one: usize) -> Vec<Jud
         let mut outcomes = [[Some(false); 5]; 2];
         outcomes[0][0] = Some(number.is_multiple_of(nth));
         outcomes[1][0] = None;
-        Judged {
+        PastVerdict {
             token: Address(token),
             creator: Some(Address(creator)),
             age: 7,
@@ -320,7 +320,7 @@ fn cases(word: &'static str, count: usize, nth: usize, of_one: usize) -> Vec<Jud
 
 #[test]
 fn a_verdict_is_compared_with_all_tokens_of_its_age() {
-    let fell = |judged: &[Judged], word: &str| {
+    let fell = |judged: &[PastVerdict], word: &str| {
         let records = records(judged);
         let record = records.iter().find(|it| it.recommendation == word).unwrap();
         assert_eq!((record.day, record.of), (7, judged.len() as u64));
@@ -352,7 +352,7 @@ fn a_verdict_is_compared_with_all_tokens_of_its_age() {
     let alike = fell(&alike, "AVOID").evidence;
     assert!(alike.difference.is_some_and(|it| it.abs() < 1e-9));
     assert_eq!(alike.verdict, Some(Verdict::NoEdge));
-    let said = |judged: &[Judged]| sentence(&records(judged), "AVOID: sells fail");
+    let said = |judged: &[PastVerdict]| sentence(&records(judged), "AVOID: sells fail");
     let of_60 = "of 60 tokens called AVOID 7 days after launch, 100% lost half of their price within 30 days; of all tokens, 40%";
     assert_eq!(said(&judged).as_deref(), Some(of_60));
     let too_few = said(&judged[59..]).expect("one token");

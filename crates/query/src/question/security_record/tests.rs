@@ -4,7 +4,7 @@ use super::*;
 use crate::question::tests::{answered, snapshot};
 use model::time::DAY_MS;
 
-/// Trades twice a day of a token from day `from` to day `to`, after which 95% of the liquidity is removed if it is `pulled`.
+/// Two trades per day, from day `from` to day `to`, after which 95% of the liquidity is removed if it is `pulled`.
 fn events(rows: &mut String, pool: &str, (from, to): (i64, i64), pulled: bool) {
     let mut add = |at: i64, token: u64, other: u64| {
         let at = Time(at);

@@ -1,4 +1,4 @@
-//! The track record pane: what became of tokens after past verdicts, compared with all tokens of the same age. The rows are those of the
+//! The track record pane: outcomes of tokens after past verdicts, compared with all tokens of the same age. The rows are those of the
 //! query; a pane that replaces the view while it is open.
 
 use crate::views::prelude::*;

@@ -14,7 +14,7 @@ use security::{
     check_log::{CheckLog, NeededInput},
     checks::checks,
     simulation::{SimulatedTrade, SimulatedTrades},
-    track_record::{Judged, records},
+    track_record::{PastVerdict, records},
 };
 
 fn part(score: Option<f64>, evidence: Vec<Anomaly>) -> AnomalyPart {
@@ -651,7 +651,7 @@ fn the_record_of_the_verdicts_is_a_table_of_all_tokens() {
     stage.act(&mut view, Action::VerdictRecord);
     let waits = stage.text(&mut view, 140, 38);
     assert!(waits.contains("computing the verdicts"), "{waits}");
-    let case = |number: u8| Judged {
+    let case = |number: u8| PastVerdict {
         token: address(number),
         creator: None,
         age: 7,
@@ -659,7 +659,7 @@ fn the_record_of_the_verdicts_is_a_table_of_all_tokens() {
         recommendation: if number < 10 { "AVOID" } else { "CAUTION" },
         outcomes: [[Some(number < 10), None, None, None, None], [None; 5]],
     };
-    let judged: Vec<Judged> = (0..40).map(case).collect();
+    let judged: Vec<PastVerdict> = (0..40).map(case).collect();
     let snapshot = stage.snapshot.clone().expect("data");
     snapshot.track_records.publish_security(Ok(SecurityRecord {
         digest: [1; 32],
