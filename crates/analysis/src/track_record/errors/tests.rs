@@ -406,7 +406,7 @@ fn luck_beats_nothing_and_an_edge_is_found() {
         edge: 0.0,
     };
     // The last markets are as crowded and as short as they get: nearly all entries of a name are a few events.
-    for (markets, seed) in [(luck(200, 10, 500, 0.3), 1), (luck(30, 40, 300, 0.7), 2)] {
+    for (markets, seed) in [(luck(200, 8, 400, 0.3), 1), (luck(15, 40, 300, 0.7), 2)] {
         let [tally, _] = markets.tally(seed);
         assert!(tally.tried > 10 * markets.count, "{tally:?}");
         assert!(tally.share(|it| it.beat) <= 0.05, "{tally:?}");
