@@ -345,13 +345,6 @@ mod tests {
                 "the bull flag has not triggered yet",
             ),
             (
-                vec![(BullFlag, 0.4, Forming)],
-                None,
-                AdviceWord::Watch,
-                Because::NotEntered,
-                "the bull flag has not triggered yet",
-            ),
-            (
                 vec![top],
                 chance(),
                 AdviceWord::StrongSell,
