@@ -16,11 +16,11 @@ use super::{
 };
 use crate::{
     config::{self, Config},
-    state::{Dirs, remote::Remote, watchlist},
+    state::{Dirs, consents::Remote, watchlist},
 };
 use api::{Api, ApiOptions, keys::Keys};
 use frames::cache::CacheOptions;
-use load::loading::origins_to_agree;
+use load::loader::origins_to_agree;
 use model::{address::Address, private_files};
 use query::{
     jobs::{JobOptions, Jobs, OfflineJobs},

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use load::{Dataset, loading::load};
+use load::{Dataset, loader::load};
 use model::{address::Address, progress::NoProgress, time::Time};
 use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
 

@@ -34,7 +34,7 @@ impl ProgressSink for Nobody {
 
 /// The verdict from a dataset as it was known at a time.
 fn verdict_of(cut: &Dataset, token: &Token) -> &'static str {
-    let (corpus, exchanges) = (Corpus::default(), query::question::exchanges::built_in());
+    let (corpus, exchanges) = (Corpus::default(), query::queries::exchanges::built_in());
     let traits_of = |_: &_, code: &[u8]| traits(code, &|| false);
     let (answer, _) = infer(
         cut,
@@ -63,7 +63,7 @@ fn verdicts_on_recorded_pools_use_nothing_later_and_are_worth_something() {
     for (token, end) in &cut {
         evidence.end_at(*token, *end);
     }
-    let exchanges = query::question::exchanges::built_in();
+    let exchanges = query::queries::exchanges::built_in();
     let mut judge = Judge::new(&dataset, &evidence, &exchanges);
     let places = 0..dataset.tokens().len();
     let mut judged: Vec<PastVerdict> = places

@@ -15,14 +15,14 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("src/cli/doctor/checks.rs", "mend", "a field of the JSON"),
     ("src/cli/doctor.rs", "mend", "a field of the JSON"),
     (
-        "query/src/question/rehearsal.rs",
+        "query/src/queries/rehearsal.rs",
         "/alerts/rehearse",
         "a path of the API",
     ),
     ("code/effects.rs", "stranger", "a value of the JSON"),
     ("code/findings.rs", "stranger", "a value of the JSON"),
     (
-        "code/people.rs",
+        "code/accounts.rs",
         "stranger",
         "an address is derived from it",
     ),
@@ -30,12 +30,12 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("engine/pages.rs", "% 32)", "SQL"),
     ("engine/templates.rs", "% greatest", "SQL"),
     (
-        "keymap/table.rs",
+        "keymap/bindings.rs",
         "favourite",
         "a word that people search for",
     ),
     (
-        "keymap/table.rs",
+        "keymap/bindings.rs",
         "analyse",
         "a word that people search for",
     ),

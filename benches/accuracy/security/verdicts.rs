@@ -6,7 +6,7 @@ mod recorded_pools;
 use std::path::Path;
 
 use analysis::track_record::errors::interval_text;
-use load::{Dataset, loading::load};
+use load::{Dataset, loader::load};
 use model::{error::Result, progress::NoProgress};
 use security::{
     infer::ProgressSink,
@@ -63,7 +63,7 @@ pub(crate) fn report() {
 }
 
 fn print(name: &str, dataset: &Dataset, evidence: &DatedEvidence) -> Vec<PastVerdict> {
-    let exchanges = query::question::exchanges::built_in();
+    let exchanges = query::queries::exchanges::built_in();
     let mut judge = Judge::new(dataset, evidence, &exchanges);
     let places = 0..dataset.tokens().len();
     let launched = places.clone().filter(|it| evidence.launch(*it).is_some());

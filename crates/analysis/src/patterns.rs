@@ -464,6 +464,8 @@ fn found(
 pub struct Breakout {
     pub name: PatternName,
     pub direction: Direction,
+    /// Its first candle.
+    pub start: usize,
     /// As in `PatternDetail`.
     pub target_price: f64,
     pub stop_price: f64,
@@ -486,6 +488,7 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
         } else {
             Direction::Down
         },
+        start: series.slot[find.start as usize] as usize,
         target_price: finite(series.price(find.target())),
         stop_price: finite(series.price(advice::stop(&series, find))),
     };

@@ -1,4 +1,4 @@
-//! Writer of one demo table: rows, typed by the schema, go through `dataset/export` to a temporary file, renamed once complete. Knows
+//! Writer of one demo table: rows, typed by the schema, go through `frames::export` to a temporary file, renamed once complete. Knows
 //! nothing of their contents.
 
 use std::{

@@ -1,4 +1,4 @@
-//! The files of live rows: where they are in the dataset's folder. `parts` decides which version of a row wins, and `live` fetches
+//! The files of live rows: where they are in the dataset's folder. `part_files` decides which version of a row wins, and `live` fetches
 //! the rows.
 
 use std::{

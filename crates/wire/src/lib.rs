@@ -1,16 +1,16 @@
 //! The only place that opens outgoing connections: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub,
-//! ClickHouse, nodes of chains, and services that `providers` describe. It lists files, fetches byte ranges of them, runs queries and reads
+//! ClickHouse, nodes of chains, and services that `load::provider` describes. It lists files, fetches byte ranges of them, runs queries and reads
 //! state. Using and storing the bytes belongs to the dataset.
 //!
 //! Nothing here runs before the first request: no thread, no certificate, no connection.
 
 pub mod clickhouse;
 mod client;
+mod consent;
 mod fault;
 mod fetch;
 mod hub;
 mod keys;
-mod ledger;
 pub mod node;
 mod place;
 mod source;
@@ -35,9 +35,9 @@ use tokio::{runtime::Runtime, sync::Semaphore};
 
 pub use self::{
     client::TimeoutsAndRetries,
+    consent::{Ledger, MemoryLedger},
     fault::{Fault, UrlError},
     fetch::{ByteSink, PartFetch},
-    ledger::{Ledger, MemoryLedger},
     place::{Scheme, UrlPattern},
     source::{Source, SourceKind},
 };

@@ -111,7 +111,8 @@ pub struct PatternRecord {
     /// Median number of days from the breakout to target or stop, for patterns that reached one.
     pub median_days: Option<f64>,
     /// Base rate for `target`: entries at every candle, in the same direction and with target and stop at the same distances; the effect of
-    /// the market's drift without any pattern.
+    /// the market's drift without any pattern. Entries in the pattern, and one mean trade before it, are excluded, because its own move
+    /// would count for them.
     pub random_target: Option<f64>,
     /// Base rate for `stop`.
     pub random_stop: Option<f64>,

@@ -38,7 +38,8 @@ pub struct SignalReturn {
     pub percent: f64,
     /// Days from the entry to that close.
     pub days: f64,
-    /// Baseline of unconditional entries: for trends at every candle of the token, for ranks in every token ranked that day.
+    /// Baseline of unconditional entries: for trends at every candle of the token apart from those that the label is made of, for ranks in
+    /// every token ranked that day.
     pub baseline: ReturnBaseline,
 }
 
@@ -101,7 +102,28 @@ pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
     let entries: Vec<(usize, f64)> = (first..end)
         .filter_map(|at| Some((at, percent(at)?)))
         .collect();
-    let baseline = ReturnBaseline::of(entries.iter().map(|(_, percent)| *percent));
+    // Entries whose spans overlap the candles of a label contain the move that it is made of.
+    let sums = sums(&entries);
+    let baseline = |at: usize| {
+        let start = entries.partition_point(|(other, _)| other + 2 * TREND_CANDLES <= at);
+        let end = entries.partition_point(|(other, _)| *other <= at);
+        let [whole, before, after] = [entries.len(), start, end].map(|place| sums[place]);
+        let near = end - start;
+        let (count, sum, rose) = if 2 * near > entries.len() {
+            (entries.len(), whole.0, whole.1)
+        } else {
+            (
+                entries.len() - near,
+                whole.0 - (after.0 - before.0),
+                whole.1 - (after.1 - before.1),
+            )
+        };
+        let mean = |sum: f64| share(sum, count).unwrap_or_default();
+        ReturnBaseline {
+            mean: mean(sum),
+            rose: mean(rose as f64),
+        }
+    };
     let signal = |(at, percent): (usize, f64)| {
         let seen = candles.part((at + 1).saturating_sub(TREND_CANDLES)..at + 1);
         let word = measures(&seen, TREND_CANDLES).map_or(Trend::Sideways, |measures| {
@@ -113,15 +135,26 @@ pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
             percent,
             days: (candles.timestamp[at + TREND_CANDLES] - candles.timestamp[at]) as f64
                 / DAY_MS as f64,
-            baseline,
+            baseline: baseline(at),
         }
     };
     // With fewer candles there is no trend word to judge.
     entries
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|(at, _)| *at + 1 >= TREND_CANDLES)
         .map(signal)
         .collect()
+}
+
+/// Of the first entries, up to all of them: the sum of their returns, and the number of those that rose.
+fn sums(entries: &[(usize, f64)]) -> Vec<(f64, usize)> {
+    let add = |sums: &mut (f64, usize), (_, percent): &(usize, f64)| {
+        *sums = (sums.0 + percent, sums.1 + usize::from(*percent > 0.0));
+        Some(*sums)
+    };
+    let sums = entries.iter().scan((0.0, 0), add);
+    std::iter::once((0.0, 0)).chain(sums).collect()
 }
 
 /// A token with holder counts and its valid daily candles, oldest first.
@@ -259,12 +292,10 @@ fn trend_entries(word: &str, tokens: &[&[SignalReturn]]) -> Entries {
     for signals in tokens {
         let count = signals.iter().filter(|signal| signal.word == word).count();
         let weight = sign * count as f64 / signals.len() as f64;
+        let rose = |signal: &SignalReturn| f64::from(u8::from(signal.percent > 0.0));
+        let mean = signals.iter().map(rose).sum::<f64>() / signals.len() as f64;
         for signal in signals.iter().filter(|_| count > 0) {
-            let rose = f64::from(u8::from(signal.percent > 0.0));
-            entries.add_baseline(
-                day_of(signal.timestamp),
-                weight * (rose - signal.baseline.rose),
-            );
+            entries.add_baseline(day_of(signal.timestamp), weight * (rose(signal) - mean));
         }
     }
     entries

@@ -1,4 +1,4 @@
-//! The number notation of a file's column: that of `coerce/notation`, and currencies before or after the number. Converts to the plain
+//! The number notation of a file's column: that of `load::cells`, and currencies before or after the number. Converts to the plain
 //! decimal text of the same number, digit for digit; nothing is rounded.
 
 use super::currency;

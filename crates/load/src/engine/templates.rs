@@ -1,5 +1,5 @@
 //! The queries over the rows of a table at an engine, one function each: what is counted when it is loaded, the days of all tokens, a
-//! token's candles for its chart, and its largest holders or newest transfers. `base` is the table in canonical columns (`canonical`);
+//! token's candles for its chart, and its largest holders or newest transfers. `base` is the table in canonical columns (`columns`);
 //! `pages` has the queries of `/tables`.
 
 use model::time::{DAY_MS, HOUR_MS};

@@ -1,12 +1,12 @@
 //! Reads the JSON response of a service: the rows at a path, the signs of a refusal, and the parameters of the next page. Interpreting rows
-//! belongs to `rows`.
+//! belongs to `live::rows`.
 
 use std::{borrow::Cow, collections::BTreeMap, io::Cursor};
 
 use serde_json::value::RawValue;
 
 use super::{RefusalAction, RefusalSign};
-use crate::read::{ProviderError, text};
+use crate::formats::{ProviderError, text};
 use model::untrusted::is_invisible;
 
 /// Maximum rows of an answer.

@@ -1,9 +1,9 @@
-//! Alerts as people read them: the alert, and its firings. Shapes and words; `alerts` adds and lists them, `watch` checks them.
+//! Alerts as people read them: the alert, and its firings. Shapes and words; `alerts` adds and lists them, `alert_checks` checks them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::question::parameter::clip;
+use crate::queries::parameter::clip;
 use model::{
     address::Address,
     error::{Code, Problem},

@@ -1,4 +1,4 @@
-//! Conditions as an SQL expression, for rows that are queried in place. It must evaluate a row as `compare` does: what it cannot express is
+//! Conditions as an SQL expression, for rows that are queried in place. It must evaluate a row as `evaluate` does: what it cannot express is
 //! rejected. SQL's NULL is the missing value: a condition on it is unknown, by the same logic.
 
 use std::fmt;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     timeframes::CandleVec,
-    track_record::{TradeOutcome, TradeSetup, fractions},
+    track_record::{TradeOutcome, TradeSetup, apart, fractions},
 };
 
 /// Entries of (day, token, whether it was right), each with a base rate of 1/2, decided within a day.
@@ -249,6 +249,9 @@ struct Tally {
     beat: usize,
     below: usize,
     covered: usize,
+    /// Of entries that follow the move before them, and of those against it: their number, and their mean difference times it.
+    follow: (f64, f64),
+    against: (f64, f64),
 }
 
 impl Tally {
@@ -294,10 +297,12 @@ impl Markets {
         let mut found: Vec<SimulatedEntry> = Vec::new();
         for (token, (candles, daily)) in walks.iter().enumerate() {
             let anywhere = rule.setup(*daily).anywhere(&candles.as_candles(), 0);
-            let base = fractions(&anywhere).0;
+            let mean = fractions(&anywhere).0;
             for at in rule.entries(&candles.close, share, random) {
                 if let Ok(place) = anywhere.binary_search_by_key(&at, |(day, _)| *day) {
                     let outcome = anywhere[place].1;
+                    let formed = at - rule.days..at;
+                    let base = fractions(&apart(&anywhere, &candles.as_candles(), &formed)).0;
                     found.push(SimulatedEntry {
                         token,
                         at,
@@ -306,21 +311,24 @@ impl Markets {
                     });
                 }
             }
-            decided.push((anywhere, base));
+            decided.push((anywhere, mean));
         }
         if edge > 0.0 {
             plant(&mut found, edge, random);
         }
         let mut entries = Entries::default();
-        for (token, (anywhere, base)) in decided.iter().enumerate() {
+        for (token, (anywhere, mean)) in decided.iter().enumerate() {
             let of_token = || found.iter().filter(|entry| entry.token == token);
-            for SimulatedEntry { at, outcome, .. } in of_token() {
+            for SimulatedEntry {
+                at, outcome, base, ..
+            } in of_token()
+            {
                 let is_right = outcome.is_target();
                 entries.add(*at as i32, token, is_right, *base, outcome.days());
             }
             let weight = of_token().count() as f64 / anywhere.len() as f64;
             for (at, outcome) in anywhere {
-                let excess = f64::from(u8::from(outcome.is_target())) - base;
+                let excess = f64::from(u8::from(outcome.is_target())) - mean;
                 entries.add_baseline(*at as i32, weight * excess);
             }
         }
@@ -347,6 +355,14 @@ impl Markets {
                 let tally = &mut tallies[usize::from(truth > 0.0)];
                 let is_in = |low: f64, high: f64| low <= truth && truth <= high;
                 tally.tried += 1;
+                let rule = rules()[name];
+                let side = if rule.at_high == rule.up {
+                    &mut tally.follow
+                } else {
+                    &mut tally.against
+                };
+                side.0 += 1.0;
+                side.1 += found.difference.unwrap_or_default();
                 tally.beat += usize::from(found.verdict == Some(Verdict::BeatsBaseRate));
                 tally.below += usize::from(found.verdict == Some(Verdict::BelowBaseRate));
                 tally.covered += usize::from(
@@ -402,7 +418,13 @@ fn luck_beats_nothing_and_an_edge_is_found() {
         assert!(tally.share(|it| it.beat) <= 0.05, "{tally:?}");
         assert!(tally.share(|it| it.below) <= 0.05, "{tally:?}");
         assert!(tally.share(|it| it.covered) >= 0.93, "{tally:?}");
+        // Neither side gains by the move that is part of its entry.
+        for (count, sum) in [tally.follow, tally.against] {
+            assert!((sum / count).abs() < 1.5, "{tally:?}");
+        }
+        println!("{tally:?}");
     }
+
     let planted = Markets {
         count: 25,
         tokens: 20,
@@ -411,6 +433,7 @@ fn luck_beats_nothing_and_an_edge_is_found() {
         edge: 0.1,
     };
     let [others, tally] = planted.tally(3);
+    println!("{others:?} {tally:?}");
     assert_eq!(tally.tried, planted.count);
     assert!(tally.share(|it| it.beat) >= 0.8, "{tally:?}");
     assert!(tally.share(|it| it.covered) >= 0.9, "{tally:?}");

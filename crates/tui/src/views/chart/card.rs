@@ -8,7 +8,7 @@ use analysis::{
     patterns::{AdviceWord, Direction, DirectionBy, Pattern, PatternDetail, Status},
     trendlines::{TrendlineAnswer, trend::TrendMeasure},
 };
-use query::question::track_record::TrackRecord;
+use query::queries::track_record::TrackRecord;
 
 /// Rows of the card, without its title.
 pub(super) const ROWS: u16 = 13;
@@ -328,10 +328,10 @@ impl Card<'_> {
                 base("random entries"),
             ),
             judged("hit the target", base("random entries")),
-            judged("hit target", base("random")),
-            judged("hit", base("random")),
-            format!("{}; {verdict}", base("random")),
-            base("random"),
+            judged("hit target", base("base")),
+            judged("hit", base("base")),
+            format!("{}; {verdict}", base("base")),
+            base("base"),
         ];
         fitting(
             &format!("{:.0} of {}", target * known.count as f64, known.count),

@@ -3,7 +3,7 @@
 
 use crate::views::prelude::*;
 use analysis::track_record::errors::{Verdict, interval_text};
-use query::question::security_record::{SecurityRecordQuestion, SecurityTrackRecord};
+use query::queries::security_record::{SecurityRecordQuery, SecurityTrackRecord};
 use security::track_record::OutcomeRecord;
 
 /// An outcome of one verdict at one age.
@@ -126,7 +126,7 @@ pub(super) struct RecordPane {
     open: bool,
     pub(super) list: List<OutcomeFields>,
     rows: Vec<OutcomeRow>,
-    asked: ViewQuestion<SecurityRecordQuestion>,
+    asked: ViewQuery<SecurityRecordQuery>,
     /// The published version of the track records that was requested.
     published: u64,
 }
@@ -147,7 +147,7 @@ impl RecordPane {
             self.published = published;
             self.asked.ask_again();
         }
-        if self.asked.refresh(SecurityRecordQuestion {}, context) {
+        if self.asked.refresh(SecurityRecordQuery {}, context) {
             self.rows = self.asked.answer().map_or_else(Vec::new, rows);
             self.arrange();
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::views::fixture::{Stage, address, market};
 use model::time::DAY_MS;
-use query::{question::caches::SecurityRecord, service::cached::CachedAnswer};
+use query::{queries::caches::SecurityRecord, service::cached::CachedAnswer};
 use security::{
     Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Danger, Evidence,
     EvidenceRow, ExcludedHolders, Execution, Explanation, HolderMetrics, HolderShare, Missing,

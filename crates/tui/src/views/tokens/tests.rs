@@ -10,7 +10,7 @@ use crate::views::fixture::{PATIENCE, Stage, address, market, mouse_at};
 use analysis::market::TokenSummary;
 use load::{Dataset, sample};
 use model::progress::Progress;
-use query::question::{parameter::Arguments, request::Request as _};
+use query::queries::{parameter::Arguments, request::Request as _};
 
 fn stage() -> (Stage, TokensView) {
     (Stage::new(Some(market())), TokensView::default())
@@ -212,8 +212,9 @@ fn a_new_order_is_looked_at_from_its_first_row_and_else_the_selection_stays_on_i
         stage.draw(&mut view, 140, 8);
         let state = view.list.cursor.state;
         assert_eq!((state.selected, state.offset), (0, 0));
-        // The application takes the token over.
+        // The application takes the token over, and the view follows it.
         stage.token = view.selected_token(&stage.context());
+        stage.draw(&mut view, 140, 8);
         // As when the figures of the order arrive.
         view.list.sorting.reverse();
         view.relist(&stage.context());
@@ -381,12 +382,12 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
         stage.draw(&mut view, 140, 38);
         let target = view.question().target();
         let (_, query) = target.split_once('?').expect("a query");
-        let arguments = Arguments::new(SearchQuestion::PARAMETERS, &[], query).expect("parameters");
-        let asked = SearchQuestion::parse(&arguments).expect("a question");
+        let arguments = Arguments::new(TokensQuery::PARAMETERS, &[], query).expect("parameters");
+        let asked = TokensQuery::parse(&arguments).expect("a question");
         assert_eq!(asked, view.question(), "{filter}");
         let answer = asked
             .answer(
-                &query::question::view::View::new(&snapshot),
+                &query::queries::view::View::new(&snapshot),
                 &Progress::default(),
             )
             .expect("an answer");
