@@ -50,7 +50,7 @@ pub(crate) struct FakeData {
     pub(crate) candles: (Vec<i64>, Vec<f64>, Vec<f64>),
     pub(crate) of_today: Vec<&'static str>,
     pub(crate) unreadable: Vec<&'static str>,
-    pub(crate) contracts: Rows<ContractRow>,
+    contracts: Rows<ContractRow>,
     pub(crate) scams: Rows<ScamRow>,
 }
 

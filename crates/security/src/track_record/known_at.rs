@@ -277,6 +277,7 @@ impl<'a> KnownAt<'a> {
             ),
             token,
         };
+        known.scams.may_be_known = evidence.has_dated_scams;
         let row = known.contracts.first(&known.token.row.token_address);
         known.creator = row.and_then(|row| row.creator);
         if let Some(creator) = known.creator {
@@ -297,15 +298,14 @@ impl<'a> KnownAt<'a> {
 fn contract(moment: &Moment<'_>, address: &Address, row: ContractRow) -> Option<ContractRow> {
     let data = moment.data;
     let first_row = || moment.evidence.first_rows[data.token_position(address)?].map(Time);
-    moment
-        .is_over(row.created_at.or_else(first_row))
-        .then(|| ContractRow {
-            source: None,
-            storage: None,
-            owner: None,
-            is_verified: Some(true),
-            ..row
-        })
+    let is_known = moment.is_over(row.created_at.or_else(first_row));
+    is_known.then_some(ContractRow {
+        source: None,
+        storage: None,
+        owner: None,
+        is_verified: Some(true),
+        ..row
+    })
 }
 
 type RowsIn<T> = for<'d> fn(&'d dyn Data) -> &'d dyn AddressRows<T>;
@@ -315,6 +315,8 @@ struct Until<'a, T> {
     moment: Moment<'a>,
     of: RowsIn<T>,
     known: fn(&Moment<'_>, &Address, T) -> Option<T>,
+    /// False if no row has a time.
+    may_be_known: bool,
 }
 
 impl<T> fmt::Debug for Until<'_, T> {
@@ -329,7 +331,12 @@ impl<'a, T> Until<'a, T> {
         of: RowsIn<T>,
         known: fn(&Moment<'_>, &Address, T) -> Option<T>,
     ) -> Self {
-        Self { moment, of, known }
+        Self {
+            moment,
+            of,
+            known,
+            may_be_known: true,
+        }
     }
 
     fn rows(&self) -> &'a dyn AddressRows<T> {
@@ -339,7 +346,8 @@ impl<'a, T> Until<'a, T> {
 
 impl<T> AddressRows<T> for Until<'_, T> {
     fn is_empty(&self) -> bool {
-        self.addresses().is_empty()
+        let is_known = |address: &Address| self.row(address, 0).is_some();
+        !self.may_be_known || !self.rows().addresses().iter().any(is_known)
     }
 
     fn addresses(&self) -> Vec<Address> {

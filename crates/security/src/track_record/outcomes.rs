@@ -154,9 +154,12 @@ impl TokenHistory {
         let sells_fail = events.and_then(|_| self.sells_fail(from, to));
         let fall = candles.and_then(|candles| candles.lowest(from, to));
         // A pool without liquidity has a price at which nothing can be sold.
-        let in_pool = || match pulled? {
-            true => Some(0.0),
-            false => events?.lowest(from, to),
+        let in_pool = || {
+            if pulled? {
+                Some(0.0)
+            } else {
+                events?.lowest(from, to)
+            }
         };
         let fall = fall.or_else(in_pool);
         let dead = |market: Option<&Market>| market.and_then(|market| market.is_dead(from, to));

@@ -17,10 +17,8 @@ fn day(days: f64) -> Time {
 
 /// A token deployed on day 100 and traded in one pool, with data up to day 300: (day, token reserve, other reserve).
 fn traded(events: &[(f64, f64, f64)]) -> FakeData {
-    let mut data = FakeData {
-        created: Some(day(100.0)),
-        ..FakeData::default()
-    };
+    let mut data = FakeData::default();
+    data.created = Some(day(100.0));
     data.pool(POOL);
     data.pool(someone(0x91));
     for (at, token, other) in events {
