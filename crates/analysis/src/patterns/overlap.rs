@@ -24,7 +24,7 @@ impl Contender {
         (self.probability / (1.0 - self.probability)).ln()
     }
 
-    /// Whether its name says more than a rectangle about the same candles.
+    /// Whether its name is more specific than a rectangle.
     fn is_specific(&self) -> bool {
         use CandidateKind as K;
         matches!(
@@ -120,8 +120,8 @@ pub(super) fn choose(
     kept
 }
 
-/// Whether a rectangle does not beat the more specific names on its span by the margin. A rectangle fits most stretches of a market a little, so
-/// a slightly likelier one says less than a triangle, channel or flag.
+/// Whether this is a rectangle that does not beat the more specific names on its span by the margin. Most stretches of a market resemble a
+/// rectangle a little, and chartists prefer the name of a triangle, channel or flag that fits nearly as well.
 fn is_beaten(one: &Contender, contenders: &[Contender], params: &SelectionParams) -> bool {
     if one.kind != CandidateKind::Rectangle {
         return false;
