@@ -19,7 +19,7 @@ use frames::cache::CacheOptions;
 use frames::rows::Frames as _;
 use load::{
     Dataset,
-    loading::{load, load_with},
+    loader::{load, load_with},
 };
 use model::{
     address::Address,
@@ -28,18 +28,18 @@ use model::{
     time::{DAY_MS, HOUR_MS},
 };
 use query::{
-    question::{
+    queries::{
         Query,
-        growth::GrowthQuestion,
+        growth::GrowthQuery,
         parameter::Arguments,
-        posts::TokenPostsQuestion,
+        posts::TokenPostsQuery,
         request::Request as _,
-        search::SearchQuestion,
         snapshot::{AnswerSettings, Snapshot},
-        token::TokenQuestion,
-        trendline::TrendlineQuestion,
+        token::TokenQuery,
+        tokens::TokensQuery,
+        trendline::TrendlineQuery,
         view::View,
-        yields::{RiskLevel, YieldQuestion},
+        yields::{RiskLevel, YieldQuery},
     },
     service::{QueryService, ServiceOptions},
 };
@@ -142,7 +142,7 @@ fn snapshots(c: &mut Criterion) {
             b.iter(|| Market::new(&dataset));
         });
         let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
-        let growth = GrowthQuestion {
+        let growth = GrowthQuery {
             limit: 10,
             window: 7,
             explain: false,
@@ -154,7 +154,7 @@ fn snapshots(c: &mut Criterion) {
     group.finish();
 }
 
-/// Each question through the service, cold and from the answer cache.
+/// Each query through the service, cold and from the answer cache.
 fn answers(c: &mut Criterion) {
     let dataset = loaded(datasets());
     let token = busiest(&dataset);
@@ -170,7 +170,7 @@ fn answers(c: &mut Criterion) {
     measure("token", &|service| {
         asked(
             service,
-            &TokenQuestion {
+            &TokenQuery {
                 token_address: token,
                 explain: false,
             },
@@ -179,7 +179,7 @@ fn answers(c: &mut Criterion) {
     measure("posts", &|service| {
         asked(
             service,
-            &TokenPostsQuestion {
+            &TokenPostsQuery {
                 token_address: token,
                 page: 1,
                 limit: 10,
@@ -188,20 +188,20 @@ fn answers(c: &mut Criterion) {
         );
     });
     let arguments =
-        Arguments::new(SearchQuestion::PARAMETERS, &[], "query=wr&limit=50").expect("parameters");
-    let search = SearchQuestion::parse(&arguments).expect("a question");
+        Arguments::new(TokensQuery::PARAMETERS, &[], "query=wr&limit=50").expect("parameters");
+    let search = TokensQuery::parse(&arguments).expect("a question");
     measure("search", &|service| asked(service, &search));
     measure("holders-growth", &|service| {
         asked(
             service,
-            &GrowthQuestion {
+            &GrowthQuery {
                 limit: 10,
                 window: 7,
                 explain: false,
             },
         );
     });
-    let trendline = TrendlineQuestion {
+    let trendline = TrendlineQuery {
         contract_address: token,
         period: 200,
         timeframe: None,
@@ -305,7 +305,7 @@ fn yields(c: &mut Criterion) {
         .iter()
         .map(|holding| (holding.address, holding.amount))
         .collect();
-    let question = YieldQuestion {
+    let question = YieldQuery {
         tokens,
         risk_level: RiskLevel::Medium,
         chains: Vec::new(),

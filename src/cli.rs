@@ -161,7 +161,7 @@ struct LocationArgs {
 #[derive(Debug, Clone, Args)]
 struct AsOfArgs {
     /// Point-in-time: use only what was known then, such as 2026-08-14 (end of that day) or 2026-08-14T09:30:00Z
-    #[arg(long, value_name = "TIME", value_parser = query::question::parameter::as_of)]
+    #[arg(long, value_name = "TIME", value_parser = query::queries::parameter::as_of)]
     as_of: Option<Time>,
     #[command(flatten)]
     location: LocationArgs,

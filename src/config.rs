@@ -27,11 +27,11 @@ use frames::cache::CacheOptions;
 use model::private_files::read_whole_text;
 use query::{
     jobs::{AlertCommand, AlertRoutes},
-    question::{
+    queries::{
         exchanges::{self, Exchanges},
         snapshot::AnswerSettings,
     },
-    service::{ServiceOptions, feed::FeedOptions},
+    service::{ServiceOptions, refresh::FeedOptions},
 };
 use tui::graphics::Graphics;
 use wire::{self, Consent, Source, web::WebhookUrl};

@@ -1,7 +1,7 @@
 //! Per-user state stored between runs, and its location (the XDG directories; on Windows `AppData`). The modules below define its contents.
 
 pub mod annotations;
-pub mod remote;
+pub mod consents;
 pub mod session;
 pub mod watchlist;
 

@@ -13,7 +13,7 @@ use analysis::{
         },
     },
 };
-use load::{Dataset, loading::load};
+use load::{Dataset, loader::load};
 use model::{address::Address, candles::Interval, progress::NoProgress};
 
 /// Sampling stride in candles.

@@ -18,10 +18,10 @@ use model::{
 };
 use query::{
     jobs::{Alert, AlertList, FiredAlert},
-    question::{
+    queries::{
         Query as _,
         alert_body::AlertBody,
-        rehearsal::{Rehearsal, RehearsalQuestion},
+        rehearsal::{Rehearsal, RehearsalQuery},
         view::View,
     },
 };
@@ -104,7 +104,7 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
             };
             if *rehearse {
                 let snapshot = program.service.complete_snapshot()?;
-                let rehearsal = RehearsalQuestion::of_last_year(request)
+                let rehearsal = RehearsalQuery::of_last_year(request)
                     .answer(&View::new(&snapshot), &Progress::default())?;
                 return print(rehearsed(&rehearsal));
             }

@@ -14,7 +14,7 @@ use super::{
     table::section,
 };
 use frames::cache::{Entry, list};
-use load::read::downloads;
+use load::formats::downloads;
 use model::{format::plural, time::Time};
 
 #[derive(Debug, Args)]

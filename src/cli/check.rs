@@ -15,7 +15,7 @@ use super::{
 use load::{
     Dataset, Table,
     live::{live_tables, provider_errors},
-    loading::{load_as, read_manifest},
+    loader::{load_as, read_manifest},
     manifest::{self, Manifest},
     provider,
 };

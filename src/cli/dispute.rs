@@ -13,9 +13,9 @@ use super::{
     token::{TokenName, token},
 };
 use model::{private_files::write_atomic, progress::Progress};
-use query::question::{
+use query::queries::{
     Query as _,
-    security::{SecurityQuestion, finding_code},
+    security::{SecurityQuery, finding_code},
     view::View,
 };
 
@@ -106,7 +106,7 @@ fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
         let program = Program::open_loaded(&args.location).ok()?;
         let contract_address = args.token.find(&program.service).ok()?;
         let snapshot = program.service.snapshot().ok()?;
-        SecurityQuestion {
+        SecurityQuery {
             contract_address,
             explain: true,
         }

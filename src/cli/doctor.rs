@@ -31,7 +31,7 @@ use crate::{
 };
 use frames::cache::list;
 use load::{
-    loading::{origins_of, origins_to_agree, read_manifest},
+    loader::{origins_of, origins_to_agree, read_manifest},
     manifest::{FILE, Manifest},
 };
 use model::{format::plural, time::Time, wall_clock::now};

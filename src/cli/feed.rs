@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{config::Config, state::Dirs};
 use load::{
+    formats::locate,
     live::{LiveMarket, RefreshContext, RefreshWatch},
-    loading,
+    loader,
     manifest::{FILE, Manifest},
     provider::{self, Providers},
-    read::locate,
 };
 use model::{address::Address, format::plural, wall_clock::now};
 use wire::RemoteClient;
@@ -58,7 +58,7 @@ impl Feed {
     }
 
     pub(super) fn manifest(&self) -> Result<Manifest> {
-        let text = loading::read_manifest(&self.folder.join(FILE))?;
+        let text = loader::read_manifest(&self.folder.join(FILE))?;
         Manifest::parse(&text).map_err(|error| eyre!("{FILE}, {error}"))
     }
 
@@ -70,7 +70,7 @@ impl Feed {
     ) -> Result<T> {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
-        let dataset = match loading::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
+        let dataset = match loader::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
             Ok(dataset) => Some(dataset),
             Err(_)
                 if locate::by_name(&self.folder, "tokens").is_ok_and(|files| files.is_empty()) =>

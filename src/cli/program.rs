@@ -20,7 +20,7 @@ use crate::{
 };
 use api::{Api, ApiOptions, keys::Keys};
 use frames::cache::CacheOptions;
-use load::loading::origins_to_agree;
+use load::loader::origins_to_agree;
 use model::{address::Address, private_files};
 use query::{
     jobs::{JobOptions, Jobs, OfflineJobs},

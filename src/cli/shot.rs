@@ -18,7 +18,7 @@ use super::{
 use crate::config::{ThemeChoice, plain_reason};
 use frames::export::write_whole;
 use model::address::Address;
-use query::question::known_token;
+use query::queries::known_token;
 use tui::{
     app::Setup,
     chrome,

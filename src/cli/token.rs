@@ -5,7 +5,7 @@ use color_eyre::eyre::{Result, bail};
 use super::{LocationArgs, program::Program};
 use model::{address::Address, schema::Kind};
 use query::{
-    question::{parameter::may_be_name, search::named::named_token},
+    queries::{parameter::may_be_name, tokens::named::named_token},
     service::QueryService,
 };
 

@@ -21,7 +21,7 @@ use query::{
     jobs::{
         Alert, AlertCursor, AlertList, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs,
     },
-    question::{alert_body::AlertBody, parameter::TokenReader},
+    queries::{alert_body::AlertBody, parameter::TokenReader},
     service::{QueryService, ServiceEvent, ServiceOptions},
 };
 use wire::{MemoryLedger, RemoteClient, WireOptions};

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use api::{Api, ApiOptions, answer_offline, keys::Keys};
-use load::loading::load;
+use load::loader::load;
 use model::{progress::NoProgress, time::Time};
 use query::service::{QueryService, ServiceOptions};
 use serde_json::Value;

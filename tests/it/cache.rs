@@ -20,7 +20,7 @@ use frames::{
 };
 use load::{
     Dataset, Table,
-    loading::{load, load_with},
+    loader::{load, load_with},
 };
 use model::{address::Address, findings::Finding, progress::NoProgress};
 use query::service::{QueryService, ServiceOptions};

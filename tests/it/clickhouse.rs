@@ -23,7 +23,7 @@ use std::{
 
 use load::{
     Dataset,
-    loading::{LoadError, load_as, origins_to_agree},
+    loader::{LoadError, load_as, origins_to_agree},
 };
 use model::{
     error::Code,

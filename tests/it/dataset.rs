@@ -13,7 +13,7 @@ use std::fs;
 
 use load::{
     Dataset, Table,
-    loading::{LoadError, load},
+    loader::{LoadError, load},
 };
 use model::{progress::NoProgress, untrusted::decoding};
 use polars::prelude::{DataFrame, IpcStreamWriter, IpcWriter, ParquetWriter, SerWriter};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use demo::{DemoError, DemoOptions, Format, write};
-use load::loading::load;
+use load::loader::load;
 use model::{address::Address, candles::Interval, chain::Chain, progress::NoProgress};
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde_json::Value;

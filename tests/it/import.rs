@@ -28,7 +28,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use load::{Dataset, loading::load};
+use load::{Dataset, loader::load};
 use model::{address::Address, findings::Severity, progress::NoProgress};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -9,7 +9,7 @@ use model::{address::Address, error::Code, progress::Progress};
 use query::{
     document::{self, DocumentForm},
     jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
-    question::{dexes::DexListQuestion, token::TokenQuestion},
+    queries::{dexes::DexListQuery, token::TokenQuery},
     service::{QueryService, ServiceEvent, ServiceOptions},
 };
 use tempfile::TempDir;
@@ -186,7 +186,7 @@ fn a_job_goes_from_the_queue_to_its_report() {
     let market = bench
         .service
         .answer(
-            &TokenQuestion {
+            &TokenQuery {
                 token_address: token(0),
                 explain: false,
             },
@@ -196,7 +196,7 @@ fn a_job_goes_from_the_queue_to_its_report() {
     let dexes = bench
         .service
         .answer(
-            &DexListQuestion {
+            &DexListQuery {
                 contract_address: token(0),
                 explain: false,
             },

@@ -21,32 +21,32 @@ use api::{
 use model::{address::Address, error::Result, progress::Progress};
 use query::{
     jobs::{JobBody, JobOptions, Jobs},
-    question::{
+    queries::{
         Query,
         alert_body::AlertBody,
-        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
-        candles::CandlesQuestion,
-        compare::CompareQuestion,
-        dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
-        growth::GrowthQuestion,
-        held::HeldTokensQuestion,
-        holders::{HolderCountsQuestion, HoldersQuestion},
-        indicators::IndicatorsQuestion,
+        batch::{CandleBatchQuery, SecurityBatchQuery, TokenBatchQuery},
+        candles::CandlesQuery,
+        compare::CompareQuery,
+        dexes::{AllDexesQuery, DexDetailQuery, DexListQuery},
+        growth::GrowthQuery,
+        held::HeldTokensQuery,
+        holders::{HolderCountsQuery, HoldersQuery},
+        indicators::IndicatorsQuery,
         parameter::{Arguments, TokenReader},
-        patterns::PatternsQuestion,
-        pools::PoolsQuestion,
-        posts::{PostsQuestion, TokenPostsQuestion},
+        patterns::PatternsQuery,
+        pools::PoolsQuery,
+        posts::{PostsQuery, TokenPostsQuery},
         request::Request,
-        search::SearchQuestion,
-        security::SecurityQuestion,
+        security::SecurityQuery,
         tables::{
-            TableQuestion, TablesQuestion,
-            column::{CountsQuestion, DescribeQuestion},
+            TableQuery, TablesQuery,
+            column::{CountsQuery, DescribeQuery},
         },
-        token::TokenQuestion,
-        track_record::{TrackRecordQuestion, WholeRecordQuestion},
-        trendline::TrendlineQuestion,
-        yields::YieldQuestion,
+        token::TokenQuery,
+        tokens::TokensQuery,
+        track_record::{TrackRecordQuery, WholeRecordQuery},
+        trendline::TrendlineQuery,
+        yields::YieldQuery,
     },
     service::QueryService,
 };
@@ -70,47 +70,47 @@ macro_rules! cases {
 
 /// Cases by endpoint, with placeholders for addresses and jobs: `{weth}`, `{uni}`, `{nobody}`, `{job}`.
 const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
-    "token" Some(held::<TokenQuestion>) => ["/tokens/{weth}", "/tokens/{UNI}", "/tokens/{nobody}", "/tokens/0x12"];
-    "token_posts" Some(held::<TokenPostsQuestion>) => [
+    "token" Some(held::<TokenQuery>) => ["/tokens/{weth}", "/tokens/{UNI}", "/tokens/{nobody}", "/tokens/0x12"];
+    "token_posts" Some(held::<TokenPostsQuery>) => [
         "/tokens/{weth}/posts",
         "/tokens/{uni}/posts?page=2&limit=3",
         "/tokens/{nobody}/posts",
     ];
-    "trendline" Some(held::<TrendlineQuestion>) => [
+    "trendline" Some(held::<TrendlineQuery>) => [
         "/technical/{weth}/trendline",
         "/technical/{uni}/trendline?timeframe=4h&period=50",
         "/technical/{weth}/trendline?explain=true&timeframe=1w",
         "/technical/{weth}/trendline?timeframe=2d",
     ];
-    "security" Some(held::<SecurityQuestion>) => ["/{weth}/security/inference", "/{uni}/security/inference?explain=true"];
-    "patterns" Some(held::<PatternsQuestion>) => [
+    "security" Some(held::<SecurityQuery>) => ["/{weth}/security/inference", "/{uni}/security/inference?explain=true"];
+    "patterns" Some(held::<PatternsQuery>) => [
         "/technical/{weth}/patterns",
         "/technical/{uni}/patterns?timeframe=1h&explain=true",
         "/technical/{uni}/patterns?timeframe=1w&explain=record",
         "/technical/{nobody}/patterns",
     ];
-    "indicators" Some(held::<IndicatorsQuestion>) => [
+    "indicators" Some(held::<IndicatorsQuery>) => [
         "/technical/{weth}/indicators",
         "/technical/{uni}/indicators?names=macd_12_26_9,bollinger_20_2.5,obv&timeframe=4h&limit=5",
         "/technical/{nobody}/indicators",
         "/technical/{weth}/indicators?names=sma",
     ];
-    "track_record" Some(held::<TrackRecordQuestion>) => [
+    "track_record" Some(held::<TrackRecordQuery>) => [
         "/technical/{weth}/track-record?timeframe=1w",
         "/technical/{uni}/track-record?timeframe=1w&scope=all",
         "/technical/{nobody}/track-record",
         "/technical/{weth}/track-record?scope=mine",
     ];
     // Of configurations that count no record: when one comes, no two programs agree on.
-    "track_record_of_all" Some(held::<WholeRecordQuestion>) => ["/technical/track-record", "/technical/track-record?timeframe=2h"];
-    "dexes" Some(held::<DexListQuestion>) => ["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"];
-    "dex" Some(held::<DexDetailQuestion>) => ["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"];
-    "holders_growth" Some(held::<GrowthQuestion>) => [
+    "track_record_of_all" Some(held::<WholeRecordQuery>) => ["/technical/track-record", "/technical/track-record?timeframe=2h"];
+    "dexes" Some(held::<DexListQuery>) => ["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"];
+    "dex" Some(held::<DexDetailQuery>) => ["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"];
+    "holders_growth" Some(held::<GrowthQuery>) => [
         "/analytics/tokens/holders-growth",
         "/analytics/tokens/holders-growth?limit=64&window=30",
         "/analytics/tokens/holders-growth?limit=0",
     ];
-    "api_holders_growth" Some(held::<GrowthQuestion>) => ["/api/analytics/tokens/holders-growth?window=1"];
+    "api_holders_growth" Some(held::<GrowthQuery>) => ["/api/analytics/tokens/holders-growth?window=1"];
     "tokens" Some(held_tokens) => [
         "/tokens",
         "/tokens?limit=250&sort=symbol",
@@ -123,68 +123,68 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
         "/tokens?addresses={weth},{nobody},{UNI},{weth}",
         "/tokens?addresses={weth},0x12",
     ];
-    "candles" Some(held::<CandlesQuestion>) => [
+    "candles" Some(held::<CandlesQuery>) => [
         "/tokens/{weth}/candles",
         "/tokens/{uni}/candles?timeframe=1h&limit=5000",
         "/tokens/{weth}/candles?from=2026-08-01&to=2026-08-14T00:00:00Z",
     ];
-    "holders" Some(held::<HoldersQuestion>) => [
+    "holders" Some(held::<HoldersQuery>) => [
         "/tokens/{weth}/holders",
         "/tokens/{uni}/holders?limit=7&page=2",
         "/tokens/{uni}/holders?where=balance%3E1k%20labels!=burn&sort=labels,-balance&only=holder_address",
     ];
-    "holder_counts" Some(held::<HolderCountsQuestion>) => [
+    "holder_counts" Some(held::<HolderCountsQuery>) => [
         "/tokens/{weth}/holder-counts",
         "/tokens/{uni}/holder-counts",
         "/tokens/{uni}/holder-counts?where=date%3E=2026-08&sort=holders&only=date",
     ];
-    "posts" Some(held::<PostsQuestion>) => [
+    "posts" Some(held::<PostsQuery>) => [
         "/posts",
         "/posts?query=uni&limit=5",
         "/posts?sort=published_at&limit=250",
         "/posts?where=impressions%3E10k%20title:a&sort=-engagement,title&only=title,link&limit=9",
     ];
-    "all_dexes" Some(held::<AllDexesQuestion>) => [
+    "all_dexes" Some(held::<AllDexesQuery>) => [
         "/dexes",
         "/dexes?limit=3&page=2",
         "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain",
     ];
-    "held_tokens" Some(held::<HeldTokensQuestion>) => ["/addresses/{nobody}/tokens?where=value%3E1&sort=-share&only=symbol&limit=2"];
-    "pools" Some(held::<PoolsQuestion>) => [
+    "held_tokens" Some(held::<HeldTokensQuery>) => ["/addresses/{nobody}/tokens?where=value%3E1&sort=-share&only=symbol&limit=2"];
+    "pools" Some(held::<PoolsQuery>) => [
         "/tokens/{weth}/pools?amount=50000&where=chain:eth&sort=-volume24h&only=pair,loss&limit=3&page=2",
         "/tokens/{nobody}/pools",
     ];
-    "compare" Some(held::<CompareQuestion>) => [
+    "compare" Some(held::<CompareQuery>) => [
         "/compare?addresses={weth},{uni}",
         "/compare?addresses={weth},{uni}&timeframe=1h&from=2026-08-01",
         "/compare?addresses={weth},{uni}&period=30d&base={uni}",
         "/compare?addresses={weth}",
         "/compare",
     ];
-    "table_counts" Some(held::<CountsQuestion>) => [
+    "table_counts" Some(held::<CountsQuery>) => [
         "/tables/tokens/counts?column=chain",
         "/tables/candles/counts?column=interval&where=close%3E1",
         "/tables/tokens/counts",
     ];
-    "table_describe" Some(held::<DescribeQuestion>) => [
+    "table_describe" Some(held::<DescribeQuery>) => [
         "/tables/candles/describe?column=close",
         "/tables/tokens/describe?column=name",
         "/tables/nothing/describe?column=name",
     ];
-    "tables" Some(held::<TablesQuestion>) => ["/tables"];
-    "table" Some(held::<TableQuestion>) => [
+    "tables" Some(held::<TablesQuery>) => ["/tables"];
+    "table" Some(held::<TableQuery>) => [
         "/tables/candles?limit=3",
         "/tables/candles?where=close%3E100&sort=-close,timestamp&columns=close,timestamp",
         "/tables/nowhere",
         "/tables/tokens?where=usd",
         "/tables/tokens?by=chain&agg=count,sum:market_cap&where=price%3E1&sort=-sum_market_cap&limit=2",
     ];
-    "candle_batch" Some(held::<CandleBatchQuestion>) => [
+    "candle_batch" Some(held::<CandleBatchQuery>) => [
         "/candles?addresses={weth},{nobody},{uni}&timeframe=4h&from=2026-08-01",
         "/candles",
         "/candles?addresses={weth}&timeframe=2d",
     ];
-    "security_batch" Some(held::<SecurityBatchQuestion>) => [
+    "security_batch" Some(held::<SecurityBatchQuery>) => [
         "/security?addresses={uni},{nobody}&explain=true",
         "/security?addresses={uni},{uni}&format=json",
         "/security?addresses=",
@@ -227,9 +227,9 @@ fn held_tokens(
     query: &str,
 ) -> Result<(Vec<u8>, String)> {
     let of = if query.starts_with("addresses=") {
-        held::<TokenBatchQuestion>
+        held::<TokenBatchQuery>
     } else {
-        held::<SearchQuestion>
+        held::<TokensQuery>
     };
     of(service, path, query)
 }
@@ -598,8 +598,8 @@ fn a_question_with_a_body_is_answered_the_same() {
         "{\"tokens\": ",
         "{}",
     ] {
-        let (status, sent) = front_ends.compare(YieldQuestion::PATH, Some(body));
-        match YieldQuestion::parse_body(body.as_bytes(), TokenReader::default())
+        let (status, sent) = front_ends.compare(YieldQuery::PATH, Some(body));
+        match YieldQuery::parse_body(body.as_bytes(), TokenReader::default())
             .and_then(|question| keep(&front_ends.view, &question))
         {
             Ok(bytes) => {

@@ -3,18 +3,18 @@
 use std::{collections::BTreeSet, fs, sync::Arc};
 
 use api::{Api, ApiOptions, answer_offline, keys::Keys};
-use load::loading::load;
+use load::loader::load;
 use model::{
     address::Address,
     progress::{NoProgress, Progress},
     time::{DAY_MS, Day, Time},
 };
 use query::{
-    question::{
+    queries::{
         Query as _,
         alert_body::AlertBody,
-        rehearsal::{Rehearsal, RehearsalQuestion},
-        search::condition::{ConditionMatch, MatchedTokens},
+        rehearsal::{Rehearsal, RehearsalQuery},
+        tokens::condition::{ConditionMatch, MatchedTokens},
         view::View,
     },
     service::{QueryService, ServiceOptions},
@@ -62,7 +62,7 @@ fn rehearsed(service: &QueryService, condition: &str, days: u64) -> Rehearsal {
         token_address: None,
         condition: condition.to_owned(),
     };
-    RehearsalQuestion { alert, days }
+    RehearsalQuery { alert, days }
         .answer(
             &View::new(&service.snapshot().unwrap()),
             &Progress::default(),

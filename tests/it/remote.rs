@@ -20,7 +20,7 @@ use api::{Api, ApiOptions, keys::Keys};
 use frames::{cache::CacheOptions, rows::Frames as _};
 use load::{
     Dataset, Table,
-    loading::{LoadError, load, load_as, load_with},
+    loader::{LoadError, load, load_as, load_with},
 };
 use model::progress::{LoadProgress, NoProgress};
 use query::service::{QueryService, ServiceOptions};

@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 use ::security::{AnomalyCode, Part, SecurityInference};
 use frames::cache::CacheOptions;
-use load::loading::{load, load_with};
+use load::loader::{load, load_with};
 use model::{
     address::Address,
     error::Code,
     progress::{NoProgress, Progress},
 };
 use planted::{PLANTED, market};
-use query::question::{
+use query::queries::{
     Query,
-    security::SecurityQuestion,
+    security::SecurityQuery,
     snapshot::{AnswerSettings, Snapshot},
     view::View,
 };
@@ -40,7 +40,7 @@ fn snapshot(cases: Vec<Case>) -> Arc<Snapshot> {
 }
 
 fn ask(snapshot: &Snapshot, token: &str, explain: bool) -> SecurityInference {
-    let question = SecurityQuestion {
+    let question = SecurityQuery {
         contract_address: Address::parse(token).expect("an address"),
         explain,
     };
@@ -214,7 +214,7 @@ fn a_token_without_any_of_the_three_is_told_what_to_add() {
     case.row("tokens", format!("{bare},BARE,Bare,eth,6,1,,"));
     case.row("scams", format!("{bare},Bare,honeypot,,a list"));
     let snapshot = snapshot(vec![case]);
-    let question = SecurityQuestion {
+    let question = SecurityQuery {
         contract_address: Address::parse(bare).expect("an address"),
         explain: false,
     };

@@ -6,18 +6,18 @@ use std::{
     sync::OnceLock,
 };
 
-use load::loading::load;
+use load::loader::load;
 use model::{
     address::Address,
     data::AddressRows as _,
     progress::{NoProgress, Progress},
     token::Token,
 };
-use query::question::{
+use query::queries::{
     Query,
-    security::SecurityQuestion,
+    security::SecurityQuery,
     snapshot::{AnswerSettings, Snapshot},
-    token::TokenQuestion,
+    token::TokenQuery,
     view::View,
 };
 use security::{AnomalyCode, Check, CheckState, Group, SecurityInference};
@@ -55,7 +55,7 @@ fn demo_answers() -> &'static [SecurityInference] {
     static ANSWERS: OnceLock<Vec<SecurityInference>> = OnceLock::new();
     ANSWERS.get_or_init(|| {
         let demo = demo();
-        let question = |token: &Token| SecurityQuestion {
+        let question = |token: &Token| SecurityQuery {
             contract_address: token.row.token_address,
             explain: true,
         };
@@ -72,7 +72,7 @@ fn demo_answers() -> &'static [SecurityInference] {
 }
 
 fn ask(snapshot: &Snapshot, token: Address) -> SecurityInference {
-    SecurityQuestion {
+    SecurityQuery {
         contract_address: token,
         explain: true,
     }
@@ -334,7 +334,7 @@ fn top_ten_is_one_figure_wherever_it_stands() {
     let mut compared = 0;
     for token in demo.dataset.tokens().iter().take(20) {
         let address = token.row.token_address;
-        let detail = TokenQuestion {
+        let detail = TokenQuery {
             token_address: address,
             explain: false,
         }
@@ -568,7 +568,7 @@ fn get_shows_the_checklist_as_a_table() {
 
 #[test]
 fn the_answer_without_explanation_is_as_documented() {
-    let answer = SecurityQuestion {
+    let answer = SecurityQuery {
         contract_address: Address::parse(TOKEN).expect("an address"),
         explain: false,
     }

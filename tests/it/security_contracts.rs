@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use demo::contracts::{Contract, ContractCode};
 use model::{address::Address, error::Result, progress::Progress};
 use query::{
-    question::security::SecurityQuestion,
+    queries::security::SecurityQuery,
     service::{QueryService, ServiceOptions},
 };
 use security::{
@@ -31,7 +31,7 @@ pub(crate) fn deck_of(tables: &[(&str, String)]) -> Arc<QueryService> {
 pub(crate) fn ask(service: &QueryService, contract_address: Address) -> Result<SecurityInference> {
     service
         .answer(
-            &SecurityQuestion {
+            &SecurityQuery {
                 contract_address,
                 explain: true,
             },

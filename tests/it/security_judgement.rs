@@ -4,20 +4,20 @@
 use std::{fmt::Write as _, fs, path::Path, sync::Arc};
 
 use demo::contracts::{Identity, contract, contracts};
-use load::loading::load;
+use load::loader::load;
 use model::{
     address::Address,
     error::Result,
     progress::{NoProgress, Progress},
 };
 use query::{
-    question::{
+    queries::{
         Query,
         parameter::Arguments,
         request::Request as _,
-        search::SearchQuestion,
-        security::SecurityQuestion,
+        security::SecurityQuery,
         snapshot::{AnswerSettings, Snapshot},
+        tokens::TokensQuery,
         view::View,
     },
     service::{QueryService, ServiceOptions},
@@ -34,8 +34,7 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
 fn tokens(service: &QueryService, query: &str) -> Vec<Value> {
     let question =
-        SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).unwrap())
-            .unwrap();
+        TokensQuery::parse(&Arguments::new(TokensQuery::PARAMETERS, &[], query).unwrap()).unwrap();
     let known = service.answer(&question, &Progress::default()).unwrap();
     serde_json::from_slice::<Value>(&known.json).unwrap()["tokens"]
         .as_array()
@@ -66,7 +65,7 @@ fn judged(folder: &Path, only: Option<&[Address]>) -> Vec<(Address, SecurityInfe
         .map(|token| token.row.token_address);
     let asked = all.filter(|token| only.is_none_or(|only| only.contains(token)));
     let answer = |token: Address| -> Result<SecurityInference> {
-        SecurityQuestion {
+        SecurityQuery {
             contract_address: token,
             explain: true,
         }
@@ -402,7 +401,7 @@ fn a_contract_that_was_replaced_in_its_file_is_told_from_the_one_before() {
     assert_eq!(differences(&asked()), told);
     let plain = service
         .answer(
-            &SecurityQuestion {
+            &SecurityQuery {
                 contract_address: Address([7; 20]),
                 explain: false,
             },

@@ -1,5 +1,5 @@
 //! Single flight: concurrent identical requests are computed once, and cancellation, failure or panic of the computing caller does not harm
-//! the others. Who waits for another's answer takes no thread. Quick questions do not queue behind heavy ones.
+//! the others. Who waits for another's answer takes no thread. Quick queries do not queue behind heavy ones.
 
 use std::{
     sync::{
@@ -15,7 +15,7 @@ use model::{
     progress::Progress,
 };
 use query::{
-    question::{
+    queries::{
         Query,
         parameter::{Arguments, Parameter},
         request::Request,
@@ -27,7 +27,7 @@ use query::{
 
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};
 
-/// Scripted outcome of a run of the question.
+/// Scripted outcome of a run of the query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Answers,
@@ -61,7 +61,7 @@ impl Stage {
     }
 }
 
-/// A question that, if heavy, waits for its scripted outcome.
+/// A query that, if heavy, waits for its scripted outcome.
 #[derive(Clone)]
 struct Staged {
     stage: Arc<Stage>,
@@ -207,7 +207,7 @@ fn what_many_ask_at_once_is_answered_once() {
 
 #[test]
 fn who_asks_the_same_takes_one_thread_and_other_questions_go_on() {
-    // Two threads for heavy questions.
+    // Two threads for heavy queries.
     let house = house_of(ServiceOptions {
         workers: 3,
         ..ServiceOptions::default()

@@ -5,13 +5,13 @@ use std::{path::Path, sync::Arc};
 use model::{address::Address, progress::Progress, token_names::TokenReader};
 use query::{
     document::{self, DocumentForm},
-    question::{
-        compare::CompareQuestion,
+    queries::{
+        compare::CompareQuery,
         parameter::Arguments,
         request::Request,
-        security::{SecurityQuestion, WarningsOf},
+        security::{SecurityQuery, WarningsOf},
         view::View,
-        yields::YieldQuestion,
+        yields::YieldQuery,
     },
     service::{QueryService, ServiceOptions},
 };
@@ -43,7 +43,7 @@ fn the_report_of_a_token_to_avoid_begins_with_that_and_has_no_trade_card() {
     let snapshot = service.snapshot().unwrap();
     let mut warned = 0;
     for token in &snapshot.market.tokens {
-        let verdict = SecurityQuestion::verdict(
+        let verdict = SecurityQuery::verdict(
             &View::new(&snapshot),
             token.token_address,
             &Progress::default(),
@@ -79,7 +79,7 @@ fn comparisons_and_plans_say_it_of_the_tokens_that_they_name() {
     let (service, progress) = (service(), Progress::default());
     let query = format!("addresses={UNI},{MOONPUP}");
     let question =
-        CompareQuestion::parse(&Arguments::new(CompareQuestion::PARAMETERS, &[], &query).unwrap())
+        CompareQuery::parse(&Arguments::new(CompareQuery::PARAMETERS, &[], &query).unwrap())
             .unwrap();
     let compared = service.answer(&question, &progress).unwrap();
     let warned: Vec<Address> = compared
@@ -92,9 +92,9 @@ fn comparisons_and_plans_say_it_of_the_tokens_that_they_name() {
     let body = format!(
         r#"{{"tokens":{{"{UNI}":"1000000000000000000","{MOONPUP}":"1000000000000000000"}}}}"#
     );
-    let plan = YieldQuestion {
+    let plan = YieldQuery {
         explain: true,
-        ..YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).unwrap()
+        ..YieldQuery::parse_body(body.as_bytes(), TokenReader::default()).unwrap()
     };
     let notes = service
         .answer(&plan, &progress)

@@ -15,7 +15,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("src/cli/doctor/checks.rs", "mend", "a field of the JSON"),
     ("src/cli/doctor.rs", "mend", "a field of the JSON"),
     (
-        "query/src/question/rehearsal.rs",
+        "query/src/queries/rehearsal.rs",
         "/alerts/rehearse",
         "a path of the API",
     ),

@@ -15,7 +15,7 @@ use ::security::{
     similarity::{self, SimilarityIndex},
 };
 use analysis::numeric::sigmoid;
-use load::loading::load;
+use load::loader::load;
 use model::{
     address::Address,
     progress::{NoProgress, Progress},
@@ -23,9 +23,9 @@ use model::{
     time::Time,
 };
 use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
-use query::question::{
+use query::queries::{
     Query,
-    security::SecurityQuestion,
+    security::SecurityQuery,
     snapshot::{AnswerSettings, Snapshot},
     view::View,
 };
@@ -98,7 +98,7 @@ fn planted() {
         let code = AnomalyCode::parse(code).expect("a code");
         let mut tally = Tally::default();
         for (i, token) in tokens.iter().enumerate() {
-            let question = SecurityQuestion {
+            let question = SecurityQuery {
                 contract_address: Address::parse(token).expect("an address"),
                 explain: true,
             };

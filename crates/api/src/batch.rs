@@ -27,14 +27,14 @@ use model::{
     error::{Code, Problem, Result},
 };
 use query::{
-    question::{
+    queries::{
         Query,
-        batch::{BatchPart, INSTEAD, SecurityBatchQuestion, TokenBatchQuestion},
+        batch::{BatchPart, INSTEAD, SecurityBatchQuery, TokenBatchQuery},
         parameter::{Parameter, ParameterKind, decode, parameter},
         request::Request,
-        search::SearchQuestion,
-        security::SecurityQuestion,
+        security::SecurityQuery,
         snapshot::Snapshot,
+        tokens::TokensQuery,
     },
     service::{QueryService, cached::CachedAnswer, pending::PendingAnswer},
 };
@@ -52,7 +52,7 @@ pub(super) const FORMAT: Parameter = parameter(
 );
 
 /// The parameters of GET /tokens without `addresses`.
-const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
+const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<TokensQuery>::PARAMETERS;
 
 /// Tokens of one request analyzed concurrently.
 const AT_ONCE: usize = 4;
@@ -79,7 +79,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
         // Refused instead of ignored: an ignored filter would make the answer look filtered.
         let of_the_list = |name: &str| {
             name != FORMAT.name
-                && TokenBatchQuestion::PARAMETERS
+                && TokenBatchQuery::PARAMETERS
                     .iter()
                     .all(|own| own.name != name)
         };
@@ -93,12 +93,12 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
-        ask::<TokenBatchQuestion>(&Call {
-            parameters: TokenBatchQuestion::PARAMETERS,
+        ask::<TokenBatchQuery>(&Call {
+            parameters: TokenBatchQuery::PARAMETERS,
             ..*call
         })
     } else {
-        list::<SearchQuestion>(&Call {
+        list::<TokensQuery>(&Call {
             parameters: SEARCH_PARAMETERS,
             ..*call
         })
@@ -110,11 +110,11 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
     let lines = AnswerFormat::negotiated(&arguments, call.headers)?.word == "ndjson";
     if !lines {
-        return ask::<SecurityBatchQuestion>(call);
+        return ask::<SecurityBatchQuery>(call);
     }
-    let question = SecurityBatchQuestion::parse(&arguments)?;
+    let question = SecurityBatchQuery::parse(&arguments)?;
     let api = call.api;
-    let snapshot = call.ready::<SecurityBatchQuestion>()?;
+    let snapshot = call.ready::<SecurityBatchQuery>()?;
     let body = if call.head {
         Body::Whole(Bytes::new())
     } else {
@@ -138,7 +138,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
 fn ask_each(
     service: &Arc<QueryService>,
     snapshot: &Arc<Snapshot>,
-    question: &SecurityBatchQuestion,
+    question: &SecurityBatchQuery,
     sender: &RowSender,
 ) -> std::result::Result<(), ExportError> {
     let mut times: HashMap<Address, usize> = HashMap::new();
@@ -163,7 +163,7 @@ fn ask_each(
                 contract_address,
                 service.ask_of(
                     Arc::clone(snapshot),
-                    SecurityQuestion {
+                    SecurityQuery {
                         contract_address,
                         explain: question.explain,
                     },
@@ -199,7 +199,7 @@ fn ask_each(
 /// Returns a token's NDJSON line; `None` if the query was canceled.
 fn line(
     token_address: Address,
-    outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Query>::Answer>>>,
+    outcome: Result<Arc<CachedAnswer<<SecurityQuery as Query>::Answer>>>,
 ) -> Option<Bytes> {
     /// Same JSON shape as `TokenSecurity`.
     #[derive(Serialize)]

@@ -10,7 +10,7 @@ use super::{
     reply::{IfNoneMatch, Reply},
 };
 use model::error::Result;
-use query::question::{
+use query::queries::{
     Query,
     parameter::{Arguments, Parameter, TokenNames},
     snapshot::Snapshot,
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
         )
     }
 
-    /// As `snapshot`. Errors: a table that this kind of question needs is still loading, too.
+    /// As `snapshot`. Errors: a table that this kind of query needs is still loading, too.
     pub(super) fn ready<Q: Query>(&self) -> Result<Arc<Snapshot>> {
         let snapshot = self.snapshot()?;
         snapshot.require(Q::NEEDS)?;

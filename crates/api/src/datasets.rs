@@ -9,8 +9,8 @@ use serde::Serialize;
 use load::{Dataset, Table, TableFile, file_names::file_in};
 use model::{findings::FindingCount, time::Time};
 use query::{
-    question::snapshot::Snapshot,
-    service::{feed::FeedTable, load::LoadFailure},
+    queries::snapshot::Snapshot,
+    service::{load::LoadFailure, refresh::FeedTable},
 };
 
 /// The loaded data.

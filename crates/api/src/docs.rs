@@ -18,7 +18,7 @@ use super::{
     openapi, reply,
 };
 use model::error::{Code, Problem};
-use query::question::parameter::{Parameter, ParameterKind, parameter};
+use query::queries::parameter::{Parameter, ParameterKind, parameter};
 
 /// Content Security Policy: nothing from other servers, no inline script or style, no framing by another page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \

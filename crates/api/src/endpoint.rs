@@ -8,10 +8,10 @@ use super::{
     format::FORMAT,
 };
 use model::error::Code;
-use query::question::{
+use query::queries::{
     Query as _,
-    candles::CandlesQuestion,
-    indicators::IndicatorsQuestion,
+    candles::CandlesQuery,
+    indicators::IndicatorsQuery,
     parameter::{PAGE, Parameter, ParameterKind},
 };
 
@@ -143,7 +143,7 @@ impl Endpoint {
         self.parameters
             .iter()
             .any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
-            || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
+            || [CandlesQuery::NAME, IndicatorsQuery::NAME].contains(&self.name)
     }
 
     /// Values of its `format` parameter, if it has one.

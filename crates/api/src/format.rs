@@ -6,7 +6,7 @@ use hyper::{HeaderMap, header::ACCEPT};
 
 use frames::export::writers::ExportFormat;
 use model::error::Result;
-use query::question::{
+use query::queries::{
     Query,
     parameter::{Arguments, Parameter, ParameterKind, parameter},
 };
@@ -106,7 +106,7 @@ pub(super) const FORMAT: Parameter = parameter(
 /// Maximum number of a list's parameters, including `format`.
 const LIST_PARAMETERS_MAX: usize = 24;
 
-/// The parameters of a list question, followed by `format`.
+/// The parameters of a list query, followed by `format`.
 pub(super) struct WithFormat<Q>(PhantomData<Q>);
 
 impl<Q: Query> WithFormat<Q> {

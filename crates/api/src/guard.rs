@@ -18,7 +18,7 @@ use super::{
     reply::{Reply, empty},
 };
 use model::error::{Code, Problem, Result};
-use query::question::parameter::clip;
+use query::queries::parameter::clip;
 
 pub(super) const TARGET_BYTES_MAX: usize = 8 << 10;
 pub(super) const HEADERS_BYTES_MAX: usize = 32 << 10;

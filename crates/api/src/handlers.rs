@@ -19,8 +19,8 @@ use model::error::{Code, Problem, Result};
 use query::{
     document::{self, DocumentForm},
     jobs::{JobBody, Jobs, JobsWanted},
-    question::{
-        BodyQuestion, Query, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE,
+    queries::{
+        BodyQuery, Query, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE,
         tabular::Tabular,
     },
     service::cached::CachedAnswer,
@@ -37,7 +37,7 @@ pub(super) fn ask<Q: Query>(call: &Call<'_>) -> Answered {
     answer(call, Q::parse(&call.arguments()?)?)
 }
 
-/// Answers a list question in the negotiated format.
+/// Answers a list query in the negotiated format.
 pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
     let format = AnswerFormat::negotiated(&arguments, call.headers)?;
@@ -101,7 +101,7 @@ fn untagged<A>(cached: &CachedAnswer<A>) -> Reply {
 }
 
 /// Answers a query with a body.
-pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> Answered {
+pub(super) fn ask_with_body<Q: BodyQuery>(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = Q::parse_request(&call.arguments()?, body)?;
     let snapshot = call.ready::<Q>()?;
     if let Some(cached) = call

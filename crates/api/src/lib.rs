@@ -6,6 +6,7 @@ mod call;
 mod coding;
 mod connection;
 mod datasets;
+mod dispatch;
 mod docs;
 mod endpoint;
 mod error;
@@ -20,12 +21,11 @@ pub mod metrics;
 mod openapi;
 mod rate;
 mod reply;
-mod request_data;
+mod request_snapshot;
 mod router;
 pub mod routes;
 mod rows;
 mod server;
-mod service;
 mod stream;
 
 use std::{sync::Arc, time::Duration};
@@ -38,9 +38,9 @@ use self::{
     reply::RequestIds, router::Router, routes::ENDPOINTS,
 };
 pub use self::{
+    dispatch::{answer_offline, unknown_parameter, writes_csv},
     rows::StreamAborted,
     server::serve,
-    service::{answer_offline, unknown_parameter, writes_csv},
 };
 use crate::keys::Keys;
 use query::{jobs::Jobs, service::QueryService};

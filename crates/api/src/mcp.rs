@@ -2,7 +2,7 @@
 //! protocol, over stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
 mod budget;
-mod described;
+mod descriptions;
 mod lines;
 mod refused;
 mod tools;
@@ -43,10 +43,10 @@ use self::tools::{Tool, tools};
 use super::{
     Api,
     call::{Answered, Call, HandlerStep},
+    dispatch::answer_inside,
     guard::{self, BODY_BYTES_MAX},
     reply::{self, Body, Reply, X_DATA_AS_OF},
-    request_data::X_AS_OF_UNKNOWN,
-    service::answer_inside,
+    request_snapshot::X_AS_OF_UNKNOWN,
 };
 pub use crate::error::McpError;
 use model::{
@@ -56,7 +56,7 @@ use model::{
     time::Time,
     wall_clock::now,
 };
-use query::question::{
+use query::queries::{
     parameter::{as_of as as_of_time, clip, decode},
     snapshot::Snapshot,
 };

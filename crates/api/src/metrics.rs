@@ -10,7 +10,7 @@ use std::{
 
 use super::endpoint::Endpoint;
 use model::wall_clock::now;
-use query::service::{QueryService, feed::FeedTable};
+use query::service::{QueryService, refresh::FeedTable};
 
 /// Upper bounds of the latency histogram's buckets, in microseconds; one more bucket is unbounded.
 pub const LATENCY_MICROS: [u64; 15] = [

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, generated from the endpoint table, the questions' parameters, the answers' schemas and the table of error
+//! The OpenAPI 3.1 document, generated from the endpoint table, the queries' parameters, the answers' schemas and the table of error
 //! codes, so that it matches the implementation.
 
 mod lists;
@@ -22,7 +22,7 @@ use super::{
     stream::LAST_EVENT_ID,
 };
 use model::error::{CODES, Code, ProblemBody};
-use query::question::{
+use query::queries::{
     Dated, Query,
     parameter::{
         AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken, Parameter,
@@ -293,7 +293,7 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
 }
 
 /// Schema of what an explained answer as of a time has beside its own members.
-/// Schema of a question's answer, with what its body says of the answer's time.
+/// Schema of a query's answer, with what its body says of the answer's time.
 pub(super) fn answer_schema<Q: Query>(schemas: &mut SchemaGenerator) -> Schema {
     let schema = schemas.subschema_for::<Q::Answer>();
     let name = schema

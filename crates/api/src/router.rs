@@ -6,7 +6,7 @@ use hyper::Method;
 
 use super::endpoint::{DEEP_ANALYSIS, Endpoint, Verb};
 use model::error::{Code, Problem};
-use query::question::parameter::clip;
+use query::queries::parameter::clip;
 
 /// Endpoints of one path by method, as table indices.
 type Methods = BTreeMap<Verb, usize>;

@@ -1,4 +1,4 @@
-//! THE endpoint table, read by the router, the OpenAPI document, the MCP tools and the metrics. A question is one line of it. Request
+//! THE endpoint table, read by the router, the OpenAPI document, the MCP tools and the metrics. A query is one line of it. Request
 //! checks and answers are decided elsewhere.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -16,98 +16,98 @@ use super::{
 use model::error::Code;
 use query::{
     jobs::{Alert, AlertList, FIRED_ID_MAX, Job, JobBody, JobList, Report},
-    question::{
+    queries::{
         Query,
         alert_body::AlertBody,
-        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
-        candles::CandlesQuestion,
-        compare::CompareQuestion,
-        dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
-        growth::GrowthQuestion,
-        held::HeldTokensQuestion,
-        holders::{HolderCountsQuestion, HoldersQuestion},
-        indicators::IndicatorsQuestion,
+        batch::{CandleBatchQuery, SecurityBatchQuery, TokenBatchQuery},
+        candles::CandlesQuery,
+        compare::CompareQuery,
+        dexes::{AllDexesQuery, DexDetailQuery, DexListQuery},
+        growth::GrowthQuery,
+        held::HeldTokensQuery,
+        holders::{HolderCountsQuery, HoldersQuery},
+        indicators::IndicatorsQuery,
         list,
         parameter::{PAGE, Parameter, ParameterKind, parameter},
-        patterns::PatternsQuestion,
-        pools::PoolsQuestion,
-        posts::{PostsQuestion, TokenPostsQuestion},
-        rehearsal::RehearsalQuestion,
+        patterns::PatternsQuery,
+        pools::PoolsQuery,
+        posts::{PostsQuery, TokenPostsQuery},
+        rehearsal::RehearsalQuery,
         request::Request,
-        search::{SearchQuestion, Tokens},
-        security::SecurityQuestion,
+        security::SecurityQuery,
         tables::{
-            TableQuestion, TablesQuestion,
-            column::{CountsQuestion, DescribeQuestion},
+            TableQuery, TablesQuery,
+            column::{CountsQuery, DescribeQuery},
         },
         tabular::Tabular,
-        token::TokenQuestion,
-        track_record::{TrackRecordQuestion, WholeRecordQuestion},
-        trendline::TrendlineQuestion,
-        yields::{YieldBody, YieldQuestion},
+        token::TokenQuery,
+        tokens::{Tokens, TokensQuery},
+        track_record::{TrackRecordQuery, WholeRecordQuery},
+        trendline::TrendlineQuery,
+        yields::{YieldBody, YieldQuery},
     },
 };
 
 pub const ENDPOINTS: &[Endpoint] = &[
-    question::<TokenQuestion>("tokens", &[]),
-    question::<TokenPostsQuestion>("tokens", &[]),
-    question::<TrendlineQuestion>("technical", &[Code::NoCandles]),
-    question::<SecurityQuestion>("security", &[Code::NoSecurityData]),
-    question::<PatternsQuestion>("technical", &[Code::NoCandles]),
-    question::<DexListQuestion>("dexes", &[]),
-    question::<DexDetailQuestion>("dexes", &[Code::DexNotFound]),
-    question::<GrowthQuestion>("analytics", &[]),
+    question::<TokenQuery>("tokens", &[]),
+    question::<TokenPostsQuery>("tokens", &[]),
+    question::<TrendlineQuery>("technical", &[Code::NoCandles]),
+    question::<SecurityQuery>("security", &[Code::NoSecurityData]),
+    question::<PatternsQuery>("technical", &[Code::NoCandles]),
+    question::<DexListQuery>("dexes", &[]),
+    question::<DexDetailQuery>("dexes", &[Code::DexNotFound]),
+    question::<GrowthQuery>("analytics", &[]),
     Endpoint {
         path: "/api/analytics/tokens/holders-growth",
         name: "api_holders_growth",
         tool: false,
-        ..question::<GrowthQuestion>("analytics", &[])
+        ..question::<GrowthQuery>("analytics", &[])
     },
     Endpoint {
         verb: Verb::Post,
         tagged: false,
         body: Some(SchemaGenerator::subschema_for::<YieldBody>),
-        handler: Body(handlers::ask_with_body::<YieldQuestion>),
-        ..question::<YieldQuestion>("yield", &[])
+        handler: Body(handlers::ask_with_body::<YieldQuery>),
+        ..question::<YieldQuery>("yield", &[])
     },
     Endpoint {
         summary: "Search and list tokens, or get up to 100 by `addresses`.",
-        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 2 }>(
-            WithFormat::<SearchQuestion>::PARAMETERS,
-            TokenBatchQuestion::PARAMETERS,
+        parameters: &joined::<{ TokensQuery::PARAMETERS.len() + 2 }>(
+            WithFormat::<TokensQuery>::PARAMETERS,
+            TokenBatchQuery::PARAMETERS,
         ),
         content: Content::Json(list_or_batch),
         handler: Plain(batch::tokens),
-        ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
+        ..list::<TokensQuery>("tokens", &[Code::InvalidAddress])
     },
-    list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
-    list::<IndicatorsQuestion>("technical", &[Code::NoCandles]),
-    question::<TrackRecordQuestion>("technical", &[Code::NoCandles]),
+    list::<CandlesQuery>("tokens", &[Code::NoCandles]),
+    list::<IndicatorsQuery>("technical", &[Code::NoCandles]),
+    question::<TrackRecordQuery>("technical", &[Code::NoCandles]),
     // As a tool it is `track_record` with its scope.
     Endpoint {
         tool: false,
-        ..question::<WholeRecordQuestion>("technical", &[])
+        ..question::<WholeRecordQuery>("technical", &[])
     },
-    list::<HoldersQuestion>("tokens", &[]),
-    list::<HolderCountsQuestion>("tokens", &[]),
-    list::<HeldTokensQuestion>("tokens", &[Code::TableNotFound]),
-    list::<PostsQuestion>("tokens", &[]),
-    list::<AllDexesQuestion>("dexes", &[]),
-    list::<PoolsQuestion>("dexes", &[]),
-    question::<CandleBatchQuestion>("tokens", &[]),
+    list::<HoldersQuery>("tokens", &[]),
+    list::<HolderCountsQuery>("tokens", &[]),
+    list::<HeldTokensQuery>("tokens", &[Code::TableNotFound]),
+    list::<PostsQuery>("tokens", &[]),
+    list::<AllDexesQuery>("dexes", &[]),
+    list::<PoolsQuery>("dexes", &[]),
+    question::<CandleBatchQuery>("tokens", &[]),
     Endpoint {
-        parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(
-            SecurityBatchQuestion::PARAMETERS,
+        parameters: &joined::<{ SecurityBatchQuery::PARAMETERS.len() + 1 }>(
+            SecurityBatchQuery::PARAMETERS,
             &[batch::FORMAT],
         ),
         handler: Plain(batch::security),
-        ..question::<SecurityBatchQuestion>("security", &[])
+        ..question::<SecurityBatchQuery>("security", &[])
     },
-    question::<CompareQuestion>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
-    question::<TablesQuestion>("tables", &[]),
-    list::<TableQuestion>("tables", &[Code::TableNotFound]),
-    question::<CountsQuestion>("tables", &[Code::TableNotFound]),
-    question::<DescribeQuestion>("tables", &[Code::TableNotFound]),
+    question::<CompareQuery>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
+    question::<TablesQuery>("tables", &[]),
+    list::<TableQuery>("tables", &[Code::TableNotFound]),
+    question::<CountsQuery>("tables", &[Code::TableNotFound]),
+    question::<DescribeQuery>("tables", &[Code::TableNotFound]),
     Endpoint {
         parameters: &[],
         codes: &[],
@@ -228,8 +228,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
         verb: Verb::Post,
         tagged: false,
         body: Some(SchemaGenerator::subschema_for::<AlertBody>),
-        handler: Body(handlers::ask_with_body::<RehearsalQuestion>),
-        ..question::<RehearsalQuestion>("alerts", &[Code::TokenNotFound])
+        handler: Body(handlers::ask_with_body::<RehearsalQuery>),
+        ..question::<RehearsalQuery>("alerts", &[Code::TokenNotFound])
     },
     Endpoint {
         parameters: &[parameter(
@@ -350,7 +350,7 @@ const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [P
 fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
     let shapes = [
         schemas.subschema_for::<Tokens>(),
-        openapi::answer_schema::<TokenBatchQuestion>(schemas),
+        openapi::answer_schema::<TokenBatchQuery>(schemas),
     ];
     json_schema!({ "anyOf": shapes })
 }
@@ -376,7 +376,7 @@ const fn question<Q: Query>(tag: &'static str, codes: &'static [Code]) -> Endpoi
     }
 }
 
-/// A list question, available in every row format.
+/// A list query, available in every row format.
 const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint {
         parameters: WithFormat::<Q>::PARAMETERS,

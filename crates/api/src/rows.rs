@@ -34,7 +34,7 @@ use model::{
     error::{Code, Problem, Result},
     progress::Progress,
 };
-use query::question::{
+use query::queries::{
     Find, known_token,
     paging::{link, with_parameter},
     snapshot::Snapshot,

@@ -23,8 +23,8 @@ use super::{
     Api,
     call::stopped,
     connection::{ConnectionState, WatchedStream},
+    dispatch::ConnectionService,
     events,
-    service::ConnectionService,
 };
 
 /// Listen backlog, which the system may cap. A burst of clients overflows the usual 128, and they retry only after a second.

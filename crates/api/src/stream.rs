@@ -17,7 +17,7 @@ use super::{
     reply::Body,
 };
 use model::error::{Code, Problem, Result};
-use query::question::parameter::clip;
+use query::queries::parameter::clip;
 
 /// Header by which a reconnecting client names the last event it received.
 pub(super) const LAST_EVENT_ID: &str = "last-event-id";

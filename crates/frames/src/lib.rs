@@ -3,10 +3,12 @@
 
 mod arrow;
 pub mod cache;
+pub mod cache_writer;
 pub mod canonical;
 pub mod cell;
 pub mod columns;
 pub mod decode;
+pub mod duplicates;
 pub mod error;
 pub mod export;
 pub mod frame_rows;
@@ -16,8 +18,6 @@ pub mod order;
 pub mod ordered;
 pub mod parquet_files;
 pub mod raw_cell;
-pub mod repeats;
 pub mod report;
 pub mod rows;
 pub mod text_runs;
-pub mod written;

@@ -8,10 +8,10 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Se
 
 use super::{
     cache::{CacheBuildError, CacheOptions, EntryLocation},
+    cache_writer::WrittenRows,
     columns::{Columns, as_bytes, byte_length},
     report::LoadReport,
     rows::Frames as _,
-    written::WrittenRows,
 };
 use crate::{
     order::{keyless, side_by_side, sorted, without, without_repeats},

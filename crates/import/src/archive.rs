@@ -11,7 +11,7 @@ use flate2::{Crc, read::DeflateDecoder};
 use zip::{CompressionMethod, ZipArchive};
 
 use super::error::ArchiveError;
-use load::read::{UNPACKED_FLOOR, UNPACKED_RATIO_MAX};
+use load::formats::{UNPACKED_FLOOR, UNPACKED_RATIO_MAX};
 
 const MEMBERS_MAX: usize = 1_000;
 /// Maximum number of parts of a workbook; a sheet is one or two.

@@ -27,7 +27,7 @@ use super::{
     sniff::Sniffed,
     tokens::TokenMatch,
 };
-use load::{manifest::Unit, read::RowSource};
+use load::{formats::RowSource, manifest::Unit};
 
 pub(super) use self::columns::{PRICES, has_close_times, header_words};
 

@@ -11,7 +11,7 @@ use polars::prelude::{
     PolarsResult, Series,
 };
 
-use frames::{order, repeats};
+use frames::{duplicates, order};
 use model::{findings::KEPT_PER_REASON, schema::TableSchema};
 
 pub(super) const EXISTING: u32 = 0;
@@ -226,7 +226,7 @@ impl Grouped<'_> {
                 let same = whole[a] == whole[b];
                 let shown = !same && (repeated.len() as u64) < KEPT_PER_REASON;
                 let differs = if shown {
-                    repeats::difference(self.schema, self.frame, a, b)
+                    duplicates::difference(self.schema, self.frame, a, b)
                 } else {
                     None
                 };

@@ -11,7 +11,7 @@ use super::{
     rows::{Edited, cells, column, put},
     sheet::{RawTable, flat},
 };
-use load::read::{RowSource, SourceBatch};
+use load::formats::{RowSource, SourceBatch};
 
 /// A rewrite of one column.
 #[derive(Debug, Clone)]

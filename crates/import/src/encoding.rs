@@ -2,7 +2,7 @@
 //! it is; a text whose header has none is refused, as its names would be wrong.
 
 use super::{candles, error::FileError, names};
-use load::read::TextEncoding;
+use load::formats::TextEncoding;
 
 /// Words of headers that are not among the names of columns.
 const MORE: &str = "出来高 变化率 変化率 日付け 成交量 成交额 交易量 涨跌幅 漲跌幅 成交額 收盤 開盤 수량 거래량 변동 объём объем кол-во изм 地址 余额 餘額 标签 \
@@ -15,7 +15,7 @@ const DAMAGED: usize = 10;
 
 /// The encoding, and the text decoded; `None` for UTF-8, whose damaged lines are rejected as rows.
 pub(super) fn of(text: &[u8]) -> Result<Option<(TextEncoding, String)>, FileError> {
-    let possible = load::read::possible_encodings(text);
+    let possible = load::formats::possible_encodings(text);
     let known = || {
         let all = candles::header_words()
             .chain([names::SYMBOL, names::NAME, MORE])

@@ -10,9 +10,9 @@ use zip::CompressionMethod;
 use super::options::VALUED;
 use load::{
     ReadError,
-    loading::LoadError,
+    formats::{ProviderError, SourceError},
+    loader::LoadError,
     manifest::FILE,
-    read::{ProviderError, SourceError},
 };
 use model::{
     chain::Chain, command_line::shell_word, progress::Cancelled, toml_reader::TomlError,

@@ -23,8 +23,8 @@ use super::{
     tokens::{TokenFoundBy, TokenHints, TokenMatch},
     written,
 };
-use frames::repeats;
-use load::{loading, origin::Origin};
+use frames::duplicates;
+use load::{loader, provenance::Origin};
 use model::{
     address::Address,
     chain::Chain,
@@ -126,7 +126,7 @@ impl Run<'_> {
         for frame in &file.tokens {
             self.tokens.add(frame);
             report.says.extend(self.tokens.sharing(frame));
-            self.context.decimals.extend(loading::decimals(frame));
+            self.context.decimals.extend(loader::decimals(frame));
         }
         let rejected = std::mem::take(&mut file.rejected);
         let notes_of = |table: &str| {
@@ -223,7 +223,7 @@ impl Run<'_> {
         report.movements = sniffed
             .sheet
             .as_ref()
-            .map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
+            .map_or_else(Vec::new, |sheet| duplicates::movements(&sheet.names));
         self.context.decimals.extend(
             plan.decimals
                 .iter()

@@ -15,7 +15,7 @@ use super::{
 use frames::decode::guarded;
 use load::{
     check::{across_tables, named},
-    origin::{self, Origin},
+    provenance::{self, Origin},
 };
 use model::{
     address::Address,
@@ -46,7 +46,7 @@ impl Run<'_> {
                     .map(|found| format!("`{}`", found.name))
                     .collect::<Vec<_>>()
                     .join(", "),
-                IMPORTED => origin::named(&existing.origins, &replaced.tokens),
+                IMPORTED => provenance::named(&existing.origins, &replaced.tokens),
                 other => name(other).map_or_else(String::new, Origin::file_and_format),
             };
             let tokens = few(&replaced.tokens, 3);

@@ -36,9 +36,9 @@ use super::{
 };
 use frames::raw_cell::is_null_word;
 use load::{
-    loading::bind::bind,
+    formats::RowSource,
+    loader::bind::bind,
     manifest::{ColumnManifest, TableManifest},
-    read::RowSource,
 };
 use model::{
     address::Address,

@@ -68,9 +68,9 @@ pub use self::{
 use frames::{cache::CacheOptions, decode::guarded, order};
 use load::{
     check::in_order::TokenStatistic,
-    loading::{self, LoadContext},
+    loader::{self, LoadContext},
     manifest::{FILE, Manifest},
-    origin::Origin,
+    provenance::Origin,
 };
 use model::{address::Address, chain::Chain, progress::LoadProgress, schema::TABLES};
 
@@ -87,7 +87,7 @@ pub fn import(
     }
     refusal::left_placeholder(options)?;
     refusal::contradictory(options)?;
-    let text = loading::read_manifest(&into.join(FILE))?;
+    let text = loader::read_manifest(&into.join(FILE))?;
     let manifest = Manifest::parse(&text).map_err(ImportError::Manifest)?;
     let staging = if options.dry_run {
         StagingFolder::temporary()?
@@ -198,7 +198,7 @@ impl Run<'_> {
         })?;
         if let Some(whole) = guarded("table", || order::whole(frames))? {
             self.tokens.add(&whole);
-            self.context.decimals = loading::decimals(&whole);
+            self.context.decimals = loader::decimals(&whole);
         }
         Ok(())
     }

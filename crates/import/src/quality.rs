@@ -6,10 +6,10 @@ use super::{
     refusal::{COLUMN, LostColumn, Refusal, VALUE, WRITE_TOKENS},
     take::{ImportRejection, RowCounts},
 };
-use frames::repeats;
+use frames::duplicates;
 use load::{
     check::named,
-    loading::{file::Unread, units::NO_DECIMALS},
+    loader::{file::Unread, units::NO_DECIMALS},
 };
 use model::{
     findings::{Finding, Findings, Severity},
@@ -303,7 +303,7 @@ pub(super) fn conflicting(
         let asked = if movements.is_empty() {
             None
         } else {
-            Some(repeats::are_these_transfers(movements))
+            Some(duplicates::are_these_transfers(movements))
         };
         let asked = asked
             .as_deref()

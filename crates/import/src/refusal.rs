@@ -147,8 +147,8 @@ impl From<load::ReadError> for Refusal {
     }
 }
 
-impl From<load::read::SourceError> for Refusal {
-    fn from(error: load::read::SourceError) -> Self {
+impl From<load::formats::SourceError> for Refusal {
+    fn from(error: load::formats::SourceError) -> Self {
         error.to_string().into()
     }
 }

@@ -10,7 +10,7 @@ use polars::prelude::DataFrame;
 use serde::Serialize;
 
 use super::{sheet::flat, take::RowCounts};
-use load::{loading::bind::bind, manifest::TableManifest};
+use load::{loader::bind::bind, manifest::TableManifest};
 use model::{
     findings::{Finding, FindingCount, Findings},
     schema::TableSchema,
@@ -115,7 +115,7 @@ pub(super) fn column_sources(
     mapped: &[(String, String)],
 ) -> Vec<ColumnSource> {
     let bound = bind(schema, manifest, names).unwrap_or_default();
-    let source = |bound: &load::loading::bind::Bound<'_>| {
+    let source = |bound: &load::loader::bind::Bound<'_>| {
         let from = bound.raw.as_ref().or(bound.units.as_ref());
         match (bound.constant, from) {
             (Some(""), _) | (None, None) => None,

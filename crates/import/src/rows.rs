@@ -4,7 +4,7 @@
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series};
 
 use super::{evidence::number::NumberStyle, sheet::flat};
-use load::read::{BATCH_ROWS, RowSource, SourceBatch, SourceError};
+use load::formats::{BATCH_ROWS, RowSource, SourceBatch, SourceError};
 use model::address::Address;
 
 type Edit = Box<dyn FnMut(&mut SourceBatch) + Send>;

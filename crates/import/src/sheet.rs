@@ -19,7 +19,7 @@ use super::{
     sniff::Sniffed,
     zone::Zone,
 };
-use load::read::{self, Layout, RowSource, TextEncoding};
+use load::formats::{self, Layout, RowSource, TextEncoding};
 
 /// Rows in the sample.
 pub(super) const ROWS: usize = 2_000;
@@ -377,7 +377,7 @@ fn numbered_twins(names: &[String]) -> Vec<String> {
 
 /// Reads a JSON Lines text whole.
 pub(super) fn json_lines(sniffed: &Sniffed, limit: u64) -> Result<Json, FileError> {
-    Ok(Json::lines(&read::whole_text(
+    Ok(Json::lines(&formats::whole_text(
         sniffed.place.open()?,
         sniffed.head(),
         limit,

@@ -20,7 +20,7 @@ use super::{
     sheet::{self, RawTable},
     workbook,
 };
-use load::read::{self, ColumnFilter, Layout, RowSource, SourceError};
+use load::formats::{self, ColumnFilter, Layout, RowSource, SourceError};
 
 /// Bytes of a text that are inspected.
 const LOOKED: usize = 512 << 10;
@@ -300,7 +300,9 @@ fn copied(from: impl Read) -> Result<TempPath, FileError> {
 }
 
 fn is_binary(head: &[u8], bytes: u64) -> bool {
-    head.starts_with(b"PAR1") || head.starts_with(b"ARROW1") || read::is_arrow_stream(head, bytes)
+    head.starts_with(b"PAR1")
+        || head.starts_with(b"ARROW1")
+        || formats::is_arrow_stream(head, bytes)
 }
 
 fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, FileError> {
@@ -330,7 +332,7 @@ fn shape(
     let mut notes = Vec::new();
     let (shape, sheet) = match path {
         Some(path) if is_binary(&head, bytes) => (
-            FileShape::Columns(read::open(&path, no_column())?.columns().to_vec()),
+            FileShape::Columns(formats::open(&path, no_column())?.columns().to_vec()),
             None,
         ),
         _ if head.starts_with(b"PK\x03\x04") => return Err(ArchiveError::Nested.into()),
@@ -388,17 +390,19 @@ impl Sniffed {
     /// All rows from the start; `layout` applies to delimited text.
     pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, FileError> {
         match (&self.shape, &self.place) {
-            (FileShape::Rows(_), place) => Ok(read::separated(
+            (FileShape::Rows(_), place) => Ok(formats::separated(
                 place.open()?,
                 &self.head,
                 layout,
                 every_column(),
             )?),
-            (FileShape::JsonLines(_), place) => {
-                Ok(read::json_lines(place.open()?, &self.head, every_column())?)
-            }
+            (FileShape::JsonLines(_), place) => Ok(formats::json_lines(
+                place.open()?,
+                &self.head,
+                every_column(),
+            )?),
             (FileShape::Columns(_), FileLocation::File(path)) => {
-                Ok(read::open(path, every_column())?)
+                Ok(formats::open(path, every_column())?)
             }
             (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => {
                 Err(FileError::NotStreamed)
@@ -428,7 +432,7 @@ impl Sniffed {
         flat && !read_otherwise
             && self.copied.is_none()
             && matches!(self.place, FileLocation::File(_))
-            && read::format_of(&self.name).is_some()
+            && formats::format_of(&self.name).is_some()
     }
 
     /// What the loader finds in the first row of a text, where the sample ends within it: it is too long, or a quote in it is never closed.

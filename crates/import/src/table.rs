@@ -22,13 +22,13 @@ use super::{
 use frames::decode::guarded;
 use load::{
     check::in_order::SeriesChecker,
-    loading::{LoadContext, apart::apart},
-    manifest::TableManifest,
-    origin::{self, Origin},
-    read::{
+    formats::{
         self,
         locate::{self, LocatedFile},
     },
+    loader::{LoadContext, apart::apart},
+    manifest::TableManifest,
+    provenance::{self, Origin},
 };
 use model::{findings::Findings, schema::TableSchema, token::TokenApart};
 
@@ -125,7 +125,7 @@ impl ExistingTable {
         });
         let ours = is_ours(&target);
         let origins = if ours {
-            origin::of(&target)
+            provenance::of(&target)
         } else {
             Vec::new()
         };
@@ -177,7 +177,7 @@ impl ExistingTable {
                     error: Box::new(error),
                 },
             };
-            let mut rows = read::open(path, load::loading::bind::wanted(self.schema, manifest))
+            let mut rows = formats::open(path, load::loader::bind::wanted(self.schema, manifest))
                 .map_err(|error| blame(error.into()))?;
             let reading = Reading {
                 context,
@@ -319,7 +319,7 @@ impl Output {
         let file = File::create(path).map_err(failed)?;
         let twin = file.try_clone().map_err(failed)?;
         let empty = empty(schema)?;
-        let mark = origin::metadata(MARK, origins);
+        let mark = provenance::metadata(MARK, origins);
         let writer = guarded("table", || {
             ParquetWriter::new(BufWriter::new(twin))
                 .with_compression(ParquetCompression::Zstd(None))

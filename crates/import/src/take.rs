@@ -11,14 +11,14 @@ use super::{
 use load::{
     ReadError,
     check::in_order::TokenStatistic,
-    loading::{
+    formats::{RowSource, SourceError},
+    loader::{
         LoadContext,
         bind::bind,
         file::{FileRows, Unread},
         fill,
     },
     manifest::TableManifest,
-    read::{RowSource, SourceError},
 };
 use model::{
     address::Address,

@@ -8,7 +8,7 @@ use super::{
     rows::{Edited, cells, put},
     sheet::RawTable,
 };
-use load::loading::bind::bind;
+use load::loader::bind::bind;
 use model::schema::{self, Column, Kind};
 
 /// Whether the cell is a percentage, as `3.12%`.

@@ -9,7 +9,7 @@ use crate::{
     Dataset, Table,
     error::ReadError,
     live_files::{HISTORY_BYTES_MAX, history_files},
-    parts::{GONE, OBSERVED_AT, newest, with_removed_rows},
+    part_files::{GONE, OBSERVED_AT, newest, with_removed_rows},
 };
 use frames::{
     error::FrameError,
@@ -60,7 +60,7 @@ impl Dataset {
         cut.synthetic = self.synthetic;
         cut.folder.clone_from(&self.folder);
         cut.importing.clone_from(&self.importing);
-        cut.identity = crate::loading::identity::at(&self.identity, time);
+        cut.identity = crate::loader::identity::at(&self.identity, time);
         // The state of a chain is of another block.
         let days = |days: &Vec<YieldDay>| {
             days.iter()

@@ -1,10 +1,10 @@
 //! Tables on a ClickHouse server ("engine"): columns are described and rows counted first; then the rows are read like those of a file. If
 //! another number of rows arrives than was counted, none is used.
 
-mod attach;
-mod canonical;
+mod columns;
 mod count;
 mod fetched;
+mod initial_rows;
 mod pages;
 mod rows;
 mod spelling;
@@ -12,21 +12,21 @@ mod sql;
 mod streamed;
 mod templates;
 
-pub use self::attach::EngineSnapshot;
+pub use self::initial_rows::EngineSnapshot;
 use self::sql::{ColumnType, EngineColumn};
 pub(super) use self::{
-    attach::attach,
+    initial_rows::attach,
     rows::{QueryRows, RowsOutcome, open},
 };
-use super::loading::{
+use super::loader::{
     LoadContext,
     bind::{Bound, bind, missing, wanted},
     remote::{Located, load_error_of, not_agreed},
     task::{TableLoad, TableLoadError},
 };
 use crate::{
+    formats::locate::{Answer, LocatedFile},
     manifest::{EngineTable, Relation},
-    read::locate::{Answer, LocatedFile},
 };
 use model::{field_hash::FieldHash, schema::Kind};
 use wire::{Fault, amount, clickhouse::Engine};
@@ -85,7 +85,7 @@ pub(super) fn locate(load: &TableLoad<'_>, asked: &EngineTable) -> Result<Locate
     let asking = EngineQuery::new(load, asked)?;
     let answer = asking.prepare_answer()?;
     let found = LocatedFile::answered(answer.clone());
-    let there = crate::loading::cached::cache_location(load, std::slice::from_ref(&found))
+    let there = crate::loader::cached::cache_location(load, std::slice::from_ref(&found))
         .is_some_and(|cached| cached.location.exists());
     if !there && !rows::is_kept(context, &answer) {
         asking

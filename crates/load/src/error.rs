@@ -4,7 +4,7 @@ use std::{error::Error, fmt, io, path::PathBuf};
 
 use polars::prelude::PolarsError;
 
-use crate::{engine_rows::FetchError, manifest::Decimal, read::SourceError};
+use crate::{engine_rows::FetchError, formats::SourceError, manifest::Decimal};
 use frames::error::FrameError;
 use model::{private_files::FileError, time::Day, untrusted::DecodeError};
 use table::error::TableError;

@@ -4,7 +4,7 @@
 mod as_data;
 mod as_of;
 mod balances;
-mod build;
+mod builder;
 mod by_token;
 pub mod candle_table;
 pub mod cells;
@@ -15,16 +15,16 @@ pub mod engine;
 pub mod engine_rows;
 mod error;
 pub mod file_names;
+pub mod formats;
 pub mod live;
 pub mod live_files;
 mod loaded;
-pub mod loading;
+pub mod loader;
 pub mod manifest;
 mod newest;
-pub mod origin;
-pub mod parts;
+pub mod part_files;
+pub mod provenance;
 pub mod provider;
-pub mod read;
 pub mod rows_by_address;
 pub mod sample;
 pub mod watch;
@@ -157,7 +157,7 @@ impl Dataset {
                 .map(|token| token.row.token_address.to_string())
                 .collect();
             let others = table.rows.slice(0..table.height(), Some(&own));
-            let others = crate::loading::others::by_token(&table.frame(), &others, &addresses);
+            let others = crate::loader::others::by_token(&table.frame(), &others, &addresses);
             let own = |column: &Column| {
                 Some(ExtraColumn {
                     name: names::intern(column.name())?,

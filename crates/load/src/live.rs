@@ -23,7 +23,7 @@ use polars::prelude::{DataFrame, PolarsError};
 
 use super::{
     ReadError,
-    read::{ProviderError, SourceError},
+    formats::{ProviderError, SourceError},
 };
 use ask::Ask;
 use model::{

@@ -12,7 +12,7 @@ use std::{
     sync::LazyLock,
 };
 
-use crate::read::ProviderError;
+use crate::formats::ProviderError;
 use model::{
     chain::Chain,
     interval::Interval,

@@ -1,6 +1,6 @@
 //! A dataset for unit tests, written as CSV and loaded like a user's files.
 
-use crate::{Dataset, loading};
+use crate::{Dataset, loader};
 use model::progress::NoProgress;
 
 /// Loads tables given as (name, CSV text). Lines may be indented, and `0x1` is padded to an address of 40 digits.
@@ -26,7 +26,7 @@ pub fn dataset(tables: &[(&str, &str)]) -> Dataset {
         )
         .expect("a file");
     }
-    loading::load(folder.path(), &NoProgress).expect("a dataset")
+    loader::load(folder.path(), &NoProgress).expect("a dataset")
 }
 
 fn cell(text: &str) -> String {

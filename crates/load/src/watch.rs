@@ -15,9 +15,9 @@ use notify::{
 };
 
 use crate::{
-    live_files, loading,
+    formats::locate,
+    live_files, loader,
     manifest::{FILE, Manifest, TableManifest},
-    read::locate,
 };
 use model::{locks::SharedLock as _, schema::TABLES, system::FileId};
 use wire::UrlPattern;
@@ -62,7 +62,7 @@ impl FileStamps {
         // The absolute path, however the folder was named: stamps are compared.
         let folder = &absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let mut files = vec![folder.join(FILE)];
-        let text = loading::read_manifest(&files[0]).unwrap_or_default();
+        let text = loader::read_manifest(&files[0]).unwrap_or_default();
         let manifest = Manifest::parse(&text).unwrap_or_default();
         for schema in TABLES {
             let paths = manifest
@@ -133,7 +133,7 @@ impl FileStamps {
                 .filter_map(|(path, stamp)| {
                     Some((
                         path.clone(),
-                        loading::identity::tips(path, stamp.bytes).ok()?,
+                        loader::identity::tips(path, stamp.bytes).ok()?,
                     ))
                 })
                 .collect(),
@@ -143,7 +143,7 @@ impl FileStamps {
     /// Whether files were only appended to since `before`, whose ends are `ends`.
     pub fn appends_to(&self, before: &Self, ends: &Ends) -> bool {
         let appended = |path: &PathBuf, now: Stamp, then: Stamp| {
-            let same = || loading::identity::tips(path, then.bytes).ok();
+            let same = || loader::identity::tips(path, then.bytes).ok();
             now.file == then.file
                 && now.bytes > then.bytes
                 && ends

@@ -8,7 +8,7 @@ use table::{
     TableRows,
     filter::{ExcludedRows, of_table, parse},
 };
-use tokendeck_load::loading::load_with;
+use tokendeck_load::loader::load_with;
 
 fn address(last: u8) -> String {
     format!("0x{last:040x}")

@@ -24,7 +24,7 @@ use model::{
 use tokendeck_load::{
     Dataset, ReadError,
     engine_rows::FetchError,
-    loading::{load_as, origins_to_agree},
+    loader::{load_as, origins_to_agree},
 };
 use wire::{
     Consent, MemoryLedger, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions,

@@ -31,7 +31,7 @@ use tokendeck_load::live::{
     LiveMarket, LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch,
     Unwatched, hosts, refresh,
 };
-use tokendeck_load::{Dataset, loading::load};
+use tokendeck_load::{Dataset, loader::load};
 use tokendeck_load::{
     manifest::Manifest,
     provider::{Provider, ProviderOrigin, Providers},

@@ -22,7 +22,7 @@ use model::{
 };
 use tokendeck_load::{
     Dataset,
-    loading::{LoadError, load_as, origins_to_agree},
+    loader::{LoadError, load_as, origins_to_agree},
 };
 use wire::{
     Consent, MemoryLedger, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions,

@@ -18,7 +18,7 @@ struct Inner {
     cancelled: AtomicBool,
     /// Whether a part of the answer is missing that may be there the next time.
     partial: AtomicBool,
-    /// The parent question's progress, for a part of it.
+    /// The parent query's progress, for a part of it.
     parent: Option<Progress>,
 }
 

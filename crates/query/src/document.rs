@@ -4,8 +4,8 @@
 mod annotations;
 mod chart;
 mod facts;
-mod gather;
 mod html;
+mod inputs;
 mod markdown;
 mod provenance;
 mod sources;
@@ -14,8 +14,8 @@ pub mod words;
 use self::chart::Chart;
 pub use self::{
     facts::{check_mark, score_text, tone_of_score},
-    gather::{of_job, of_token},
     html::POLICY,
+    inputs::{of_job, of_token},
     provenance::{Provenance, TableProvenance, differing_lines, figures_of},
 };
 use model::untrusted::is_invisible;

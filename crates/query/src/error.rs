@@ -4,9 +4,9 @@
 use std::{fmt, io, path::PathBuf, time::Duration};
 
 use load::{
+    formats::ProviderError,
     live::{LiveError, RefreshError},
-    loading::LoadError,
-    read::ProviderError,
+    loader::LoadError,
 };
 use model::{error::Problem, private_files::FileError};
 use rayon::ThreadPoolBuildError;

@@ -2,16 +2,16 @@
 //! on each data snapshot. A request is acknowledged only once it is on disk. Knows neither the API nor the terminal.
 
 mod alert;
+mod alert_checks;
 mod alerts;
 mod ask;
 mod id;
 mod list;
-mod messages;
+mod notifications;
 mod owner;
 mod request;
 mod sources;
 mod store;
-mod watch;
 mod worker;
 
 use std::{fs::File, path::Path, sync::Arc, time::Duration};
@@ -24,8 +24,8 @@ use self::{
     store::{HistoryLimits, JobDataset, JobStore, NewToken},
     worker::Workers,
 };
-use super::question::holders::Holders;
-use crate::{error::JobsError, question::parameter::clip, service::QueryService};
+use super::queries::holders::Holders;
+use crate::{error::JobsError, queries::parameter::clip, service::QueryService};
 use analysis::{
     dex::DexList, patterns::PatternsAnswer, token::TokenDetail, trendlines::TrendlineAnswer,
 };
@@ -41,7 +41,7 @@ pub use self::{
     ask::token_report,
     id::created,
     list::{JobList, JobsWanted},
-    messages::{AlertCommand, AlertRoutes},
+    notifications::{AlertCommand, AlertRoutes},
     request::JobBody,
     sources::{JobSourceFile, SourceTable, Sources},
     store::{JOBS_VERSION, Purge},

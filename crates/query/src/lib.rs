@@ -4,5 +4,5 @@
 pub mod document;
 pub mod error;
 pub mod jobs;
-pub mod question;
+pub mod queries;
 pub mod service;

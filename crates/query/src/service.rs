@@ -3,11 +3,11 @@
 
 pub mod as_of;
 pub mod cached;
-pub mod feed;
 mod generations;
 pub mod load;
 pub mod pending;
-mod records;
+pub mod refresh;
+mod track_records;
 pub mod watch;
 
 use std::{
@@ -27,14 +27,14 @@ use tokio::sync::{broadcast, oneshot};
 use self::{
     as_of::PointInTimeServices,
     cached::{AnswerWeighter, BodyDates, CachedAnswer},
-    feed::{FeedOptions, RefreshController},
     generations::SnapshotRetention,
     load::LoadState,
     pending::{PendingAnswer, PendingResult},
+    refresh::{FeedOptions, RefreshController},
 };
 use crate::{
     error::ServiceError,
-    question::{
+    queries::{
         Dated, Find, Query,
         parameter::TokenNames,
         snapshot::{AnswerSettings, Snapshot},
@@ -59,7 +59,7 @@ pub struct ServiceOptions {
     pub settings: AnswerSettings,
     /// Worker threads of the quick lane; the heavy lane has one fewer, but at least one.
     pub workers: usize,
-    /// Maximum number of queued and running questions; one more is refused as busy.
+    /// Maximum number of queued and running queries; one more is refused as busy.
     pub queue: usize,
     /// Capacity of the answer cache in bytes.
     pub memo_bytes: u64,
@@ -138,10 +138,10 @@ pub struct QueryService {
     /// Those before it that are still answered from.
     before: Mutex<SnapshotRetention>,
     memo: Memo,
-    /// The slow questions being answered: who asks one of them gets that answer, and takes no thread meanwhile.
+    /// The slow queries being answered: who asks one of them gets that answer, and takes no thread meanwhile.
     flights: Flights<MemoKey, Shared>,
     quick: Arc<Lane>,
-    /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
+    /// Lane for slow queries: fewer threads, so that quick queries never queue behind them.
     heavy: Arc<Lane>,
     events: broadcast::Sender<ServiceEvent>,
     load: Mutex<LoadState>,
@@ -180,10 +180,10 @@ impl<T> Task<T> {
     }
 }
 
-/// A thread pool with a bounded queue, for questions of one kind.
+/// A thread pool with a bounded queue, for queries of one kind.
 struct Lane {
     pool: rayon::ThreadPool,
-    /// Queued and running questions.
+    /// Queued and running queries.
     waiting: AtomicUsize,
     /// Maximum of `waiting`.
     capacity: usize,
@@ -312,12 +312,12 @@ impl QueryService {
         snapshot.require_complete().map(|()| snapshot)
     }
 
-    /// Returns the cached answer to this question for the current generation.
+    /// Returns the cached answer to this query for the current generation.
     pub fn cached<Q: Query>(&self, question: &Q) -> Option<Arc<CachedAnswer<Q::Answer>>> {
         self.cached_by_key::<Q>(&*self.snapshot().ok()?, &question.key())
     }
 
-    /// Like `cached`, by generation and question key; without a request body, the key is the canonical request.
+    /// Like `cached`, by generation and query key; without a request body, the key is the canonical request.
     pub fn cached_by_key<Q: Query>(
         &self,
         snapshot: &Snapshot,
@@ -337,7 +337,7 @@ impl QueryService {
         self.answer_from(&snapshot, question, progress)
     }
 
-    /// Like `answer`, from a given generation, so that several questions see the same data.
+    /// Like `answer`, from a given generation, so that several queries see the same data.
     pub fn answer_from<Q: Query>(
         &self,
         snapshot: &Snapshot,
@@ -437,7 +437,7 @@ impl QueryService {
         )
     }
 
-    /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
+    /// Runs slow work beyond a single query in the slow lane. Dropping the result cancels.
     pub fn work<T: Clone + Send + Sync + 'static>(
         self: &Arc<Self>,
         work: impl Fn(&Self, &Progress) -> Result<T> + Send + 'static,
@@ -603,7 +603,7 @@ impl QueryService {
         self.events.send(event).ok();
     }
 
-    /// Queued and running questions.
+    /// Queued and running queries.
     pub fn waiting(&self) -> usize {
         self.quick.waiting.load(Ordering::Acquire) + self.heavy.waiting.load(Ordering::Acquire)
     }
@@ -623,8 +623,8 @@ impl QueryService {
     }
 }
 
-/// Runs the work on its own thread. A pool thread that waits for its share of a parallel sort would start another question meanwhile; if
-/// that were the same question, it would deadlock on itself.
+/// Runs the work on its own thread. A pool thread that waits for its share of a parallel sort would start another query meanwhile; if
+/// that were the same query, it would deadlock on itself.
 fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let working = std::thread::Builder::new()

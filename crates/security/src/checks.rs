@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{
     Anomaly, AnomalyCode, Evidence, Part,
     check_log::{CheckLog, NeededInput},
+    check_table::Group,
     code::{CodeReport, DeployedBy, Opening, SaleState, TrialsDone},
-    codes::Group,
     transactions::percent,
 };
 

@@ -3,7 +3,8 @@
 //! the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not detected here.
 
 mod abi;
-mod circumstances;
+mod accounts;
+mod caller_checks;
 mod dependence;
 mod deployment;
 mod effects;
@@ -12,31 +13,31 @@ mod execution;
 mod findings;
 mod functions;
 mod funding;
-mod guards;
+mod guarded_calls;
 pub mod live;
 mod machine;
-mod market;
 mod outside;
-mod people;
-mod powers;
+mod pool_trades;
+mod privileges;
 mod proofs;
-mod seek;
 mod signatures;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod trade_series;
 mod trade_simulation;
-mod trials;
+mod transaction_context;
 #[cfg(test)]
 mod unseen;
 
 use revm::primitives::Address as EvmAddress;
 
-pub use self::{dependence::SaleState, deployment::DeployedBy, trade_simulation::Opening};
 use self::{
-    execution::execute, functions::CodeShape, live::Venue, people::Seed, trials::verdict::waiting,
+    accounts::Seed, execution::execute, functions::CodeShape, live::Venue,
+    trade_series::verdict::waiting,
 };
+pub use self::{dependence::SaleState, deployment::DeployedBy, trade_simulation::Opening};
 use super::{Anomaly, AnomalyCode, Evidence, Execution, PrivilegeHolder, Simulation, Taxes};
 use model::{
     address::Address,

@@ -6,9 +6,9 @@
 
 pub mod changes;
 pub mod check_log;
+pub mod check_table;
 pub mod checks;
 pub mod code;
-pub mod codes;
 pub mod corpus;
 pub mod danger;
 mod disputes;
@@ -34,8 +34,8 @@ use serde::Serialize;
 
 pub use self::{
     changes::SecurityChanges,
+    check_table::{AnomalyCode, Group, Part},
     checks::{Check, CheckState},
-    codes::{AnomalyCode, Group, Part},
     danger::Danger,
     simulation::Simulation,
     transactions::percent,

@@ -54,7 +54,7 @@ use model::{
 };
 use query::{
     jobs::Jobs,
-    question::{rehearsal::Rehearsal, snapshot::Snapshot},
+    queries::{rehearsal::Rehearsal, snapshot::Snapshot},
     service::{QueryService, load::LoadState},
 };
 

@@ -39,7 +39,7 @@ use model::{
     annotations::{Annotation, NOTE_CHARS_MAX},
 };
 use prelude::*;
-use query::question::alert_body::AlertBody;
+use query::queries::alert_body::AlertBody;
 
 #[derive(Debug)]
 pub enum Overlay {

@@ -6,11 +6,11 @@
 
 pub mod clickhouse;
 mod client;
+mod consent;
 mod fault;
 mod fetch;
 mod hub;
 mod keys;
-mod ledger;
 pub mod node;
 mod place;
 mod source;
@@ -35,9 +35,9 @@ use tokio::{runtime::Runtime, sync::Semaphore};
 
 pub use self::{
     client::TimeoutsAndRetries,
+    consent::{Ledger, MemoryLedger},
     fault::{Fault, UrlError},
     fetch::{ByteSink, PartFetch},
-    ledger::{Ledger, MemoryLedger},
     place::{Scheme, UrlPattern},
     source::{Source, SourceKind},
 };

@@ -5,7 +5,7 @@ use api::{
     routes::{Content, ENDPOINTS},
 };
 use model::{address::Address, error::CODES};
-use query::question::parameter::EXAMPLE_TOKEN;
+use query::queries::parameter::EXAMPLE_TOKEN;
 use serde_json::{Value, json};
 
 use super::server::Running;

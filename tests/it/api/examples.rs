@@ -12,7 +12,7 @@ use api::{
 };
 use query::{
     jobs::{JobOptions, Jobs},
-    question::parameter::{EXAMPLE_TOKEN, ParameterKind},
+    queries::parameter::{EXAMPLE_TOKEN, ParameterKind},
     service::QueryService,
 };
 use serde_json::{Map, Value, json};

@@ -9,7 +9,7 @@ use std::{
 use api::ApiOptions;
 use load::Dataset;
 use model::address::Address;
-use query::{question::token::TokenQuestion, service::ServiceEvent};
+use query::{queries::token::TokenQuery, service::ServiceEvent};
 
 use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
 use crate::wait::{PATIENCE, wait_until};
@@ -348,7 +348,7 @@ fn a_client_that_reconnects_gets_the_events_it_missed() {
 /// Blocks the service's only worker until the sender is dropped, in the wake call of an answer.
 fn hold(server: &Running) -> (mpsc::Sender<()>, impl Sized + use<>) {
     let (release, held) = mpsc::channel::<()>();
-    let question = TokenQuestion {
+    let question = TokenQuery {
         token_address: Address::parse(TOKEN).expect("an address"),
         explain: false,
     };

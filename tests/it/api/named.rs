@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use api::ApiOptions;
 use frames::cache::CacheOptions;
-use query::question::parameter::encode;
+use query::queries::parameter::encode;
 use serde_json::{Value, json};
 
 use super::server::{Running, TOKEN};

@@ -12,7 +12,7 @@ use std::{
 
 use api::{ApiOptions, answer_offline};
 use frames::cache::CacheOptions;
-use query::question::parameter::encode;
+use query::queries::parameter::encode;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use frames::cache::CacheOptions;
-use load::loading::{load, load_with};
+use load::loader::{load, load_with};
 use model::progress::{Cancelled, LoadProgress, NoProgress};
 use proptest::{
     collection::vec,

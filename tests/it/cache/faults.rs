@@ -10,7 +10,7 @@ use std::{
 };
 
 use frames::{cache::list, rows::Frames as _};
-use load::loading::load_with;
+use load::loader::load_with;
 use model::progress::{Cancelled, LoadProgress, NoProgress};
 
 use super::{Bench, TABLES, assert_same, bench, noise, options};

@@ -13,7 +13,7 @@ use std::{
 use frames::cache::{CacheOptions, list};
 use load::{
     Dataset,
-    loading::{load, load_as, load_with},
+    loader::{load, load_as, load_with},
 };
 use model::progress::NoProgress;
 use query::service::{QueryService, ServiceOptions, load::Watching};

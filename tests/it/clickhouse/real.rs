@@ -9,7 +9,7 @@ use std::{
 
 use load::{
     Dataset,
-    loading::{LoadError, load_as},
+    loader::{LoadError, load_as},
 };
 use model::{locks::Locked as _, table_state::TableState};
 use wire::{Consent, RemoteClient, Source};

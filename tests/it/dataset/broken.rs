@@ -1,6 +1,6 @@
 //! Small broken files, and the exact findings for each.
 
-use load::loading::load;
+use load::loader::load;
 use model::{progress::NoProgress, table_state::TableState, untrusted::decoding};
 use polars::prelude::{DataFrame, df};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use load::{
     Dataset,
-    loading::{LoadError, load},
+    loader::{LoadError, load},
 };
 use model::{
     address::Address,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use load::loading::load;
+use load::loader::load;
 use model::progress::NoProgress;
 use polars::prelude::{
     Categories, DataFrame, DataType, IntoColumn, IpcCompression, IpcWriter, NamedFrom,

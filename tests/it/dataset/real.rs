@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use load::{Dataset, loading::load};
+use load::{Dataset, loader::load};
 use model::{address::Address, candles::Interval, findings::Severity, progress::NoProgress};
 
 use super::{UNI, folder};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use frames::cache::CacheOptions;
-use load::{Dataset, loading::load_with};
+use load::{Dataset, loader::load_with};
 use model::{address::Address, progress::NoProgress};
 
 use super::{TOKENS, UNI, findings, folder, load_files, load_texts, table};

@@ -3,7 +3,7 @@
 use model::{address::Address, data::AddressRows as _, progress::NoProgress};
 use polars::prelude::DataType;
 
-use load::loading::load;
+use load::loader::load;
 
 use super::{ETH, TOKENS, UNI, findings, folder, load_files, load_texts, table};
 

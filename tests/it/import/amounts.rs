@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use api::{Api, ApiOptions, keys::Keys};
-use load::loading::load;
+use load::loader::load;
 use model::{data::AddressRows as _, progress::NoProgress};
 use polars::prelude::{DataFrame, DataType, ParquetWriter};
 use query::service::{QueryService, ServiceOptions};

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Stdio, thread, time::Instant};
 
-use load::loading::load;
+use load::loader::load;
 use model::progress::NoProgress;
 
 use super::{Desk, PEPE, TOKENS, UNI, address, files, taken};

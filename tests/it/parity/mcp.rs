@@ -11,7 +11,7 @@ use std::{
 
 use api::routes::{ENDPOINTS, Endpoint};
 use futures_util::stream::BoxStream;
-use query::question::parameter::ParameterKind;
+use query::queries::parameter::ParameterKind;
 use rmcp::{
     RoleClient, ServiceExt,
     model::{CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, JsonObject, Tool},
@@ -239,7 +239,7 @@ fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
         .filter(|pair| !pair.is_empty())
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     for (name, value) in path.into_iter().chain(pairs) {
-        let value = query::question::parameter::decode(value)?.into_owned();
+        let value = query::queries::parameter::decode(value)?.into_owned();
         match name {
             "format" if value == "json" => {}
             "format" => return None,

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use load::loading::LoadError;
+use load::loader::LoadError;
 use model::{
     progress::{Cancelled, LoadProgress, NoProgress},
     table_state::TableState,

@@ -7,7 +7,7 @@ use std::{
     sync::atomic::Ordering,
 };
 
-use load::loading::origins_to_agree;
+use load::loader::origins_to_agree;
 use model::{error::Code, progress::NoProgress};
 use polars::prelude::{Column, DataFrame, ParquetWriter};
 use wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions};

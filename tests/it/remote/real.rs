@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use load::loading::load_with;
+use load::loader::load_with;
 use model::progress::NoProgress;
 use wire::{Consent, Source, SourceKind, WireOptions};
 

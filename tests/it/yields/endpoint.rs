@@ -4,7 +4,7 @@
 use std::{fs, sync::Arc};
 
 use frames::parquet_files::as_parquet;
-use load::loading::load;
+use load::loader::load;
 use model::{
     error::Problem,
     progress::{NoProgress, Progress},
@@ -13,10 +13,10 @@ use polars::prelude::{
     DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone,
 };
 use query::{
-    question::{
-        BodyQuestion as _,
+    queries::{
+        BodyQuery as _,
         parameter::{Arguments, TokenReader},
-        yields::YieldQuestion,
+        yields::YieldQuery,
     },
     service::{QueryService, ServiceOptions},
 };
@@ -128,8 +128,8 @@ impl Desk {
     }
 
     fn ask(&self, body: &Value) -> Result<Value, Problem> {
-        let question = YieldQuestion::parse_request(
-            &Arguments::new(&[query::question::parameter::EXPLAIN], &[], "explain=true")?,
+        let question = YieldQuery::parse_request(
+            &Arguments::new(&[query::queries::parameter::EXPLAIN], &[], "explain=true")?,
             body.to_string().as_bytes(),
         )?;
         let known = self.0.answer(&question, &Progress::default())?;
@@ -533,7 +533,7 @@ fn wrong_values_are_refused_by_name() {
         );
     }
     let raw = |text: String| {
-        YieldQuestion::parse_body(text.as_bytes(), TokenReader::default()).expect_err("refused")
+        YieldQuery::parse_body(text.as_bytes(), TokenReader::default()).expect_err("refused")
     };
     assert_eq!(
         raw(format!(

@@ -2,14 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use load::{Dataset, loading::load};
+use load::{Dataset, loader::load};
 use model::progress::{NoProgress, Progress};
-use query::question::{
+use query::queries::{
     Query,
     parameter::TokenReader,
     snapshot::{AnswerSettings, Snapshot},
     view::View,
-    yields::YieldQuestion,
+    yields::YieldQuery,
 };
 use serde_json::{Value, json};
 
@@ -93,9 +93,9 @@ fn ten_thousand_bodies_are_answered_or_refused() {
             bytes[at] = random.word() as u8;
         }
         let asked = catch_unwind(AssertUnwindSafe(|| {
-            let question = YieldQuestion {
+            let question = YieldQuery {
                 explain: true,
-                ..YieldQuestion::parse_body(&bytes, TokenReader::default())?
+                ..YieldQuery::parse_body(&bytes, TokenReader::default())?
             };
             question.answer(&View::new(&snapshot), &Progress::default())
         }));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use query::question::parameter::{Parameter, ParameterKind, parameter};
+use query::queries::parameter::{Parameter, ParameterKind, parameter};
 
 /// What a tool's answer may be long.
 pub(super) const BUDGET: Parameter = parameter(

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 
 use super::{
     budget::BUDGET,
-    described::{CONDITIONS, LEAN, NAMED, SHORT, description},
+    descriptions::{CONDITIONS, LEAN, NAMED, SHORT, description},
 };
 use crate::{endpoint::Endpoint, openapi};
 use model::{
     error::{Code, Problem, Result},
     spelling::nearest,
 };
-use query::question::parameter::{
+use query::queries::parameter::{
     AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind,
     clip, encode,
 };
@@ -61,7 +61,7 @@ pub(super) fn tools(endpoints: &'static [Endpoint]) -> &'static [Tool] {
     })
 }
 
-/// A question as an MCP tool.
+/// A query as an MCP tool.
 #[derive(Debug)]
 pub(super) struct Tool {
     endpoint: &'static Endpoint,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Api, tools::Tool};
 use model::{address::Address, error::Result};
-use query::question::{
+use query::queries::{
     parameter::{ParameterKind, TokenReader},
     security::{SecurityWarning, WarningsOf},
     snapshot::Snapshot,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use analysis::indicators::{INDICATORS_MAX, KINDS, PERIOD_MAX};
 use model::chain::CHAINS;
-use query::question::{
+use query::queries::{
     order::SORTS_MAX,
     parameter::{EXAMPLE_TOKEN, NAME_CHARS_MAX},
 };
@@ -177,7 +177,7 @@ mod tests {
     use super::super::described;
     use crate::routes::ENDPOINTS;
     use model::error::Code;
-    use query::question::parameter::{Arguments, ParameterKind, clip, encode};
+    use query::queries::parameter::{Arguments, ParameterKind, clip, encode};
 
     #[test]
     fn a_parameter_accepts_its_own_examples() {

@@ -18,7 +18,7 @@ use crate::{
     VolumeUnit,
     evidence::{PriceRange, VolumeMeasure, pair as pays, too_large},
 };
-use load::{loading::bind::BESIDE_DOLLARS, manifest::Unit};
+use load::{loader::bind::BESIDE_DOLLARS, manifest::Unit};
 
 /// Prices from which six decimals reveal a 32-bit float.
 const SINGLE_SHOWS: f64 = 100.0;

@@ -21,7 +21,7 @@ use super::{
     found::Found,
     mapped, tokens, yields,
 };
-use load::{loading::bind::bind, manifest::TableManifest, read::RowSource};
+use load::{formats::RowSource, loader::bind::bind, manifest::TableManifest};
 use model::{
     candles::Interval,
     schema::{self, Kind, Need},

@@ -13,7 +13,7 @@ use super::{
     },
     FileToImport, ImportPlan, ImportedTable, NO_COLUMN, Refusal,
 };
-use load::read::SourceBatch;
+use load::formats::SourceBatch;
 use model::{address::Address, time::Time};
 
 /// Event signature hash keccak256("Transfer(address,address,uint256)"), the same for ERC-20 and ERC-721.

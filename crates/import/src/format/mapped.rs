@@ -20,9 +20,9 @@ use crate::{
     rows::{self, Edited},
 };
 use load::{
-    loading::bind::{bind, lacking},
+    formats::RowSource,
+    loader::bind::{bind, lacking},
     manifest::{Unit, columns::is_amount},
-    read::RowSource,
 };
 use model::{
     chain::Chain,

@@ -7,7 +7,7 @@ use super::{
     transfers, yields,
 };
 use load::{
-    loading::bind::{bind, missing},
+    loader::bind::{bind, missing},
     manifest::{TableManifest, Unit},
 };
 use model::schema::{TABLES, TableSchema};

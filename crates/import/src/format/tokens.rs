@@ -295,7 +295,7 @@ fn row_per_platform(
     sheet: &RawTable,
     several: &[(usize, String)],
     carried: &[String],
-) -> Result<Box<dyn load::read::RowSource>, FileError> {
+) -> Result<Box<dyn load::formats::RowSource>, FileError> {
     let mut rows = sheet.rows(file.sniffed)?;
     let platforms: Vec<(String, String)> = several
         .iter()

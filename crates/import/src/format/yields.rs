@@ -12,7 +12,7 @@ use super::{
     FileToImport, ImportPlan, ImportedTable,
 };
 use crate::AmountUnit;
-use load::{loading::bind::bind, read::SourceBatch};
+use load::{formats::SourceBatch, loader::bind::bind};
 use model::schema::{self, TableSchema};
 use std::collections::HashMap;
 

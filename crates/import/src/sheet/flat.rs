@@ -6,7 +6,7 @@ use frames::{
     decode::guarded,
     raw_cell::{RawCell, cells},
 };
-use load::read::{RowSource, SourceBatch, SourceError};
+use load::formats::{RowSource, SourceBatch, SourceError};
 use model::untrusted::DecodeError;
 
 /// Maximum depth of flattened structs.

@@ -227,7 +227,7 @@ impl Json {
         {
             all += 1;
             let plain = || {
-                let (plain, count) = load::read::without_nan(line)?;
+                let (plain, count) = load::formats::without_nan(line)?;
                 nan += count;
                 serde_json::from_slice::<Box<RawValue>>(&plain)
                     .ok()
@@ -243,7 +243,7 @@ impl Json {
             }
         }
         let mut json = Self::made(String::new(), Self::of_lines(&rows), Vec::new());
-        json.notes = load::read::note_on_nan(nan).into_iter().collect();
+        json.notes = load::formats::note_on_nan(nan).into_iter().collect();
         let note = |first: &usize| {
             format!(
                 "warning: {} of its {all} lines are not JSON and are omitted; the first is line {first}",

@@ -11,7 +11,7 @@ use super::{
     },
     FileLocation, FileShape, LOOKED,
 };
-use load::read::{self, Layout};
+use load::formats::{self, Layout};
 
 /// Cell delimiters, the most common first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
@@ -82,7 +82,7 @@ pub(super) fn text_shape(
     head: &[u8],
     notes: &mut Vec<String>,
 ) -> Result<(FileShape, Option<RawTable>), FileError> {
-    let first = read::first_text(place.open()?, head, LOOKED)?;
+    let first = formats::first_text(place.open()?, head, LOOKED)?;
     if let Some(packed) = packed_as(&first) {
         return Err(FileError::Packed(packed));
     }
@@ -115,15 +115,15 @@ pub(super) fn text_shape(
     }
     let called = script::json_in(&first).is_some();
     if matches!(start, Some(b'{' | b'[')) || called {
-        let mut text = read::whole_text(place.open()?, head, JSON_MAX)?;
+        let mut text = formats::whole_text(place.open()?, head, JSON_MAX)?;
         if called {
             text = script::json_of(text)?;
             notes.push("the file is JavaScript, and only the JSON in it is read".to_owned());
         }
         let outline = Outline::of(&text).or_else(|error| {
-            let (plain, count) = read::without_nan(&text).ok_or(error)?;
+            let (plain, count) = formats::without_nan(&text).ok_or(error)?;
             text = plain;
-            notes.extend(read::note_on_nan(count));
+            notes.extend(formats::note_on_nan(count));
             Outline::of(&text)
         })?;
         let sheet = Json::of(&text)?.map(RawTable::json);
@@ -188,15 +188,17 @@ fn first_line(text: &[u8], name: &str) -> Option<Vec<String>> {
         .map(<[u8]>::trim_ascii)
         .filter(|line| !line.is_empty());
     let first = lines.next()?;
-    let plain = read::without_nan(first).map_or_else(|| first.to_vec(), |(plain, _)| plain);
+    let plain = formats::without_nan(first).map_or_else(|| first.to_vec(), |(plain, _)| plain);
     let keys = match serde_json::from_slice(&plain).ok()? {
         serde_json::Value::Object(object) => object.keys().cloned().collect(),
         serde_json::Value::Array(_) => Vec::new(),
         _ => return None,
     };
     let is_named = || {
-        matches!(read::format_of(name), Some((_, read::SourceFormat::Ndjson)))
-            && first.starts_with(b"{")
+        matches!(
+            formats::format_of(name),
+            Some((_, formats::SourceFormat::Ndjson))
+        ) && first.starts_with(b"{")
     };
     lines
         .next()
@@ -240,7 +242,7 @@ fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8, bool) {
         .filter(|delimiter| even(*delimiter) > 0)
         .unwrap_or(b',');
     if !are_figures(&rows_by(whole, delimiter, 200)) {
-        let tabs = read::tabs_for_blanks(whole);
+        let tabs = formats::tabs_for_blanks(whole);
         if are_figures(&rows_by(&tabs, b'\t', 200)) {
             return (rows_by(&tabs, b'\t', sheet::ROWS), b'\t', true);
         }
@@ -286,7 +288,7 @@ fn without_blanks_at_quotes(text: &[u8]) -> Vec<u8> {
 }
 
 fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
-    let escape = read::has_backslashed_quotes(text, delimiter).then_some(b'\\');
+    let escape = formats::has_backslashed_quotes(text, delimiter).then_some(b'\\');
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -309,8 +311,9 @@ fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
                 .count();
         line += text[counted..start].split(|byte| *byte == b'\n').count() - 1;
         counted = start;
-        let cell =
-            |field: &[u8]| read::without_formula(String::from_utf8_lossy(field).trim()).to_owned();
+        let cell = |field: &[u8]| {
+            formats::without_formula(String::from_utf8_lossy(field).trim()).to_owned()
+        };
         rows.push((line, record.iter().map(cell).collect()));
     }
     rows

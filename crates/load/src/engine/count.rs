@@ -5,7 +5,7 @@ use super::{
     Columns, EngineQuery, filter,
     sql::{self, ColumnType, EngineColumn},
 };
-use crate::loading::task::TableLoadError;
+use crate::loader::task::TableLoadError;
 use model::{
     schema::{Known, RowTime},
     time::Time,

@@ -8,7 +8,7 @@ use quick_cache::sync::Cache;
 
 use super::{
     EngineQuery, EngineSnapshot, LoadContext,
-    canonical::{first, sound},
+    columns::{first, sound},
     pages,
     sql::EngineColumn,
     streamed::StreamedRows,
@@ -17,9 +17,9 @@ use super::{
 use crate::{
     Table,
     engine_rows::{Fetch, FetchError, HOLDERS_MAX, TRANSFERS_MAX},
-    loading::{
-        reader,
+    loader::{
         remote::{self, Pulse},
+        stages,
         task::{TableLoad, TableLoadError},
     },
     manifest::{Manifest, Relation, RowFilter, TableManifest},
@@ -191,7 +191,7 @@ impl EngineFetch {
             }
         };
         let loaded = self.as_asked((snapshot, &[]), progress, change, |load| {
-            reader::load(load.context, load.schema)
+            stages::load(load.context, load.schema)
         });
         let table = loaded.map_err(|Cancelled| FetchError::Cancelled)?;
         let then = table.remote.as_ref().and_then(|remote| remote.as_of);
@@ -287,7 +287,7 @@ impl Fetch for EngineFetch {
             if let Some(total) = self.totals.get(&which) {
                 return Ok((frame, Some(total)));
             }
-            let counted = read(&super::canonical::counted(&pages::count(&base, ask)))?;
+            let counted = read(&super::columns::counted(&pages::count(&base, ask)))?;
             let total = counted
                 .first()
                 .and_then(|frame| first(frame, "total"))

@@ -4,7 +4,7 @@
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn as _};
 
 use super::{
-    canonical::{UNKNOWN, counted, counted_in_order, floats, texts, whole},
+    columns::{UNKNOWN, counted, counted_in_order, floats, texts, whole},
     sql,
     templates::USED,
 };

@@ -15,13 +15,13 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom as _, Series};
 
 use crate::{
     error::ReadError,
-    loading::{LoadContext, remote::Pulse},
-    read::{
+    formats::{
         self, ColumnFilter, Layout, RowSource, SourceBatch, SourceError,
         downloads::{self, name_of},
         forward::BufferedStream,
         locate::Answer,
     },
+    loader::{LoadContext, remote::Pulse},
 };
 use model::locks::Locked as _;
 use wire::{Fault, clickhouse::StreamEnd};
@@ -182,13 +182,13 @@ fn begin(
 ) -> Result<QueryRows, Fault> {
     let (forward, rows) = if answer.arrow {
         let forward = Arc::new(BufferedStream::new(Box::new(reader)));
-        let rows = read::arrow_stream(Arc::clone(&forward) as _, &wanted)
+        let rows = formats::arrow_stream(Arc::clone(&forward) as _, &wanted)
             .inspect_err(|_| drop(forward.drain(DRAIN_MAX)));
         (Some(forward), rows)
     } else {
         (
             None,
-            read::separated(reader, &[], &Layout::default(), wanted),
+            formats::separated(reader, &[], &Layout::default(), wanted),
         )
     };
     let rows = rows.map_err(|error| unreadable(&outcome, &error))?;

@@ -4,7 +4,7 @@ use super::{
     EngineQuery, ours,
     sql::{self, ColumnType, EngineColumn, HexSpelling},
 };
-use crate::loading::{bind::Bound, task::TableLoadError};
+use crate::loader::{bind::Bound, task::TableLoadError};
 use model::{address::Address, schema::Kind};
 
 /// Rows sampled for their spelling.

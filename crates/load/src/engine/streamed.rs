@@ -12,7 +12,7 @@ use super::{EngineQuery, fetched::EngineFetch, pages, rows::DRAIN_MAX};
 use crate::{
     engine_rows::FetchError,
     error::ReadError,
-    read::{RowSource, arrow_stream, forward::BufferedStream},
+    formats::{RowSource, arrow_stream, forward::BufferedStream},
 };
 use frames::{error::FrameError, export::RowBatches};
 use model::{
@@ -114,7 +114,7 @@ fn open(
     asking: &EngineQuery<'_>,
     sql: &str,
     rows: u64,
-) -> Result<OpenStream, crate::loading::task::TableLoadError> {
+) -> Result<OpenStream, crate::loader::task::TableLoadError> {
     let stream = asking
         .engine
         .stream(sql, "ArrowStream", rows, Arc::new(|| false))

@@ -14,7 +14,7 @@ use crate::{
         rows::Known,
         state::RefreshLock,
     },
-    parts::{Parts, ReplaceScope},
+    part_files::{Parts, ReplaceScope},
     provider::{Providers, RequestScope},
 };
 use frames::{

@@ -19,7 +19,7 @@ use crate::{
     },
     live_files::files,
     manifest::{LiveTable, Manifest},
-    parts::{Parts, ReplaceScope},
+    part_files::{Parts, ReplaceScope},
     provider::{Provider, Providers},
 };
 use frames::{frame_rows::FromFrame as _, order};

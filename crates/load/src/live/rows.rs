@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 
 use super::LiveError;
 use crate::{
+    formats::json_objects,
     live::ask::Ask,
-    loading::{LoadContext, bind::wanted, file::FileRows, fill, path},
+    loader::{LoadContext, bind::wanted, file::FileRows, fill, path},
     manifest::{Manifest, TableManifest},
     provider::JsonAnswer,
-    read::json_objects,
 };
 use frames::{
     cache::CacheOptions,

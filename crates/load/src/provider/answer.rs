@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap, io::Cursor};
 use serde_json::value::RawValue;
 
 use super::{RefusalAction, RefusalSign};
-use crate::read::{ProviderError, text};
+use crate::formats::{ProviderError, text};
 use model::untrusted::is_invisible;
 
 /// Maximum rows of an answer.

@@ -3,7 +3,7 @@
 
 mod svg;
 
-use crate::question::candles::{Candle, TokenCandles};
+use crate::queries::candles::{Candle, TokenCandles};
 use analysis::{
     patterns::{Direction, Pattern, PatternDetail, Segment},
     trendlines::{LineType, TrendlineAnswer},

@@ -174,7 +174,7 @@ pub fn tone_of_score(score: i64, recommendation: &str) -> Tone {
     }
 }
 
-/// The score; a question mark if too little is known.
+/// The score; a query mark if too little is known.
 pub fn score_text(score: i64, recommendation: &str) -> String {
     if too_little_known(recommendation) {
         "?".to_owned()

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::question::snapshot::Snapshot;
+use crate::queries::snapshot::Snapshot;
 use load::{Dataset, Table};
 use model::{
     address::Address,

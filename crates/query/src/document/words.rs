@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-pub use crate::question::security::warning;
+pub use crate::queries::security::warning;
 
 /// Display text per identifier: patterns, advice, trends, pattern outcomes, line kinds.
 const SHOWN: &[(&str, &str)] = &[

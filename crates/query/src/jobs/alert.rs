@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::question::parameter::clip;
+use crate::queries::parameter::clip;
 use model::{
     address::Address,
     error::{Code, Problem},

@@ -12,11 +12,11 @@ use super::{
     store::{JobStore, NewAlert},
 };
 use crate::{
-    question::{
+    queries::{
         alert_body::AlertBody,
         parameter::clip,
-        search::condition::{self, ConditionMatch, MatchedTokens},
         snapshot::Snapshot,
+        tokens::condition::{self, ConditionMatch, MatchedTokens},
     },
     service::QueryService,
 };

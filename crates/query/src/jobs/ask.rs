@@ -1,18 +1,18 @@
-//! The questions of a job about a token: the endpoints' with their default parameters; security with `explain=true`.
+//! The queries of a job about a token: the endpoints' with their default parameters; security with `explain=true`.
 
 use serde_json::value::RawValue;
 
 use super::{Analysis, TaskStatus, TokenReport, store::TaskEnding};
 use crate::{
-    question::{
+    queries::{
         Query,
-        dexes::DexListQuestion,
-        holders::HoldersQuestion,
-        patterns::{Explain, PatternsQuestion},
-        security::SecurityQuestion,
+        dexes::DexListQuery,
+        holders::HoldersQuery,
+        patterns::{Explain, PatternsQuery},
+        security::SecurityQuery,
         snapshot::Snapshot,
-        token::TokenQuestion,
-        trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+        token::TokenQuery,
+        trendline::{PERIOD_DEFAULT, TrendlineQuery},
     },
     service::QueryService,
 };
@@ -54,14 +54,14 @@ pub(super) fn ask(
         Analysis::Market => ending(
             service,
             snapshot,
-            &TokenQuestion {
+            &TokenQuery {
                 token_address,
                 explain,
             },
             progress,
         ),
         Analysis::Trendline => {
-            let question = TrendlineQuestion {
+            let question = TrendlineQuery {
                 contract_address,
                 period: PERIOD_DEFAULT,
                 timeframe: None,
@@ -72,7 +72,7 @@ pub(super) fn ask(
         Analysis::Patterns => ending(
             service,
             snapshot,
-            &PatternsQuestion {
+            &PatternsQuery {
                 contract_address,
                 timeframe: "1d",
                 explain: Explain::Plain,
@@ -83,7 +83,7 @@ pub(super) fn ask(
         Analysis::Security => ending(
             service,
             snapshot,
-            &SecurityQuestion {
+            &SecurityQuery {
                 contract_address,
                 explain: true,
             },
@@ -94,7 +94,7 @@ pub(super) fn ask(
             ending(
                 service,
                 snapshot,
-                &DexListQuestion {
+                &DexListQuery {
                     contract_address,
                     explain: false,
                 },
@@ -107,7 +107,7 @@ pub(super) fn ask(
             ending(
                 service,
                 snapshot,
-                &HoldersQuestion::first(token_address),
+                &HoldersQuery::first(token_address),
                 progress,
             )
             .without(empty, "holder")

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Job, JobStatus, Jobs, created};
-use crate::question::{
+use crate::queries::{
     list::{Rows, listed},
     order::Order,
 };
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::{
         jobs::{Task, TaskStatus},
-        question::list::{Listed as _, tests::check},
+        queries::list::{Listed as _, tests::check},
     };
     use table::filter;
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde_json::{json, value::RawValue};
 
 use super::TOKENS_MAX;
-use crate::question::{
+use crate::queries::{
     json::{elements, invalid, members, pointer, token, well_formed},
     parameter::{EXAMPLE_TOKEN, NamedToken, TokenReader, clip},
 };

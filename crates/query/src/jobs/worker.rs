@@ -12,16 +12,17 @@ use std::{
 };
 
 use super::{
-    Analysis, Job, JobOptions, Sources, TaskStatus, alerts,
+    Analysis, Job, JobOptions, Sources, TaskStatus,
+    alert_checks::AlertWatch,
+    alerts,
     ask::ask,
-    messages::AlertNotifier,
+    notifications::AlertNotifier,
     owner::Owner,
     store::{ClaimedJob, JobStore, TaskKey, task_id},
-    watch::AlertWatch,
 };
 use crate::{
     error::JobsError,
-    question::snapshot::Snapshot,
+    queries::snapshot::Snapshot,
     service::{QueryService, ServiceEvent},
 };
 use model::{

@@ -3,8 +3,8 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{QueryService, ServiceOptions, feed::FeedOptions, pending::PendingResult};
-use crate::question::snapshot::Snapshot;
+use super::{QueryService, ServiceOptions, pending::PendingResult, refresh::FeedOptions};
+use crate::queries::snapshot::Snapshot;
 use model::{
     error::{Code, Problem, Result},
     locks::Locked as _,

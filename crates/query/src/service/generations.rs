@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::QueryService;
-use crate::question::snapshot::Snapshot;
+use crate::queries::snapshot::Snapshot;
 use model::{
     error::{Code, Problem, Result},
     locks::Locked as _,
@@ -121,7 +121,7 @@ impl QueryService {
         Err(Problem::new(Code::GenerationGone, detail))
     }
 
-    /// Whether questions of this generation are still answered: it is the current one, or kept.
+    /// Whether queries of this generation are still answered: it is the current one, or kept.
     pub(super) fn answers_from(&self, generation: u64) -> bool {
         self.snapshot()
             .is_ok_and(|current| current.generation == generation)
@@ -185,7 +185,7 @@ impl QueryService {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::snapshot::AnswerSettings;
+    use crate::queries::snapshot::AnswerSettings;
     use load::sample;
 
     fn snapshot(generation: u64) -> Arc<Snapshot> {

@@ -8,10 +8,10 @@ use std::{
 };
 
 use super::{QueryService, ServiceEvent};
-use crate::{error::ServiceError, question::snapshot::Snapshot};
+use crate::{error::ServiceError, queries::snapshot::Snapshot};
 use load::{
     Dataset, SourcePosition,
-    loading::{LoadError, load_as, origins_to_agree},
+    loader::{LoadError, load_as, origins_to_agree},
     watch::{Ends, FileStamps},
 };
 use model::{

@@ -15,7 +15,7 @@ use model::{
     progress::Progress,
 };
 
-/// A pending answer to a question.
+/// A pending answer to a query.
 pub type PendingAnswer<A> = PendingResult<Arc<CachedAnswer<A>>>;
 
 /// A pending result of any type.

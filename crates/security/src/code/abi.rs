@@ -4,7 +4,7 @@
 use evmole::DynSolType;
 use revm::primitives::{Address, U256, keccak256};
 
-use super::{people::People, signatures};
+use super::{accounts::Accounts, signatures};
 
 pub(super) type Selector = [u8; 4];
 
@@ -232,7 +232,7 @@ fn dynamic(of: &DynSolType) -> bool {
 /// The addresses of a scene that are displayed by their role. Zero for none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RoleNames {
-    pub(super) people: People,
+    pub(super) people: Accounts,
     pub(super) token: Address,
     pub(super) pair: Address,
     pub(super) owner: Address,

@@ -7,9 +7,9 @@ use revm::primitives::{Address, U256};
 use super::{
     CodeInput,
     abi::{self, Filling, RoleNames},
+    accounts::{Accounts, Seed},
     functions::Function,
     machine::Machine,
-    people::{People, Seed},
     trace::Trace,
 };
 
@@ -79,7 +79,7 @@ enum Given {
 }
 
 impl Given {
-    fn address(self, people: &People, seed: Seed) -> Address {
+    fn address(self, people: &Accounts, seed: Seed) -> Address {
         match self {
             Self::Owner => people.owner,
             Self::Router => people.router,

@@ -11,10 +11,10 @@ use revm::primitives::{Address, U256};
 use self::{movement::BalanceMovement, trades::stopped};
 use super::{
     abi::{self, Filling, Selector},
+    caller_checks::Branch,
     evm_state::MockAnswer,
     functions::Function,
     funding::answered_by_mock,
-    guards::Branch,
     machine::{EvmOutcome, Machine},
     trade_simulation::{Scene, SimulatedLeg, TradeSimulation, simulate_trades, transfer_in},
 };

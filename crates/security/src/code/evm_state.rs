@@ -18,8 +18,8 @@ use revm::{
 
 use super::{
     abi::Selector,
-    circumstances::Circumstances,
-    people::{People, Seed},
+    accounts::{Accounts, Seed},
+    transaction_context::TransactionContext,
 };
 use model::{
     address::Address as ModelAddress,
@@ -77,7 +77,7 @@ pub(super) struct EvmState {
     pub(super) answer: MockAnswer,
     /// Slots read by the running call, each once.
     pub(super) reads: Vec<(Address, U256)>,
-    pub(super) people: People,
+    pub(super) people: Accounts,
     /// Coins of each person.
     purse: U256,
     /// Derives the block hashes that are not known.
@@ -89,7 +89,7 @@ pub(super) struct EvmState {
 }
 
 impl EvmState {
-    pub(super) fn new(people: People, circumstances: &Circumstances) -> Self {
+    pub(super) fn new(people: Accounts, circumstances: &TransactionContext) -> Self {
         let person = AccountInfo {
             balance: circumstances.purse,
             nonce: 1,
@@ -118,8 +118,8 @@ impl EvmState {
     /// A world that begins as the chain is.
     pub(super) fn of_chain(
         chain: Arc<dyn ChainState>,
-        people: People,
-        circumstances: &Circumstances,
+        people: Accounts,
+        circumstances: &TransactionContext,
     ) -> Self {
         let mut evm_state = Self {
             chain: Some(chain),
@@ -143,7 +143,7 @@ impl EvmState {
     }
 
     /// Other accounts from here on.
-    pub(super) fn set_people(&mut self, people: People) {
+    pub(super) fn set_people(&mut self, people: Accounts) {
         for address in people.persons() {
             self.person(address);
         }
@@ -456,7 +456,7 @@ const OF_EXCHANGE: [Selector; 4] = [
     [0xC9, 0xC6, 0x53, 0x96],
 ];
 
-fn mocks(people: &People) -> [(B256, Bytecode); MockAnswer::ALL.len()] {
+fn mocks(people: &Accounts) -> [(B256, Bytecode); MockAnswer::ALL.len()] {
     MockAnswer::ALL.map(|answer| {
         let code = mock(answer, people);
         (keccak256(&code), Bytecode::new_legacy(code))
@@ -465,7 +465,7 @@ fn mocks(people: &People) -> [(B256, Bytecode); MockAnswer::ALL.len()] {
 
 /// Bytecode that returns 1 to transfer, approve and transferFrom, the exchange's addresses to who asks for them, and the answer three times
 /// to anything else.
-fn mock(answer: MockAnswer, people: &People) -> Bytes {
+fn mock(answer: MockAnswer, people: &Accounts) -> Bytes {
     let word = match answer {
         MockAnswer::Pair => super::abi::word_of(people.pair),
         MockAnswer::One => U256::ONE,

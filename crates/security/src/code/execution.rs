@@ -8,6 +8,7 @@ use super::{
     super::{AnomalyCode, PrivilegeHolder},
     Budget, CodeInput, CodeReport,
     abi::{self, Filling},
+    accounts::Accounts,
     dependence::{self, SaleState},
     deployment::{self, DeployedBy, Deployment},
     effects::{BalanceSheet, Baseline},
@@ -15,12 +16,11 @@ use super::{
     functions::{CodeShape, Function},
     funding, holder,
     machine::Machine,
-    market::Trader,
     outside,
-    people::People,
-    powers, proofs, snapshot,
+    pool_trades::Trader,
+    privileges, proofs, snapshot,
+    trade_series::{self, verdict},
     trade_simulation::{self, Opening, Scene},
-    trials::{self, verdict},
 };
 
 pub(super) fn execute(
@@ -30,7 +30,7 @@ pub(super) fn execute(
     cancelled: &dyn Fn() -> bool,
 ) -> CodeReport {
     let (seed, venue) = (input.place.seed(), input.place.venue.as_ref());
-    let people = People::new(seed, input.place.token(), venue);
+    let people = Accounts::new(seed, input.place.token(), venue);
     let mut machine = Machine::new(budget, cancelled, people, seed, input.place.time());
     let mut report = CodeReport::default();
     trade(&mut machine, input, shape, &mut report);
@@ -208,7 +208,7 @@ fn trade_besides(
         people.factory,
         people.coin,
     ]);
-    let trials = trials::run(&mut Trader::new(machine, scene));
+    let trials = trade_series::run(&mut Trader::new(machine, scene));
     let (at, strength) = match traded.deployed_by {
         DeployedBy::Code => ("with empty storage", findings::ZERO_STORAGE),
         DeployedBy::Constructor => ("after its constructor", 1.0),
@@ -244,7 +244,7 @@ pub(super) fn owner_calls(
         .functions
         .iter()
         .filter(|function| !function.standard());
-    let mut sets = powers::argument_sets(scene, &balances, scene.owner).to_vec();
+    let mut sets = privileges::argument_sets(scene, &balances, scene.owner).to_vec();
     if machine.evm_state().is_of_chain() {
         // The real pool may be on a list that it can be taken off again.
         sets.push(Filling {
@@ -275,24 +275,24 @@ pub(super) fn try_powers(
 ) {
     let zeroed = deployment.deployed_by == DeployedBy::Code;
     let before = baseline(machine, scene, zeroed);
-    let mut exploration = powers::powers(
+    let mut exploration = privileges::powers(
         machine,
         &before,
         &shape.functions,
         &deployment.privileged,
-        powers::Whose::Anybodys,
+        privileges::Whose::Anybodys,
     );
     if deployment.deployed_by == DeployedBy::Chain {
         outside::explore(machine, &before, deployment, &mut exploration, report);
         outside::keep_proven(machine, scene, &mut exploration.effects);
     }
-    let powers::Exploration {
+    let privileges::Exploration {
         effects,
         tried,
         writers,
         ..
     } = exploration;
-    let thefts = powers::thefts(machine, &before);
+    let thefts = privileges::thefts(machine, &before);
     let code_only = findings::CodeOnly {
         settings: zeroed,
         unheld: zeroed && input.owner.is_none(),
@@ -321,7 +321,8 @@ pub(super) fn try_powers(
     let mut proofs = proofs::passed(traded, &before, &tried);
     proofs.retain(|(code, _)| report.proofs.iter().all(|(known, _)| known != code));
     report.proofs.extend(proofs);
-    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions)
+    if let Some((renounce, left)) =
+        privileges::survivors(machine, &before, &effects, &shape.functions)
     {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }

@@ -16,18 +16,17 @@ pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin, Venue};
 pub(super) use self::pools::{LivePool, balance_slot_of, reserves};
 use super::{
     Budget, CodeInput, CodeReport, ImplementationContract, SaleState, abi,
-    circumstances::Circumstances,
+    accounts::{Accounts, Seed},
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
     evm_state::EvmState,
     execution, findings,
     functions::{self, CodeShape},
-    funding,
+    funding, guarded_calls,
     machine::Machine,
-    market::{Deal, Trader},
-    people::{People, Seed},
-    seek,
+    pool_trades::{Deal, Trader},
+    trade_series::{self, Trials, verdict},
     trade_simulation::{self, Opening, Scene},
-    trials::{self, Trials, verdict},
+    transaction_context::TransactionContext,
 };
 use crate::{
     AnomalyCode,
@@ -95,8 +94,8 @@ pub fn inspect(
     // As for code alone: a panic in the interpreter loses this contract's result only.
     let ran = caught(|| {
         let seed = Seed::new(&head.hash, Some(token));
-        let people = People::new(seed, Some(token), live.exchanges.venue(chain).as_ref());
-        let circumstances = Circumstances::after(&head, seed);
+        let people = Accounts::new(seed, Some(token), live.exchanges.venue(chain).as_ref());
+        let circumstances = TransactionContext::after(&head, seed);
         let evm_state = EvmState::of_chain(Arc::clone(&live.state), people, &circumstances);
         let mut machine = Machine::of_chain(
             budget,
@@ -228,7 +227,7 @@ impl Run<'_> {
             abi::call(abi::TRANSFER, &[holder, U256::ZERO]),
             abi::call(abi::APPROVE, &[holder, U256::ZERO]),
             // What it has no function for another contract may.
-            abi::call(seek::NO_FUNCTION, &[holder, U256::ZERO]),
+            abi::call(guarded_calls::NO_FUNCTION, &[holder, U256::ZERO]),
         ];
         let mut found: Vec<ImplementationContract> = Vec::new();
         for data in calls {
@@ -280,7 +279,7 @@ impl Run<'_> {
             .map(|owner| model::address::Address(owner.into_array()));
         machine.evm_state().person(deployment.owner);
         if let Some(pool) = pool {
-            machine.people = People {
+            machine.people = Accounts {
                 pair: pool.address,
                 router: pool.router,
                 factory: pool.factory,
@@ -313,7 +312,7 @@ impl Run<'_> {
         };
         let trade_at = |pool: &LivePool| {
             machine.set_exchange(vec![pool.address, pool.router, pool.factory, pool.quote]);
-            trials::run(&mut Trader::new(machine, &scene))
+            trade_series::run(&mut Trader::new(machine, &scene))
         };
         let trials = pool.map(trade_at).unwrap_or_default();
         report.simulation = self.live.state.block().map(|head| Simulation {

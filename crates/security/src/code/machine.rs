@@ -19,12 +19,12 @@ use self::observer::CallObserver;
 use super::{
     Budget,
     abi::{self, Selector},
-    circumstances::{BlockFacts, Circumstances},
+    accounts::{Accounts, Seed},
+    caller_checks::{Branch, Guard, GuardTrace},
     evm_state::EvmState,
-    guards::{Branch, Guard, GuardTrace},
     live::Venue,
-    people::{People, Seed},
     trace::Trace,
+    transaction_context::{BlockFacts, TransactionContext},
 };
 
 type Chain = Context<BlockEnv, TxEnv, CfgEnv, EvmState, Journal<EvmState>, ()>;
@@ -105,7 +105,7 @@ pub(super) struct Checkpoint {
     number: U256,
     time: U256,
     answer: super::evm_state::MockAnswer,
-    circumstances: Circumstances,
+    circumstances: TransactionContext,
 }
 
 pub(super) struct Machine<'a> {
@@ -114,8 +114,8 @@ pub(super) struct Machine<'a> {
     cancelled: &'a dyn Fn() -> bool,
     /// Milliseconds between blocks.
     interval_ms: u64,
-    pub(super) people: People,
-    pub(super) circumstances: Circumstances,
+    pub(super) people: Accounts,
+    pub(super) circumstances: TransactionContext,
     /// Who sends the transactions in which people's wallets trade, if not they themselves.
     pub(super) sent_by: Option<Address>,
     /// Native coin sent along with the next call.
@@ -138,11 +138,11 @@ impl<'a> Machine<'a> {
     pub(super) fn new(
         budget: &Budget,
         cancelled: &'a dyn Fn() -> bool,
-        people: People,
+        people: Accounts,
         seed: Seed,
         time: u64,
     ) -> Self {
-        let circumstances = Circumstances::made_up(seed);
+        let circumstances = TransactionContext::made_up(seed);
         let number = KNOWN_BLOCK.0 + time.saturating_sub(KNOWN_BLOCK.1) / BLOCK_SECONDS;
         let specs = [SpecId::CANCUN, SpecId::HOMESTEAD];
         Self::over(
@@ -159,7 +159,7 @@ impl<'a> Machine<'a> {
     pub(super) fn of_chain(
         budget: &Budget,
         cancelled: &'a dyn Fn() -> bool,
-        (evm_state, circumstances): (EvmState, Circumstances),
+        (evm_state, circumstances): (EvmState, TransactionContext),
         (chain, head): (&ModelChain, BlockHead),
     ) -> Self {
         // A trade through a router takes more than a call of the token.
@@ -189,7 +189,7 @@ impl<'a> Machine<'a> {
 
     fn over(
         mut evm_state: EvmState,
-        circumstances: Circumstances,
+        circumstances: TransactionContext,
         specs: [SpecId; 2],
         (number, time): (u64, u64),
         budget: &Budget,

@@ -11,10 +11,10 @@ use super::{
     effects::{Baseline, Caller, FunctionCall, FunctionEffect, Privilege},
     evm_state::is_precompile,
     functions::{self, Function},
+    guarded_calls,
     machine::Machine,
-    market::{SaleRoute, Trader},
-    powers::{self, Exploration, Target},
-    seek,
+    pool_trades::{SaleRoute, Trader},
+    privileges::{self, Exploration, Target},
     trade_simulation::Scene,
 };
 use crate::{Anomaly, AnomalyCode, Evidence, PrivilegeHolder};
@@ -149,8 +149,8 @@ pub(super) fn explore(
         if Some(contract) == hooks {
             by_hooks(machine, before, &target, found);
         } else {
-            powers::try_functions(machine, before, &target, found);
-            seek::by_anybody(machine, before, &target, found);
+            privileges::try_functions(machine, before, &target, found);
+            guarded_calls::by_anybody(machine, before, &target, found);
         }
     }
     if let Some(first) = shown.first() {
@@ -173,11 +173,12 @@ fn by_hooks(
     let mut seen = HashSet::new();
     for function in target.functions.iter().flat_map(Function::readings) {
         for (from, caller) in target.callers.iter().copied() {
-            let sets = powers::argument_sets(before.scene, &before.balances, from);
+            let sets = privileges::argument_sets(before.scene, &before.balances, from);
             let usual_calls = sets
                 .into_iter()
                 .map(|filling| FunctionCall::new(&function, from, target.at, caller, filling));
-            let sought = seek::sought(machine, before, target.at, &function, (from, caller), &[]);
+            let sought =
+                guarded_calls::sought(machine, before, target.at, &function, (from, caller), &[]);
             for call in usual_calls.chain(sought) {
                 if machine.stopped.is_some()
                     || found

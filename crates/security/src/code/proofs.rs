@@ -8,7 +8,7 @@ use super::{
     abi,
     effects::{After, Baseline, Caller},
     findings::Traded,
-    powers::Tried,
+    privileges::Tried,
     signatures::SelectorNames,
     trade_simulation::{Opening, SimulatedLeg},
 };

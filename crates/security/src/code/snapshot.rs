@@ -11,7 +11,7 @@ use super::{
     findings,
     functions::Function,
     machine::Machine,
-    outside, powers,
+    outside, privileges,
     trade_simulation::Scene,
 };
 use model::address::Address;
@@ -83,7 +83,7 @@ pub(super) fn beside(
             (asked.holder, ROLE_UNKNOWN)
         };
         if kept.is_empty() {
-            kept = powers::taken_back(machine, before, &unowned, asked.functions);
+            kept = privileges::taken_back(machine, before, &unowned, asked.functions);
             // Whoever regains ownership has all its powers.
             if !kept.is_empty() {
                 (holder, why) = (PrivilegeHolder::Account, "");
@@ -148,7 +148,7 @@ fn granted(
         .iter()
         .filter(|function| !function.standard())
         .any(|function| {
-            powers::argument_sets(scene, &before.balances, scene.owner)
+            privileges::argument_sets(scene, &before.balances, scene.owner)
                 .into_iter()
                 .take(2)
                 .any(|filling| {
@@ -186,7 +186,8 @@ fn effects_if_assumed(
             ..was.scene.clone()
         };
         let now = baseline(machine, &scene, false);
-        effects = powers::powers(machine, &now, functions, &[], powers::Whose::Known).effects;
+        effects =
+            privileges::powers(machine, &now, functions, &[], privileges::Whose::Known).effects;
         effects.retain(|effect| effect.call.caller == Caller::Owner);
         outside::keep_proven(machine, &scene, &mut effects);
     }

@@ -7,12 +7,12 @@ use revm::primitives::{Address, Log, U256, b256};
 
 use super::{
     abi::{self, RoleNames},
+    accounts::Accounts,
     deployment::{Deployment, holds},
     evm_state::MockAnswer,
     funding::{Funding, balance},
     live::LivePool,
     machine::{Checkpoint, EvmOutcome, Machine},
-    people::People,
 };
 
 /// keccak256 of `Transfer(address,address,uint256)`.
@@ -115,7 +115,7 @@ const ALL_THROUGH: usize = 11;
 /// Participants and amounts of a trial.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
-    pub(super) people: People,
+    pub(super) people: Accounts,
     pub(super) token: Address,
     pub(super) owner: Address,
     /// The pool that buyers get the tokens from.
@@ -144,7 +144,7 @@ pub(super) fn obeyed(deployment: &Deployment) -> Rc<[Address]> {
 
 impl Scene {
     /// A scene of a fresh world, in which mock contracts are pair and router.
-    pub(super) fn new(people: People, deployment: &Deployment, funding: Funding) -> Self {
+    pub(super) fn new(people: Accounts, deployment: &Deployment, funding: Funding) -> Self {
         let Deployment { token, owner, .. } = *deployment;
         Self {
             people,

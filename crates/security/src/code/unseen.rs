@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::{machine::Machine, people::People, *};
+use super::{accounts::Accounts, machine::Machine, *};
 use crate::AnomalyCode;
 
 #[derive(Deserialize)]
@@ -46,7 +46,7 @@ fn looked_at(token: &Unseen) -> CodeReport {
     let mut machine = Machine::new(
         &Budget::default(),
         &never,
-        People::new(seed, None, None),
+        Accounts::new(seed, None, None),
         seed,
         place.time(),
     );

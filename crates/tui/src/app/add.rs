@@ -9,7 +9,7 @@ use model::{
     error::{Code, Problem},
     format::plural,
 };
-use query::service::feed::add::{FoundToken, FoundTokens};
+use query::service::refresh::add::{FoundToken, FoundTokens};
 
 /// A search under way, or one whose tokens are on screen.
 pub(crate) struct Adding {

@@ -24,7 +24,7 @@ use model::{
 };
 use query::{
     jobs::{AlertCursor, AlertList, FIRED_ID_MAX, FiredAlert, Jobs},
-    question::alert_body::AlertBody,
+    queries::alert_body::AlertBody,
 };
 
 /// Firings to load, the latest first.

@@ -9,7 +9,7 @@ use crate::{
 };
 use model::time::{DAY_MS, Time};
 use query::{
-    question::parameter::{as_of, clip},
+    queries::parameter::{as_of, clip},
     service::QueryService,
 };
 

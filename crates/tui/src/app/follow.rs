@@ -13,7 +13,7 @@ use crate::views::{
     view::{LiveSettings, NewSettings},
 };
 use model::address::Address;
-use query::question::opening::opening_token;
+use query::queries::opening::opening_token;
 
 /// Maximum number of tokens that a step passes over.
 const STEPS_MAX: usize = 1_000;

@@ -15,7 +15,7 @@ use model::{
     format::plural,
     progress::{Cancelled, LoadProgress},
 };
-use query::question::search::named::named_token;
+use query::queries::tokens::named::named_token;
 
 /// A running import.
 pub(crate) struct Importing {

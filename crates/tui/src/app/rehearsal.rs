@@ -6,8 +6,8 @@ use crate::{
     views::task::BackgroundTask,
 };
 use model::progress::Progress;
-use query::question::{
-    BodyQuestion as _, Query as _, alert_body::AlertBody, rehearsal::RehearsalQuestion, view::View,
+use query::queries::{
+    BodyQuery as _, Query as _, alert_body::AlertBody, rehearsal::RehearsalQuery, view::View,
 };
 
 impl App {
@@ -17,11 +17,11 @@ impl App {
         let (Some(alert), Some(snapshot)) = (alert, self.snapshot.clone()) else {
             return self.with_alerts(AlertsDialog::stop_rehearsal);
         };
-        let question = RehearsalQuestion::of_last_year(alert);
+        let question = RehearsalQuery::of_last_year(alert);
         let rehearse = move |progress: &Progress| {
             question
                 .answer(&View::new(&snapshot), progress)
-                .map_err(RehearsalQuestion::refused)
+                .map_err(RehearsalQuery::refused)
         };
         self.rehearsing = Some(BackgroundTask::start(&self.wake, rehearse));
     }

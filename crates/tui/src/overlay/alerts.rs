@@ -7,9 +7,7 @@ use crate::typed::Completions;
 use model::{address::Address, time::Time};
 use query::{
     jobs::{Alert, AlertList, FiredAlert},
-    question::{
-        alert_body::AlertBody, fields::TokenEntry, list::Listed as _, rehearsal::Rehearsal,
-    },
+    queries::{alert_body::AlertBody, fields::TokenEntry, list::Listed as _, rehearsal::Rehearsal},
 };
 use table::filter::{self, ColumnKind, FilterColumn, TEXT_CHARS_MAX};
 

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::views::words::CANCEL;
-use query::service::feed::add::FoundToken;
+use query::service::refresh::add::FoundToken;
 
 #[derive(Debug)]
 pub struct FoundDialog {

@@ -1,7 +1,7 @@
 //! The backtest of an alert, drawn in the alert dialog.
 
 use super::{alerts::times, prelude::*};
-use query::question::rehearsal::Rehearsal;
+use query::queries::rehearsal::Rehearsal;
 
 /// The state of a backtest in the dialog.
 #[derive(Debug, Default)]

@@ -3,29 +3,29 @@
 
 mod card;
 mod draw;
+mod indicators;
 mod known;
 mod moves;
 mod overlays;
 mod patterns;
 mod record;
 mod sheet;
-mod studies;
 mod title;
 
 use self::{
+    indicators::Studies,
     known::ChartFacts,
     patterns::{ChartPatterns, PatternFocus},
     record::Record,
     sheet::{ChartSheet, Zoom},
-    studies::Studies,
 };
 use crate::{views::prelude::*, widgets::candles::ChartLayout};
 use analysis::indicators::Indicator;
-use query::question::{
-    candles::CandlesQuestion,
-    indicators::IndicatorsQuestion,
-    patterns::{Explain, PatternsQuestion},
-    trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+use query::queries::{
+    candles::CandlesQuery,
+    indicators::IndicatorsQuery,
+    patterns::{Explain, PatternsQuery},
+    trendline::{PERIOD_DEFAULT, TrendlineQuery},
 };
 
 /// Candles of one request; panning past them requests older ones.
@@ -79,8 +79,8 @@ pub struct ChartView {
     crosshair: Option<usize>,
     crosshair_price: Option<f64>,
     token: Option<Address>,
-    candles: ViewQuestion<CandlesQuestion>,
-    trendline: ViewQuestion<TrendlineQuestion>,
+    candles: ViewQuery<CandlesQuery>,
+    trendline: ViewQuery<TrendlineQuery>,
     patterns: ChartPatterns,
     studies: Studies,
     record: Record,
@@ -109,17 +109,14 @@ impl View for ChartView {
             self.patterns.clear();
             self.studies.clear();
         }
-        self.candles.refresh(self.candles_question(token), context);
+        self.candles.refresh(self.candles_query(token), context);
         if self.pass_over_empty(&token, context) {
-            self.candles.refresh(self.candles_question(token), context);
+            self.candles.refresh(self.candles_query(token), context);
         }
         self.known.refresh(token, context);
-        self.trendline
-            .refresh(self.trendline_question(token), context);
-        self.patterns
-            .refresh(self.patterns_question(token), context);
-        self.studies
-            .refresh(self.indicators_question(token), context);
+        self.trendline.refresh(self.trendline_query(token), context);
+        self.patterns.refresh(self.patterns_query(token), context);
+        self.studies.refresh(self.indicators_query(token), context);
         self.record.refresh(self.frame(), context);
         self.sheet.take(self.candles.known.as_ref());
     }
@@ -262,7 +259,7 @@ impl View for ChartView {
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
-        Some(CandlesQuestion::NEEDS)
+        Some(CandlesQuery::NEEDS)
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
@@ -271,11 +268,11 @@ impl View for ChartView {
             return self.record.request();
         }
         Some(if self.patterns.zoomed() {
-            HttpRequest::of(&self.patterns_question(token))
+            HttpRequest::of(&self.patterns_query(token))
         } else if self.studies.chosen().is_empty() {
-            HttpRequest::of(&self.trendline_question(token))
+            HttpRequest::of(&self.trendline_query(token))
         } else {
-            HttpRequest::of(&self.indicators_question(token))
+            HttpRequest::of(&self.indicators_query(token))
         })
     }
 
@@ -354,8 +351,8 @@ impl View for ChartView {
 }
 
 impl ChartView {
-    fn candles_question(&self, token: Address) -> CandlesQuestion {
-        CandlesQuestion {
+    fn candles_query(&self, token: Address) -> CandlesQuery {
+        CandlesQuery {
             token_address: token,
             timeframe: self.frame(),
             from: None,
@@ -364,8 +361,8 @@ impl ChartView {
         }
     }
 
-    fn trendline_question(&self, token: Address) -> TrendlineQuestion {
-        TrendlineQuestion {
+    fn trendline_query(&self, token: Address) -> TrendlineQuery {
+        TrendlineQuery {
             contract_address: token,
             period: self.choices.period,
             timeframe: Some(self.frame()),
@@ -373,8 +370,8 @@ impl ChartView {
         }
     }
 
-    fn patterns_question(&self, token: Address) -> PatternsQuestion {
-        PatternsQuestion {
+    fn patterns_query(&self, token: Address) -> PatternsQuery {
+        PatternsQuery {
             contract_address: token,
             timeframe: self.frame(),
             explain: Explain::Levels,
@@ -382,7 +379,7 @@ impl ChartView {
         }
     }
 
-    fn indicators_question(&self, token: Address) -> IndicatorsQuestion {
+    fn indicators_query(&self, token: Address) -> IndicatorsQuery {
         self.studies
             .question(token, self.frame(), self.anchor, CANDLES_ASKED)
     }

@@ -1,5 +1,5 @@
 //! The comparison of marked tokens: one chart in percent from a common start with a crosshair, the tokens with return, drawdown and
-//! volatility over a period, and the correlations of daily returns. A pane that replaces a token list; its data is the compare question's.
+//! volatility over a period, and the correlations of daily returns. A pane that replaces a token list; its data is the compare query's.
 
 mod draw;
 mod legend;
@@ -7,7 +7,7 @@ mod legend;
 use self::legend::LegendFields;
 
 use crate::{views::prelude::*, widgets::table::RowMark};
-use query::question::compare::{CompareQuestion, PERIODS, TOKENS_MAX};
+use query::queries::compare::{CompareQuery, PERIODS, TOKENS_MAX};
 
 /// Key hints, from the longest to the shortest.
 const NOTES: &[&str] = &[
@@ -88,12 +88,12 @@ pub(super) struct Compare {
     legend: List<LegendFields>,
     /// The row under the crosshair; `None` for the last.
     at: Option<usize>,
-    asked: ViewQuestion<CompareQuestion>,
+    asked: ViewQuery<CompareQuery>,
     /// The plot area of the last frame.
     plot: Rect,
 }
 
-/// One of the question's periods.
+/// One of the query's periods.
 struct Period(&'static str);
 
 impl Default for Period {
@@ -185,8 +185,8 @@ impl Compare {
         Effect::Select(first)
     }
 
-    fn question(&self) -> CompareQuestion {
-        CompareQuestion {
+    fn question(&self) -> CompareQuery {
+        CompareQuery {
             addresses: self.marks.clone(),
             timeframe: self.timeframe.word(),
             period: self.period.0,
@@ -309,7 +309,7 @@ impl Compare {
         let columns: Vec<&str> = std::iter::once("timestamp")
             .chain(addresses.iter().map(String::as_str))
             .collect();
-        let row = |row: &query::question::compare::ComparedRow| {
+        let row = |row: &query::queries::compare::ComparedRow| {
             std::iter::once(json!(row.timestamp))
                 .chain(row.percent.iter().map(|value| json!(value)))
                 .collect::<Vec<Json>>()

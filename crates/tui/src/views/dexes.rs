@@ -8,10 +8,10 @@ use self::list::{DexFields, PoolFields};
 use super::price::Price;
 use crate::views::{list::mouse_of_two, prelude::*};
 use analysis::dex::{DexDetail, DexSummary, FeeTier, sale::TokenPool};
-use query::question::{
-    dexes::{DexDetailQuestion, DexListQuestion},
-    pools::PoolsQuestion,
-    security::SecurityQuestion,
+use query::queries::{
+    dexes::{DexDetailQuery, DexListQuery},
+    pools::PoolsQuery,
+    security::SecurityQuery,
 };
 
 /// From this width the DEX is drawn beside the list, else below it.
@@ -28,16 +28,16 @@ pub struct DexesView {
     every_pool: bool,
     /// What is sold in each pool.
     amount: sale::SoldAmount,
-    sale: ViewQuestion<PoolsQuestion>,
+    sale: ViewQuery<PoolsQuery>,
     /// Whether the token can be sold at all, as in the Security view.
-    security: ViewQuestion<SecurityQuestion>,
+    security: ViewQuery<SecurityQuery>,
     /// How many addresses of the selected DEX were copied.
     copied: usize,
     token: Option<Address>,
     /// The token's candles, where the list leaves space.
     price: Price,
-    list: ViewQuestion<DexListQuestion>,
-    detail: ViewQuestion<DexDetailQuestion>,
+    list: ViewQuery<DexListQuery>,
+    detail: ViewQuery<DexDetailQuery>,
 }
 
 impl View for DexesView {
@@ -54,7 +54,7 @@ impl View for DexesView {
         self.price.refresh(self.token, context);
         let Some(token) = self.token else { return };
         if self.list.refresh(
-            DexListQuestion {
+            DexListQuery {
                 contract_address: token,
                 explain: true,
             },
@@ -62,7 +62,7 @@ impl View for DexesView {
         ) {
             self.arrange();
         }
-        if let Some(question) = self.detail_question() {
+        if let Some(question) = self.detail_query() {
             self.detail.refresh(question, context);
         }
         self.sale
@@ -73,7 +73,7 @@ impl View for DexesView {
             .is_some_and(|answer| !answer.pools.is_empty())
         {
             self.security.refresh(
-                SecurityQuestion {
+                SecurityQuery {
                     contract_address: token,
                     explain: true,
                 },
@@ -185,7 +185,7 @@ impl View for DexesView {
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
-        Some(DexListQuestion::NEEDS)
+        Some(DexListQuery::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
@@ -197,7 +197,7 @@ impl View for DexesView {
             ));
         }
         self.token.map(|token| {
-            HttpRequest::of(&DexListQuestion {
+            HttpRequest::of(&DexListQuery {
                 contract_address: token,
                 explain: true,
             })
@@ -225,8 +225,8 @@ impl DexesView {
         self.list.answer()?.dexes.get(self.dexes.selected()?)
     }
 
-    fn detail_question(&self) -> Option<DexDetailQuestion> {
-        Some(DexDetailQuestion {
+    fn detail_query(&self) -> Option<DexDetailQuery> {
+        Some(DexDetailQuery {
             contract_address: self.token?,
             dex_id: self.dex()?.dex_id.to_lowercase(),
         })

@@ -10,9 +10,9 @@ use super::{
 use crate::views::prelude::*;
 use analysis::growth::WINDOW_DAYS_DEFAULT;
 use model::{day_counts::DayCounts, time::Day};
-use query::question::growth::{GrowthEntry, GrowthQuestion, WINDOWS};
+use query::queries::growth::{GrowthEntry, GrowthQuery, WINDOWS};
 
-/// The question's largest limit.
+/// The query's largest limit.
 const LIMIT: u64 = 1_000;
 
 #[derive(Default)]
@@ -24,10 +24,10 @@ pub struct GrowthView {
     /// The first ranking came, and with it the row of the program's token.
     is_placed: bool,
     compare: Compare,
-    ranking: ViewQuestion<GrowthQuestion>,
+    ranking: ViewQuery<GrowthQuery>,
 }
 
-/// Days that the growth is taken over: one of the question's windows.
+/// Days that the growth is taken over: one of the query's windows.
 struct Window(u64);
 
 impl Default for Window {
@@ -158,7 +158,7 @@ impl View for GrowthView {
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
-        Some(GrowthQuestion::NEEDS)
+        Some(GrowthQuery::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
@@ -223,8 +223,8 @@ impl TokenList for GrowthView {
 }
 
 impl GrowthView {
-    fn question(&self) -> GrowthQuestion {
-        GrowthQuestion {
+    fn question(&self) -> GrowthQuery {
+        GrowthQuery {
             limit: LIMIT,
             window: self.window.0,
             explain: true,
@@ -301,7 +301,7 @@ impl GrowthView {
 }
 
 /// The ranking; empty until it is answered.
-fn ranked(asked: &ViewQuestion<GrowthQuestion>) -> &[GrowthEntry] {
+fn ranked(asked: &ViewQuery<GrowthQuery>) -> &[GrowthEntry] {
     asked.answer().map_or(&[], |answer| &answer.tokens)
 }
 

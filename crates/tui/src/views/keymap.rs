@@ -1,7 +1,7 @@
 //! Key bindings. One table (`keymap/table.rs`) feeds dispatch, help, footer and palette; user bindings override it.
 
+mod bindings;
 mod chord;
-mod table;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
@@ -9,8 +9,8 @@ use crate::views::error::BindingError;
 use model::spelling::nearest;
 
 pub use self::{
+    bindings::{Action, KEYS, KeyRow, Scope, VIEWS, ViewId, ViewRow},
     chord::Chord,
-    table::{Action, KEYS, KeyRow, Scope, VIEWS, ViewId, ViewRow},
 };
 
 /// Footer weight of the hints that every view shows, at the end.

@@ -24,7 +24,7 @@ use crate::{
     views::{error::InputError, keymap::Action, view::Context},
     widgets::table::{Cell, RowMark, TableColumn, TableWidget},
 };
-use query::question::{
+use query::queries::{
     fields,
     list::{Listed, sort_rows},
     order::Order,

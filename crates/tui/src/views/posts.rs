@@ -12,9 +12,9 @@ use self::{
 use crate::views::prelude::*;
 use frames::{export, ordered::Ordered};
 use model::rows::Post;
-use query::question::posts::{PostsQuestion, TokenPostsQuestion};
+use query::queries::posts::{PostsQuery, TokenPostsQuery};
 
-/// Page sizes of requests: the maximum of each question.
+/// Page sizes of requests: the maximum of each query.
 const TOKEN_PAGE: u64 = 100;
 const PAGE: u64 = 250;
 /// From this width the full post is drawn beside the table, else below it.
@@ -126,7 +126,7 @@ impl View for PostsView {
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
-        Some(TokenPostsQuestion::NEEDS)
+        Some(TokenPostsQuery::NEEDS)
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
@@ -135,16 +135,16 @@ impl View for PostsView {
             self.list.selected().unwrap_or(0) as u64,
             self.window.total() as u64,
         );
-        // One token's newest posts have a question of their own.
+        // One token's newest posts have a query of their own.
         let is_plain = self.list.filter().is_empty()
             && self.list.sorting.keys() == [Order::falling("published_at")];
         let Some(token_address) = self.token.filter(|_| is_plain && !self.all) else {
             let page = row / PAGE + 1;
-            let question = PostsQuestion { page, ..question };
+            let question = PostsQuery { page, ..question };
             return Some(HttpRequest::of(&question).of_page(page, PAGE, total));
         };
         let page = row / TOKEN_PAGE + 1;
-        let question = TokenPostsQuestion {
+        let question = TokenPostsQuery {
             token_address,
             page,
             limit: TOKEN_PAGE,
@@ -191,7 +191,7 @@ impl View for PostsView {
 
 impl PostsView {
     /// The query for the chosen posts.
-    fn question(&self, newest: Time) -> Option<PostsQuestion> {
+    fn question(&self, newest: Time) -> Option<PostsQuery> {
         let filter = self
             .list
             .filter()
@@ -202,7 +202,7 @@ impl PostsView {
             Some(self.token?.to_string())
         };
         let words: Vec<&str> = token.as_deref().into_iter().chain(filter.words()).collect();
-        Some(PostsQuestion {
+        Some(PostsQuery {
             query: (!words.is_empty()).then(|| words.join(" ")),
             filter: filter.without_words(),
             sort: self.list.sorting.keys().to_vec(),

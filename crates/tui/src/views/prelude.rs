@@ -4,13 +4,13 @@ pub(super) use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 pub(super) use ratatui::{buffer::Buffer, layout::Rect};
 pub(super) use serde_json::{Value as Json, json};
 
-pub(super) use super::{inset, listing, parts::*, thin_bar};
+pub(super) use super::{inset, listing, shared::*, thin_bar};
 pub(super) use crate::{
     views::{
         error::InputError,
         keymap::{Action, ViewId},
         list::{CellContext, Field, Fields, List, ListEvent, ListFrame, ListRow, Listing},
-        view::{Context, EditedLine, Effect, Export, HttpRequest, View, ViewQuestion},
+        view::{Context, EditedLine, Effect, Export, HttpRequest, View, ViewQuery},
         words,
     },
     widgets::{
@@ -29,5 +29,5 @@ pub(super) use model::{
     scalar::Scalar,
     time::Time,
 };
-pub(super) use query::question::{Query, order::Order, parameter::TokenReader, snapshot::Snapshot};
+pub(super) use query::queries::{Query, order::Order, parameter::TokenReader, snapshot::Snapshot};
 pub(super) use table::filter::{AddressOf, ColumnKind};

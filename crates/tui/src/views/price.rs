@@ -5,7 +5,7 @@ use crate::{
     widgets::candles::{ChartData, label_cells, render},
 };
 use analysis::timeframes::CandleVec;
-use query::question::candles::{Candle, CandlesQuestion};
+use query::queries::candles::{Candle, CandlesQuery};
 
 /// Minimum number of rows of a useful chart.
 const ROWS_MIN: u16 = 10;
@@ -14,7 +14,7 @@ const CANDLES_ASKED: u64 = 500;
 
 #[derive(Default)]
 pub(super) struct Price {
-    asked: ViewQuestion<CandlesQuestion>,
+    asked: ViewQuery<CandlesQuery>,
     token: Option<Address>,
     /// The last frame had space for it.
     wanted: bool,
@@ -28,7 +28,7 @@ impl Price {
             self.asked.clear();
         }
         if let Some(token) = token.filter(|_| self.wanted) {
-            let question = CandlesQuestion {
+            let question = CandlesQuery {
                 token_address: token,
                 timeframe: "1d",
                 from: None,

@@ -18,7 +18,7 @@ use self::{
     pane::{Clicked, Pane, PaneEntry},
 };
 use crate::views::prelude::*;
-use query::question::security::SecurityQuestion;
+use query::queries::security::SecurityQuery;
 use security::{AnomalyCode, CheckState, Evidence};
 
 /// From this width holders and scams are drawn next to the checks.
@@ -27,7 +27,7 @@ const BESIDE_WIDTH: u16 = 124;
 #[derive(Default)]
 pub struct SecurityView {
     token: Option<Address>,
-    asked: ViewQuestion<SecurityQuestion>,
+    asked: ViewQuery<SecurityQuery>,
     /// Canceled by the user, for this snapshot.
     stopped: Option<u64>,
     open: HashSet<PaneEntry>,
@@ -208,7 +208,7 @@ impl View for SecurityView {
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
-        Some(SecurityQuestion::NEEDS)
+        Some(SecurityQuery::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
@@ -258,8 +258,8 @@ impl View for SecurityView {
 }
 
 impl SecurityView {
-    fn question(&self) -> Option<SecurityQuestion> {
-        self.token.map(|token| SecurityQuestion {
+    fn question(&self) -> Option<SecurityQuery> {
+        self.token.map(|token| SecurityQuery {
             contract_address: token,
             explain: true,
         })

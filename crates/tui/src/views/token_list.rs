@@ -5,7 +5,7 @@ use super::compare::Compare;
 use crate::views::prelude::*;
 use load::Dataset;
 use model::names;
-use query::question::search::row::{OWN, own_columns};
+use query::queries::tokens::row::{OWN, own_columns};
 use table::filter::{self, FilterColumn};
 
 pub(super) trait TokenList: View {

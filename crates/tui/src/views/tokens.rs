@@ -17,7 +17,7 @@ use super::{
 };
 use crate::views::prelude::*;
 use frames::export;
-use query::question::{fields::FIELDS, search::SearchQuestion, token::TokenQuestion};
+use query::queries::{fields::FIELDS, token::TokenQuery, tokens::TokensQuery};
 
 /// From this width the detail is drawn beside the table.
 const BESIDE_WIDTH: u16 = 110;
@@ -48,7 +48,7 @@ pub struct TokensView {
     followed: Option<Address>,
     place: Place,
     compare: Compare,
-    detail: ViewQuestion<TokenQuestion>,
+    detail: ViewQuery<TokenQuery>,
     /// The filter is the user's, or was chosen for the data.
     filter_chosen: bool,
     /// The dataset that `PRICED` was chosen for.
@@ -109,7 +109,7 @@ impl View for TokensView {
         }
         if let Some(token) = self.token(context) {
             self.detail.refresh(
-                TokenQuestion {
+                TokenQuery {
                     token_address: token,
                     explain: true,
                 },
@@ -270,7 +270,7 @@ impl View for TokensView {
         }
         if self.place == Place::Over && self.detail_open {
             return self.token(context).map(|token| {
-                HttpRequest::of(&TokenQuestion {
+                HttpRequest::of(&TokenQuery {
                     token_address: token,
                     explain: true,
                 })
@@ -284,7 +284,7 @@ impl View for TokensView {
             .selected()
             .map(|row| (row as u64 / question.limit + 1, self.list.len() as u64));
         let (page, total) = on.unwrap_or((1, 0));
-        let question = SearchQuestion { page, ..question };
+        let question = TokensQuery { page, ..question };
         Some(HttpRequest::of(&question).of_page(page, question.limit, total))
     }
 
@@ -408,10 +408,10 @@ impl TokenList for TokensView {
 }
 
 impl TokensView {
-    /// The API question for the same list, without conditions on the watchlist, which the API does not know: it refuses one beside an `or`.
-    fn question(&self) -> SearchQuestion {
+    /// The API query for the same list, without conditions on the watchlist, which the API does not know: it refuses one beside an `or`.
+    fn question(&self) -> TokensQuery {
         let words: Vec<&str> = self.list.filter().words().collect();
-        SearchQuestion {
+        TokensQuery {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: None,
             conditions: Some(

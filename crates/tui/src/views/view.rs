@@ -37,7 +37,7 @@ use model::{
 };
 use query::{
     jobs::Jobs,
-    question::{Find, Query, parameter::TokenReader, snapshot::Snapshot},
+    queries::{Find, Query, parameter::TokenReader, snapshot::Snapshot},
     service::{
         QueryService,
         cached::CachedAnswer,
@@ -462,7 +462,7 @@ impl Export {
 
 /// A query that a view keeps up to date: the current result, and the pending one. The last result stays on screen until the next
 /// outcome.
-pub struct ViewQuestion<Q: Query> {
+pub struct ViewQuery<Q: Query> {
     question: Option<(u64, Q)>,
     pending: Option<PendingAnswer<Q::Answer>>,
     /// The current result, shared while it is drawn.
@@ -470,7 +470,7 @@ pub struct ViewQuestion<Q: Query> {
     pub problem: Option<Problem>,
 }
 
-impl<Q: Query> Default for ViewQuestion<Q> {
+impl<Q: Query> Default for ViewQuery<Q> {
     fn default() -> Self {
         Self {
             question: None,
@@ -481,7 +481,7 @@ impl<Q: Query> Default for ViewQuestion<Q> {
     }
 }
 
-impl<Q: Query + PartialEq> ViewQuestion<Q> {
+impl<Q: Query + PartialEq> ViewQuery<Q> {
     /// Runs the query, unless it already ran on this snapshot, and takes an arrived result. Returns whether the display changed.
     pub fn refresh(&mut self, question: Q, context: &Context<'_>) -> bool {
         let Some(snapshot) = context.snapshot else {

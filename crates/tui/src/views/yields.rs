@@ -16,7 +16,7 @@ use self::{list::StrategyFields, saved::SavedPlan, wallet::WalletInput};
 use super::price::Price;
 use crate::views::prelude::*;
 use model::chain::Chain;
-use query::question::yields::{RiskLevel, YieldQuestion, answer::Strategy};
+use query::queries::yields::{RiskLevel, YieldQuery, answer::Strategy};
 
 const SCALES: &[u64] = &[1, 2, 4, 10];
 /// The initial wallet on demo data.
@@ -53,7 +53,7 @@ pub struct YieldView {
     unread: Option<InputError>,
     /// The candles of the selected row's token, where they fit.
     price: Price,
-    plan: ViewQuestion<YieldQuestion>,
+    plan: ViewQuery<YieldQuery>,
 }
 
 impl Default for YieldView {
@@ -74,7 +74,7 @@ impl Default for YieldView {
             read: 0,
             unread: None,
             price: Price::default(),
-            plan: ViewQuestion::default(),
+            plan: ViewQuery::default(),
         }
     }
 }
@@ -216,7 +216,7 @@ impl View for YieldView {
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
-        Some(YieldQuestion::NEEDS)
+        Some(YieldQuery::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
@@ -265,9 +265,9 @@ fn inner(area: Rect) -> Rect {
 }
 
 impl YieldView {
-    fn question(&self) -> YieldQuestion {
+    fn question(&self) -> YieldQuery {
         let scale = U256::from(self.scale);
-        YieldQuestion {
+        YieldQuery {
             tokens: self
                 .amounts
                 .iter()
@@ -328,7 +328,7 @@ impl YieldView {
 
     /// Takes over a request's wallet and settings. The line shows it in the typed form, and in JSON only where that form cannot express it
     /// exactly.
-    fn take(&mut self, question: YieldQuestion, body: &str, snapshot: &Snapshot) {
+    fn take(&mut self, question: YieldQuery, body: &str, snapshot: &Snapshot) {
         let is_said =
             |line: &str| wallet::means(line, &question.tokens, question.min_apy, snapshot);
         // An equivalent line keeps its order and spelling.

@@ -10,7 +10,7 @@ use std::{
 use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::address::Address;
-use query::{question::track_record::TrackRecordQuestion, service::QueryService};
+use query::{queries::track_record::TrackRecordQuery, service::QueryService};
 use rmcp::{
     ServiceExt,
     model::{CallToolRequestParams, ClientRequest, JsonObject, Request},
@@ -301,8 +301,8 @@ fn the_first_call_waits_for_the_data_and_every_line_is_answered() {
 }
 
 /// A slow question, and the tool call for it.
-fn long_one() -> (TrackRecordQuestion, CallToolRequestParams) {
-    let question = TrackRecordQuestion {
+fn long_one() -> (TrackRecordQuery, CallToolRequestParams) {
+    let question = TrackRecordQuery {
         contract_address: Address::parse(WETH).unwrap(),
         timeframe: "1h",
         scope: "token",

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::rows;
-use crate::{chain::kept::FILE_MAX, error::ReadError, parts::JOINED_ROWS_MAX};
+use crate::{chain::kept::FILE_MAX, error::ReadError, part_files::JOINED_ROWS_MAX};
 use frames::{
     decode::guarded,
     error::FrameError,

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::{JobStore, StoreResult, address};
 use crate::{
     jobs::{Analysis, Job, JobStatus, JobsWanted, Report, Task, TaskStatus, TokenReport, no_job},
-    question::list::{Listed as _, sort_rows},
+    queries::list::{Listed as _, sort_rows},
 };
 use model::address::Address;
 
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use crate::{
         jobs::store::{NewToken, tests::store},
-        question::{list::filter_and_sort, order::Order},
+        queries::{list::filter_and_sort, order::Order},
     };
     use table::filter::{self, Filter};
 

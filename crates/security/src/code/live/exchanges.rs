@@ -3,7 +3,7 @@
 use revm::primitives::{Address, B256, b256, keccak256};
 use serde::Deserialize;
 
-use crate::code::{abi, market::PoolKey};
+use crate::code::{abi, pool_trades::PoolKey};
 use model::chain_state::{ChainState, EventFilter};
 
 /// Topic of `Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)`, which a V4 exchange logs of each pool.

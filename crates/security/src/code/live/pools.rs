@@ -6,7 +6,7 @@ use super::{
     super::{
         abi::{self, Selector},
         machine::Machine,
-        market::{PoolKey, quoted_v4},
+        pool_trades::{PoolKey, quoted_v4},
     },
     exchanges::{PoolKind, PoolPlace},
 };

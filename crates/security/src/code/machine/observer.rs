@@ -13,10 +13,10 @@ use revm::{
 
 use super::super::{
     abi,
-    circumstances::BlockFacts,
+    caller_checks::{Branch, GuardTrace, JUMPI},
     evm_state::{self, EvmState},
-    guards::{Branch, GuardTrace, JUMPI},
     trace::Trace,
+    transaction_context::BlockFacts,
 };
 
 /// Work of one signature recovery (ECRECOVER), which takes some thousand times longer than its gas suggests.

@@ -7,7 +7,7 @@ use analysis::{
     patterns::{AdviceWord, Direction, DirectionBy, Pattern, PatternDetail, Status},
     trendlines::{TrendlineAnswer, trend::TrendMeasure},
 };
-use query::question::track_record::TrackRecord;
+use query::queries::track_record::TrackRecord;
 
 /// Rows of the card, without its title.
 pub(super) const ROWS: u16 = 13;

@@ -6,7 +6,7 @@ use super::{
     title::Title,
 };
 use crate::{views::prelude::*, widgets::candles::Crosshair};
-use query::question::candles::TokenCandles;
+use query::queries::candles::TokenCandles;
 
 /// Width from which the credit of those who gave the candles has room beside the title.
 const CREDIT_FROM: u16 = 80;

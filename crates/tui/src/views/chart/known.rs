@@ -2,7 +2,7 @@
 //! query.
 
 use crate::views::prelude::*;
-use query::question::search::SearchQuestion;
+use query::queries::tokens::TokensQuery;
 
 /// Minimum number of rows, with the title.
 const ROWS_MIN: u16 = 4;
@@ -17,7 +17,7 @@ const FIGURES: [&str; 2] = ["rsi_14", "from_52w_high"];
 
 #[derive(Default)]
 pub(super) struct ChartFacts {
-    asked: ViewQuestion<SearchQuestion>,
+    asked: ViewQuery<TokensQuery>,
     /// The last frame had room for it.
     wanted: bool,
 }
@@ -31,7 +31,7 @@ impl ChartFacts {
         if !self.wanted {
             return;
         }
-        let question = SearchQuestion {
+        let question = TokensQuery {
             query: None,
             chain: None,
             conditions: Some(format!("token_address={token}")),

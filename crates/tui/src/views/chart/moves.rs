@@ -3,7 +3,7 @@
 use super::{CANDLES_ASKED, ChartView, patterns::PatternFocus, sheet::Zoom};
 use crate::views::prelude::*;
 use model::error::Code;
-use query::question::timeframes::timeframes_of;
+use query::queries::timeframes::timeframes_of;
 
 impl ChartView {
     pub(super) fn step_pattern(&mut self, back: bool, context: &Context<'_>) -> Effect {

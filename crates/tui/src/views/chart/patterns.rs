@@ -5,8 +5,8 @@ mod draw;
 use super::card;
 use crate::views::prelude::*;
 use analysis::patterns::{Family, Pattern, PatternsAnswer};
-use query::question::{
-    patterns::PatternsQuestion, security::SecurityQuestion, track_record::TrackRecordQuestion,
+use query::queries::{
+    patterns::PatternsQuery, security::SecurityQuery, track_record::TrackRecordQuery,
 };
 
 /// From this width the list is drawn beside the chart.
@@ -106,13 +106,13 @@ pub(super) enum PatternFocus {
     reason = "each is an independent switch, and any combination is valid"
 )]
 pub(super) struct ChartPatterns {
-    pub(super) asked: ViewQuestion<PatternsQuestion>,
+    pub(super) asked: ViewQuery<PatternsQuery>,
     /// The track record of the token's patterns, asked for with the reasons, as it is slow.
-    pub(super) record: ViewQuestion<TrackRecordQuestion>,
+    pub(super) record: ViewQuery<TrackRecordQuery>,
     /// How often the record of all tokens was published when the patterns were asked for.
     weighed: u64,
     /// The security inference of the token, as in the Security view.
-    security: ViewQuestion<SecurityQuestion>,
+    security: ViewQuery<SecurityQuery>,
     /// Whether patterns are neither drawn nor listed.
     pub(super) off: bool,
     hidden: Vec<Family>,
@@ -139,7 +139,7 @@ impl ChartPatterns {
         (self.focus, self.place) = (PatternFocus::Latest, None);
     }
 
-    pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
+    pub(super) fn refresh(&mut self, question: PatternsQuery, context: &Context<'_>) {
         if self
             .asked
             .question()
@@ -147,14 +147,14 @@ impl ChartPatterns {
         {
             (self.focus, self.place) = (PatternFocus::Latest, None);
         }
-        let PatternsQuestion {
+        let PatternsQuery {
             contract_address,
             timeframe,
             ..
         } = question;
         if self.explained() {
             self.record.refresh(
-                TrackRecordQuestion {
+                TrackRecordQuery {
                     contract_address,
                     timeframe,
                     scope: "token",
@@ -173,7 +173,7 @@ impl ChartPatterns {
         self.asked.refresh(question, context);
         if self.asked.answer().is_some() {
             self.security.refresh(
-                SecurityQuestion {
+                SecurityQuery {
                     contract_address,
                     explain: true,
                 },

@@ -3,7 +3,7 @@
 
 use crate::views::prelude::*;
 use analysis::track_record::{Edge, edge};
-use query::question::track_record::{TrackRecord, WholeRecordQuestion};
+use query::queries::track_record::{TrackRecord, WholeRecordQuery};
 
 /// A signal with its outcomes.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,7 +132,7 @@ pub(super) struct Record {
     open: bool,
     list: List<SignalFields>,
     signals: Vec<SignalSummary>,
-    asked: ViewQuestion<WholeRecordQuestion>,
+    asked: ViewQuery<WholeRecordQuery>,
     /// The published version of the track record that was requested.
     published: u64,
 }
@@ -160,10 +160,7 @@ impl Record {
             self.published = published;
             self.asked.ask_again();
         }
-        if self
-            .asked
-            .refresh(WholeRecordQuestion { timeframe }, context)
-        {
+        if self.asked.refresh(WholeRecordQuery { timeframe }, context) {
             self.signals = self.asked.answer().map_or_else(Vec::new, signals);
             self.arrange();
         }

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
+    indicators::Studies,
     overlays::{ChartOverlays, Slots, lead},
     patterns::ChartPatterns,
-    studies::Studies,
 };
 use crate::{
     views::{prelude::*, price::by_column},
@@ -19,7 +19,7 @@ use analysis::{
     trendlines::{LineType, Trend, Trendline, TrendlineAnswer},
 };
 use model::{annotations::UserLevel, candles::Candles};
-use query::{question::candles::TokenCandles, service::cached::CachedAnswer};
+use query::{queries::candles::TokenCandles, service::cached::CachedAnswer};
 
 /// Empty columns at the right, into which lines are extended; level labels are drawn there.
 const FUTURE: u16 = 8;

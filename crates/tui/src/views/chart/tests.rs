@@ -10,7 +10,7 @@ use model::{
     annotations::{self, Annotation, UserLevel},
     time::DAY_MS,
 };
-use query::question::track_record;
+use query::queries::track_record;
 
 /// Vertices as (candle, price): two double bottoms and between them a double top.
 const CORNERS: &[(usize, f64)] = &[

@@ -16,7 +16,7 @@ use crate::{
     views::prelude::*,
     widgets::candles::{Scale, decimals},
 };
-use query::question::compare::{Comparison, Correlation};
+use query::queries::compare::{Comparison, Correlation};
 
 /// From this width the correlations are drawn beside the tokens, if they fit, else below.
 const TOKENS_WIDTH: u16 = 96;

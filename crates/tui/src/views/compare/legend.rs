@@ -3,7 +3,7 @@
 use super::draw::{letter, role};
 use crate::views::prelude::*;
 use analysis::{compare::against, market::TokenSummary};
-use query::question::{
+use query::queries::{
     caches::SecuritySummary,
     compare::{Compared, ComparedRow, Comparison},
 };

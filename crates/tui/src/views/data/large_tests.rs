@@ -15,7 +15,7 @@ use frames::{
     cache::CacheOptions,
     export::{self, ExportError},
 };
-use load::loading::load_with;
+use load::loader::load_with;
 use model::progress::{NoProgress, Progress};
 use table::SortLimits;
 

@@ -182,7 +182,7 @@ fn rows_that_stay_elsewhere_are_fetched_where_the_person_looks() {
     };
     rows.list
         .sorting
-        .set([query::question::order::Order::falling("balance")]);
+        .set([query::queries::order::Order::falling("balance")]);
     stage.look(|context| {
         if let Open::Rows(rows) = &mut view.open {
             rows.ask(context);

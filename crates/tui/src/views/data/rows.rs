@@ -18,7 +18,7 @@ use model::{
     schema::{Column, Kind, TableSchema},
 };
 use query::{
-    question::{
+    queries::{
         caches::OrderedRows,
         parameter::encode,
         tables::{
@@ -371,7 +371,7 @@ impl RowsPane {
         }
     }
 
-    fn ask_column(&mut self, kind: column::ColumnQuestion, context: &Context<'_>) {
+    fn ask_column(&mut self, kind: column::ColumnQuery, context: &Context<'_>) {
         let Some(column) = self.list.column() else {
             return;
         };
@@ -403,8 +403,8 @@ impl RowsPane {
                     Effect::Edit(EditedLine::Own(groups::BY), groups::line_of(column))
                 });
             }
-            Action::CountValues => self.ask_column(column::ColumnQuestion::Counts, context),
-            Action::Describe => self.ask_column(column::ColumnQuestion::Describe, context),
+            Action::CountValues => self.ask_column(column::ColumnQuery::Counts, context),
+            Action::Describe => self.ask_column(column::ColumnQuery::Describe, context),
             Action::Back if self.column_pane.is_some() => {
                 let cancelled = self
                     .column_pane

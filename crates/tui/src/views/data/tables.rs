@@ -9,7 +9,7 @@ use model::{
     schema::{Need, TABLES, TableSchema},
     table_state::TableState as Loaded,
 };
-use query::service::feed::FeedTable;
+use query::service::refresh::FeedTable;
 
 pub(super) struct TableFields;
 

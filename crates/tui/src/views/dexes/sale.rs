@@ -2,9 +2,9 @@
 
 use crate::views::prelude::*;
 use analysis::dex::sale::TokenPool;
-use query::question::{
+use query::queries::{
     list::Listed as _,
-    pools::{AMOUNT_DEFAULT, AMOUNT_MAX, PoolsQuestion, TokenPools},
+    pools::{AMOUNT_DEFAULT, AMOUNT_MAX, PoolsQuery, TokenPools},
 };
 use security::Danger;
 use table::filter::{self, Filter};
@@ -47,9 +47,9 @@ impl std::fmt::Display for SoldAmount {
     }
 }
 
-pub(super) fn question(token: Address, SoldAmount(amount): SoldAmount) -> PoolsQuestion {
+pub(super) fn question(token: Address, SoldAmount(amount): SoldAmount) -> PoolsQuery {
     let sort = vec![Order::rising("loss"), Order::falling("liquidity")];
-    PoolsQuestion {
+    PoolsQuery {
         token_address: token,
         amount,
         filter: Filter::default(),
@@ -61,9 +61,9 @@ pub(super) fn question(token: Address, SoldAmount(amount): SoldAmount) -> PoolsQ
 }
 
 /// The same query for one DEX.
-pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
+pub(super) fn of_dex(question: &PoolsQuery, dex_id: &str) -> PoolsQuery {
     let filter = filter::parse(&format!("dex_id={dex_id}"), TokenPool::COLUMNS).unwrap_or_default();
-    PoolsQuestion {
+    PoolsQuery {
         filter,
         ..question.clone()
     }

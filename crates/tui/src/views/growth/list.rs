@@ -3,9 +3,9 @@
 use crate::{views::prelude::*, widgets::sparkline::sparkline};
 use analysis::market::TokenSummary;
 use model::{day_counts::DayCounts, time::Day};
-use query::question::{
+use query::queries::{
     growth::GrowthEntry,
-    search::row::{self, TokenRow},
+    tokens::row::{self, TokenRow},
 };
 
 /// Counts of the sparkline.

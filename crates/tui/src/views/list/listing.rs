@@ -7,7 +7,7 @@ use crate::views::{
     error::InputError,
     view::{ColumnChoice, Context, Export},
 };
-use query::question::{order::Order, parameter::TokenReader};
+use query::queries::{order::Order, parameter::TokenReader};
 use table::filter::{self, ColumnKind, FilterColumn};
 
 pub trait Listing {

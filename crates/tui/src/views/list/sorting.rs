@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::widgets::table::TableColumn;
-use query::question::order::{Order, SORTS_MAX};
+use query::queries::order::{Order, SORTS_MAX};
 
 /// A sortable column, and whether its first sort is descending.
 pub type SortColumn = (&'static str, bool);

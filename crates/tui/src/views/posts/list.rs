@@ -1,8 +1,8 @@
-//! The list of the Posts view: one row of the table for each field of a post. Sorting and searching run in the question.
+//! The list of the Posts view: one row of the table for each field of a post. Sorting and searching run in the query.
 
 use crate::views::prelude::*;
 use model::rows::Post;
-use query::question::list::Listed;
+use query::queries::list::Listed;
 use table::filter::{self, Filter, FilterColumn, Operator};
 
 /// Longest filter in characters.
@@ -79,7 +79,7 @@ impl Fields for PostFields {
 
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
 
-    /// Plain words search the title, conditions are those of GET /posts; the question evaluates both.
+    /// Plain words search the title, conditions are those of GET /posts; the query evaluates both.
     fn filter_columns() -> Vec<FilterColumn> {
         [
             Post::COLUMNS,

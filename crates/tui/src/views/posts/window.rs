@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use crate::views::prelude::*;
 use model::rows::Post;
 use query::{
-    question::posts::{PostsQuestion, PostsSlice},
+    queries::posts::{PostsQuery, PostsSlice},
     service::pending::PendingResult,
 };
 
@@ -17,7 +17,7 @@ const AHEAD: usize = 100;
 /// Rows of a query in one generation.
 struct Wanted {
     generation: u64,
-    question: PostsQuestion,
+    question: PostsQuery,
     rows: Range<usize>,
 }
 
@@ -32,12 +32,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn refresh(
-        &mut self,
-        question: &PostsQuestion,
-        around: usize,
-        context: &Context<'_>,
-    ) {
+    pub(super) fn refresh(&mut self, question: &PostsQuery, around: usize, context: &Context<'_>) {
         let loaded = |snapshot: &&Arc<Snapshot>| !snapshot.dataset.importing.contains(&"posts");
         let Some(snapshot) = context.snapshot.filter(loaded) else {
             return;
@@ -108,7 +103,7 @@ impl Window {
     }
 
     /// The query of the displayed posts.
-    pub(super) fn question(&self) -> Option<&PostsQuestion> {
+    pub(super) fn question(&self) -> Option<&PostsQuery> {
         self.shown.as_ref().map(|(shown, _)| &shown.question)
     }
 }

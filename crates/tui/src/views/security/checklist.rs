@@ -1,4 +1,4 @@
-//! The lines of the checklist: every check under its question, with its title, code and result.
+//! The lines of the checklist: every check under its query, with its title, code and result.
 
 use std::collections::{HashMap, HashSet};
 
@@ -47,7 +47,7 @@ pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&
         .find(|anomaly| anomaly.code == code)
 }
 
-/// All checks by question; those with findings come first.
+/// All checks by query; those with findings come first.
 pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let checks = answer.checks.as_deref().unwrap_or_default();
     let mut lines = Vec::new();

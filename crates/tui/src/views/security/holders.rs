@@ -2,9 +2,9 @@
 //! pane that replaces the view while it is open.
 
 use crate::views::prelude::*;
-use query::question::{
-    held::{AccountAddress, HeldToken, HeldTokensQuestion},
-    holders::{Holder, HoldersQuestion},
+use query::queries::{
+    held::{AccountAddress, HeldToken, HeldTokensQuery},
+    holders::{Holder, HoldersQuery},
 };
 use table::filter::Filter;
 
@@ -22,11 +22,11 @@ pub(super) struct HoldersPane {
     token: Option<Address>,
     /// Row indices are those of the answer.
     pub(super) list: List<HolderFields>,
-    asked: ViewQuestion<HoldersQuestion>,
+    asked: ViewQuery<HoldersQuery>,
     /// The address whose tokens are shown.
     address: Option<Address>,
     held: List<HeldFields>,
-    holds: ViewQuestion<HeldTokensQuestion>,
+    holds: ViewQuery<HeldTokensQuery>,
 }
 
 type H = Field<HolderFields>;
@@ -129,23 +129,23 @@ impl HoldersPane {
         self.open
     }
 
-    fn question(&self) -> Option<HoldersQuestion> {
+    fn question(&self) -> Option<HoldersQuery> {
         let (filter, sort) = (
             self.list.filter().clone(),
             self.list.sorting.keys().to_vec(),
         );
-        Some(HoldersQuestion {
+        Some(HoldersQuery {
             flows: true,
             filter,
             sort,
             limit: ROWS_MAX,
-            ..HoldersQuestion::first(self.token?)
+            ..HoldersQuery::first(self.token?)
         })
     }
 
-    fn held_question(&self) -> Option<HeldTokensQuestion> {
+    fn held_query(&self) -> Option<HeldTokensQuery> {
         let sort = vec![Order::falling("value"), Order::rising("symbol")];
-        Some(HeldTokensQuestion {
+        Some(HeldTokensQuery {
             address: AccountAddress(self.address?),
             filter: Filter::default(),
             sort,
@@ -172,7 +172,7 @@ impl HoldersPane {
         }
         self.list
             .set_count(self.asked.answer().map_or(0, |answer| answer.holders.len()));
-        if let Some(question) = self.held_question() {
+        if let Some(question) = self.held_query() {
             self.holds.refresh(question, context);
             self.arrange_held();
         }
@@ -250,7 +250,7 @@ impl HoldersPane {
     }
 
     pub(super) fn request(&self) -> Option<HttpRequest> {
-        self.held_question()
+        self.held_query()
             .map(|question| HttpRequest::of(&question))
             .or_else(|| self.question().map(|question| HttpRequest::of(&question)))
     }

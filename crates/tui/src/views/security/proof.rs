@@ -1,4 +1,4 @@
-//! The lines under an expanded check: its question, its measurement, and its evidence: calls with their effects, and dataset rows.
+//! The lines under an expanded check: its query, its measurement, and its evidence: calls with their effects, and dataset rows.
 
 use super::{
     checklist::{ChecklistStyle, PROOF},

@@ -113,7 +113,7 @@ fn old(end: Time, now: Time) -> Option<String> {
 mod tests {
     use super::*;
     use analysis::market::{Market, TokenSummary};
-    use query::question::search::TokenFacts;
+    use query::queries::tokens::TokenFacts;
 
     #[test]
     fn candles_that_are_all_old_are_called_so_with_their_day() {

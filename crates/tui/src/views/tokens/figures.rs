@@ -4,7 +4,7 @@
 use super::list::{LISTED, ListedToken, TokenFields};
 use crate::views::prelude::*;
 use analysis::patterns::Status;
-use query::question::fields::{FigureValue, Figures};
+use query::queries::fields::{FigureValue, Figures};
 use security::score::{NOT_ENOUGH_DATA, too_little_known};
 
 // The optional columns, each named as its field of GET /tokens. First sort: highest confidence, strongest advice.
@@ -258,7 +258,7 @@ mod tests {
         assert!(
             List::<TokenFields>::optional().count() == 7
                 && List::<TokenFields>::optional()
-                    .all(|key| query::question::fields::FIELDS.contains(&key))
+                    .all(|key| query::queries::fields::FIELDS.contains(&key))
         );
         let look = CellContext {
             cells: 9,

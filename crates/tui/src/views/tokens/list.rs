@@ -3,10 +3,10 @@
 use super::figures;
 use crate::{views::prelude::*, widgets::sparkline::sparkline_over};
 use analysis::market::{LastCandle, TokenSummary};
-use query::question::{
+use query::queries::{
     fields::{self, Figures, TokenEntry},
     list::Listed,
-    search::row::{self, TokenRow},
+    tokens::row::{self, TokenRow},
 };
 use table::filter::FilterColumn;
 

@@ -7,11 +7,11 @@ use super::{TokensView, list::ListedToken};
 use crate::views::{prelude::*, token_list::TokenList};
 use analysis::market::TokenSummary;
 use query::{
-    question::{
+    queries::{
         Find,
-        search::{
+        tokens::{
             FiguresOf,
-            arrangement::{ArrangedTokens, Arrangement, KnownFigures, TokenQuery},
+            arrangement::{ArrangedTokens, Arrangement, KnownFigures, TokenListQuery},
         },
         track_record::is_weighed,
     },
@@ -26,7 +26,7 @@ pub(super) struct RowsOf {
     generation: u64,
     /// How often the record of all tokens was published, where the rows depend on it.
     records: u64,
-    query: TokenQuery,
+    query: TokenListQuery,
 }
 
 #[derive(Default)]
@@ -184,7 +184,7 @@ impl TokensView {
         } else {
             Arc::default()
         };
-        let query = TokenQuery {
+        let query = TokenListQuery {
             filter,
             sort: self.list.sorting.keys().to_vec(),
             watchlist,

@@ -10,7 +10,7 @@ use crate::views::fixture::{PATIENCE, Stage, address, market, mouse_at};
 use analysis::market::TokenSummary;
 use load::{Dataset, sample};
 use model::progress::Progress;
-use query::question::{parameter::Arguments, request::Request as _};
+use query::queries::{parameter::Arguments, request::Request as _};
 
 fn stage() -> (Stage, TokensView) {
     (Stage::new(Some(market())), TokensView::default())
@@ -381,12 +381,12 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
         stage.draw(&mut view, 140, 38);
         let target = view.question().target();
         let (_, query) = target.split_once('?').expect("a query");
-        let arguments = Arguments::new(SearchQuestion::PARAMETERS, &[], query).expect("parameters");
-        let asked = SearchQuestion::parse(&arguments).expect("a question");
+        let arguments = Arguments::new(TokensQuery::PARAMETERS, &[], query).expect("parameters");
+        let asked = TokensQuery::parse(&arguments).expect("a question");
         assert_eq!(asked, view.question(), "{filter}");
         let answer = asked
             .answer(
-                &query::question::view::View::new(&snapshot),
+                &query::queries::view::View::new(&snapshot),
                 &Progress::default(),
             )
             .expect("an answer");

@@ -5,7 +5,7 @@ mod panes;
 use super::{Pane, YieldView, inner};
 use crate::views::prelude::*;
 use analysis::yields::expected::{YieldDoubt, YieldRemark};
-use query::question::yields::answer::{Strategy, YieldPlan};
+use query::queries::yields::answer::{Strategy, YieldPlan};
 
 /// From this width two panes are side by side.
 const WIDE: u16 = 120;

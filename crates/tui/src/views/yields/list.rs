@@ -1,7 +1,7 @@
 //! The list of the Yield view: one row of the table for each field of a strategy; and the export of the plan's steps.
 
 use crate::views::prelude::*;
-use query::question::yields::answer::{Step, Strategy, YieldPlan};
+use query::queries::yields::answer::{Step, Strategy, YieldPlan};
 
 pub(super) struct StrategyFields;
 

@@ -2,7 +2,7 @@
 
 use super::YieldView;
 use crate::views::prelude::*;
-use query::question::{parameter::TokenReader, yields::YieldQuestion};
+use query::queries::{parameter::TokenReader, yields::YieldQuery};
 
 const SAVED_MAX: usize = 50;
 
@@ -94,7 +94,7 @@ impl YieldView {
         };
         let at = self.loaded.map_or(0, |at| (at + 1) % self.saved.len());
         let plan = self.saved[at].clone();
-        match YieldQuestion::parse_body(plan.body.as_bytes(), TokenReader::default()) {
+        match YieldQuery::parse_body(plan.body.as_bytes(), TokenReader::default()) {
             Ok(question) => {
                 self.take(question, &plan.body, snapshot);
                 (self.loaded, self.unread) = (Some(at), None);

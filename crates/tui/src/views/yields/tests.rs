@@ -3,7 +3,7 @@
 use super::*;
 use crate::views::fixture::Stage;
 use load::{Dataset, sample};
-use query::question::yields::YieldPlan;
+use query::queries::yields::YieldPlan;
 
 fn market() -> Dataset {
     let tokens = "token_address,symbol,name,chain,decimals,price,market_cap

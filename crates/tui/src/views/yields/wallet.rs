@@ -8,7 +8,7 @@ use ruint::aliases::U256;
 use crate::views::prelude::*;
 use analysis::yields::amounts::{from_tokens, in_tokens};
 use model::{chain::Chain, token::Token};
-use query::question::{parameter::TokenReader, yields::YieldQuestion};
+use query::queries::{parameter::TokenReader, yields::YieldQuery};
 
 /// The parsed wallet line.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub(super) enum WalletInput {
         min_apy: f64,
     },
     /// A complete request, with its settings.
-    Request(Box<YieldQuestion>),
+    Request(Box<YieldQuery>),
 }
 
 /// Largest minimum APY, in percent; no pool could meet more.
@@ -53,7 +53,7 @@ pub(super) fn minimum(part: &str) -> Option<Result<f64, InputError>> {
 /// Parses the wallet line.
 pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, InputError> {
     if text.trim_start().starts_with('{') {
-        return YieldQuestion::parse_body(text.as_bytes(), TokenReader::of(snapshot))
+        return YieldQuery::parse_body(text.as_bytes(), TokenReader::of(snapshot))
             .map(|question| WalletInput::Request(Box::new(question)))
             .map_err(InputError::Query);
     }
@@ -222,7 +222,7 @@ fn units(text: &str, name: &str, token: &Token) -> Result<U256, InputError> {
 mod tests {
     use super::*;
     use load::sample;
-    use query::question::snapshot::AnswerSettings;
+    use query::queries::snapshot::AnswerSettings;
 
     #[test]
     fn wallets_are_read_as_people_write_them() {

@@ -9,7 +9,7 @@ use analysis::{
     patterns::{AdviceReason, AdviceWord, Pattern, PatternsAnswer, TradeAction},
     trendlines::TrendlineAnswer,
 };
-use query::question::track_record::TrackRecord;
+use query::queries::track_record::TrackRecord;
 use security::{
     SecurityInference,
     score::{is_safe, too_little_known, word_of},

@@ -7,7 +7,7 @@ use super::cells;
 use crate::views::prelude::*;
 use model::schema::Kind as ColumnKind;
 use query::{
-    question::tables::{
+    queries::tables::{
         column::{Bin, ColumnFindings, ColumnScan, Counts, Description},
         order::RowQuery,
     },
@@ -18,14 +18,14 @@ use query::{
 const COUNTS_MAX: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ColumnQuestion {
+pub(super) enum ColumnQuery {
     Counts,
     Describe,
 }
 
 #[derive(Debug)]
 pub(super) struct ColumnPane {
-    pub(super) kind: ColumnQuestion,
+    pub(super) kind: ColumnQuery,
     scan: ColumnScan,
     pending: Option<PendingResult<ColumnFindings>>,
     findings: Option<ColumnFindings>,
@@ -34,7 +34,7 @@ pub(super) struct ColumnPane {
 
 impl ColumnPane {
     pub(super) fn new(
-        kind: ColumnQuestion,
+        kind: ColumnQuery,
         query: &RowQuery,
         column: &str,
         snapshot: &Arc<Snapshot>,
@@ -88,8 +88,8 @@ impl ColumnPane {
 
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let what = match self.kind {
-            ColumnQuestion::Counts => "values of",
-            ColumnQuestion::Describe => "description of",
+            ColumnQuery::Counts => "values of",
+            ColumnQuery::Describe => "description of",
         };
         let title = format!("{what} {}", self.scan.column);
         let progress = self
@@ -113,10 +113,10 @@ impl ColumnPane {
             return panel::failure(body, buffer, context.theme, problem);
         }
         match (&self.findings, self.kind) {
-            (Some(findings), ColumnQuestion::Counts) => {
+            (Some(findings), ColumnQuery::Counts) => {
                 counts(&findings.counts, buffer, body, context);
             }
-            (Some(findings), ColumnQuestion::Describe) => {
+            (Some(findings), ColumnQuery::Describe) => {
                 description(&findings.description, buffer, body, context);
             }
             (None, _) => _ = put(buffer, body, 0, 0, "counting…", context.theme.dim()),

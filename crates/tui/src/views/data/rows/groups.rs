@@ -8,7 +8,7 @@ use frames::rows::Frames as _;
 use load::Table as DataTable;
 use model::schema::Column;
 use query::{
-    question::tables::{
+    queries::tables::{
         columns,
         groups::{GroupQuery, Groups, SHOWN_MAX},
         order::RowQuery,

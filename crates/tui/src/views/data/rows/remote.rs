@@ -8,7 +8,7 @@ use super::RowsPane;
 use crate::views::prelude::*;
 use frames::rows::Frames as _;
 use load::Table;
-use query::{question::tables::remote::TableSlice, service::pending::PendingResult};
+use query::{queries::tables::remote::TableSlice, service::pending::PendingResult};
 use table::TableRows;
 
 /// Rows fetched before and after those on screen.

@@ -4,7 +4,7 @@ use super::DetailContent;
 use crate::views::{prelude::*, waiting};
 use analysis::token::{Kol, TokenDetail};
 use model::rows::Post;
-use query::question::token::TokenQuestion;
+use query::queries::token::TokenQuery;
 
 /// Maximum lines of the reason why a section is empty.
 const EMPTY_LINES: usize = 5;
@@ -48,7 +48,7 @@ pub(super) fn draw_sections(
     let Some(detail) = shown.detail else {
         match shown.problem {
             Some(problem) => panel::failure(below(area, 1), buffer, theme, &problem.detail),
-            None if waiting::draw(TokenQuestion::NEEDS, buffer, below(area, 1), context) => {}
+            None if waiting::draw(TokenQuery::NEEDS, buffer, below(area, 1), context) => {}
             None => progress::skeleton(below(area, 1), buffer, theme),
         }
         return;

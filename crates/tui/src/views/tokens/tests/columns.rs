@@ -2,7 +2,7 @@
 
 use super::*;
 use analysis::trendlines::Trend;
-use query::question::{fields::FigureValue, track_record};
+use query::queries::{fields::FigureValue, track_record};
 
 #[test]
 fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_order_needs_them() {

@@ -1,7 +1,7 @@
 //! The comparison of marked tokens: its lines, its period and base, and its figures.
 
 use super::*;
-use query::question::{compare::PERIODS, security::SecurityQuestion};
+use query::queries::{compare::PERIODS, security::SecurityQuery};
 
 #[test]
 fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
@@ -132,12 +132,12 @@ fn compared_tokens_have_the_figures_of_the_list() {
     stage.draw(&mut view, 140, 38);
     let tokens = [address(3), address(1)];
     let snapshot = Arc::clone(stage.context().snapshot.expect("a snapshot"));
-    SecurityQuestion {
+    SecurityQuery {
         contract_address: tokens[1],
         explain: false,
     }
     .answer(
-        &query::question::view::View::new(&snapshot),
+        &query::queries::view::View::new(&snapshot),
         &Progress::default(),
     )
     .expect("a score");

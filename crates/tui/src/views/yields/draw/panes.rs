@@ -5,7 +5,7 @@ use super::{
     WIDE, doubts, risk, usd,
 };
 use crate::views::prelude::*;
-use query::question::yields::answer::{Allocation, Step, YieldPlan};
+use query::queries::yields::answer::{Allocation, Step, YieldPlan};
 
 /// From this width all three panes are side by side.
 const WIDEST: u16 = 180;

@@ -1,0 +1,176 @@
+//! Computes the track record of all tokens. Call `digest` first: the same candles have the same pattern records, which may be cached.
+
+use sha2::{Digest as _, Sha256};
+
+use super::{candles_in, replayed};
+use crate::queries::{caches::WholeRecord, coins::Coins, snapshot::Snapshot, timeframes::interval};
+use analysis::{
+    market::TokenSummary,
+    patterns::PatternRecord,
+    peg::peg,
+    timeframes::CandleVec,
+    track_record::{
+        COUNTED_BY, Signal, records,
+        returns::{
+            RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records,
+            trend_records,
+        },
+    },
+};
+use model::{
+    address::Address,
+    candles::Interval,
+    error::{Code, Problem, Result},
+    time::Time,
+};
+
+/// Most tokens that are followed, of the largest market cap: each takes seconds.
+const TOKENS_MAX: usize = 1_000;
+
+/// Receives (done, total); total is 0 while unknown. Errors: canceled.
+type Step<'a> = &'a dyn Fn(u64, u64) -> Result<()>;
+
+/// Whether the metric of a token changes with the track record of all tokens.
+pub fn is_weighed(field: &str) -> bool {
+    matches!(field, "advice" | "recommendedAction")
+}
+
+/// The digest of a token's candles.
+pub(super) fn digest_of(candles: &CandleVec) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    candles
+        .timestamp
+        .iter()
+        .for_each(|time| hash.update(time.to_le_bytes()));
+    for column in [
+        &candles.open,
+        &candles.high,
+        &candles.low,
+        &candles.close,
+        &candles.volume,
+    ] {
+        for value in column {
+            hash.update(value.to_bits().to_le_bytes());
+        }
+    }
+    hash.finalize().into()
+}
+
+/// The tokens that are looked at, of the largest market cap.
+fn candidates(snapshot: &Snapshot) -> Vec<&TokenSummary> {
+    let mut all: Vec<&TokenSummary> = snapshot.market.tokens.iter().collect();
+    all.sort_by(|a, b| {
+        b.market_cap
+            .unwrap_or_default()
+            .total_cmp(&a.market_cap.unwrap_or_default())
+    });
+    all.truncate(TOKENS_MAX);
+    all
+}
+
+/// Errors: the candles of all tokens are not here.
+pub(super) fn check_here(snapshot: &Snapshot, timeframe: &str) -> Result<()> {
+    let is_here = interval(timeframe) >= Interval::DAY;
+    if is_here || snapshot.dataset.engine_rows("candles").is_none() {
+        return Ok(());
+    }
+    let detail = format!(
+        "The track record of all tokens cannot be computed from `{timeframe}` candles: they are queried in place at the source. Use \
+         `timeframe=1d`, request one token's record, or set read = \"bring\" in dataset.toml."
+    );
+    Err(Problem::new(Code::InvalidParameter, detail))
+}
+
+/// The token's candles that are here.
+fn candles(snapshot: &Snapshot, token: &Address, timeframe: &str) -> CandleVec {
+    candles_in(&snapshot.dataset.candles().loaded(token), timeframe)
+}
+
+/// The tokens to evaluate, without duplicates, and the digest of their candles and of the rules. Errors: their candles are queried in
+/// place; canceled.
+pub fn digest(
+    snapshot: &Snapshot,
+    timeframe: &'static str,
+    step: Step<'_>,
+) -> Result<(Vec<Address>, [u8; 32])> {
+    check_here(snapshot, timeframe)?;
+    let all = candidates(snapshot);
+    let mut hash = Sha256::new();
+    hash.update(format!(
+        "{} {COUNTED_BY} {timeframe}",
+        env!("CARGO_PKG_VERSION")
+    ));
+    let mut tokens = Vec::new();
+    for token in all.iter().map(|token| token.token_address) {
+        step(0, 0)?;
+        let candles = candles(snapshot, &token, timeframe);
+        // Patterns of a pegged token are of a fraction of a percent, or those of the coin that it is another form of.
+        let coins = Coins::here(snapshot, &token, interval(timeframe));
+        if !candles.close.is_empty()
+            && peg(&candles.as_candles(), &coins.frames().coins()).is_none()
+        {
+            hash.update(token.0);
+            hash.update(digest_of(&candles));
+            tokens.push(token);
+        }
+    }
+    Ok((tokens, hash.finalize().into()))
+}
+
+/// Computes the track record of these tokens, or uses the pattern records that are `known`. Reports each evaluated token. Errors: canceled.
+pub fn count(
+    snapshot: &Snapshot,
+    timeframe: &'static str,
+    (tokens, digest): (&[Address], [u8; 32]),
+    known: Option<Vec<PatternRecord>>,
+    step: Step<'_>,
+) -> Result<WholeRecord> {
+    let (mut signals, mut trends): (Vec<Signal>, Vec<SignalReturn>) = Default::default();
+    let (total, mut as_of) = (tokens.len() as u64, None);
+    for (done, token) in (0..).zip(tokens) {
+        step(done, total)?;
+        let candles = candles(snapshot, token, timeframe);
+        as_of = as_of.max(candles.timestamp.last().map(|&start| Time(start)));
+        if known.is_some() {
+            trends.extend(after_trends(&candles.as_candles()));
+        } else {
+            let replay = replayed(snapshot, *token, timeframe, &candles, &mut |_, _| {
+                step(done, total)
+            })?;
+            signals.extend(replay.signals.iter().copied());
+            trends.extend(replay.trends.iter().copied());
+        }
+    }
+    step(total, total)?;
+    Ok(WholeRecord {
+        digest,
+        tokens: total,
+        as_of,
+        patterns: known.unwrap_or_else(|| records(&signals)).into(),
+        trends: trend_records(&trends),
+        growth: if interval(timeframe) == Interval::DAY {
+            growth(snapshot, step)?
+        } else {
+            Vec::new()
+        },
+    })
+}
+
+fn growth(snapshot: &Snapshot, step: Step<'_>) -> Result<Vec<ReturnRecord>> {
+    let mut counted = Vec::new();
+    for token in &snapshot.market.tokens {
+        step(0, 0)?;
+        let counts = snapshot.dataset.holder_counts_of(&token.token_address);
+        if !counts.is_empty() {
+            counted.push((counts, candles(snapshot, &token.token_address, "1d")));
+        }
+    }
+    let held: Vec<RankedToken> = counted
+        .iter()
+        .map(|(counts, days)| RankedToken {
+            counts: *counts,
+            days: days.as_candles(),
+        })
+        .collect();
+    Ok(growth_records(&after_growth(&held)))
+}
