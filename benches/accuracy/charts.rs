@@ -1,5 +1,5 @@
-//! Chart patterns against the annotations of chartists on real candles. The model is cross-validated by token, so the table contains
-//! out-of-fold predictions only. `charts-fit` writes the coefficients built into the program.
+//! Chart patterns against the annotations of chartists on real candles, in nested cross-validations: the fit of the model and of its confidence
+//! sees nothing of the windows that it is measured on. `charts-fit` writes the coefficients built into the program.
 
 #[path = "charts/boost.rs"]
 mod boost;
@@ -16,44 +16,63 @@ mod train;
 #[path = "charts/write.rs"]
 mod write;
 
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::patterns::{market::Model, patterns_by};
+use calibrate::Judged;
 use data::{Labelled, Window};
 use score::{Said, said, score};
+use train::RawTable;
 
-/// Number of cross-validation folds.
-const FOLDS: usize = 5;
+/// Number of folds within the windows of a fit, by token: its trees and its confidence are fitted to answers of models without the fold.
+const INNER_FOLDS: usize = 4;
+/// Numbers of blocks of time and of folds by token that windows are measured in.
+const TIME_BLOCKS: usize = 5;
+const TOKEN_FOLDS: usize = 5;
+/// The same by token, within each block of time.
+const TOKEN_FOLDS_OF_BLOCK: usize = 3;
 
-/// Prints the out-of-fold table; that of models which have seen another set of charts only; and that of the built-in model.
+/// A cross-validation, by what the model of a window has not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unseen {
+    Token,
+    Time,
+    Timeframe,
+    TokenAndTime,
+    Chartists,
+}
+
+impl Unseen {
+    const ALL: [(Self, &str); 5] = [
+        (Self::TokenAndTime, "its token nor its time"),
+        (Self::Token, "its token"),
+        (Self::Time, "its time"),
+        (Self::Timeframe, "its timeframe"),
+        (Self::Chartists, "its chartists"),
+    ];
+}
+
+/// Prints the figures of each cross-validation, with those of each set of windows; the names where neither token nor time was seen; and the
+/// figures of the built-in model on the windows it was fitted to.
 pub(super) fn report() {
     let Labelled { windows, sets } = data::read();
-    let folds = data::folds(&windows, FOLDS);
-    let mut models = train::per_fold(&windows, &folds, FOLDS);
-    let raw = held_out(&windows, &folds, &models);
-    for (out, model) in models.iter_mut().enumerate() {
-        model.calibration = calibrate::fit(&judged_outside(&windows, &folds, &raw, Some(out)));
+    let sheets = train::sheets(&windows);
+    for (unseen, words) in Unseen::ALL {
+        let said = cross_validated(&windows, &sheets, unseen);
+        println!("Each window answered by a model that has not seen {words}.\n");
+        if unseen == Unseen::TokenAndTime {
+            println!("{}", score(&windows, &said));
+        } else {
+            println!("{}", score(&windows, &said).figures());
+        }
+        for (name, set) in &sets {
+            println!(
+                "Of these, the {} of `{name}`:\n\n{}",
+                set.len(),
+                score(&windows[set.clone()], &said[set.clone()]).figures()
+            );
+        }
     }
-    let out_of_fold = held_out(&windows, &folds, &models);
-    println!(
-        "Chart patterns on real candles, each token answered by a model that has not seen it.\n"
-    );
-    println!("{}", score(&windows, &out_of_fold));
-    for (name, set) in &sets {
-        println!(
-            "Of these, the {} of `{name}`:\n\n{}",
-            set.len(),
-            score(&windows[set.clone()], &out_of_fold[set.clone()]).figures()
-        );
-    }
-    for (name, set) in sets.iter().filter(|(_, set)| set.len() < windows.len()) {
-        let said = by_the_others(&windows, set);
-        println!(
-            "Those of `{name}`, by a model fitted to the other sets:\n\n{}",
-            score(&windows[set.clone()], &said).figures()
-        );
-    }
-    report_by_time(&windows);
     let built_in = Model::built_in();
     let seen: Vec<Vec<Said>> = windows
         .iter()
@@ -63,97 +82,83 @@ pub(super) fn report() {
         "The built-in model, which was fitted on these very windows.\n\n{}",
         score(&windows, &seen).figures()
     );
-    for (name, set) in &sets {
-        println!(
-            "Of these, the {} of `{name}`:\n\n{}",
-            set.len(),
-            score(&windows[set.clone()], &seen[set.clone()]).figures()
-        );
+}
+
+/// Each window's answers by a model fitted to the windows that share nothing of the kind with any window of its part.
+fn cross_validated(windows: &[Window], sheets: &[RawTable], unseen: Unseen) -> Vec<Vec<Said>> {
+    let tokens = data::folds(windows, TOKEN_FOLDS);
+    let tokens_of_block = data::folds(windows, TOKEN_FOLDS_OF_BLOCK);
+    let times = data::time_blocks(windows, TIME_BLOCKS);
+    let part = |w: usize| match unseen {
+        Unseen::Token => tokens[w].to_string(),
+        Unseen::Time => times[w].to_string(),
+        Unseen::TokenAndTime => format!("{} {}", times[w], tokens_of_block[w]),
+        Unseen::Timeframe => windows[w].timeframe.clone(),
+        Unseen::Chartists => windows[w].chartists.to_owned(),
+    };
+    let mut parts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for w in 0..windows.len() {
+        parts.entry(part(w)).or_default().push(w);
     }
-}
-
-/// Prints how a model fitted to the windows before a day answers those after it: three of ten windows whose days are known.
-fn report_by_time(windows: &[Window]) {
-    let mut starts: Vec<i32> = windows
-        .iter()
-        .filter_map(|window| Some(window.days?.0))
-        .collect();
-    starts.sort_unstable();
-    let Some(day) = starts.get(starts.len() * 7 / 10).copied() else {
-        return;
-    };
-    let among = |is: fn(i32, i32, i32) -> bool| {
-        let within = |window: &&Window| {
-            window
-                .days
-                .is_some_and(|(first, last)| is(first, last, day))
+    let mut said = vec![Vec::new(); windows.len()];
+    for (of, test) in parts {
+        let inside: BTreeSet<&str> = test.iter().map(|w| windows[*w].group.as_str()).collect();
+        let same_token = |w: usize| inside.contains(windows[w].group.as_str());
+        let same_time = |w: usize| {
+            times[w] == times[test[0]] || test.iter().any(|t| windows[*t].meets(&windows[w]))
         };
-        windows.iter().filter(within).cloned().collect::<Vec<_>>()
-    };
-    let (before, after) = (
-        among(|_, last, day| last < day),
-        among(|first, _, day| first >= day),
-    );
-    let model = whole(&before);
-    let said: Vec<Vec<Said>> = after.iter().map(|window| answers(window, &model)).collect();
-    println!(
-        "The latest {} of known days, by a model fitted to the {} that ended before:\n\n{}",
-        after.len(),
-        before.len(),
-        score(&after, &said).figures()
-    );
-}
-
-/// Answers on a set of windows by a model fitted to the windows outside it.
-fn by_the_others(windows: &[Window], set: &Range<usize>) -> Vec<Vec<Said>> {
-    let others: Vec<Window> = windows[..set.start]
-        .iter()
-        .chain(&windows[set.end..])
-        .cloned()
-        .collect();
-    let model = whole(&others);
-    windows[set.clone()]
-        .iter()
-        .map(|window| answers(window, &model))
-        .collect()
+        let seen = |w: &usize| match unseen {
+            Unseen::Token => !same_token(*w),
+            Unseen::Time => !same_time(*w),
+            Unseen::TokenAndTime => !same_token(*w) && !same_time(*w),
+            Unseen::Timeframe | Unseen::Chartists => part(*w) != of,
+        };
+        let train: Vec<usize> = (0..windows.len()).filter(seen).collect();
+        let model = fitted(windows, sheets, &train);
+        for w in test {
+            said[w] = answers(&windows[w], &model);
+        }
+    }
+    said
 }
 
 /// Fits to all annotations and writes the coefficients into the source.
 pub(super) fn fit() {
     let Labelled { windows, .. } = data::read();
-    write::model(&whole(&windows));
+    let all: Vec<usize> = (0..windows.len()).collect();
+    write::model(&fitted(&windows, &train::sheets(&windows), &all));
 }
 
-/// The model fitted to all windows, its confidence to answers on windows that no model had seen.
-fn whole(windows: &[Window]) -> Model {
-    let folds = data::folds(windows, FOLDS);
-    let raw = held_out(windows, &folds, &train::per_fold(windows, &folds, FOLDS));
+/// The model fitted to some windows, its confidence to answers on them by models that had not seen the window's token.
+fn fitted(windows: &[Window], sheets: &[RawTable], of: &[usize]) -> Model {
+    let windows: Vec<Window> = of.iter().map(|w| windows[*w].clone()).collect();
+    let sheets: Vec<&RawTable> = of.iter().map(|w| &sheets[*w]).collect();
+    let folds = data::folds(&windows, INNER_FOLDS);
+    let (whole, per_fold) = train::whole_and_per_fold(&sheets, &folds, INNER_FOLDS);
+    let judged: Vec<Judged> = windows
+        .iter()
+        .zip(&folds)
+        .flat_map(|(window, fold)| judged(window, &per_fold[*fold]))
+        .collect();
     Model {
-        calibration: calibrate::fit(&judged_outside(windows, &folds, &raw, None)),
-        ..train::whole(windows, &folds, FOLDS)
+        calibration: calibrate::fit(&judged),
+        ..whole
     }
 }
 
-/// Each window's answers by the model of its fold.
-fn held_out(windows: &[Window], folds: &[usize], models: &[Model]) -> Vec<Vec<Said>> {
-    windows
-        .iter()
-        .zip(folds)
-        .map(|(window, fold)| answers(window, &models[*fold]))
-        .collect()
-}
-
-/// What chartists say of the answers, without those of a fold.
-fn judged_outside(
-    windows: &[Window],
-    folds: &[usize],
-    said: &[Vec<Said>],
-    out: Option<usize>,
-) -> Vec<(f64, bool)> {
-    let judged = |k: &usize| score::judged(&windows[*k..=*k], &said[*k..=*k]);
-    (0..windows.len())
-        .filter(|k| Some(folds[*k]) != out)
-        .flat_map(|k| judged(&k))
+/// What chartists say of a model's answers.
+fn judged(window: &Window, model: &Model) -> Vec<Judged> {
+    let said = answers(window, model);
+    let (one, its) = (std::slice::from_ref(window), std::slice::from_ref(&said));
+    let judged = |(said, (confidence, right)): (&Said, (f64, bool))| Judged {
+        name: said.name,
+        confidence,
+        right,
+        weight: window.weight,
+    };
+    said.iter()
+        .zip(score::judged(one, its))
+        .map(judged)
         .collect()
 }
 

@@ -25,8 +25,12 @@ const MEASURES: f64 = 0.5;
 const BINS: usize = 32;
 const SEED: u64 = 20_261_127;
 
-/// An example: all measures, and the fraction of chartists who agree.
-pub(super) type Example = ([f64; JUDGED], f64);
+/// An example: all measures, the fraction of chartists who agree, and its weight.
+pub(super) struct Example {
+    pub(super) measures: [f64; JUDGED],
+    pub(super) target: f64,
+    pub(super) weight: f64,
+}
 
 /// First and second derivative of the loss.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,7 +75,7 @@ impl Slope {
 fn thresholds(examples: &[Example], measure: usize) -> Vec<f64> {
     let mut values: Vec<f64> = examples
         .iter()
-        .map(|(measures, _)| measures[measure])
+        .map(|example| example.measures[measure])
         .collect();
     values.sort_unstable_by(f64::total_cmp);
     let mut thresholds: Vec<f64> = (1..BINS)
@@ -116,12 +120,12 @@ pub(super) fn fit(examples: &[Example]) -> Trees {
         .map(|measure| {
             examples
                 .iter()
-                .map(|(measures, _)| bin(measure, measures[measure]))
+                .map(|example| bin(measure, example.measures[measure]))
                 .collect()
         })
         .collect();
-    let mean =
-        examples.iter().map(|(_, target)| target).sum::<f64>() / examples.len().max(1) as f64;
+    let sum = |of: fn(&Example) -> f64| examples.iter().map(of).sum::<f64>();
+    let mean = sum(|one| one.weight * one.target) / sum(|one| one.weight).max(1.0);
     let base = (mean.max(1e-6) / (1.0 - mean).max(1e-6)).ln();
     Boost {
         thresholds,
@@ -137,11 +141,11 @@ impl Boost<'_> {
         let mut logits = vec![base; self.examples.len()];
         let mut trees = Vec::new();
         for _ in 0..TREES {
-            let slope = |((_, target), logit): (&Example, &f64)| {
+            let slope = |(example, logit): (&Example, &f64)| {
                 let chance = sigmoid(*logit);
                 Slope {
-                    first: target - chance,
-                    second: chance * (1.0 - chance),
+                    first: example.weight * (example.target - chance),
+                    second: example.weight * chance * (1.0 - chance),
                     count: 1,
                 }
             };
@@ -152,7 +156,7 @@ impl Boost<'_> {
             let measures: Vec<usize> = (0..JUDGED).filter(|_| random.chance(MEASURES)).collect();
             let tree = in_order(&self.grow(rows, &measures, &slopes));
             let grown = Trees::new(0.0, vec![tree.clone()]);
-            let adds = grown.logits(self.examples.iter().map(|(measures, _)| measures));
+            let adds = grown.logits(self.examples.iter().map(|example| &example.measures));
             logits
                 .iter_mut()
                 .zip(adds)

@@ -20,8 +20,20 @@ pub(crate) struct Window {
     pub(crate) group: String,
     pub(crate) candles: CandleVec,
     pub(crate) marks: [Vec<Mark>; 2],
-    /// Days since 1970 of its first and last candle, where its source is known.
-    pub(crate) days: Option<(i32, i32)>,
+    pub(crate) timeframe: String,
+    /// The folder of its set, which two chartists marked.
+    pub(crate) chartists: &'static str,
+    /// Days since 1970 of its first and last candle.
+    pub(crate) days: (i32, i32),
+    /// Its weight in fits: all sets of chartists weigh alike, however many windows they marked.
+    pub(crate) weight: f64,
+}
+
+impl Window {
+    /// Whether the two share a day.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.days.0 <= other.days.1 && other.days.0 <= self.days.1
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -54,7 +66,31 @@ pub(crate) fn read() -> Labelled {
             .extend(read_folder(&root.join(folder)).unwrap_or_default());
         all.sets.push((folder, from..all.windows.len()));
     }
+    let largest = all.sets.iter().map(|(_, set)| set.len()).max().unwrap_or(0);
+    for (folder, set) in &all.sets {
+        for window in &mut all.windows[set.clone()] {
+            window.weight = largest as f64 / set.len() as f64;
+            window.chartists = folder;
+        }
+    }
     all
+}
+
+/// The first day of each window since 1970, from the sources of the project's own and the list of the others.
+fn first_days() -> BTreeMap<String, i32> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/charts");
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+    [text("sources.csv"), text("days.csv")]
+        .iter()
+        .flat_map(|text| text.lines().skip(1))
+        .map(|row| {
+            let (id, first) = (row.split(',').next(), row.rsplit(',').next());
+            let day = first
+                .and_then(|first| NaiveDate::parse_from_str(first.get(..10)?, "%Y-%m-%d").ok())
+                .unwrap_or_else(|| panic!("no day in `{row}`"));
+            (id.unwrap_or_default().to_owned(), day.to_epoch_days())
+        })
+        .collect()
 }
 
 fn read_folder(folder: &Path) -> Option<Vec<Window>> {
@@ -69,14 +105,17 @@ fn read_folder(folder: &Path) -> Option<Vec<Window>> {
     let mut windows: BTreeMap<String, Window> = BTreeMap::new();
     for row in rows.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
-        let [id, _, group, i, open, high, low, close, volume] = fields[..] else {
+        let [id, timeframe, group, i, open, high, low, close, volume] = fields[..] else {
             panic!("`{row}` has not nine fields")
         };
         let window = windows.entry(id.to_owned()).or_insert_with(|| Window {
             group: group.to_owned(),
             candles: CandleVec::default(),
             marks: [Vec::new(), Vec::new()],
-            days: None,
+            timeframe: timeframe.to_owned(),
+            chartists: "",
+            days: (0, 0),
+            weight: 1.0,
         });
         let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
         window
@@ -103,20 +142,17 @@ fn read_folder(folder: &Path) -> Option<Vec<Window>> {
             .map(mark)
             .collect();
     }
-    for row in text("sources.csv").unwrap_or_default().lines().skip(1) {
-        let fields: Vec<&str> = row.split(',').collect();
-        let (id, timeframe, first) = (fields[0], fields[1], fields[fields.len() - 1]);
-        let first = NaiveDate::parse_from_str(&first[..10], "%Y-%m-%d")
-            .unwrap_or_else(|error| panic!("`{row}`: {error}"))
-            .to_epoch_days();
-        let days_long = match timeframe {
+    let firsts = first_days();
+    for (id, window) in &mut windows {
+        let first = *firsts
+            .get(id)
+            .unwrap_or_else(|| panic!("no first day of `{id}`"));
+        let long = match window.timeframe.as_str() {
             "1h" => 7,
             "4h" => 25,
             _ => 150,
         };
-        if let Some(window) = windows.get_mut(id) {
-            window.days = Some((first, first + days_long));
-        }
+        window.days = (first, first + long);
     }
     Some(windows.into_values().collect())
 }
@@ -158,5 +194,18 @@ pub(crate) fn folds(windows: &[Window], count: usize) -> Vec<usize> {
     windows
         .iter()
         .map(|window| fold_of[window.group.as_str()])
+        .collect()
+}
+
+/// Assigns windows to blocks of time, as many windows in each, by the first day.
+pub(crate) fn time_blocks(windows: &[Window], count: usize) -> Vec<usize> {
+    let mut firsts: Vec<i32> = windows.iter().map(|window| window.days.0).collect();
+    firsts.sort_unstable();
+    let later: Vec<i32> = (1..count)
+        .map(|k| firsts[firsts.len() * k / count])
+        .collect();
+    windows
+        .iter()
+        .map(|window| later.partition_point(|day| *day <= window.days.0))
         .collect()
 }

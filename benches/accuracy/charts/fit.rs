@@ -160,7 +160,7 @@ fn stiffen(found: &[f64], slope: &mut [f64], bend: &mut [f64], stiffness: Stiffn
 }
 
 /// Solves bend · x = slope by Cholesky decomposition; only the lower half of the symmetric matrix is read.
-fn solved(bend: &mut [f64], mut slope: Vec<f64>) -> Vec<f64> {
+pub(super) fn solved(bend: &mut [f64], mut slope: Vec<f64>) -> Vec<f64> {
     let size = slope.len();
     for i in 0..size {
         for j in 0..=i {

@@ -30,12 +30,18 @@ const OWN_EVERY: u64 = 2;
 /// Minimum number of examples for a fit.
 const EXAMPLES_LEAST: usize = 60;
 /// Target of a name related to the annotated one.
-const KIN_WORTH: f64 = 0.85;
+const KIN_WORTH: f64 = 0.7;
 
 /// Proposals of a window with their targets, the fraction of chartists who agree.
-struct RawTable {
+pub(super) struct RawTable {
     proposals: Vec<Proposal>,
     targets: Vec<f64>,
+    /// Weight of the window.
+    weight: f64,
+}
+
+pub(super) fn sheets(windows: &[Window]) -> Vec<RawTable> {
+    windows.par_iter().map(sheet).collect()
 }
 
 fn sheet(window: &Window) -> RawTable {
@@ -44,7 +50,11 @@ fn sheet(window: &Window) -> RawTable {
         .iter()
         .map(|proposal| target(window, proposal))
         .collect();
-    RawTable { proposals, targets }
+    RawTable {
+        proposals,
+        targets,
+        weight: window.weight,
+    }
 }
 
 /// Soft target: 0 up to an IoU of 0.4, 1 from 0.8 on; the mean over the chartists.
@@ -69,41 +79,36 @@ fn target(window: &Window, proposal: &Proposal) -> f64 {
     f64::midpoint(by(0), by(1))
 }
 
-/// Trains one model per fold, on the windows outside it.
-pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec<Model> {
-    let sheets: Vec<RawTable> = windows.par_iter().map(sheet).collect();
-    let first = without_two(&sheets, folds, count);
-    let model = |out: usize| {
-        let others = (0..count).filter(|fold| *fold != out);
-        let examples: Vec<Example> = others
-            .flat_map(|fold| examples(&sheets, folds, fold, &first[out.min(fold)][out.max(fold)]))
-            .collect();
-        Model {
-            trees: boost::fit(&examples),
-            ..first[out][out].clone()
-        }
+/// Trains a model on all sheets, and one per fold on those outside it, which its trees and its confidence need.
+pub(super) fn whole_and_per_fold(
+    sheets: &[&RawTable],
+    folds: &[usize],
+    count: usize,
+) -> (Model, Vec<Model>) {
+    let first = without_two(sheets, folds, count);
+    // Each fold's examples are outputs of first stages that saw neither the fold nor `out`.
+    let trees = |out: Option<usize>| {
+        let of = |fold: usize| {
+            let out = out.unwrap_or(fold);
+            examples(sheets, folds, fold, &first[out.min(fold)][out.max(fold)])
+        };
+        let others = (0..count).filter(|fold| Some(*fold) != out);
+        boost::fit(&others.flat_map(of).collect::<Vec<Example>>())
     };
-    (0..count).into_par_iter().map(model).collect()
-}
-
-/// Trains the model on all windows.
-pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model {
-    let sheets: Vec<RawTable> = windows.par_iter().map(sheet).collect();
-    let without: Vec<Model> = (0..count)
-        .into_par_iter()
-        .map(|out| first_stages(&sheets, |w| folds[w] != out))
-        .collect();
-    let examples: Vec<Example> = (0..count)
-        .flat_map(|fold| examples(&sheets, folds, fold, &without[fold]))
-        .collect();
-    Model {
-        trees: boost::fit(&examples),
-        ..first_stages(&sheets, |_| true)
-    }
+    let without = |out: usize| Model {
+        trees: trees(Some(out)),
+        ..first[out][out].clone()
+    };
+    let per_fold = (0..count).into_par_iter().map(without).collect();
+    let whole = Model {
+        trees: trees(None),
+        ..first_stages(sheets, |_| true)
+    };
+    (whole, per_fold)
 }
 
 /// First-stage models on the windows outside folds a and b; indexed by a, then by b ≥ a.
-fn without_two(sheets: &[RawTable], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
+fn without_two(sheets: &[&RawTable], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
     let outside = |a: usize, b: usize| {
         if b < a {
             none()
@@ -129,7 +134,7 @@ fn none() -> Model {
 }
 
 /// Trains the sieve and the models over all measures.
-fn first_stages(sheets: &[RawTable], taken: impl Fn(usize) -> bool + Sync) -> Model {
+fn first_stages(sheets: &[&RawTable], taken: impl Fn(usize) -> bool + Sync) -> Model {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| taken(*w)).collect();
     let every: Vec<(usize, usize)> = windows
         .iter()
@@ -152,7 +157,7 @@ fn first_stages(sheets: &[RawTable], taken: impl Fn(usize) -> bool + Sync) -> Mo
 }
 
 fn models_by_kind(
-    sheets: &[RawTable],
+    sheets: &[&RawTable],
     places: &[(usize, usize)],
     quick: bool,
 ) -> Vec<AdditiveModel> {
@@ -169,7 +174,11 @@ fn models_by_kind(
         };
         let mut seen = 0_u64;
         for (w, k) in places {
-            let (proposal, target) = (&sheets[*w].proposals[*k], sheets[*w].targets[*k]);
+            let (proposal, target, weight) = (
+                &sheets[*w].proposals[*k],
+                sheets[*w].targets[*k],
+                sheets[*w].weight,
+            );
             if proposal.claim.kind != kind {
                 continue;
             }
@@ -181,7 +190,7 @@ fn models_by_kind(
                 examples.targets.push(target);
                 examples
                     .weights
-                    .push(if target > 0.0 { 1.0 } else { every as f64 });
+                    .push(weight * if target > 0.0 { 1.0 } else { every as f64 });
             }
         }
         fitted(&examples, stiffness, |measure| !quick || is_quick(measure))
@@ -217,13 +226,17 @@ fn fitted(
 }
 
 /// Examples of the likely proposals of a fold, by a model that was not trained on it.
-fn examples(sheets: &[RawTable], folds: &[usize], fold: usize, model: &Model) -> Vec<Example> {
+fn examples(sheets: &[&RawTable], folds: &[usize], fold: usize, model: &Model) -> Vec<Example> {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| folds[*w] == fold).collect();
     let of = |w: &usize| {
-        let sheet = &sheets[*w];
+        let sheet = sheets[*w];
         let told = likely(model, &sheet.proposals, &sieve(model, &sheet.proposals));
         told.into_iter()
-            .map(|one| (one.measures, sheet.targets[one.place]))
+            .map(|one| Example {
+                measures: one.measures,
+                target: sheet.targets[one.place],
+                weight: sheet.weight,
+            })
             .collect::<Vec<_>>()
     };
     windows.par_iter().flat_map_iter(of).collect()

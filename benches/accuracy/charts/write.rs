@@ -2,7 +2,10 @@
 
 use std::{fs, path::PathBuf};
 
-use analysis::patterns::market::{Calibration, CandidateKind, KNOTS, Model, Trees};
+use analysis::patterns::{
+    PatternName,
+    market::{Calibration, CandidateKind, KNOTS, Model, Trees},
+};
 
 const FOLDER: &str = "crates/analysis/src/patterns/market";
 
@@ -30,12 +33,21 @@ pub(super) fn model(model: &Model) {
             }
         }
     }
-    let Calibration { intercept, slope } = model.calibration;
+    let Calibration {
+        intercept,
+        slope,
+        offsets,
+    } = model.calibration;
     text += &format!(
         "confidence,all,intercept,{}\nconfidence,all,logit,{}\n",
         short(intercept),
         short(slope)
     );
+    for (name, offset) in PatternName::ALL.iter().zip(offsets) {
+        if offset != 0.0 {
+            text += &format!("confidence,{},offset,{}\n", name.word(), short(offset));
+        }
+    }
     write("coefficients.csv", &text);
     write("trees.csv", &trees(&model.trees));
 }

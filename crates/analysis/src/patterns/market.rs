@@ -212,6 +212,7 @@ pub(super) fn finds(
     let contender = |(one, logit, end): &(&ScoredCandidate, f64, PatternEnd)| overlap::Contender {
         start: one.claim.start,
         end: end.at as u32,
+        kind: one.claim.kind,
         probability: sigmoid(*logit),
     };
     let contenders: Vec<overlap::Contender> = ended.iter().map(contender).collect();
@@ -222,9 +223,10 @@ pub(super) fn finds(
             broken: end.broken,
             ..found.kept[one.place]
         };
-        let mut find = pattern_of(series, &candidate, sigmoid(model.calibration.logit(logit)));
+        let odds = model.calibration.logit(candidate.name(), logit);
+        let mut find = pattern_of(series, &candidate, sigmoid(odds));
         if explain {
-            find.why = why(model, one);
+            find.why = why(model, one, candidate.name(), odds);
         }
         find
     };
@@ -349,8 +351,11 @@ fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
 /// Maximum number of contributions listed individually.
 const REASONS_MAX: usize = 12;
 
-/// Contributions to the log odds, the largest first, and the remainder. The own measures' log odds are told measure by measure.
-fn why(model: &Model, one: &ScoredCandidate) -> Vec<Reason> {
+/// Label of what a name contributes.
+const OF_NAME: &str = "how often charts confirm this name";
+
+/// Contributions to the log odds `odds`, the largest first, and the remainder. Those of its own measures are listed one by one.
+fn why(model: &Model, one: &ScoredCandidate, name: PatternName, odds: f64) -> Vec<Reason> {
     let (around, own) = one.measures.split_at(context::LABELS.len());
     let adds = model.trees.parts(&one.measures);
     let mut of_own = [0.0; MEASURES];
@@ -358,7 +363,7 @@ fn why(model: &Model, one: &ScoredCandidate) -> Vec<Reason> {
     for (measure, _, adds) in model.own[one.claim.kind as usize].parts(own) {
         of_own[measure] += adds;
     }
-    let slope = model.calibration.slope;
+    let (slope, of_name) = (model.calibration.slope, model.calibration.offset(name));
     let first = (0..MEASURES).map(|measure| {
         (
             measure_table::label(one.claim.kind, measure),
@@ -374,10 +379,15 @@ fn why(model: &Model, one: &ScoredCandidate) -> Vec<Reason> {
         value: finite(value),
         contribution: finite(slope * adds),
     });
+    let by_name = Reason {
+        measure: OF_NAME,
+        value: of_name,
+        contribution: of_name,
+    };
     Reason::adding_up(
-        parts.collect(),
+        parts.chain((of_name != 0.0).then_some(by_name)).collect(),
         REASONS_MAX,
-        model.calibration.logit(model.trees.logit(&one.measures)),
+        odds,
     )
 }
 

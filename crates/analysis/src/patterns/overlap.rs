@@ -1,14 +1,42 @@
-//! Selection among patterns that overlap: of textbook ones the better of two; of the others the non-overlapping set of the largest total
-//! weight (weighted interval scheduling). And the order of all of them.
+//! Selection among patterns that overlap: of textbook ones the better of two; of the others, after names have competed for the same span, the
+//! non-overlapping set of the largest total weight (weighted interval scheduling). And the order of all of them.
 
-use super::{find::FoundPattern, market::overlap};
+use super::{
+    find::FoundPattern,
+    market::{CandidateKind, overlap},
+};
 
 /// A candidate for selection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contender {
     pub(super) start: u32,
     pub(super) end: u32,
+    pub(super) kind: CandidateKind,
     pub(super) probability: f64,
+}
+
+impl Contender {
+    fn span(&self) -> (u32, u32) {
+        (self.start, self.end)
+    }
+
+    fn log_odds(&self) -> f64 {
+        (self.probability / (1.0 - self.probability)).ln()
+    }
+
+    /// Whether its name is more specific than a rectangle.
+    fn is_specific(&self) -> bool {
+        use CandidateKind as K;
+        matches!(
+            self.kind,
+            K::Channel
+                | K::Wedge
+                | K::LevelTriangle
+                | K::SymmetricalTriangle
+                | K::Flag
+                | K::Pennant
+        )
+    }
 }
 
 /// Parameters of the selection.
@@ -24,6 +52,10 @@ pub struct SelectionParams {
     pub extra_min_probability: f64,
     /// …if its overlap (intersection over union) with every selected one is at most this.
     pub extra_max_overlap: f64,
+    /// Log odds by which a rectangle must beat each triangle, wedge, channel and flag…
+    pub rectangle_margin: f64,
+    /// …whose overlap with it (intersection over union) is at least this.
+    pub rectangle_overlap: f64,
     /// Minimum probability of a contender close to a textbook pattern…
     pub textbook_min_probability: f64,
     /// …that is, within this many candles.
@@ -38,6 +70,8 @@ impl Default for SelectionParams {
             neighbour_overlap: 0.13,
             extra_min_probability: 0.4,
             extra_max_overlap: 0.3,
+            rectangle_margin: 0.3,
+            rectangle_overlap: 0.6,
             textbook_min_probability: 0.55,
             textbook_distance: 80,
         }
@@ -52,7 +86,7 @@ struct Interval {
     place: usize,
 }
 
-/// Indices of the selected contenders. `textbook` are the ranges of textbook patterns, ordered by start.
+/// Indices of the selected contenders, which are ordered by start. `textbook` are the ranges of textbook patterns, ordered by start.
 pub(super) fn choose(
     contenders: &[Contender],
     textbook: &[(u32, u32)],
@@ -86,7 +120,29 @@ pub(super) fn choose(
     kept
 }
 
-/// The contenders that are likely enough, and not too close to a textbook pattern.
+/// Whether this is a rectangle that does not beat the more specific names on its span by the margin. Most stretches of a market resemble a
+/// rectangle a little, and chartists prefer the name of a triangle, channel or flag that fits nearly as well.
+fn is_beaten(one: &Contender, contenders: &[Contender], params: &SelectionParams) -> bool {
+    if one.kind != CandidateKind::Rectangle {
+        return false;
+    }
+    // One that starts earlier, or later, shares too little.
+    let (length, share) = (f64::from(one.end - one.start + 1), params.rectangle_overlap);
+    let (before, after) = (length * (1.0 / share - 1.0), length * (1.0 - share));
+    let least = one.log_odds() - params.rectangle_margin;
+    let first = contenders
+        .partition_point(|other| f64::from(other.start) + before + 1.0 < f64::from(one.start));
+    contenders[first..]
+        .iter()
+        .take_while(|other| f64::from(other.start) <= f64::from(one.start) + after + 1.0)
+        .any(|other| {
+            other.is_specific()
+                && other.log_odds() > least
+                && overlap(other.span(), one.span()) >= share
+        })
+}
+
+/// The contenders that are likely enough, not beaten by a more specific name, and not too close to a textbook pattern.
 fn intervals(
     contenders: &[Contender],
     textbook: &[(u32, u32)],
@@ -126,7 +182,9 @@ fn intervals(
         }
     };
     let likely = |(_, contender): &(usize, &Contender)| {
-        contender.probability > params.min_probability && allowed(contender)
+        contender.probability > params.min_probability
+            && allowed(contender)
+            && !is_beaten(contender, contenders, params)
     };
     contenders
         .iter()
@@ -155,7 +213,7 @@ fn add_extra(
             .total_cmp(&contenders[*a].probability)
             .then(a.cmp(b))
     });
-    let span = |place: usize| (contenders[place].start, contenders[place].end);
+    let span = |place: usize| contenders[place].span();
     let mut held = Spans::new(
         contenders
             .iter()
@@ -238,5 +296,59 @@ impl Spans {
             self.add(span);
         }
         free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use CandidateKind as K;
+
+    /// Kinds of the contenders chosen from a rectangle over 30 candles with log odds 1 and one rival.
+    fn chosen(kind: K, span: (u32, u32), log_odds: f64) -> Vec<K> {
+        let contender = |kind, (start, end), log_odds: f64| Contender {
+            start,
+            end,
+            kind,
+            probability: 1.0 / (1.0 + (-log_odds).exp()),
+        };
+        let contenders = [
+            contender(K::Rectangle, (100, 129), 1.0),
+            contender(kind, span, log_odds),
+        ];
+        // The selection reads them in order of their starts.
+        let mut ordered = contenders;
+        ordered.sort_by_key(|contender| contender.start);
+        choose(&ordered, &[], &SelectionParams::default())
+            .into_iter()
+            .map(|place| ordered[place].kind)
+            .collect()
+    }
+
+    #[test]
+    fn a_rectangle_must_beat_more_specific_names_on_its_span_by_a_margin() {
+        for kind in [
+            K::Channel,
+            K::Wedge,
+            K::LevelTriangle,
+            K::SymmetricalTriangle,
+            K::Flag,
+            K::Pennant,
+        ] {
+            for (what, span, log_odds, expected) in [
+                ("just within the margin", (100, 129), 0.71, kind),
+                ("just beyond the margin", (100, 129), 0.69, K::Rectangle),
+                ("18 of 30 candles, the last", (112, 129), 0.99, kind),
+                ("18 of 30 candles, the first", (100, 117), 0.99, kind),
+                ("30 of 50 candles, the last", (80, 129), 0.71, kind),
+                ("17 of 30 candles", (113, 129), 0.5, K::Rectangle),
+                ("30 of 51 candles", (79, 129), 0.5, K::Rectangle),
+            ] {
+                assert_eq!(chosen(kind, span, log_odds), [expected], "{kind:?}: {what}");
+            }
+        }
+        for kind in [K::Double, K::Triple, K::Rounding, K::Broadening] {
+            assert_eq!(chosen(kind, (100, 129), 0.99), [K::Rectangle], "{kind:?}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use super::{
     candidate::CandidateKind,
     model::{AdditiveModel, Calibration, Curve, KNOTS, Model},
+    name::PatternName,
     overlap::SelectionParams,
     trees::Trees,
 };
@@ -43,20 +44,24 @@ fn models() -> [Vec<AdditiveModel>; 2] {
     })
 }
 
-/// The last two rows: intercept and slope.
+/// The last rows: intercept and slope, and the offset of each name that has one.
 fn calibration() -> Calibration {
-    let of = |name: &str| {
+    let of = |row: &str| {
         FILE.lines().find_map(|line| {
-            line.strip_prefix("confidence,all,")?
-                .strip_prefix(name)?
+            line.strip_prefix("confidence,")?
+                .strip_prefix(row)?
                 .parse()
                 .ok()
         })
     };
-    let Calibration { intercept, slope } = Calibration::NONE;
+    let Calibration {
+        intercept, slope, ..
+    } = Calibration::NONE;
     Calibration {
-        intercept: of("intercept,").unwrap_or(intercept),
-        slope: of("logit,").unwrap_or(slope),
+        intercept: of("all,intercept,").unwrap_or(intercept),
+        slope: of("all,logit,").unwrap_or(slope),
+        offsets: PatternName::ALL
+            .map(|name| of(&format!("{},offset,", name.word())).unwrap_or_default()),
     }
 }
 
@@ -103,8 +108,10 @@ mod tests {
             .flatten()
             .filter(|model| model.intercept() != 0.0)
             .count();
+        // After the line of the columns' names; the confidence has an intercept and a slope besides its offsets.
+        let offsets = calibration().offsets.into_iter().filter(|it| *it != 0.0);
         assert_eq!(
-            (intercepts, curves + intercepts + 3),
+            (intercepts, curves + intercepts + offsets.count() + 3),
             (26, FILE.lines().count())
         );
     }

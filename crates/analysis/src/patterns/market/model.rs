@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{coefficients, measures, overlap::SelectionParams, trees::Trees};
+use super::{coefficients, measures, name::PatternName, overlap::SelectionParams, trees::Trees};
 
 /// Number of knots per curve.
 pub const KNOTS: usize = 5;
@@ -178,11 +178,14 @@ impl AdditiveModel {
 }
 
 /// The trees tell how well a candidate fits what chartists draw; the confidence is the share of such answers that one of two chartists draws
-/// (Platt 1999, "Probabilistic outputs for support vector machines").
+/// (Platt 1999, "Probabilistic outputs for support vector machines"). Each name has an offset of its own, shrunk towards none by the number of
+/// its answers (ridge regression; Hoerl & Kennard 1970), so that a rare name keeps the confidence of all names together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
     pub intercept: f64,
     pub slope: f64,
+    /// Log odds added to answers of each of [`PatternName::ALL`].
+    pub offsets: [f64; PatternName::ALL.len()],
 }
 
 impl Calibration {
@@ -190,10 +193,15 @@ impl Calibration {
     pub const NONE: Self = Self {
         intercept: 0.0,
         slope: 1.0,
+        offsets: [0.0; PatternName::ALL.len()],
     };
 
-    pub fn logit(self, logit: f64) -> f64 {
-        self.intercept + self.slope * logit
+    pub fn logit(&self, name: PatternName, logit: f64) -> f64 {
+        self.intercept + self.slope * logit + self.offset(name)
+    }
+
+    pub(super) fn offset(&self, name: PatternName) -> f64 {
+        self.offsets[name as usize]
     }
 }
 
@@ -224,3 +232,24 @@ pub const SIEVE_MIN_LOGIT: f64 = -2.3;
 /// Minimum log odds by all measures (second stage), about one in six. Lower ones do not matter as context for others, and the time grows
 /// with the square of the number kept.
 pub const OWN_MIN_LOGIT: f64 = -1.6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_changes_the_confidence_of_its_name_only() {
+        let mut calibration = Calibration {
+            intercept: 0.5,
+            slope: 2.0,
+            ..Calibration::NONE
+        };
+        calibration.offsets[PatternName::Rectangle as usize] = -0.4;
+        for (name, expected) in [(PatternName::Rectangle, 2.1), (PatternName::BullFlag, 2.5)] {
+            assert!(
+                (calibration.logit(name, 1.0) - expected).abs() < 1e-12,
+                "{name:?}"
+            );
+        }
+    }
+}

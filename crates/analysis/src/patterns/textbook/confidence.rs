@@ -14,10 +14,11 @@ use super::{
 };
 use crate::numeric::{finite, sigmoid};
 
-/// Minimum confidence of a returned pattern.
-pub(super) const LEAST: f64 = 0.45;
+/// Minimum confidence of a returned pattern. On 504 real charts, chartists drew 3 of 10 between 0.45 and 0.6, and each displaces likelier patterns
+/// of the market search around it.
+pub(super) const LEAST: f64 = 0.6;
 /// Its log odds, ln(p/(1 − p)).
-const LEAST_LOGIT: f64 = -0.201;
+const LEAST_LOGIT: f64 = 0.405;
 
 /// Regression coefficient of each score, in log odds.
 pub(super) struct ScoreWeights {
