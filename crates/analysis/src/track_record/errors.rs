@@ -26,6 +26,7 @@ model::words! {
     /// What a track record shows about a signal.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
+    #[schemars(rename = "TrackRecordVerdict")]
     pub enum Verdict {
         /// The signal was right significantly more often than its base rate, after the correction for all names in the table
         /// (Benjamini and Hochberg 1995, false discovery rate 5%).
@@ -55,6 +56,7 @@ impl Verdict {
 /// The difference of a hit rate from its base rate, with its error.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TrackRecordEvidence")]
 pub struct Evidence {
     /// Number of UTC days with entries. Entries on one day are one event rather than many.
     pub days: u64,
