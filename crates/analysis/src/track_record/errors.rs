@@ -33,7 +33,7 @@ model::words! {
         BeatsBaseRate = "beats_base_rate",
         /// The signal was right significantly less often than its base rate, after the same correction.
         BelowBaseRate = "below_base_rate",
-        /// The difference is not significant, and its interval ends within 10 percentage points on both sides of it.
+        /// The difference is not significant, and its interval is at most 20 percentage points wide.
         NoEdge = "no_edge",
         /// Fewer than 20 entries, 10 days or 3 tokens (in a table of 3 or more); or the difference is not significant and its interval is
         /// wider, so that a difference of 10 percentage points could be missed.
