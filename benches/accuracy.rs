@@ -1,5 +1,5 @@
 //! Accuracy of the analyses on synthetic and real labelled cases: `cargo bench --bench accuracy --
-//! charts|patterns|record|security|trends|yield`. Prints tables without pass or fail; timings are in `speed`.
+//! charts|patterns|record|security|security-record|trends|yield`. Prints tables without pass or fail; timings are in `speed`.
 
 #[path = "accuracy/charts.rs"]
 mod charts;
@@ -25,6 +25,7 @@ const REPORTS: &[(&str, fn())] = &[
     ("record", record::report),
     ("security", security::report),
     ("security-development", security::development),
+    ("security-record", security::verdicts),
     ("trends", trends::report),
     ("yield", yields::report),
 ];

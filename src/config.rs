@@ -178,7 +178,7 @@ settings! {
         workers: u32 = "0", Expect::Whole(0, 256), "Query threads. 0: one per processor, up to 8.";
         queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Maximum queries that run or wait.";
         memo_mb: u32 = "48", Expect::Whole(0, 65_536), "MB of results cached for repeated queries.";
-        records: bool = "true", Expect::Switch, "Compute the track record of all tokens in the background when advice first needs it.";
+        records: bool = "true", Expect::Switch, "Compute track records of all tokens in the background when a result first needs them.";
     }
     "remote" remote Remote "Data that a dataset loads from other hosts: object stores, web servers and data providers." {
         enabled: Consent = "\"ask\"", Expect::Consent, "Whether to contact these hosts: \"ask\" (once per dataset and host), true or false; `--remote` sets it to true.";

@@ -13,8 +13,11 @@ mod data;
 mod likeness;
 #[path = "security/scams.rs"]
 mod scams;
+#[path = "security/verdicts.rs"]
+mod verdicts;
 
 use corpus::Section;
+pub(crate) use verdicts::report as verdicts;
 
 /// Prints the hold-out metrics, then those of transfers, pools and code similarity.
 pub(crate) fn report() {

@@ -172,8 +172,8 @@ pub(super) async fn first_load_failed(
             Ok(ServiceEvent::FeedFailed { table, reason }) => {
                 tracing::warn!(table, "refresh failed; keeping the previous rows: {reason}");
             }
-            Ok(ServiceEvent::RecordCounted(timeframe)) => {
-                tracing::info!(timeframe, "track record of all tokens computed");
+            Ok(ServiceEvent::RecordCounted(name)) => {
+                tracing::info!("track record of all tokens computed: {name}");
             }
             Ok(
                 ServiceEvent::AlertsFired | ServiceEvent::JobUpdated(_) | ServiceEvent::FeedRunning,

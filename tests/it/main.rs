@@ -32,6 +32,8 @@ mod pty;
 #[path = "../generator/random.rs"]
 mod random;
 mod recipes;
+#[path = "../generator/recorded_pools.rs"]
+mod recorded_pools;
 mod rehearsal;
 mod release;
 mod remote;
@@ -44,6 +46,7 @@ mod security_contracts;
 mod security_judgement;
 mod security_mutants;
 mod security_planted;
+mod security_record;
 mod security_sales;
 mod security_snapshots;
 mod shared;

@@ -38,6 +38,7 @@ use query::{
         posts::{PostsQuery, TokenPostsQuery},
         request::Request,
         security::SecurityQuery,
+        security_record::SecurityRecordQuery,
         tables::{
             TableQuery, TablesQuery,
             column::{CountsQuery, DescribeQuery},
@@ -103,6 +104,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
     ];
     // Of configurations that count no record: when one comes, no two programs agree on.
     "track_record_of_all" Some(held::<WholeRecordQuery>) => ["/technical/track-record", "/technical/track-record?timeframe=2h"];
+    "security_track_record" Some(held::<SecurityRecordQuery>) => ["/security/track-record"];
     "dexes" Some(held::<DexListQuery>) => ["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"];
     "dex" Some(held::<DexDetailQuery>) => ["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"];
     "holders_growth" Some(held::<GrowthQuery>) => [

@@ -35,6 +35,7 @@ use query::{
         rehearsal::RehearsalQuery,
         request::Request,
         security::SecurityQuery,
+        security_record::SecurityRecordQuery,
         tables::{
             TableQuery, TablesQuery,
             column::{CountsQuery, DescribeQuery},
@@ -103,6 +104,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         handler: Plain(batch::security),
         ..question::<SecurityBatchQuery>("security", &[])
     },
+    question::<SecurityRecordQuery>("security", &[]),
     question::<CompareQuery>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
     question::<TablesQuery>("tables", &[]),
     list::<TableQuery>("tables", &[Code::TableNotFound]),

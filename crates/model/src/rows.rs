@@ -188,6 +188,7 @@ rows! {
         name: Option<String>,
         scam_type: Option<String>,
         bytecode: Option<String>,
+        reported_at: Option<Time>,
         source: Option<String>,
     }
     LockRow {

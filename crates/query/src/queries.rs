@@ -30,6 +30,7 @@ pub mod pools;
 pub mod posts;
 pub mod rehearsal;
 pub mod security;
+pub mod security_record;
 pub mod tables;
 pub mod tabular;
 pub mod timeframes;

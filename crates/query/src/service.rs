@@ -36,6 +36,7 @@ use crate::{
     error::ServiceError,
     queries::{
         Dated, Find, Query,
+        caches::RecordName,
         parameter::TokenNames,
         snapshot::{AnswerSettings, Snapshot},
         view::View,
@@ -109,8 +110,8 @@ pub enum ServiceEvent {
     FeedFailed { table: String, reason: String },
     /// A fetch began, goes on or waits: `QueryService::feed_tables` says how far it is.
     FeedRunning,
-    /// The record of all tokens on this timeframe was counted, or cannot be.
-    RecordCounted(&'static str),
+    /// A record of all tokens was counted, or cannot be.
+    RecordCounted(RecordName),
     /// A job changed; carries its id.
     JobUpdated(String),
     /// Alerts fired, or events were lost; `Jobs::deliver_fired` lists the firings.

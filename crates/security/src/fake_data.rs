@@ -30,7 +30,9 @@ pub(crate) fn someone(number: u8) -> Address {
 
 #[derive(Debug)]
 pub(crate) struct FakeData {
-    tokens: Vec<Token>,
+    pub(crate) tokens: Vec<Token>,
+    /// Deployment of the token.
+    pub(crate) created: Option<Time>,
     /// Balances of `held`: the token, or one of its pools.
     pub(crate) holders: Vec<(Address, Option<f64>)>,
     pub(crate) held: Address,
@@ -44,10 +46,12 @@ pub(crate) struct FakeData {
     pub(crate) pool_events: Rows<PoolEventRow>,
     /// Day and number of the token's holders.
     pub(crate) counts: (Vec<i64>, Vec<i64>, Vec<f64>),
+    /// Start, close and volume of the token's daily candles.
+    pub(crate) candles: (Vec<i64>, Vec<f64>, Vec<f64>),
     pub(crate) of_today: Vec<&'static str>,
     pub(crate) unreadable: Vec<&'static str>,
-    contracts: Rows<ContractRow>,
-    scams: Rows<ScamRow>,
+    pub(crate) contracts: Rows<ContractRow>,
+    pub(crate) scams: Rows<ScamRow>,
 }
 
 impl Default for FakeData {
@@ -59,6 +63,7 @@ impl Default for FakeData {
         }]);
         Self {
             tokens,
+            created: None,
             holders: Vec::new(),
             held: TOKEN,
             listed: None,
@@ -68,6 +73,7 @@ impl Default for FakeData {
             left_out: 0,
             pool_events: Rows::default(),
             counts: Default::default(),
+            candles: Default::default(),
             of_today: Vec::new(),
             unreadable: Vec::new(),
             contracts: Rows::default(),
@@ -124,8 +130,13 @@ impl FakeData {
     /// An event of the pool that leaves these reserves.
     pub(crate) fn reserves(&mut self, pool: Address, token: f64, other: f64) {
         let minute = self.pool_events.0.len() as i64 + 1;
+        self.reserves_at(Time(minute * 60_000), pool, token, other);
+    }
+
+    /// The same at a time.
+    pub(crate) fn reserves_at(&mut self, time: Time, pool: Address, token: f64, other: f64) {
         let row = PoolEventRow {
-            timestamp: Time(minute * 60_000),
+            timestamp: time,
             block_number: None,
             kind: None,
             reserve0: Some(Amount(token)),
@@ -254,7 +265,6 @@ impl Data for FakeData {
         fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn newest_post(&self) -> Option<Time>;
-        fn candles_of(&self, token: &Address) -> ChartCandles<'_>;
         fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool);
         fn latest_close(&self, token: &Address) -> Option<(Time, f64)>;
         fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
@@ -262,7 +272,6 @@ impl Data for FakeData {
         fn dexes(&self) -> &[DexRow];
         fn fee_tiers(&self) -> &[FeeTierRow];
         fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)];
-        fn created_at(&self, contract: &Address) -> Option<Time>;
         fn locks_of(&self, token: &Address) -> &[LockRow];
         fn disputes_of(&self, token: &Address) -> &[DisputeRow];
         fn funders_of(&self, address: &Address) -> &[FundingRow];
@@ -271,6 +280,27 @@ impl Data for FakeData {
         fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
         fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
         fn earlier_chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
+    }
+
+    fn candles_of(&self, token: &Address) -> ChartCandles<'_> {
+        let (timestamp, close, volume) = &self.candles;
+        if *token != TOKEN || close.is_empty() {
+            return ChartCandles::default();
+        }
+        let candles = Candles {
+            timestamp,
+            open: close,
+            high: close,
+            low: close,
+            close,
+            volume,
+            volume_usd: &[],
+        };
+        ChartCandles::Here(vec![(Interval::DAY, candles)])
+    }
+
+    fn created_at(&self, contract: &Address) -> Option<Time> {
+        self.created.filter(|_| *contract == TOKEN)
     }
 
     fn tokens(&self) -> &[Token] {

@@ -27,6 +27,7 @@ pub mod resemblance;
 pub mod score;
 pub mod similarity;
 pub mod simulation;
+pub mod track_record;
 pub mod transactions;
 
 use schemars::JsonSchema;

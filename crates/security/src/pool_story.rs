@@ -12,6 +12,8 @@ use model::{
 /// Maximum number of liquidity events whose blocks are kept, so that transfers of the same block are not taken for trades.
 const BLOCKS_MAX: usize = 100_000;
 pub const ONE_WAY_BUYS_MIN: u64 = 10;
+/// Minimum fraction of the largest liquidity that counts as pulled if it is removed within a day.
+pub const LIQUIDITY_PULLED_MIN: f64 = 0.9;
 /// Maximum share of sells at which the flow is one-way, and at which it certainly is.
 const ONE_WAY_MAX: f64 = 0.10;
 const ONE_WAY_SURE: f64 = 0.05;
@@ -61,7 +63,7 @@ pub fn one_way(buys: u64, two_way: f64) -> Option<f64> {
     (buys >= ONE_WAY_BUYS_MIN && two_way <= ONE_WAY_MAX).then_some(surely)
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct PoolHistory {
     pub first_liquidity: Option<Moment>,
     pub last: Option<Time>,

@@ -264,11 +264,15 @@ fn word(verdict: &Verdict, checked: f64) -> &'static str {
     }
 }
 
+/// All verdicts, the worst first.
+pub fn verdicts() -> impl Iterator<Item = &'static str> {
+    let words = WORDS.iter().rev().map(|(_, word)| *word);
+    words.chain([NOT_ENOUGH_DATA])
+}
+
 /// The verdict at the start of a recommendation.
 pub fn word_of(recommendation: &str) -> &'static str {
-    let words = WORDS.iter().map(|(_, word)| *word).chain([NOT_ENOUGH_DATA]);
-    words
-        .into_iter()
+    verdicts()
         .find(|word| recommendation.starts_with(word))
         .unwrap_or(AVOID)
 }

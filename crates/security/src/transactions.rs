@@ -7,6 +7,7 @@ mod history;
 mod ledger;
 mod wash;
 
+pub(crate) use self::flow::{FAILING_FULL as FAILING_SELLS, TRIED_MIN as TRIED_SELLS_MIN};
 use self::{ledger::TransferLedger, wash::Wash};
 use super::{
     Anomaly, AnomalyCode, EvidenceRow, Part,

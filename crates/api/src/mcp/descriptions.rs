@@ -210,7 +210,14 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "track_record",
         "How RELIABLE past signals were: outcomes of confirmed chart patterns, trend labels and holder-growth ranks, for one token or \
-        all, each with a `verdict`; only `beats_base_rate` is an edge. Use for \"how often did double bottoms work?\". Patterns now: `patterns`. Your own condition: `rehearse_alert`.",
+        all, each with a `verdict`; only `beats_base_rate` is an edge. Use for \"how often did double bottoms work?\". Patterns now: \
+        `patterns`. Your own condition: `rehearse_alert`. Security: `security_track_record`.",
+    ),
+    (
+        "security_track_record",
+        "How RELIABLE past security verdicts were: of tokens called AVOID a day, a week or a month after launch, how many fell, were pulled \
+        or died, compared with all tokens. Use for \"how often was AVOID right?\". One token now: `security`. Past chart signals: \
+        `track_record`.",
     ),
     (
         "security_batch",

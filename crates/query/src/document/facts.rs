@@ -30,6 +30,8 @@ pub(super) struct Extras {
     pub(super) card: Option<usize>,
     /// Track record of that pattern's name.
     pub(super) record: Option<PatternRecord>,
+    /// Outcomes of tokens with the same security verdict, as a sentence.
+    pub(super) verdict_record: Option<String>,
     /// Why current prices and the chart are missing.
     pub(super) why_plain: Option<&'static str>,
     /// Clause about the lag of the token's candles, if they are stale.
@@ -64,7 +66,7 @@ pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
     sections.extend(
         [
             levels::patterns(&token["patterns"], warning.is_none()),
-            security(&token["security"]),
+            security(&token["security"], extras.verdict_record),
         ]
         .map(either),
     );
@@ -204,7 +206,7 @@ fn state_text(state: CheckState) -> &'static str {
 }
 
 /// The verdict; then findings, unavailable checks and remarks under their questions. Other passed checks are counted.
-fn security(part: &Value) -> PartSection {
+fn security(part: &Value, record: Option<String>) -> PartSection {
     let security = answered("Security", part)?;
     let checks = list(&security["checks"]);
     let is = |check: &Value, state: CheckState| word(&check["state"]) == state.word();
@@ -236,6 +238,9 @@ fn security(part: &Value) -> PartSection {
             )
         });
         section.labelled("Risk, 0–100", risk.join(" · "), Tone::Plain);
+        if let Some(record) = record {
+            section.labelled("Track record", record, Tone::Plain);
+        }
     }
     let before = section.blocks.len();
     for group in Group::ALL {

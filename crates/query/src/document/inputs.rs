@@ -35,6 +35,7 @@ use analysis::{
     patterns::{PatternName, PatternRecord},
 };
 use model::{address::Address, error::Result, format, progress::Progress, time::Time};
+use security::track_record::sentence;
 
 /// Maximum tokens with priced levels and a chart; a report with more tokens shows its own content only.
 const EXPLAINED_MAX: usize = 20;
@@ -148,6 +149,10 @@ fn of_tokens(
             }
         };
         extras.stale = stale(snapshot, &report.token_address);
+        let verdicts = snapshot.track_records.want_security().record;
+        extras.verdict_record = verdicts
+            .zip(value["security"]["recommendation"].as_str())
+            .and_then(|(record, word)| sentence(&record.records, word));
         extras.no_posts = snapshot.dataset.absence_reason("posts");
         names.extend(value["token"]["symbol"].as_str().map(str::to_owned));
         sections.extend(facts::token(&value, extras));

@@ -29,7 +29,7 @@ pub struct Provenance {
     pub as_of: Option<i64>,
     /// Hash of the settings that influence results.
     pub settings: String,
-    /// Hash of the track record of all tokens, which weighs the advice; `None` if it was not computed yet.
+    /// Hash of the track records of all tokens, which weigh the advice and are quoted; `None` if none was computed yet.
     #[serde(default)]
     pub record: Option<String>,
     pub tables: Vec<TableProvenance>,
@@ -56,10 +56,7 @@ impl Provenance {
             token: token.to_string(),
             as_of: dataset.as_of.as_ref().map(|as_of| as_of.time.0),
             settings: short(Sha256::digest(format!("{:?}", snapshot.settings)).as_slice()),
-            record: snapshot
-                .track_records
-                .known("1d")
-                .map(|record| short(&record.digest)),
+            record: record(snapshot),
             tables: loaded
                 .map(|table| TableProvenance {
                     name: table.schema.name.to_owned(),
@@ -200,6 +197,16 @@ pub fn differing_lines(before: &str, now: &str) -> Vec<String> {
 }
 
 /// The first half of a hash.
+fn record(snapshot: &Snapshot) -> Option<String> {
+    let records = &snapshot.track_records;
+    let patterns = records.known("1d").map(|record| record.digest);
+    let Some(verdicts) = records.known_security() else {
+        return patterns.map(|digest| short(&digest));
+    };
+    let both = [patterns.unwrap_or_default(), verdicts.digest].concat();
+    Some(short(&Sha256::digest(both)))
+}
+
 fn short(hash: &[u8]) -> String {
     const_hex::encode(&hash[..hash.len().min(16)])
 }

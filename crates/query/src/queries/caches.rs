@@ -23,7 +23,9 @@ use security::{
 use table::{RowSelection, filter::ExcludedRows};
 
 pub(super) use self::track_records::ReplayedToken;
-pub use self::track_records::{RecordCount, TrackRecordCache, WholeRecord};
+pub use self::track_records::{
+    Counted, RecordCount, RecordName, SecurityRecord, Step, TrackRecordCache, WholeRecord,
+};
 
 // The tokens of a snapshot by symbol, in order.
 

@@ -212,6 +212,13 @@ impl Snapshot {
         ))
     }
 
+    /// As `etag`, of an answer that changes with the record of the security verdicts.
+    pub fn etag_of_verdicts(&self, canonical: &str) -> String {
+        let record = self.track_records.known_security();
+        let digest = record.map(|record| const_hex::encode(record.digest));
+        self.etag(&format!("{canonical}\nverdicts {digest:?}"))
+    }
+
     /// The request, pinned to this data: its snapshot number and its point in time.
     pub fn named_in(&self, target: &str) -> String {
         let target = with_parameter(target, GENERATION, &self.number.to_string());

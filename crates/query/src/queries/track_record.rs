@@ -8,7 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::all::{count, digest, is_weighed};
+pub use self::all::{PatternRecords, count, digest, is_weighed};
 pub use super::caches::WholeRecord;
 use super::{
     Dated, Query,

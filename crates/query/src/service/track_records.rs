@@ -1,5 +1,5 @@
 //! Computes the track records of all tokens in the background, on one thread: those that results of the current snapshot need. Results are
-//! stored in the cache folder by the digest of their candles. `queries::track_record` defines a record.
+//! stored in the cache folder by the digest of their inputs. `queries::track_record` and `queries::security_record` define the records.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -13,8 +13,10 @@ use std::{
 
 use super::{QueryService, ServiceEvent};
 use crate::queries::{
+    caches::{Counted, RecordName},
+    security_record::VerdictRecords,
     snapshot::Snapshot,
-    track_record::{WholeRecord, count, digest},
+    track_record::PatternRecords,
 };
 use model::{
     error::{Code, Problem, Result},
@@ -54,7 +56,7 @@ impl QueryService {
             && snapshot
                 .track_records
                 .due()
-                .is_some_and(|due| snapshot.track_records.want(due).progress.1 == 0)
+                .is_some_and(|due| snapshot.track_records.progress(due).1 == 0)
         {
             std::thread::sleep(LOOK);
         }
@@ -104,33 +106,47 @@ fn count_newest(service: &Weak<QueryService>, _: &Place<'_>) {
     let Some((snapshot, cache)) = newest else {
         return;
     };
-    while let Some(timeframe) = snapshot.track_records.due() {
-        let attempt = AssertUnwindSafe(|| one(service, &snapshot, timeframe, cache.as_deref()));
-        let defect = |_| {
-            Err(Problem::new(
-                Code::Defect,
-                "Internal error while computing the track record of all tokens.",
-            ))
+    while let Some(name) = snapshot.track_records.due() {
+        let (cache, records) = (cache.as_deref(), &snapshot.track_records);
+        let is_newest = || {
+            service
+                .upgrade()
+                .filter(|service| service.is_newest(&snapshot))
         };
-        let counted = catch_unwind(attempt).unwrap_or_else(defect);
-        let Some(service) = service
-            .upgrade()
-            .filter(|service| service.is_newest(&snapshot))
-        else {
+        let published = match name {
+            RecordName::Patterns(timeframe) => {
+                let counted = caught(|| one(service, &snapshot, &PatternRecords(timeframe), cache));
+                is_newest().inspect(|_| records.publish(timeframe, counted))
+            }
+            RecordName::Security => {
+                let counted = caught(|| one(service, &snapshot, &VerdictRecords, cache));
+                is_newest().inspect(|_| records.publish_security(counted))
+            }
+        };
+        let Some(service) = published else {
             return;
         };
-        snapshot.track_records.publish(timeframe, counted);
-        service.notify(ServiceEvent::RecordCounted(timeframe));
+        service.notify(ServiceEvent::RecordCounted(name));
     }
 }
 
+fn caught<R>(count: impl FnOnce() -> Result<R>) -> Result<R> {
+    let defect = |_| {
+        Err(Problem::new(
+            Code::Defect,
+            "Internal error while computing the track record of all tokens.",
+        ))
+    };
+    catch_unwind(AssertUnwindSafe(count)).unwrap_or_else(defect)
+}
+
 /// Errors: the record cannot be computed; canceled, because the snapshot was replaced.
-fn one(
+fn one<C: Counted>(
     service: &Weak<QueryService>,
     snapshot: &Arc<Snapshot>,
-    timeframe: &'static str,
+    counted: &C,
     cache: Option<&Path>,
-) -> Result<WholeRecord> {
+) -> Result<C::Record> {
     let is_wanted = || {
         service
             .upgrade()
@@ -143,19 +159,18 @@ fn one(
             Err(Problem::new(Code::Cancelled, "The data was reloaded."))
         }
     };
-    let (tokens, digest) = digest(snapshot, timeframe, &step)?;
+    let (inputs, digest) = counted.inputs(snapshot, &step)?;
     let known =
         cache.and_then(|cache| serde_json::from_str(&kept_text(cache, KEPT_IN, &digest)?).ok());
     let is_new = known.is_none();
     let counting = |done, total| {
         if is_new && total > 0 {
-            snapshot.track_records.report(timeframe, (done, total));
+            snapshot.track_records.report(counted.name(), (done, total));
         }
         step(done, total)
     };
-    let record = count(snapshot, timeframe, (&tokens, digest), known, &counting)?;
-    if let (true, Some(cache), Ok(text)) = (is_new, cache, serde_json::to_string(&*record.patterns))
-    {
+    let (record, kept) = counted.count(snapshot, (inputs, digest), known, &counting)?;
+    if let (true, Some(cache), Ok(text)) = (is_new, cache, serde_json::to_string(&kept)) {
         keep_text(cache, KEPT_IN, &digest, &text);
     }
     Ok(record)

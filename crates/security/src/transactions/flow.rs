@@ -4,17 +4,16 @@ use super::{CheckInput, newest, percent};
 use crate::{
     Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow,
     check_log::NeededInput,
-    pool_story::{self, Moment},
+    pool_story::{self, LIQUIDITY_PULLED_MIN, Moment},
 };
 use model::address::Address;
 
-/// Minimum fraction of the largest liquidity removed within a day.
-const PULLED_MIN: f64 = 0.9;
 const BUYS_MIN: u64 = 10;
-const TRIED_MIN: u64 = 10;
+pub(crate) const TRIED_MIN: u64 = 10;
 /// Minimum failure rate: some sales fail on any market because of price limits.
 const FAILING_MIN: f64 = 0.10;
-const FAILING_FULL: f64 = 0.5;
+/// Failure rate from which the finding has its full strength.
+pub(crate) const FAILING_FULL: f64 = 0.5;
 const BUYERS_FULL: f64 = 20.0;
 /// Quantile of the normal distribution for a two-sided 95% interval.
 const Z: f64 = 1.959_963_984_540_054;
@@ -71,7 +70,7 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             Some((pull.share * (1.0 - kept), i, pull))
         });
     let worst = by_events.max_by(|a, b| a.0.total_cmp(&b.0));
-    if let Some((share, i, pull)) = worst.filter(|(share, ..)| *share >= PULLED_MIN) {
+    if let Some((share, i, pull)) = worst.filter(|(share, ..)| *share >= LIQUIDITY_PULLED_MIN) {
         let pool = input.facts.pools[i];
         let row = pool_row(pool, pull.at, Some(share));
         let sentence = format!(
@@ -103,7 +102,7 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         .log
         .saw(code, "no transfer permanently drained a pool (transfers)");
     let emptied = emptied?;
-    (share >= PULLED_MIN).then(|| {
+    (share >= LIQUIDITY_PULLED_MIN).then(|| {
         let row = input.row(emptied.row);
         let pool = row.address.map_or_else(String::new, |pool| pool.short());
         let sentence = format!(

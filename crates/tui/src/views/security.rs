@@ -6,6 +6,7 @@ mod gaps;
 mod holders;
 mod pane;
 mod proof;
+mod record;
 mod right_pane;
 mod score;
 mod simulated;
@@ -16,6 +17,7 @@ use self::{
     checklist::{ChecklistStyle, anomaly},
     holders::HoldersPane,
     pane::{Clicked, Pane, PaneEntry},
+    record::RecordPane,
 };
 use crate::views::prelude::*;
 use query::queries::security::SecurityQuery;
@@ -37,6 +39,7 @@ pub struct SecurityView {
     in_right: bool,
     right_shown: bool,
     holders: HoldersPane,
+    record: RecordPane,
 }
 
 impl View for SecurityView {
@@ -45,10 +48,12 @@ impl View for SecurityView {
             *self = Self {
                 token: context.token,
                 holders: std::mem::take(&mut self.holders),
+                record: std::mem::take(&mut self.record),
                 ..Self::default()
             };
         }
         self.holders.refresh(self.token, context);
+        self.record.refresh(context);
         let generation = context.snapshot.map(|snapshot| snapshot.generation);
         if self.stopped.is_some() && self.stopped == generation {
             return;
@@ -60,6 +65,9 @@ impl View for SecurityView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.record.is_open() || action == Action::VerdictRecord {
+            return self.record.act(action, context);
+        }
         if self.holders.is_open() || action == Action::TokenHolders {
             return self.holders.act(action, context);
         }
@@ -89,7 +97,7 @@ impl View for SecurityView {
 
     fn answers(&self, action: Action) -> bool {
         let of_list = matches!(action, Action::Filter | Action::Sort | Action::SortReverse);
-        if self.holders.is_open() {
+        if self.holders.is_open() || self.record.is_open() {
             action != Action::ExpandAll && action != Action::OpenLink
         } else {
             !of_list && action != Action::OpenLink
@@ -97,6 +105,9 @@ impl View for SecurityView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.record.is_open() {
+            return self.record.mouse(mouse);
+        }
         if self.holders.is_open() {
             return self.holders.mouse(mouse, context);
         }
@@ -122,6 +133,9 @@ impl View for SecurityView {
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
+        if self.record.is_open() {
+            return self.record.draw(buffer, area, context);
+        }
         let Some(token) = self.token else {
             return say(
                 buffer,
@@ -186,13 +200,18 @@ impl View for SecurityView {
     }
 
     fn listing(&self) -> Option<&dyn Listing> {
+        if self.record.is_open() {
+            return Some(&self.record.list);
+        }
         self.holders
             .is_open()
             .then_some(&self.holders.list as &dyn Listing)
     }
 
     fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
-        if self.holders.is_open() {
+        if self.record.is_open() {
+            Some(&mut self.record.list)
+        } else if self.holders.is_open() {
             Some(&mut self.holders.list)
         } else {
             None
@@ -200,10 +219,14 @@ impl View for SecurityView {
     }
 
     fn relist(&mut self, context: &Context<'_>) {
+        self.record.arrange();
         self.holders.refresh(self.token, context);
     }
 
     fn undated(&self) -> &'static [&'static str] {
+        if self.record.is_open() {
+            return &[];
+        }
         &["holders", "pools", "locks"]
     }
 
@@ -212,6 +235,9 @@ impl View for SecurityView {
     }
 
     fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
+        if self.record.is_open() {
+            return self.record.request();
+        }
         if self.holders.is_open() {
             return self.holders.request();
         }
@@ -219,6 +245,9 @@ impl View for SecurityView {
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
+        if self.record.is_open() {
+            return Some(self.record.export());
+        }
         let symbol = symbol_of(context, &self.token?).to_lowercase();
         if self.holders.is_open() {
             return self.holders.export(&symbol);

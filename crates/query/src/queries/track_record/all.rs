@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{candles_in, replayed, set_table_verdicts};
 use crate::queries::{
-    caches::{ReplayedToken, WholeRecord},
+    caches::{Counted, RecordName, ReplayedToken, Step, WholeRecord},
     coins::Coins,
     snapshot::Snapshot,
     timeframes::interval,
@@ -34,8 +34,34 @@ use model::{
 /// Most tokens that are followed, of the largest market cap: each takes seconds.
 const TOKENS_MAX: usize = 1_000;
 
-/// Receives (done, total); total is 0 while unknown. Errors: canceled.
-type Step<'a> = &'a dyn Fn(u64, u64) -> Result<()>;
+/// The record of the patterns of all tokens on a timeframe, as it is counted in the background.
+pub struct PatternRecords(pub &'static str);
+
+impl Counted for PatternRecords {
+    type Record = WholeRecord;
+    type Inputs = Vec<Address>;
+    type Kept = Vec<PatternRecord>;
+
+    fn name(&self) -> RecordName {
+        RecordName::Patterns(self.0)
+    }
+
+    fn inputs(&self, snapshot: &Snapshot, step: Step<'_>) -> Result<(Vec<Address>, [u8; 32])> {
+        digest(snapshot, self.0, step)
+    }
+
+    fn count(
+        &self,
+        snapshot: &Snapshot,
+        (tokens, digest): (Vec<Address>, [u8; 32]),
+        known: Option<Vec<PatternRecord>>,
+        step: Step<'_>,
+    ) -> Result<(WholeRecord, Vec<PatternRecord>)> {
+        let record = count(snapshot, self.0, (&tokens, digest), known, step)?;
+        let kept = record.patterns.to_vec();
+        Ok((record, kept))
+    }
+}
 
 /// Whether the metric of a token changes with the track record of all tokens.
 pub fn is_weighed(field: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::queries::{
+    caches::RecordName,
     patterns::PatternsQuery,
     tests::{self, addresses, answered, parsed},
 };
@@ -216,10 +217,12 @@ fn the_record_of_all_tokens_is_empty_until_it_is_whole() {
     );
     assert_eq!(
         snapshot.track_records.due(),
-        Some("1d"),
+        Some(RecordName::Patterns("1d")),
         "from now on it is wanted"
     );
-    snapshot.track_records.report("1d", (1, 3));
+    snapshot
+        .track_records
+        .report(RecordName::Patterns("1d"), (1, 3));
     let counting = ask(&progress);
     assert_eq!((counting.done, counting.total), (1, 3));
     publish(&snapshot, "1d");
@@ -337,7 +340,7 @@ fn an_answer_is_tagged_by_the_record_that_it_was_weighed_by() {
     );
     assert_eq!(
         again.track_records.due(),
-        Some("1d"),
+        Some(RecordName::Patterns("1d")),
         "it is computed again"
     );
     publish(&again, "1d");

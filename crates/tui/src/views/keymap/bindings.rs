@@ -283,6 +283,8 @@ keys! {
     Security {
         TokenHolders "holders" ["H"] "List the token's holders; Enter lists a holder's other tokens." ("holders" 90)
             or "wallets whales balances owners addresses";
+        VerdictRecord "verdict_record" ["R"] "Show outcomes of tokens after past verdicts, compared with all tokens."
+            or "track history success hit rate reliable outcome rug scam";
         ExpandAll "expand_all" ["x"] "Expand or collapse all evidence." ("evidence" 75)
             or "proof evidence reasons why open all";
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::views::fixture::{Stage, address, market};
-use query::service::cached::CachedAnswer;
+use model::time::DAY_MS;
+use query::{queries::caches::SecurityRecord, service::cached::CachedAnswer};
 use security::{
     Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Danger, Evidence,
     EvidenceRow, ExcludedHolders, Execution, Explanation, HolderMetrics, HolderShare, Missing,
@@ -13,6 +14,7 @@ use security::{
     check_log::{CheckLog, NeededInput},
     checks::checks,
     simulation::{SimulatedTrade, SimulatedTrades},
+    track_record::{PastVerdict, records},
 };
 
 fn part(score: Option<f64>, evidence: Vec<Anomaly>) -> AnomalyPart {
@@ -636,6 +638,59 @@ fn holders_are_a_list_and_enter_shows_what_one_holds() {
     ));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert!(stage.text(&mut view, 140, 38).contains("holders of "));
+    stage.act(&mut view, Action::Back);
+    assert!(view.listing().is_none());
+}
+
+#[test]
+fn the_record_of_the_verdicts_is_a_table_of_all_tokens() {
+    let mut stage = Stage::new(Some(market()));
+    stage.token = Some(address(1));
+    let mut view = SecurityView::default();
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::VerdictRecord);
+    let waits = stage.text(&mut view, 140, 38);
+    assert!(waits.contains("computing the verdicts"), "{waits}");
+    let case = |number: u8| PastVerdict {
+        token: address(number),
+        creator: None,
+        age: 7,
+        time: Time(i64::from(number) * DAY_MS),
+        recommendation: if number < 10 { "AVOID" } else { "CAUTION" },
+        outcomes: [[Some(number < 10), None, None, None, None], [None; 5]],
+    };
+    let judged: Vec<PastVerdict> = (0..40).map(case).collect();
+    let snapshot = stage.snapshot.clone().expect("data");
+    snapshot.track_records.publish_security(Ok(SecurityRecord {
+        digest: [1; 32],
+        verdicts: 40,
+        tokens: 40,
+        by_first_row: 0,
+        left_out: [0; 4],
+        as_of: None,
+        records: records(&judged).into(),
+    }));
+    let text = stage.text(&mut view, 140, 38);
+    for says in [
+        "AVOID",
+        "CAUTION",
+        "price fell by half",
+        "100.0",
+        "25.0",
+        "+75.0",
+        "40 tokens",
+        "KNOWN_SCAM",
+    ] {
+        assert!(text.contains(says), "{says}: {text}");
+    }
+    assert!(
+        !text.contains("sells fail"),
+        "an outcome that is not known has no row: {text}"
+    );
+    let target = view.request(&stage.context()).expect("a request").target;
+    assert_eq!(target, "/security/track-record");
+    let exported = view.export(&stage.context()).expect("rows to export");
+    assert_eq!(exported.values().len(), 2);
     stage.act(&mut view, Action::Back);
     assert!(view.listing().is_none());
 }
