@@ -26,13 +26,14 @@ model::words! {
     /// What a track record shows about a signal.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
+    #[schemars(rename = "TrackRecordVerdict")]
     pub enum Verdict {
         /// The signal was right significantly more often than its base rate, after the correction for all names in the table
         /// (Benjamini and Hochberg 1995, false discovery rate 5%).
         BeatsBaseRate = "beats_base_rate",
         /// The signal was right significantly less often than its base rate, after the same correction.
         BelowBaseRate = "below_base_rate",
-        /// The difference is not significant, and its interval ends within 10 percentage points on both sides of it.
+        /// The difference is not significant, and its interval is at most 20 percentage points wide.
         NoEdge = "no_edge",
         /// Fewer than 20 entries, 10 days or 3 tokens (in a table of 3 or more); or the difference is not significant and its interval is
         /// wider, so that a difference of 10 percentage points could be missed.
@@ -55,6 +56,7 @@ impl Verdict {
 /// The difference of a hit rate from its base rate, with its error.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TrackRecordEvidence")]
 pub struct Evidence {
     /// Number of UTC days with entries. Entries on one day are one event rather than many.
     pub days: u64,

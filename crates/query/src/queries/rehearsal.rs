@@ -324,12 +324,8 @@ impl Rehearsal {
     pub fn tables(&self) -> [RehearsalTable; 2] {
         let outcome = |outcome: &RehearsedOutcome| {
             let [rose, any_rose] = [outcome.rose, outcome.any_rose].map(format::share);
-            let [mean, any_mean, median] = [
-                outcome.mean_change,
-                outcome.any_mean_change,
-                outcome.median_change,
-            ]
-            .map(format::change);
+            let [mean, any_mean] =
+                [outcome.mean_change, outcome.any_mean_change].map(format::change);
             let after = format::plural(outcome.days as u64, "day", "days");
             let interval = interval_text(outcome.difference_low, outcome.difference_high)
                 .unwrap_or_else(|| format::MISSING.to_owned());
@@ -346,7 +342,6 @@ impl Rehearsal {
                     .to_owned(),
                 mean,
                 any_mean,
-                median,
             ]
         };
         let firing = |firing: &RehearsedFiring| {
@@ -384,7 +379,6 @@ impl Rehearsal {
                     "rises",
                     "mean",
                     "any day",
-                    "median",
                 ],
                 outcomes,
             ),

@@ -281,12 +281,16 @@ fn forbidden(
 fn records_of(replay: &ReplayedToken) -> (Vec<PatternRecord>, Vec<ReturnRecord>) {
     let mut patterns = records(&[&replay.patterns]);
     let mut trends = trend_records(&[&replay.trends]);
-    judge(&mut patterns, &mut trends, &mut []);
+    set_table_verdicts(&mut patterns, &mut trends, &mut []);
     (patterns, trends)
 }
 
 /// Sets the verdicts of all names in one table.
-fn judge(patterns: &mut [PatternRecord], trends: &mut [ReturnRecord], growth: &mut [ReturnRecord]) {
+fn set_table_verdicts(
+    patterns: &mut [PatternRecord],
+    trends: &mut [ReturnRecord],
+    growth: &mut [ReturnRecord],
+) {
     let patterns = patterns.iter_mut().map(|record| &mut record.evidence);
     let words = trends.iter_mut().chain(growth);
     set_verdicts(patterns.chain(words.map(|record| &mut record.evidence)));

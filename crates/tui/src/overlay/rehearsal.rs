@@ -14,7 +14,7 @@ pub(super) enum RehearsalState {
 }
 
 /// Column widths of the tables of outcomes and of triggers; the first column is left-aligned, the rest right-aligned.
-const OUTCOMES: &[usize] = &[8, 9, 6, 7, 8, 13, 8, 8, 8, 8];
+const OUTCOMES: &[usize] = &[8, 9, 5, 7, 8, 12, 8, 8, 8];
 const FIRINGS: &[usize] = &[11, 10, 12, 13, 12, 12];
 
 impl RehearsalState {

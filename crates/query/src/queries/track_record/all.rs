@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{candles_in, judge, replayed};
+use super::{candles_in, replayed, set_table_verdicts};
 use crate::queries::{
     caches::{Counted, RecordName, ReplayedToken, Step, WholeRecord},
     coins::Coins,
@@ -187,7 +187,7 @@ pub fn count(
     } else {
         Vec::new()
     };
-    judge(&mut patterns, &mut trends, &mut growth);
+    set_table_verdicts(&mut patterns, &mut trends, &mut growth);
     Ok(WholeRecord {
         digest,
         tokens: total,

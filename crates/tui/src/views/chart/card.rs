@@ -321,15 +321,15 @@ impl Card<'_> {
             format!("{words}{}{base}", if base.is_empty() { "" } else { "; " })
         };
         let verdict = known.evidence.verdict.map_or("", Verdict::text);
-        let judged = |words: &str, base: String| format!("{}; {verdict}", hit(words, base));
+        let with_verdict = |words: &str, base: String| format!("{}; {verdict}", hit(words, base));
         let says = vec![
-            judged(
+            with_verdict(
                 "hit the target (detected in real time)",
                 base("random entries"),
             ),
-            judged("hit the target", base("random entries")),
-            judged("hit target", base("base")),
-            judged("hit", base("base")),
+            with_verdict("hit the target", base("random entries")),
+            with_verdict("hit target", base("base")),
+            with_verdict("hit", base("base")),
             format!("{}; {verdict}", base("base")),
             base("base"),
         ];
