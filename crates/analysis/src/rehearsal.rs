@@ -107,8 +107,8 @@ fn evidence(after: usize, tokens: &[&TokenMoves]) -> Evidence {
             entries.add_baseline(*day, weight * excess);
         }
     }
-    let fired = |token: &&&TokenMoves| !token.after_firings.is_empty();
-    entries.evidence(tokens.iter().filter(fired).count())
+    // All tokens were searched, also those on which the alert did not fire.
+    entries.evidence(tokens.len())
 }
 
 /// Moves a number of days after the triggers. `any_`: the same for all days of the tokens that fired, weighted by their triggers.

@@ -37,6 +37,8 @@ pub const AGES: [i64; 3] = [1, 7, 30];
 /// Days after that in which outcomes are observed.
 pub const HORIZONS: [i64; 2] = [30, 90];
 
+/// Largest share of the tokens of an age with one verdict that is compared with all of them.
+const SHARE_MAX: f64 = 0.9;
 /// Interval at which the contracts to compare with are collected again.
 const CORPUS_MS: i64 = 28 * DAY_MS;
 
@@ -295,6 +297,10 @@ fn evidence(own: &[(i32, usize, bool)], every: &[(i32, usize, bool)], days: i64)
     let Some(base_rate) = share(every) else {
         return Evidence::default();
     };
+    // A verdict that nearly all tokens have is compared with itself.
+    if own.len() as f64 > SHARE_MAX * every.len() as f64 {
+        return Evidence::default();
+    }
     let mut entries = Entries::default();
     for (day, cluster, occurred) in own {
         entries.add(*day, *cluster, *occurred, base_rate, days as f64);

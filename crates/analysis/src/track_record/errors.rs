@@ -14,12 +14,14 @@ pub const ENTRIES_LEAST: usize = 20;
 pub const DAYS_LEAST: usize = 10;
 /// Fewest tokens with entries for an interval, in a table of as many tokens or more.
 pub const TOKENS_LEAST: usize = 3;
-/// A difference that matters, in percentage points. If the interval is wider on either side, such a difference could remain unseen.
+/// A difference that matters, in percentage points. No edge is claimed only if the interval excludes it on both sides.
 pub const POINTS: f64 = 10.0;
+/// Fewest days on which the rarer outcome is expected, for a variance that the entries show: the rule of thumb for a normal approximation.
+const RARER_LEAST: f64 = 5.0;
 /// False discovery rate, and 1 minus the level of the interval.
 const ALPHA: f64 = 0.05;
-/// Length of a block of days, in mean durations of the trades. Trades that are entered within one duration share days; longer blocks changed
-/// no error in simulations, and leave fewer blocks.
+/// Length of a block of days, in mean durations of the trades. Trades that are entered within one duration share days. Longer blocks
+/// leave fewer of them.
 const BLOCK_DURATIONS: f64 = 1.5;
 
 model::words! {
@@ -33,10 +35,10 @@ model::words! {
         BeatsBaseRate = "beats_base_rate",
         /// The signal was right significantly less often than its base rate, after the same correction.
         BelowBaseRate = "below_base_rate",
-        /// The difference is not significant, and its interval is at most 20 percentage points wide.
+        /// The difference is not significant, and its interval excludes differences of 10 percentage points.
         NoEdge = "no_edge",
-        /// Fewer than 20 entries, 10 days or 3 tokens (in a table of 3 or more); or the difference is not significant and its interval is
-        /// wider, so that a difference of 10 percentage points could be missed.
+        /// Fewer than 20 entries, 10 days or 3 tokens (in a table of 3 or more); or the difference is not significant and its interval
+        /// does not exclude a difference of 10 percentage points.
         TooFew = "too_few",
     }
 }
@@ -102,14 +104,14 @@ pub fn set_verdicts<'a>(table: impl IntoIterator<Item = &'a mut Evidence>) {
     let largest = tried.iter().enumerate().filter_map(passes).next_back();
     for name in &mut table {
         let is_significant = name.p_value.zip(largest).is_some_and(|(p, most)| p <= most);
-        let is_narrow = name
+        let excludes_edges = name
             .difference_low
             .zip(name.difference_high)
-            .is_some_and(|(low, high)| high - low <= 2.0 * POINTS);
+            .is_some_and(|(low, high)| -POINTS < low && high < POINTS);
         name.verdict = name.difference.map(|difference| match is_significant {
             true if difference > 0.0 => Verdict::BeatsBaseRate,
             true => Verdict::BelowBaseRate,
-            false if is_narrow => Verdict::NoEdge,
+            false if excludes_edges => Verdict::NoEdge,
             false => Verdict::TooFew,
         });
     }
@@ -153,7 +155,7 @@ impl Entries {
     }
 
     /// Adds what a day contributes to the base rates of the entries: of an entry whose base rate is the mean of N outcomes, each of these
-    /// outcomes minus the mean, over N. Without it, the error counts the shocks that an entry and its base rate share, and is too large.
+    /// outcomes minus the mean, over N. An error without it counts the shocks that an entry and its base rate share, and is too large.
     pub fn add_baseline(&mut self, day: i32, excess: f64) {
         *self.baseline.entry(day).or_default() += excess;
     }
@@ -221,8 +223,16 @@ impl Entries {
             ClusteredVariance::new(by_day, clusters(length))
                 .plus(by_token, both.sum::<f64>() / squared)
         };
+        let outcome = mean(|entry| entry.variance);
+        // Where all days but a few have the same outcome, clusters show no variance; then each day counts as one entry.
+        let rarer = (1.0 - (1.0 - 4.0 * outcome).max(0.0).sqrt()) / 2.0;
+        let events = if rarer * (days.len() as f64) < RARER_LEAST {
+            days.len()
+        } else {
+            count
+        };
         let independent = ClusteredVariance {
-            variance: mean(|entry| entry.variance) / count as f64,
+            variance: outcome / events as f64,
             freedom: clusters(blocks) - 1.0,
         };
         let found = [

@@ -94,17 +94,18 @@ fn a_name_must_be_better_than_the_luck_of_all_names_tried() {
             .collect::<Vec<_>>()
     };
     assert_eq!(of(&[0.05]), [BeatsBaseRate, TooFew]);
-    assert_eq!(of(&[0.05, 0.06]), [NoEdge, NoEdge, TooFew]);
-    assert_eq!(of(&[0.025, 0.06]), [BeatsBaseRate, NoEdge, TooFew]);
+    // +3 to +13 points exclude no edge of 10.
+    assert_eq!(of(&[0.05, 0.06]), [TooFew, TooFew, TooFew]);
+    assert_eq!(of(&[0.025, 0.06]), [BeatsBaseRate, TooFew, TooFew]);
     // The second p-value is above 5% × 2 / 4; the third carries it, at 5% × 3 / 4.
     assert_eq!(
         of(&[0.012, 0.03, 0.0375, 0.9]),
-        [BeatsBaseRate, BeatsBaseRate, BeatsBaseRate, NoEdge, TooFew]
+        [BeatsBaseRate, BeatsBaseRate, BeatsBaseRate, TooFew, TooFew]
     );
     let mut table = [
         named(Some(0.001), -8.0, 5.0),
-        named(Some(0.5), 1.0, 10.0),
-        named(Some(0.5), 1.0, 10.1),
+        named(Some(0.5), 1.0, 8.9),
+        named(Some(0.5), 1.0, 9.0),
     ];
     set_verdicts(&mut table);
     let verdicts = table.map(|name| name.verdict);
@@ -430,4 +431,30 @@ fn luck_beats_nothing_and_an_edge_is_found() {
     assert!(tally.share(|it| it.beat) >= 0.8, "{tally:?}");
     assert!(tally.share(|it| it.covered) >= 0.9, "{tally:?}");
     assert!(others.share(|it| it.beat) <= 0.05, "{others:?}");
+}
+
+/// One outcome for all tokens of a day, as in a crash: nine days of ten are right at a base rate of 90%, and none or one in 15 shows another.
+#[test]
+fn days_that_nearly_all_have_one_outcome_are_no_evidence() {
+    for wrong in [0, 1] {
+        let mut entries = Entries::default();
+        for day in 0..15 {
+            for token in 0..20 {
+                entries.add(3 * day, token, day >= wrong, 0.9, 1.0);
+            }
+        }
+        let evidence = entries.evidence(20);
+        assert!(
+            evidence.p_value.is_some_and(|p| p > 0.05),
+            "{wrong}: {evidence:?}"
+        );
+    }
+    // The same days are evidence against a base rate of a half.
+    let mut entries = Entries::default();
+    for day in 0..15 {
+        for token in 0..20 {
+            entries.add(3 * day, token, true, 0.5, 1.0);
+        }
+    }
+    assert!(entries.evidence(20).p_value.is_some_and(|p| p < 0.01));
 }

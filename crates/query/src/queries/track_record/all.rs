@@ -165,17 +165,15 @@ pub fn count(
         step(done, total)?;
         let candles = candles(snapshot, token, timeframe);
         as_of = as_of.max(candles.timestamp.last().map(|&start| Time(start)));
-        if known.is_some() {
-            trends.push(after_trends(&candles.as_candles()).into());
+        trends.push(if known.is_some() {
+            after_trends(&candles.as_candles()).into()
         } else {
-            replays.push(replayed(
-                snapshot,
-                *token,
-                timeframe,
-                &candles,
-                &mut |_, _| step(done, total),
-            )?);
-        }
+            let mut go_on = |_, _| step(done, total);
+            let replay = replayed(snapshot, *token, timeframe, &candles, &mut go_on)?;
+            let trends = replay.trends.clone();
+            replays.push(replay);
+            trends
+        });
     }
     step(total, total)?;
     let replays: Vec<&Replay> = replays.iter().map(|replay| &replay.patterns).collect();

@@ -346,3 +346,14 @@ fn an_answer_is_tagged_by_the_record_that_it_was_weighed_by() {
     publish(&again, "1d");
     assert!(digests(&again) != digests(&snapshot) && again.track_records.due().is_none());
 }
+
+#[test]
+fn a_stored_record_is_the_one_that_was_counted() {
+    let snapshot = market("0x1,A,A,eth", &[planted(4, 0)]);
+    let step = |_, _| Ok(());
+    let (tokens, digest) = digest(&snapshot, "1d", &step).expect("a digest");
+    let of = |known| count(&snapshot, "1d", (&tokens, digest), known, &step).expect("a record");
+    let fresh = of(None);
+    assert!(!fresh.patterns.is_empty() && !fresh.trends.is_empty());
+    assert_eq!(of(Some(fresh.patterns.to_vec())), fresh);
+}
