@@ -297,10 +297,6 @@ fn evidence(own: &[(i32, usize, bool)], every: &[(i32, usize, bool)], days: i64)
     let Some(base_rate) = share(every) else {
         return Evidence::default();
     };
-    // A verdict that nearly all tokens have is compared with itself.
-    if own.len() as f64 > SHARE_MAX * every.len() as f64 {
-        return Evidence::default();
-    }
     let mut entries = Entries::default();
     for (day, cluster, occurred) in own {
         entries.add(*day, *cluster, *occurred, base_rate, days as f64);
@@ -313,7 +309,18 @@ fn evidence(own: &[(i32, usize, bool)], every: &[(i32, usize, bool)], days: i64)
     let mut clusters: Vec<usize> = every.iter().map(|(_, cluster, _)| *cluster).collect();
     clusters.sort_unstable();
     clusters.dedup();
-    entries.evidence(clusters.len())
+    let evidence = entries.evidence(clusters.len());
+    // A verdict that nearly all tokens have would be compared with itself.
+    if own.len() as f64 <= SHARE_MAX * every.len() as f64 {
+        return evidence;
+    }
+    Evidence {
+        difference: None,
+        difference_low: None,
+        difference_high: None,
+        p_value: None,
+        ..evidence
+    }
 }
 
 #[cfg(test)]

@@ -64,7 +64,8 @@ pub struct Evidence {
     pub days: u64,
     /// Number of tokens with entries.
     pub tokens: u64,
-    /// Hit rate minus base rate, in percentage points. Null without entries, and for a label without a direction.
+    /// Hit rate minus base rate, in percentage points. Null without entries, for a label without a direction, and for a security verdict
+    /// that more than 90% of the tokens have.
     pub difference: Option<f64>,
     /// Lower end of the 95% interval of `difference`, clustered by day and by token. Null if there are too few entries, days or tokens.
     pub difference_low: Option<f64>,

@@ -108,7 +108,8 @@ fn the_record_is_wanted_counted_and_complete() {
         (&outcome["withinDays"], &outcome["baseRate"]),
         (&30.into(), &0.5.into())
     );
-    assert!(outcome["verdict"] == "too_few" && outcome["differenceLow"].is_null());
+    // Both tokens have this verdict, so there is nothing to compare it with.
+    assert!(outcome["difference"].is_null() && outcome["verdict"].is_null());
 }
 
 #[test]
