@@ -277,6 +277,14 @@ pub fn word_of(recommendation: &str) -> &'static str {
         .unwrap_or(AVOID)
 }
 
+/// The lowest score of a verdict; 0 for one that has no score of its own.
+pub fn least_score(verdict: &str) -> i64 {
+    WORDS
+        .iter()
+        .find(|(_, word)| *word == verdict)
+        .map_or(0, |(from, _)| *from)
+}
+
 /// Whether the recommendation's verdict is reassuring.
 pub fn is_safe(recommendation: &str) -> bool {
     WORDS

@@ -57,7 +57,7 @@ impl Outcome {
             Self::PriceDown50 => "price fell by half",
             Self::PriceDown90 => "price fell by 90%",
             Self::LiquidityPulled => "liquidity was pulled",
-            Self::SellsFail => "sells fail",
+            Self::SellsFail => "few or failing sells",
             Self::VolumeDead => "trading ended",
         }
     }

@@ -4,7 +4,7 @@
 use crate::views::prelude::*;
 use analysis::track_record::errors::{Verdict, interval_text};
 use query::queries::security_record::{SecurityRecordQuery, SecurityTrackRecord};
-use security::track_record::OutcomeRecord;
+use security::{score::least_score, track_record::OutcomeRecord};
 
 /// An outcome of one verdict at one age.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,13 +42,13 @@ impl Fields for OutcomeFields {
 
     const FIELDS: &'static [F] = &[
         F::figure("day", "age", 4, 245, |row| row.day.into()).unit("d"),
-        F::text("recommendation", "verdict", [7, 19], 250, |row| {
+        F::text("recommendation", "verdict", [12, 19], 250, |row| {
             row.recommendation.into()
         })
         .cell(|row, _| {
             Cell::new(
                 row.recommendation.to_owned(),
-                role_of_score(0, row.recommendation),
+                role_of_score(least_score(row.recommendation), row.recommendation),
             )
         })
         .searched(),
@@ -90,7 +90,7 @@ impl Fields for OutcomeFields {
         .cell(|row, _| {
             interval(&row.of).map_or_else(Cell::missing, |text| Cell::new(text, Role::Dim))
         }),
-        F::text("comparison", "than all tokens", [9, 13], 200, |row| {
+        F::text("comparison", "compared", [9, 13], 238, |row| {
             row.of.evidence.verdict.map(Verdict::word).into()
         })
         .cell(|row, _| {
