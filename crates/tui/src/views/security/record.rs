@@ -53,7 +53,7 @@ impl Fields for OutcomeFields {
         })
         .searched(),
         F::figure("tokens", "tokens", 6, 190, |row| row.tokens.into()).counted(),
-        F::text("outcome", "outcome", [12, 20], 255, |row| {
+        F::text("outcome", "outcome", [20, 20], 255, |row| {
             row.of.outcome.word().into()
         })
         .cell(|row, _| Cell::text(row.of.outcome.title()))
@@ -68,12 +68,10 @@ impl Fields for OutcomeFields {
             .cell(|row, _| percent(row.of.share))
             .unit("%")
             .decimal(),
-        F::figure("base_rate", "all tokens", 6, 235, |row| {
-            row.of.base_rate.into()
-        })
-        .cell(|row, _| percent(row.of.base_rate))
-        .unit("%")
-        .decimal(),
+        F::figure("base_rate", "base", 6, 235, |row| row.of.base_rate.into())
+            .cell(|row, _| percent(row.of.base_rate))
+            .unit("%")
+            .decimal(),
         F::figure("difference", "difference", 7, 220, |row| {
             row.of.evidence.difference.into()
         })
