@@ -42,7 +42,7 @@ impl Fields for OutcomeFields {
 
     const FIELDS: &'static [F] = &[
         F::figure("day", "age", 4, 245, |row| row.day.into()).unit("d"),
-        F::text("recommendation", "verdict", [12, 19], 250, |row| {
+        F::text("recommendation", "verdict", [10, 19], 250, |row| {
             row.recommendation.into()
         })
         .cell(|row, _| {
