@@ -276,7 +276,8 @@ pub fn sentence(records: &[VerdictRecord], recommendation: &str) -> Option<Strin
     let sure = match fell.evidence.verdict {
         Some(Verdict::BeatsBaseRate | Verdict::BelowBaseRate) => "",
         Some(Verdict::NoEdge) => " (no significant difference)",
-        Some(Verdict::TooFew) | None => " (too few to compare)",
+        Some(Verdict::TooFew) => " (too few to compare)",
+        None => " (nearly all tokens had this verdict)",
     };
     Some(format!(
         "of {} called {word} {} after launch, {:.0}% lost half of their price within {} days; of all tokens, {:.0}%{sure}",

@@ -359,4 +359,10 @@ fn a_verdict_is_compared_with_all_tokens_of_its_age() {
         "{too_few}"
     );
     assert_eq!(said(&judged[60..]), None);
+    // Nothing to compare with: a verdict of all tokens is no small sample.
+    let all = said(&judged[..60]).expect("60 tokens");
+    assert!(
+        all.ends_with("of all tokens, 100% (nearly all tokens had this verdict)"),
+        "{all}"
+    );
 }
