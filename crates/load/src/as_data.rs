@@ -12,10 +12,12 @@ use model::{
     day_counts::DayCounts,
     holding::Holding,
     rows::{
-        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow,
-        PoolEventRow, PoolRow, Post, PostFigures, ScamRow, TransferRow, YieldRow,
+        AccountRow, ContractRow, DexRow, DisputeRow, FeeTierRow, FollowRow, FundingRow, GasRow,
+        KolRow, LabelRow, LockRow, PersonRow, PoolEventRow, PoolRow, Post, PostFigures,
+        ReactionRow, ScamRow, SocialPost, TransferRow, YieldRow,
     },
     scalar::Scalar,
+    social::SocialSettings,
     time::Time,
     token::Token,
     yield_rows::YieldDay,
@@ -41,6 +43,11 @@ impl Data for Dataset {
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn kols_of(&self, token: &Address) -> &[KolRow];
         fn newest_post(&self) -> Option<Time>;
+        fn accounts_of(&self, token: &Address) -> &[AccountRow];
+        fn people(&self) -> &[PersonRow];
+        fn follows(&self) -> &[FollowRow];
+        fn reactions(&self) -> &[ReactionRow];
+        fn social(&self) -> SocialSettings;
         fn holding_of(&self, token: &Address) -> Holding<'_>;
         fn holders_listed(&self, token: &Address) -> u64;
         fn holders_held(&self, token: &Address) -> u64;
@@ -102,6 +109,10 @@ impl Data for Dataset {
 impl PostRows for RowsOf<'_, Post> {
     fn figures(&self) -> Box<dyn Iterator<Item = PostFigures> + '_> {
         Box::new(RowsOf::figures(self))
+    }
+
+    fn social(&self) -> Box<dyn Iterator<Item = SocialPost> + '_> {
+        Box::new(RowsOf::social(self))
     }
 
     fn get(&self, place: usize) -> Option<Post> {

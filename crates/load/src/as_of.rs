@@ -57,6 +57,7 @@ impl Dataset {
         let mut cut = Self::new(tables);
         cut.title.clone_from(&self.title);
         cut.license.clone_from(&self.license);
+        cut.social = self.social;
         cut.synthetic = self.synthetic;
         cut.folder.clone_from(&self.folder);
         cut.importing.clone_from(&self.importing);

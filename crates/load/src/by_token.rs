@@ -6,7 +6,7 @@ use crate::Table;
 use frames::{frame_rows::FromFrame, rows::Frames as _};
 use model::{
     address::Address,
-    rows::{HolderRow, PostFigures},
+    rows::{HolderRow, PostFigures, SocialPost},
 };
 use table::TableRows;
 
@@ -110,6 +110,11 @@ impl<'a, T: FromFrame> RowsOf<'a, T> {
 
     /// The metrics of posts only; cheaper than reading whole posts.
     pub fn figures(&self) -> impl Iterator<Item = PostFigures> + use<'a, T> {
+        self.each()
+    }
+
+    /// What the social metrics read of posts.
+    pub fn social(&self) -> impl Iterator<Item = SocialPost> + use<'a, T> {
         self.each()
     }
 }

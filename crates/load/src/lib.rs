@@ -52,11 +52,13 @@ use model::{
     field_hash::FieldHash,
     names,
     rows::{
-        ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderRow,
-        KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post, ScamRow, TransferRow, YieldRow,
+        AccountRow, ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FollowRow,
+        FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PersonRow, PoolEventRow, PoolRow,
+        Post, ReactionRow, ScamRow, TransferRow, YieldRow,
     },
     scalar::Scalar,
     schema::{TABLES, TableSchema},
+    social::SocialSettings,
     table_state::TableState,
     time::Time,
     token::{ExtraColumn, Token, merge_tokens},
@@ -89,7 +91,13 @@ pub struct Dataset {
     token_index: HashMap<Address, usize>,
     token_others: DataFrame,
     own_columns: Vec<ExtraColumn>,
+    /// The `[social]` section of `dataset.toml`.
+    pub social: SocialSettings,
     kols: Typed<KolRow>,
+    accounts: Typed<AccountRow>,
+    people: Vec<PersonRow>,
+    follows: Vec<FollowRow>,
+    reactions: Vec<ReactionRow>,
     posts: Arc<TableRows>,
     posts_newest: newest::Newest,
     holders: Arc<TableRows>,
@@ -187,6 +195,10 @@ impl Dataset {
             .table("holder_counts")
             .map(CountTable::new)
             .unwrap_or_default();
+        dataset.accounts = dataset.typed("accounts");
+        dataset.people = dataset.rows("people");
+        dataset.follows = dataset.rows("follows");
+        dataset.reactions = dataset.rows("reactions");
         dataset.labels = dataset.typed("labels");
         dataset.locks = dataset.typed("locks");
         dataset.disputes = dataset.typed("disputes");
@@ -299,6 +311,31 @@ impl Dataset {
         step: impl FnMut(u64, u64) -> Result<(), E>,
     ) -> Result<table::RowSelection, E> {
         self.posts_newest.places(&self.posts, step)
+    }
+
+    /// The token's own social accounts, ordered by platform and account.
+    pub fn accounts_of(&self, token: &Address) -> &[AccountRow] {
+        self.accounts.of(token)
+    }
+
+    /// Authors, followers and reactors, ordered by platform and id.
+    pub fn people(&self) -> &[PersonRow] {
+        &self.people
+    }
+
+    /// Followers of the accounts, ordered by platform, account and follower.
+    pub fn follows(&self) -> &[FollowRow] {
+        &self.follows
+    }
+
+    /// Reactions to posts, ordered by platform, post and author.
+    pub fn reactions(&self) -> &[ReactionRow] {
+        &self.reactions
+    }
+
+    /// How the dataset counts social metrics.
+    pub fn social(&self) -> SocialSettings {
+        self.social
     }
 
     /// The token's holders, largest balance first.

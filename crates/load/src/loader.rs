@@ -394,6 +394,7 @@ fn dataset(
     let mut dataset = Dataset::new(loaded);
     dataset.title.clone_from(&manifest.title);
     dataset.license.clone_from(&manifest.license);
+    dataset.social = manifest.social;
     dataset.synthetic = manifest.synthetic;
     folder.clone_into(&mut dataset.folder);
     dataset.identity = identity;

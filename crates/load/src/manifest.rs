@@ -5,6 +5,7 @@ pub mod columns;
 mod engine;
 pub mod keys;
 mod live;
+mod social;
 pub mod unit;
 
 use std::{collections::HashMap, fmt};
@@ -19,6 +20,7 @@ use model::{
     address::Address,
     chain::Chain,
     schema::{TABLES, TableSchema},
+    social::SocialSettings,
     toml_reader::{TomlDocument, TomlEntry, TomlError},
 };
 
@@ -36,6 +38,7 @@ pub struct Manifest {
     pub title: Option<String>,
     pub license: Option<String>,
     pub synthetic: bool,
+    pub social: SocialSettings,
     pub tables: HashMap<&'static str, TableManifest>,
 }
 
@@ -147,6 +150,7 @@ impl Manifest {
                 "title" => manifest.title = Some(member.text()?),
                 "license" => manifest.license = Some(member.text()?),
                 "synthetic" => manifest.synthetic = member.boolean()?,
+                "social" => manifest.social = social::read(&member)?,
                 "tables" => manifest.tables = read_tables(&member)?.into_iter().collect(),
                 _ => return Err(member.unknown("key", &names(KeyPlace::Dataset))),
             }

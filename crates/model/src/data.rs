@@ -10,10 +10,12 @@ use super::{
     day_counts::DayCounts,
     holding::Holding,
     rows::{
-        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow,
-        PoolEventRow, PoolRow, Post, PostFigures, ScamRow, TransferRow, YieldRow,
+        AccountRow, ContractRow, DexRow, DisputeRow, FeeTierRow, FollowRow, FundingRow, GasRow,
+        KolRow, LabelRow, LockRow, PersonRow, PoolEventRow, PoolRow, Post, PostFigures,
+        ReactionRow, ScamRow, SocialPost, TransferRow, YieldRow,
     },
     scalar::Scalar,
+    social::SocialSettings,
     time::Time,
     token::Token,
     yield_rows::YieldDay,
@@ -45,6 +47,16 @@ pub trait Data: fmt::Debug + Sync {
     fn posts_of(&self, token: &Address) -> Box<dyn PostRows + '_>;
     /// When the newest post was published.
     fn newest_post(&self) -> Option<Time>;
+    /// The token's own social accounts, ordered by platform and account.
+    fn accounts_of(&self, token: &Address) -> &[AccountRow];
+    /// Authors, followers and reactors, ordered by platform and id.
+    fn people(&self) -> &[PersonRow];
+    /// Followers of the accounts, ordered by platform, account and follower.
+    fn follows(&self) -> &[FollowRow];
+    /// Reactions to posts, ordered by platform, post and author.
+    fn reactions(&self) -> &[ReactionRow];
+    /// How the dataset counts social metrics.
+    fn social(&self) -> SocialSettings;
     /// The token's balances.
     fn holding_of(&self, token: &Address) -> Holding<'_>;
     /// Number of holders of the token.
@@ -130,5 +142,7 @@ pub trait AddressRows<T> {
 /// Posts, in the order of their table.
 pub trait PostRows {
     fn figures(&self) -> Box<dyn Iterator<Item = PostFigures> + '_>;
+    /// What the social metrics read of each post.
+    fn social(&self) -> Box<dyn Iterator<Item = SocialPost> + '_>;
     fn get(&self, place: usize) -> Option<Post>;
 }

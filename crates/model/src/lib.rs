@@ -31,6 +31,7 @@ pub mod progress;
 pub mod rows;
 pub mod scalar;
 pub mod schema;
+pub mod social;
 pub mod spelling;
 pub mod table_ask;
 pub mod table_state;

@@ -96,6 +96,57 @@ rows! {
         author: Option<String>,
         #[serde(skip)]
         platform: Option<String>,
+        #[serde(skip)]
+        matched_by: Option<String>,
+    }
+    /// A post as the social metrics read it.
+    SocialPost {
+        post_id: String,
+        published_at: Time,
+        author: Option<String>,
+        author_id: Option<String>,
+        platform: Option<String>,
+        impressions: Option<i64>,
+        engagement: Option<i64>,
+        smart_engagement: Option<i64>,
+        matched_by: Option<String>,
+        dropped: Option<String>,
+        gone_at: Option<Time>,
+    }
+    AccountRow {
+        token_address: Address,
+        platform: String,
+        account: String,
+        account_id: Option<String>,
+        role: Option<String>,
+        followers: Option<i64>,
+        as_of: Option<Time>,
+        source: Option<String>,
+    }
+    PersonRow {
+        platform: String,
+        author_id: String,
+        handle: Option<String>,
+        followers: Option<i64>,
+        following: Option<i64>,
+        wallets: Vec<Address>,
+        score: Option<f64>,
+        scored_by: Option<String>,
+        bot: Option<bool>,
+        since: Option<Time>,
+        as_of: Option<Time>,
+    }
+    FollowRow {
+        platform: String,
+        account: String,
+        follower_id: String,
+    }
+    ReactionRow {
+        platform: String,
+        post_id: String,
+        author_id: String,
+        kind: String,
+        at: Option<Time>,
     }
     /// The columns of posts for sums and rankings.
     #[derive(Copy)]

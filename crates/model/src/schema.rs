@@ -338,6 +338,54 @@ pub const TABLES: &[TableSchema] = tables! {
         "impressions" Integer Optional "number of views";
         "engagement" Integer Optional "reactions";
         "smart_engagement" Integer Optional "reactions of smart followers";
+        "author_id" Text Optional "author's id on the platform" sparse;
+        "likes" Integer Optional "number of likes" sparse;
+        "reposts" Integer Optional "number of reposts and quotes" sparse;
+        "replies" Integer Optional "number of replies" sparse;
+        "language" Text Optional "language, as the platform states it" sparse;
+        "matched_by" Text Optional "why it is about the token: contract, account, mention, channel or cashtag" sparse;
+        "dropped" Text Optional "why it is not counted: bot, low_score, flood, copy or list" sparse;
+        "gone_at" Time Optional "when it was found deleted" sparse;
+    }
+    "accounts" "a token's own social accounts"
+    key ["token_address", "platform", "account"] order ["token_address", "platform", "account"] {
+        "token_address" Address Cell "the token";
+        "platform" Text Cell "platform: x, farcaster, bluesky, github, telegram, …";
+        "account" Text Cell "handle, channel or repository on the platform, or its URL";
+        "account_id" Text Optional "the account's id on the platform";
+        "role" Text Optional "project, channel, space, repo or feed. Default: project";
+        "followers" Integer Optional "followers of the account";
+        "as_of" Time Optional "date of the followers";
+        "source" Text Optional "source of the row";
+    }
+    "people" "authors, followers and reactors on social platforms"
+    key ["platform", "author_id"] order ["platform", "author_id"] {
+        "platform" Text Cell "the platform";
+        "author_id" Text Cell "the person's id on the platform";
+        "handle" Text Column "handle";
+        "followers" Integer Optional "followers of the person";
+        "following" Integer Optional "accounts that the person follows";
+        "wallets" Addresses Optional "wallets that the person verified on the platform";
+        "score" Float Optional "quality score, fraction 0–1" fraction;
+        "scored_by" Text Optional "issuer of the score";
+        "bot" Boolean Optional "the platform marks the account as a bot";
+        "since" Time Optional "when the account was created";
+        "as_of" Time Optional "date of the row";
+    }
+    "follows" "who follows the tokens' accounts"
+    key ["platform", "account", "follower_id"] order ["platform", "account", "follower_id"] {
+        "platform" Text Cell "the platform";
+        "account" Text Cell "the account that is followed, as in `accounts`";
+        "follower_id" Text Cell "the follower's id, as `author_id` in `people`";
+        "as_of" Time Optional "date of the row";
+    }
+    "reactions" "reactions to posts"
+    key ["platform", "post_id", "author_id", "kind"] order ["platform", "post_id", "author_id", "kind"] {
+        "platform" Text Cell "the platform";
+        "post_id" Text Cell "the post";
+        "author_id" Text Cell "who reacted, as in `people`";
+        "kind" Text Cell "like, repost, quote or reply";
+        "at" Time Optional "time of the reaction";
     }
     "candles" "prices: open, high, low, close and volume per interval"
     key ["token_address", "interval", "timestamp"] order ["token_address", "interval", "timestamp"] with {

@@ -11,11 +11,13 @@ use model::{
     day_counts::DayCounts,
     holding::{BalanceRows, Holding, Listed},
     rows::{
-        Amount, ContractRow, DexRow, DisputeRow, FeeTierRow, FromColumns, FundingRow, GasRow,
-        KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post, PostFigures, ScamRow, TableColumns,
-        TokenRow, TransferRow, YieldRow,
+        AccountRow, Amount, ContractRow, DexRow, DisputeRow, FeeTierRow, FollowRow, FromColumns,
+        FundingRow, GasRow, KolRow, LabelRow, LockRow, PersonRow, PoolEventRow, PoolRow, Post,
+        PostFigures, ReactionRow, ScamRow, SocialPost, TableColumns, TokenRow, TransferRow,
+        YieldRow,
     },
     scalar::Scalar,
+    social::SocialSettings,
     time::{HOUR_MS, Time},
     token::{Token, merge_tokens},
     yield_rows::YieldDay,
@@ -246,6 +248,10 @@ impl PostRows for NoPosts {
         Box::new(std::iter::empty())
     }
 
+    fn social(&self) -> Box<dyn Iterator<Item = SocialPost> + '_> {
+        Box::new(std::iter::empty())
+    }
+
     fn get(&self, _: usize) -> Option<Post> {
         None
     }
@@ -327,6 +333,26 @@ impl Data for FakeData {
 
     fn kols_of(&self, _: &Address) -> &[KolRow] {
         &self.kols
+    }
+
+    fn accounts_of(&self, _: &Address) -> &[AccountRow] {
+        &[]
+    }
+
+    fn people(&self) -> &[PersonRow] {
+        &[]
+    }
+
+    fn follows(&self) -> &[FollowRow] {
+        &[]
+    }
+
+    fn reactions(&self) -> &[ReactionRow] {
+        &[]
+    }
+
+    fn social(&self) -> SocialSettings {
+        SocialSettings::default()
     }
 
     fn posts_of(&self, _: &Address) -> Box<dyn PostRows + '_> {

@@ -34,6 +34,8 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "title" Dataset "title = \"Majors\"" "Name of the dataset";
     "license" Dataset "license = \"CC BY-NC 4.0\"" "Terms of use";
     "synthetic" Dataset "synthetic = true" "The data is synthetic; the header shows this";
+    "social" Dataset "social = { window = \"7d\", smart = \"score\", keep = \"90d\" }"
+        "Social metrics: the window before the newest post in which posts count (default: all posts); who counts as a smart follower: `score`, `holder` or `list`; when the texts of fetched posts are deleted (default: never)";
     "tables" Dataset "[tables.candles]" "The keys of one table follow";
     "path" Table "path = [\"daily.parquet\", \"klines/**/*.parquet\"]"
         "Files, folders or globs, relative to dataset.toml. Folders named `key=value` become columns";

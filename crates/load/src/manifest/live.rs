@@ -184,7 +184,12 @@ pub(super) fn read(
 }
 
 /// A span of time such as `5m` or `2y`, in milliseconds.
-fn span(member: &TomlEntry<'_>, least: i64, most: i64, must: &str) -> Result<i64, TomlError> {
+pub(super) fn span(
+    member: &TomlEntry<'_>,
+    least: i64,
+    most: i64,
+    must: &str,
+) -> Result<i64, TomlError> {
     let text = member.text()?;
     // An interval of candles is never as long as a span may be.
     let of = |(unit, length): (char, i64)| {

@@ -12,10 +12,12 @@ use model::{
     day_counts::DayCounts,
     holding::{BalanceRows, Holding},
     rows::{
-        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow,
-        PoolEventRow, PoolRow, Post, PostFigures, ScamRow, TransferRow, YieldRow,
+        AccountRow, ContractRow, DexRow, DisputeRow, FeeTierRow, FollowRow, FundingRow, GasRow,
+        KolRow, LabelRow, LockRow, PersonRow, PoolEventRow, PoolRow, Post, PostFigures,
+        ReactionRow, ScamRow, SocialPost, TransferRow, YieldRow,
     },
     scalar::Scalar,
+    social::SocialSettings,
     time::{DAY_MS, Time},
     token::Token,
     yield_rows::YieldDay,
@@ -409,6 +411,10 @@ impl PostRows for NoRows {
         Box::new(std::iter::empty())
     }
 
+    fn social(&self) -> Box<dyn Iterator<Item = SocialPost> + '_> {
+        Box::new(std::iter::empty())
+    }
+
     fn get(&self, _: usize) -> Option<Post> {
         None
     }
@@ -429,6 +435,11 @@ impl Data for KnownAt<'_> {
         fn lacks_history(&self, table: &str) -> bool;
         fn kols_of(&self, token: &Address) -> &[KolRow];
         fn newest_post(&self) -> Option<Time>;
+        fn accounts_of(&self, token: &Address) -> &[AccountRow];
+        fn people(&self) -> &[PersonRow];
+        fn follows(&self) -> &[FollowRow];
+        fn reactions(&self) -> &[ReactionRow];
+        fn social(&self) -> SocialSettings;
         fn holders_listed(&self, token: &Address) -> u64;
         fn holders_held(&self, token: &Address) -> u64;
         fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
