@@ -27,6 +27,7 @@ pub mod numeric;
 pub mod patterns;
 pub mod peg;
 pub mod rehearsal;
+pub mod social;
 pub mod timeframes;
 pub mod token;
 pub mod track_record;

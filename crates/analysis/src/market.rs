@@ -14,6 +14,7 @@ use self::{
     clock::{Clocks, SeriesEnd},
     rows::{GivenFigures, TokenRows},
 };
+use super::social;
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, HISTORY_DAYS, Interval, RECENT_DAYS},
@@ -73,6 +74,11 @@ pub struct TokenSummary {
     /// USD in its pools.
     #[serde(skip)]
     pub liquidity: Option<f64>,
+    /// Posts that count of the 7 days up to the newest post of the dataset, and the reactions to them.
+    #[serde(skip)]
+    pub mentions: Option<i64>,
+    #[serde(skip)]
+    pub engagement_7d: Option<i64>,
     /// The last candle, in any interval.
     #[serde(skip)]
     pub last_candle: Option<LastCandle>,
@@ -152,6 +158,11 @@ impl Market {
             .enumerate()
             .map(|(place, token)| summary(dataset, place, token))
             .collect();
+        let newest_post = dataset.newest_post();
+        for token in &mut tokens {
+            (token.mentions, token.engagement_7d) =
+                social::recent(dataset, &token.token_address, newest_post);
+        }
         let source = |token: &TokenSummary| {
             dataset.candle_source(&token.token_address, token.last_candle?.interval)
         };
@@ -178,7 +189,7 @@ impl Market {
         Self {
             tokens,
             newest,
-            newest_post: dataset.newest_post(),
+            newest_post,
             clocks,
         }
     }

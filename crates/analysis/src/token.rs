@@ -10,11 +10,12 @@ use super::{
     growth::{self, WhaleChange, WhaleTrend},
     market::TokenSummary,
     numeric::descending,
+    social::{Posts, Social, SocialDetail, SocialGap, SocialMetric, SocialMetrics, SocialSource},
 };
 use model::{
     address::Address,
-    data::{Data, PostRows},
-    rows::{KolRow, Post, PostFigures},
+    data::Data,
+    rows::{KolRow, Post},
     time::Time,
     token::Token,
 };
@@ -32,19 +33,20 @@ pub struct TokenDetail {
     pub price: Option<f64>,
     /// USD.
     pub market_cap: Option<f64>,
-    /// Followers of the token's accounts.
+    /// Followers of the token's own accounts: per platform, those of the largest account.
     pub followers: Option<i64>,
-    /// Followers known as good investors.
+    /// Followers of the token's own accounts whom the rule `social.smart` counts. A score is a standing in the network, not skill as an investor.
     pub smart_followers: Option<i64>,
-    /// Number of views of its posts.
+    /// Number of views of its posts, as far as platforms publish views.
     pub impressions: Option<i64>,
-    /// Number of people reached through smart followers.
+    /// People reached through smart authors and reposters: at most this many, because their followers overlap.
     pub smart_reach: Option<i64>,
     /// Number of reactions to its posts.
     pub post_engagement: Option<i64>,
-    /// Number of reactions by smart followers.
+    /// Number of reactions by people whom the rule `social.smart` counts.
     pub smart_engagement: Option<i64>,
-    /// The ten key opinion leaders with the highest followers × engagement rate.
+    /// The ten key opinion leaders with the highest followers × engagement rate; without rows in `kols`, the ten authors with the most smart
+    /// engagement, then engagement, then followers.
     pub top_kols: Vec<Kol>,
     pub smart_follower_distribution: SmartFollowerDistribution,
     /// The five posts with the most smart engagement.
@@ -60,6 +62,9 @@ pub struct TokenDetail {
     /// With `explain`: the change behind `whale_accumulation_trend`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whale_change: Option<WhaleChange>,
+    /// With `explain`: how the social metrics were counted, and why one is null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub social: Option<Box<SocialDetail>>,
 }
 
 impl TokenDetail {
@@ -70,19 +75,20 @@ impl TokenDetail {
             price_as_of: None,
             market_cap_as_of: None,
             whale_change: None,
+            social: None,
             ..self
         }
     }
 }
 
-/// A key opinion leader.
+/// A key opinion leader; the address is a wallet that the leader verified, or the one in `kols`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Kol {
     pub kol_address: Address,
     /// Social handle.
     pub handle: Option<String>,
     pub followers: Option<i64>,
-    /// Reactions per follower, 0-1.
+    /// Reactions per post and follower, usually 0-1; null below 100 followers if it is derived from posts.
     pub engagement_rate: Option<f64>,
 }
 
@@ -116,9 +122,36 @@ pub fn detail(
     summary: &TokenSummary,
     thresholds: Thresholds,
 ) -> TokenDetail {
-    let address = token.row.token_address;
-    let posts = dataset.posts_of(&address);
+    let row = &token.row;
+    let address = row.token_address;
+    let social = Social::new(dataset, address, summary.price, thresholds);
+    let mut explained = SocialDetail {
+        smart_rule: dataset.social().smart.word(),
+        ..SocialDetail::default()
+    };
+    let posts = social.posts(&mut explained);
+    let leaders = social.leaders(&posts, &mut explained);
     let kols = dataset.kols_of(&address);
+    let (top_kols, leading) = match (kols.is_empty(), leaders.is_empty()) {
+        (false, _) => (top_kols(kols), SocialMetric::from(SocialSource::Kols)),
+        (true, false) => (leaders, SocialMetric::from(SocialSource::People)),
+        (true, true) => (leaders, SocialMetric::none(SocialGap::NoLeaders)),
+    };
+    let (distribution, distributed) = social.distribution();
+    let [impressions, engagement, smart_engagement] = social.sums(&posts);
+    let metrics = SocialMetrics {
+        followers: social.followers(&mut explained).unless_given(row.followers),
+        smart_followers: social.smart_followers().unless_given(row.smart_followers),
+        impressions: impressions.unless_given(row.impressions),
+        smart_reach: social
+            .smart_reach(&posts, &explained)
+            .unless_given(row.smart_reach),
+        post_engagement: engagement.unless_given(row.post_engagement),
+        smart_engagement: smart_engagement.unless_given(row.smart_engagement),
+        top_kols: leading,
+        smart_follower_distribution: distributed,
+    };
+    explained.metrics = metrics;
     let counts = dataset.holder_counts_of(&address);
     let whales = growth::whale_change(
         counts,
@@ -131,38 +164,22 @@ pub fn detail(
         name: token.row.name.clone(),
         price: summary.price,
         market_cap: summary.market_cap,
-        followers: token.row.followers,
-        smart_followers: token.row.smart_followers,
-        impressions: token
-            .row
-            .impressions
-            .or_else(|| sum(&*posts, |post| post.impressions)),
-        smart_reach: token.row.smart_reach,
-        post_engagement: token
-            .row
-            .post_engagement
-            .or_else(|| sum(&*posts, |post| post.engagement)),
-        smart_engagement: token
-            .row
-            .smart_engagement
-            .or_else(|| sum(&*posts, |post| post.smart_engagement)),
-        top_kols: top_kols(kols),
-        smart_follower_distribution: smart_followers(dataset, token, summary.price, thresholds),
-        top_posts: top_posts(&*posts),
+        followers: metrics.followers.value,
+        smart_followers: metrics.smart_followers.value,
+        impressions: metrics.impressions.value,
+        smart_reach: metrics.smart_reach.value,
+        post_engagement: metrics.post_engagement.value,
+        smart_engagement: metrics.smart_engagement.value,
+        top_kols,
+        smart_follower_distribution: distribution,
+        top_posts: top_posts(dataset, &address, posts),
         holders_distribution: holders_distribution(dataset, token),
         whale_accumulation_trend: whales.map(|change| change.trend),
         price_as_of: summary.price_as_of,
         market_cap_as_of: summary.market_cap_as_of,
         whale_change: whales,
+        social: Some(Box::new(explained)),
     }
-}
-
-/// Sum of the known figures; `None` if there are none. Saturates instead of overflowing.
-fn sum(posts: &dyn PostRows, figure: impl Fn(PostFigures) -> Option<i64>) -> Option<i64> {
-    posts
-        .figures()
-        .filter_map(figure)
-        .reduce(i64::saturating_add)
 }
 
 /// Sorted by descending followers × engagement rate, ties by followers, then address; unknown weights rank last.
@@ -186,63 +203,24 @@ fn top_kols(kols: &[KolRow]) -> Vec<Kol> {
         .collect()
 }
 
-/// Sorted by smart engagement, then engagement, then newest, then id.
-fn top_posts(posts: &dyn PostRows) -> Vec<Post> {
+/// The posts that count, sorted by smart engagement, then engagement, then newest, then id.
+fn top_posts(dataset: &dyn Data, token: &Address, posts: Posts) -> Vec<Post> {
     // A token's posts are stored newest first, ties by id, so their positions decide ties.
-    let mut ranked: Vec<_> = posts
-        .figures()
-        .enumerate()
-        .map(|(place, post)| Reverse((post.smart_engagement, post.engagement, Reverse(place))))
-        .collect();
+    let mut ranked = posts.ranked;
     if ranked.len() > POSTS_MAX {
-        ranked.select_nth_unstable(POSTS_MAX);
+        ranked.select_nth_unstable_by(POSTS_MAX, |a, b| b.cmp(a));
         ranked.truncate(POSTS_MAX);
     }
-    ranked.sort_unstable();
-    ranked
-        .into_iter()
-        .filter_map(|Reverse((_, _, Reverse(place)))| posts.get(place))
-        .collect()
-}
-
-fn smart_followers(
-    dataset: &dyn Data,
-    token: &Token,
-    price: Option<f64>,
-    thresholds: Thresholds,
-) -> SmartFollowerDistribution {
-    let address = &token.row.token_address;
-    let (kols, holders) = (dataset.kols_of(address), dataset.holding_of(address));
-    let (Some(price), false, false) = (price, kols.is_empty(), holders.is_empty()) else {
-        return SmartFollowerDistribution::default();
+    ranked.sort_unstable_by(|a, b| b.cmp(a));
+    let rows = dataset.posts_of(token);
+    let post = |(smart_engagement, _, place): (Option<i64>, Option<i64>, Reverse<usize>)| {
+        let post = rows.get(place.0)?;
+        Some(Post {
+            smart_engagement,
+            ..post
+        })
     };
-    let (mut whale, mut medium, mut small) = (0, 0, 0);
-    for (holder, balance) in holders.rows() {
-        // `kols` is sorted by address within a token.
-        if kols
-            .binary_search_by(|kol| kol.kol_address.cmp(&holder))
-            .is_err()
-        {
-            continue;
-        }
-        match balance.map(|balance| balance * price) {
-            Some(usd) if usd >= thresholds.whale_usd => whale += 1,
-            Some(usd) if usd >= thresholds.medium_usd => medium += 1,
-            Some(usd) if usd > 0.0 => small += 1,
-            _ => {}
-        }
-    }
-    // A leader who is not among the rows that are here may still hold as much as this.
-    let unknown = match holders.unknown(kols.iter().map(|kol| kol.kol_address)) {
-        0 => None,
-        _ => Some(holders.others().most * price),
-    };
-    let counted = |count: i64, from: f64| unknown.is_none_or(|usd| usd < from).then_some(count);
-    SmartFollowerDistribution {
-        whale_holders: counted(whale, thresholds.whale_usd),
-        medium_holders: counted(medium, thresholds.medium_usd),
-        small_holders: counted(small, f64::MIN_POSITIVE),
-    }
+    ranked.into_iter().filter_map(post).collect()
 }
 
 /// The supply that is not burned; if unknown, what its holders have together. `None` where that is nothing.

@@ -155,6 +155,8 @@ rows! {
         impressions: Option<i64>,
         engagement: Option<i64>,
         smart_engagement: Option<i64>,
+        dropped: IsGiven,
+        gone_at: Option<Time>,
     }
     HolderRow {
         token_address: Address,
@@ -309,6 +311,13 @@ rows! {
     }
 }
 
+impl PostFigures {
+    /// Whether the social metrics count the post: it was neither dropped nor deleted.
+    pub fn is_counted(&self) -> bool {
+        !self.dropped.0 && self.gone_at.is_none()
+    }
+}
+
 impl PoolRow {
     /// All tokens of the pool, each once: first `token0` and `token1` if `tokens` lacks them, then `tokens`.
     pub fn every_token(&self) -> Vec<Address> {
@@ -328,6 +337,10 @@ impl PoolRow {
 /// An integer of up to 2^256 − 1 as the nearest f64, for shares and sums; the table stores all of its digits.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Amount(pub f64);
+
+/// Whether a text cell has a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IsGiven(pub bool);
 
 /// A type of cells.
 trait CellType: Sized {
@@ -379,6 +392,7 @@ cells! {
     Address: |columns, name| texts(columns, name, Address::parse).into_iter().map(Option::unwrap_or_default).collect();
     Option<String>: |columns, name| texts(columns, name, |text| Some(text.to_owned()));
     String: |columns, name| texts(columns, name, |text| Some(text.to_owned())).into_iter().map(Option::unwrap_or_default).collect();
+    IsGiven: |columns, name| texts(columns, name, |_| Some(())).into_iter().map(|cell| IsGiven(cell.is_some())).collect();
     Option<Chain>: |columns, name| texts(columns, name, Chain::parse);
     Chain: |columns, name| texts(columns, name, Chain::parse).into_iter().map(|c| c.unwrap_or_else(Chain::unknown)).collect();
     Vec<Chain>: |columns, name| lists(columns, name, Chain::parse);

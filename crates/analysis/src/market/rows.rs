@@ -138,6 +138,8 @@ impl<'a> TokenRows<'a> {
             price_change_30d: moves::change(series, 30 * DAY_MS),
             volume_24h: moves::volume_24h(series).or(self.volume),
             liquidity: self.liquidity,
+            mentions: None,
+            engagement_7d: None,
             holders,
             price_as_of,
             close_apart: self.close_apart(),

@@ -143,6 +143,10 @@ columns! {
         "price_change_30d": Number ["30d"], f64, "Percent change over the last 30 days; null under the same conditions as for the last \
             hour."
             = |token| token.price_change_30d.into();
+        "mentions": Number ["mentions_7d"], i64,
+            "Number of posts about the token in the 7 days up to the newest post of the dataset, without dropped and deleted posts; null \
+            for a token without posts." = |token| token.mentions.into();
+        "engagement_7d": Number [], i64, "Reactions to these posts; null if none is known." = |token| token.engagement_7d.into();
     }
     computed {
         "trend": Text [].of_words(trends), Trend, "Trend label of the trendline analysis; null without candles." = FigureSource::Trend;

@@ -385,6 +385,8 @@ mod tests {
             price_change_30d: None,
             volume_24h: None,
             liquidity: None,
+            mentions: None,
+            engagement_7d: None,
             own: Vec::new(),
             last_candle: None,
             last_count: None,

@@ -134,6 +134,8 @@ impl Fields for TokenFields {
         F::hidden("price_as_of", ColumnKind::Time, LISTED),
         F::hidden("market_cap_as_of", ColumnKind::Time, LISTED),
         F::hidden("holders_as_of", ColumnKind::Time, LISTED),
+        F::hidden("mentions", ColumnKind::Number, LISTED),
+        F::hidden("engagement_7d", ColumnKind::Number, LISTED),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("market_cap"));
