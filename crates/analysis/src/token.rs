@@ -20,7 +20,7 @@ use model::{
     token::Token,
 };
 
-const KOLS_MAX: usize = 10;
+pub(crate) const KOLS_MAX: usize = 10;
 const POSTS_MAX: usize = 5;
 
 /// Detail of one token.

@@ -3,7 +3,8 @@
 use crate::{Dataset, loader};
 use model::progress::NoProgress;
 
-/// Loads tables given as (name, CSV text). Lines may be indented, and `0x1` is padded to an address of 40 digits.
+/// Loads tables given as (name, CSV text), and other files by their whole name. Lines may be indented, and `0x1` is padded to an address of
+/// 40 digits.
 ///
 /// # Panics
 /// If the tables are not a dataset, or no temporary folder can be created.
@@ -15,16 +16,17 @@ pub fn dataset(tables: &[(&str, &str)]) -> Dataset {
             .map(|line| {
                 line.trim()
                     .split(',')
-                    .map(cell)
+                    .map(|text| text.split(';').map(cell).collect::<Vec<_>>().join(";"))
                     .collect::<Vec<_>>()
                     .join(",")
             })
             .collect();
-        std::fs::write(
-            folder.path().join(format!("{name}.csv")),
-            lines.join("\n") + "\n",
-        )
-        .expect("a file");
+        let file = if name.contains('.') {
+            (*name).to_owned()
+        } else {
+            format!("{name}.csv")
+        };
+        std::fs::write(folder.path().join(file), lines.join("\n") + "\n").expect("a file");
     }
     loader::load(folder.path(), &NoProgress).expect("a dataset")
 }
