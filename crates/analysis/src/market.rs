@@ -159,9 +159,13 @@ impl Market {
             .map(|(place, token)| summary(dataset, place, token))
             .collect();
         let newest_post = dataset.newest_post();
-        for token in &mut tokens {
-            (token.mentions, token.engagement_7d) =
-                social::recent(dataset, &token.token_address, newest_post);
+        // Of a million tokens without posts none is looked up.
+        if newest_post.is_some() {
+            for token in &mut tokens {
+                let posts = dataset.posts_of(&token.token_address);
+                (token.mentions, token.engagement_7d) =
+                    social::recent(posts.figures(), newest_post);
+            }
         }
         let source = |token: &TokenSummary| {
             dataset.candle_source(&token.token_address, token.last_candle?.interval)

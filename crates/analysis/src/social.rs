@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use model::{address::Address, data::Data, social::LIVE_WINDOW, time::Time};
+use model::{rows::PostFigures, social::LIVE_WINDOW, time::Time};
 
 pub(super) use self::{posts::Posts, rows::Social};
 
@@ -172,20 +172,15 @@ pub struct SocialDetail {
     pub metrics: SocialMetrics,
 }
 
-/// Posts that count, and their engagement, in the 7 days up to the newest post of the dataset; null for a token without posts.
-pub fn recent(
-    dataset: &dyn Data,
-    token: &Address,
+/// Number of posts that count, and their engagement, in the 7 days up to the newest post of the dataset, from a token's posts, newest first; null
+/// without any.
+pub(crate) fn recent(
+    posts: impl Iterator<Item = PostFigures>,
     newest: Option<Time>,
 ) -> (Option<i64>, Option<i64>) {
-    let Some(newest) = newest else {
-        return (None, None);
-    };
-    let from = newest.0.saturating_sub(LIVE_WINDOW);
-    let posts = dataset.posts_of(token);
     let (mut mentions, mut engagement) = (None, None);
-    for post in posts.figures() {
-        let is_recent = post.published_at.0 > from;
+    for post in posts {
+        let is_recent = newest.is_some_and(|newest| newest.0 - post.published_at.0 < LIVE_WINDOW);
         let counts = is_recent && post.is_counted();
         add(&mut mentions, Some(i64::from(counts)));
         add(&mut engagement, post.engagement.filter(|_| counts));

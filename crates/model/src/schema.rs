@@ -308,20 +308,20 @@ pub const TABLES: &[TableSchema] = tables! {
         "holders" Integer Optional "number of holders";
         "price_as_of" Time Optional "date of the price";
         "stats_as_of" Time Optional "date of market cap, total supply and number of holders";
-        "followers" Integer Optional "followers of the token's accounts";
-        "smart_followers" Integer Optional "followers known to be good investors";
-        "impressions" Integer Optional "views of posts about the token";
-        "smart_reach" Integer Optional "people reached through smart followers";
+        "followers" Integer Optional "followers of the token's own accounts: per platform, those of the largest";
+        "smart_followers" Integer Optional "followers of these accounts whom the rule `social.smart` counts";
+        "impressions" Integer Optional "views of posts about the token, as far as platforms publish them";
+        "smart_reach" Integer Optional "followers of smart authors and reposters, at most: they overlap";
         "post_engagement" Integer Optional "reactions to posts about the token";
-        "smart_engagement" Integer Optional "reactions of smart followers";
+        "smart_engagement" Integer Optional "reactions of people whom the rule `social.smart` counts";
         "listed" Boolean Optional "on a curated token list";
     }
     "kols" "key opinion leaders who post about a token" key ["token_address", "kol_address"] order ["token_address", "kol_address"] {
         "token_address" Address Cell "the token they post about";
-        "kol_address" Address Cell "the leader's wallet";
+        "kol_address" Address Cell "a wallet that the leader verified";
         "handle" Text Column "social handle";
         "followers" Integer Optional "followers of the handle";
-        "engagement_rate" Float Optional "reactions per follower, fraction 0–1" fraction;
+        "engagement_rate" Float Optional "reactions per post and follower, usually 0–1" fraction;
     }
     "posts" "social posts about a token" key ["token_address", "post_id"] order ["token_address", "-published_at", "post_id"] with {
         known: Known::Dated(RowTime::At("published_at")),
@@ -336,8 +336,8 @@ pub const TABLES: &[TableSchema] = tables! {
         "author" Text Optional "author of the post";
         "platform" Text Optional "platform: reddit, x, youtube, …";
         "impressions" Integer Optional "number of views";
-        "engagement" Integer Optional "reactions";
-        "smart_engagement" Integer Optional "reactions of smart followers";
+        "engagement" Integer Optional "reactions: likes, reposts, quotes and replies";
+        "smart_engagement" Integer Optional "reactions of people whom the rule `social.smart` counts";
         "author_id" Text Optional "author's id on the platform" sparse;
         "likes" Integer Optional "number of likes" sparse;
         "reposts" Integer Optional "number of reposts and quotes" sparse;

@@ -8,9 +8,11 @@ use super::{
     rows::{GivenFigures, TokenRows},
     series_end,
 };
+use crate::social::recent;
 use model::{
     candles::{Candles, ChartCandles, Interval, latest_close},
     data::Data,
+    rows::PostFigures,
     time::{DAY_MS, Day, Time},
     token::Token,
 };
@@ -31,9 +33,10 @@ pub struct PastMarket<'a> {
     dataset: &'a dyn Data,
     tokens: Vec<PastToken<'a>>,
     days: Vec<Day>,
-    /// For each day: the clocks, and the newest known time.
+    /// For each day: the clocks, the newest known time, and that of a post.
     clocks: Vec<Clocks>,
     newest: Vec<Option<Time>>,
+    newest_posts: Vec<Option<Time>>,
 }
 
 /// The values of a token that are the same on each day, and its candles of all days.
@@ -44,6 +47,8 @@ struct PastToken<'a> {
     series: Series<'a>,
     /// Source of the candles of each interval.
     sources: Vec<Option<String>>,
+    /// Newest first.
+    posts: Vec<PostFigures>,
 }
 
 impl<'a> AllCandles<'a> {
@@ -92,8 +97,14 @@ impl<'a> PastMarket<'a> {
             newest.push(created.max().max(reached.all()));
             clocks.push(reached);
         }
+        let newest_post = |day: &Day| {
+            let newest =
+                |token: &PastToken<'_>| Some(token.posts(end_of(*day)).next()?.published_at);
+            tokens.iter().filter_map(newest).max()
+        };
         Some(Self {
             dataset,
+            newest_posts: days.iter().map(newest_post).collect(),
             tokens,
             days,
             clocks,
@@ -140,6 +151,7 @@ impl<'a> PastMarket<'a> {
         let lag = series_end(&summary, source).and_then(|end| self.clocks[i].lag(end));
         mark_stale(&mut summary, lag);
         mark_age(&mut summary, self.newest[i]);
+        (summary.mentions, summary.engagement_7d) = recent(past.posts(end), self.newest_posts[i]);
         Some(summary)
     }
 
@@ -185,7 +197,20 @@ impl<'a> PastToken<'a> {
                 .map(|(interval, _)| source(interval))
                 .collect(),
             series,
+            posts: dataset
+                .posts_of(&token.row.token_address)
+                .figures()
+                .collect(),
         }
+    }
+
+    /// The posts that were published by then; one that was deleted later still counts.
+    fn posts(&self, end: Time) -> impl Iterator<Item = PostFigures> {
+        let later = self.posts.partition_point(|post| post.published_at >= end);
+        self.posts.iter().skip(later).map(move |post| PostFigures {
+            gone_at: post.gone_at.filter(|at| *at < end),
+            ..*post
+        })
     }
 
     /// The candles that had ended by then.
@@ -295,6 +320,11 @@ mod tests {
         ("contracts", "address,chain,created_at\n0x01,eth,2026-01-04T09:00:00Z\n0x03,eth,2025-12-01"),
         ("holder_counts", "token_address,date,holders\n0x01,2026-01-01,5\n0x01,2026-01-09,7\n0x03,2026-01-02,10\n0x03,2026-01-09,20"),
         ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x4,0x2,100,7"),
+        (
+            "posts",
+            "token_address,post_id,published_at,engagement,dropped
+             0x01,a,2026-01-01,5,\n0x01,b,2026-01-02T23:59:59Z,,\n0x01,c,2026-01-09,7,bot\n0x02,d,2026-01-03,1,\n0x02,e,2026-01-08T12:00:00Z,2,",
+        ),
     ];
 
     #[test]

@@ -58,6 +58,7 @@ const OF_TODAY: &[(&str, &str)] = &[
     ("liquidity", "pools"),
     ("volume_24h", "pools"),
     ("holders", "holders"),
+    ("engagement_7d", "posts"),
 ];
 
 /// An alert that is not set yet.
