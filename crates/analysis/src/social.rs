@@ -50,7 +50,7 @@ pub enum SocialGap {
     NoAccounts,
     /// No account of the token has a number of followers.
     NoFollowerCounts,
-    /// No post of the window counts.
+    /// No post in the window counts.
     NoPosts,
     /// The platforms of the posts do not publish this number.
     NotPublished,
@@ -58,9 +58,9 @@ pub enum SocialGap {
     NoFollows,
     /// `reactions` has no reaction to the posts.
     NoReactions,
-    /// `people` has none of the persons.
+    /// `people` has no row of the followers, authors or reactors.
     NoPeople,
-    /// Nobody in `people` has a score, which the rule `score` needs.
+    /// No row of `people` has a score, which the rule `score` needs.
     NoScores,
     /// The dataset has no `labels`, which the rule `list` needs.
     NoLabels,

@@ -361,11 +361,11 @@ pub const TABLES: &[TableSchema] = tables! {
     "people" "authors, followers and reactors on social platforms"
     key ["platform", "author_id"] order ["platform", "author_id"] {
         "platform" Text Cell "the platform";
-        "author_id" Text Cell "the person's id on the platform";
+        "author_id" Text Cell "id on the platform";
         "handle" Text Column "handle";
-        "followers" Integer Optional "followers of the person";
-        "following" Integer Optional "accounts that the person follows";
-        "wallets" Addresses Optional "wallets that the person verified on the platform";
+        "followers" Integer Optional "number of followers";
+        "following" Integer Optional "number of followed accounts";
+        "wallets" Addresses Optional "wallets verified on the platform";
         "score" Float Optional "quality score, fraction 0–1" fraction;
         "scored_by" Text Optional "issuer of the score";
         "bot" Boolean Optional "the platform marks the account as a bot";

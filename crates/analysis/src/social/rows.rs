@@ -27,7 +27,7 @@ pub(crate) struct Social<'a> {
     kols: &'a [KolRow],
     pub(super) people: &'a [PersonRow],
     rule: SmartRule,
-    /// Why the rule can judge nobody.
+    /// Why the rule cannot be applied.
     pub(super) rule_gap: Option<SocialGap>,
     price: Option<f64>,
     thresholds: Thresholds,
@@ -148,7 +148,7 @@ impl<'a> Social<'a> {
         (listed * price, (listed + most) * price)
     }
 
-    /// Followers of the token's accounts: of several on one platform those of the largest, which most of the others' followers follow too.
+    /// Followers of the token's accounts: the sum over platforms. On one platform, accounts share most of their followers, so the largest counts.
     pub(crate) fn followers(&self, detail: &mut SocialDetail) -> SocialMetric {
         let mut largest: BTreeMap<&str, i64> = BTreeMap::new();
         for account in self.accounts {

@@ -545,6 +545,40 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn tokens_are_filtered_and_ordered_by_their_recent_posts() {
+        let snapshot = tests::snapshot(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth\n0x3,C,C,eth",
+            ),
+            (
+                "posts",
+                "token_address,post_id,published_at,engagement\n0x1,a,2026-01-09,5\n0x2,b,2026-01-10,1\n0x2,c,2026-01-04,\n0x2,d,2026-01-03,9",
+            ),
+        ]);
+        let shown = |query: &str| {
+            let query = format!("fields=mentions,engagement_7d&{query}");
+            let rows = found(&snapshot, &query).unwrap();
+            let cells = |row: &Value| json!([row["symbol"], row["mentions"], row["engagement_7d"]]);
+            json!(
+                rows.as_array()
+                    .unwrap()
+                    .iter()
+                    .map(cells)
+                    .collect::<Vec<_>>()
+            )
+        };
+        let (a, b, c) = (
+            json!(["A", 1, 5]),
+            json!(["B", 2, 1]),
+            json!(["C", null, null]),
+        );
+        assert_eq!(shown("sort=-mentions"), json!([b, a, c]));
+        assert_eq!(shown("where=mentions>1"), json!([b]));
+        assert_eq!(shown("where=engagement_7d>1"), json!([a]));
+    }
+
+    #[test]
     fn an_old_pattern_gives_way_to_a_fresh_one_that_is_less_sure() {
         let pattern = |name, confidence, end_index| Pattern {
             name,
