@@ -55,6 +55,8 @@ struct Author {
 
 /// An author who qualifies as a leader.
 struct Leader<'p> {
+    /// Platform and id, which make the order definite.
+    key: &'p (String, String),
     author: &'p Author,
     wallet: Address,
     handle: Option<&'p String>,
@@ -65,7 +67,7 @@ impl<'p> Leader<'p> {
     fn rank(&self) -> impl Ord + use<'p> {
         let author = self.author;
         let rank = Reverse((author.smart, author.engagement, self.followers));
-        (rank, self.wallet, self.handle)
+        (rank, self.wallet, self.handle, self.key)
     }
 
     fn kol(&self) -> Kol {
@@ -242,14 +244,14 @@ impl Social<'_> {
     /// engagement, then followers, then address.
     pub(crate) fn leaders(&self, posts: &Posts, detail: &mut SocialDetail) -> Vec<Kol> {
         let mut leaders = Vec::new();
-        for ((platform, id), author) in &posts.authors {
+        for (key, author) in &posts.authors {
             let person = author.person.and_then(|place| self.people.get(place));
             let handle = person
                 .and_then(|person| person.handle.as_ref())
                 .or(author.handle.as_ref());
             if author.posts < LEADER_POSTS
                 || !author.several_days
-                || self.is_own(platform, id, handle.map(String::as_str))
+                || self.is_own(&key.0, &key.1, handle.map(String::as_str))
             {
                 continue;
             }
@@ -262,6 +264,7 @@ impl Social<'_> {
                 .max_by(|a, b| balance(a).total_cmp(&balance(b)));
             match largest {
                 Some(wallet) => leaders.push(Leader {
+                    key,
                     author,
                     wallet: *wallet,
                     handle,
