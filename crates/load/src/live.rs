@@ -4,6 +4,7 @@
 mod ask;
 pub mod create;
 pub mod find;
+mod matching;
 mod pages;
 mod plan;
 mod refresh;
