@@ -73,7 +73,7 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
             Some(symbol) => keep_coin(&feed.dataset(), symbol, now()).map_err(Report::msg)?,
             None => found(&feed, words, chain.as_ref())?,
         };
-        feed.with(Some(&token), |context| {
+        feed.with(Some(&token), false, |context| {
             feed.consent(&hosts(context, &[]))?;
             tell(&refresh(context, &[]).map_err(Report::msg)?)
         })?;

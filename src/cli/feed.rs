@@ -18,7 +18,7 @@ use super::{
 use crate::{config::Config, state::Dirs};
 use load::{
     formats::locate,
-    live::{LiveMarket, RefreshContext, RefreshWatch},
+    live::{LiveMarket, RefreshContext, RefreshWatch, tables_read},
     loader,
     manifest::{FILE, Manifest},
     provider::{self, Providers},
@@ -62,15 +62,17 @@ impl Feed {
         Manifest::parse(&text).map_err(|error| eyre!("{FILE}, {error}"))
     }
 
-    /// Runs `work` on all tokens of the dataset, or on one.
+    /// Runs `work` on all tokens of the dataset, or on one. `by_hand`: the user named what to fetch.
     pub(super) fn with<T>(
         &self,
         only: Option<&Address>,
+        by_hand: bool,
         work: impl FnOnce(&RefreshContext<'_>) -> Result<T>,
     ) -> Result<T> {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
-        let dataset = match loader::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
+        let tables = tables_read(&manifest, &self.providers);
+        let rows = match loader::load_tables(&self.folder, &tables, &cache(&self.config)) {
             Ok(dataset) => Some(dataset),
             Err(_)
                 if locate::by_name(&self.folder, "tokens").is_ok_and(|files| files.is_empty()) =>
@@ -79,7 +81,7 @@ impl Feed {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut market = dataset
+        let mut market = rows
             .as_ref()
             .map_or_else(LiveMarket::default, LiveMarket::of);
         let watchlist: Vec<Address> = Dirs::find()
@@ -95,6 +97,8 @@ impl Feed {
             providers: &self.providers,
             wire: &self.wire,
             market: &market,
+            rows: rows.as_ref(),
+            by_hand,
             watchlist: &watchlist,
             now: now(),
             watch: Arc::new(StderrWatch),

@@ -46,7 +46,7 @@ pub(super) fn run(args: &RefreshArgs) -> Outcome {
         );
     }
     let only: Vec<&str> = args.tables.iter().map(String::as_str).collect();
-    feed.with(None, |context| {
+    feed.with(None, !args.tables.is_empty(), |context| {
         feed.consent(&hosts(context, &only))?;
         let report = refresh(context, &only).map_err(Report::msg)?;
         tell(&report)

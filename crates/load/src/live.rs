@@ -4,12 +4,13 @@
 mod ask;
 pub mod create;
 pub mod find;
-mod matching;
+pub(crate) mod matching;
 mod pages;
 mod plan;
 mod refresh;
 mod rows;
 pub mod saved;
+mod screen;
 mod state;
 
 use std::{
@@ -38,7 +39,7 @@ pub use self::{
     ask::LiveToken,
     refresh::{
         LiveMarket, RefreshContext, hosts, hosts_without_consent, live_tables, provider_errors,
-        refresh,
+        refresh, tables_read,
     },
     state::{RefreshState, TableRefreshed},
 };

@@ -144,6 +144,8 @@ impl Setup {
         let token = LiveToken {
             address: Address::parse(TOKEN).expect("an address"),
             symbol: Some("A".to_owned()),
+            name: None,
+            listed: false,
             chains: Chain::parse("eth").into_iter().collect(),
         };
         let market = LiveMarket {
@@ -156,6 +158,8 @@ impl Setup {
             providers: &self.providers,
             wire: &self.wire,
             market: &market,
+            rows: None,
+            by_hand: false,
             watchlist: &[],
             now: self.now,
             watch: Arc::clone(&self.watch),

@@ -64,6 +64,7 @@ pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, LiveError> {
             .map(|token| (token, saved.decimals))
             .collect(),
         tokens,
+        matcher: None,
     };
     let (mut frames, mut notes) = (Vec::new(), Vec::new());
     for (table, _, rows) in rows::of_answer(&ask, &answer, saved.body.len() as u64, &known)? {

@@ -167,7 +167,7 @@ impl QueryService {
         else {
             return BTreeMap::new();
         };
-        let mut hosts = service.with_context(wire, &feeds, |context| hosts(context, &[]));
+        let mut hosts = service.with_context(wire, &feeds, true, |context| hosts(context, &[]));
         hosts.retain(|origin, _| wire.may_ask(&feeds.folder, origin).is_err());
         hosts
     }
@@ -219,7 +219,7 @@ impl QueryService {
             .zip(self.this.upgrade());
         let consent = |table: &str| {
             let waits_for = asks.as_ref().map(|(wire, service)| {
-                service.with_context(wire, &feeds, |context| {
+                service.with_context(wire, &feeds, true, |context| {
                     hosts_without_consent(context, table)
                 })
             });
@@ -297,18 +297,20 @@ impl QueryService {
         self: &Arc<Self>,
         wire: &Arc<RemoteClient>,
         feeds: &Feeds,
+        by_hand: bool,
         work: impl FnOnce(&RefreshContext<'_>) -> T,
     ) -> T {
-        let market = self.snapshot().map_or_else(
-            |_| LiveMarket::default(),
-            |snapshot| LiveMarket::of(&snapshot.dataset),
-        );
+        let snapshot = self.snapshot().ok();
+        let rows = snapshot.as_ref().map(|snapshot| &snapshot.dataset);
+        let market = rows.map_or_else(LiveMarket::default, LiveMarket::of);
         work(&RefreshContext {
             dataset: &feeds.folder,
             manifest: &feeds.manifest,
             providers: &feeds.providers,
             wire,
             market: &market,
+            rows,
+            by_hand,
             watchlist: &self
                 .options
                 .feed
@@ -368,7 +370,7 @@ impl QueryService {
         }
         // A table whose hosts nobody agreed to waits, and the others do not wait for it: the dashboard asks the person.
         if !due.is_empty() {
-            self.with_context(wire, &feeds, |context| {
+            self.with_context(wire, &feeds, asked == FeedAsked::All, |context| {
                 due.retain(|table| hosts_without_consent(context, table).is_empty());
             });
         }
@@ -377,7 +379,7 @@ impl QueryService {
         }
         started.extend(&due);
         self.feed.state.locked().started = (feeds.folder.clone(), started);
-        if self.run_feed(wire, &feeds, &due) {
+        if self.run_feed(wire, &feeds, &due, asked == FeedAsked::All) {
             Duration::ZERO
         } else {
             SLEEP_MAX
@@ -385,7 +387,13 @@ impl QueryService {
     }
 
     /// Whether it ended by itself: after a failure, or while another program fetches, it is not tried at once.
-    fn run_feed(self: &Arc<Self>, wire: &Arc<RemoteClient>, feeds: &Feeds, due: &[&str]) -> bool {
+    fn run_feed(
+        self: &Arc<Self>,
+        wire: &Arc<RemoteClient>,
+        feeds: &Feeds,
+        due: &[&str],
+        by_hand: bool,
+    ) -> bool {
         {
             let mut state = self.feed.state.locked();
             state.stopped = false;
@@ -395,7 +403,7 @@ impl QueryService {
                 .collect();
         }
         self.notify(ServiceEvent::FeedRunning);
-        let outcome = self.with_context(wire, feeds, |context| refresh(context, due));
+        let outcome = self.with_context(wire, feeds, by_hand, |context| refresh(context, due));
         {
             let mut state = self.feed.state.locked();
             (state.running, state.waiting, state.shown) = (BTreeMap::new(), None, None);
