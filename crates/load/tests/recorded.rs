@@ -8,7 +8,7 @@ use std::{
 };
 
 use frames::cell::in_frame;
-use model::{address::Address, chain::Chain, interval::Interval};
+use model::{address::Address, chain::Chain, interval::Interval, rows::AccountRow};
 use tokendeck_load::live::saved::{self, SavedAnswer, SavedRows};
 use tokendeck_load::provider::{RefusalAction, built_in};
 use toml::{Table, Value};
@@ -102,6 +102,16 @@ fn recorded_answers_give_the_rows_that_they_hold() {
             symbol: text(asked, "symbol").map(str::to_owned),
             decimals: asked.get("decimals").and_then(Value::as_integer),
             interval: text(asked, "interval").and_then(Interval::parse),
+            account: text(asked, "account").map(|account| AccountRow {
+                token_address: Address::coin("A"),
+                platform: provider.platform.clone().unwrap_or_default(),
+                account: account.to_owned(),
+                account_id: None,
+                role: None,
+                followers: None,
+                as_of: None,
+                source: None,
+            }),
             body: &bytes,
         };
         let outcome = saved::read(&saved).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -94,6 +94,7 @@ fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, LiveErro
             mapping: url.mapping.clone(),
             lenient: false,
             skip: Vec::new(),
+            needs: Vec::new(),
             signs: None,
         }],
         pages: 1,

@@ -19,7 +19,7 @@ use crate::{
 };
 use frames::{
     cache::CacheOptions,
-    frame_rows::{filtered, integers, times},
+    frame_rows::{filtered, integers, parsed, times},
     order,
 };
 use model::{
@@ -125,7 +125,28 @@ pub(crate) fn of_answer(
         }
         tables.push((filled.table, given, rows));
     }
+    only_authors(&mut tables)?;
     Ok(tables)
+}
+
+/// Of a response with posts and people, the people who wrote one of the posts that remain: others are nobody's business.
+fn only_authors(tables: &mut [(&'static str, usize, AnswerRows)]) -> PolarsResult<()> {
+    let id = |frame: &DataFrame| parsed(frame, "author_id", |id| Some(id.to_owned()));
+    if !tables.iter().any(|(name, ..)| *name == "posts") {
+        return Ok(());
+    }
+    let posts = tables.iter().filter(|(name, ..)| *name == "posts");
+    let frames = posts.filter_map(|(.., rows)| rows.frame.as_ref());
+    let authors: HashSet<String> = frames.flat_map(id).flatten().collect();
+    for (_, _, rows) in tables.iter_mut().filter(|(name, ..)| *name == "people") {
+        if let Some(frame) = rows.frame.take() {
+            let is_author = id(&frame)
+                .into_iter()
+                .map(|id| id.is_some_and(|id| authors.contains(&id)));
+            rows.frame = Some(filtered(&frame, is_author)?);
+        }
+    }
+    Ok(())
 }
 
 /// Reads the rows. Errors, which continue the name of a provider: none of them can be read, or a column that every row needs is missing.

@@ -51,7 +51,8 @@ pub(super) fn screen(
             let found = texts_at(&element, path);
             found.iter().any(|text| texts.contains(text))
         });
-        if unwanted {
+        let has = |path: &String| !texts_at(&element, path).iter().all(String::is_empty);
+        if unwanted || !filled.needs.iter().all(has) {
             continue;
         }
         given += 1;

@@ -22,7 +22,7 @@ const TEXT_MAX: usize = 64 << 10;
 pub enum Computed {
     /// The sum of the fields at these paths. A missing field counts as 0; if all are missing, there is no value.
     Sum(Vec<String>),
-    /// A text with `{path}` for fields. There is no value if one of them is missing.
+    /// A text with `{path}` for fields, or `{path/-1}` for the last part of a field with slashes. There is no value if one is missing.
     Text(Template),
     /// The first line of a field, with at most `cut` characters; if `plain`, without HTML.
     Cut {
@@ -79,7 +79,7 @@ impl Computed {
     pub(crate) fn of(&self, row: &RawValue) -> Option<String> {
         let text = match self {
             Self::Sum(paths) => return sum(row, paths),
-            Self::Text(template) => template.fill(&|hole| field(row, &path_of(hole)))?,
+            Self::Text(template) => template.fill(&|hole| part(row, &path_of(hole)))?,
             Self::Cut { from, cut, plain } => {
                 let text = field(row, from)?;
                 let text = if *plain { without_html(&text) } else { text };
@@ -96,6 +96,22 @@ fn path_of(hole: &Placeholder) -> String {
         Some(part) => format!("{}.{part}", hole.name),
         None => hole.name.clone(),
     }
+}
+
+/// The text at a path; `path/2` is the second part of a text with slashes, and `path/-1` the last.
+fn part(row: &RawValue, path: &str) -> Option<String> {
+    let Some((path, number)) = path.split_once('/') else {
+        return field(row, path);
+    };
+    let (text, number) = (field(row, path)?, number.parse::<i64>().ok()?);
+    let parts: Vec<&str> = text.split('/').collect();
+    let place = if number < 0 {
+        parts.len() as i64 + number
+    } else {
+        number - 1
+    };
+    let part = parts.get(usize::try_from(place).ok()?)?;
+    (!part.is_empty()).then(|| (*part).to_owned())
 }
 
 fn field(row: &RawValue, path: &str) -> Option<String> {
@@ -225,6 +241,11 @@ mod tests {
             Some("\"https://x.org/a/0x1\"")
         );
         assert_eq!(of(&link, r#"{"author":{},"hash":"0x1"}"#), None);
+        for (number, expected) in [("-1", Some("\"z\"")), ("3", Some("\"x\"")), ("9", None)] {
+            let template = Template::parse(&format!("{{uri/{number}}}")).expect("valid");
+            let found = of(&Computed::Text(template), r#"{"uri":"at://x/y/z"}"#);
+            assert_eq!(found.as_deref(), expected, "{number}");
+        }
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub struct FilledTable {
     pub lenient: bool,
     /// Rows with one of these texts at the path are left out, because their authors ask for it.
     pub skip: Vec<(String, Vec<String>)>,
+    /// Rows without one of these fields are left out: other rows have them.
+    pub needs: Vec<String>,
     /// For posts: how it is decided whether they are about the token.
     pub signs: Option<PostSigns>,
 }
@@ -322,8 +324,8 @@ fn tables(
 }
 
 /// Keys of a table that a request fills, besides those of its mapping.
-const TABLE_KEYS: [&str; 8] = [
-    "lenient", "skip", "match", "texts", "names", "channel", "parent", "again",
+const TABLE_KEYS: [&str; 9] = [
+    "lenient", "needs", "skip", "match", "texts", "names", "channel", "parent", "again",
 ];
 
 /// A table that a request fills, and how long its rows are requested again.
@@ -334,7 +336,7 @@ fn filled_table(
 ) -> Result<(FilledTable, Option<i64>), TomlError> {
     let of = |key: &str| entries.iter().find(|entry| entry.key == key);
     if schema.name != "posts"
-        && let Some(odd) = TABLE_KEYS[2..7].iter().find_map(|key| of(key))
+        && let Some(odd) = TABLE_KEYS[3..8].iter().find_map(|key| of(key))
     {
         return Err(odd.wrong("is only for posts"));
     }
@@ -344,7 +346,7 @@ fn filled_table(
     })?;
     let paths = |key: &str| of(key).map_or(Ok(Vec::new()), TomlEntry::texts);
     let path = |key: &str| of(key).map(TomlEntry::text).transpose();
-    let (texts, names) = (paths("texts")?, paths("names")?);
+    let (needs, texts, names) = (paths("needs")?, paths("texts")?, paths("names")?);
     let (channel, parent) = (path("channel")?, path("parent")?);
     let signs = of("match").map_or(Ok(Some(MatchedBy::ALL.to_vec())), matched_by)?;
     let lenient = of("lenient").map_or(Ok(false), TomlEntry::boolean)?;
@@ -380,6 +382,7 @@ fn filled_table(
         mapping,
         lenient,
         skip,
+        needs,
         signs,
     };
     Ok((filled, again))
