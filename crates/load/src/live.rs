@@ -39,7 +39,7 @@ pub use self::{
     ask::LiveToken,
     refresh::{
         LiveMarket, RefreshContext, hosts, hosts_without_consent, live_tables, provider_errors,
-        refresh, tables_read,
+        refresh, social_hosts, tables_read,
     },
     state::{RefreshState, TableRefreshed},
 };

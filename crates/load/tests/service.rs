@@ -10,6 +10,8 @@ mod series;
 mod server;
 #[path = "service/snapshots.rs"]
 mod snapshots;
+#[path = "service/social.rs"]
+mod social;
 
 use std::{
     fs,

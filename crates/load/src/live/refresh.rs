@@ -2,7 +2,7 @@
 //! written after the rows.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::Path,
     sync::Arc,
 };
@@ -185,6 +185,20 @@ pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u6
         }
     }
     hosts
+}
+
+/// The origins, among the hosts of a refresh, of social platforms: they learn which tokens the user watches.
+pub fn social_hosts(context: &RefreshContext<'_>) -> BTreeSet<String> {
+    let mut hosts = BTreeMap::new();
+    for (schema, live) in live_tables(context.manifest) {
+        let mut providers = plan::providers(schema, live, context.providers).unwrap_or_default();
+        providers.retain(|provider| provider.platform.is_some());
+        let state = RefreshState::default();
+        let plan = plan::plan(context.needs(schema, live, &state), &providers);
+        plan::hosts(&plan, context.wire, &mut hosts);
+        plan::social_hosts(schema, &providers, context.wire, &mut hosts);
+    }
+    hosts.into_keys().collect()
 }
 
 /// The hosts of one table that the user has not allowed yet.

@@ -16,7 +16,7 @@ use crate::error::ServiceError;
 use load::{
     live::{
         LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts,
-        hosts_without_consent, live_tables, refresh,
+        hosts_without_consent, live_tables, refresh, social_hosts,
     },
     loader,
     manifest::{Every, FILE, LiveSource, Manifest},
@@ -159,17 +159,20 @@ impl QueryService {
         state.stopped
     }
 
-    /// Hosts of the dataset's tables that the user has not allowed yet, with the number of certain requests.
-    pub(super) fn feed_hosts(&self) -> BTreeMap<String, u64> {
+    /// Hosts of the dataset's tables that the user has not allowed yet: those of markets, and those of social platforms.
+    pub(super) fn feed_hosts(&self) -> (Vec<String>, Vec<String>) {
         let wire = self.options.wire.as_ref().filter(|wire| wire.asks_first());
         let (Some(wire), Some(service), Ok(Some(feeds))) =
             (wire, self.this.upgrade(), self.feeds())
         else {
-            return BTreeMap::new();
+            return (Vec::new(), Vec::new());
         };
-        let mut hosts = service.with_context(wire, &feeds, true, |context| hosts(context, &[]));
-        hosts.retain(|origin, _| wire.may_ask(&feeds.folder, origin).is_err());
-        hosts
+        service.with_context(wire, &feeds, true, |context| {
+            let social = social_hosts(context);
+            let hosts = hosts(context, &[]).into_keys();
+            let open = hosts.filter(|origin| wire.may_ask(&feeds.folder, origin).is_err());
+            open.partition(|origin| !social.contains(origin))
+        })
     }
 
     /// The live tables. Cheap: the disk is read again only after a while.
