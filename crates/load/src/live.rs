@@ -3,6 +3,7 @@
 
 mod ask;
 pub mod create;
+mod dropped;
 pub mod find;
 mod matching;
 mod pages;
