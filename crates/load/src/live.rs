@@ -5,6 +5,7 @@ mod ask;
 pub mod create;
 mod dropped;
 pub mod find;
+pub mod forget;
 mod matching;
 mod pages;
 mod plan;
