@@ -3,7 +3,9 @@
 
 mod ask;
 pub mod create;
+mod dropped;
 pub mod find;
+pub mod forget;
 pub(crate) mod matching;
 mod pages;
 mod plan;

@@ -109,7 +109,7 @@ struct TokenSigns {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct NameSign {
+pub(super) struct NameSign {
     text: String,
     /// Whether the letter case must be the same.
     is_exact: bool,
@@ -255,7 +255,7 @@ fn platform_key(platform: &str) -> String {
 }
 
 /// The account in lower case, without `@`; of a URL, its last path segments, or without them all but the scheme and the query.
-fn account_key(account: &str, segments: usize) -> String {
+pub(super) fn account_key(account: &str, segments: usize) -> String {
     let account = account.trim().to_lowercase();
     let Some((_, url)) = account.split_once("://") else {
         return account.trim_start_matches('@').to_owned();
@@ -339,7 +339,7 @@ fn name_of(token: &MatchToken) -> String {
     named(token.name.as_deref().unwrap_or_default())
 }
 
-fn any_case(text: String) -> NameSign {
+pub(super) fn any_case(text: String) -> NameSign {
     NameSign {
         text,
         is_exact: false,
@@ -438,7 +438,7 @@ fn has_cashtag(text: &str, symbol: &str) -> bool {
 }
 
 /// `@handle`, not as the beginning of a longer handle, such as `@handle.eth`, nor in the path of a URL.
-fn has_handle(text: &str, handle: &str) -> bool {
+pub(super) fn has_handle(text: &str, handle: &str) -> bool {
     occurs(text, |before, rest| {
         let after = rest
             .strip_prefix('@')
@@ -452,7 +452,7 @@ fn has_handle(text: &str, handle: &str) -> bool {
 }
 
 /// The name as whole words. In `$degen`, the name Degen does not occur.
-fn has_name(text: &str, name: &NameSign) -> bool {
+pub(super) fn has_name(text: &str, name: &NameSign) -> bool {
     let (begins, ends) = (name.text.starts_with(is_word), name.text.ends_with(is_word));
     occurs(text, |before, rest| {
         !(begins && before.is_some_and(|c| is_word(c) || c == '$'))
