@@ -47,6 +47,11 @@ const TABLES: [PeopleTable; 6] = [
     people_table("people", "handle", "author_id"),
     people_table("posts", "author", "author_id"),
 ];
+/// Whether rows of the live table contain people's handles or ids.
+pub fn has_people(table: &str) -> bool {
+    TABLES.iter().any(|known| known.name == table)
+}
+
 /// Columns of a post that contain words of people.
 const WORDS: [&str; 4] = ["title", "author", "author_id", "link"];
 
