@@ -12,6 +12,7 @@ use crate::{
     Dataset,
     live::{
         ask::{Ask, LiveToken},
+        forget::{self, Forgotten},
         matching::{MatchToken, Matcher},
         pages::{AskOutcome, Asker, FetchFault},
         plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
@@ -236,6 +237,7 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
         accounts: context.market.accounts.clone(),
         failed: HashMap::new(),
         odd: HashMap::new(),
+        forgotten: Forgotten::read(context.dataset)?,
         answered: HashSet::new(),
         without_rows: live_tables(context.manifest)
             .iter()
@@ -265,6 +267,9 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
                 }
             })?);
         }
+    }
+    if let Some(keep) = context.manifest.social.keep {
+        forget::empty_old(context.dataset, keep, context.now)?;
     }
     Ok(report)
 }
@@ -306,6 +311,7 @@ struct Run<'a> {
     failed: HashMap<String, String>,
     /// Number of responses of each provider that did not match its description.
     odd: HashMap<String, u32>,
+    forgotten: Forgotten,
     /// Requests that are done: a request may fill several tables.
     answered: HashSet<String>,
     /// Live tables that had no rows at the start.
@@ -638,6 +644,7 @@ impl Run<'_> {
             let Some(frame) = order::whole(frames)? else {
                 continue;
             };
+            let frame = self.forgotten.without(table, frame)?;
             if table == "pools" {
                 self.pools.extend(PoolRow::rows(&frame));
             }
