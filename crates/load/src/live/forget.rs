@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     LiveError, RefreshError,
-    matching::{account_key, any_case, has_handle, has_name},
+    matching::{NameSign, account_key, any_case, has_handle, has_name},
     state::{RefreshLock, RefreshState},
 };
 use crate::{live_files::FOLDER, part_files::rewrite};
@@ -47,6 +47,11 @@ const TABLES: [PeopleTable; 6] = [
     people_table("people", "handle", "author_id"),
     people_table("posts", "author", "author_id"),
 ];
+/// Whether rows of the live table contain people's handles or ids.
+pub fn has_people(table: &str) -> bool {
+    TABLES.iter().any(|known| known.name == table)
+}
+
 /// Columns of a post that contain words of people.
 const WORDS: [&str; 4] = ["title", "author", "author_id", "link"];
 
@@ -126,6 +131,7 @@ pub struct ForgetReport {
 pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> {
     let _lock = RefreshLock::take(dataset)?.ok_or(RefreshError::Busy)?;
     let name = account_key(name, 1);
+    let mut names = BTreeSet::from([name.clone()]);
     let mut forgotten = Forgotten::read(dataset)?;
     if forgotten.salt.is_empty() {
         let mut salt = [0; 16];
@@ -137,8 +143,8 @@ pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> 
     forgotten.hashes.insert(forgotten.hash(&name));
     for table in &TABLES[4..] {
         rewrite(dataset, table.name, |frame| {
-            let names = [table.handle, table.id, "platform"].map(|name| texts(&frame, name));
-            let [handles, ids, platforms] = &names;
+            let cells = [table.handle, table.id, "platform"].map(|name| texts(&frame, name));
+            let [handles, ids, platforms] = &cells;
             for ((handle, id), platform) in handles.iter().zip(ids).zip(platforms) {
                 let platform = platform.as_deref().unwrap_or_default();
                 let has = |cell: &Option<String>| {
@@ -146,10 +152,15 @@ pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> 
                         .is_some_and(|cell| account_key(cell, 1) == name)
                 };
                 if has(handle) || has(id) {
-                    let id = id.as_ref().map(|id| format!("{platform}:{id}"));
-                    let handle = handle.as_ref().map(|handle| account_key(handle, 1));
-                    for name in handle.iter().chain(&id) {
-                        forgotten.hashes.insert(forgotten.hash(name));
+                    names.extend(handle.as_ref().map(|handle| account_key(handle, 1)));
+                    names.extend(id.as_ref().map(|id| id.to_lowercase()));
+                    if let Some(id) = id {
+                        let id = forgotten.hash(&format!("{platform}:{id}"));
+                        forgotten.hashes.insert(id);
+                    }
+                    if let Some(handle) = handle {
+                        let handle = forgotten.hash(&account_key(handle, 1));
+                        forgotten.hashes.insert(handle);
                     }
                 }
             }
@@ -157,12 +168,14 @@ pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> 
         })?;
     }
     write_json(dataset, FORGOTTEN_FILE, &forgotten)?;
-    forget_requests(dataset, &name)?;
-    Ok(forgotten.sweep(dataset, &name)?)
+    // A number, such as an id, is also in texts about something else.
+    names.retain(|name| name.contains(char::is_alphabetic));
+    forget_requests(dataset, &names)?;
+    Ok(forgotten.sweep(dataset, &names)?)
 }
 
 impl Forgotten {
-    fn sweep(&self, dataset: &Path, name: &str) -> Result<ForgetReport, LiveError> {
+    fn sweep(&self, dataset: &Path, names: &BTreeSet<String>) -> Result<ForgetReport, LiveError> {
         let mut report = ForgetReport::default();
         let (posts, others) = (&TABLES[5], &TABLES[..5]);
         let renamed = self.telling_ids(dataset)?;
@@ -185,10 +198,12 @@ impl Forgotten {
             report.posts += emptied;
             // Posts of others that name the person keep their author, but not their text.
             let titles = texts(&frame, "title").into_iter();
-            let names: Vec<bool> = titles
-                .map(|title| title.is_some_and(|title| has_handle(&title, name)))
+            let naming: Vec<bool> = titles
+                .map(|title| {
+                    title.is_some_and(|title| names.iter().any(|name| has_handle(&title, name)))
+                })
                 .collect();
-            let (frame, others) = self::emptied(frame, &names, &["title"])?;
+            let (frame, others) = self::emptied(frame, &naming, &["title"])?;
             Ok((is_renamed || emptied + others > 0).then_some(frame))
         })?;
         for entry in fs::read_dir(dataset.join(FOLDER))
@@ -242,17 +257,15 @@ impl Forgotten {
 }
 
 /// Removes what the records of requests say about the person.
-fn forget_requests(dataset: &Path, name: &str) -> Result<(), LiveError> {
+fn forget_requests(dataset: &Path, names: &BTreeSet<String>) -> Result<(), LiveError> {
     let mut state = RefreshState::read(dataset);
     let before = state.clone();
-    let sign = any_case(name.to_owned());
-    state.asked.retain(|key, _| !has_name(key, &sign));
+    let signs: Vec<NameSign> = names.iter().cloned().map(any_case).collect();
+    let is_about = |text: &String| signs.iter().any(|sign| has_name(text, sign));
+    state.asked.retain(|key, _| !is_about(key));
     for table in state.tables.values_mut() {
-        table.notes.retain(|note| !has_name(note, &sign));
-        table.failure = table
-            .failure
-            .take()
-            .filter(|failure| !has_name(failure, &sign));
+        table.notes.retain(|note| !is_about(note));
+        table.failure.take_if(|failure| is_about(failure));
     }
     if state == before {
         Ok(())

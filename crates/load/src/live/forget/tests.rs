@@ -347,7 +347,9 @@ fn ids(ids: &[&str]) -> HashSet<String> {
 
 fn gone_posts(dataset: &Path, returned: &[&str], deleted: &[&str], now: Time) -> Vec<String> {
     let (returned, deleted) = (ids(returned), ids(deleted));
-    let asked = ids(&["bluesky:9", "bluesky:2", "farcaster:3"]);
+    // A post that is gone is not requested again.
+    let there = if now.0 > NOW.0 + DAY_MS { 1 } else { 0 };
+    let asked = ids(&["bluesky:9", "bluesky:2", "farcaster:3"][there..]);
     let posts = Rechecked {
         asked: &asked,
         returned: &returned,
