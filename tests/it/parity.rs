@@ -36,6 +36,7 @@ use query::{
         patterns::PatternsQuery,
         pools::PoolsQuery,
         posts::{PostsQuery, TokenPostsQuery},
+        posts_record::PostsRecordQuery,
         request::Request,
         security::SecurityQuery,
         security_record::SecurityRecordQuery,
