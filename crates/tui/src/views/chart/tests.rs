@@ -498,7 +498,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
         track_record::count(&snapshot, "1d", (&tokens, digest), None, &step),
     );
     let text = settled(&stage, &mut view, |view| {
-        view.record.export().count > Some(0)
+        view.record.export("track-record").count > Some(0)
     });
     for says in [
         "TRACK RECORD",

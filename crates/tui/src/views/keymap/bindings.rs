@@ -252,6 +252,8 @@ keys! {
     }
     Posts {
         AllPosts "all_posts" ["a"] "Toggle posts of all tokens." ("all/one" 75) or "every token global";
+        PostsRecord "posts_record" ["R"] "Show returns after each author's posts, compared with similar candles."
+            or "track history leaders influencers authors success reliable followed";
     }
     Chart {
         ZoomIn "zoom_in" ["+" "="] "Zoom in." ("zoom" 110) or "closer larger magnify";
