@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::errors::{holm, mean_of_clusters};
-use crate::numeric::{median, quantile};
+use crate::numeric::{mean_and_deviation, median, quantile};
 use model::{
     candles::Candles,
     error::Result,
@@ -27,42 +27,43 @@ const SLOTS_MAX: i64 = 20_000;
 const YEAR_MS: i64 = 365 * DAY_MS;
 const WEEK_MS: i64 = 7 * DAY_MS;
 /// Rounds of the placebo, and the most days by which a time is moved.
-const ROUNDS: usize = 200;
-const MOVED_MAX: u64 = 30;
+const ROUNDS: u64 = 200;
+const MOVED_MAX: i64 = 30;
 
 /// A time after the entry at which returns are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Horizon {
     pub word: &'static str,
-    /// Length of the candles in milliseconds.
-    pub step: i64,
+    /// The timeframe of the candles, and their length in milliseconds.
+    pub timeframe: &'static str,
+    step: i64,
     /// Candles from the entry to the exit.
-    candles: i64,
+    ahead: i64,
     /// Events in the same period of this length form one cluster.
     cluster: i64,
 }
 
-const HORIZON: [Horizon; 3] = [
-    Horizon {
-        word: "1h",
-        step: HOUR_MS,
-        candles: 1,
-        cluster: DAY_MS,
-    },
-    Horizon {
-        word: "1d",
-        step: DAY_MS,
-        candles: 1,
-        cluster: DAY_MS,
-    },
-    Horizon {
-        word: "7d",
-        step: DAY_MS,
-        candles: 7,
-        cluster: WEEK_MS,
-    },
+pub const HORIZONS: &[Horizon] = &[
+    horizon("1h", "1h", HOUR_MS, 1, DAY_MS),
+    horizon("1d", "1d", DAY_MS, 1, DAY_MS),
+    horizon("7d", "1d", DAY_MS, 7, WEEK_MS),
 ];
-pub const HORIZONS: &[Horizon] = &HORIZON;
+
+const fn horizon(
+    word: &'static str,
+    timeframe: &'static str,
+    step: i64,
+    ahead: i64,
+    cluster: i64,
+) -> Horizon {
+    Horizon {
+        word,
+        timeframe,
+        step,
+        ahead,
+        cluster,
+    }
+}
 
 model::words! {
     /// Whether the returns after an author's posts differ from those of similar candles.
@@ -121,24 +122,26 @@ pub struct Closes {
 }
 
 impl Closes {
-    pub fn new(candles: &Candles<'_>, step: i64) -> Self {
-        let slots = candles.timestamp.iter().map(|time| time.div_euclid(step));
-        let Some(last) = slots.clone().max() else {
-            return Self::default();
-        };
-        let first = slots.clone().min().unwrap_or(last);
+    /// Of the candles of this horizon, oldest first.
+    pub fn new(candles: &Candles<'_>, horizon: &Horizon) -> Self {
+        let slot = |time: &i64| time.div_euclid(horizon.step);
+        let last = candles.timestamp.last().map_or(-1, slot);
+        let first = candles.timestamp.first().map_or(0, slot);
         let first = first.max(last - SLOTS_MAX + 1);
-        let mut close = vec![f64::NAN; usize::try_from(last - first + 1).unwrap_or_default()];
-        for (nth, slot) in slots.enumerate() {
-            let place = usize::try_from(slot - first).ok();
-            if let Some(cell) = place.and_then(|place| close.get_mut(place))
+        let mut closes = Self {
+            first,
+            close: (first..=last).map(|_| f64::NAN).collect(),
+        };
+        for (nth, time) in candles.timestamp.iter().enumerate() {
+            let place = closes.place(slot(time));
+            if let Some(cell) = place.and_then(|place| closes.close.get_mut(place))
                 && candles.valid(nth)
-                && candles.timestamp[nth] == slot * step
+                && time % horizon.step == 0
             {
                 *cell = candles.close[nth];
             }
         }
-        Self { first, close }
+        closes
     }
 
     pub fn is_empty(&self) -> bool {
@@ -154,98 +157,69 @@ impl Closes {
         usize::try_from(slot - self.first).ok()
     }
 
-    fn at(&self, slot: i64) -> f64 {
-        let close = self.place(slot).and_then(|place| self.close.get(place));
-        close.copied().unwrap_or(f64::NAN)
+    /// The value at the slot, of as many as there are closes.
+    fn at<T: Copy>(&self, values: &[T], slot: i64) -> Option<T> {
+        values.get(self.place(slot)?).copied()
     }
 
-    /// Percent change between two slots; NaN if one is unknown.
-    fn change(&self, from: i64, to: i64) -> f64 {
-        100.0 * (self.at(to) / self.at(from) - 1.0)
+    /// Percent change between two slots; `None` if one is unknown.
+    fn change(&self, from: i64, to: i64) -> Option<f64> {
+        let (from, to) = (self.at(&self.close, from)?, self.at(&self.close, to)?);
+        Some(100.0 * (to / from - 1.0)).filter(|percent| percent.is_finite())
     }
 
-    /// For each slot as an entry: the return minus the mean of comparable candles, and the variance of this mean; NaN where unknown.
-    fn excesses(&self, horizon: &Horizon) -> Vec<[f32; 2]> {
-        let (day, ahead) = (DAY_MS / horizon.step, horizon.candles);
-        let moves: Vec<[f64; 2]> = (self.first..self.end())
+    /// For each slot as an entry: the return minus the mean of comparable candles, and the standard error of this mean.
+    fn excesses(&self, horizon: &Horizon) -> Vec<Option<[f32; 2]>> {
+        let [day, week, year] = [DAY_MS, WEEK_MS, YEAR_MS].map(|span| span / horizon.step);
+        let moves: Vec<Option<[f64; 2]>> = (self.first..self.end())
             .map(|slot| {
-                [
-                    self.change(slot - day, slot),
-                    self.change(slot, slot + ahead),
-                ]
+                let past = self.change(slot - day, slot)?;
+                Some([past, self.change(slot, slot + horizon.ahead)?])
             })
             .collect();
-        let (week, year) = (WEEK_MS / horizon.step, YEAR_MS / horizon.step);
-        let mut excesses = vec![[f32::NAN; 2]; moves.len()];
-        let is_known = |pair: &&[f64; 2]| pair.iter().all(|percent| percent.is_finite());
-        let mut start = self.first.div_euclid(week) * week;
-        while start < self.end() {
-            let clamped = |slot: i64| {
-                let place = self.place(slot).unwrap_or_default();
-                place.min(moves.len())
-            };
+        let place = |slot: i64| self.place(slot).unwrap_or_default().min(moves.len());
+        let mut excesses = vec![None; moves.len()];
+        for nth in self.first.div_euclid(week)..=self.end().div_euclid(week) {
+            let start = nth * week;
             // Returns that were known before the week, so that no later candle changes a comparison.
-            let before = &moves[clamped(start - ahead - year)..clamped(start - ahead)];
-            let known: Vec<[f64; 2]> = before.iter().filter(is_known).copied().collect();
-            if let Some(thirds) = Thirds::new(known, ahead) {
-                for place in clamped(start)..clamped(start + week) {
-                    let [past, percent] = moves[place];
-                    if let Some([mean, variance]) = thirds.of(past) {
-                        excesses[place] = [(percent - mean) as f32, variance as f32];
-                    }
-                }
+            let known = start - horizon.ahead;
+            let known = moves[place(known - year)..place(known)].iter().flatten();
+            let thirds = thirds(known.copied().collect(), horizon.ahead);
+            let places = place(start)..place(start + week);
+            for (excess, pair) in excesses[places.clone()].iter_mut().zip(&moves[places]) {
+                *excess = pair.and_then(|[past, percent]| {
+                    let [mean, error] = thirds.as_ref()?(past)?;
+                    Some([(percent - mean) as f32, error as f32])
+                });
             }
-            start += week;
         }
         excesses
     }
 }
 
-/// Candles by the third of their 24-hour return: the bounds of the middle third, and of each third the mean return and its variance.
-struct Thirds {
-    bounds: [f64; 2],
-    means: [Option<[f64; 2]>; 3],
-}
-
-impl Thirds {
-    /// `ahead`: the candles that a return spans. It overlaps that of the k-th next candle by 1 − k / `ahead`, and one of three of these
-    /// candles is in the same third: the variance of the mean grows by 1 + 2·Σ(1 − k / `ahead`) / 3.
-    fn new(mut pairs: Vec<[f64; 2]>, ahead: i64) -> Option<Self> {
-        let third = pairs.len() / 3;
-        if third < THIRD_LEAST {
-            return None;
-        }
-        let by_past = |a: &[f64; 2], b: &[f64; 2]| a[0].total_cmp(&b[0]);
-        let (_, low, rest) = pairs.select_nth_unstable_by(third, by_past);
-        let low = low[0];
-        let (_, high, _) = rest.select_nth_unstable_by(third - 1, by_past);
-        let mut thirds = Self {
-            bounds: [low, high[0]],
-            means: [None; 3],
-        };
-        let mut sums = [[0.0; 3]; 3];
-        for [past, percent] in pairs {
-            let [count, sum, squares] = &mut sums[thirds.place(past)];
-            *count += 1.0;
-            *sum += percent;
-            *squares += percent * percent;
-        }
-        let overlap = 1.0 + (ahead - 1) as f64 / 3.0;
-        thirds.means = sums.map(|[count, sum, squares]| {
-            let mean = sum / count;
-            let spread = (squares / count - mean * mean).max(0.0);
-            (count >= THIRD_LEAST as f64).then_some([mean, spread * overlap / count])
-        });
-        Some(thirds)
+/// From the 24-hour returns of candles and the returns after them: of the third in which a 24-hour return is, the mean return and its standard
+/// error. A return over `ahead` candles overlaps that of the k-th next candle by 1 − k / `ahead`, and one of three of these candles is in
+/// the same third: the variance of the mean grows by 1 + 2·Σ(1 − k / `ahead`) / 3.
+fn thirds(mut pairs: Vec<[f64; 2]>, ahead: i64) -> Option<impl Fn(f64) -> Option<[f64; 2]>> {
+    let third = pairs.len() / 3;
+    if third < THIRD_LEAST {
+        return None;
     }
-
-    fn place(&self, past: f64) -> usize {
-        self.bounds.iter().filter(|bound| past >= **bound).count()
+    let by_past = |a: &[f64; 2], b: &[f64; 2]| a[0].total_cmp(&b[0]);
+    let (_, &mut [low, _], rest) = pairs.select_nth_unstable_by(third, by_past);
+    let (_, &mut [high, _], _) = rest.select_nth_unstable_by(third - 1, by_past);
+    let place = move |past: f64| usize::from(past >= low) + usize::from(past >= high);
+    let mut thirds = [const { Vec::new() }; 3];
+    for [past, percent] in pairs {
+        thirds[place(past)].push(percent);
     }
-
-    fn of(&self, past: f64) -> Option<[f64; 2]> {
-        (!past.is_nan()).then(|| self.means[self.place(past)])?
-    }
+    let overlap = 1.0 + (ahead - 1) as f64 / 3.0;
+    let means = thirds.map(|percents| {
+        let (mean, deviation) = mean_and_deviation(&percents);
+        let error = deviation * (overlap / percents.len() as f64).sqrt();
+        (percents.len() >= THIRD_LEAST).then_some([mean, error])
+    });
+    Some(move |past| means[place(past)])
 }
 
 /// A post: the places of its author and its token in their lists.
@@ -260,12 +234,12 @@ pub struct Mention {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Event {
     slot: i64,
+    token: usize,
     percent: f64,
     excess: f64,
     /// Of the mean of comparable candles.
-    variance: f64,
+    error: f64,
     market: Option<f64>,
-    token: usize,
 }
 
 /// The candles of all tokens at one horizon.
@@ -274,7 +248,7 @@ pub struct Market<'a> {
     tokens: &'a [Closes],
     /// Days (since 1970) on which a token had a post.
     named: &'a HashSet<(i64, usize)>,
-    excesses: BTreeMap<usize, Vec<[f32; 2]>>,
+    excesses: BTreeMap<usize, Vec<Option<[f32; 2]>>>,
     medians: BTreeMap<i64, Option<f64>>,
 }
 
@@ -290,7 +264,8 @@ impl<'a> Market<'a> {
         }
     }
 
-    /// Records of the authors, in their order; without the verdicts, which depend on all rows. Errors: canceled.
+    /// Records of the authors, in their order, each with a name that seeds its placebo; without the verdicts, which depend on all rows.
+    /// Errors: canceled.
     pub fn records(
         &mut self,
         authors: &[String],
@@ -300,53 +275,50 @@ impl<'a> Market<'a> {
         let mut posts = posts.to_vec();
         posts.sort_unstable();
         posts.dedup_by_key(|post| (post.author, post.token, post.time.day()));
-        let mut records = Vec::with_capacity(authors.len());
-        for (place, author) in authors.iter().enumerate() {
-            progress.step(place as u64, authors.len() as u64)?;
-            let start = posts.partition_point(|post| post.author < place);
-            let end = posts.partition_point(|post| post.author <= place);
-            let (events, ended) = self.events(&posts[start..end], progress)?;
-            records.push(self.record(author, &events, ended));
-        }
-        Ok(records)
+        let mut record = |(place, author): (usize, &String)| {
+            let [start, end] =
+                [place, place + 1].map(|place| posts.partition_point(|post| post.author < place));
+            let (mut events, mut ended) = (Vec::new(), 0);
+            for post in &posts[start..end] {
+                progress.step(place as u64, authors.len() as u64)?;
+                events.extend(self.event(post));
+                ended += u64::from(self.has_ended(post));
+            }
+            events.sort_by_key(|event| event.slot);
+            Ok(self.record(author, &events, ended))
+        };
+        authors.iter().enumerate().map(&mut record).collect()
     }
 
-    /// The events of an author's first posts, ordered by entry, and the number of those whose candles ended.
-    fn events(&mut self, posts: &[Mention], progress: &Progress) -> Result<(Vec<Event>, u64)> {
-        let Horizon { step, candles, .. } = self.horizon;
-        let last = self.tokens.iter().map(Closes::end).max();
-        let (mut events, mut ended) = (Vec::new(), 0);
-        for post in posts {
-            let Some(closes) = self.tokens.get(post.token) else {
-                continue;
-            };
-            let slot = post.time.0.div_euclid(step) + 1;
-            let exit = slot + candles;
-            let percent = closes.change(slot, exit);
-            ended += u64::from(closes.end() <= exit && last > Some(exit) && !closes.is_empty());
-            if !percent.is_finite() {
-                continue;
-            }
-            let horizon = self.horizon;
-            if !self.excesses.contains_key(&post.token) {
-                progress.step(0, 0)?;
-            }
-            let of_token = self.excesses.entry(post.token);
-            let excesses = of_token.or_insert_with(|| closes.excesses(&horizon));
-            let [excess, variance] = excess_at(closes, excesses, slot);
-            if excess.is_finite() {
-                events.push(Event {
-                    slot,
-                    percent,
-                    excess,
-                    variance,
-                    market: self.median(slot).map(|median| percent - median),
-                    token: post.token,
-                });
-            }
-        }
-        events.sort_by_key(|event| event.slot);
-        Ok((events, ended))
+    /// The slot of the first candle that begins after the post.
+    fn entry(&self, post: &Mention) -> i64 {
+        post.time.0.div_euclid(self.horizon.step) + 1
+    }
+
+    /// Whether the token's candles ended before the exit, and others' did not.
+    fn has_ended(&self, post: &Mention) -> bool {
+        let exit = self.entry(post) + self.horizon.ahead;
+        let closes = &self.tokens[post.token];
+        !closes.is_empty()
+            && closes.end() <= exit
+            && self.tokens.iter().any(|other| other.end() > exit)
+    }
+
+    fn event(&mut self, post: &Mention) -> Option<Event> {
+        let (slot, token, horizon) = (self.entry(post), post.token, self.horizon);
+        let closes = &self.tokens[token];
+        let percent = closes.change(slot, slot + horizon.ahead)?;
+        let of_token = self.excesses.entry(token);
+        let excesses = of_token.or_insert_with(|| closes.excesses(&horizon));
+        let [excess, error] = closes.at(excesses, slot)??.map(f64::from);
+        Some(Event {
+            slot,
+            token,
+            percent,
+            excess,
+            error,
+            market: self.median(slot).map(|median| percent - median),
+        })
     }
 
     /// Median return from this entry over the tokens without a post on the UTC day before the candle; `None` if they are too few.
@@ -356,101 +328,90 @@ impl<'a> Market<'a> {
             let day = ((slot - 1) * horizon.step).div_euclid(DAY_MS);
             let unnamed = tokens.iter().enumerate();
             let unnamed = unnamed.filter(|(token, _)| !named.contains(&(day, *token)));
-            let mut percents: Vec<f64> = unnamed
-                .map(|(_, closes)| closes.change(slot, slot + horizon.candles))
-                .filter(|percent| percent.is_finite())
-                .collect();
+            let percents = unnamed.map(|(_, closes)| closes.change(slot, slot + horizon.ahead));
+            let mut percents: Vec<f64> = percents.flatten().collect();
             (percents.len() >= MARKET_LEAST).then(|| median(&mut percents))
         })
     }
 
     fn record(&self, author: &str, events: &[Event], ended: u64) -> PostsRecord {
-        let cluster =
-            |event: &Event| (event.slot * self.horizon.step).div_euclid(self.horizon.cluster);
-        let clusters: Vec<&[Event]> = events.chunk_by(|a, b| cluster(a) == cluster(b)).collect();
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let Horizon {
+            word,
+            step,
+            ahead,
+            cluster,
+            ..
+        } = self.horizon;
+        let number = |event: &Event| (event.slot * step).div_euclid(cluster) as i32;
+        let clusters: Vec<&[Event]> = events.chunk_by(|a, b| number(a) == number(b)).collect();
         let means: Vec<(i32, f64)> = clusters
             .iter()
-            .map(|events| {
-                let excesses: Vec<f64> = events.iter().map(|event| event.excess).collect();
-                let number = i32::try_from(cluster(&events[0])).unwrap_or_default();
-                (number, mean(&excesses))
-            })
-            .collect();
-        let market: Vec<f64> = clusters
-            .iter()
             .filter_map(|events| {
-                let known: Vec<f64> = events.iter().filter_map(|event| event.market).collect();
-                (!known.is_empty()).then(|| mean(&known))
+                Some((
+                    number(&events[0]),
+                    mean(events, |event| Some(event.excess))?,
+                ))
             })
             .collect();
+        let market = clusters
+            .iter()
+            .filter_map(|events| mean(events, |event| event.market));
+        let market: Vec<f64> = market.collect();
         // Events of one token in one year have the same comparable candles, so the error of their mean is common to them.
-        let year = YEAR_MS / self.horizon.step;
         let mut common: BTreeMap<(usize, i64), f64> = BTreeMap::new();
         for event in events {
-            let of_year = (event.token, event.slot.div_euclid(year));
-            *common.entry(of_year).or_default() += event.variance.sqrt() / events.len() as f64;
+            let of_year = (event.token, event.slot.div_euclid(YEAR_MS / step));
+            *common.entry(of_year).or_default() += event.error / events.len() as f64;
         }
         let common = common.values().map(|error| error * error).sum();
-        let mut percents: Vec<f64> = events.iter().map(|event| event.percent).collect();
+        // A return of seven days reaches into the following week.
+        let lag = if ahead > 1 { 2.0 } else { 1.0 };
         let is_enough = clusters.len() >= CLUSTERS_LEAST;
-        let found = mean_of_clusters(&means, self.lag(), common).filter(|_| is_enough);
-        let mean_excess = mean(&means.iter().map(|(_, mean)| *mean).collect::<Vec<_>>());
+        let found = mean_of_clusters(&means, lag, common).filter(|_| is_enough);
+        let mean_excess = mean(&means, |(_, excess)| Some(*excess));
+        let end = |sign: f64| Some(mean_excess? + sign * found?.0);
+        let mut percents: Vec<f64> = events.iter().map(|event| event.percent).collect();
         PostsRecord {
-            horizon: self.horizon.word,
+            horizon: word,
             events: events.len() as u64,
             clusters: clusters.len() as u64,
             ended,
             median: (!events.is_empty()).then(|| median(&mut percents)),
-            mean_excess: (!events.is_empty()).then_some(mean_excess),
-            low: found.map(|(half, _)| mean_excess - half),
-            high: found.map(|(half, _)| mean_excess + half),
+            mean_excess,
+            low: end(-1.0),
+            high: end(1.0),
             p_value: found.map(|(_, p)| p),
-            excess_market: (market.len() >= CLUSTERS_LEAST).then(|| mean(&market)),
-            placebo: is_enough.then(|| self.placebo(author, &clusters)).flatten(),
+            excess_market: mean(&market, |excess| Some(*excess))
+                .filter(|_| market.len() >= CLUSTERS_LEAST),
+            placebo: is_enough.then(|| self.placebo(author, &clusters)),
             verdict: PostsVerdict::TooFew,
         }
     }
 
-    /// Clusters, of which the next share candles: a return of seven days reaches into the following week.
-    fn lag(&self) -> f64 {
-        if self.horizon.candles > 1 { 2.0 } else { 1.0 }
-    }
-
     /// The mean over the clusters of events whose times are moved, in 95 of 100 rounds.
-    fn placebo(&self, author: &str, clusters: &[&[Event]]) -> Option<[f64; 2]> {
-        let day = DAY_MS / self.horizon.step;
-        let mut rounds = vec![(0.0, 0_u32); ROUNDS];
-        for events in clusters {
-            let mut sums = [(0.0, 0_u32); ROUNDS];
-            for event in *events {
-                let (closes, excesses) = (&self.tokens[event.token], &self.excesses[&event.token]);
-                let mut state = seed(author) ^ event.slot as u64;
-                for sum in &mut sums {
-                    let draw = draw(&mut state);
-                    let moved = (1 + (draw >> 1) % MOVED_MAX) as i64 * day;
-                    let moved = if draw & 1 == 0 { moved } else { -moved };
-                    let [excess, _] = excess_at(closes, excesses, event.slot + moved);
-                    if excess.is_finite() {
-                        *sum = (sum.0 + excess, sum.1 + 1);
-                    }
-                }
-            }
-            for (round, (sum, count)) in rounds.iter_mut().zip(sums) {
-                if count > 0 {
-                    *round = (round.0 + sum / f64::from(count), round.1 + 1);
-                }
-            }
-        }
-        let known = rounds.into_iter().filter(|(_, count)| *count > 0);
-        let mut means: Vec<f64> = known.map(|(sum, count)| sum / f64::from(count)).collect();
-        (!means.is_empty()).then(|| [0.025, 0.975].map(|q| quantile(&mut means, q)))
+    fn placebo(&self, author: &str, clusters: &[&[Event]]) -> [f64; 2] {
+        let seed = seed(author);
+        let moved = |event: &Event, round: u64| {
+            let draw = mixed(seed ^ (event.slot as u64).wrapping_mul(ROUNDS).wrapping_add(round));
+            let days = 1 + (draw >> 1) as i64 % MOVED_MAX;
+            let days = if draw & 1 == 0 { days } else { -days };
+            let slot = event.slot + days * (DAY_MS / self.horizon.step);
+            let excesses = self.excesses.get(&event.token)?;
+            let [excess, _] = self.tokens[event.token].at(excesses, slot)??;
+            Some(f64::from(excess))
+        };
+        let means = (0..ROUNDS)
+            .filter_map(|round| mean(clusters, |events| mean(events, |event| moved(event, round))));
+        let mut means: Vec<f64> = means.collect();
+        [0.025, 0.975].map(|q| quantile(&mut means, q))
     }
 }
 
-fn excess_at(closes: &Closes, excesses: &[[f32; 2]], slot: i64) -> [f64; 2] {
-    let cell = closes.place(slot).and_then(|place| excesses.get(place));
-    cell.map_or([f64::NAN; 2], |cell| cell.map(f64::from))
+/// The mean of the known values; `None` without any.
+fn mean<T>(items: &[T], value: impl Fn(&T) -> Option<f64>) -> Option<f64> {
+    let known = items.iter().filter_map(value);
+    let (sum, count) = known.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
 }
 
 /// FNV-1a of the author.
@@ -460,12 +421,11 @@ fn seed(author: &str) -> u64 {
     })
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): the same author has the same placebo.
-fn draw(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+/// SplitMix64 (Steele, Lea and Flood 2014) of a number: the same author has the same placebo.
+fn mixed(number: u64) -> u64 {
+    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
 }
 
@@ -474,17 +434,16 @@ pub fn set_verdicts<'a>(rows: impl IntoIterator<Item = &'a mut PostsRecord>) {
     let mut rows: Vec<&mut PostsRecord> = rows.into_iter().collect();
     let largest = holm(rows.iter().filter_map(|row| row.p_value).collect());
     for row in &mut rows {
-        let both = row.mean_excess.zip(row.excess_market);
         let is_significant = row.p_value.zip(largest).is_some_and(|(p, most)| p <= most);
-        row.verdict = match both.filter(|_| row.low.is_some()) {
-            None => PostsVerdict::TooFew,
-            Some((own, market)) if is_significant && own > 0.0 && market > 0.0 => {
+        row.verdict = match (row.p_value, row.mean_excess, row.excess_market) {
+            (Some(_), Some(own), Some(market)) if is_significant && own.min(market) > 0.0 => {
                 PostsVerdict::Better
             }
-            Some((own, market)) if is_significant && own < 0.0 && market < 0.0 => {
+            (Some(_), Some(own), Some(market)) if is_significant && own.max(market) < 0.0 => {
                 PostsVerdict::Worse
             }
-            Some(_) => PostsVerdict::NoDifference,
+            (Some(_), _, Some(_)) => PostsVerdict::NoDifference,
+            _ => PostsVerdict::TooFew,
         };
     }
 }

@@ -1,6 +1,9 @@
 //! The query behind GET /posts/track-record: whose posts, on which candles. `analysis::track_record::posts` computes what followed them.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashSet},
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +16,10 @@ use analysis::{
     timeframes::frame,
     track_record::posts::{Closes, HORIZONS, Horizon, Market, Mention, PostsRecord, set_verdicts},
 };
-use model::{candles::Interval, error::Result, progress::Progress, rows::SocialPost, time::Time};
+use model::{
+    candles::Interval, error::Result, progress::Progress, rows::SocialPost, time::Time,
+    token::Token,
+};
 
 /// Most authors shown.
 const AUTHORS_MAX: usize = 50;
@@ -72,8 +78,8 @@ pub struct PostsHorizon {
     pub candles: &'static str,
     /// Number of tokens with these candles.
     pub tokens: u64,
-    /// Reason for rows without returns.
-    pub missing: Option<&'static str>,
+    /// Reason for rows without returns. Hourly candles that are queried in place are not loaded.
+    pub missing: Option<String>,
 }
 
 /// What followed one author's posts.
@@ -102,46 +108,51 @@ impl Query for PostsRecordQuery {
     }
 
     fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<PostsTrackRecord> {
-        let posts = CountedPosts::new(view, progress)?;
-        let names: Vec<String> = posts.authors.iter().map(AuthorRecord::key).collect();
-        let (mut authors, mut horizons) = (posts.authors, Vec::new());
-        let mut closes = Vec::new();
-        let mut candles = "";
+        let CountedPosts {
+            mut authors,
+            keys,
+            total,
+            mentions,
+            named,
+            newest,
+        } = CountedPosts::new(view, progress)?;
+        let (mut horizons, mut closes) = (Vec::new(), Vec::new());
+        let mut timeframe = "";
         for horizon in HORIZONS {
-            let of = candles_of(horizon);
-            if candles != of {
-                candles = of;
-                closes = self::closes(view, horizon, progress)?;
+            if timeframe != horizon.timeframe {
+                timeframe = horizon.timeframe;
+                closes = closes_of(view, horizon, progress)?;
             }
-            let records = Market::new(*horizon, &closes, &posts.named).records(
-                &names,
-                &posts.mentions,
-                progress,
-            )?;
+            let records =
+                Market::new(*horizon, &closes, &named).records(&keys, &mentions, progress)?;
             for (author, record) in authors.iter_mut().zip(records) {
                 author.records.push(record);
             }
             let tokens = closes.iter().filter(|closes| !closes.is_empty()).count() as u64;
             horizons.push(PostsHorizon {
                 horizon: horizon.word,
-                candles,
+                candles: timeframe,
                 tokens,
-                missing: (tokens == 0).then(|| reason(view, candles)),
+                missing: (tokens == 0).then(|| {
+                    format!(
+                        "No token has `{timeframe}` candles, or shorter ones, in the loaded data."
+                    )
+                }),
             });
         }
         set_verdicts(authors.iter_mut().flat_map(|author| &mut author.records));
-        let absent = || view.dataset.absence_reason("posts");
-        let missing = authors.is_empty().then(|| {
-            absent()
-                .unwrap_or_else(|| "No post that counts has an author; see `excluded`.".to_owned())
+        let missing = view.dataset.absence_reason("posts");
+        let missing = missing.or_else(|| {
+            let reason = "No post that counts has an author; see `excluded`.";
+            authors.is_empty().then(|| reason.to_owned())
         });
+        let excluded = EXCLUDED.iter();
         Ok(PostsTrackRecord {
-            as_of: posts.newest,
+            as_of: newest,
             horizons,
             authors,
-            authors_total: posts.total,
-            excluded: EXCLUDED
-                .iter()
+            authors_total: total,
+            excluded: excluded
                 .map(|(what, why)| ExcludedEvidence { what, why })
                 .collect(),
             missing,
@@ -149,131 +160,90 @@ impl Query for PostsRecordQuery {
     }
 }
 
-fn candles_of(horizon: &Horizon) -> &'static str {
-    if horizon.step < Interval::DAY.0 {
-        "1h"
-    } else {
-        "1d"
-    }
-}
-
-fn reason(view: &View<'_>, candles: &str) -> &'static str {
-    match candles {
-        "1d" => "no token has daily candles, or shorter ones to build them from",
-        _ if view.dataset.engine_rows("candles").is_some() => {
-            "hourly candles are queried in place; set read = \"bring\" in dataset.toml"
-        }
-        _ => "no token has hourly candles, or shorter ones to build them from",
-    }
-}
-
-/// The closes of each token of the dataset. Of candles queried in place, only the daily ones are complete.
-fn closes(view: &View<'_>, horizon: &Horizon, progress: &Progress) -> Result<Vec<Closes>> {
-    let word = candles_of(horizon);
-    let is_here = word == "1d" || view.dataset.engine_rows("candles").is_none();
+/// The closes of each token of the dataset. Of candles queried in place, only the daily ones are loaded completely.
+fn closes_of(view: &View<'_>, horizon: &Horizon, progress: &Progress) -> Result<Vec<Closes>> {
+    let interval = interval(horizon.timeframe);
+    let is_here = interval >= Interval::DAY || view.dataset.engine_rows("candles").is_none();
     let tokens = view.dataset.tokens();
-    let of_token = |(done, token): (usize, &model::token::Token)| {
+    let of_token = |(done, token): (usize, &Token)| {
         progress.step(done as u64, tokens.len() as u64)?;
         let candles = view.dataset.candles().loaded(&token.row.token_address);
-        let series = candles.series();
-        let frame = frame(&series, interval(word)).filter(|_| is_here);
-        Ok(frame.map_or_else(Closes::default, |frame| {
-            Closes::new(&frame.as_candles(), horizon.step)
-        }))
+        let frame = frame(&candles.series(), interval)
+            .filter(|_| is_here)
+            .map(|frame| Closes::new(&frame.as_candles(), horizon));
+        Ok(frame.unwrap_or_default())
     };
     tokens.iter().enumerate().map(of_token).collect()
 }
 
 /// The posts that count, of the authors shown.
-#[derive(Default)]
 struct CountedPosts {
     authors: Vec<AuthorRecord>,
+    /// What identifies each author.
+    keys: Vec<String>,
     total: u64,
     mentions: Vec<Mention>,
-    /// Days and tokens with a post, of whomever.
+    /// Days and tokens with a post, of any author.
     named: HashSet<(i64, usize)>,
     newest: Option<Time>,
 }
 
 impl CountedPosts {
     fn new(view: &View<'_>, progress: &Progress) -> Result<Self> {
-        let dataset = &view.dataset;
-        let mut found = Self::default();
-        let mut places: HashMap<(Option<String>, String), usize> = HashMap::new();
-        let mut newest: Vec<Time> = Vec::new();
-        for (token, row) in dataset.tokens().iter().enumerate() {
-            progress.step(token as u64, dataset.tokens().len() as u64)?;
-            for post in mentions(dataset, &row.row.token_address) {
+        let tokens = view.dataset.tokens();
+        let mut named = HashSet::new();
+        let mut by_author: BTreeMap<_, Vec<(Time, usize, String)>> = BTreeMap::new();
+        for (token, row) in tokens.iter().enumerate() {
+            progress.step(token as u64, tokens.len() as u64)?;
+            for post in mentions(&view.dataset, &row.row.token_address) {
                 let time = post.published_at;
-                found.named.insert((i64::from(time.day().0), token));
-                let Some((key, name)) = author(&post) else {
-                    continue;
-                };
-                found.newest = found.newest.max(Some(time));
-                let place = *places
-                    .entry((post.platform.clone(), key))
-                    .or_insert_with(|| {
-                        newest.push(time);
-                        found.authors.push(AuthorRecord {
-                            author: name.clone(),
-                            platform: post.platform,
-                            posts: 0,
-                            records: Vec::new(),
-                        });
-                        newest.len() - 1
-                    });
-                let author = &mut found.authors[place];
-                author.posts += 1;
-                if time > newest[place] {
-                    (newest[place], author.author) = (time, name);
+                named.insert((i64::from(time.day().0), token));
+                if let Some((key, name)) = author(&post) {
+                    let posts = by_author.entry((post.platform, key)).or_default();
+                    posts.push((time, token, name));
                 }
-                found.mentions.push(Mention {
-                    author: place,
-                    token,
-                    time,
-                });
             }
         }
-        found.total = found.authors.len() as u64;
-        found.keep_most();
-        Ok(found)
-    }
-
-    /// Limits the authors to those shown. Their number of posts is no outcome, so it selects no lucky ones.
-    fn keep_most(&mut self) {
-        let mut order: Vec<usize> = (0..self.authors.len()).collect();
-        order.sort_by_cached_key(|place| {
-            let author = &self.authors[*place];
-            (u64::MAX - author.posts, author.key())
-        });
-        order.truncate(AUTHORS_MAX);
-        let shown: HashMap<usize, usize> = order.iter().copied().zip(0..).collect();
-        self.authors = order
-            .iter()
-            .map(|place| self.authors[*place].clone())
-            .collect();
-        self.mentions.retain_mut(|mention| {
-            let place = shown.get(&mention.author);
-            mention.author = place.copied().unwrap_or_default();
-            place.is_some()
-        });
-    }
-}
-
-impl AuthorRecord {
-    /// The author with the platform: of two authors with one handle, each has a placebo of its own.
-    fn key(&self) -> String {
-        let platform = self.platform.as_deref().unwrap_or_default();
-        format!("{platform}:{}", self.author)
+        let newest = by_author.values().flatten().map(|post| post.0).max();
+        let total = by_author.len() as u64;
+        // The number of posts is no outcome, so it selects no lucky authors.
+        let mut shown: Vec<_> = by_author.into_iter().collect();
+        shown.sort_by_key(|(_, posts)| Reverse(posts.len()));
+        shown.truncate(AUTHORS_MAX);
+        let (mut authors, mut keys, mut mentions) = (Vec::new(), Vec::new(), Vec::new());
+        for (author, ((platform, key), posts)) in shown.into_iter().enumerate() {
+            mentions.extend(posts.iter().map(|&(time, token, _)| Mention {
+                author,
+                token,
+                time,
+            }));
+            keys.push(format!("{platform:?} {key}"));
+            authors.push(AuthorRecord {
+                platform,
+                posts: posts.len() as u64,
+                author: posts.into_iter().max().map_or(key, |post| post.2),
+                records: Vec::new(),
+            });
+        }
+        Ok(Self {
+            authors,
+            keys,
+            total,
+            mentions,
+            named,
+            newest,
+        })
     }
 }
 
-/// What identifies the author of a post that counts, and the name to show; `None` of the token's own accounts, and without an author.
+/// What identifies the author of a post on its platform, and the name to show; `None` for the token's own accounts, and without an author.
 fn author(post: &SocialPost) -> Option<(String, String)> {
-    let is_own = matches!(post.matched_by.as_deref(), Some("account" | "channel"));
+    if matches!(post.matched_by.as_deref(), Some("account" | "channel")) {
+        return None;
+    }
     let known = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    let (id, handle) = (known(&post.author_id), known(&post.author));
-    let name = handle.clone().or_else(|| id.clone()).filter(|_| !is_own)?;
+    let id = known(&post.author_id);
+    let name = known(&post.author).or_else(|| id.clone())?;
     Some((id.unwrap_or_else(|| name.to_lowercase()), name))
 }
 
@@ -362,11 +332,12 @@ mod tests {
         assert!(
             answer.horizons[0]
                 .missing
-                .is_some_and(|why| why.contains("hourly"))
+                .as_ref()
+                .is_some_and(|why| why.contains("`1h`"))
         );
         assert_eq!(
-            (answer.horizons[1].tokens, answer.horizons[1].missing),
-            (22, None)
+            (answer.horizons[1].tokens, &answer.horizons[1].missing),
+            (22, &None)
         );
         assert_eq!(
             (day.events, day.verdict),

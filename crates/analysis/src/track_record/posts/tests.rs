@@ -2,9 +2,9 @@
 
 use super::*;
 
-const HOUR: Horizon = HORIZON[0];
-const DAY: Horizon = HORIZON[1];
-const WEEK: Horizon = HORIZON[2];
+const HOUR: Horizon = HORIZONS[0];
+const DAY: Horizon = HORIZONS[1];
+const WEEK: Horizon = HORIZONS[2];
 const DAYS: usize = 800;
 
 /// Closes on consecutive slots from 0.
@@ -16,14 +16,17 @@ fn closes(prices: Vec<f64>) -> Closes {
 }
 
 fn normal(state: &mut u64) -> f64 {
-    let mut uniform = || (draw(state) >> 11) as f64 / (1_u64 << 53) as f64;
+    let mut uniform = || {
+        *state += 1;
+        (mixed(*state) >> 11) as f64 / (1_u64 << 53) as f64
+    };
     let radius = (-2.0 * uniform().max(f64::MIN_POSITIVE).ln()).sqrt();
     radius * (std::f64::consts::TAU * uniform()).cos()
 }
 
 /// Daily returns of some tokens, with a common part; `momentum` of a day's return continues on the next.
 fn returns(seed: u64, tokens: usize, momentum: f64) -> Vec<Vec<f64>> {
-    let mut state = seed;
+    let mut state = seed << 32;
     let mut shocks = || -> Vec<f64> { (0..DAYS).map(|_| normal(&mut state)).collect() };
     let common = shocks();
     let token = |own: Vec<f64>| {
@@ -153,13 +156,8 @@ fn what_comes_later_changes_no_earlier_event() {
         let (tokens, posts) = (prices(market), posts(days));
         let named = named(&posts);
         let mut market = Market::new(horizon, &tokens, &named);
-        let found = market
-            .events(&posts, &Progress::default())
-            .expect("not canceled");
-        let before = found
-            .0
-            .into_iter()
-            .filter(|event| event.slot + horizon.candles < until);
+        let events = posts.iter().filter_map(|post| market.event(post));
+        let before = events.filter(|event| event.slot + horizon.ahead < until);
         before.collect::<Vec<_>>()
     };
     for horizon in [DAY, WEEK] {
@@ -194,18 +192,16 @@ fn the_entry_is_the_close_of_the_first_candle_that_begins_after_the_post() {
     let tokens = [closes((0..150).map(price).collect())];
     let named = HashSet::new();
     let mut market = Market::new(HOUR, &tokens, &named);
-    market.excesses.insert(0, vec![[1.0, 0.0]; 150]);
+    market.excesses.insert(0, vec![Some([1.0, 0.0]); 150]);
     for (time, slot) in [(HOUR_MS, 2), (HOUR_MS - 1, 1), (HOUR_MS + 1, 2)] {
         let post = Mention {
             author: 0,
             token: 0,
             time: Time(98 * HOUR_MS + time),
         };
-        let (events, ended) = market
-            .events(&[post], &Progress::default())
-            .expect("events");
-        assert_eq!((events[0].slot, ended), (98 + slot, 0));
-        assert!((events[0].percent - if slot == 2 { 100.0 } else { 0.0 }).abs() < 1e-9);
+        let event = market.event(&post).expect("an event");
+        assert_eq!(event.slot, 98 + slot);
+        assert!((event.percent - if slot == 2 { 100.0 } else { 0.0 }).abs() < 1e-9);
     }
 }
 
