@@ -1,7 +1,7 @@
 //! The chart's indicators: the active ones, their values for the visible slots, and their legend. They are computed by the indicators
 //! query.
 
-use super::overlays::Slots;
+use super::{mentions::Mentions, overlays::Slots};
 use crate::{
     views::prelude::*,
     widgets::candles::{IndicatorCurve, IndicatorPane},
@@ -24,6 +24,7 @@ const ROLES: &[Role] = &[
 pub(super) struct Studies {
     chosen: Vec<Indicator>,
     asked: ViewQuery<IndicatorsQuery>,
+    pub(super) mentions: Mentions,
 }
 
 /// The curves and panes of the indicators.
@@ -90,7 +91,7 @@ impl Studies {
 
     /// Whether a legend line is drawn over the candles.
     pub(super) fn has_legend(&self) -> bool {
-        !self.chosen.is_empty()
+        !self.chosen.is_empty() || self.mentions.is_shown()
     }
 
     /// The export columns of the values.
@@ -112,6 +113,16 @@ impl Studies {
 
     /// The curves of the visible candles; `at` is the candle whose values the pane titles show.
     pub(super) fn drawn(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
+        let mut drawn = self.drawn_indicators(slots, at);
+        let mentions = self
+            .mentions
+            .is_shown()
+            .then(|| self.mentions.pane(slots, at));
+        drawn.panes.extend(mentions);
+        drawn
+    }
+
+    fn drawn_indicators(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
         let Some(answer) = self.asked.answer() else {
             // Panes keep their space while an answer is pending.
             return Drawn {
@@ -212,8 +223,9 @@ impl Studies {
             .collect();
         let hidden = self
             .under()
-            .skip(panes_shown)
             .map(shown)
+            .chain(self.mentions.is_shown().then(|| "mentions".to_owned()))
+            .skip(panes_shown)
             .collect::<Vec<_>>();
         if !hidden.is_empty() {
             pieces.push((format!(" no room for {}", hidden.join(", ")), Role::Dim));
@@ -274,15 +286,10 @@ fn row_at(answer: &TokenIndicators, at: Time) -> Option<&IndicatorRow> {
 impl Slots<'_> {
     /// The row of each slot: of its last candle that has one.
     fn rows<'a>(&self, answer: &'a TokenIndicators) -> Vec<Option<&'a IndicatorRow>> {
-        let slots = (self.last - self.first).div_ceil(self.per);
-        let candles = |slot: usize| {
-            // Slots are grouped from the last candle.
-            let end = self.last - (slots - 1 - slot) * self.per;
-            (end.saturating_sub(self.per).max(self.first)..end).rev()
-        };
-        (0..slots)
-            .map(|slot| {
-                candles(slot)
+        self.places()
+            .map(|places| {
+                places
+                    .rev()
                     .find_map(|candle| row_at(answer, Time(*self.candles.timestamp.get(candle)?)))
             })
             .collect()

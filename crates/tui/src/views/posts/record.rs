@@ -10,12 +10,14 @@ use analysis::track_record::{
     posts::{PostsRecord, PostsVerdict},
 };
 use query::queries::posts_record::{PostsRecordQuery, PostsTrackRecord};
+use serde::Serialize;
 
 /// The returns after one author's posts at one horizon.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct AuthorRow {
     author: String,
     platform: Option<String>,
+    #[serde(flatten)]
     of: PostsRecord,
 }
 
@@ -27,35 +29,15 @@ pub(super) fn rows(record: &PostsTrackRecord) -> Vec<AuthorRow> {
             of: of.clone(),
         })
     });
-    of_author
-        .filter(|row| row.of.events + row.of.ended > 0)
-        .collect()
+    of_author.filter(|row| row.of.events > 0).collect()
 }
 
 pub(super) struct AuthorFields;
 
 type F = Field<AuthorFields>;
 
-fn signed(percent: Option<f64>) -> Cell {
-    percent.map_or_else(Cell::missing, |percent| {
-        Cell::figure(format!("{percent:+.1}"))
-    })
-}
-
 fn band(low: Option<f64>, high: Option<f64>) -> Cell {
     interval_text(low, high).map_or_else(Cell::missing, |text| Cell::new(text, Role::Dim))
-}
-
-fn placebo(of: &PostsRecord) -> [Option<f64>; 2] {
-    of.placebo.map_or([None; 2], |band| band.map(Some))
-}
-
-fn verdict(verdict: PostsVerdict) -> Cell {
-    let role = match verdict {
-        PostsVerdict::Better | PostsVerdict::Worse => Role::Text,
-        PostsVerdict::NoDifference | PostsVerdict::TooFew => Role::Dim,
-    };
-    Cell::new(words::shown(verdict.word()), role)
 }
 
 impl Fields for AuthorFields {
@@ -71,19 +53,15 @@ impl Fields for AuthorFields {
             row.platform.as_deref().into()
         })
         .searched(),
-        F::text("horizon", "after", [5, 5], 250, |row| row.of.horizon.into()).searched(),
+        F::text("horizon", "after", [5, 5], 250, |row| row.of.horizon.into()),
         F::figure("events", "posts", 6, 230, |row| row.of.events.into()).counted(),
         F::figure("clusters", "days", 5, 235, |row| row.of.clusters.into()).counted(),
-        F::figure("median", "median", 7, 210, |row| row.of.median.into())
-            .cell(|row, _| signed(row.of.median))
-            .unit("%")
-            .decimal(),
+        F::figure("median", "median", 7, 210, |row| row.of.median.into()).change(),
         F::figure("mean_excess", "excess", 7, 245, |row| {
             row.of.mean_excess.into()
         })
-        .cell(|row, _| signed(row.of.mean_excess))
-        .unit("%")
-        .decimal(),
+        .member("meanExcess")
+        .change(),
         F::picture("interval", "95% interval", 13, 240, |row, _| {
             band(row.of.low, row.of.high)
         }),
@@ -92,30 +70,29 @@ impl Fields for AuthorFields {
         F::figure("excess_market", "market", 7, 238, |row| {
             row.of.excess_market.into()
         })
-        .cell(|row, _| signed(row.of.excess_market))
-        .unit("%")
-        .decimal(),
+        .member("excessMarket")
+        .change(),
         F::picture("placebo", "placebo", 13, 220, |row, _| {
-            let [low, high] = placebo(&row.of);
+            let [low, high] = row.of.placebo.map_or([None; 2], |band| band.map(Some));
             band(low, high)
         }),
-        F::figure("ended", "ended", 5, 120, |row| row.of.ended.into()).counted(),
         F::text("verdict", "verdict", [8, 13], 248, |row| {
             row.of.verdict.word().into()
         })
-        .cell(|row, _| verdict(row.of.verdict))
+        .cell(|row, _| {
+            let role = match row.of.verdict {
+                PostsVerdict::Better | PostsVerdict::Worse => Role::Text,
+                PostsVerdict::NoDifference | PostsVerdict::TooFew => Role::Dim,
+            };
+            Cell::new(row.of.verdict.word().replace('_', " "), role)
+        })
         .searched(),
     ];
 
     const STANDARD: Option<Order> = None;
 
     fn json(row: &AuthorRow) -> Json {
-        let of = &row.of;
-        json!({
-            "author": row.author, "platform": row.platform, "horizon": of.horizon, "events": of.events, "clusters": of.clusters,
-            "median": of.median, "mean_excess": of.mean_excess, "low": of.low, "high": of.high, "excess_market": of.excess_market,
-            "placebo": of.placebo, "ended": of.ended, "verdict": of.verdict.word(),
-        })
+        serde_json::to_value(row).unwrap_or_default()
     }
 }
 
