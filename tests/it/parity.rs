@@ -106,6 +106,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
     // Of configurations that count no record: when one comes, no two programs agree on.
     "track_record_of_all" Some(held::<WholeRecordQuery>) => ["/technical/track-record", "/technical/track-record?timeframe=2h"];
     "security_track_record" Some(held::<SecurityRecordQuery>) => ["/security/track-record"];
+    "posts_track_record" Some(held::<PostsRecordQuery>) => ["/posts/track-record"];
     "dexes" Some(held::<DexListQuery>) => ["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"];
     "dex" Some(held::<DexDetailQuery>) => ["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"];
     "holders_growth" Some(held::<GrowthQuery>) => [

@@ -244,7 +244,7 @@ fn posts_show_and_filter_why_they_are_about_the_token() {
             .collect();
         assert_eq!(found, expected, "{filter}");
     }
-    // Where no post has a reason, there is no column.
+    // The column is hidden where no post has a reason.
     let (stage, mut view) = shown::<PostsView>();
     assert!(
         !stage
