@@ -23,7 +23,7 @@ pub mod held;
 pub mod holders;
 pub mod indicators;
 pub mod list;
-pub mod mentions;
+mod mentions;
 pub mod opening;
 pub mod order;
 pub mod patterns;

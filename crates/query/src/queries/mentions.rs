@@ -1,8 +1,7 @@
-//! Which posts count as mentions of a token, and their number per candle for the Chart view.
+//! Which posts count as mentions of a token, and their number per candle.
 
-use super::{Find, view::View};
 use load::Dataset;
-use model::{address::Address, error::Result, progress::Progress, rows::SocialPost};
+use model::{address::Address, rows::SocialPost};
 
 /// The token's posts that count, newest first: neither dropped nor deleted.
 pub(super) fn mentions<'a>(
@@ -13,28 +12,23 @@ pub(super) fn mentions<'a>(
     posts.filter(|post| post.dropped.is_none() && post.gone_at.is_none())
 }
 
-/// The times of a token's mentions in milliseconds, oldest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MentionTimes(pub Address);
-
-impl Find for MentionTimes {
-    type Found = Vec<i64>;
-
-    fn find(&self, view: &View<'_>, _: &Progress) -> Result<Vec<i64>> {
-        let posts = mentions(&view.dataset, &self.0);
-        let mut times: Vec<i64> = posts.map(|post| post.published_at.0).collect();
-        times.sort_unstable();
-        Ok(times)
-    }
-}
-
-/// Number of mentions from each start to the next; of the last, from its start on. Both are sorted.
-pub fn per_span(times: &[i64], starts: &[i64]) -> Vec<f64> {
-    let before = |start: &i64| times.partition_point(|time| time < start);
-    let ends = starts.iter().skip(1).map(before).chain([times.len()]);
-    let spans = starts.iter().map(before).zip(ends);
-    spans
-        .map(|(start, end)| end.saturating_sub(start) as f64)
+/// Number of the token's mentions in each candle of this length; `None` before the first one.
+pub(super) fn per_candle(
+    dataset: &Dataset,
+    token: &Address,
+    starts: &[i64],
+    length: i64,
+) -> Vec<Option<f64>> {
+    let mut times: Vec<i64> = mentions(dataset, token)
+        .map(|post| post.published_at.0)
+        .collect();
+    times.sort_unstable();
+    let before = |time: i64| times.partition_point(|other| *other < time);
+    let counts = starts
+        .iter()
+        .map(|start| (before(*start), before(start + length)));
+    counts
+        .map(|(from, to)| (to > 0).then(|| (to - from) as f64))
         .collect()
 }
 
@@ -43,14 +37,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_mention_counts_in_the_span_that_it_is_in() {
-        for (times, starts, expected) in [
-            (&[][..], &[0, 10][..], &[0.0, 0.0][..]),
-            (&[9, 10, 19, 20, 99], &[10, 20], &[2.0, 2.0]),
-            (&[10, 10], &[10], &[2.0]),
-            (&[10], &[], &[]),
-        ] {
-            assert_eq!(per_span(times, starts), expected, "{times:?} {starts:?}");
-        }
+    fn each_candle_counts_the_posts_in_it_from_the_first_post_on() {
+        let dataset = load::sample::dataset(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth",
+            ),
+            (
+                "posts",
+                "post_id,token_address,published_at,dropped,gone_at
+                 a,0x1,1970-01-01T00:00:20Z,,
+                 b,0x1,1970-01-01T00:00:29.999Z,,
+                 c,0x1,1970-01-01T00:00:30Z,,
+                 d,0x1,1970-01-01T00:00:31Z,bot,
+                 e,0x1,1970-01-01T00:00:32Z,,2026-01-01
+                 f,0x1,1970-01-01T00:00:45Z,,",
+            ),
+        ]);
+        let counted = |token: &str| {
+            let starts = [0, 10_000, 20_000, 30_000, 50_000];
+            per_candle(&dataset, &load::sample::address(token), &starts, 10_000)
+        };
+        assert_eq!(
+            counted("0x1"),
+            [None, None, Some(2.0), Some(1.0), Some(0.0)]
+        );
+        assert_eq!(counted("0x2"), [None; 5]);
     }
 }

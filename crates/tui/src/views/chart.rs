@@ -5,7 +5,6 @@ mod card;
 mod draw;
 mod indicators;
 mod known;
-mod mentions;
 mod moves;
 mod overlays;
 mod patterns;
@@ -119,7 +118,6 @@ impl View for ChartView {
         self.trendline.refresh(self.trendline_query(token), context);
         self.patterns.refresh(self.patterns_query(token), context);
         self.studies.refresh(self.indicators_query(token), context);
-        self.studies.mentions.refresh(token, context);
         let question = WholeRecordQuery {
             timeframe: self.frame(),
         };
@@ -166,7 +164,6 @@ impl View for ChartView {
             }
             Action::LogScale => self.choices.log = !self.choices.log,
             Action::Volume => self.choices.volume = !self.choices.volume,
-            Action::Mentions => self.studies.mentions.on = !self.studies.mentions.on,
             Action::Trendlines => self.choices.lines = !self.choices.lines,
             Action::Patterns => self.patterns.off = !self.patterns.off,
             Action::Open if self.patterns.chosen().is_some() => {
@@ -332,7 +329,7 @@ impl View for ChartView {
         let patterns = self.patterns.save();
         json!({
             "timeframe": timeframe.word(), "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns,
-            "indicators": self.studies.save(), "mentions": self.studies.mentions.on,
+            "indicators": self.studies.save(),
         })
     }
 
@@ -350,7 +347,6 @@ impl View for ChartView {
             ("log", &mut choices.log),
             ("volume", &mut choices.volume),
             ("lines", &mut choices.lines),
-            ("mentions", &mut self.studies.mentions.on),
         ] {
             *choice = kept[name].as_bool().unwrap_or(*choice);
         }

@@ -1,7 +1,9 @@
 //! The chart's indicators: the active ones, their values for the visible slots, and their legend. They are computed by the indicators
 //! query.
 
-use super::{mentions::Mentions, overlays::Slots};
+use std::ops::Range;
+
+use super::overlays::Slots;
 use crate::{
     views::prelude::*,
     widgets::candles::{IndicatorCurve, IndicatorPane},
@@ -24,7 +26,6 @@ const ROLES: &[Role] = &[
 pub(super) struct Studies {
     chosen: Vec<Indicator>,
     asked: ViewQuery<IndicatorsQuery>,
-    pub(super) mentions: Mentions,
 }
 
 /// The curves and panes of the indicators.
@@ -84,14 +85,25 @@ impl Studies {
     }
 
     fn under(&self) -> impl Iterator<Item = &Indicator> {
-        self.chosen
+        let under = self
+            .chosen
             .iter()
-            .filter(|indicator| !indicator.kind().over_price)
+            .filter(|indicator| !indicator.kind().over_price);
+        under.filter(|indicator| **indicator != Indicator::Mentions || self.has_mentions())
+    }
+
+    /// Whether the token has posts, as far as it is known.
+    fn has_mentions(&self) -> bool {
+        self.asked.answer().is_none_or(|answer| {
+            let values = answer.rows.iter().flat_map(|row| &row.values);
+            let mut mentions = values.filter(|(name, _)| **name == *"mentions");
+            mentions.any(|(_, value)| value.is_some())
+        })
     }
 
     /// Whether a legend line is drawn over the candles.
     pub(super) fn has_legend(&self) -> bool {
-        !self.chosen.is_empty() || self.mentions.is_shown()
+        !self.chosen.is_empty()
     }
 
     /// The export columns of the values.
@@ -113,16 +125,6 @@ impl Studies {
 
     /// The curves of the visible candles; `at` is the candle whose values the pane titles show.
     pub(super) fn drawn(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
-        let mut drawn = self.drawn_indicators(slots, at);
-        let mentions = self
-            .mentions
-            .is_shown()
-            .then(|| self.mentions.pane(slots, at));
-        drawn.panes.extend(mentions);
-        drawn
-    }
-
-    fn drawn_indicators(&self, slots: &Slots<'_>, at: Option<Time>) -> Drawn {
         let Some(answer) = self.asked.answer() else {
             // Panes keep their space while an answer is pending.
             return Drawn {
@@ -159,7 +161,9 @@ impl Studies {
                 ..IndicatorPane::default()
             };
             for name in indicator.columns() {
-                if name.ends_with("_histogram") {
+                if *indicator == Indicator::Mentions {
+                    pane.bars = slots.sums(answer, &name);
+                } else if name.ends_with("_histogram") {
                     pane.bars = values(&name);
                 } else {
                     let signal = name.ends_with("_signal");
@@ -189,7 +193,7 @@ impl Studies {
                 || format::MISSING.to_owned(),
                 |value| format::fixed(value, 1),
             ),
-            Indicator::Obv => format::human(*value),
+            Indicator::Obv | Indicator::Mentions => format::human(*value),
             _ => signed_price(*value),
         };
         let says: Vec<String> = values.iter().map(figure).collect();
@@ -223,9 +227,8 @@ impl Studies {
             .collect();
         let hidden = self
             .under()
-            .map(shown)
-            .chain(self.mentions.is_shown().then(|| "mentions".to_owned()))
             .skip(panes_shown)
+            .map(shown)
             .collect::<Vec<_>>();
         if !hidden.is_empty() {
             pieces.push((format!(" no room for {}", hidden.join(", ")), Role::Dim));
@@ -259,10 +262,10 @@ impl Studies {
 fn shown(indicator: &Indicator) -> String {
     let (name, word) = (indicator.to_string(), indicator.kind().word);
     // Abbreviations are in capitals, Bollinger is a name.
-    let title = if word == "bollinger" {
-        "Bollinger".to_owned()
-    } else {
-        word.to_uppercase()
+    let title = match word {
+        "bollinger" => "Bollinger".to_owned(),
+        "mentions" => "Mentions".to_owned(),
+        _ => word.to_uppercase(),
     };
     format!("{title}{}", name[word.len()..].replace('_', " "))
 }
@@ -286,13 +289,36 @@ fn row_at(answer: &TokenIndicators, at: Time) -> Option<&IndicatorRow> {
 impl Slots<'_> {
     /// The row of each slot: of its last candle that has one.
     fn rows<'a>(&self, answer: &'a TokenIndicators) -> Vec<Option<&'a IndicatorRow>> {
-        self.places()
-            .map(|places| {
-                places
-                    .rev()
-                    .find_map(|candle| row_at(answer, Time(*self.candles.timestamp.get(candle)?)))
-            })
-            .collect()
+        let rows = |candles| self.rows_in(candles, answer).next_back();
+        self.places().map(rows).collect()
+    }
+
+    /// The sum of a column in each slot; NaN without a value.
+    fn sums(&self, answer: &TokenIndicators, column: &str) -> Vec<f64> {
+        let value = |row: &IndicatorRow| row.values.iter().find(|(name, _)| **name == *column)?.1;
+        let sum = |candles| {
+            let values = self.rows_in(candles, answer).filter_map(value);
+            values.reduce(|sum, value| sum + value).unwrap_or(f64::NAN)
+        };
+        self.places().map(sum).collect()
+    }
+
+    fn rows_in<'a>(
+        &self,
+        candles: Range<usize>,
+        answer: &'a TokenIndicators,
+    ) -> impl DoubleEndedIterator<Item = &'a IndicatorRow> {
+        candles.filter_map(|candle| row_at(answer, Time(*self.candles.timestamp.get(candle)?)))
+    }
+
+    /// The candles of each slot.
+    fn places(&self) -> impl Iterator<Item = Range<usize>> {
+        let slots = (self.last - self.first).div_ceil(self.per);
+        // Slots are grouped from the last candle.
+        (0..slots).map(move |slot| {
+            let end = self.last - (slots - 1 - slot) * self.per;
+            end.saturating_sub(self.per).max(self.first)..end
+        })
     }
 }
 
@@ -320,7 +346,8 @@ mod tests {
                 "RSI 14",
                 "MACD 12 26 9",
                 "OBV",
-                "ATR 14"
+                "ATR 14",
+                "Mentions"
             ]
         );
     }

@@ -1,8 +1,6 @@
 //! Overlays of the chart: trendlines with their touches, patterns as shaded spans, the chosen one with pivots, boundary lines, breakout,
 //! target and stop. Maps times and indices of answers to slots of the chart; no market arithmetic.
 
-use std::ops::Range;
-
 use super::sheet::style;
 use crate::{
     views::prelude::*,
@@ -48,17 +46,7 @@ impl Slots<'_> {
             .then(|| self.place(index as f64).max(0.0) as usize)
     }
 
-    /// The candles of each slot.
-    pub(super) fn places(&self) -> impl Iterator<Item = Range<usize>> {
-        let slots = (self.last - self.first).div_ceil(self.per);
-        // Slots are grouped from the last candle.
-        (0..slots).map(move |slot| {
-            let end = self.last - (slots - 1 - slot) * self.per;
-            end.saturating_sub(self.per).max(self.first)..end
-        })
-    }
-
-    pub(super) fn of_time(&self, time: Time) -> Option<usize> {
+    fn of_time(&self, time: Time) -> Option<usize> {
         self.candles.timestamp.binary_search(&time.0).ok()
     }
 

@@ -265,9 +265,8 @@ keys! {
         PeriodLonger "period_longer" ["]"] "Lengthen the trendline period." or "lookback window";
         LogScale "log_scale" ["L"] "Toggle logarithmic scale." ("log" 84) or "logarithmic scale axis";
         Volume "volume" ["v"] "Toggle volume.";
-        Mentions "mentions" ["M"] "Toggle mentions: the number of posts about the token per candle." or "social posts attention count";
-        Indicators "indicators" ["I"] "Choose indicators: moving averages, Bollinger Bands, VWAP, RSI, MACD, OBV, ATR." ("indicators" 104)
-            or "technical study moving average oscillator sma ema rsi macd bollinger bands vwap obv atr overlay";
+        Indicators "indicators" ["I"] "Choose indicators: moving averages, Bollinger Bands, VWAP, RSI, MACD, OBV, ATR, mentions." ("indicators" 104)
+            or "technical study moving average oscillator sma ema rsi macd bollinger bands vwap obv atr mentions posts social overlay";
         Levels "levels" ["a"] "Manage price levels: add, remove, alert." ("level" 86)
             or "line horizontal support resistance mark price own draw";
         Trendlines "trendlines" ["m"] "Toggle trendlines: S support, R resistance, reg regression."
