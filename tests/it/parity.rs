@@ -94,6 +94,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
     "indicators" Some(held::<IndicatorsQuery>) => [
         "/technical/{weth}/indicators",
         "/technical/{uni}/indicators?names=macd_12_26_9,bollinger_20_2.5,obv&timeframe=4h&limit=5",
+        "/technical/{uni}/indicators?names=mentions",
         "/technical/{nobody}/indicators",
         "/technical/{weth}/indicators?names=sma",
     ];

@@ -28,7 +28,7 @@ const YEAR_MS: i64 = 365 * DAY_MS;
 const WEEK_MS: i64 = 7 * DAY_MS;
 /// Rounds of the placebo, and the most days by which a time is moved.
 const ROUNDS: u64 = 200;
-const MOVED_MAX: i64 = 30;
+const MOVED_MAX: u64 = 30;
 
 /// A time after the entry at which returns are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,19 +242,43 @@ struct Event {
     market: Option<f64>,
 }
 
+/// Records of the authors at one horizon, in their order, each with a name that seeds its placebo; without the verdicts, which depend on all
+/// rows. `tokens` have candles of the horizon's length; `named`: days (since 1970) on which a token had a post. Errors: canceled.
+pub fn records(
+    horizon: Horizon,
+    (tokens, named): (&[Closes], &HashSet<(i64, usize)>),
+    (authors, posts): (&[String], &[Mention]),
+    progress: &Progress,
+) -> Result<Vec<PostsRecord>> {
+    let mut market = Market::new(horizon, tokens, named);
+    let mut posts = posts.to_vec();
+    posts.sort_unstable();
+    posts.dedup_by_key(|post| (post.author, post.token, post.time.day()));
+    let mut records = Vec::new();
+    for (place, author) in authors.iter().enumerate() {
+        let (mut events, mut ended) = (Vec::new(), 0);
+        for post in posts.iter().filter(|post| post.author == place) {
+            progress.step(place as u64, authors.len() as u64)?;
+            events.extend(market.event(post));
+            ended += u64::from(market.has_ended(post));
+        }
+        events.sort_by_key(|event| event.slot);
+        records.push(market.record(author, &events, ended));
+    }
+    Ok(records)
+}
+
 /// The candles of all tokens at one horizon.
-pub struct Market<'a> {
+struct Market<'a> {
     horizon: Horizon,
     tokens: &'a [Closes],
-    /// Days (since 1970) on which a token had a post.
     named: &'a HashSet<(i64, usize)>,
     excesses: BTreeMap<usize, Vec<Option<[f32; 2]>>>,
     medians: BTreeMap<i64, Option<f64>>,
 }
 
 impl<'a> Market<'a> {
-    /// `tokens` have candles of the horizon's length.
-    pub fn new(horizon: Horizon, tokens: &'a [Closes], named: &'a HashSet<(i64, usize)>) -> Self {
+    fn new(horizon: Horizon, tokens: &'a [Closes], named: &'a HashSet<(i64, usize)>) -> Self {
         Self {
             horizon,
             tokens,
@@ -262,32 +286,6 @@ impl<'a> Market<'a> {
             excesses: BTreeMap::new(),
             medians: BTreeMap::new(),
         }
-    }
-
-    /// Records of the authors, in their order, each with a name that seeds its placebo; without the verdicts, which depend on all rows.
-    /// Errors: canceled.
-    pub fn records(
-        &mut self,
-        authors: &[String],
-        posts: &[Mention],
-        progress: &Progress,
-    ) -> Result<Vec<PostsRecord>> {
-        let mut posts = posts.to_vec();
-        posts.sort_unstable();
-        posts.dedup_by_key(|post| (post.author, post.token, post.time.day()));
-        let mut record = |(place, author): (usize, &String)| {
-            let [start, end] =
-                [place, place + 1].map(|place| posts.partition_point(|post| post.author < place));
-            let (mut events, mut ended) = (Vec::new(), 0);
-            for post in &posts[start..end] {
-                progress.step(place as u64, authors.len() as u64)?;
-                events.extend(self.event(post));
-                ended += u64::from(self.has_ended(post));
-            }
-            events.sort_by_key(|event| event.slot);
-            Ok(self.record(author, &events, ended))
-        };
-        authors.iter().enumerate().map(&mut record).collect()
     }
 
     /// The slot of the first candle that begins after the post.
@@ -390,11 +388,14 @@ impl<'a> Market<'a> {
 
     /// The mean over the clusters of events whose times are moved, in 95 of 100 rounds.
     fn placebo(&self, author: &str, clusters: &[&[Event]]) -> [f64; 2] {
-        let seed = seed(author);
+        let seed = author
+            .bytes()
+            .fold(0, |hash, byte| mixed(hash ^ u64::from(byte)));
         let moved = |event: &Event, round: u64| {
             let draw = mixed(seed ^ (event.slot as u64).wrapping_mul(ROUNDS).wrapping_add(round));
-            let days = 1 + (draw >> 1) as i64 % MOVED_MAX;
-            let days = if draw & 1 == 0 { days } else { -days };
+            // Of −30 to 30 days, without 0.
+            let days = (draw % (2 * MOVED_MAX)) as i64 - MOVED_MAX as i64;
+            let days = days + i64::from(days >= 0);
             let slot = event.slot + days * (DAY_MS / self.horizon.step);
             let excesses = self.excesses.get(&event.token)?;
             let [excess, _] = self.tokens[event.token].at(excesses, slot)??;
@@ -414,13 +415,6 @@ fn mean<T>(items: &[T], value: impl Fn(&T) -> Option<f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// FNV-1a of the author.
-fn seed(author: &str) -> u64 {
-    author.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
 /// SplitMix64 (Steele, Lea and Flood 2014) of a number: the same author has the same placebo.
 fn mixed(number: u64) -> u64 {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -435,15 +429,12 @@ pub fn set_verdicts<'a>(rows: impl IntoIterator<Item = &'a mut PostsRecord>) {
     let largest = holm(rows.iter().filter_map(|row| row.p_value).collect());
     for row in &mut rows {
         let is_significant = row.p_value.zip(largest).is_some_and(|(p, most)| p <= most);
-        row.verdict = match (row.p_value, row.mean_excess, row.excess_market) {
-            (Some(_), Some(own), Some(market)) if is_significant && own.min(market) > 0.0 => {
-                PostsVerdict::Better
-            }
-            (Some(_), Some(own), Some(market)) if is_significant && own.max(market) < 0.0 => {
-                PostsVerdict::Worse
-            }
-            (Some(_), _, Some(_)) => PostsVerdict::NoDifference,
-            _ => PostsVerdict::TooFew,
+        let both = row.mean_excess.zip(row.excess_market);
+        row.verdict = match both.filter(|_| row.p_value.is_some()) {
+            None => PostsVerdict::TooFew,
+            Some((own, market)) if is_significant && own.min(market) > 0.0 => PostsVerdict::Better,
+            Some((own, market)) if is_significant && own.max(market) < 0.0 => PostsVerdict::Worse,
+            Some(_) => PostsVerdict::NoDifference,
         };
     }
 }

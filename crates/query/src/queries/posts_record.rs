@@ -14,7 +14,7 @@ use super::{
 };
 use analysis::{
     timeframes::frame,
-    track_record::posts::{Closes, HORIZONS, Horizon, Market, Mention, PostsRecord, set_verdicts},
+    track_record::posts::{Closes, HORIZONS, Horizon, Mention, PostsRecord, records, set_verdicts},
 };
 use model::{
     candles::Interval, error::Result, progress::Progress, rows::SocialPost, time::Time,
@@ -25,21 +25,24 @@ use model::{
 const AUTHORS_MAX: usize = 50;
 
 /// What no row uses.
-const EXCLUDED: &[(&str, &str)] = &[
-    (
-        "deleted posts",
-        "a post that was deleted before its first fetch is not in the data, and one deleted later no longer counts; authors who delete \
-        their mistakes look better than they are",
-    ),
-    (
-        "the token's own posts",
-        "posts of its own accounts and channels (`matched_by` is `account` or `channel`) are announcements",
-    ),
-    (
-        "dropped posts",
-        "bots, floods, copies and lists (`dropped`) do not count",
-    ),
-    ("posts without an author", "they belong to no row"),
+const EXCLUDED: [ExcludedEvidence; 4] = [
+    ExcludedEvidence {
+        what: "deleted posts",
+        why: "a post that was deleted before its first fetch is not in the data, and one deleted later no longer counts; authors who \
+            delete their mistakes look better than they are",
+    },
+    ExcludedEvidence {
+        what: "the token's own posts",
+        why: "posts of its own accounts and channels (`matched_by` is `account` or `channel`) are announcements",
+    },
+    ExcludedEvidence {
+        what: "dropped posts",
+        why: "bots, floods, copies and lists (`dropped`) do not count",
+    },
+    ExcludedEvidence {
+        what: "posts without an author",
+        why: "they belong to no row",
+    },
 ];
 
 request! {
@@ -108,102 +111,7 @@ impl Query for PostsRecordQuery {
     }
 
     fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<PostsTrackRecord> {
-        let CountedPosts {
-            mut authors,
-            keys,
-            total,
-            mentions,
-            named,
-            newest,
-        } = CountedPosts::new(view, progress)?;
-        let (mut horizons, mut closes) = (Vec::new(), Vec::new());
-        let mut timeframe = "";
-        for horizon in HORIZONS {
-            if timeframe != horizon.timeframe {
-                timeframe = horizon.timeframe;
-                closes = closes_of(view, horizon, progress)?;
-            }
-            let records =
-                Market::new(*horizon, &closes, &named).records(&keys, &mentions, progress)?;
-            for (author, record) in authors.iter_mut().zip(records) {
-                author.records.push(record);
-            }
-            let tokens = closes.iter().filter(|closes| !closes.is_empty()).count() as u64;
-            horizons.push(PostsHorizon {
-                horizon: horizon.word,
-                candles: timeframe,
-                tokens,
-                missing: (tokens == 0).then(|| {
-                    format!(
-                        "No token has `{timeframe}` candles, or shorter ones, in the loaded data."
-                    )
-                }),
-            });
-        }
-        set_verdicts(authors.iter_mut().flat_map(|author| &mut author.records));
-        let missing = view.dataset.absence_reason("posts");
-        let missing = missing.or_else(|| {
-            let reason = "No post that counts has an author; see `excluded`.";
-            authors.is_empty().then(|| reason.to_owned())
-        });
-        let excluded = EXCLUDED.iter();
-        Ok(PostsTrackRecord {
-            as_of: newest,
-            horizons,
-            authors,
-            authors_total: total,
-            excluded: excluded
-                .map(|(what, why)| ExcludedEvidence { what, why })
-                .collect(),
-            missing,
-        })
-    }
-}
-
-/// The closes of each token of the dataset. Of candles queried in place, only the daily ones are loaded completely.
-fn closes_of(view: &View<'_>, horizon: &Horizon, progress: &Progress) -> Result<Vec<Closes>> {
-    let interval = interval(horizon.timeframe);
-    let is_here = interval >= Interval::DAY || view.dataset.engine_rows("candles").is_none();
-    let tokens = view.dataset.tokens();
-    let of_token = |(done, token): (usize, &Token)| {
-        progress.step(done as u64, tokens.len() as u64)?;
-        let candles = view.dataset.candles().loaded(&token.row.token_address);
-        let frame = frame(&candles.series(), interval)
-            .filter(|_| is_here)
-            .map(|frame| Closes::new(&frame.as_candles(), horizon));
-        Ok(frame.unwrap_or_default())
-    };
-    tokens.iter().enumerate().map(of_token).collect()
-}
-
-/// The posts that count, of the authors shown.
-struct CountedPosts {
-    authors: Vec<AuthorRecord>,
-    /// What identifies each author.
-    keys: Vec<String>,
-    total: u64,
-    mentions: Vec<Mention>,
-    /// Days and tokens with a post, of any author.
-    named: HashSet<(i64, usize)>,
-    newest: Option<Time>,
-}
-
-impl CountedPosts {
-    fn new(view: &View<'_>, progress: &Progress) -> Result<Self> {
-        let tokens = view.dataset.tokens();
-        let mut named = HashSet::new();
-        let mut by_author: BTreeMap<_, Vec<(Time, usize, String)>> = BTreeMap::new();
-        for (token, row) in tokens.iter().enumerate() {
-            progress.step(token as u64, tokens.len() as u64)?;
-            for post in mentions(&view.dataset, &row.row.token_address) {
-                let time = post.published_at;
-                named.insert((i64::from(time.day().0), token));
-                if let Some((key, name)) = author(&post) {
-                    let posts = by_author.entry((post.platform, key)).or_default();
-                    posts.push((time, token, name));
-                }
-            }
-        }
+        let (by_author, named) = counted_posts(view, progress)?;
         let newest = by_author.values().flatten().map(|post| post.0).max();
         let total = by_author.len() as u64;
         // The number of posts is no outcome, so it selects no lucky authors.
@@ -225,15 +133,83 @@ impl CountedPosts {
                 records: Vec::new(),
             });
         }
-        Ok(Self {
+        let (mut horizons, mut closes) = (Vec::new(), Vec::new());
+        let mut timeframe = "";
+        for horizon in HORIZONS {
+            if timeframe != horizon.timeframe {
+                timeframe = horizon.timeframe;
+                closes = closes_of(view, horizon, progress)?;
+            }
+            let posts = (&keys[..], &mentions[..]);
+            let of_authors = records(*horizon, (&closes, &named), posts, progress)?;
+            for (author, record) in authors.iter_mut().zip(of_authors) {
+                author.records.push(record);
+            }
+            let tokens = closes.iter().filter(|closes| !closes.is_empty()).count() as u64;
+            let missing =
+                format!("No token has `{timeframe}` candles, or shorter ones, in the loaded data.");
+            horizons.push(PostsHorizon {
+                horizon: horizon.word,
+                candles: timeframe,
+                tokens,
+                missing: (tokens == 0).then_some(missing),
+            });
+        }
+        set_verdicts(authors.iter_mut().flat_map(|author| &mut author.records));
+        let missing = view.dataset.absence_reason("posts");
+        let missing = missing.or_else(|| {
+            let reason = "No post that counts has an author; see `excluded`.";
+            authors.is_empty().then(|| reason.to_owned())
+        });
+        Ok(PostsTrackRecord {
+            as_of: newest,
+            horizons,
             authors,
-            keys,
-            total,
-            mentions,
-            named,
-            newest,
+            authors_total: total,
+            excluded: EXCLUDED.to_vec(),
+            missing,
         })
     }
+}
+
+/// The closes of each token of the dataset. Of candles queried in place, only the daily ones are loaded completely.
+fn closes_of(view: &View<'_>, horizon: &Horizon, progress: &Progress) -> Result<Vec<Closes>> {
+    let interval = interval(horizon.timeframe);
+    let is_here = interval >= Interval::DAY || view.dataset.engine_rows("candles").is_none();
+    let tokens = view.dataset.tokens();
+    let of_token = |(done, token): (usize, &Token)| {
+        progress.step(done as u64, tokens.len() as u64)?;
+        let candles = view.dataset.candles().loaded(&token.row.token_address);
+        let frame = frame(&candles.series(), interval)
+            .filter(|_| is_here)
+            .map(|frame| Closes::new(&frame.as_candles(), horizon));
+        Ok(frame.unwrap_or_default())
+    };
+    tokens.iter().enumerate().map(of_token).collect()
+}
+
+/// The posts that count, by platform and author, each with the place of its token and the name of the author; and the days and tokens with a
+/// post of any author.
+type Posts = (
+    BTreeMap<(Option<String>, String), Vec<(Time, usize, String)>>,
+    HashSet<(i64, usize)>,
+);
+
+fn counted_posts(view: &View<'_>, progress: &Progress) -> Result<Posts> {
+    let tokens = view.dataset.tokens();
+    let mut posts = Posts::default();
+    for (token, row) in tokens.iter().enumerate() {
+        progress.step(token as u64, tokens.len() as u64)?;
+        for post in mentions(&view.dataset, &row.row.token_address) {
+            let time = post.published_at;
+            posts.1.insert((i64::from(time.day().0), token));
+            if let Some((key, name)) = author(&post) {
+                let of_author = posts.0.entry((post.platform, key)).or_default();
+                of_author.push((time, token, name));
+            }
+        }
+    }
+    Ok(posts)
 }
 
 /// What identifies the author of a post on its platform, and the name to show; `None` for the token's own accounts, and without an author.

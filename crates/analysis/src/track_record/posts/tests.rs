@@ -71,18 +71,18 @@ fn named(posts: &[Mention]) -> HashSet<(i64, usize)> {
 }
 
 /// The records at one day and a week, with their verdicts.
-fn records(tokens: &[Closes], posts: &[Mention]) -> Vec<PostsRecord> {
+fn judged(tokens: &[Closes], posts: &[Mention]) -> Vec<PostsRecord> {
     let (named, authors) = (named(posts), ["farcaster:anna".to_owned()]);
-    let mut records: Vec<PostsRecord> = [DAY, WEEK]
+    let mut found: Vec<PostsRecord> = [DAY, WEEK]
         .into_iter()
         .flat_map(|horizon| {
-            let mut market = Market::new(horizon, tokens, &named);
-            let records = market.records(&authors, posts, &Progress::default());
-            records.expect("not canceled")
+            let market = (tokens, &named);
+            let found = super::records(horizon, market, (&authors, posts), &Progress::default());
+            found.expect("not canceled")
         })
         .collect();
-    set_verdicts(&mut records);
-    records
+    set_verdicts(&mut found);
+    found
 }
 
 /// Adds a return to the candle after each entry: a post on day d enters at the close of d + 1.
@@ -108,7 +108,7 @@ fn a_planted_effect_is_found_on_many_days_and_not_on_two() {
     ] {
         let mut market = returns(7, 50, 0.0);
         plant(&mut market, days, by);
-        let found = &records(&prices(&market), &posts(days))[0];
+        let found = &judged(&prices(&market), &posts(days))[0];
         assert_eq!((found.verdict, found.events), (expected, 40), "{found:?}");
         // What is planted is 100·(e^by − 1) percent, within two standard errors of 0.6.
         let excess = found.mean_excess.expect("events");
@@ -134,7 +134,7 @@ fn posts_that_follow_rises_in_a_market_with_momentum_show_no_difference() {
             .flat_map(|day| (0..5).map(move |token| (day, token)))
             .filter(|&(day, token)| market[token][day as usize] > 0.03);
         let days: Vec<(i64, usize)> = rose.step_by(10).collect();
-        let found = records(&prices(&market), &posts(&days));
+        let found = judged(&prices(&market), &posts(&days));
         assert!(found[0].clusters > 30, "{found:?}");
         // The market without momentum of its own rises less.
         differ += usize::from(
@@ -216,7 +216,7 @@ fn a_token_whose_candles_end_is_counted_and_one_that_waits_is_not() {
     ] {
         let mut tokens = prices(&returns(5, 2, 0.0));
         tokens[0].close.truncate(length);
-        let found = &records(&tokens, &posts(&[(post, 0)]))[0];
+        let found = &judged(&tokens, &posts(&[(post, 0)]))[0];
         assert_eq!(found.ended, ended, "{length} {post}");
     }
 }
@@ -239,7 +239,7 @@ fn each_limit_withholds_the_word_and_one_more_gives_it() {
         let from = first as usize - candles - 2;
         tokens[0].close[..from].fill(f64::NAN);
         let days = if candles < 90 { &days[..1] } else { &days[..] };
-        let found = &records(&tokens, &posts(days))[0];
+        let found = &judged(&tokens, &posts(days))[0];
         assert_eq!(
             found.verdict, expected,
             "{clusters} {unnamed} {candles} {found:?}"
@@ -268,7 +268,7 @@ fn one_author_posts_on_a_token_once_a_day() {
             ]
         })
         .collect();
-    let found = records(&prices(&returns(9, 30, 0.0)), &twice);
+    let found = judged(&prices(&returns(9, 30, 0.0)), &twice);
     assert_eq!((found[0].events, found[0].clusters), (3, 2));
     assert_eq!(found[1].clusters, 1, "both days are of one week");
 }
@@ -293,7 +293,6 @@ fn a_canceled_query_ends() {
     let progress = Progress::default();
     progress.cancel();
     let (tokens, named) = (prices(&returns(9, 2, 0.0)), HashSet::new());
-    let mut market = Market::new(DAY, &tokens, &named);
-    let found = market.records(&["a".to_owned()], &posts(&[(500, 0)]), &progress);
-    assert!(found.is_err());
+    let (authors, posts) = (["a".to_owned()], posts(&[(500, 0)]));
+    assert!(records(DAY, (&tokens, &named), (&authors, &posts), &progress).is_err());
 }
