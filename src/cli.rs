@@ -16,6 +16,7 @@ mod dispute;
 mod doctor;
 mod feed;
 mod flatten;
+mod forget;
 mod get;
 mod health;
 mod import;
@@ -101,6 +102,8 @@ enum Command {
     Add(add::AddArgs),
     /// Fetch missing rows of live tables, then exit
     Refresh(refresh::RefreshArgs),
+    /// Remove a person's posts and handle from live tables, permanently
+    Forget(forget::ForgetArgs),
     /// List data providers with their limits and terms
     Providers(providers::ProvidersArgs),
     /// Import third-party files into a dataset
@@ -237,6 +240,7 @@ pub fn run(arguments: CommandLine) -> Outcome {
         Some(Command::New(args)) => new::run(&args),
         Some(Command::Add(args)) => add::run(&args),
         Some(Command::Refresh(args)) => refresh::run(&args),
+        Some(Command::Forget(args)) => forget::run(&args),
         Some(Command::Providers(args)) => providers::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Import(args)) => import::run(&args),

@@ -16,9 +16,9 @@ use super::{
 };
 use load::{
     live::{
-        create::create,
+        create::{SOCIAL, create},
         find::{FindContext, FoundToken, find, keep_coin, search_hosts},
-        hosts, refresh,
+        refresh,
     },
     manifest::FILE,
 };
@@ -50,7 +50,9 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
         ),
     };
     if !feed.folder.join(FILE).exists() {
-        create(&feed.folder, &[], &feed.providers, None).map_err(Report::msg)?;
+        let has_key = |id: &&str| *id != SOCIAL[0] || feed.wire.has_provider_key(id);
+        let social: Vec<&str> = SOCIAL.into_iter().filter(has_key).collect();
+        create(&feed.folder, &[], &social, &feed.providers, None).map_err(Report::msg)?;
         say(&format!(
             "created `{}` with live tables",
             feed.folder.join(FILE).display()
@@ -73,9 +75,9 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
             Some(symbol) => keep_coin(&feed.dataset(), symbol, now()).map_err(Report::msg)?,
             None => found(&feed, words, chain.as_ref())?,
         };
-        feed.with(Some(&token), |context| {
-            feed.consent(&hosts(context, &[]))?;
-            tell(&refresh(context, &[]).map_err(Report::msg)?)
+        feed.with(Some(&token), false, |context| {
+            let tables = feed.agreed_tables(context, &[])?;
+            tell(&refresh(context, &tables).map_err(Report::msg)?)
         })?;
     }
     Ok(())

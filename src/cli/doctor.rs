@@ -344,7 +344,7 @@ fn server_of(source: &Source) -> Option<String> {
 /// The hosts that a refresh of the dataset would contact now.
 fn provider_hosts(location: &LocationArgs) -> Vec<String> {
     let hosts = |feed: Feed| {
-        feed.with(None, |context| {
+        feed.with(None, false, |context| {
             Ok(load::live::hosts(context, &[]).into_keys().collect())
         })
     };

@@ -18,7 +18,10 @@ use super::{
 use crate::{config::Config, state::Dirs};
 use load::{
     formats::locate,
-    live::{LiveMarket, RefreshContext, RefreshWatch},
+    live::{
+        LiveMarket, RefreshContext, RefreshWatch, hosts, hosts_without_consent, live_tables,
+        social_hosts, tables_read,
+    },
     loader,
     manifest::{FILE, Manifest},
     provider::{self, Providers},
@@ -62,15 +65,17 @@ impl Feed {
         Manifest::parse(&text).map_err(|error| eyre!("{FILE}, {error}"))
     }
 
-    /// Runs `work` on all tokens of the dataset, or on one.
+    /// Runs `work` on all tokens of the dataset, or on one. `by_hand`: the user named what to fetch.
     pub(super) fn with<T>(
         &self,
         only: Option<&Address>,
+        by_hand: bool,
         work: impl FnOnce(&RefreshContext<'_>) -> Result<T>,
     ) -> Result<T> {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
-        let dataset = match loader::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
+        let tables = tables_read(&manifest, &self.providers);
+        let rows = match loader::load_tables(&self.folder, &tables, &cache(&self.config)) {
             Ok(dataset) => Some(dataset),
             Err(_)
                 if locate::by_name(&self.folder, "tokens").is_ok_and(|files| files.is_empty()) =>
@@ -79,7 +84,7 @@ impl Feed {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut market = dataset
+        let mut market = rows
             .as_ref()
             .map_or_else(LiveMarket::default, LiveMarket::of);
         let watchlist: Vec<Address> = Dirs::find()
@@ -95,10 +100,54 @@ impl Feed {
             providers: &self.providers,
             wire: &self.wire,
             market: &market,
+            rows: rows.as_ref(),
+            by_hand,
             watchlist: &watchlist,
             now: now(),
             watch: Arc::new(StderrWatch),
         })
+    }
+
+    /// Asks the user for consent to contact the hosts of these live tables, or of all. Social platforms are asked about apart: without
+    /// consent to them, the tables that need them are left out. Returns the tables to refresh. Errors: as in `consent`.
+    pub(super) fn agreed_tables(
+        &self,
+        context: &RefreshContext<'_>,
+        only: &[&str],
+    ) -> Result<Vec<&'static str>> {
+        let social = social_hosts(context);
+        let (people, markets): (BTreeMap<String, u64>, BTreeMap<String, u64>) =
+            hosts(context, only)
+                .into_iter()
+                .partition(|(origin, _)| social.contains(origin));
+        self.consent(&markets)?;
+        let is_open = |origin: &&String| context.wire.may_ask(context.dataset, origin).is_err();
+        if let Some(first) = people.keys().find(is_open) {
+            let named: Vec<&str> = people
+                .keys()
+                .filter(is_open)
+                .map(|origin| host(origin))
+                .collect();
+            say(&format!(
+                "posts about your tokens come from {}; these services learn which tokens you watch",
+                named.join(", ")
+            ));
+            if let Err(refusal) = self.consent(&people) {
+                say(&format!(
+                    "{refusal}; to stop these questions, remove the tables that use {} from dataset.toml",
+                    host(first)
+                ));
+            }
+        }
+        let agreed = live_tables(context.manifest)
+            .into_iter()
+            .map(|(schema, _)| schema.name)
+            .filter(|table| only.is_empty() || only.contains(table))
+            .filter(|table| {
+                let open = hosts_without_consent(context, table);
+                !open.iter().any(|origin| social.contains(origin))
+            });
+        Ok(agreed.collect())
     }
 
     /// Asks the user for consent to contact these hosts, unless it was given earlier. Errors: the user refuses, or stdin is not a terminal.

@@ -10,7 +10,7 @@ use super::{
     feed::Feed,
     outcome::{Outcome, print},
 };
-use load::live::create::create;
+use load::live::create::{SOCIAL, create};
 use model::command_line::shell_word;
 
 #[derive(Debug, Args)]
@@ -20,6 +20,9 @@ pub(super) struct NewArgs {
     /// Providers to use, comma-separated (see `tokendeck providers`)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     providers: Vec<String>,
+    /// Also fetch posts, accounts and followers from social platforms
+    #[arg(long)]
+    social: bool,
     /// Node that supplies contract code and state: a [sources.NAME] of config.toml
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
@@ -48,6 +51,7 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
     create(
         &args.dir,
         &args.providers,
+        if args.social { &SOCIAL } else { &[] },
         &feed.providers,
         args.node.as_deref(),
     )

@@ -9,7 +9,7 @@ use super::{
     outcome::{Failure, Outcome, print, say},
     program::require_folder,
 };
-use load::live::{RefreshReport, hosts, live_tables, refresh};
+use load::live::{RefreshReport, live_tables, refresh};
 use model::format::plural;
 
 #[derive(Debug, Args)]
@@ -46,9 +46,9 @@ pub(super) fn run(args: &RefreshArgs) -> Outcome {
         );
     }
     let only: Vec<&str> = args.tables.iter().map(String::as_str).collect();
-    feed.with(None, |context| {
-        feed.consent(&hosts(context, &only))?;
-        let report = refresh(context, &only).map_err(Report::msg)?;
+    feed.with(None, !args.tables.is_empty(), |context| {
+        let tables = feed.agreed_tables(context, &only)?;
+        let report = refresh(context, &tables).map_err(Report::msg)?;
         tell(&report)
     })
 }

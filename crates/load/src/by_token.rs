@@ -37,6 +37,14 @@ impl<T: FromFrame> Typed<T> {
         }
     }
 
+    /// The rows, each changed by `change`, which keeps its address.
+    pub(super) fn map(self, change: impl FnMut(T) -> T) -> Self {
+        Self {
+            rows: self.rows.into_iter().map(change).collect(),
+            ..self
+        }
+    }
+
     /// The rows of the address that the table is ordered by.
     pub(super) fn of(&self, address: &Address) -> &[T] {
         let rows = self.table.as_ref().map(|table| table.rows_of(address));

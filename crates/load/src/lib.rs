@@ -58,7 +58,7 @@ use model::{
     },
     scalar::Scalar,
     schema::{TABLES, TableSchema},
-    social::SocialSettings,
+    social::{self, SocialSettings},
     table_state::TableState,
     time::Time,
     token::{ExtraColumn, Token, merge_tokens},
@@ -195,7 +195,7 @@ impl Dataset {
             .table("holder_counts")
             .map(CountTable::new)
             .unwrap_or_default();
-        dataset.accounts = dataset.typed("accounts");
+        dataset.accounts = dataset.typed("accounts").map(social::own_account);
         dataset.people = dataset.rows("people");
         dataset.follows = dataset.rows("follows");
         dataset.reactions = dataset.rows("reactions");

@@ -3,12 +3,16 @@
 
 mod ask;
 pub mod create;
+mod dropped;
 pub mod find;
+pub mod forget;
+pub(crate) mod matching;
 mod pages;
 mod plan;
 mod refresh;
 mod rows;
 pub mod saved;
+mod screen;
 mod state;
 
 use std::{
@@ -37,7 +41,7 @@ pub use self::{
     ask::LiveToken,
     refresh::{
         LiveMarket, RefreshContext, hosts, hosts_without_consent, live_tables, provider_errors,
-        refresh,
+        refresh, social_hosts, tables_read,
     },
     state::{RefreshState, TableRefreshed},
 };

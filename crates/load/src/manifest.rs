@@ -4,7 +4,7 @@
 pub mod columns;
 mod engine;
 pub mod keys;
-mod live;
+pub(crate) mod live;
 mod social;
 pub mod unit;
 
@@ -16,6 +16,7 @@ use self::{
     columns::read_columns,
     keys::{KeyPlace, names},
 };
+use crate::provider::Computed;
 use model::{
     address::Address,
     chain::Chain,
@@ -138,6 +139,24 @@ pub struct ColumnManifest {
     pub decimal: Option<Decimal>,
     /// Texts replaced before parsing.
     pub values: HashMap<String, String>,
+    /// For responses of providers: how the column is computed from fields.
+    pub computed: Option<Computed>,
+}
+
+impl ColumnManifest {
+    /// Whether the source has the column, or fields that it is computed from.
+    pub fn is_mapped(&self) -> bool {
+        self.from.is_some() || self.computed.is_some()
+    }
+
+    /// The path of the field that the column is read from; `None` if it is computed from several.
+    pub fn path(&self) -> Option<String> {
+        match &self.computed {
+            Some(Computed::Cut { from, .. }) => Some(from.clone()),
+            Some(_) => None,
+            None => self.from.clone(),
+        }
+    }
 }
 
 impl Manifest {
@@ -176,7 +195,15 @@ pub fn read_tables(
             .iter()
             .find(|schema| schema.name == table.key)
             .ok_or_else(|| table.unknown("table", &names))?;
-        Ok((schema.name, read_table(schema, table.table()?)?))
+        let read = read_table(schema, table.table()?)?;
+        let mut columns = read.columns.iter();
+        if let Some((column, _)) = columns.find(|(_, column)| column.computed.is_some()) {
+            return Err(table.error(format!(
+                "`{}.{column}`: `sum`, `text`, `cut` and `plain` are only for providers",
+                schema.name
+            )));
+        }
+        Ok((schema.name, read))
     };
     member.table()?.into_iter().map(read).collect()
 }

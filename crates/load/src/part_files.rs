@@ -118,6 +118,23 @@ impl Parts<'_> {
     }
 }
 
+/// Changes rows in every file of a live table: its state or parts, and its history. A file for which `change` returns `None` stays as it is.
+/// Each file is replaced as a whole, so after a failure the call can be repeated.
+pub(crate) fn rewrite(
+    dataset: &Path,
+    table: &str,
+    mut change: impl FnMut(DataFrame) -> PolarsResult<Option<DataFrame>>,
+) -> Result<(), ReadError> {
+    let current = files(dataset, table).into_iter();
+    for path in current.chain(history_files(dataset, table)) {
+        let Some(frame) = read(&path)? else { continue };
+        if let Some(changed) = guarded("table", || change(frame))? {
+            write_rows(&path, || Ok(changed))?;
+        }
+    }
+    Ok(())
+}
+
 /// Brings most of the files that follow one another and are small enough together, if there are two such.
 fn compact(
     files: &[PathBuf],

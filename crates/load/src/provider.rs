@@ -3,6 +3,7 @@
 //! responses, and both use the JSON reader here.
 
 mod answer;
+mod computed;
 mod request;
 
 use std::{
@@ -21,9 +22,13 @@ use model::{
     toml_reader::{TomlDocument, TomlEntry, TomlError},
 };
 
+pub(crate) use self::answer::texts_at;
 pub use self::{
     answer::JsonAnswer,
-    request::{FilledTable, NextPage, ProviderRequest, RefusalAction, RefusalSign, RequestScope},
+    computed::Computed,
+    request::{
+        FilledTable, NextPage, PostSigns, ProviderRequest, RefusalAction, RefusalSign, RequestScope,
+    },
 };
 pub use request::{Placeholder, Template, expand};
 
@@ -69,6 +74,8 @@ pub struct Provider {
     pub symbols: HashMap<String, String>,
     /// Candle lengths that it offers.
     pub intervals: Vec<Interval>,
+    /// The social platform whose accounts it serves, as in the table `accounts`.
+    pub platform: Option<String>,
     pub requests: Vec<ProviderRequest>,
     pub origin: ProviderOrigin,
 }
@@ -90,6 +97,8 @@ pub struct KeyPlacement {
     /// Name of the header or of the parameter.
     pub name: String,
     pub in_query: bool,
+    /// Text before the key, such as `Bearer `.
+    pub before: String,
     /// Whether the service also responds without a key.
     pub optional: bool,
 }
@@ -157,7 +166,7 @@ pub fn named<'a>(all: &'a Providers, id: &str) -> Result<&'a Provider, ProviderE
     })
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "name",
     "home",
     "credit",
@@ -171,6 +180,7 @@ const KEYS: [&str; 14] = [
     "chains",
     "symbols",
     "intervals",
+    "platform",
     "request",
 ];
 
@@ -192,6 +202,7 @@ impl Provider {
             chains: Vec::new(),
             symbols: HashMap::new(),
             intervals: Vec::new(),
+            platform: None,
             requests: Vec::new(),
             origin,
         }
@@ -216,6 +227,7 @@ impl Provider {
                 "chains" => provider.chains = chains(member)?,
                 "symbols" => provider.symbols = pairs(member)?.into_iter().collect(),
                 "intervals" => provider.intervals = intervals(member)?,
+                "platform" => provider.platform = Some(member.text()?.to_lowercase()),
                 "request" => provider.requests = request::read(member)?,
                 _ => return Err(member.unknown("key", &KEYS)),
             }
@@ -228,6 +240,16 @@ impl Provider {
         }
         if provider.requests.is_empty() {
             return lacks("a [[request]]; add at least one");
+        }
+        let by_account = |request: &&ProviderRequest| request.each.is_social();
+        if let (None, Some(request)) = (
+            &provider.platform,
+            provider.requests.iter().find(by_account),
+        ) {
+            return Err(document.error(format!(
+                "the request `{}` is for accounts, posts or people, and the provider lacks `platform`, as in platform = \"bluesky\"",
+                request.name
+            )));
         }
         Ok(provider)
     }
@@ -268,13 +290,14 @@ fn pairs(member: &TomlEntry<'_>) -> Result<Vec<(String, String)>, TomlError> {
 }
 
 fn key(member: &TomlEntry<'_>) -> Result<KeyPlacement, TomlError> {
-    let (mut placement, mut optional) = (None, false);
+    let (mut placement, mut before, mut optional) = (None, String::new(), false);
     for part in member.table()? {
         match part.key {
             "header" => placement = Some((part.text()?, false)),
             "query" => placement = Some((part.text()?, true)),
+            "before" => before = part.text()?,
             "optional" => optional = part.boolean()?,
-            _ => return Err(part.unknown("key", &["header", "query", "optional"])),
+            _ => return Err(part.unknown("key", &["header", "query", "before", "optional"])),
         }
     }
     let (name, in_query) = placement.ok_or_else(|| {
@@ -283,6 +306,7 @@ fn key(member: &TomlEntry<'_>) -> Result<KeyPlacement, TomlError> {
     Ok(KeyPlacement {
         name,
         in_query,
+        before,
         optional,
     })
 }

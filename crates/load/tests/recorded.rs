@@ -8,9 +8,9 @@ use std::{
 };
 
 use frames::cell::in_frame;
-use model::{address::Address, chain::Chain, interval::Interval};
+use model::{address::Address, chain::Chain, interval::Interval, rows::AccountRow};
 use tokendeck_load::live::saved::{self, SavedAnswer, SavedRows};
-use tokendeck_load::provider::{RefusalAction, built_in};
+use tokendeck_load::provider::{Provider, ProviderOrigin, RefusalAction, built_in};
 use toml::{Table, Value};
 
 fn recorded() -> PathBuf {
@@ -102,6 +102,16 @@ fn recorded_answers_give_the_rows_that_they_hold() {
             symbol: text(asked, "symbol").map(str::to_owned),
             decimals: asked.get("decimals").and_then(Value::as_integer),
             interval: text(asked, "interval").and_then(Interval::parse),
+            account: text(asked, "account").map(|account| AccountRow {
+                token_address: Address::coin("A"),
+                platform: provider.platform.clone().unwrap_or_default(),
+                account: account.to_owned(),
+                account_id: None,
+                role: None,
+                followers: None,
+                as_of: None,
+                source: None,
+            }),
             body: &bytes,
         };
         let outcome = saved::read(&saved).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -204,5 +214,32 @@ fn every_request_has_a_recorded_answer_with_its_source() {
                 .all(|key| text(answer, key).is_some_and(|text| !text.is_empty())),
             "{answer:?}"
         );
+    }
+}
+
+#[test]
+fn the_examples_of_the_documentation_can_be_read() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/providers.md");
+    let docs = fs::read_to_string(docs).expect("the page");
+    // Indented blocks; a blank line inside one is followed by another indented line.
+    let mut blocks: Vec<String> = vec![String::new()];
+    for line in docs.lines() {
+        match line.strip_prefix("    ") {
+            Some(line) => blocks
+                .last_mut()
+                .expect("one")
+                .push_str(&format!("{line}\n")),
+            None if line.is_empty() => {}
+            None => blocks.push(String::new()),
+        }
+    }
+    let examples: Vec<&String> = blocks
+        .iter()
+        .filter(|block| block.starts_with("name = \"") && block.contains("[[request]]"))
+        .collect();
+    assert!(examples.len() >= 5, "{}", examples.len());
+    for example in examples {
+        Provider::parse("example", example, ProviderOrigin::Own)
+            .unwrap_or_else(|error| panic!("{error}\n{example}"));
     }
 }

@@ -10,6 +10,8 @@ mod series;
 mod server;
 #[path = "service/snapshots.rs"]
 mod snapshots;
+#[path = "service/social.rs"]
+mod social;
 
 use std::{
     fs,
@@ -144,6 +146,8 @@ impl Setup {
         let token = LiveToken {
             address: Address::parse(TOKEN).expect("an address"),
             symbol: Some("A".to_owned()),
+            name: None,
+            listed: false,
             chains: Chain::parse("eth").into_iter().collect(),
         };
         let market = LiveMarket {
@@ -156,6 +160,8 @@ impl Setup {
             providers: &self.providers,
             wire: &self.wire,
             market: &market,
+            rows: None,
+            by_hand: false,
             watchlist: &[],
             now: self.now,
             watch: Arc::clone(&self.watch),

@@ -161,7 +161,7 @@ fn free_name(path: &Path) -> PathBuf {
 }
 
 /// Removes what writes that were killed left in the folder. Nothing is being written there, as its lock is held.
-fn remove_unfinished(folder: &Path) {
+pub fn remove_unfinished(folder: &Path) {
     let is_unfinished = |name: &str| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(is_unfinished) {

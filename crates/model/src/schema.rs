@@ -29,6 +29,8 @@ pub struct TableSchema {
     pub ours_first: bool,
     /// Whether the rows may remain on a database server and be queried there.
     pub in_place: bool,
+    /// Whether the rows of several live providers are put together: each service knows other posts and people.
+    pub together: bool,
     pub from_node: Option<FromNode>,
 }
 
@@ -112,6 +114,7 @@ impl TableSchema {
         mapped: false,
         ours_first: false,
         in_place: false,
+        together: false,
         from_node: None,
     };
 }
@@ -326,7 +329,8 @@ pub const TABLES: &[TableSchema] = tables! {
     "posts" "social posts about a token" key ["token_address", "post_id"] order ["token_address", "-published_at", "post_id"] with {
         known: Known::Dated(RowTime::At("published_at")),
         grows: Grows::ByParts,
-        mapped: true
+        mapped: true,
+        together: true
     } {
         "post_id" Text Cell "the post's id at its source";
         "token_address" Address Cell "the token it is about";
@@ -348,7 +352,7 @@ pub const TABLES: &[TableSchema] = tables! {
         "gone_at" Time Optional "when it was found deleted" sparse;
     }
     "accounts" "a token's own social accounts"
-    key ["token_address", "platform", "account"] order ["token_address", "platform", "account"] {
+    key ["token_address", "platform", "account"] order ["token_address", "platform", "account"] with { together: true } {
         "token_address" Address Cell "the token";
         "platform" Text Cell "platform: x, farcaster, bluesky, github, telegram, …";
         "account" Text Cell "handle, channel or repository on the platform, or its URL";
@@ -359,7 +363,7 @@ pub const TABLES: &[TableSchema] = tables! {
         "source" Text Optional "source of the row";
     }
     "people" "authors, followers and reactors on social platforms"
-    key ["platform", "author_id"] order ["platform", "author_id"] {
+    key ["platform", "author_id"] order ["platform", "author_id"] with { together: true } {
         "platform" Text Cell "the platform";
         "author_id" Text Cell "the person's id on the platform";
         "handle" Text Column "handle";
@@ -373,14 +377,14 @@ pub const TABLES: &[TableSchema] = tables! {
         "as_of" Time Optional "date of the row";
     }
     "follows" "who follows the tokens' accounts"
-    key ["platform", "account", "follower_id"] order ["platform", "account", "follower_id"] {
+    key ["platform", "account", "follower_id"] order ["platform", "account", "follower_id"] with { together: true } {
         "platform" Text Cell "the platform";
         "account" Text Cell "the account that is followed, as in `accounts`";
         "follower_id" Text Cell "the follower's id, as `author_id` in `people`";
         "as_of" Time Optional "date of the row";
     }
     "reactions" "reactions to posts"
-    key ["platform", "post_id", "author_id", "kind"] order ["platform", "post_id", "author_id", "kind"] {
+    key ["platform", "post_id", "author_id", "kind"] order ["platform", "post_id", "author_id", "kind"] with { together: true } {
         "platform" Text Cell "the platform";
         "post_id" Text Cell "the post";
         "author_id" Text Cell "who reacted, as in `people`";

@@ -151,7 +151,7 @@ pub struct App {
     wake: Wake,
     /// Escape sequences to write after the next frame (clipboard).
     pub(super) after_frame: Vec<u8>,
-    /// The remote origins of the last consent dialog.
+    /// The remote origins that consent dialogs asked about.
     asked_about: Vec<String>,
     /// Until when prices that changed are marked.
     marked_until: Option<Instant>,

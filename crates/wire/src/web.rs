@@ -77,6 +77,8 @@ pub struct WebKey {
     /// Name of the header or parameter.
     pub name: String,
     pub in_query: bool,
+    /// Text before the key, such as `Bearer `.
+    pub before: String,
     pub optional: bool,
 }
 
@@ -362,7 +364,8 @@ impl RemoteClient {
             if place.in_query {
                 url.query_pairs_mut().append_pair(&place.name, key);
             } else {
-                let mut value = HeaderValue::from_str(key).map_err(|_| odd_header(&place.name))?;
+                let mut value = HeaderValue::from_str(&format!("{}{key}", place.before))
+                    .map_err(|_| odd_header(&place.name))?;
                 value.set_sensitive(true);
                 headers.insert(header(&place.name)?, value);
             }

@@ -15,6 +15,7 @@ use model::{
     address::Address,
     chain::Chain,
     interval::Interval,
+    rows::AccountRow,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
 };
 use wire::{
@@ -38,7 +39,10 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
 pub struct LiveToken {
     pub address: Address,
     pub symbol: Option<String>,
+    pub name: Option<String>,
     pub chains: Vec<Chain>,
+    /// Whether it is on a curated list, so that its symbol means it rather than others with the same one.
+    pub listed: bool,
 }
 
 /// A request about something.
@@ -55,7 +59,7 @@ pub(crate) struct Ask<'a> {
 }
 
 /// What a request is about.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RequestTarget {
     /// The token's chains: rows of others are left out.
     pub(crate) chains: Vec<Chain>,
@@ -64,6 +68,11 @@ pub(crate) struct RequestTarget {
     pub(crate) chain: Option<Chain>,
     pub(crate) pool: Option<Address>,
     pub(crate) search: Option<String>,
+    /// One of the token's own accounts.
+    pub(crate) account: Option<AccountRow>,
+    /// The id of a post on its platform.
+    pub(crate) post: Option<String>,
+    pub(crate) holders: Vec<Address>,
 }
 
 /// What fills a placeholder of the next page.
@@ -127,6 +136,9 @@ impl Ask<'_> {
             chain,
             pool,
             search,
+            account,
+            post,
+            holders,
             ..
         } = &self.about;
         match hole.name.as_str() {
@@ -138,6 +150,13 @@ impl Ask<'_> {
                 Some(self.provider.symbols.get(symbol).unwrap_or(symbol).clone())
             }
             "search" => search.clone(),
+            "account" if part == Some("id") => account.as_ref()?.account_id.clone(),
+            "account" => account.as_ref().map(|account| account.account.clone()),
+            "post" => post.clone(),
+            "holders" => {
+                let holders: Vec<String> = holders.iter().map(Address::to_string).collect();
+                (!holders.is_empty()).then(|| holders.join(","))
+            }
             "interval" => interval_text(self.interval?, part),
             "from" => self.span.map(|(from, _)| time_text(from, part)),
             "to" => self.span.map(|(_, to)| time_text(to, part)),
@@ -157,8 +176,19 @@ impl Ask<'_> {
             provider, request, ..
         } = self;
         let in_path = |hole: &Placeholder| {
-            self.value(hole, page)
-                .map(|value| utf8_percent_encode(&value, PLAIN).to_string())
+            let value = self.value(hole, page)?;
+            // The name of a repository is two parts of a path. What a service or a file says must not lead elsewhere.
+            let parts: Vec<&str> = value.split('/').collect();
+            if parts.iter().any(|part| ["", ".", ".."].contains(part)) {
+                return None;
+            }
+            if hole.name != "account" || hole.part.is_some() {
+                return Some(utf8_percent_encode(&value, PLAIN).to_string());
+            }
+            let parts = parts
+                .iter()
+                .map(|part| utf8_percent_encode(part, PLAIN).to_string());
+            Some(parts.collect::<Vec<_>>().join("/"))
         };
         let home = match (other, &request.home) {
             (Some(other), _) => other.trim_end_matches('/').to_owned(),
@@ -189,6 +219,7 @@ impl Ask<'_> {
             key: provider.key.as_ref().map(|key| WebKey {
                 name: key.name.clone(),
                 in_query: key.in_query,
+                before: key.before.clone(),
                 optional: key.optional,
             }),
             known,
@@ -231,14 +262,13 @@ impl Ask<'_> {
             ),
             ("chain", chain),
         ];
-        let said =
-            self.request.each == RequestScope::Search || self.request.each == RequestScope::Once;
+        let said = matches!(self.request.each, RequestScope::Search | RequestScope::Once);
         for (column, value) in about {
             let free = schema.column(column).is_some()
                 && mapping
                     .columns
                     .get(column)
-                    .is_none_or(|column| column.from.is_none());
+                    .is_none_or(|column| !column.is_mapped());
             let open = mapping.set.get(column).is_none_or(String::is_empty);
             if let (Some(value), true, false) = (value, free && open, said) {
                 mapping.set.insert(
@@ -288,13 +318,31 @@ impl Ask<'_> {
         self.present.is_some_and(|now| end < now)
     }
 
+    /// The id, as in the table `posts`, of the post that is requested.
+    pub(crate) fn post_id(&self) -> Option<String> {
+        let fills_posts = self
+            .request
+            .tables
+            .iter()
+            .any(|filled| filled.table == "posts");
+        let post = self.about.post.as_ref().filter(|_| fills_posts)?;
+        let platform = self.provider.platform.as_deref().unwrap_or_default();
+        Some(format!("{platform}:{post}"))
+    }
+
     /// Name of the request, under which its result is recorded.
     pub(crate) fn key(&self) -> String {
         let RequestTarget {
-            token, chain, pool, ..
+            token,
+            chain,
+            pool,
+            account,
+            post,
+            holders,
+            ..
         } = &self.about;
         let of = |text: Option<String>| text.unwrap_or_default();
-        format!(
+        let key = format!(
             "{}/{} {} {} {} {}",
             self.provider.id,
             self.request.name,
@@ -302,9 +350,18 @@ impl Ask<'_> {
             of(chain.as_ref().map(Chain::to_string)),
             of(pool.map(|pool| pool.to_string())),
             of(self.interval.map(|interval| interval.to_string()))
-        )
-        .trim_end()
-        .to_owned()
+        );
+        let social = [
+            account.as_ref().map(|account| account.account.clone()),
+            post.clone(),
+            holders.first().map(Address::to_string),
+        ];
+        let social = social.into_iter().flatten();
+        let parts: Vec<String> = [key.trim_end().to_owned()]
+            .into_iter()
+            .chain(social)
+            .collect();
+        parts.join(" ")
     }
 }
 

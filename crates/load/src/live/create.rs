@@ -7,7 +7,11 @@ use crate::{
     manifest::FILE,
     provider::{Providers, named},
 };
-use model::private_files::{create_dir, write_atomic};
+use model::{
+    private_files::{create_dir, write_atomic},
+    social::LIVE_WINDOW,
+    time::DAY_MS,
+};
 
 /// Default providers.
 const USUAL: [&str; 5] = [
@@ -18,8 +22,13 @@ const USUAL: [&str; 5] = [
     "defillama",
 ];
 
+/// Providers of posts and people; the first needs a key.
+pub const SOCIAL: [&str; 3] = ["neynar", "bluesky", "github"];
+/// The tables that they fill.
+const SOCIAL_TABLES: [&str; 4] = ["accounts", "posts", "people", "follows"];
+
 /// The tables of such a dataset, and how often they come.
-const TABLES: [(&str, &str); 8] = [
+const TABLES: [(&str, &str); 12] = [
     ("tokens", "15m"),
     ("pools", "1h"),
     ("candles", "5m"),
@@ -28,12 +37,17 @@ const TABLES: [(&str, &str); 8] = [
     ("holder_counts", "6h"),
     ("transfers", "1h"),
     ("contracts", "24h"),
+    ("accounts", "24h"),
+    ("posts", "1h"),
+    ("people", "24h"),
+    ("follows", "24h"),
 ];
 
 /// Text of its `dataset.toml`. Errors: one of the names is no provider.
 fn text(
     title: &str,
     providers: &[String],
+    social: &[&str],
     known: &Providers,
     node: Option<&str>,
 ) -> Result<String, LiveError> {
@@ -48,9 +62,20 @@ fn text(
     // A text in JSON is one in TOML.
     let quoted = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
     let mut text = format!("title = {}\n", quoted(title));
+    if !social.is_empty() {
+        text.push_str(&format!(
+            "\n[social]\nwindow = \"{}d\"\n",
+            LIVE_WINDOW / DAY_MS
+        ));
+    }
     for (table, every) in TABLES {
+        let is_social = SOCIAL_TABLES.contains(&table);
+        if is_social && social.is_empty() {
+            continue;
+        }
         let filling: Vec<String> = names
             .iter()
+            .chain(social.iter().filter(|_| is_social))
             .filter(|name| {
                 known
                     .get(**name)
@@ -76,10 +101,11 @@ fn text(
     Ok(text)
 }
 
-/// Creates the dataset. Fails if the folder has one already, or if it cannot be written.
+/// Creates the dataset; `social` are the providers of posts and people. Fails if the folder has one already, or if it cannot be written.
 pub fn create(
     folder: &Path,
     providers: &[String],
+    social: &[&str],
     known: &Providers,
     node: Option<&str>,
 ) -> Result<(), LiveError> {
@@ -91,7 +117,7 @@ pub fn create(
         || "live".to_owned(),
         |name| name.to_string_lossy().into_owned(),
     );
-    let text = text(&title, providers, known, node)?;
+    let text = text(&title, providers, social, known, node)?;
     create_dir(folder)?;
     Ok(write_atomic(&file, text.as_bytes())?)
 }
@@ -105,7 +131,7 @@ mod tests {
     fn a_new_dataset_can_be_read_and_every_table_has_a_provider() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().join("my \"deck\"");
-        create(&place, &[], built_in(), Some("mainnet")).expect("made");
+        create(&place, &[], &SOCIAL, built_in(), Some("mainnet")).expect("made");
         let text = fs::read_to_string(place.join(FILE)).expect("text");
         let manifest = Manifest::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(manifest.title.as_deref(), Some("my \"deck\""));
@@ -115,12 +141,20 @@ mod tests {
                 .all(|table| manifest.tables[table].live.is_some()),
             "{text}"
         );
+        assert!(
+            SOCIAL_TABLES.iter().all(|table| manifest.tables[table]
+                .live
+                .as_ref()
+                .is_some_and(|live| live.together)),
+            "{text}"
+        );
+        assert_eq!(manifest.social.window, Some(LIVE_WINDOW));
         assert_eq!(
             manifest.tables["contracts"].node.as_deref(),
             Some("mainnet")
         );
         assert!(
-            create(&place, &[], built_in(), None)
+            create(&place, &[], &[], built_in(), None)
                 .expect_err("there")
                 .to_string()
                 .contains("exists and is not empty")
@@ -128,6 +162,7 @@ mod tests {
         let error = create(
             &folder.path().join("b"),
             &["binanc".to_owned()],
+            &[],
             built_in(),
             None,
         )

@@ -109,7 +109,7 @@ impl Asker<'_> {
             page.values
                 .extend(oldest.map(|(name, _)| (name.clone(), PageValue::Time(to))));
         }
-        let most = if ask.span.is_some() {
+        let most = if ask.span.is_some() && ask.request.again.is_none() {
             ask.request.pages.max(SPAN_PAGES_MAX)
         } else {
             ask.request.pages
@@ -312,7 +312,8 @@ fn covers(ask: &Ask<'_>, span: (i64, i64), seen: (i64, i64)) -> bool {
     ask.request.next.iter().any(|(_, next)| match next {
         NextPage::Oldest(_) => seen.0 <= span.0,
         NextPage::Newest(_) => seen.1 + step >= span.1,
-        NextPage::Step(_) | NextPage::Place(_) => false,
+        // Posts come newest first.
+        NextPage::Step(_) | NextPage::Place(_) => ask.request.again.is_some() && seen.0 <= span.0,
     })
 }
 

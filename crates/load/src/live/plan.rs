@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use super::LiveError;
 use crate::{
+    Dataset,
     live::{
         ask::{Ask, LiveToken, RequestTarget, elsewhere, first_page, origin},
         state::RefreshState,
@@ -19,11 +20,16 @@ use model::{
     address::Address,
     chain::Chain,
     interval::Interval,
-    rows::PoolRow,
+    rows::{AccountRow, PoolRow},
     schema::{Grows, TableSchema},
     time::Time,
 };
 use wire::RemoteClient;
+
+/// The role of an account that states none.
+pub(crate) const PROJECT: &str = "project";
+/// The most accounts of a token that a provider is asked for.
+const ACCOUNTS_MAX: usize = 50;
 
 /// Requests for one thing, of which the first that is known answers.
 #[derive(Debug)]
@@ -87,6 +93,9 @@ fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, LiveErro
             rows: url.rows.clone(),
             mapping: url.mapping.clone(),
             lenient: false,
+            skip: Vec::new(),
+            needs: Vec::new(),
+            signs: None,
         }],
         pages: 1,
         ..ProviderRequest::default()
@@ -111,6 +120,11 @@ pub(crate) struct Needs<'a> {
     pub(crate) tokens: &'a [LiveToken],
     pub(crate) watchlist: &'a [Address],
     pub(crate) pools: &'a [PoolRow],
+    pub(crate) accounts: &'a [AccountRow],
+    /// The dataset, for requests about its posts and holders.
+    pub(crate) dataset: Option<&'a Dataset>,
+    /// Whether the user asked for the refresh.
+    pub(crate) by_hand: bool,
     pub(crate) state: &'a RefreshState,
     /// Whether rows of an earlier fetch are there.
     pub(crate) is_kept: bool,
@@ -173,8 +187,13 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
         token: None,
         choices: once,
     });
-    // A token without a choice is known to nobody, which is told; but of a list nobody asks by token.
-    let listed = once.is_some();
+    // A token without a choice is known to nobody, which is told; but of a list nobody asks by token, and a token without accounts is
+    // no stranger.
+    let social = |request: &ProviderRequest| request.each.is_social();
+    let listed = once.is_some()
+        || providers
+            .iter()
+            .any(|provider| provider.filling(table).any(social));
     once.into_iter()
         .chain(tokens.filter(move |wanted| !listed || !wanted.choices.is_empty()))
         .collect()
@@ -196,6 +215,9 @@ impl Needs<'_> {
         };
         let mut choices = Vec::new();
         for request in provider.filling(self.schema.name) {
+            if request.by_hand && !self.by_hand {
+                continue;
+            }
             match request.each {
                 // Two tokens may have one symbol: only a coin is asked for by it.
                 RequestScope::Coin if is_coin => self.add(
@@ -250,6 +272,18 @@ impl Needs<'_> {
                         }
                     }
                 }
+                RequestScope::Account | RequestScope::Post | RequestScope::Holder => {
+                    for target in self.social_targets(provider, request, token.address) {
+                        let target = RequestTarget {
+                            chain: token.chains.first().cloned(),
+                            symbol: token.symbol.clone(),
+                            token: Some(token.address),
+                            ..target
+                        };
+                        let asks = self.asks(provider, request, &target);
+                        self.add(&mut choices, provider, asks, None);
+                    }
+                }
                 RequestScope::Once
                 | RequestScope::Search
                 | RequestScope::Coin
@@ -258,6 +292,80 @@ impl Needs<'_> {
             }
         }
         choices
+    }
+
+    /// The token's accounts, posts or holders that the request is sent for.
+    fn social_targets(
+        &self,
+        provider: &Provider,
+        request: &ProviderRequest,
+        token: Address,
+    ) -> Vec<RequestTarget> {
+        let platform = provider.platform.as_deref().unwrap_or_default();
+        match request.each {
+            RequestScope::Account => {
+                let wanted = request.role.as_deref().unwrap_or(PROJECT);
+                let is_asked = |account: &&AccountRow| {
+                    account.token_address == token
+                        && account.platform == platform
+                        && account.role.as_deref().unwrap_or(PROJECT) == wanted
+                };
+                let accounts = self.accounts.iter().filter(is_asked);
+                let target = |account: &AccountRow| RequestTarget {
+                    account: Some(account.clone()),
+                    ..RequestTarget::default()
+                };
+                accounts.map(target).take(ACCOUNTS_MAX).collect()
+            }
+            RequestScope::Post => {
+                let Some(dataset) = self.dataset else {
+                    return Vec::new();
+                };
+                let posts = dataset.posts_of(&token);
+                // Posts are requested again while they are young, to see whether they still exist; reactions where there are most.
+                let checks = self.schema.name == "posts";
+                let oldest = self.now.0 - request.again.unwrap_or(i64::MAX / 2);
+                let mut ranked: Vec<(i64, String)> = posts
+                    .social()
+                    .filter(|post| post.platform.as_deref() == Some(platform))
+                    .filter(|post| post.gone_at.is_none() && post.published_at.0 >= oldest)
+                    .filter(|post| checks || post.dropped.is_none())
+                    .map(|post| {
+                        let rank = if checks {
+                            post.published_at.0
+                        } else {
+                            post.engagement.unwrap_or(0)
+                        };
+                        (rank, post.post_id)
+                    })
+                    .collect();
+                ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+                ranked.truncate(request.most);
+                // Its id on the platform is without the name of the platform.
+                let prefix = format!("{platform}:");
+                let target = |(_, id): (i64, String)| RequestTarget {
+                    post: Some(id.strip_prefix(&prefix).unwrap_or(&id).to_owned()),
+                    ..RequestTarget::default()
+                };
+                ranked.into_iter().map(target).collect()
+            }
+            RequestScope::Holder => {
+                let Some(dataset) = self.dataset else {
+                    return Vec::new();
+                };
+                let holders = dataset.holders_of(&token).part(0..request.batch);
+                let holders: Vec<Address> = holders.iter().map(|row| row.holder_address).collect();
+                let target = RequestTarget {
+                    holders,
+                    ..RequestTarget::default()
+                };
+                [target]
+                    .into_iter()
+                    .filter(|target| !target.holders.is_empty())
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Adds asks as a choice of their own, or to the one of the same chain: a provider may need several requests for a table.
@@ -270,9 +378,11 @@ impl Needs<'_> {
     ) {
         let Some(first) = asks.first() else { return };
         let chain = first.about.chain.clone();
-        match choices.iter_mut().find(|choice| {
-            choice.asks[0].about.chain == chain && self.schema.grows != Grows::ByParts
-        }) {
+        let is_whole = self.schema.grows != Grows::ByParts && !self.live.together;
+        match choices
+            .iter_mut()
+            .find(|choice| is_whole && choice.asks[0].about.chain == chain)
+        {
             Some(choice) => choice.asks.extend(asks),
             None => choices.push(ProviderChoice {
                 provider,
@@ -335,6 +445,12 @@ impl Needs<'_> {
                 .filter(|_| self.is_kept);
             match known {
                 None => asks.extend(ask.parts(start, self.now.0)),
+                // Posts of the last days come again, because their counts grow.
+                Some((_, to)) if request.again.is_some() => {
+                    let again = request.again.unwrap_or_default().max(ask.step());
+                    let from = to.min(self.now.0) - again;
+                    asks.extend(ask.parts(from.max(start), self.now.0));
+                }
                 Some((from, to)) => {
                     let step = ask.step();
                     // The last row may still be forming: it is asked for again, with the one before it, as some give what comes after a
@@ -369,7 +485,9 @@ fn is_of_spans(schema: &TableSchema, request: &ProviderRequest) -> bool {
         .next
         .iter()
         .any(|(_, next)| matches!(next, NextPage::Oldest(_) | NextPage::Newest(_)));
-    schema.grows == Grows::ByParts && (pages || ["from", "to", "before"].into_iter().any(holes))
+    let again = request.again.is_some() && request.each != RequestScope::Post;
+    schema.grows == Grows::ByParts
+        && (again || pages || ["from", "to", "before"].into_iter().any(holes))
 }
 
 /// The most liquid of the token's pools on the chain.
@@ -386,6 +504,26 @@ pub(crate) fn most_liquid(pools: &[PoolRow], token: Address, chain: &Chain) -> O
                 .then(b.address.cmp(&a.address))
         })
         .map(|pool| pool.address)
+}
+
+/// The hosts of providers that are asked for accounts, posts or holders as soon as the dataset has some.
+pub(crate) fn social_hosts(
+    table: &TableSchema,
+    providers: &[Cow<'_, Provider>],
+    wire: &RemoteClient,
+    hosts: &mut BTreeMap<String, u64>,
+) {
+    for provider in providers {
+        if provider
+            .filling(table.name)
+            .any(|request| request.each.is_social())
+        {
+            let home = elsewhere(wire, provider).or_else(|| provider.home.fill(&|_| None));
+            if let Some(origin) = home.as_deref().and_then(origin) {
+                hosts.entry(origin).or_default();
+            }
+        }
+    }
 }
 
 /// The hosts that a plan may ask, with the number of requests that are sure.

@@ -1,17 +1,21 @@
 //! A refresh: plans the missing rows, requests them, and stores the responses. One program at a time refreshes a dataset; its state is
 //! written after the rows.
 
+mod posts;
+
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::Path,
     sync::Arc,
 };
 
+use self::posts::{RecheckedPosts, own_accounts};
 use super::{Held, RefreshError, RefreshReport, RefreshWatch, TableRefreshReport};
 use crate::{
     Dataset,
     live::{
         ask::{Ask, LiveToken},
+        forget::{self, Forgotten},
         pages::{AskOutcome, Asker, FetchFault},
         plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
         rows::Known,
@@ -20,12 +24,12 @@ use crate::{
     live_files::files,
     manifest::{LiveTable, Manifest},
     part_files::{Parts, ReplaceScope},
-    provider::{Provider, Providers},
+    provider::{Provider, Providers, RequestScope},
 };
 use frames::{frame_rows::FromFrame as _, order};
 use model::{
     address::Address,
-    rows::PoolRow,
+    rows::{AccountRow, PersonRow, PoolRow},
     schema::{Grows, TABLES, TableSchema},
     time::Time,
     token::Token,
@@ -47,6 +51,10 @@ pub struct RefreshContext<'a> {
     pub providers: &'a Providers,
     pub wire: &'a Arc<RemoteClient>,
     pub market: &'a LiveMarket,
+    /// The dataset, if it is loaded: some requests are about its posts and holders.
+    pub rows: Option<&'a Dataset>,
+    /// Whether the user asked for the refresh. Some services must not be searched by a clock.
+    pub by_hand: bool,
     pub watchlist: &'a [Address],
     pub now: Time,
     pub watch: Arc<dyn RefreshWatch>,
@@ -57,19 +65,32 @@ pub struct RefreshContext<'a> {
 pub struct LiveMarket {
     pub tokens: Vec<LiveToken>,
     pub pools: Vec<PoolRow>,
+    /// The tokens' own social accounts.
+    pub accounts: Vec<AccountRow>,
     pub decimals: HashMap<Address, Option<i64>>,
 }
 
 impl LiveMarket {
-    pub fn of(dataset: &Dataset) -> Self {
+    fn tokens_of(dataset: &Dataset) -> Vec<LiveToken> {
         let token = |token: &Token| LiveToken {
             address: token.row.token_address,
             symbol: token.row.symbol.clone(),
+            name: token.row.name.clone(),
             chains: token.chains.clone(),
+            listed: token.row.listed == Some(true),
         };
+        dataset.tokens().iter().map(token).collect()
+    }
+
+    pub fn of(dataset: &Dataset) -> Self {
+        let accounts = dataset
+            .tokens()
+            .iter()
+            .flat_map(|token| dataset.accounts_of(&token.row.token_address));
         Self {
-            tokens: dataset.tokens().iter().map(token).collect(),
+            tokens: Self::tokens_of(dataset),
             pools: dataset.pools().to_vec(),
+            accounts: own_accounts(accounts.cloned(), dataset.people()),
             decimals: dataset
                 .tokens()
                 .iter()
@@ -79,13 +100,34 @@ impl LiveMarket {
     }
 }
 
-/// The live tables, in the order in which they are fetched: candles need the pools.
+/// The live tables, in the order in which they are fetched: candles need the pools, and posts the accounts.
 pub fn live_tables(manifest: &Manifest) -> Vec<(&'static TableSchema, &LiveTable)> {
     let mut tables: Vec<_> = TABLES
         .iter()
         .filter_map(|schema| Some((schema, manifest.tables.get(schema.name)?.live.as_ref()?)))
         .collect();
-    tables.sort_by_key(|(schema, _)| schema.name != "pools" && schema.name != "tokens");
+    tables.sort_by_key(|(schema, _)| match schema.name {
+        "pools" | "tokens" => 0,
+        "accounts" => 1,
+        _ => 2,
+    });
+    tables
+}
+
+/// The tables that a refresh reads, besides tokens: what its requests are about.
+pub fn tables_read(manifest: &Manifest, known: &Providers) -> Vec<&'static str> {
+    let mut tables = vec!["pools", "accounts", "people"];
+    for (schema, live) in live_tables(manifest) {
+        for provider in plan::providers(schema, live, known).unwrap_or_default() {
+            for request in provider.filling(schema.name) {
+                match request.each {
+                    RequestScope::Post => tables.push("posts"),
+                    RequestScope::Holder => tables.push("holders"),
+                    _ => {}
+                }
+            }
+        }
+    }
     tables
 }
 
@@ -111,9 +153,24 @@ pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u6
             };
             let plan = plan::plan(context.needs(schema, live, &state), &providers);
             plan::hosts(&plan, context.wire, &mut hosts);
+            plan::social_hosts(schema, &providers, context.wire, &mut hosts);
         }
     }
     hosts
+}
+
+/// The origins, among the hosts of a refresh, of social platforms: they learn which tokens the user watches.
+pub fn social_hosts(context: &RefreshContext<'_>) -> BTreeSet<String> {
+    let mut hosts = BTreeMap::new();
+    for (schema, live) in live_tables(context.manifest) {
+        let mut providers = plan::providers(schema, live, context.providers).unwrap_or_default();
+        providers.retain(|provider| provider.platform.is_some());
+        let state = RefreshState::default();
+        let plan = plan::plan(context.needs(schema, live, &state), &providers);
+        plan::hosts(&plan, context.wire, &mut hosts);
+        plan::social_hosts(schema, &providers, context.wire, &mut hosts);
+    }
+    hosts.into_keys().collect()
 }
 
 /// The hosts of one table that the user has not allowed yet.
@@ -142,11 +199,13 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
                     .iter()
                     .map(|token| token.address)
                     .collect(),
+                matcher: None,
             },
             watch: Arc::clone(&context.watch),
             requests: 0,
         },
         pools: context.market.pools.clone(),
+        accounts: context.market.accounts.clone(),
         failed: HashMap::new(),
         odd: HashMap::new(),
         answered: HashSet::new(),
@@ -155,6 +214,9 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
             .map(|(schema, _)| schema.name)
             .filter(|table| files(context.dataset, table).is_empty())
             .collect(),
+        forgotten: Forgotten::read(context.dataset)?,
+        people: HashMap::new(),
+        rechecked: RecheckedPosts::default(),
     };
     let mut report = RefreshReport::default();
     for (schema, live) in live_tables(context.manifest) {
@@ -179,6 +241,9 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
             })?);
         }
     }
+    if let Some(keep) = context.manifest.social.keep {
+        forget::empty_old(context.dataset, keep, context.now)?;
+    }
     Ok(report)
 }
 
@@ -196,6 +261,9 @@ impl RefreshContext<'_> {
             tokens: &self.market.tokens,
             watchlist: self.watchlist,
             pools: &self.market.pools,
+            accounts: &self.market.accounts,
+            dataset: self.rows,
+            by_hand: self.by_hand,
             state,
             is_kept,
             now: self.now,
@@ -210,6 +278,8 @@ struct Run<'a> {
     asker: Asker<'a>,
     /// The pools of the dataset, and those fetched in this refresh.
     pools: Vec<PoolRow>,
+    /// The accounts of the dataset, and those fetched in this refresh.
+    accounts: Vec<AccountRow>,
     /// Providers that failed, with the reason: they are not used again in this refresh.
     failed: HashMap<String, String>,
     /// Number of responses of each provider that did not match its description.
@@ -218,6 +288,12 @@ struct Run<'a> {
     answered: HashSet<String>,
     /// Live tables that had no rows at the start.
     without_rows: HashSet<&'static str>,
+    /// People whose rows are not stored.
+    forgotten: Forgotten,
+    /// Scores of the people fetched in this refresh, and whether they are bots, by platform and id.
+    people: HashMap<(String, String), PersonRow>,
+    /// Posts that were requested by id.
+    rechecked: RecheckedPosts,
 }
 
 /// Result of a search for a token's pool.
@@ -245,8 +321,13 @@ impl Run<'_> {
                 return self.end(report);
             }
         };
+        if schema.name == "posts" {
+            self.asker.known.matcher = Some(Arc::new(self.matcher()));
+        }
+        let accounts = self.accounts.clone();
         let needs = Needs {
             pools: &self.pools,
+            accounts: &accounts,
             ..self.context.needs(schema, live, &self.state)
         };
         let plan = plan::plan(needs, &providers);
@@ -260,12 +341,15 @@ impl Run<'_> {
                 .first()
                 .map_or("", |choice| &choice.provider.name);
             self.context.watch.step(schema.name, provider, done, total);
-            self.wanted(schema, wanted, &mut held, &mut report);
+            self.wanted(schema, live.together, wanted, &mut held, &mut report);
             if held.rows >= HELD_ROWS {
-                self.keep(schema, &mut held)?;
+                self.keep(schema, live.together, &mut held)?;
             }
         }
-        self.keep(schema, &mut held)?;
+        self.keep(schema, live.together, &mut held)?;
+        if schema.name == "posts" {
+            report.notes.extend(self.mark_gone()?);
+        }
         report.notes.truncate(NOTES_MAX);
         if self.context.watch.is_stopped() {
             return Err(RefreshError::Stopped);
@@ -273,15 +357,17 @@ impl Run<'_> {
         self.end(report)
     }
 
-    /// Asks the first provider that knows it. A series stays that of the provider which gave its first rows: two markets are not mixed.
+    /// Asks the first provider that knows it, or all of them if their rows are put together. A series stays that of the provider which
+    /// gave its first rows: two markets are not mixed.
     fn wanted(
         &mut self,
         schema: &TableSchema,
+        together: bool,
         wanted: &Wanted<'_>,
         held: &mut Held,
         report: &mut TableRefreshReport,
     ) {
-        let mut unknown = wanted.choices.is_empty();
+        let (mut unknown, mut known) = (wanted.choices.is_empty(), false);
         let gave = |choice: &&ProviderChoice<'_>| {
             choice.asks.iter().any(|ask| {
                 self.state
@@ -294,7 +380,7 @@ impl Run<'_> {
             .choices
             .iter()
             .find(gave)
-            .filter(|_| schema.grows == Grows::ByParts);
+            .filter(|_| schema.grows == Grows::ByParts && !together);
         let choices: Vec<&ProviderChoice<'_>> =
             before.map_or_else(|| wanted.choices.iter().collect(), |choice| vec![choice]);
         for choice in choices {
@@ -303,7 +389,8 @@ impl Run<'_> {
                 continue;
             }
             match self.choice(choice, held, report) {
-                Some(true) => return,
+                Some(true) if !together => return,
+                Some(true) => known = true,
                 Some(false) => unknown = true,
                 None => {}
             }
@@ -311,7 +398,9 @@ impl Run<'_> {
                 return;
             }
         }
-        report.unknown.extend(wanted.token.filter(|_| unknown));
+        report
+            .unknown
+            .extend(wanted.token.filter(|_| unknown && !known));
     }
 
     /// Asks one provider all it takes: whether it knows it; none after a failure.
@@ -365,6 +454,7 @@ impl Run<'_> {
             let requests = self.asker.requests;
             let outcome = self.asker.all_pages(&ask, version);
             report.requests += self.asker.requests - requests;
+            self.recheck(&ask, &outcome);
             match outcome {
                 AskOutcome::Rows(fetched) => {
                     let fault = fetched.fault.clone();
@@ -501,8 +591,14 @@ impl Run<'_> {
     }
 
     /// Writes the rows, and then what is known of them.
-    fn keep(&mut self, schema: &'static TableSchema, held: &mut Held) -> Result<(), RefreshError> {
+    fn keep(
+        &mut self,
+        schema: &'static TableSchema,
+        together: bool,
+        held: &mut Held,
+    ) -> Result<(), RefreshError> {
         let held = std::mem::take(held);
+        self.take_people(held.frames.get("people").into_iter().flatten());
         for (table, frames) in held.frames {
             let Some(filled) = model::schema::table(table).filter(|_| self.is_live(table)) else {
                 continue;
@@ -510,15 +606,25 @@ impl Run<'_> {
             let Some(frame) = order::whole(frames)? else {
                 continue;
             };
+            let frame = self.forgotten.without(table, frame)?;
+            let frame = if table == "posts" {
+                self.mark_dropped(frame)?
+            } else {
+                frame
+            };
             if table == "pools" {
                 self.pools.extend(PoolRow::rows(&frame));
+            }
+            if table == "accounts" {
+                self.accounts
+                    .extend(own_accounts(AccountRow::rows(&frame), &[]));
             }
             let parts = Parts {
                 dataset: self.context.dataset,
                 schema: filled,
             };
             let scope = match (table == schema.name, held.whole) {
-                (true, true) if table != "tokens" => ReplaceScope::All,
+                (true, true) if table != "tokens" && !together => ReplaceScope::All,
                 // A list of holders is whole; of facts several requests give some columns each.
                 (true, false) if table == "holders" => ReplaceScope::Tokens(held.tokens.clone()),
                 _ => ReplaceScope::Keys,

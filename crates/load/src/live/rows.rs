@@ -1,7 +1,10 @@
 //! Converts the rows of a response to rows of a schema table, in the same way as the loader reads files: units, notations, rules. A column
 //! that is missing from every row is reported, because the service may have renamed it.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use polars::prelude::{DataFrame, DataType, PolarsResult};
 use serde_json::value::RawValue;
@@ -9,14 +12,14 @@ use serde_json::value::RawValue;
 use super::LiveError;
 use crate::{
     formats::json_objects,
-    live::ask::Ask,
+    live::{ask::Ask, matching::Matcher, screen::screen},
     loader::{LoadContext, bind::wanted, file::FileRows, fill, path},
     manifest::{Manifest, TableManifest},
     provider::JsonAnswer,
 };
 use frames::{
     cache::CacheOptions,
-    frame_rows::{filtered, integers, times},
+    frame_rows::{filtered, integers, parsed, times},
     order,
 };
 use model::{
@@ -43,12 +46,14 @@ pub(crate) struct AnswerRows {
 }
 
 /// What is known of the dataset while rows are read.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Known {
     /// Decimals of each token.
     pub(crate) decimals: HashMap<Address, Option<i64>>,
     /// The tokens of the dataset.
     pub(crate) tokens: HashSet<Address>,
+    /// Decides which posts are about a token; `None`: all of them are.
+    pub(crate) matcher: Option<Arc<Matcher>>,
 }
 
 /// The rows of an answer by table, with the number of those that it gives. Errors, which continue the name of a provider: it is not as the
@@ -70,6 +75,7 @@ pub(crate) fn of_answer(
                 .into_iter()
                 .collect(),
             tokens: [token].into(),
+            matcher: known.matcher.clone(),
         },
     );
     let mut tables = Vec::new();
@@ -85,15 +91,24 @@ pub(crate) fn of_answer(
             return Err(LiveError::LacksRows(filled.rows.clone()));
         };
         let given = elements.len();
+        let mut mapping = ask.mapping(filled);
+        let screened = screen(
+            ask,
+            filled,
+            &mut mapping,
+            elements,
+            known.matcher.as_deref(),
+        );
         let mut rows = read(
             schema,
-            &ask.mapping(filled),
-            elements,
+            &mapping,
+            screened.rows,
             bytes,
             &ask.provider.id,
             &about,
             filled.lenient,
         )?;
+        rows.notes.extend(screened.notes);
         if let Some(interval) = ask.interval.filter(|_| ask.request.ends) {
             rows.frame = rows
                 .frame
@@ -110,7 +125,28 @@ pub(crate) fn of_answer(
         }
         tables.push((filled.table, given, rows));
     }
+    only_authors(&mut tables)?;
     Ok(tables)
+}
+
+/// Of a response with posts and people, the people who wrote one of the posts that remain: others are nobody's business.
+fn only_authors(tables: &mut [(&'static str, usize, AnswerRows)]) -> PolarsResult<()> {
+    let id = |frame: &DataFrame| parsed(frame, "author_id", |id| Some(id.to_owned()));
+    if !tables.iter().any(|(name, ..)| *name == "posts") {
+        return Ok(());
+    }
+    let posts = tables.iter().filter(|(name, ..)| *name == "posts");
+    let frames = posts.filter_map(|(.., rows)| rows.frame.as_ref());
+    let authors: HashSet<String> = frames.flat_map(id).flatten().collect();
+    for (_, _, rows) in tables.iter_mut().filter(|(name, ..)| *name == "people") {
+        if let Some(frame) = rows.frame.take() {
+            let is_author = id(&frame)
+                .into_iter()
+                .map(|id| id.is_some_and(|id| authors.contains(&id)));
+            rows.frame = Some(filtered(&frame, is_author)?);
+        }
+    }
+    Ok(())
 }
 
 /// Reads the rows. Errors, which continue the name of a provider: none of them can be read, or a column that every row needs is missing.

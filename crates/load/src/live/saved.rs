@@ -12,7 +12,7 @@ use crate::{
     },
     provider::{JsonAnswer, Provider, ProviderRequest, RefusalAction},
 };
-use model::{address::Address, chain::Chain, interval::Interval};
+use model::{address::Address, chain::Chain, interval::Interval, rows::AccountRow};
 
 /// A saved response, and the request it belongs to.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct SavedAnswer<'a> {
     pub symbol: Option<String>,
     pub decimals: Option<i64>,
     pub interval: Option<Interval>,
+    /// One of the token's accounts.
+    pub account: Option<AccountRow>,
     pub body: &'a [u8],
 }
 
@@ -42,6 +44,7 @@ pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, LiveError> {
         token: saved.token,
         symbol: saved.symbol.clone(),
         chain: saved.chain.clone(),
+        account: saved.account.clone(),
         ..RequestTarget::default()
     };
     let ask = Ask {
@@ -64,6 +67,7 @@ pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, LiveError> {
             .map(|token| (token, saved.decimals))
             .collect(),
         tokens,
+        matcher: None,
     };
     let (mut frames, mut notes) = (Vec::new(), Vec::new());
     for (table, _, rows) in rows::of_answer(&ask, &answer, saved.body.len() as u64, &known)? {

@@ -1,4 +1,4 @@
-//! Fills in values missing from a table: intervals of candles, ids of yield pools, names of fee tiers. Values that need other tables are
+//! Fills in values missing from a table: intervals of candles, ids of yield pools, names of fee tiers, engagement of posts. Values that need other tables are
 //! derived by analyses.
 
 use std::collections::{HashMap, HashSet};
@@ -75,6 +75,7 @@ pub fn table(schema: &TableSchema, frame: &mut DataFrame) {
     match schema.name {
         "yields" => yields(frame),
         "fee_tiers" => fee_tiers(frame),
+        "posts" => engagement(frame),
         _ => {}
     }
 }
@@ -123,6 +124,31 @@ fn yields(frame: &mut DataFrame) {
         .map(|category| category.or_else(|| Some("vault".to_owned())))
         .collect();
     put(frame, "category", categories);
+}
+
+/// The engagement of a post without one is the sum of its likes, reposts and replies, as far as they are known.
+fn engagement(frame: &mut DataFrame) {
+    let parts: Vec<_> = ["likes", "reposts", "replies"]
+        .iter()
+        .filter(|name| {
+            frame
+                .column(name)
+                .is_ok_and(|cells| cells.null_count() < frame.height())
+        })
+        .map(|name| integers(frame, name))
+        .collect();
+    if parts.is_empty() {
+        return;
+    }
+    let sum = |row: usize| {
+        let known = parts.iter().filter_map(|part| part[row]);
+        known.reduce(i64::saturating_add)
+    };
+    let given = integers(frame, "engagement").into_iter().enumerate();
+    let filled = given.map(|(row, given)| given.or_else(|| sum(row)));
+    frame
+        .replace("engagement", column("engagement", filled))
+        .ok();
 }
 
 /// Names a tier without a name by its fee in percent: `0.3%`.

@@ -4,10 +4,13 @@ use std::collections::HashMap;
 
 use toml::de::DeValue;
 
-use crate::manifest::{
-    ColumnManifest, Decimal,
-    keys::{KeyPlace, names},
-    unit::{Unit, units},
+use crate::{
+    manifest::{
+        ColumnManifest, Decimal,
+        keys::{KeyPlace, names},
+        unit::{Unit, units},
+    },
+    provider::Computed,
 };
 use model::{
     address::Address,
@@ -69,7 +72,12 @@ fn read_column(
     member: &TomlEntry<'_>,
 ) -> Result<ColumnManifest, TomlError> {
     let mut read = ColumnManifest::default();
-    for member in member.table()? {
+    let members = member.table()?;
+    if let Some(computed) = Computed::read(&members)? {
+        read.computed = Some(computed);
+        return Ok(read);
+    }
+    for member in members {
         let fits = |kinds: &[Kind], what: &str| {
             let message = || {
                 format!(

@@ -54,6 +54,8 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "history" Table "history = \"2y\"" "Live table: how far back the first fetch goes. Default: one year";
     "interval" Table "interval = [\"1h\", \"1d\"]" "Live candles: the intervals. Default: 1d";
     "tokens" Table "tokens = \"watchlist\"" "Live table: fetch only the tokens of the watchlist. Default: all tokens";
+    "together" Table "together = false"
+        "Live table: whether the rows of all providers are put together. Default: true for posts, accounts, people, follows and reactions, false for other tables";
     "from_block" Table "from_block = 12369621"
         "Transfers and holder_counts from a node: the first block to read. Default: each token's creation block";
     "header" Table "header = false" "The file has no header. Its columns are named 1, 2, 3, …";

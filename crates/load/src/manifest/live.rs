@@ -20,6 +20,8 @@ pub struct LiveTable {
     /// For candles: their lengths.
     pub intervals: Vec<Interval>,
     pub tokens: LiveTokens,
+    /// Whether the rows of all providers are put together, instead of those of the first that knows a token.
+    pub together: bool,
 }
 
 /// Source of the rows.
@@ -68,8 +70,8 @@ const EVERY_MIN: i64 = 10_000;
 const EVERY_MAX: i64 = 366 * DAY_MS;
 
 /// The keys that are read here.
-pub(super) const KEYS: [&str; 7] = [
-    "provider", "url", "rows", "every", "history", "interval", "tokens",
+pub(super) const KEYS: [&str; 8] = [
+    "provider", "url", "rows", "every", "history", "interval", "tokens", "together",
 ];
 
 /// Reads how the table is fetched; `None` unless it is a live table. The mapping of a `url` moves into the result, because the stored rows
@@ -174,17 +176,19 @@ pub(super) fn read(
             _ => return Err(member.wrong("must be \"all\" or \"watchlist\"")),
         },
     };
+    let together = find("together").map_or(Ok(schema.together), TomlEntry::boolean)?;
     Ok(Some(LiveTable {
         from,
         every,
         history,
         intervals,
         tokens,
+        together,
     }))
 }
 
 /// A span of time such as `5m` or `2y`, in milliseconds.
-pub(super) fn span(
+pub(crate) fn span(
     member: &TomlEntry<'_>,
     least: i64,
     most: i64,

@@ -203,6 +203,15 @@ fn row(value: &RawValue, passed: &[String]) -> Option<Box<RawValue>> {
     RawValue::from_string(format!("{{{}}}", parts.join(","))).ok()
 }
 
+/// The texts at a path of a row; a list counts as its elements.
+pub(crate) fn texts_at(row: &RawValue, place: &str) -> Vec<String> {
+    let texts = |found: Found<'_>| match elements(found.value.get()) {
+        Some(elements) => elements.into_iter().filter_map(text_of).collect(),
+        None => text_of(found.value).into_iter().collect::<Vec<_>>(),
+    };
+    at(row, place).into_iter().flat_map(texts).collect()
+}
+
 /// A value as text; none for null.
 fn text_of(value: &RawValue) -> Option<String> {
     match value.get() {

@@ -2,14 +2,19 @@
 
 use toml::de::DeValue;
 
-use crate::manifest::{
-    TableManifest,
-    keys::{KeyPlace, names},
-    read_table,
+use crate::{
+    live::matching::MatchedBy,
+    manifest::{
+        ColumnManifest, TableManifest,
+        keys::{KeyPlace, names},
+        live::span,
+        read_table,
+    },
 };
 use model::{
     interval::Interval,
     schema::{self, TABLES, TableSchema},
+    time::DAY_MS,
     toml_reader::{TomlEntry, TomlError},
 };
 
@@ -38,6 +43,16 @@ pub struct ProviderRequest {
     pub refusals: Vec<RefusalSign>,
     /// Signs by which `import` recognizes a saved response.
     pub known: Option<toml::Value>,
+    /// For requests by account: the role that the account has in the table `accounts`.
+    pub role: Option<String>,
+    /// How many holders one request may name.
+    pub batch: usize,
+    /// How many posts of a token are asked for, those with the most engagement first.
+    pub most: usize,
+    /// Whether it is sent only if the user asks for a refresh.
+    pub by_hand: bool,
+    /// Rows younger than this many milliseconds are requested again in each refresh, because their counts still grow.
+    pub again: Option<i64>,
 }
 
 /// A table that a request fills.
@@ -50,6 +65,27 @@ pub struct FilledTable {
     pub mapping: TableManifest,
     /// Whether a response may consist only of unusable rows, such as pools without an address.
     pub lenient: bool,
+    /// Rows with one of these texts at the path are left out, because their authors ask for it.
+    pub skip: Vec<(String, Vec<String>)>,
+    /// Rows without one of these fields are left out: other rows have them.
+    pub needs: Vec<String>,
+    /// For posts: how it is decided whether they are about the token.
+    pub signs: Option<PostSigns>,
+}
+
+/// Where a post has the signs that it is about a token.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PostSigns {
+    /// The signs that count, in this order.
+    pub signs: Vec<MatchedBy>,
+    /// Paths of the texts of a post.
+    pub texts: Vec<String>,
+    /// Paths of the accounts that a post names or answers.
+    pub names: Vec<String>,
+    /// Path of the channel that a post is in.
+    pub channel: Option<String>,
+    /// Path of the post that it answers.
+    pub parent: Option<String>,
 }
 
 /// What a request is about.
@@ -66,16 +102,30 @@ pub enum RequestScope {
     Pool,
     /// A search text typed by the user: a name, a symbol or an address.
     Search,
+    /// One of a token's own accounts on the provider's platform.
+    Account,
+    /// A post about a token.
+    Post,
+    /// Some of a token's largest holders.
+    Holder,
 }
 
 impl RequestScope {
-    pub const WORDS: [(&'static str, Self); 5] = [
+    pub const WORDS: [(&'static str, Self); 8] = [
         ("once", Self::Once),
         ("token", Self::Token),
         ("coin", Self::Coin),
         ("pool", Self::Pool),
         ("search", Self::Search),
+        ("account", Self::Account),
+        ("post", Self::Post),
+        ("holder", Self::Holder),
     ];
+
+    /// Whether it is about people or what they wrote, so that the dataset has to have rows of them first.
+    pub fn is_social(self) -> bool {
+        matches!(self, Self::Account | Self::Post | Self::Holder)
+    }
 }
 
 /// What fills a placeholder for the next page.
@@ -133,7 +183,7 @@ impl RefusalAction {
 }
 
 /// Keys of a request besides those of a table.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 19] = [
     "name",
     "fills",
     "each",
@@ -149,6 +199,10 @@ const KEYS: [&str; 15] = [
     "intervals",
     "ends",
     "span",
+    "role",
+    "batch",
+    "most",
+    "by_hand",
 ];
 
 /// The most pages, where nothing is said.
@@ -187,7 +241,7 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
         each: of("each").map_or(Ok(RequestScope::Once), each)?,
         path: Template::read(path, &path.text()?, &also)?,
         query: of("query").map_or(Ok(Vec::new()), |query| parameters(query, &also))?,
-        tables: of("tables").map_or(Ok(Vec::new()), |member| tables(member, &rows))?,
+        tables: Vec::new(),
         intervals: of("intervals").map_or(Ok(Vec::new()), super::intervals)?,
         ends: of("ends").map_or(Ok(false), TomlEntry::boolean)?,
         span: of("span")
@@ -198,29 +252,33 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
         pages: of("pages").map_or(Ok(PAGES), |pages| {
             pages.integer(1, 10_000).map(|pages| pages as u32)
         })?,
+        role: of("role").map(TomlEntry::text).transpose()?,
+        batch: of("batch").map_or(Ok(1), |batch| batch.integer(1, 1_000))? as usize,
+        most: of("most").map_or(Ok(20), |most| most.integer(1, 1_000))? as usize,
+        by_hand: of("by_hand").map_or(Ok(false), TomlEntry::boolean)?,
+        again: None,
         name,
         next,
     };
+    for (filled, again) in of("tables").map_or(Ok(Vec::new()), |member| tables(member, &rows))? {
+        request.tables.push(filled);
+        request.again = request.again.or(again);
+    }
     let fills = of("fills").map(filled).transpose()?;
     let of_tables = names(KeyPlace::Table);
-    if let Some(odd) = entries
-        .iter()
-        .find(|entry| !KEYS.contains(&entry.key) && !of_tables.contains(&entry.key))
-    {
-        return Err(odd.unknown("key", &[&KEYS[..], &of_tables].concat()));
+    if let Some(odd) = entries.iter().find(|entry| {
+        !KEYS.contains(&entry.key)
+            && !TABLE_KEYS.contains(&entry.key)
+            && !of_tables.contains(&entry.key)
+    }) {
+        return Err(odd.unknown("key", &[&KEYS[..], &TABLE_KEYS, &of_tables].concat()));
     }
     entries.retain(|entry| !KEYS.contains(&entry.key));
     match (fills, entries.first()) {
         (Some(schema), _) => {
-            request.tables.insert(
-                0,
-                FilledTable {
-                    table: schema.name,
-                    rows,
-                    mapping: mapping(schema, entries)?,
-                    lenient: false,
-                },
-            );
+            let (filled, again) = filled_table(schema, rows, entries)?;
+            request.tables.insert(0, filled);
+            request.again = again;
         }
         (None, Some(lone)) => {
             return Err(lone.wrong("belongs to a table; choose it with `fills`, or move the key under [request.tables.TABLE]"));
@@ -242,29 +300,106 @@ fn filled(member: &TomlEntry<'_>) -> Result<&'static TableSchema, TomlError> {
     schema::table(&name).ok_or_else(|| member.unknown_name("table", &name, &names))
 }
 
-fn tables(member: &TomlEntry<'_>, rows: &str) -> Result<Vec<FilledTable>, TomlError> {
+fn tables(
+    member: &TomlEntry<'_>,
+    rows: &str,
+) -> Result<Vec<(FilledTable, Option<i64>)>, TomlError> {
     let names: Vec<&str> = TABLES.iter().map(|schema| schema.name).collect();
-    let read = |table: TomlEntry<'_>| {
+    let mut filled = Vec::new();
+    for table in member.table()? {
         let schema = schema::table(table.key).ok_or_else(|| table.unknown("table", &names))?;
-        let mut entries = table.table()?;
-        let own = entries
-            .iter()
-            .find(|entry| entry.key == "rows")
-            .map(TomlEntry::text)
-            .transpose()?;
-        let lenient = entries
-            .iter()
-            .find(|entry| entry.key == "lenient")
-            .map_or(Ok(false), TomlEntry::boolean)?;
-        entries.retain(|entry| entry.key != "rows" && entry.key != "lenient");
-        Ok(FilledTable {
-            table: schema.name,
-            rows: own.unwrap_or_else(|| rows.to_owned()),
-            mapping: mapping(schema, entries)?,
-            lenient,
+        // A response may have rows of one table in several places: [[request.tables.TABLE]].
+        for one in table.items().unwrap_or_else(|| vec![table.clone()]) {
+            let entries = one.table()?;
+            let own = entries.iter().find(|entry| entry.key == "rows");
+            let own = own.map(TomlEntry::text).transpose()?;
+            filled.push(filled_table(
+                schema,
+                own.unwrap_or_else(|| rows.to_owned()),
+                entries,
+            )?);
+        }
+    }
+    Ok(filled)
+}
+
+/// Keys of a table that a request fills, besides those of its mapping.
+const TABLE_KEYS: [&str; 9] = [
+    "lenient", "needs", "skip", "match", "texts", "names", "channel", "parent", "again",
+];
+
+/// A table that a request fills, and how long its rows are requested again.
+fn filled_table(
+    schema: &'static TableSchema,
+    rows: String,
+    mut entries: Vec<TomlEntry<'_>>,
+) -> Result<(FilledTable, Option<i64>), TomlError> {
+    let of = |key: &str| entries.iter().find(|entry| entry.key == key);
+    if schema.name != "posts"
+        && let Some(odd) = TABLE_KEYS[3..8].iter().find_map(|key| of(key))
+    {
+        return Err(odd.wrong("is only for posts"));
+    }
+    let skip = |pair: &TomlEntry<'_>| Ok((pair.key.to_owned(), pair.texts()?));
+    let skip = of("skip").map_or(Ok(Vec::new()), |member| {
+        member.table()?.iter().map(skip).collect()
+    })?;
+    let paths = |key: &str| of(key).map_or(Ok(Vec::new()), TomlEntry::texts);
+    let path = |key: &str| of(key).map(TomlEntry::text).transpose();
+    let (needs, texts, names) = (paths("needs")?, paths("texts")?, paths("names")?);
+    let (channel, parent) = (path("channel")?, path("parent")?);
+    let signs = of("match").map_or(Ok(Some(MatchedBy::ALL.to_vec())), matched_by)?;
+    let lenient = of("lenient").map_or(Ok(false), TomlEntry::boolean)?;
+    let again = of("again")
+        .map(|again| {
+            span(
+                again,
+                DAY_MS,
+                365 * DAY_MS,
+                "must be a duration from 1d to 1y, such as \"7d\"",
+            )
         })
+        .transpose()?;
+    entries.retain(|entry| entry.key != "rows" && !TABLE_KEYS.contains(&entry.key));
+    let mapping = mapping(schema, entries)?;
+    let signs = signs.filter(|_| schema.name == "posts").map(|signs| {
+        let from = |column: &str| mapping.columns.get(column).and_then(ColumnManifest::path);
+        PostSigns {
+            texts: if texts.is_empty() {
+                ["title", "link"].into_iter().filter_map(from).collect()
+            } else {
+                texts
+            },
+            signs,
+            names,
+            channel,
+            parent,
+        }
+    });
+    let filled = FilledTable {
+        table: schema.name,
+        rows,
+        mapping,
+        lenient,
+        skip,
+        needs,
+        signs,
     };
-    member.table()?.into_iter().map(read).collect()
+    Ok((filled, again))
+}
+
+/// The signs that count; `None`: every post that the service returns is about the token.
+fn matched_by(member: &TomlEntry<'_>) -> Result<Option<Vec<MatchedBy>>, TomlError> {
+    let words = member.texts()?;
+    if words == ["any"] {
+        return Ok(None);
+    }
+    let known: Vec<&str> = MatchedBy::ALL.iter().map(|sign| sign.word()).collect();
+    let read = |word: &String| {
+        let found = MatchedBy::ALL.into_iter().find(|sign| sign.word() == word);
+        found.ok_or_else(|| member.unknown_name("sign", word, &known))
+    };
+    words.iter().map(read).collect::<Result<_, _>>().map(Some)
 }
 
 /// The mapping of a table. If any column is mapped, the others stay empty: an equal name does not make a response's field the same as a
@@ -274,12 +409,12 @@ fn mapping(
     entries: Vec<TomlEntry<'_>>,
 ) -> Result<TableManifest, TomlError> {
     let mut table = read_table(schema, entries)?;
-    if table.columns.values().any(|column| column.from.is_some()) {
+    if table.columns.values().any(ColumnManifest::is_mapped) {
         for column in schema.columns {
             let said = table
                 .columns
                 .get(column.name)
-                .is_some_and(|column| column.from.is_some());
+                .is_some_and(ColumnManifest::is_mapped);
             if !said && !table.set.contains_key(column.name) {
                 table.set.insert(column.name, String::new());
             }
@@ -368,12 +503,21 @@ fn refusal(member: &TomlEntry<'_>) -> Result<RefusalSign, TomlError> {
 // Texts with placeholders: `/networks/{chain}/pools/{pool}`. The caller provides the values.
 
 /// Placeholders of every request, besides those that its `next` names.
-pub(super) const KNOWN: [&str; 9] = [
-    "token", "chain", "pool", "symbol", "interval", "from", "to", "before", "search",
+pub(super) const KNOWN: [&str; 12] = [
+    "token", "chain", "pool", "symbol", "interval", "from", "to", "before", "search", "account",
+    "post", "holders",
 ];
 
 /// Parts of placeholders, after the dot.
-const PARTS: [&str; 6] = ["unit", "count", "minutes", "seconds", "milliseconds", "iso"];
+const PARTS: [&str; 7] = [
+    "unit",
+    "count",
+    "minutes",
+    "seconds",
+    "milliseconds",
+    "iso",
+    "id",
+];
 
 /// A text with placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -416,13 +560,26 @@ impl Template {
         Ok(template)
     }
 
-    /// Parses a text; `None` if a brace is not closed.
+    /// Parses a text; `None` if a brace is not closed. `{{` and `}}` are braces of the text itself.
     pub fn parse(text: &str) -> Option<Self> {
-        let (mut pieces, mut rest) = (Vec::new(), text);
-        while let Some((before, after)) = rest.split_once('{') {
+        let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), text);
+        while let Some(at) = rest.find(['{', '}']) {
+            plain.push_str(&rest[..at]);
+            let brace = &rest[at..at + 1];
+            let after = &rest[at + 1..];
+            if let Some(after) = after.strip_prefix(brace) {
+                plain.push_str(brace);
+                rest = after;
+                continue;
+            }
+            if brace == "}" {
+                plain.push('}');
+                rest = after;
+                continue;
+            }
             let (inside, after) = after.split_once('}')?;
-            if !before.is_empty() {
-                pieces.push(Piece::Text(before.to_owned()));
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
             }
             let (name, part) = inside
                 .split_once('.')
@@ -433,8 +590,9 @@ impl Template {
             }));
             rest = after;
         }
-        if !rest.is_empty() {
-            pieces.push(Piece::Text(rest.to_owned()));
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
         }
         Some(Self(pieces))
     }
@@ -503,6 +661,11 @@ mod tests {
             Some("plain")
         );
         assert!(Template::parse("{open").is_none());
+        let braces = Template::parse("query {{ a(x: \"{chain}\") {{ id }} }}").expect("a template");
+        assert_eq!(
+            braces.fill(&fill).as_deref(),
+            Some("query { a(x: \"eth\") { id } }")
+        );
         assert_eq!(expand("1d", &fill), "1d");
     }
 }

@@ -39,6 +39,8 @@ pub struct LoadState {
     pub contacting: Vec<String>,
     /// Origins that the dataset contacts without the user's consent so far.
     pub unconsented: Vec<String>,
+    /// The same, of social platforms.
+    pub unconsented_social: Vec<String>,
     generation: u64,
     cancelled: bool,
     /// File stamps of the last load, and digests of the files' beginnings and ends.
@@ -200,7 +202,8 @@ impl QueryService {
             .wire
             .as_ref()
             .map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
-        unconsented.extend(self.feed_hosts().into_keys());
+        let (markets, unconsented_social) = self.feed_hosts();
+        unconsented.extend(markets);
         unconsented.sort();
         unconsented.dedup();
         let mut state = self.load_lock();
@@ -209,6 +212,7 @@ impl QueryService {
         // Nobody finds the service idle between the two.
         state.requested.starting |= repeat;
         state.unconsented = unconsented;
+        state.unconsented_social = unconsented_social;
         state.took = took;
         if retried {
             state.stamps = Some(FileStamps::default());

@@ -16,7 +16,7 @@ use crate::error::ServiceError;
 use load::{
     live::{
         LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts,
-        hosts_without_consent, live_tables, refresh,
+        hosts_without_consent, live_tables, refresh, social_hosts,
     },
     loader,
     manifest::{Every, FILE, LiveSource, Manifest},
@@ -159,17 +159,20 @@ impl QueryService {
         state.stopped
     }
 
-    /// Hosts of the dataset's tables that the user has not allowed yet, with the number of certain requests.
-    pub(super) fn feed_hosts(&self) -> BTreeMap<String, u64> {
+    /// Hosts of the dataset's tables that the user has not allowed yet: those of markets, and those of social platforms.
+    pub(super) fn feed_hosts(&self) -> (Vec<String>, Vec<String>) {
         let wire = self.options.wire.as_ref().filter(|wire| wire.asks_first());
         let (Some(wire), Some(service), Ok(Some(feeds))) =
             (wire, self.this.upgrade(), self.feeds())
         else {
-            return BTreeMap::new();
+            return (Vec::new(), Vec::new());
         };
-        let mut hosts = service.with_context(wire, &feeds, |context| hosts(context, &[]));
-        hosts.retain(|origin, _| wire.may_ask(&feeds.folder, origin).is_err());
-        hosts
+        service.with_context(wire, &feeds, true, |context| {
+            let social = social_hosts(context);
+            let hosts = hosts(context, &[]).into_keys();
+            let open = hosts.filter(|origin| wire.may_ask(&feeds.folder, origin).is_err());
+            open.partition(|origin| !social.contains(origin))
+        })
     }
 
     /// The live tables. Cheap: the disk is read again only after a while.
@@ -219,7 +222,7 @@ impl QueryService {
             .zip(self.this.upgrade());
         let consent = |table: &str| {
             let waits_for = asks.as_ref().map(|(wire, service)| {
-                service.with_context(wire, &feeds, |context| {
+                service.with_context(wire, &feeds, true, |context| {
                     hosts_without_consent(context, table)
                 })
             });
@@ -297,18 +300,20 @@ impl QueryService {
         self: &Arc<Self>,
         wire: &Arc<RemoteClient>,
         feeds: &Feeds,
+        by_hand: bool,
         work: impl FnOnce(&RefreshContext<'_>) -> T,
     ) -> T {
-        let market = self.snapshot().map_or_else(
-            |_| LiveMarket::default(),
-            |snapshot| LiveMarket::of(&snapshot.dataset),
-        );
+        let snapshot = self.snapshot().ok();
+        let rows = snapshot.as_ref().map(|snapshot| &snapshot.dataset);
+        let market = rows.map_or_else(LiveMarket::default, LiveMarket::of);
         work(&RefreshContext {
             dataset: &feeds.folder,
             manifest: &feeds.manifest,
             providers: &feeds.providers,
             wire,
             market: &market,
+            rows,
+            by_hand,
             watchlist: &self
                 .options
                 .feed
@@ -368,7 +373,7 @@ impl QueryService {
         }
         // A table whose hosts nobody agreed to waits, and the others do not wait for it: the dashboard asks the person.
         if !due.is_empty() {
-            self.with_context(wire, &feeds, |context| {
+            self.with_context(wire, &feeds, asked == FeedAsked::All, |context| {
                 due.retain(|table| hosts_without_consent(context, table).is_empty());
             });
         }
@@ -377,7 +382,7 @@ impl QueryService {
         }
         started.extend(&due);
         self.feed.state.locked().started = (feeds.folder.clone(), started);
-        if self.run_feed(wire, &feeds, &due) {
+        if self.run_feed(wire, &feeds, &due, asked == FeedAsked::All) {
             Duration::ZERO
         } else {
             SLEEP_MAX
@@ -385,7 +390,13 @@ impl QueryService {
     }
 
     /// Whether it ended by itself: after a failure, or while another program fetches, it is not tried at once.
-    fn run_feed(self: &Arc<Self>, wire: &Arc<RemoteClient>, feeds: &Feeds, due: &[&str]) -> bool {
+    fn run_feed(
+        self: &Arc<Self>,
+        wire: &Arc<RemoteClient>,
+        feeds: &Feeds,
+        due: &[&str],
+        by_hand: bool,
+    ) -> bool {
         {
             let mut state = self.feed.state.locked();
             state.stopped = false;
@@ -395,7 +406,7 @@ impl QueryService {
                 .collect();
         }
         self.notify(ServiceEvent::FeedRunning);
-        let outcome = self.with_context(wire, feeds, |context| refresh(context, due));
+        let outcome = self.with_context(wire, feeds, by_hand, |context| refresh(context, due));
         {
             let mut state = self.feed.state.locked();
             (state.running, state.waiting, state.shown) = (BTreeMap::new(), None, None);

@@ -59,21 +59,37 @@ impl App {
         }
     }
 
-    /// Asks once for consent to the dataset's remote origins; false where there is nothing to ask.
+    /// Asks once for consent to the dataset's remote origins, and then to those of social platforms; false where there is nothing to ask.
     fn ask_consent(&mut self) -> bool {
-        let origins = self.setup.service.load_state().unconsented;
-        if origins.is_empty() || origins == self.asked_about {
-            return false;
+        let state = self.setup.service.load_state();
+        let files = "remote files";
+        let says = |places: &str| {
+            format!(
+                "tokendeck downloads this dataset's data from {places} and stores it here. Only the requests are sent. The download size is \
+                    shown first."
+            )
+        };
+        let social = |places: &str| {
+            format!(
+                "Posts about your tokens come from {places}. These services learn which tokens you watch. Posts are stored here and never \
+                    leave this machine."
+            )
+        };
+        for (origins, title, says) in [
+            (state.unconsented, files, &says as &dyn Fn(&str) -> String),
+            (state.unconsented_social, "social posts", &social),
+        ] {
+            let is_new = |origin: &String| !self.asked_about.contains(origin);
+            if !origins.iter().any(is_new) {
+                continue;
+            }
+            let says = says(&origins.join(", "));
+            self.asked_about.extend(origins.iter().cloned());
+            let confirm = Confirm::new(title, says, "contact", Command::Agree(origins));
+            self.overlay = Some(Overlay::Confirm(confirm));
+            return true;
         }
-        let places = origins.join(", ");
-        let says = format!(
-            "tokendeck downloads this dataset's data from {places} and stores it here. Only the requests are sent. The download size is \
-                shown first."
-        );
-        self.asked_about.clone_from(&origins);
-        let confirm = Confirm::new("remote files", says, "contact", Command::Agree(origins));
-        self.overlay = Some(Overlay::Confirm(confirm));
-        true
+        false
     }
 
     /// A failed load: without any data, offers the choices of the welcome dialog.

@@ -8,7 +8,7 @@ pub use load::live::find::{FoundToken, FoundTokens};
 use load::{
     live::{
         RefreshWatch, Unwatched,
-        create::create,
+        create::{SOCIAL, create},
         find::{FindContext, find, keep_coin, search_hosts},
     },
     manifest::FILE,
@@ -32,7 +32,8 @@ impl QueryService {
         if !folder.join(FILE).exists() {
             let providers = provider::all(self.options.feed.own_providers.as_deref(), None)
                 .map_err(ServiceError::Providers)?;
-            create(folder, &[], &providers, None).map_err(ServiceError::Create)?;
+            create(folder, &[], &self.social_providers(), &providers, None)
+                .map_err(ServiceError::Create)?;
         }
         self.open(folder);
         let has_rows = folder.join(load::live_files::FOLDER).is_dir();
@@ -40,6 +41,15 @@ impl QueryService {
             self.load_in_background();
         }
         Ok(has_rows)
+    }
+
+    /// The providers of posts that need no key, and those whose key is there.
+    fn social_providers(&self) -> Vec<&'static str> {
+        let has_key = |id: &&str| {
+            let wire = self.options.wire.as_ref();
+            *id != SOCIAL[0] || wire.is_some_and(|wire| wire.has_provider_key(id))
+        };
+        SOCIAL.into_iter().filter(has_key).collect()
     }
 
     fn with_search<T>(
