@@ -48,6 +48,7 @@ ASKED = {
     "Show me the MACD of WETH.": {C: "{busy}", "names": "macd_12_26_9"},
     "How often have double bottoms turned out right in the past?": {C: "{good}"},
     "How often did tokens that you called AVOID lose their value later?": {},
+    "Which influencers were right in the past: did tokens rise after their posts?": {},
     "What did UNI close at on 3 March?": {T: "{good}", "from": "2026-03-03", "to": "2026-03-03"},
     "Give me the daily closing prices of UNI, LINK and AAVE so that I can compute something with them.": {"addresses": "{good},{bad},{busy}"},
     "Did UNI do better than LINK this year?": {"addresses": "{good},{busy}", "period": "365d"},

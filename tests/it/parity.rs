@@ -36,6 +36,7 @@ use query::{
         patterns::PatternsQuery,
         pools::PoolsQuery,
         posts::{PostsQuery, TokenPostsQuery},
+        posts_record::PostsRecordQuery,
         request::Request,
         security::SecurityQuery,
         security_record::SecurityRecordQuery,
@@ -93,6 +94,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
     "indicators" Some(held::<IndicatorsQuery>) => [
         "/technical/{weth}/indicators",
         "/technical/{uni}/indicators?names=macd_12_26_9,bollinger_20_2.5,obv&timeframe=4h&limit=5",
+        "/technical/{uni}/indicators?names=mentions",
         "/technical/{nobody}/indicators",
         "/technical/{weth}/indicators?names=sma",
     ];
@@ -105,6 +107,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
     // Of configurations that count no record: when one comes, no two programs agree on.
     "track_record_of_all" Some(held::<WholeRecordQuery>) => ["/technical/track-record", "/technical/track-record?timeframe=2h"];
     "security_track_record" Some(held::<SecurityRecordQuery>) => ["/security/track-record"];
+    "posts_track_record" Some(held::<PostsRecordQuery>) => ["/posts/track-record"];
     "dexes" Some(held::<DexListQuery>) => ["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"];
     "dex" Some(held::<DexDetailQuery>) => ["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"];
     "holders_growth" Some(held::<GrowthQuery>) => [

@@ -43,6 +43,8 @@ pub enum Indicator {
     /// Volume-weighted average price over the window: Σ volume · (high + low + close) / 3 ÷ Σ volume. No value if a volume in the window is
     /// unknown or all are zero.
     Vwap(usize),
+    /// Number of posts about the token in each candle. The query counts them: candles alone have no values.
+    Mentions,
 }
 
 /// A kind of indicator and its spelling in requests.
@@ -116,6 +118,13 @@ pub const KINDS: &[IndicatorKind] = &[
         over_price: false,
         columns: &[""],
     },
+    IndicatorKind {
+        word: "mentions",
+        usual: "mentions",
+        title: "Posts about the token",
+        over_price: false,
+        columns: &[""],
+    },
 ];
 
 impl fmt::Display for Indicator {
@@ -129,6 +138,7 @@ impl fmt::Display for Indicator {
             Self::Atr(period) => write!(f, "atr_{period}"),
             Self::Obv => f.write_str("obv"),
             Self::Vwap(period) => write!(f, "vwap_{period}"),
+            Self::Mentions => f.write_str("mentions"),
         }
     }
 }
@@ -195,6 +205,7 @@ impl Indicator {
             ("atr", [n]) => Ok(Self::Atr(period(n)?)),
             ("vwap", [n]) => Ok(Self::Vwap(period(n)?)),
             ("obv", []) => Ok(Self::Obv),
+            ("mentions", []) => Ok(Self::Mentions),
             ("macd", [fast, slow, signal]) => {
                 let (fast, slow, signal) = (period(fast)?, period(slow)?, period(signal)?);
                 if fast < slow {
@@ -224,6 +235,7 @@ impl Indicator {
             Self::Macd { .. } => 5,
             Self::Obv => 6,
             Self::Atr(_) => 7,
+            Self::Mentions => 8,
         };
         &KINDS[word]
     }
@@ -260,6 +272,7 @@ impl Indicator {
             Self::Ema(period) => vec![part(ema(close, period, 0))],
             Self::Rsi(period) => vec![part(rsi(close, period))],
             Self::Atr(period) => vec![part(wilder(&true_ranges(candles), period))],
+            Self::Mentions => vec![rows.map(|_| None).collect()],
             Self::Obv => vec![part(obv(close, candles.volume))],
             Self::Vwap(period) => vec![windows(rows, period, |window| vwap(candles, window))],
             Self::Macd { fast, slow, signal } => {

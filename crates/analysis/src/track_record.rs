@@ -3,6 +3,7 @@
 
 mod advice;
 pub mod errors;
+pub mod posts;
 pub mod returns;
 
 pub use self::advice::advice;

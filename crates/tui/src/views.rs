@@ -17,6 +17,7 @@ pub mod list;
 pub mod posts;
 mod prelude;
 mod price;
+mod record_pane;
 pub mod security;
 mod shared;
 pub mod task;

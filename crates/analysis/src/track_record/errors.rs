@@ -306,6 +306,31 @@ impl ClusteredVariance {
     }
 }
 
+/// Half the 95% interval of the mean of clusters, and its two-sided p-value, by Student's t with one degree of freedom less than clusters.
+/// `clusters` are numbered in order of time; those less than `lag` apart may share data (Bartlett's kernel). `shared` is the variance of what
+/// all of them are compared with. `None` for fewer than two clusters.
+pub fn mean_of_clusters(clusters: &[(i32, f64)], lag: f64, shared: f64) -> Option<(f64, f64)> {
+    let count = clusters.len() as f64;
+    let mean = clusters.iter().map(|(_, value)| value).sum::<f64>() / count;
+    let residuals = clusters
+        .iter()
+        .map(|(number, value)| (*number, value - mean));
+    let squares = blocked(residuals.clone(), 1.0).max(blocked(residuals, lag));
+    let own = ClusteredVariance::new(squares / count.powi(2), count);
+    let variance = own.variance + shared;
+    ClusteredVariance { variance, ..own }.interval(mean)
+}
+
+/// The largest p-value that is significant among these at a familywise error rate of 5%: the k-th smallest of n is at most 5% / (n − k + 1), and
+/// so is each smaller one (Holm 1979).
+pub fn holm(mut p_values: Vec<f64>) -> Option<f64> {
+    p_values.sort_by(f64::total_cmp);
+    let count = p_values.len();
+    let passes = |(nth, p): &(usize, &f64)| **p <= ALPHA / (count - nth) as f64;
+    let significant = p_values.iter().enumerate().take_while(passes);
+    significant.last().map(|(_, p)| *p)
+}
+
 /// Sum of the squared sums of all blocks of days, divided by the days of a block: the mean over all ways to cut the days into blocks. `values`
 /// are sorted by day.
 fn blocked(values: impl Iterator<Item = (i32, f64)>, length: f64) -> f64 {

@@ -124,7 +124,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "posts",
         "Searches social posts about ALL tokens by words; filters and sorts by reach or time. Use for \"which posts mention an \
-        airdrop?\", \"most viewed posts this week\". One token: `token_posts`.",
+        airdrop?\", \"most viewed posts this week\". One token: `token_posts`. What followed: `posts_track_record`.",
     ),
     (
         "trendline",
@@ -211,13 +211,19 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         "track_record",
         "How RELIABLE past signals were: outcomes of confirmed chart patterns, trend labels and holder-growth ranks, for one token or \
         all, each with a `verdict`; only `beats_base_rate` is an edge. Use for \"how often did double bottoms work?\". Patterns now: \
-        `patterns`. Your own condition: `rehearse_alert`. Security: `security_track_record`.",
+        `patterns`. Your own condition: `rehearse_alert`. Security: `security_track_record`. Posts: \
+        `posts_track_record`.",
     ),
     (
         "security_track_record",
         "How RELIABLE past security verdicts were: of tokens called AVOID a day, a week or a month after launch, how many fell, were pulled \
         or died, compared with all tokens. Use for \"how often was AVOID right?\". One token now: `security`. Past chart signals: \
         `track_record`.",
+    ),
+    (
+        "posts_track_record",
+        "What FOLLOWED past social posts: returns after each author's posts, compared with similar candles and with the market. Use for \
+        \"which influencers were right?\". Only `better` is an edge. The posts: `posts`. Past chart signals: `track_record`.",
     ),
     (
         "security_batch",

@@ -9,12 +9,13 @@ use serde::{Serialize, Serializer};
 use super::{
     Dated, Query,
     candles::latest,
+    mentions::per_candle,
     paging::Paging,
     parameter::{CONTRACT, ParameterKind, parameter},
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
-    timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of},
+    timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of, interval},
     view::View,
 };
 use analysis::{indicators::Indicator, timeframes::CandleVec};
@@ -32,7 +33,7 @@ request! {
             "names",
             ParameterKind::Indicators { default: "sma_20,ema_50,rsi_14" },
             "Up to 16 indicators, each with its periods in candles: sma_20, ema_50, bollinger_20_2, vwap_20, rsi_14, macd_12_26_9, obv, \
-            atr_14.",
+            atr_14, mentions (posts about the token in each candle).",
         ),
         timeframe: &'static str = TIMEFRAME,
         from: Option<Time> = FROM,
@@ -63,8 +64,8 @@ pub struct IndicatorRow {
     /// Start of the candle.
     pub timestamp: Time,
     /// By indicator name. Indicators of several columns: `macd_12_26_9`, `macd_12_26_9_signal`, `macd_12_26_9_histogram` and
-    /// `bollinger_20_2_lower`, `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null during the warm-up (too few earlier candles), or if a
-    /// required volume is unknown.
+    /// `bollinger_20_2_lower`, `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null during the warm-up (too few earlier candles), if a
+    /// required volume is unknown, or before the token's first post for `mentions`.
     #[serde(flatten, serialize_with = "in_order")]
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub values: Vec<(Arc<str>, Option<f64>)>,
@@ -114,10 +115,20 @@ impl Query for IndicatorsQuery {
         let mut columns = Vec::new();
         for (done, indicator) in self.names.iter().enumerate() {
             progress.step(done as u64, self.names.len() as u64)?;
-            for (name, values) in indicator
-                .columns()
-                .zip(indicator.values(&all, range.clone()))
-            {
+            let values = if *indicator == Indicator::Mentions {
+                view.require(&["posts"])?;
+                let starts = &all.timestamp[range.clone()];
+                let length = interval(self.timeframe).0;
+                vec![per_candle(
+                    &view.dataset,
+                    &self.contract_address,
+                    starts,
+                    length,
+                )]
+            } else {
+                indicator.values(&all, range.clone())
+            };
+            for (name, values) in indicator.columns().zip(values) {
                 let name: Arc<str> = name.into();
                 rows.iter_mut()
                     .zip(values)

@@ -122,6 +122,8 @@ pub struct PostRow {
     pub author: Option<String>,
     /// Platform; a filter falls back to the host of the post's link.
     pub platform: Option<String>,
+    /// Why the post is about the token: `contract`, `account`, `mention`, `channel` or `cashtag`.
+    pub matched_by: Option<String>,
 }
 
 impl Listed for PostRow {
@@ -138,12 +140,13 @@ impl From<Post> for PostRow {
         Self {
             author: post.author.clone(),
             platform: post.platform.clone(),
+            matched_by: post.matched_by.clone(),
             post,
         }
     }
 }
 
-listed!(Post ["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement", "author", "platform"] {
+listed!(Post ["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement", "author", "platform", "matched_by"] {
     "title": Text [] = |post| post.title.as_deref().into();
     "post_id": Text ["id"] = |post| Scalar::text(&post.post_id);
     "token_address": Text ["address", "token"].addresses(AddressOf::Tokens) = |post| Scalar::text(post.token_address.to_string());
@@ -154,6 +157,7 @@ listed!(Post ["post_id", "token_address", "title", "link", "published_at", "impr
     "smart_engagement": Number ["smart"] = |post| post.smart_engagement.into();
     "author": Text ["by"] = |post| post.author.as_deref().into();
     "platform": Text ["on"] = |post| post.place().into();
+    "matched_by": Text ["why"] = |post| post.matched_by.as_deref().into();
 });
 
 impl Query for PostsQuery {

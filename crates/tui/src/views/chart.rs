@@ -16,7 +16,7 @@ use self::{
     indicators::Studies,
     known::ChartFacts,
     patterns::{ChartPatterns, PatternFocus},
-    record::Record,
+    record::SignalsPane,
     sheet::{ChartSheet, Zoom},
 };
 use crate::{views::prelude::*, widgets::candles::ChartLayout};
@@ -25,6 +25,7 @@ use query::queries::{
     candles::CandlesQuery,
     indicators::IndicatorsQuery,
     patterns::{Explain, PatternsQuery},
+    track_record::WholeRecordQuery,
     trendline::{PERIOD_DEFAULT, TrendlineQuery},
 };
 
@@ -83,7 +84,7 @@ pub struct ChartView {
     trendline: ViewQuery<TrendlineQuery>,
     patterns: ChartPatterns,
     studies: Studies,
-    record: Record,
+    record: SignalsPane,
     known: ChartFacts,
     /// The legend had room for the marks.
     marks_shown: bool,
@@ -117,13 +118,16 @@ impl View for ChartView {
         self.trendline.refresh(self.trendline_query(token), context);
         self.patterns.refresh(self.patterns_query(token), context);
         self.studies.refresh(self.indicators_query(token), context);
-        self.record.refresh(self.frame(), context);
+        let question = WholeRecordQuery {
+            timeframe: self.frame(),
+        };
+        self.record.refresh(question, record::signals, context);
         self.sheet.take(self.candles.known.as_ref());
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         if self.record.is_open() {
-            return self.record.act(action);
+            return self.record.act(action, Action::TrackRecord);
         }
         match action {
             Action::TrackRecord => self.record.toggle(),
@@ -221,7 +225,8 @@ impl View for ChartView {
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if self.record.is_open() {
-            return self.record.draw(buffer, area, self.frame(), context);
+            let timeframe = self.frame();
+            return record::draw(&mut self.record, buffer, area, timeframe, context);
         }
         // A token without candles has no patterns to list either.
         let (area, list) = if self.candles.problem.is_some() {
@@ -278,7 +283,7 @@ impl View for ChartView {
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         if self.record.is_open() {
-            return Some(self.record.export());
+            return Some(self.record.export("track-record"));
         }
         let answer = self.candles.answer()?;
         let candle_columns = ["timestamp", "open", "high", "low", "close", "volume"];

@@ -1,18 +1,23 @@
 //! The Posts view: the selected token's posts, or all posts, in one table, and the full text of the selected one beside or below it.
 
 mod list;
+mod record;
 mod window;
 
 use std::sync::Arc;
 
 use self::{
     list::{ListedPost, PostFields},
+    record::AuthorsPane,
     window::Window,
 };
 use crate::views::prelude::*;
 use frames::{export, ordered::Ordered};
 use model::rows::Post;
-use query::queries::posts::{PostsQuery, TokenPostsQuery};
+use query::queries::{
+    posts::{PostsQuery, TokenPostsQuery},
+    posts_record::PostsRecordQuery,
+};
 
 /// Page sizes of requests: the maximum of each query.
 const TOKEN_PAGE: u64 = 100;
@@ -33,10 +38,13 @@ pub struct PostsView {
     /// The token of the displayed posts, if only one.
     token: Option<Address>,
     window: Window,
+    record: AuthorsPane,
 }
 
 impl View for PostsView {
     fn refresh(&mut self, context: &Context<'_>) {
+        self.record
+            .refresh(PostsRecordQuery {}, record::rows, context);
         if self.token != context.token {
             self.token = context.token;
             if !self.all {
@@ -50,14 +58,20 @@ impl View for PostsView {
         };
         self.window
             .refresh(&question, self.list.cursor.state.selected, context);
-        self.list.show(
-            list::AUTHOR,
-            self.window.posts().iter().any(|post| post.author.is_some()),
-        );
+        let any = |is_known: fn(&Post) -> bool| self.window.posts().iter().any(is_known);
+        self.list
+            .show(list::AUTHOR, any(|post| post.author.is_some()));
+        self.list
+            .show(list::MATCHED, any(|post| post.matched_by.is_some()));
         self.list.set_count(self.window.total());
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.record.is_open() || action == Action::PostsRecord {
+            let effect = self.record.act(action, Action::PostsRecord);
+            self.refresh(context);
+            return effect;
+        }
         if self.list.act(action) != ListEvent::Nothing {
             self.refresh(context);
             return Effect::Redraw;
@@ -85,7 +99,14 @@ impl View for PostsView {
         Effect::Redraw
     }
 
+    fn answers(&self, action: Action) -> bool {
+        !self.record.is_open() || !matches!(action, Action::OpenLink | Action::Star)
+    }
+
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.record.is_open() {
+            return self.record.mouse(mouse);
+        }
         if self.list.mouse(mouse) == ListEvent::Nothing {
             return Effect::Nothing;
         }
@@ -94,6 +115,9 @@ impl View for PostsView {
     }
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        if self.record.is_open() {
+            return record::draw(&mut self.record, buffer, area, context);
+        }
         // Where there is room the post is read without being opened.
         let is_beside = area.width >= if self.open { BESIDE_WIDTH } else { ROOMY_WIDTH };
         let has_room = is_beside || (area.width >= BESIDE_WIDTH && area.height >= ROOMY_HEIGHT);
@@ -114,9 +138,26 @@ impl View for PostsView {
         draw_post(&post, buffer, sheet, context);
     }
 
-    listing!(list);
+    fn listing(&self) -> Option<&dyn Listing> {
+        Some(if self.record.is_open() {
+            &self.record.list
+        } else {
+            &self.list
+        })
+    }
+
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        Some(if self.record.is_open() {
+            &mut self.record.list
+        } else {
+            &mut self.list
+        })
+    }
 
     fn relist(&mut self, context: &Context<'_>) {
+        if self.record.is_open() {
+            return self.record.arrange();
+        }
         self.list.cursor.select(0);
         self.refresh(context);
     }
@@ -130,6 +171,9 @@ impl View for PostsView {
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
+        if self.record.is_open() {
+            return self.record.request();
+        }
         let question = self.question(context.newest_post())?;
         let (row, total) = (
             self.list.selected().unwrap_or(0) as u64,
@@ -154,6 +198,9 @@ impl View for PostsView {
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
+        if self.record.is_open() {
+            return Some(self.record.export("posts-track-record"));
+        }
         let snapshot = Arc::clone(context.snapshot?);
         let question = self.window.question()?.clone();
         let grid = Arc::clone(&snapshot.dataset.table("posts")?.rows);
@@ -347,7 +394,7 @@ fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>
     }
 }
 
-fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
+fn facts(post: &Post, context: &Context<'_>) -> Vec<(&'static str, String)> {
     let until = if context.as_of().is_some() {
         "the end of the day"
     } else {
@@ -357,7 +404,8 @@ fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
         age if age == "now" => until.to_owned(),
         age => format!("{age} before {until}"),
     };
-    [
+    let matched = post.matched_by.clone().map(|why| ("matched by", why));
+    let facts = [
         (
             "published",
             format!("{}, {age}", format::moment(post.published_at)),
@@ -371,7 +419,8 @@ fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
         ("engagement", exact(post.engagement)),
         ("smart", exact(post.smart_engagement)),
         ("id", post.post_id.clone()),
-    ]
+    ];
+    facts.into_iter().chain(matched).collect()
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ use self::{
     checklist::{ChecklistStyle, anomaly},
     holders::HoldersPane,
     pane::{Clicked, Pane, PaneEntry},
-    record::RecordPane,
+    record::VerdictsPane,
 };
 use crate::views::prelude::*;
-use query::queries::security::SecurityQuery;
+use query::queries::{security::SecurityQuery, security_record::SecurityRecordQuery};
 use security::{AnomalyCode, CheckState, Evidence};
 
 /// From this width holders and scams are drawn next to the checks.
@@ -39,7 +39,7 @@ pub struct SecurityView {
     in_right: bool,
     right_shown: bool,
     holders: HoldersPane,
-    record: RecordPane,
+    record: VerdictsPane,
 }
 
 impl View for SecurityView {
@@ -53,7 +53,8 @@ impl View for SecurityView {
             };
         }
         self.holders.refresh(self.token, context);
-        self.record.refresh(context);
+        self.record
+            .refresh(SecurityRecordQuery {}, record::rows, context);
         let generation = context.snapshot.map(|snapshot| snapshot.generation);
         if self.stopped.is_some() && self.stopped == generation {
             return;
@@ -66,7 +67,9 @@ impl View for SecurityView {
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         if self.record.is_open() || action == Action::VerdictRecord {
-            return self.record.act(action, context);
+            let effect = self.record.act(action, Action::VerdictRecord);
+            self.refresh(context);
+            return effect;
         }
         if self.holders.is_open() || action == Action::TokenHolders {
             return self.holders.act(action, context);
@@ -134,7 +137,7 @@ impl View for SecurityView {
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         if self.record.is_open() {
-            return self.record.draw(buffer, area, context);
+            return record::draw(&mut self.record, buffer, area, context);
         }
         let Some(token) = self.token else {
             return say(
@@ -246,7 +249,7 @@ impl View for SecurityView {
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         if self.record.is_open() {
-            return Some(self.record.export());
+            return Some(self.record.export("security-track-record"));
         }
         let symbol = symbol_of(context, &self.token?).to_lowercase();
         if self.holders.is_open() {

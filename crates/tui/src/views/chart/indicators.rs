@@ -1,6 +1,8 @@
 //! The chart's indicators: the active ones, their values for the visible slots, and their legend. They are computed by the indicators
 //! query.
 
+use std::ops::Range;
+
 use super::overlays::Slots;
 use crate::{
     views::prelude::*,
@@ -83,9 +85,20 @@ impl Studies {
     }
 
     fn under(&self) -> impl Iterator<Item = &Indicator> {
-        self.chosen
+        let under = self
+            .chosen
             .iter()
-            .filter(|indicator| !indicator.kind().over_price)
+            .filter(|indicator| !indicator.kind().over_price);
+        under.filter(|indicator| **indicator != Indicator::Mentions || self.has_mentions())
+    }
+
+    /// Whether the token has posts, as far as it is known.
+    fn has_mentions(&self) -> bool {
+        self.asked.answer().is_none_or(|answer| {
+            let values = answer.rows.iter().flat_map(|row| &row.values);
+            let mut mentions = values.filter(|(name, _)| **name == *"mentions");
+            mentions.any(|(_, value)| value.is_some())
+        })
     }
 
     /// Whether a legend line is drawn over the candles.
@@ -148,7 +161,9 @@ impl Studies {
                 ..IndicatorPane::default()
             };
             for name in indicator.columns() {
-                if name.ends_with("_histogram") {
+                if *indicator == Indicator::Mentions {
+                    pane.bars = slots.sums(answer, &name);
+                } else if name.ends_with("_histogram") {
                     pane.bars = values(&name);
                 } else {
                     let signal = name.ends_with("_signal");
@@ -178,7 +193,7 @@ impl Studies {
                 || format::MISSING.to_owned(),
                 |value| format::fixed(value, 1),
             ),
-            Indicator::Obv => format::human(*value),
+            Indicator::Obv | Indicator::Mentions => format::human(*value),
             _ => signed_price(*value),
         };
         let says: Vec<String> = values.iter().map(figure).collect();
@@ -247,10 +262,10 @@ impl Studies {
 fn shown(indicator: &Indicator) -> String {
     let (name, word) = (indicator.to_string(), indicator.kind().word);
     // Abbreviations are in capitals, Bollinger is a name.
-    let title = if word == "bollinger" {
-        "Bollinger".to_owned()
-    } else {
-        word.to_uppercase()
+    let title = match word {
+        "bollinger" => "Bollinger".to_owned(),
+        "mentions" => "Mentions".to_owned(),
+        _ => word.to_uppercase(),
     };
     format!("{title}{}", name[word.len()..].replace('_', " "))
 }
@@ -274,18 +289,36 @@ fn row_at(answer: &TokenIndicators, at: Time) -> Option<&IndicatorRow> {
 impl Slots<'_> {
     /// The row of each slot: of its last candle that has one.
     fn rows<'a>(&self, answer: &'a TokenIndicators) -> Vec<Option<&'a IndicatorRow>> {
-        let slots = (self.last - self.first).div_ceil(self.per);
-        let candles = |slot: usize| {
-            // Slots are grouped from the last candle.
-            let end = self.last - (slots - 1 - slot) * self.per;
-            (end.saturating_sub(self.per).max(self.first)..end).rev()
+        let rows = |candles| self.rows_in(candles, answer).next_back();
+        self.places().map(rows).collect()
+    }
+
+    /// The sum of a column in each slot; NaN without a value.
+    fn sums(&self, answer: &TokenIndicators, column: &str) -> Vec<f64> {
+        let value = |row: &IndicatorRow| row.values.iter().find(|(name, _)| **name == *column)?.1;
+        let sum = |candles| {
+            let values = self.rows_in(candles, answer).filter_map(value);
+            values.reduce(|sum, value| sum + value).unwrap_or(f64::NAN)
         };
-        (0..slots)
-            .map(|slot| {
-                candles(slot)
-                    .find_map(|candle| row_at(answer, Time(*self.candles.timestamp.get(candle)?)))
-            })
-            .collect()
+        self.places().map(sum).collect()
+    }
+
+    fn rows_in<'a>(
+        &self,
+        candles: Range<usize>,
+        answer: &'a TokenIndicators,
+    ) -> impl DoubleEndedIterator<Item = &'a IndicatorRow> {
+        candles.filter_map(|candle| row_at(answer, Time(*self.candles.timestamp.get(candle)?)))
+    }
+
+    /// The candles of each slot.
+    fn places(&self) -> impl Iterator<Item = Range<usize>> {
+        let slots = (self.last - self.first).div_ceil(self.per);
+        // Slots are grouped from the last candle.
+        (0..slots).map(move |slot| {
+            let end = self.last - (slots - 1 - slot) * self.per;
+            end.saturating_sub(self.per).max(self.first)..end
+        })
     }
 }
 
@@ -313,7 +346,8 @@ mod tests {
                 "RSI 14",
                 "MACD 12 26 9",
                 "OBV",
-                "ATR 14"
+                "ATR 14",
+                "Mentions"
             ]
         );
     }

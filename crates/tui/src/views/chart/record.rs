@@ -1,7 +1,10 @@
 //! The track record pane: hit rates of past signals in this data. A table of patterns, trend labels and holder-growth ranks with their
 //! outcomes, compared with random entries. The outcomes come from the track-record query.
 
-use crate::views::prelude::*;
+use crate::views::{
+    prelude::*,
+    record_pane::{RecordPane, RecordTexts, percent, so_far},
+};
 use analysis::track_record::errors::{Evidence, Verdict, interval_text};
 use query::queries::track_record::{TrackRecord, WholeRecordQuery};
 
@@ -22,7 +25,7 @@ pub(super) struct SignalSummary {
     median_days: Option<f64>,
 }
 
-fn signals(record: &TrackRecord) -> Vec<SignalSummary> {
+pub(super) fn signals(record: &TrackRecord) -> Vec<SignalSummary> {
     let patterns = record.patterns.iter().map(|pattern| SignalSummary {
         of: "pattern",
         name: pattern.name.word(),
@@ -55,12 +58,6 @@ fn signals(record: &TrackRecord) -> Vec<SignalSummary> {
 pub(super) struct SignalFields;
 
 type F = Field<SignalFields>;
-
-fn percent(fraction: Option<f64>) -> Cell {
-    fraction.map_or_else(Cell::missing, |fraction| {
-        Cell::figure(format::fixed(100.0 * fraction, 1))
-    })
-}
 
 fn role(verdict: Verdict) -> Role {
     match verdict {
@@ -137,142 +134,35 @@ impl Fields for SignalFields {
     }
 }
 
-/// The pane that replaces the chart.
-#[derive(Default)]
-pub(super) struct Record {
-    open: bool,
-    list: List<SignalFields>,
-    signals: Vec<SignalSummary>,
-    asked: ViewQuery<WholeRecordQuery>,
-    /// The published version of the track record that was requested.
-    published: u64,
-}
+pub(super) type SignalsPane = RecordPane<SignalFields, SignalSummary, WholeRecordQuery>;
 
-impl Record {
-    pub(super) fn is_open(&self) -> bool {
-        self.open
-    }
-
-    pub(super) fn toggle(&mut self) {
-        self.open = !self.open;
-        if !self.open {
-            self.asked.clear();
-        }
-    }
-
-    pub(super) fn refresh(&mut self, timeframe: &'static str, context: &Context<'_>) {
-        if !self.open {
-            return;
-        }
-        let published = context
-            .snapshot
-            .map_or(0, |snapshot| snapshot.track_records.version());
-        if self.published != published {
-            self.published = published;
-            self.asked.ask_again();
-        }
-        if self.asked.refresh(WholeRecordQuery { timeframe }, context) {
-            self.signals = self.asked.answer().map_or_else(Vec::new, signals);
-            self.arrange();
-        }
-    }
-
-    fn arrange(&mut self) {
-        self.list
-            .arrange(0..self.signals.len(), |place| self.signals.get(place));
-    }
-
-    pub(super) fn act(&mut self, action: Action) -> Effect {
-        let event = self.list.act(action);
-        match action {
-            Action::Back | Action::TrackRecord => self.toggle(),
-            _ if event == ListEvent::Nothing => return Effect::Pass,
-            _ => {}
-        }
-        self.on_list_event(event)
-    }
-
-    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
-        let event = self.list.mouse(mouse);
-        if event == ListEvent::Nothing {
-            Effect::Nothing
-        } else {
-            self.on_list_event(event)
-        }
-    }
-
-    fn on_list_event(&mut self, event: ListEvent) -> Effect {
-        if event == ListEvent::Sorted {
-            self.arrange();
-        }
-        Effect::Redraw
-    }
-
-    pub(super) fn request(&self) -> Option<HttpRequest> {
-        self.asked.question().map(HttpRequest::of)
-    }
-
-    pub(super) fn export(&self) -> Export {
-        self.list
-            .export("track-record", |place| self.signals.get(place))
-    }
-
-    pub(super) fn draw(
-        &mut self,
-        buffer: &mut Buffer,
-        area: Rect,
-        timeframe: &'static str,
-        context: &Context<'_>,
-    ) {
-        let title = format!("track record · {timeframe} · all tokens");
-        let waits = self.asked.answer().is_none_or(|record| !record.complete)
-            && self.asked.problem.is_none();
-        // How far the count is while it is drawn.
-        let counted = context
-            .snapshot
-            .filter(|_| waits)
-            .map(|snapshot| snapshot.track_records.want(timeframe));
-        let (done, total) = counted.map_or((0, 0), |counted| counted.progress);
-        let progress = waits.then(|| (total > 0).then(|| done as f64 / total as f64));
-        let panel = Panel {
-            note: "Esc back",
-            focused: true,
-            progress,
-            ..Panel::new(&title)
-        };
-        let body = panel.render(area, buffer, context.theme);
-        if let Some(problem) = &self.asked.problem {
-            return panel::failure(body, buffer, context.theme, &problem.detail);
-        }
-        let says = if waits {
-            let so_far = if total > 0 {
-                format!(": {done} of {total} tokens so far")
-            } else {
-                String::new()
-            };
+pub(super) fn draw(
+    pane: &mut SignalsPane,
+    buffer: &mut Buffer,
+    area: Rect,
+    timeframe: &'static str,
+    context: &Context<'_>,
+) {
+    let is_complete = pane.answer().is_some_and(|record| record.complete);
+    // How far the count is while it is drawn.
+    let waits = (!is_complete).then(|| {
+        let counted = context.snapshot.map(|it| it.track_records.want(timeframe));
+        counted.map_or((0, 0), |counted| counted.progress)
+    });
+    let says = waits.map_or_else(
+        || LEGEND.to_owned(),
+        |waits| {
+            let so_far = so_far(waits, " tokens");
             format!("evaluating every pattern in the last 2,000 candles of each token{so_far}")
-        } else {
-            LEGEND.to_owned()
-        };
-        let width = usize::from(body.width.saturating_sub(2));
-        let lines = text::wrap(&says, width, usize::from(body.height / 3));
-        let table = Rect {
-            height: body.height.saturating_sub(lines.len() as u16 + 1),
-            ..body
-        };
-        if !waits {
-            self.list.draw(
-                buffer,
-                ListFrame::new(table, "no signals in this data"),
-                context,
-                |place| self.signals.get(place),
-            );
-        }
-        let top = if waits { 1 } else { table.height + 1 };
-        for (nth, line) in lines.iter().enumerate() {
-            put(buffer, body, 1, top + nth as u16, line, context.theme.dim());
-        }
-    }
+        },
+    );
+    let texts = RecordTexts {
+        title: &format!("track record · {timeframe} · all tokens"),
+        says: &says,
+        empty: "no signals in this data",
+        waits,
+    };
+    pane.draw(buffer, area, &texts, context);
 }
 
 const LEGEND: &str = "Right: a pattern hit its target before its stop; the price was higher 14 candles after an uptrend or 7 days after \

@@ -498,7 +498,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
         track_record::count(&snapshot, "1d", (&tokens, digest), None, &step),
     );
     let text = settled(&stage, &mut view, |view| {
-        view.record.export().count > Some(0)
+        view.record.export("track-record").count > Some(0)
     });
     for says in [
         "TRACK RECORD",
@@ -562,6 +562,40 @@ fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
             || text.contains("completed (detected in real time)"),
         "{text}"
     );
+}
+
+#[test]
+fn mentions_are_bars_under_the_chart_of_a_token_with_posts() {
+    let candles: Vec<Json> = (0..205).map(|i| candle(i, [2.0, 2.5, 1.5, 2.0])).collect();
+    let tokens =
+        [(1, "DBL"), (2, "NEW")].map(|(i, symbol)| json!({ "token_address": address(i).to_string(), "symbol": symbol, "chain": ["eth"] }));
+    // One on the last day, three on the day before, and a dropped one.
+    let posts: Vec<Json> = [204.5, 203.0, 203.5, 203.9, 204.1]
+        .iter()
+        .enumerate()
+        .map(|(nth, day)| {
+            json!({
+                "post_id": nth.to_string(), "token_address": address(1).to_string(),
+                "published_at": ((20_000.0 + day) * DAY_MS as f64) as i64, "dropped": (nth == 4).then_some("bot"),
+            })
+        })
+        .collect();
+    let mut stage = Stage::new(Some(Dataset::new(vec![
+        table("tokens", &tokens),
+        table("candles", &candles),
+        table("posts", &posts),
+    ])));
+    let mut view = ChartView::default();
+    assert!(!stage.text(&mut view, 140, 38).contains("Mentions"));
+    view.choose_indicators(vec![Indicator::Mentions], &stage.context());
+    let text = stage.text(&mut view, 140, 38);
+    assert!(text.contains(" Mentions 1 "), "{text}");
+    stage.act(&mut view, Action::Crosshair);
+    stage.act(&mut view, Action::Left);
+    let text = stage.text(&mut view, 140, 38);
+    assert!(text.contains(" Mentions 3 "), "{text}");
+    stage.token = Some(address(2));
+    assert!(!stage.text(&mut view, 140, 38).contains("Mentions"));
 }
 
 /// The screen at rest, which must be `done`.

@@ -252,6 +252,8 @@ keys! {
     }
     Posts {
         AllPosts "all_posts" ["a"] "Toggle posts of all tokens." ("all/one" 75) or "every token global";
+        PostsRecord "posts_record" ["R"] "Show returns after each author's posts, compared with similar candles."
+            or "track history leaders influencers authors success reliable followed";
     }
     Chart {
         ZoomIn "zoom_in" ["+" "="] "Zoom in." ("zoom" 110) or "closer larger magnify";
@@ -263,8 +265,8 @@ keys! {
         PeriodLonger "period_longer" ["]"] "Lengthen the trendline period." or "lookback window";
         LogScale "log_scale" ["L"] "Toggle logarithmic scale." ("log" 84) or "logarithmic scale axis";
         Volume "volume" ["v"] "Toggle volume.";
-        Indicators "indicators" ["I"] "Choose indicators: moving averages, Bollinger Bands, VWAP, RSI, MACD, OBV, ATR." ("indicators" 104)
-            or "technical study moving average oscillator sma ema rsi macd bollinger bands vwap obv atr overlay";
+        Indicators "indicators" ["I"] "Choose indicators: moving averages, Bollinger Bands, VWAP, RSI, MACD, OBV, ATR, mentions." ("indicators" 104)
+            or "technical study moving average oscillator sma ema rsi macd bollinger bands vwap obv atr mentions posts social overlay";
         Levels "levels" ["a"] "Manage price levels: add, remove, alert." ("level" 86)
             or "line horizontal support resistance mark price own draw";
         Trendlines "trendlines" ["m"] "Toggle trendlines: S support, R resistance, reg regression."

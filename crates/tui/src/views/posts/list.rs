@@ -75,6 +75,10 @@ impl Fields for PostFields {
             row.post.place().into()
         })
         .plain(),
+        F::text(MATCHED, "matched", [7, 8], 95, |row| {
+            (&row.post.matched_by).into()
+        })
+        .plain(),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("published_at"));
@@ -107,6 +111,7 @@ impl Fields for PostFields {
     fn json(row: ListedPost<'_>) -> Json {
         let mut post = serde_json::to_value(row.post).unwrap_or_default();
         (post["author"], post["platform"]) = (json!(row.post.author), json!(row.post.platform));
+        post[MATCHED] = json!(row.post.matched_by);
         post
     }
 }
@@ -116,6 +121,9 @@ pub(super) const AGE: &str = "age";
 
 /// The column shown only where an author is known.
 pub(super) const AUTHOR: &str = "author";
+
+/// The column shown only where it is known why posts are about their token.
+pub(super) const MATCHED: &str = "matched_by";
 
 /// The column shown only among several tokens' posts.
 pub(super) const TOKEN: &str = "token_address";

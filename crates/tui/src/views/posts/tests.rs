@@ -1,7 +1,7 @@
 //! The Posts view on the synthetic market.
 
 use super::*;
-use crate::views::fixture::{Stage, address, shown};
+use crate::views::fixture::{Stage, address, market, shown};
 use load::Dataset;
 use model::time::DAY_MS;
 
@@ -205,4 +205,103 @@ fn ages_count_from_the_newest_post_whatever_candles_come() {
             "{day}\n{shown}"
         );
     }
+}
+
+const TOKENS: (&str, &str) = (
+    "tokens",
+    "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth",
+);
+
+#[test]
+fn posts_show_and_filter_why_they_are_about_the_token() {
+    let posts = (
+        "posts",
+        "post_id,token_address,title,published_at,author,platform,matched_by
+         a,0x1,first,2026-01-01,anna,farcaster,cashtag
+         b,0x1,second,2026-01-02,bob,farcaster,contract
+         c,0x1,third,2026-01-03,anna,bluesky,contract",
+    );
+    let mut stage = Stage::new(Some(load::sample::dataset(&[TOKENS, posts])));
+    stage.token = Some(load::sample::address("0x1"));
+    let mut view = PostsView::default();
+    let text = stage.text(&mut view, 220, 56);
+    for says in ["MATCHED", "cashtag", "matched by"] {
+        assert!(
+            text.to_uppercase().contains(&says.to_uppercase()),
+            "{says}: {text}"
+        );
+    }
+    for (filter, expected) in [
+        ("matched_by=contract", "cb"),
+        ("author=anna", "ca"),
+        ("platform=farcaster", "ba"),
+        ("author=anna matched_by=contract", "c"),
+    ] {
+        view.set_filter(filter, &stage.context()).expect("a filter");
+        stage.draw(&mut view, 140, 38);
+        let found: String = (0..view.window.total())
+            .filter_map(|place| Some(view.window.post(place)?.post_id.clone()))
+            .collect();
+        assert_eq!(found, expected, "{filter}");
+    }
+    // The column is hidden where no post has a reason.
+    let (stage, mut view) = shown::<PostsView>();
+    assert!(
+        !stage
+            .text(&mut view, 220, 56)
+            .to_uppercase()
+            .contains("MATCHED")
+    );
+}
+
+#[test]
+fn the_record_of_the_authors_is_a_table_of_all_tokens() {
+    let mut posts = "post_id,token_address,published_at,author,platform\n".to_owned();
+    let mut candles = "token_address,interval,timestamp,open,high,low,close\n".to_owned();
+    for day in 0..200_i64 {
+        let time = Time((20_000 + day) * DAY_MS);
+        let price = 100.0 + (day * 7 % 11) as f64;
+        candles += &format!("0x1,1d,{time},{price},{price},{price},{price}\n");
+        if day >= 150 {
+            posts += &format!("p{day},0x1,{time},anna,farcaster\n");
+        }
+    }
+    let tables = [TOKENS, ("posts", &posts), ("candles", &candles)];
+    let mut stage = Stage::new(Some(load::sample::dataset(&tables)));
+    stage.token = Some(load::sample::address("0x1"));
+    let mut view = PostsView::default();
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::PostsRecord);
+    let text = stage.text(&mut view, 140, 38);
+    for says in [
+        "track record of the authors",
+        "anna",
+        "farcaster",
+        "1d",
+        "7d",
+        "too few",
+        "Placebo",
+    ] {
+        assert!(
+            text.to_uppercase().contains(&says.to_uppercase()),
+            "{says}: {text}"
+        );
+    }
+    let target = view.request(&stage.context()).expect("a request").target;
+    assert_eq!(target, "/posts/track-record");
+    let exported = view.export(&stage.context()).expect("rows to export");
+    let place = exported
+        .columns
+        .iter()
+        .position(|column| column == "meanExcess");
+    let excess = exported.values()[0][place.expect("a column")].clone();
+    assert!(excess.is_number(), "{excess}");
+    stage.act(&mut view, Action::Back);
+    assert!(!stage.text(&mut view, 140, 38).contains("Placebo"));
+    // Without authors the table says why it is empty.
+    let mut stage = Stage::new(Some(market()));
+    let mut view = PostsView::default();
+    stage.act(&mut view, Action::PostsRecord);
+    let text = stage.text(&mut view, 140, 38);
+    assert!(text.contains("No post that counts has an author"), "{text}");
 }

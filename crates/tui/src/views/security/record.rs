@@ -1,7 +1,10 @@
 //! The track record pane: outcomes of tokens after past verdicts, compared with all tokens of the same age. The rows are those of the
 //! query; a pane that replaces the view while it is open.
 
-use crate::views::prelude::*;
+use crate::views::{
+    prelude::*,
+    record_pane::{RecordPane, RecordTexts, percent, so_far},
+};
 use analysis::track_record::errors::{Verdict, interval_text};
 use query::queries::security_record::{SecurityRecordQuery, SecurityTrackRecord};
 use security::{score::least_score, track_record::OutcomeRecord};
@@ -15,7 +18,7 @@ pub(super) struct OutcomeRow {
     of: OutcomeRecord,
 }
 
-fn rows(record: &SecurityTrackRecord) -> Vec<OutcomeRow> {
+pub(super) fn rows(record: &SecurityTrackRecord) -> Vec<OutcomeRow> {
     let of_verdict = record.records.iter().flat_map(|record| {
         record.outcomes.iter().map(|outcome| OutcomeRow {
             day: record.day,
@@ -30,12 +33,6 @@ fn rows(record: &SecurityTrackRecord) -> Vec<OutcomeRow> {
 pub(super) struct OutcomeFields;
 
 type F = Field<OutcomeFields>;
-
-fn percent(fraction: Option<f64>) -> Cell {
-    fraction.map_or_else(Cell::missing, |fraction| {
-        Cell::figure(format::fixed(100.0 * fraction, 1))
-    })
-}
 
 impl Fields for OutcomeFields {
     type Row<'a> = &'a OutcomeRow;
@@ -119,137 +116,32 @@ fn interval(outcome: &OutcomeRecord) -> Option<String> {
     interval_text(evidence.difference_low, evidence.difference_high)
 }
 
-#[derive(Default)]
-pub(super) struct RecordPane {
-    open: bool,
-    pub(super) list: List<OutcomeFields>,
-    rows: Vec<OutcomeRow>,
-    asked: ViewQuery<SecurityRecordQuery>,
-    /// The published version of the track records that was requested.
-    published: u64,
-}
+pub(super) type VerdictsPane = RecordPane<OutcomeFields, OutcomeRow, SecurityRecordQuery>;
 
-impl RecordPane {
-    pub(super) fn is_open(&self) -> bool {
-        self.open
-    }
-
-    pub(super) fn refresh(&mut self, context: &Context<'_>) {
-        if !self.open {
-            return;
-        }
-        let published = context
-            .snapshot
-            .map_or(0, |snapshot| snapshot.track_records.version());
-        if self.published != published {
-            self.published = published;
-            self.asked.ask_again();
-        }
-        if self.asked.refresh(SecurityRecordQuery {}, context) {
-            self.rows = self.asked.answer().map_or_else(Vec::new, rows);
-            self.arrange();
-        }
-    }
-
-    pub(super) fn arrange(&mut self) {
-        self.list
-            .arrange(0..self.rows.len(), |place| self.rows.get(place));
-    }
-
-    pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if matches!(action, Action::Back | Action::VerdictRecord) {
-            self.open = !self.open;
-            if !self.open {
-                self.asked.clear();
-            }
-            self.refresh(context);
-            return Effect::Redraw;
-        }
-        let event = self.list.act(action);
-        if event == ListEvent::Nothing {
-            return Effect::Pass;
-        }
-        self.on_list_event(event)
-    }
-
-    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
-        let event = self.list.mouse(mouse);
-        if event == ListEvent::Nothing {
-            Effect::Nothing
-        } else {
-            self.on_list_event(event)
-        }
-    }
-
-    fn on_list_event(&mut self, event: ListEvent) -> Effect {
-        if event == ListEvent::Sorted {
-            self.arrange();
-        }
-        Effect::Redraw
-    }
-
-    pub(super) fn request(&self) -> Option<HttpRequest> {
-        self.asked.question().map(HttpRequest::of)
-    }
-
-    pub(super) fn export(&self) -> Export {
-        self.list
-            .export("security-track-record", |place| self.rows.get(place))
-    }
-
-    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let record = self.asked.answer().filter(|record| record.complete);
-        let waits = record.is_none() && self.asked.problem.is_none();
-        // How far the count is while it is drawn.
-        let counted = context
-            .snapshot
-            .filter(|_| waits)
-            .map(|snapshot| snapshot.track_records.want_security());
-        let (done, total) = counted.map_or((0, 0), |counted| counted.progress);
-        let progress = waits.then(|| (total > 0).then(|| done as f64 / total as f64));
-        let panel = Panel {
-            note: "Esc back",
-            focused: true,
-            progress,
-            ..Panel::new("track record of the verdicts · all tokens")
-        };
-        let body = panel.render(area, buffer, context.theme);
-        if let Some(problem) = &self.asked.problem {
-            return panel::failure(body, buffer, context.theme, &problem.detail);
-        }
-        let says = record.map_or_else(
-            || {
-                let so_far = if total > 0 {
-                    format!(": {done} of {total} so far")
-                } else {
-                    String::new()
-                };
-                format!("computing the verdicts 1, 7 and 30 days after each token's launch{so_far}")
-            },
-            legend,
-        );
-        let width = usize::from(body.width.saturating_sub(2));
-        let lines = text::wrap(&says, width, usize::from(body.height / 3));
-        let table = Rect {
-            height: body.height.saturating_sub(lines.len() as u16 + 1),
-            ..body
-        };
-        if !waits {
-            self.list.draw(
-                buffer,
-                ListFrame::new(
-                    table,
-                    "no token's rows reach back to its launch and 30 days beyond a verdict",
-                ),
-                context,
-                |place| self.rows.get(place),
-            );
-        }
-        let top = if waits { 1 } else { table.height + 1 };
-        for (nth, line) in lines.iter().enumerate() {
-            put(buffer, body, 1, top + nth as u16, line, context.theme.dim());
-        }
-    }
+pub(super) fn draw(
+    pane: &mut VerdictsPane,
+    buffer: &mut Buffer,
+    area: Rect,
+    context: &Context<'_>,
+) {
+    let record = pane.answer().filter(|record| record.complete);
+    let says = record.map(legend);
+    // How far the count is while it is drawn.
+    let waits = says.is_none().then(|| {
+        let counted = context.snapshot.map(|it| it.track_records.want_security());
+        counted.map_or((0, 0), |counted| counted.progress)
+    });
+    let says = says.unwrap_or_else(|| {
+        let so_far = so_far(waits.unwrap_or_default(), "");
+        format!("computing the verdicts 1, 7 and 30 days after each token's launch{so_far}")
+    });
+    let texts = RecordTexts {
+        title: "track record of the verdicts · all tokens",
+        says: &says,
+        empty: "no token's rows reach back to its launch and 30 days beyond a verdict",
+        waits,
+    };
+    pane.draw(buffer, area, &texts, context);
 }
 
 fn legend(record: &SecurityTrackRecord) -> String {
