@@ -318,6 +318,18 @@ impl Ask<'_> {
         self.present.is_some_and(|now| end < now)
     }
 
+    /// The id, as in the table `posts`, of the post that is requested.
+    pub(crate) fn post_id(&self) -> Option<String> {
+        let fills_posts = self
+            .request
+            .tables
+            .iter()
+            .any(|filled| filled.table == "posts");
+        let post = self.about.post.as_ref().filter(|_| fills_posts)?;
+        let platform = self.provider.platform.as_deref().unwrap_or_default();
+        Some(format!("{platform}:{post}"))
+    }
+
     /// Name of the request, under which its result is recorded.
     pub(crate) fn key(&self) -> String {
         let RequestTarget {

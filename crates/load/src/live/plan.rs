@@ -322,11 +322,22 @@ impl Needs<'_> {
                     return Vec::new();
                 };
                 let posts = dataset.posts_of(&token);
+                // Posts are requested again while they are young, to see whether they still exist; reactions where there are most.
+                let checks = self.schema.name == "posts";
+                let oldest = self.now.0 - request.again.unwrap_or(i64::MAX / 2);
                 let mut ranked: Vec<(i64, String)> = posts
                     .social()
                     .filter(|post| post.platform.as_deref() == Some(platform))
-                    .filter(|post| post.gone_at.is_none() && post.dropped.is_none())
-                    .map(|post| (post.engagement.unwrap_or(0), post.post_id))
+                    .filter(|post| post.gone_at.is_none() && post.published_at.0 >= oldest)
+                    .filter(|post| checks || post.dropped.is_none())
+                    .map(|post| {
+                        let rank = if checks {
+                            post.published_at.0
+                        } else {
+                            post.engagement.unwrap_or(0)
+                        };
+                        (rank, post.post_id)
+                    })
                     .collect();
                 ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
                 ranked.truncate(request.most);
@@ -474,7 +485,7 @@ fn is_of_spans(schema: &TableSchema, request: &ProviderRequest) -> bool {
         .next
         .iter()
         .any(|(_, next)| matches!(next, NextPage::Oldest(_) | NextPage::Newest(_)));
-    let again = request.again.is_some();
+    let again = request.again.is_some() && request.each != RequestScope::Post;
     schema.grows == Grows::ByParts
         && (again || pages || ["from", "to", "before"].into_iter().any(holes))
 }

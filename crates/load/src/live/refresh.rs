@@ -1,19 +1,21 @@
 //! A refresh: plans the missing rows, requests them, and stores the responses. One program at a time refreshes a dataset; its state is
 //! written after the rows.
 
+mod posts;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::Path,
     sync::Arc,
 };
 
+use self::posts::{RecheckedPosts, own_accounts};
 use super::{Held, RefreshError, RefreshReport, RefreshWatch, TableRefreshReport};
 use crate::{
     Dataset,
     live::{
         ask::{Ask, LiveToken},
         forget::{self, Forgotten},
-        matching::{MatchToken, Matcher},
         pages::{AskOutcome, Asker, FetchFault},
         plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
         rows::Known,
@@ -29,7 +31,6 @@ use model::{
     address::Address,
     rows::{AccountRow, PersonRow, PoolRow},
     schema::{Grows, TABLES, TableSchema},
-    social,
     time::Time,
     token::Token,
 };
@@ -97,36 +98,6 @@ impl LiveMarket {
                 .collect(),
         }
     }
-}
-
-/// The accounts by the names of their platforms, also where a row has a URL; the id of one that is among the people is filled in.
-fn own_accounts(
-    rows: impl IntoIterator<Item = AccountRow>,
-    people: &[PersonRow],
-) -> Vec<AccountRow> {
-    let mut accounts: Vec<AccountRow> = rows.into_iter().map(social::own_account).collect();
-    let name = |platform: &str, handle: &str| (platform.to_owned(), handle.to_lowercase());
-    let mut ids: HashMap<(String, String), Option<&str>> = accounts
-        .iter()
-        .filter(|row| row.account_id.is_none())
-        .map(|row| (name(&row.platform, &row.account), None))
-        .collect();
-    if !ids.is_empty() {
-        for person in people {
-            let handle = person.handle.as_deref().unwrap_or_default();
-            if let Some(id) = ids.get_mut(&name(&person.platform, handle)) {
-                *id = Some(&person.author_id);
-            }
-        }
-    }
-    for row in &mut accounts {
-        let id = ids
-            .get(&name(&row.platform, &row.account))
-            .copied()
-            .flatten();
-        row.account_id = row.account_id.take().or_else(|| id.map(str::to_owned));
-    }
-    accounts
 }
 
 /// The live tables, in the order in which they are fetched: candles need the pools, and posts the accounts.
@@ -237,13 +208,15 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
         accounts: context.market.accounts.clone(),
         failed: HashMap::new(),
         odd: HashMap::new(),
-        forgotten: Forgotten::read(context.dataset)?,
         answered: HashSet::new(),
         without_rows: live_tables(context.manifest)
             .iter()
             .map(|(schema, _)| schema.name)
             .filter(|table| files(context.dataset, table).is_empty())
             .collect(),
+        forgotten: Forgotten::read(context.dataset)?,
+        people: HashMap::new(),
+        rechecked: RecheckedPosts::default(),
     };
     let mut report = RefreshReport::default();
     for (schema, live) in live_tables(context.manifest) {
@@ -311,11 +284,16 @@ struct Run<'a> {
     failed: HashMap<String, String>,
     /// Number of responses of each provider that did not match its description.
     odd: HashMap<String, u32>,
-    forgotten: Forgotten,
     /// Requests that are done: a request may fill several tables.
     answered: HashSet<String>,
     /// Live tables that had no rows at the start.
     without_rows: HashSet<&'static str>,
+    /// People whose rows are not stored.
+    forgotten: Forgotten,
+    /// Scores of the people fetched in this refresh, and whether they are bots, by platform and id.
+    people: HashMap<(String, String), PersonRow>,
+    /// Posts that were requested by id.
+    rechecked: RecheckedPosts,
 }
 
 /// Result of a search for a token's pool.
@@ -369,32 +347,14 @@ impl Run<'_> {
             }
         }
         self.keep(schema, live.together, &mut held)?;
+        if schema.name == "posts" {
+            report.notes.extend(self.mark_gone()?);
+        }
         report.notes.truncate(NOTES_MAX);
         if self.context.watch.is_stopped() {
             return Err(RefreshError::Stopped);
         }
         self.end(report)
-    }
-
-    /// What decides which posts are about a token.
-    fn matcher(&self) -> Matcher {
-        let token = |token: &LiveToken| MatchToken {
-            address: token.address,
-            symbol: token.symbol.clone(),
-            name: token.name.clone(),
-            chains: token.chains.clone(),
-            listed: token.listed,
-        };
-        // All tokens of the dataset, also if the refresh is for one: another may have the same symbol.
-        let all = self.context.rows.map(LiveMarket::tokens_of);
-        let mut tokens: Vec<MatchToken> = all.iter().flatten().map(token).collect();
-        let known: HashSet<Address> = tokens.iter().map(|token| token.address).collect();
-        let new = self.context.market.tokens.iter();
-        tokens.extend(
-            new.filter(|token| !known.contains(&token.address))
-                .map(token),
-        );
-        Matcher::new(&tokens, &self.accounts)
     }
 
     /// Asks the first provider that knows it, or all of them if their rows are put together. A series stays that of the provider which
@@ -494,6 +454,7 @@ impl Run<'_> {
             let requests = self.asker.requests;
             let outcome = self.asker.all_pages(&ask, version);
             report.requests += self.asker.requests - requests;
+            self.recheck(&ask, &outcome);
             match outcome {
                 AskOutcome::Rows(fetched) => {
                     let fault = fetched.fault.clone();
@@ -637,6 +598,7 @@ impl Run<'_> {
         held: &mut Held,
     ) -> Result<(), RefreshError> {
         let held = std::mem::take(held);
+        self.take_people(held.frames.get("people").into_iter().flatten());
         for (table, frames) in held.frames {
             let Some(filled) = model::schema::table(table).filter(|_| self.is_live(table)) else {
                 continue;
@@ -645,6 +607,11 @@ impl Run<'_> {
                 continue;
             };
             let frame = self.forgotten.without(table, frame)?;
+            let frame = if table == "posts" {
+                self.mark_dropped(frame)?
+            } else {
+                frame
+            };
             if table == "pools" {
                 self.pools.extend(PoolRow::rows(&frame));
             }
