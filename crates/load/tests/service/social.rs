@@ -397,6 +397,101 @@ fn a_search_for_people_runs_only_if_the_user_asks_and_leaves_out_who_does_not_wa
 }
 
 #[test]
+fn a_deleted_post_loses_its_words_after_two_refreshes_a_day_apart() {
+    let is_deleted = Arc::new(AtomicBool::new(false));
+    let deleted = Arc::clone(&is_deleted);
+    let service = Service::new(move |request| {
+        let path = request.target.split('?').next().unwrap_or_default();
+        let is_gone = deleted.load(Ordering::Relaxed);
+        match path {
+            "/bluesky/app.bsky.feed.getPosts" if is_gone => ServiceReply::ok(r#"{"posts":[]}"#),
+            "/bluesky/app.bsky.feed.getAuthorFeed" if is_gone => ServiceReply::ok(r#"{"feed":[]}"#),
+            "/bluesky/app.bsky.feed.getPosts" => ServiceReply::ok(r#"{"posts":[]}"#),
+            _ => bluesky(request),
+        }
+    });
+    let mut setup = setup(
+        &service,
+        "[tables.posts]\nprovider = 'bluesky'\nhistory = '10y'\n",
+        &format!("{DEGEN},DEGEN,Degen,base"),
+        &format!("{DEGEN},bluesky,degen.bsky.social,"),
+    );
+    refreshed(&setup, false);
+    is_deleted.store(true, Ordering::Relaxed);
+    let token = Address::parse(DEGEN).expect("an address");
+    let title = |setup: &Setup| {
+        setup
+            .dataset()
+            .posts_of(&token)
+            .get(0)
+            .and_then(|post| post.title)
+    };
+    let start = setup.now.0;
+    for (hours, expected) in [(1, Some("hello")), (20, Some("hello")), (26, None)] {
+        setup.now = Time(start + hours * DAY_MS / 24);
+        let report = refreshed(&setup, false);
+        assert_eq!(title(&setup).as_deref(), expected, "after {hours} h");
+        let notes = &table(&report, "posts").notes;
+        let is_told =
+            notes.contains(&"deleted the texts of 1 post that no longer exist".to_owned());
+        assert_eq!(is_told, expected.is_none(), "{notes:?}");
+    }
+    let posts = posts(&setup, DEGEN);
+    assert!(posts[0].gone_at.is_some() && posts[0].author.is_none());
+    assert_eq!(posts[0].engagement, Some(4), "its counts stay");
+}
+
+#[test]
+fn a_forgotten_person_does_not_come_back_and_a_bot_does_not_count() {
+    let casts = casts(&[
+        cast("0x1", "$DEGEN", LIKES, ""),
+        cast("0x2", "$DEGEN up", LIKES, "")
+            .replace("\"fid\":7", "\"fid\":8,\"score\":0.29")
+            .replace("ann", "bob"),
+        cast("0x3", "$DEGEN up", LIKES, "")
+            .replace("\"fid\":7", "\"fid\":9,\"score\":0.3")
+            .replace("ann", "eve"),
+    ]);
+    let service = Service::new(neynar(casts, NO_CHANNEL.to_owned()));
+    let mut setup = setup(&service, NEYNAR, &format!("{DEGEN},DEGEN,Degen,base"), "");
+    refreshed(&setup, false);
+    let dropped = |setup: &Setup| {
+        let mut posts: Vec<_> = posts(setup, DEGEN)
+            .into_iter()
+            .map(|post| (post.post_id, post.author, post.dropped))
+            .collect();
+        posts.sort();
+        posts
+    };
+    let row = |id: &str, author: Option<&str>, dropped: Option<&str>| {
+        (
+            format!("farcaster:{id}"),
+            author.map(str::to_owned),
+            dropped.map(str::to_owned),
+        )
+    };
+    assert_eq!(
+        dropped(&setup),
+        [
+            row("0x1", Some("ann"), None),
+            row("0x2", Some("bob"), Some("low_score")),
+            row("0x3", Some("eve"), None)
+        ]
+    );
+    tokendeck_load::live::forget::forget(setup.folder.path(), "@Ann").expect("forgotten");
+    setup.now = Time(setup.now.0 + DAY_MS);
+    refreshed(&setup, false);
+    assert_eq!(dropped(&setup)[0], row("0x1", None, None));
+    assert!(
+        setup
+            .dataset()
+            .people()
+            .iter()
+            .all(|row| row.author_id != "7")
+    );
+}
+
+#[test]
 fn the_language_of_providers_can_ask_for_reactions_and_holders() {
     let text = r#"
         home = "HOME"
