@@ -245,13 +245,8 @@ pub(crate) fn is_list(texts: &[&str]) -> bool {
 /// Roles of accounts that are places to post in, with the number of path segments that name one in a URL; 0: the whole URL names it.
 const PLACES: [(&str, usize); 4] = [("channel", 1), ("space", 1), ("repo", 2), ("feed", 0)];
 
-/// Other names of platforms.
-const PLATFORM_ALIASES: [(&str, &str); 2] = [("twitter", "x"), ("warpcast", "farcaster")];
-
 fn platform_key(platform: &str) -> String {
-    let key = platform.trim().to_lowercase();
-    let alias = PLATFORM_ALIASES.iter().find(|(alias, _)| *alias == key);
-    alias.map_or(key, |(_, name)| (*name).to_owned())
+    platform.trim().to_lowercase()
 }
 
 /// The account in lower case, without `@`; of a URL, its last path segments, or without them all but the scheme and the query.
