@@ -72,7 +72,7 @@ impl Forgotten {
         read_json(dataset, FORGOTTEN_FILE)
     }
 
-    /// Whether the rows of the person must not be stored.
+    /// Whether this person's rows must not be stored.
     pub(crate) fn is_forgotten(
         &self,
         platform: &str,
@@ -127,7 +127,7 @@ pub struct ForgetReport {
 }
 
 /// Empties the posts of a person and removes other rows about them from all files of live tables. Hashes of the handle and the id stay,
-/// so that the person's rows are not stored again. `name` is a handle or an id on a platform.
+/// so that new rows about them are not stored. `name` is a handle or an id on a platform.
 pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> {
     let _lock = RefreshLock::take(dataset)?.ok_or(RefreshError::Busy)?;
     let name = account_key(name, 1);
@@ -196,7 +196,7 @@ impl Forgotten {
             let (frame, is_renamed) = self.renamed(frame, &renamed)?;
             let (frame, emptied) = emptied(frame, &own, &WORDS)?;
             report.posts += emptied;
-            // Posts of others that name the person keep their author, but not their text.
+            // Posts of others that name them keep their author, but not their text.
             let titles = texts(&frame, "title").into_iter();
             let naming: Vec<bool> = titles
                 .map(|title| {
@@ -256,7 +256,7 @@ impl Forgotten {
     }
 }
 
-/// Removes what the records of requests say about the person.
+/// Removes what the records of requests say about these people.
 fn forget_requests(dataset: &Path, names: &BTreeSet<String>) -> Result<(), LiveError> {
     let mut state = RefreshState::read(dataset);
     let before = state.clone();
