@@ -268,12 +268,7 @@ fn own_accounts_write_are_named_and_have_places() {
             None,
             Some("repo"),
         ),
-        account(
-            "rss",
-            "https://blog.degen.tips/feed?x=1",
-            None,
-            Some("feed"),
-        ),
+        account("rss", "https://blog.degen.tips/feed", None, Some("feed")),
         account(
             "snapshot",
             "https://snapshot.org/#/degen.eth",
