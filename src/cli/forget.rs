@@ -2,7 +2,7 @@
 //! API nor MCP can remove rows.
 
 use clap::Args;
-use color_eyre::eyre::{Report, Result, ensure};
+use color_eyre::eyre::{Report, Result, bail, ensure};
 
 use super::{
     LocationArgs,
@@ -10,7 +10,10 @@ use super::{
     program::{cache, configuration, require_folder},
 };
 use frames::cache::list;
-use load::live::forget::{ForgetReport, forget, has_people};
+use load::live::{
+    RefreshError,
+    forget::{ForgetReport, forget, has_people},
+};
 use model::format::plural;
 
 #[derive(Debug, Args)]
@@ -35,7 +38,12 @@ pub(super) fn run(args: &ForgetArgs) -> Outcome {
     let mut config = configuration(args.location.config.as_deref())?;
     args.location.apply_overrides(&mut config);
     require_folder(&config.datasets.dir)?;
-    let report = forget(&config.datasets.dir, &args.handle).map_err(Report::msg)?;
+    let report = match forget(&config.datasets.dir, &args.handle) {
+        Err(RefreshError::Busy) => bail!(
+            "another process is fetching for this dataset; run the command again when it finishes"
+        ),
+        report => report.map_err(Report::msg)?,
+    };
     // Large tables are also in the cache, which is rebuilt from the files.
     if let Some(folder) = cache(&config).folder {
         let entries = list(&folder).into_iter();
@@ -51,6 +59,6 @@ fn confirmation(handle: &str, report: &ForgetReport) -> String {
     let rows = plural(report.rows as u64, "other row", "other rows");
     format!(
         "{handle}: emptied {posts} and removed {rows} in live tables; rows of {handle} will not be stored again\n\
-         Files that you added yourself are unchanged.\n"
+         Files that you added yourself are unchanged. Stored deep analyses may quote posts; `tokendeck jobs purge` deletes them.\n"
     )
 }

@@ -230,6 +230,11 @@ pub enum LiveError {
         from: String,
         column: &'static str,
     },
+    /// The list of forgotten people is damaged.
+    UnreadableForgotten {
+        path: PathBuf,
+        reason: String,
+    },
 }
 
 impl fmt::Display for LiveError {
@@ -276,6 +281,11 @@ impl fmt::Display for LiveError {
                 }
                 write!(f, " {}", first.reason)
             }
+            Self::UnreadableForgotten { path, reason } => write!(
+                f,
+                "cannot read `{}`: {reason}; restore it, or delete it and run `tokendeck forget` again for each handle",
+                path.display()
+            ),
             Self::LacksField { from, column } => write!(
                 f,
                 "sent rows without `{from}`, the field for `{column}`; it may have been renamed"

@@ -51,21 +51,14 @@ const HOSTS: &[(&str, &str, &str, &str)] = &[
     ("github.com", "github", "", "repo"),
 ];
 
-/// The account as its platform names it: a URL becomes the platform, the account and its role, `twitter` is `x`, and a handle loses its
-/// `@`. A URL of an unknown host stays as it is.
-#[must_use]
-pub fn own_account(row: AccountRow) -> AccountRow {
-    let platform = match row.platform.trim().to_lowercase() {
-        platform if platform == "twitter" => "x".to_owned(),
-        platform => platform,
-    };
-    let text = row.account.trim();
+/// Platform, account and role that the URL of a known host names.
+fn named_by_url(text: &str) -> Option<(String, String, &'static str)> {
     let rest = text
         .split_once("://")
         .map_or(text, |(_, rest)| rest)
         .trim_start_matches("www.");
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let found = HOSTS.iter().find_map(|(known, platform, before, role)| {
+    HOSTS.iter().find_map(|(known, platform, before, role)| {
         let path = path.strip_prefix(before)?;
         // A repository has an owner and a name.
         let parts = if *role == "repo" { 2 } else { 1 };
@@ -76,8 +69,26 @@ pub fn own_account(row: AccountRow) -> AccountRow {
             .collect();
         (host.eq_ignore_ascii_case(known) && names.len() == parts)
             .then(|| ((*platform).to_owned(), names.join("/"), *role))
-    });
-    let (platform, account, role) = match found {
+    })
+}
+
+/// The account that a handle, an id or a URL names: in lower case, without `@`. A URL of an unknown host stays whole.
+pub fn account_name(text: &str) -> String {
+    let text = text.trim();
+    let named = named_by_url(text).map_or_else(|| text.to_owned(), |(_, account, _)| account);
+    named.trim_start_matches('@').to_lowercase()
+}
+
+/// The account as its platform names it: a URL becomes the platform, the account and its role, `twitter` is `x`, and a handle loses its
+/// `@`. A URL of an unknown host stays as it is.
+#[must_use]
+pub fn own_account(row: AccountRow) -> AccountRow {
+    let platform = match row.platform.trim().to_lowercase() {
+        platform if platform == "twitter" => "x".to_owned(),
+        platform => platform,
+    };
+    let text = row.account.trim();
+    let (platform, account, role) = match named_by_url(text) {
         Some((platform, account, role)) => (platform, account, Some(role)),
         None => (platform, text.to_owned(), None),
     };

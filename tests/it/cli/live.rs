@@ -222,3 +222,40 @@ fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
         "{providers}"
     );
 }
+
+#[test]
+fn forget_leaves_files_of_the_user_as_they_are_and_stores_no_name() {
+    let service = Service::new(market);
+    let desk = desk(&service);
+    let token = address(1);
+    desk.write(
+        "deck/tokens.csv",
+        &format!("token_address,symbol,chain\n{token},ONE,eth\n"),
+    );
+    desk.write(
+        "deck/posts.csv",
+        &format!(
+            "post_id,token_address,author,title,published_at\n1,{token},alice,Hello,2026-01-01T00:00:00Z\n"
+        ),
+    );
+    let posts = || run(&desk, &["get", "/posts", "--data", "deck"]).stdout;
+    let before = posts();
+    let done = run(&desk, &["forget", "@Alice", "--data", "deck"]);
+    assert!(
+        done.status.success()
+            && String::from_utf8_lossy(&done.stdout)
+                .starts_with("Alice: emptied 0 posts and removed 0 other rows in live tables; "),
+        "{}",
+        said(&done)
+    );
+    assert_eq!(posts(), before);
+    let stored = desk.path().join("deck/live/forgotten.json");
+    let stored = fs::read_to_string(stored).unwrap().to_lowercase();
+    assert!(stored.contains("hashes") && !stored.contains("alice"));
+    let refused = run(&desk, &["forget", " @", "--data", "deck"]);
+    assert!(
+        refused.status.code() == Some(2) && said(&refused).contains("expected a handle"),
+        "{}",
+        said(&refused)
+    );
+}

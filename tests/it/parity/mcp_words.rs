@@ -154,6 +154,13 @@ fn an_answer_says_how_old_it_is_and_how_to_go_on() {
         whole["tokens"][0]["price_history"].is_array(),
         "an empty `only` leaves nothing out"
     );
+    let quotes = |result: &rmcp::model::CallToolResult| {
+        let texts = result.content.iter().filter_map(|block| block.as_text());
+        texts
+            .into_iter()
+            .any(|text| text.text.contains("quoted from their authors"))
+    };
+    assert!(quotes(&call("posts", json!({ "limit": 1 }))) && !quotes(&listed));
     let past = call("tokens", json!({ "limit": 1, "as_of": "2026-06-01" }));
     let note = past.content.last().unwrap().as_text().unwrap().text.clone();
     assert!(note.contains(", as of 2026-06-01 23:59; "), "{note}");

@@ -8,18 +8,19 @@ use std::{
 };
 
 use polars::prelude::{Column, DataFrame, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use super::{
     LiveError, RefreshError,
-    matching::{NameSign, account_key, any_case, has_handle, has_name},
-    state::{RefreshLock, RefreshState},
+    matching::{NameSign, any_case, has_handle, has_name},
+    state::{RefreshLock, RefreshState, read_file, write_file},
 };
 use crate::{live_files::FOLDER, part_files::rewrite};
 use frames::frame_rows::{column, filtered, integers, parsed, times};
 use model::{
     field_hash::FieldHash,
-    private_files::{read_whole_text, remove_unfinished, write_atomic},
+    private_files::{read_whole_text, remove_unfinished},
+    social::account_name,
     time::{DAY_MS, Time},
 };
 
@@ -69,17 +70,23 @@ pub(crate) struct Forgotten {
 impl Forgotten {
     /// The people forgotten in this dataset. Errors: the file is damaged, so nothing may be stored.
     pub(crate) fn read(dataset: &Path) -> Result<Self, LiveError> {
-        read_json(dataset, FORGOTTEN_FILE)
+        let path = dataset.join(FOLDER).join(FORGOTTEN_FILE);
+        let read = match read_whole_text(&path, FILE_MAX) {
+            Ok(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error.to_string()),
+        };
+        read.map_err(|reason| LiveError::UnreadableForgotten { path, reason })
     }
 
-    /// Whether the rows of the person must not be stored.
+    /// Whether this person's rows must not be stored.
     pub(crate) fn is_forgotten(
         &self,
         platform: &str,
         handle: Option<&str>,
         id: Option<&str>,
     ) -> bool {
-        let names = handle.map(|handle| account_key(handle, 1)).into_iter();
+        let names = handle.map(|handle| account_name(handle)).into_iter();
         let ids = id.map(|id| [id.to_owned(), format!("{platform}:{id}")]);
         !self.hashes.is_empty()
             && names
@@ -90,6 +97,7 @@ impl Forgotten {
     /// The rows of a table that may be stored.
     pub(crate) fn without(&self, table: &str, frame: DataFrame) -> PolarsResult<DataFrame> {
         let known = TABLES.iter().find(|known| known.name == table);
+        let known = known.filter(|_| !self.hashes.is_empty());
         match known.map(|known| self.rows_of(known, &frame)) {
             Some(rows) if rows.contains(&true) => filtered(&frame, rows.iter().map(|row| !row)),
             _ => Ok(frame),
@@ -127,10 +135,10 @@ pub struct ForgetReport {
 }
 
 /// Empties the posts of a person and removes other rows about them from all files of live tables. Hashes of the handle and the id stay,
-/// so that the person's rows are not stored again. `name` is a handle or an id on a platform.
+/// so that new rows about them are not stored. `name` is a handle or an id on a platform.
 pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> {
     let _lock = RefreshLock::take(dataset)?.ok_or(RefreshError::Busy)?;
-    let name = account_key(name, 1);
+    let name = account_name(name);
     let mut names = BTreeSet::from([name.clone()]);
     let mut forgotten = Forgotten::read(dataset)?;
     if forgotten.salt.is_empty() {
@@ -141,25 +149,25 @@ pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> 
     }
     // Written before the rows are removed that tell which id belongs to the handle: a second run knows both.
     forgotten.hashes.insert(forgotten.hash(&name));
-    for table in &TABLES[4..] {
+    let [.., people, posts] = &TABLES;
+    for table in [people, posts] {
         rewrite(dataset, table.name, |frame| {
             let cells = [table.handle, table.id, "platform"].map(|name| texts(&frame, name));
             let [handles, ids, platforms] = &cells;
             for ((handle, id), platform) in handles.iter().zip(ids).zip(platforms) {
                 let platform = platform.as_deref().unwrap_or_default();
                 let has = |cell: &Option<String>| {
-                    cell.as_ref()
-                        .is_some_and(|cell| account_key(cell, 1) == name)
+                    cell.as_ref().is_some_and(|cell| account_name(cell) == name)
                 };
                 if has(handle) || has(id) {
-                    names.extend(handle.as_ref().map(|handle| account_key(handle, 1)));
+                    names.extend(handle.as_ref().map(|handle| account_name(handle)));
                     names.extend(id.as_ref().map(|id| id.to_lowercase()));
                     if let Some(id) = id {
                         let id = forgotten.hash(&format!("{platform}:{id}"));
                         forgotten.hashes.insert(id);
                     }
                     if let Some(handle) = handle {
-                        let handle = forgotten.hash(&account_key(handle, 1));
+                        let handle = forgotten.hash(&account_name(handle));
                         forgotten.hashes.insert(handle);
                     }
                 }
@@ -167,7 +175,7 @@ pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> 
             Ok(None)
         })?;
     }
-    write_json(dataset, FORGOTTEN_FILE, &forgotten)?;
+    write_file(dataset, FORGOTTEN_FILE, &forgotten)?;
     // A number, such as an id, is also in texts about something else.
     names.retain(|name| name.contains(char::is_alphabetic));
     forget_requests(dataset, &names)?;
@@ -177,11 +185,11 @@ pub fn forget(dataset: &Path, name: &str) -> Result<ForgetReport, RefreshError> 
 impl Forgotten {
     fn sweep(&self, dataset: &Path, names: &BTreeSet<String>) -> Result<ForgetReport, LiveError> {
         let mut report = ForgetReport::default();
-        let (posts, others) = (&TABLES[5], &TABLES[..5]);
-        let renamed = self.telling_ids(dataset)?;
-        let mut missing: BTreeMap<String, i64> = read_json(dataset, MISSING_FILE)?;
+        let [others @ .., posts] = &TABLES;
+        let renamed = self.telling_ids(dataset, names)?;
+        let mut missing: BTreeMap<String, i64> = read_file(dataset, MISSING_FILE);
         missing.retain(|post, _| !renamed.contains(post));
-        write_json(dataset, MISSING_FILE, &missing)?;
+        write_file(dataset, MISSING_FILE, &missing)?;
         for table in others {
             rewrite(dataset, table.name, |frame| {
                 let rows = frame.height();
@@ -196,7 +204,7 @@ impl Forgotten {
             let (frame, is_renamed) = self.renamed(frame, &renamed)?;
             let (frame, emptied) = emptied(frame, &own, &WORDS)?;
             report.posts += emptied;
-            // Posts of others that name the person keep their author, but not their text.
+            // Posts of others that name them keep their author, but not their text.
             let titles = texts(&frame, "title").into_iter();
             let naming: Vec<bool> = titles
                 .map(|title| {
@@ -206,29 +214,31 @@ impl Forgotten {
             let (frame, others) = self::emptied(frame, &naming, &["title"])?;
             Ok((is_renamed || emptied + others > 0).then_some(frame))
         })?;
-        for entry in fs::read_dir(dataset.join(FOLDER))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            remove_unfinished(&entry.path());
-        }
-        remove_unfinished(&dataset.join(FOLDER));
+        remove_unfinished_below(&dataset.join(FOLDER));
         Ok(report)
     }
 
-    /// Ids of the forgotten people's posts that contain their handle or id, as those of Bluesky do.
-    fn telling_ids(&self, dataset: &Path) -> Result<HashSet<String>, LiveError> {
+    /// Ids of posts that contain the author's handle or id, as those of Bluesky do.
+    fn telling_ids(
+        &self,
+        dataset: &Path,
+        names: &BTreeSet<String>,
+    ) -> Result<HashSet<String>, LiveError> {
         let mut ids = HashSet::new();
-        let posts = &TABLES[5];
+        let [.., posts] = &TABLES;
+        // Also of old posts without an author: a decentralized identifier, `did:plc:…`, names nobody else.
+        let unique: Vec<&String> = names.iter().filter(|name| name.contains(':')).collect();
         rewrite(dataset, posts.name, |frame| {
             let own = self.rows_of(posts, &frame);
             let cells = ["post_id", posts.handle, posts.id].map(|name| texts(&frame, name));
-            let [post_ids, names @ ..] = &cells;
-            for row in (0..own.len()).filter(|row| own[*row]) {
+            let [post_ids, authors @ ..] = &cells;
+            for (row, is_own) in own.iter().enumerate() {
                 let tells = |post: &&String| {
-                    let mut people = names.iter().filter_map(|cells| cells[row].as_deref());
-                    people.any(|person| post.contains(person))
+                    let mut people = authors.iter().filter_map(|cells| cells[row].as_deref());
+                    *is_own && people.any(|person| post.contains(person))
+                        || unique
+                            .iter()
+                            .any(|name| post.to_lowercase().contains(*name))
                 };
                 ids.extend(post_ids[row].as_ref().filter(tells).cloned());
             }
@@ -244,19 +254,29 @@ impl Forgotten {
         ids: &HashSet<String>,
     ) -> PolarsResult<(DataFrame, bool)> {
         let mut posts = texts(&frame, "post_id");
-        let telling = posts
-            .iter_mut()
-            .flatten()
-            .filter(|post| ids.contains(*post));
-        let count = telling.map(|post| *post = self.hash(post)).count();
-        if count > 0 {
+        let telling = |post: &&mut String| ids.contains(*post);
+        let mut is_renamed = false;
+        for post in posts.iter_mut().flatten().filter(telling) {
+            *post = self.hash(post);
+            is_renamed = true;
+        }
+        if is_renamed {
             frame.with_column(column("post_id", posts))?;
         }
-        Ok((frame, count > 0))
+        Ok((frame, is_renamed))
     }
 }
 
-/// Removes what the records of requests say about the person.
+/// Removes files that a killed process did not finish.
+fn remove_unfinished_below(folder: &Path) {
+    remove_unfinished(folder);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        remove_unfinished_below(&entry.path());
+    }
+}
+
+/// Removes what the records of requests say about these people.
 fn forget_requests(dataset: &Path, names: &BTreeSet<String>) -> Result<(), LiveError> {
     let mut state = RefreshState::read(dataset);
     let before = state.clone();
@@ -290,7 +310,7 @@ pub(crate) fn mark_gone(
     posts: Rechecked<'_>,
     now: Time,
 ) -> Result<BTreeSet<String>, LiveError> {
-    let mut missing: BTreeMap<String, i64> = read_json(dataset, MISSING_FILE)?;
+    let mut missing: BTreeMap<String, i64> = read_file(dataset, MISSING_FILE);
     let before = missing.clone();
     let mut gone = BTreeSet::new();
     for post in posts.asked {
@@ -323,7 +343,7 @@ pub(crate) fn mark_gone(
     }
     missing.retain(|post, first| !gone.contains(post) && now.0 - *first < MISSING_MAX);
     if missing != before {
-        write_json(dataset, MISSING_FILE, &missing)?;
+        write_file(dataset, MISSING_FILE, &missing)?;
     }
     Ok(gone)
 }
@@ -370,20 +390,6 @@ fn emptied(
 
 fn texts(frame: &DataFrame, column: &str) -> Vec<Option<String>> {
     parsed(frame, column, |text| Some(text.to_owned()))
-}
-
-/// The content of a file; empty if it is missing. Errors: it cannot be read.
-fn read_json<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> Result<T, LiveError> {
-    match read_whole_text(&dataset.join(FOLDER).join(name), FILE_MAX) {
-        Ok(text) => Ok(serde_json::from_str(&text)?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
-        Err(error) => Err(LiveError::Store(error.into())),
-    }
-}
-
-fn write_json(dataset: &Path, name: &str, content: &impl Serialize) -> Result<(), LiveError> {
-    let text = serde_json::to_vec(content)?;
-    Ok(write_atomic(&dataset.join(FOLDER).join(name), &text)?)
 }
 
 #[cfg(test)]

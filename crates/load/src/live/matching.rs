@@ -7,6 +7,7 @@ use model::{
     address::Address,
     chain::{CHAINS, Chain},
     rows::AccountRow,
+    social::account_name,
 };
 
 /// Cashtags of currencies, shares and words, in upper case.
@@ -147,20 +148,14 @@ impl Matcher {
                 continue;
             };
             let role = account.role.as_deref().unwrap_or_default();
-            let place = PLACES.iter().find(|(name, _)| role == *name);
-            let (keys, segments) = match place {
-                Some((_, segments)) => (&mut token.places, *segments),
-                None => (&mut token.authors, 1),
+            let keys = if PLACES.contains(&role) {
+                &mut token.places
+            } else {
+                &mut token.authors
             };
             let names = [Some(&account.account), account.account_id.as_ref()];
-            keys.extend(
-                names
-                    .into_iter()
-                    .flatten()
-                    .map(|name| account_key(name, segments))
-                    .filter(|key| !key.is_empty())
-                    .map(|key| (platform_key(&account.platform), key)),
-            );
+            let names = names.into_iter().flatten().filter(|name| !name.is_empty());
+            keys.extend(names.map(|name| account_key(&account.platform, name)));
         }
         Self {
             tokens: signs,
@@ -176,11 +171,9 @@ impl Matcher {
         };
         let texts = read_part(&post.texts);
         let contracts: HashSet<Address> = texts.iter().flat_map(|text| contracts(text)).collect();
-        let platform = platform_key(post.platform);
-        let is_own = |keys: &HashSet<AccountKey>, name: &str, segments: usize| {
-            keys.contains(&(platform.clone(), account_key(name, segments)))
-        };
-        let own_author = |name: &&str| is_own(&signs.authors, name, 1);
+        let platform = post.platform.trim().to_lowercase();
+        let key = |name: &&str| account_key(&platform, name);
+        let own_author = |name: &&str| signs.authors.contains(&key(name));
         let is_named = |(of, name): &AccountKey| {
             *of == platform && texts.iter().any(|text| has_handle(text, name))
         };
@@ -191,9 +184,10 @@ impl Matcher {
         } else if post.mentions.iter().any(own_author) || signs.authors.iter().any(is_named) {
             MatchedBy::Mention
         } else if post.is_top_level
-            && post.channel.is_some_and(|channel| {
-                (0..=2).any(|segments| is_own(&signs.places, channel, segments))
-            })
+            && post
+                .channel
+                .as_ref()
+                .is_some_and(|name| signs.places.contains(&key(name)))
         {
             MatchedBy::Channel
         } else {
@@ -242,37 +236,11 @@ pub(crate) fn is_list(texts: &[&str]) -> bool {
     cashtags.len() > LIST_CASHTAGS_MAX || contracts.len() > LIST_CONTRACTS_MAX
 }
 
-/// Roles of accounts that are places to post in, with the number of path segments that name one in a URL; 0: the whole URL names it.
-const PLACES: [(&str, usize); 4] = [("channel", 1), ("space", 1), ("repo", 2), ("feed", 0)];
+/// Roles of accounts that are places to post in.
+const PLACES: [&str; 4] = ["channel", "space", "repo", "feed"];
 
-/// Other names of platforms.
-const PLATFORM_ALIASES: [(&str, &str); 2] = [("twitter", "x"), ("warpcast", "farcaster")];
-
-fn platform_key(platform: &str) -> String {
-    let key = platform.trim().to_lowercase();
-    let alias = PLATFORM_ALIASES.iter().find(|(alias, _)| *alias == key);
-    alias.map_or(key, |(_, name)| (*name).to_owned())
-}
-
-/// The account in lower case, without `@`; of a URL, its last path segments, or without them all but the scheme and the query.
-pub(super) fn account_key(account: &str, segments: usize) -> String {
-    let account = account.trim().to_lowercase();
-    let Some((_, url)) = account.split_once("://") else {
-        return account.trim_start_matches('@').to_owned();
-    };
-    let url = url.split('?').next().unwrap_or_default();
-    let url = url.strip_prefix("www.").unwrap_or(url);
-    // Some sites route in the fragment: `snapshot.org/#/example.eth`.
-    let parts: Vec<&str> = url
-        .split(['/', '#'])
-        .filter(|part| !part.is_empty())
-        .collect();
-    let first = if segments == 0 {
-        0
-    } else {
-        parts.len().saturating_sub(segments)
-    };
-    parts[first..].join("/").trim_start_matches('@').to_owned()
+fn account_key(platform: &str, account: &str) -> AccountKey {
+    (platform.trim().to_lowercase(), account_name(account))
 }
 
 fn symbol_of(token: &MatchToken) -> String {

@@ -146,7 +146,7 @@ struct AskedFile<'a> {
     pools: Cow<'a, BTreeMap<String, String>>,
 }
 
-fn read_file<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> T {
+pub(super) fn read_file<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> T {
     let path = dataset.join(FOLDER).join(name);
     let read = read_text(&path, FILE_MAX)
         .ok()
@@ -160,7 +160,11 @@ fn read_file<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> T {
     read.and_then(Result::ok).unwrap_or_default()
 }
 
-fn write_file(dataset: &Path, name: &str, content: &impl Serialize) -> Result<(), LiveError> {
+pub(super) fn write_file(
+    dataset: &Path,
+    name: &str,
+    content: &impl Serialize,
+) -> Result<(), LiveError> {
     let text = serde_json::to_vec(content)?;
     Ok(write_atomic(&dataset.join(FOLDER).join(name), &text)?)
 }

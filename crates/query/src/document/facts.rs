@@ -38,6 +38,8 @@ pub(super) struct Extras {
     pub(super) stale: Option<String>,
     /// Why there can be no posts: the table is missing or unusable.
     pub(super) no_posts: Option<String>,
+    /// Whether the posts were fetched from services: a report, which is passed on, then links to them instead of quoting them.
+    pub(super) are_posts_fetched: bool,
 }
 
 /// Returns the sections of one token of a report.
@@ -72,7 +74,11 @@ pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
     );
     sections.extend(simulated(&token["security"]["simulation"]));
     sections.extend([holders(token), liquidity(token)].map(either));
-    sections.extend(posts(&token["token"], extras.no_posts.as_deref()));
+    sections.extend(posts(
+        &token["token"],
+        extras.no_posts.as_deref(),
+        extras.are_posts_fetched,
+    ));
     sections
 }
 
@@ -399,7 +405,7 @@ fn holders(token: &Value) -> PartSection {
     Ok(section)
 }
 
-fn posts(token: &Value, missing: Option<&str>) -> Option<Section> {
+fn posts(token: &Value, missing: Option<&str>, are_fetched: bool) -> Option<Section> {
     if token.is_null() || !token["error"].is_null() {
         return None;
     }
@@ -417,16 +423,21 @@ fn posts(token: &Value, missing: Option<&str>) -> Option<Section> {
             counted
         },
     );
+    let (header, shown): (&[&str], _) = if are_fetched {
+        (&["Date", "Smart", "Engagement", "Link"], "link")
+    } else {
+        (&["Date", "Smart", "Engagement", "Title"], "title")
+    };
     let row = |post: &Value| {
         vec![
             StyledText::quiet(day(word(&post["published_at"]))),
             StyledText::quiet(format::human(post["smart_engagement"].as_f64())),
             StyledText::quiet(format::human(post["engagement"].as_f64())),
-            StyledText::plain(word(&post["title"])),
+            StyledText::plain(word(&post[shown])),
         ]
     };
     section.table(
-        &["Date", "Smart", "Engagement", "Title"],
+        header,
         posts.iter().take(POSTS).map(row).collect(),
         missing.unwrap_or("no known posts"),
     );

@@ -154,6 +154,7 @@ fn of_tokens(
             .zip(value["security"]["recommendation"].as_str())
             .and_then(|(record, word)| sentence(&record.records, word));
         extras.no_posts = snapshot.dataset.absence_reason("posts");
+        extras.are_posts_fetched = sources.has_fetched("posts");
         names.extend(value["token"]["symbol"].as_str().map(str::to_owned));
         sections.extend(facts::token(&value, extras));
     }

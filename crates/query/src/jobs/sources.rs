@@ -1,9 +1,11 @@
 //! Provenance of a job's answers: the dataset's files at the job's start, stored with it.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::service::QueryService;
-use load::Dataset;
+use load::{Dataset, live_files::FOLDER};
 use model::{table_state::TableState, time::Time};
 
 /// Maximum files listed per table.
@@ -78,6 +80,14 @@ impl Sources {
             credit: service.credit(),
             changed: false,
         }
+    }
+
+    /// Whether rows of the table were fetched by a refresh.
+    pub(crate) fn has_fetched(&self, table: &str) -> bool {
+        let files = self.tables.iter().filter(|known| known.name == table);
+        files
+            .flat_map(|known| &known.files)
+            .any(|file| Path::new(&file.name).starts_with(FOLDER))
     }
 }
 

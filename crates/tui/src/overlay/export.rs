@@ -27,6 +27,8 @@ pub struct ExportDialog {
     format: Option<ExportFormat>,
     /// `None` while the rows are still being found.
     rows: Option<usize>,
+    /// Whether the rows are posts, which belong to their authors.
+    has_posts: bool,
     /// The refused file name, and the reason.
     tried: Option<(String, ExportRetry)>,
 }
@@ -55,6 +57,7 @@ impl ExportDialog {
             name: file_name_line(&format!("tokendeck-{name}"), &extension(format)),
             format,
             rows,
+            has_posts: name == "posts",
             tried: None,
         }
     }
@@ -71,6 +74,7 @@ impl ExportDialog {
             name: file_name_line(stem, &file[stem.len()..]),
             format,
             rows,
+            has_posts: false,
             tried: Some((file.to_owned(), why)),
         }
     }
@@ -196,6 +200,10 @@ impl Dialog for ExportDialog {
             }
             Some(ExportRetry::Refused(reason)) => (format!("not exported: {reason}"), Role::Warning),
             None if self.format.is_none() => (words::SAVE_OR_CANCEL.to_owned(), Role::Dim),
+            None if self.has_posts => {
+                let ask = "posts belong to their authors; ask before you publish them";
+                (format!("{ask} · {}", words::SAVE_OR_CANCEL), Role::Warning)
+            }
             None => (format!("{}   Tab next format", words::SAVE_OR_CANCEL), Role::Dim),
         };
         put_wrapped(
@@ -234,6 +242,27 @@ mod tests {
     }
 
     #[test]
+    fn only_the_export_of_posts_names_their_authors() {
+        let theme = Theme::default();
+        let area = Rect::new(0, 0, 80, 12);
+        for (name, names_authors) in [("posts", true), ("tokens", false)] {
+            let mut buffer = Buffer::empty(area);
+            ExportDialog::new(name, Some(1)).draw(&mut buffer, area, &theme);
+            let shown: String = buffer
+                .content()
+                .iter()
+                .map(ratatui::buffer::Cell::symbol)
+                .collect();
+            assert_eq!(
+                shown.contains("belong to their authors"),
+                names_authors,
+                "{shown}"
+            );
+            assert!(shown.contains("Enter save"), "{shown}");
+        }
+    }
+
+    #[test]
     fn a_plain_name_gets_the_ending_of_the_chosen_format() {
         for (typed, format, file) in [
             ("young", ExportFormat::Csv, "young.csv"),
@@ -246,6 +275,7 @@ mod tests {
                 name: file_name_line(typed, ""),
                 format: Some(format),
                 rows: None,
+                has_posts: false,
                 tried: None,
             };
             let run = dialog.key(&KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));

@@ -156,7 +156,7 @@ fn dataset() -> tempfile::TempDir {
     state.tables.entry("posts".to_owned()).or_default().notes = notes.to_vec();
     state.write(path).expect("written");
     let missing = [(TELLING_POST, 5), ("bluesky:9", 6)].map(|(post, at)| (post.to_owned(), at));
-    write_json(path, MISSING_FILE, &BTreeMap::from(missing)).expect("written");
+    write_file(path, MISSING_FILE, &BTreeMap::from(missing)).expect("written");
     folder
 }
 
@@ -224,8 +224,11 @@ fn nothing_of_a_forgotten_person_is_left_and_nothing_comes_back() {
         let folder = dataset();
         let path = folder.path();
         let counts = likes(path);
-        let unfinished = path.join(FOLDER).join("posts/.tokendeck-x.tmp");
-        fs::write(&unfinished, "alice.example").expect("written");
+        let unfinished = ["posts", "history/people"]
+            .map(|folder| path.join(FOLDER).join(folder).join(".tokendeck-x.tmp"));
+        for file in &unfinished {
+            fs::write(file, "alice.example").expect("written");
+        }
         assert!(everything(path).contains("alice.example"));
         let report = forget(path, name).expect("forgotten");
         assert_eq!(report.posts, 3, "{name}");
@@ -242,7 +245,7 @@ fn nothing_of_a_forgotten_person_is_left_and_nothing_comes_back() {
         ] {
             assert!(!all.contains(word), "{name}: {word}");
         }
-        assert!(!unfinished.exists());
+        assert!(unfinished.iter().all(|file| !file.exists()));
         // The counts stay, and so do the rows of others.
         assert_eq!(likes(path), counts);
         let titles: Vec<_> = cells(path, "posts", &["title", "author"]);
@@ -270,7 +273,7 @@ fn nothing_of_a_forgotten_person_is_left_and_nothing_comes_back() {
             ["neynar search degen"]
         );
         assert_eq!(state.tables["posts"].notes, ["6 without a sign"]);
-        let missing: BTreeMap<String, i64> = read_json(path, MISSING_FILE).expect("read");
+        let missing: BTreeMap<String, i64> = read_file(path, MISSING_FILE);
         assert_eq!(missing.into_keys().collect::<Vec<_>>(), ["bluesky:9"]);
         // It comes again.
         let forgotten = Forgotten::read(path).expect("read");
@@ -321,6 +324,16 @@ fn a_forget_that_was_killed_is_finished_by_the_next() {
 }
 
 #[test]
+fn an_id_in_the_id_of_an_old_post_is_forgotten_too() {
+    let folder = dataset();
+    let path = folder.path();
+    empty_old(path, 0, NOW).expect("emptied");
+    assert!(everything(path).contains("a11ce/post"));
+    forget(path, ALICE).expect("forgotten");
+    assert!(!everything(path).contains("a11ce"));
+}
+
+#[test]
 fn an_unknown_person_changes_no_file() {
     let folder = dataset();
     let rows = cells(folder.path(), "posts", &WORDS);
@@ -365,7 +378,7 @@ fn gone_posts(dataset: &Path, returned: &[&str], deleted: &[&str], now: Time) ->
 fn a_post_missing_twice_a_day_apart_is_gone_and_keeps_its_counts() {
     let folder = dataset();
     let path = folder.path();
-    write_json(path, MISSING_FILE, &BTreeMap::<String, i64>::new()).expect("written");
+    write_file(path, MISSING_FILE, &BTreeMap::<String, i64>::new()).expect("written");
     let counts = likes(path);
     let at = |ms: i64| Time(NOW.0 + ms);
     let none: [&str; 0] = [];

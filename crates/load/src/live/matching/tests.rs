@@ -268,12 +268,7 @@ fn own_accounts_write_are_named_and_have_places() {
             None,
             Some("repo"),
         ),
-        account(
-            "rss",
-            "https://blog.degen.tips/feed?x=1",
-            None,
-            Some("feed"),
-        ),
+        account("rss", "https://blog.degen.tips/feed", None, Some("feed")),
         account(
             "snapshot",
             "https://snapshot.org/#/degen.eth",
@@ -310,7 +305,7 @@ fn own_accounts_write_are_named_and_have_places() {
         ),
         (
             PostTexts {
-                platform: "twitter",
+                platform: "X",
                 ..by("DegenTokenBase")
             },
             Matched(Account),
@@ -344,7 +339,7 @@ fn own_accounts_write_are_named_and_have_places() {
         (says("https://medium.com/@degentips"), Unrelated),
         (place("farcaster", "degencast"), Matched(Channel)),
         (
-            place("warpcast", "https://warpcast.com/~/channel/degencast"),
+            place("farcaster", "https://warpcast.com/~/channel/degencast"),
             Matched(Channel),
         ),
         (place("farcaster", "degen-old"), Matched(Channel)),

@@ -526,3 +526,18 @@ fn a_text_of_the_dataset_is_cut_to_a_length() {
             < 100_000
     );
 }
+
+#[test]
+fn fetched_posts_are_linked_and_those_of_the_user_are_quoted() {
+    let token = json!({"top_posts": [{"title": "Audit report", "link": "https://example.org/1"}]});
+    for (are_fetched, there, missing) in [
+        (true, "https://example.org/1", "Audit report"),
+        (false, "Audit report", "https://example.org/1"),
+    ] {
+        let section = format!("{:?}", posts(&token, None, are_fetched));
+        assert!(
+            section.contains(there) && !section.contains(missing),
+            "{section}"
+        );
+    }
+}
