@@ -86,7 +86,7 @@ impl Forgotten {
         handle: Option<&str>,
         id: Option<&str>,
     ) -> bool {
-        let names = handle.map(|handle| account_name(handle)).into_iter();
+        let names = handle.map(account_name).into_iter();
         let ids = id.map(|id| [id.to_owned(), format!("{platform}:{id}")]);
         !self.hashes.is_empty()
             && names
