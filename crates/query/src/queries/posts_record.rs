@@ -133,6 +133,7 @@ impl Query for PostsRecordQuery {
                 records: Vec::new(),
             });
         }
+        let is_named = |day: i64, token: usize| named.contains(&(day, token));
         let (mut horizons, mut closes) = (Vec::new(), Vec::new());
         let mut timeframe = "";
         for horizon in HORIZONS {
@@ -141,7 +142,7 @@ impl Query for PostsRecordQuery {
                 closes = closes_of(view, horizon, progress)?;
             }
             let posts = (&keys[..], &mentions[..]);
-            let of_authors = records(*horizon, (&closes, &named), posts, progress)?;
+            let of_authors = records(*horizon, (&closes, &is_named), posts, progress)?;
             for (author, record) in authors.iter_mut().zip(of_authors) {
                 author.records.push(record);
             }
@@ -237,10 +238,10 @@ mod tests {
     }
 
     fn asked(posts: &str, candles: &str) -> PostsTrackRecord {
-        let tokens: String = (1..=TOKENS)
-            .map(|n| format!("{},T{n},T,eth\n", address(n)))
-            .collect();
-        let tokens = format!("token_address,symbol,name,chain\n{tokens}");
+        let mut tokens = "token_address,symbol,name,chain\n".to_owned();
+        for n in 1..=TOKENS {
+            tokens += &format!("{},T{n},T,eth\n", address(n));
+        }
         let mut tables = vec![("tokens", tokens.as_str())];
         tables.extend(Some(("posts", posts)).filter(|(_, rows)| !rows.is_empty()));
         tables.extend(Some(("candles", candles)).filter(|(_, rows)| !rows.is_empty()));
