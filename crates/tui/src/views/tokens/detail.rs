@@ -9,7 +9,7 @@ use crate::views::prelude::*;
 use analysis::{
     growth::WhaleTrend,
     market::TokenSummary,
-    social::{SocialBound, SocialMetric},
+    social::{SocialBound, SocialGap, SocialMetric},
     token::TokenDetail,
 };
 use model::{annotations::UserLevel, chain::Chain, time::Day};
@@ -383,6 +383,26 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     ]
 }
 
+/// Why a social metric is missing.
+fn gap_words(gap: SocialGap) -> &'static str {
+    match gap {
+        SocialGap::NoAccounts => "no own accounts",
+        SocialGap::NoFollowerCounts => "not in accounts",
+        SocialGap::NoPosts => "no posts",
+        SocialGap::NotPublished => "not published",
+        SocialGap::NoFollows => "no followers listed",
+        SocialGap::NoReactions => "no reactions listed",
+        SocialGap::NoPeople => "no people",
+        SocialGap::NoScores => "no scores",
+        SocialGap::NoLabels => "no labels",
+        SocialGap::NoPrice => "no price",
+        SocialGap::NoHolders => "no holders",
+        SocialGap::SmallHoldersUnknown => "not all holders listed",
+        SocialGap::FollowersUnknown => "followers unknown",
+        SocialGap::NoLeaders => "no leaders",
+    }
+}
+
 fn social_figures(detail: Option<&TokenDetail>) -> [Figure; 6] {
     let metrics = detail
         .and_then(|detail| detail.social.as_ref())
@@ -390,6 +410,9 @@ fn social_figures(detail: Option<&TokenDetail>) -> [Figure; 6] {
         .unwrap_or_default();
     let figure = |label, metric: SocialMetric| {
         let figure = Figure::whole(label, metric.value);
+        if let (None, Some(gap)) = (metric.value, metric.gap) {
+            return figure.noted(vec![gap_words(gap).to_owned()], Role::Dim);
+        }
         let Some(bound) = metric.bound else {
             return figure;
         };
