@@ -1,6 +1,6 @@
 //! Posts, people and accounts from social services: what is about a token, from whom it comes, and what is asked again.
 
-use std::path::Path;
+use std::{io::Write as _, path::Path};
 
 use model::rows::{AccountRow, PersonRow, SocialPost};
 use tokendeck_load::{
@@ -21,7 +21,7 @@ fn recorded(file: &str) -> Option<String> {
             std::env::var_os("TOKENDECK_SHARED").is_none(),
             "{file} is missing from the shared data"
         );
-        eprintln!("skipped: the shared data is missing");
+        writeln!(std::io::stderr(), "skipped: the shared data is missing").ok();
     }
     text
 }
