@@ -221,7 +221,7 @@ fn contracts_in_links_count_and_symbols_alone_do_not() {
     assert_eq!(posts(&two, OTHER).len(), 1);
     assert!(
         table(&report, "posts").notes.contains(
-            &"excluded 1 post of 2 because the cashtag may mean something else".to_owned()
+            &"excluded 3 posts of 4 because the cashtag may mean something else".to_owned()
         ),
         "{:?}",
         table(&report, "posts").notes
@@ -594,6 +594,47 @@ fn the_language_of_providers_can_ask_for_reactions_and_holders() {
         dataset.people()[0].wallets,
         [Address::parse(OTHER).expect("an address")]
     );
+}
+
+#[test]
+fn a_cursor_that_the_request_does_not_use_ends_the_pages_with_a_note() {
+    let text = r#"
+        home = "HOME"
+        per_minute = 10000
+        platform = "far"
+        chains = { eth = "eth" }
+        [[request]]
+        name = "list"
+        fills = "posts"
+        each = "token"
+        path = "/posts"
+        rows = "posts"
+        match = "any"
+        columns = { post_id = "id", published_at = "at" }
+        next = { cursor = "next" }
+    "#;
+    let service = Service::new(|_| {
+        ServiceReply::ok(r#"{"posts":[{"id":"1","at":"2026-10-01T00:00:00Z"}],"next":"abc"}"#)
+    });
+    let mut setup = setup(
+        &service,
+        "[tables.posts]\nprovider = 'far'\n",
+        &format!("{TOKEN},A,A,eth"),
+        "",
+    );
+    setup.providers.insert(
+        "far".to_owned(),
+        provider("far", text, &service.url, ProviderOrigin::Own),
+    );
+    let report = refreshed(&setup, false);
+    assert_eq!(service.asked(), ["/posts"]);
+    assert_eq!(
+        table(&report, "posts").notes,
+        [
+            "the request `list` does not use the placeholder of `next`, so only its first page was fetched"
+        ]
+    );
+    assert_eq!(posts(&setup, TOKEN).len(), 1);
 }
 
 #[test]

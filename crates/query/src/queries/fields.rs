@@ -569,8 +569,8 @@ pub(super) mod tests {
             )
         };
         let (a, b, c) = (
-            json!(["A", 1, 5]),
-            json!(["B", 2, 1]),
+            json!(["A", 1.0, 5.0]),
+            json!(["B", 2.0, 1.0]),
             json!(["C", null, null]),
         );
         assert_eq!(shown("sort=-mentions"), json!([b, a, c]));

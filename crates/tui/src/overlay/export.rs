@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn only_the_export_of_posts_names_their_authors() {
         let theme = Theme::default();
-        let area = Rect::new(0, 0, 80, 12);
+        let area = Rect::new(0, 0, 80, 24);
         for (name, names_authors) in [("posts", true), ("tokens", false)] {
             let mut buffer = Buffer::empty(area);
             ExportDialog::new(name, Some(1)).draw(&mut buffer, area, &theme);
