@@ -201,7 +201,7 @@ impl Dialog for ExportDialog {
             Some(ExportRetry::Refused(reason)) => (format!("not exported: {reason}"), Role::Warning),
             None if self.format.is_none() => (words::SAVE_OR_CANCEL.to_owned(), Role::Dim),
             None if self.has_posts => {
-                let ask = "posts belong to their authors; ask before you publish them";
+                let ask = "posts belong to their authors; ask before publishing";
                 (format!("{ask} · {}", words::SAVE_OR_CANCEL), Role::Warning)
             }
             None => (format!("{}   Tab next format", words::SAVE_OR_CANCEL), Role::Dim),
