@@ -28,6 +28,7 @@ use polars::prelude::{DataFrame, PolarsError};
 use super::{
     ReadError,
     formats::{ProviderError, SourceError},
+    provider::RequestScope,
 };
 use ask::Ask;
 use model::{
@@ -221,8 +222,8 @@ impl Held {
         gave |= last.is_some_and(|asked| asked.gave);
         let earlier = last.and_then(|asked| asked.covered).or(before.covered);
         let covered = joined(earlier, fetched.covered, ask.step());
-        self.asked.push((
-            key,
+        self.note(
+            ask,
             RequestHistory {
                 at: now.0,
                 covered,
@@ -230,7 +231,15 @@ impl Held {
                 gave,
                 version: fetched.version,
             },
-        ));
+        );
+    }
+
+    /// Records a request. Requests by the id of a post leave no record: they are sent only while the post is young, and each has a key of
+    /// its own, so that the records would grow without end.
+    pub(crate) fn note(&mut self, ask: &Ask<'_>, history: RequestHistory) {
+        if ask.request.each != RequestScope::Post {
+            self.asked.push((ask.key(), history));
+        }
     }
 }
 

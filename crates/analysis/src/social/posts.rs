@@ -257,7 +257,7 @@ impl Social<'_> {
             }
             let wallets = person.map_or(&[][..], |person| &person.wallets);
             let balance = |wallet: &Address| self.balance(wallet).unwrap_or(0.0);
-            // The last of equals is the largest: in reverse, the first wallet, which the person names as the main one.
+            // Of equal balances, `max_by` takes the last: in reverse order, the first wallet, which is the primary one.
             let largest = wallets
                 .iter()
                 .rev()

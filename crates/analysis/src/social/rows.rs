@@ -256,7 +256,7 @@ impl<'a> Social<'a> {
             let (listed, most) = self.usd(&person);
             let (least, most) = (class(listed), class(most));
             counts[least] += 1;
-            // A wallet that is not listed may lift the person into any class up to this one.
+            // A wallet that is not in `holders` may move the person up to this class.
             if least < most {
                 is_known[least..=most].fill(false);
             }

@@ -187,8 +187,7 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
         token: None,
         choices: once,
     });
-    // A token without a choice is known to nobody, which is told; but of a list nobody asks by token, and a token without accounts is
-    // no stranger.
+    // A token without a choice is reported as unknown, unless the providers return lists, or are requested by account.
     let social = |request: &ProviderRequest| request.each.is_social();
     let listed = once.is_some()
         || providers

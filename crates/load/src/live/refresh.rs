@@ -483,13 +483,8 @@ impl Run<'_> {
                 }
                 AskOutcome::Unchanged => {
                     knows = true;
-                    held.asked.push((
-                        key,
-                        RequestHistory {
-                            at: now.0,
-                            ..before
-                        },
-                    ));
+                    let at = now.0;
+                    held.note(&ask, RequestHistory { at, ..before });
                 }
                 AskOutcome::Unknown => {
                     let earlier = held
@@ -505,7 +500,7 @@ impl Run<'_> {
                         unknown: !earlier.gave,
                         ..earlier
                     };
-                    held.asked.push((key.clone(), asked));
+                    held.note(&ask, asked);
                     unknown.insert(key);
                 }
                 AskOutcome::Failed(fault) => {

@@ -220,13 +220,23 @@ impl QueryService {
             .as_ref()
             .filter(|wire| wire.asks_first())
             .zip(self.this.upgrade());
-        let consent = |table: &str| {
-            let waits_for = asks.as_ref().map(|(wire, service)| {
+        let open: BTreeMap<&str, Vec<String>> = asks
+            .map(|(wire, service)| {
                 service.with_context(wire, &feeds, true, |context| {
-                    hosts_without_consent(context, table)
+                    live_tables(&feeds.manifest)
+                        .into_iter()
+                        .map(|(schema, _)| {
+                            (schema.name, hosts_without_consent(context, schema.name))
+                        })
+                        .collect()
                 })
-            });
-            let waits_for = waits_for.filter(|hosts| !hosts.is_empty())?.join(" and ");
+            })
+            .unwrap_or_default();
+        let consent = |table: &str| {
+            let waits_for = open
+                .get(table)
+                .filter(|hosts| !hosts.is_empty())?
+                .join(" and ");
             Some(format!("waiting for your consent to contact {waits_for}"))
         };
         let table = |(schema, live): (

@@ -45,12 +45,15 @@ pub(super) fn own_accounts(
         .filter(|row| row.account_id.is_none())
         .map(|row| (name(&row.platform, &row.account), None))
         .collect();
-    if !ids.is_empty() {
-        for person in people {
-            let handle = person.handle.as_deref().unwrap_or_default();
-            if let Some(id) = ids.get_mut(&name(&person.platform, handle)) {
-                *id = Some(&person.author_id);
-            }
+    let platforms: HashSet<String> = ids.keys().map(|(platform, _)| platform.clone()).collect();
+    for person in people {
+        let Some(handle) = person.handle.as_ref() else {
+            continue;
+        };
+        if platforms.contains(&person.platform)
+            && let Some(id) = ids.get_mut(&name(&person.platform, handle))
+        {
+            *id = Some(&person.author_id);
         }
     }
     for row in &mut accounts {
