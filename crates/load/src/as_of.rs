@@ -27,6 +27,8 @@ use model::{
 
 /// Rows of a table in the cache up to which it is read: those that stay are in memory.
 const ROWS_MAX: usize = 5_000_000;
+/// When a post was found deleted.
+const DELETED_AT: &str = "gone_at";
 /// Rows read from the cache at a time.
 const ROWS_AT_ONCE: usize = 200_000;
 
@@ -149,10 +151,17 @@ impl Dataset {
             let part = rows.slice(start..(start + ROWS_AT_ONCE).min(height), None);
             cut(rule, &part, time, first)
         });
-        let kept = parts
+        let mut kept = parts
             .collect::<PolarsResult<Vec<_>>>()
             .and_then(order::whole)
             .map_err(|error| damaged(error.into()))?;
+        if name == "posts"
+            && let Some(posts) = kept.take_if(|posts| posts.column(DELETED_AT).is_ok())
+        {
+            // A post that was deleted later was there then; its words are not stored any more.
+            let then = undated_cleared(&posts, &[(DELETED_AT, &[])], time, first);
+            kept = Some(then.map_err(|error| damaged(error.into()))?);
+        }
         table.clone().with_rows(&kept.unwrap_or_default())
     }
 

@@ -322,8 +322,9 @@ mod tests {
         ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x4,0x2,100,7"),
         (
             "posts",
-            "token_address,post_id,published_at,engagement,dropped
-             0x01,a,2026-01-01,5,\n0x01,b,2026-01-02T23:59:59Z,,\n0x01,c,2026-01-09,7,bot\n0x02,d,2026-01-03,1,\n0x02,e,2026-01-08T12:00:00Z,2,",
+            "token_address,post_id,published_at,engagement,dropped,gone_at
+             0x01,a,2026-01-01,5,,\n0x01,b,2026-01-02T23:59:59Z,,,\n0x01,c,2026-01-09,7,bot,\n0x02,d,2026-01-03,1,,\n0x02,e,2026-01-08T12:00:00Z,2,,
+             0x02,f,2026-01-02,3,,2026-01-06",
         ),
     ];
 

@@ -11,7 +11,7 @@ use model::{
     address::Address,
     data::Data,
     rows::{AccountRow, KolRow, PersonRow},
-    social::SmartRule,
+    social::{SmartRule, account_name},
 };
 
 /// The quality score from which the rule `score` counts a person as smart.
@@ -212,13 +212,12 @@ impl<'a> Social<'a> {
     }
 
     pub(super) fn is_own(&self, platform: &str, id: &str, handle: Option<&str>) -> bool {
-        let plain = |name: &'_ str| name.rsplit(['/', '@']).next().unwrap_or(name).to_owned();
         self.accounts.iter().any(|account| {
-            let is_handle = |handle| plain(handle).eq_ignore_ascii_case(&plain(&account.account));
+            let own = account_name(&account.account);
             account.platform == platform
                 && (account.account_id.as_deref() == Some(id)
-                    || account.account == id
-                    || handle.is_some_and(is_handle))
+                    || own == account_name(id)
+                    || handle.is_some_and(|handle| own == account_name(handle)))
         })
     }
 

@@ -439,6 +439,30 @@ fn a_deleted_post_loses_its_words_after_two_refreshes_a_day_apart() {
     let posts = posts(&setup, DEGEN);
     assert!(posts[0].gone_at.is_some() && posts[0].author.is_none());
     assert_eq!(posts[0].engagement, Some(4), "its counts stay");
+    let before = setup.dataset().known_at(Time(start)).expect("cut");
+    let post = before.posts_of(&token).social().next().expect("a post");
+    assert!(
+        post.gone_at.is_none() && post.author.is_none(),
+        "as of before, it counts, without words"
+    );
+}
+
+#[test]
+fn people_of_an_earlier_day_are_as_they_were_seen_then() {
+    let answer = |followers: &str| {
+        let post = cast("0x1", "$DEGEN", LIKES, "").replace("500", followers);
+        neynar(casts(&[post]), NO_CHANNEL.to_owned())
+    };
+    let service = Service::new(answer("500"));
+    let mut setup = setup(&service, NEYNAR, &format!("{DEGEN},DEGEN,Degen,base"), "");
+    refreshed(&setup, false);
+    service.now(answer("900"));
+    setup.now = Time(setup.now.0 + 2 * DAY_MS);
+    refreshed(&setup, false);
+    let now = setup.dataset();
+    let before = now.known_at(Time(setup.now.0 - DAY_MS)).expect("cut");
+    let followers = [&now, &before].map(|dataset| dataset.people()[0].followers);
+    assert_eq!(followers, [Some(900), Some(500)]);
 }
 
 #[test]
