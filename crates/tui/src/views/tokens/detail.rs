@@ -6,7 +6,12 @@ mod sections;
 use self::sections::{DetailSection, draw_sections};
 use super::list;
 use crate::views::prelude::*;
-use analysis::{growth::WhaleTrend, market::TokenSummary, token::TokenDetail};
+use analysis::{
+    growth::WhaleTrend,
+    market::TokenSummary,
+    social::{SocialBound, SocialMetric},
+    token::TokenDetail,
+};
 use model::{annotations::UserLevel, chain::Chain, time::Day};
 
 /// From this width, unless it is tall, the panel has two columns.
@@ -379,15 +384,32 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
 }
 
 fn social_figures(detail: Option<&TokenDetail>) -> [Figure; 6] {
-    let figure =
-        |label, of: fn(&TokenDetail) -> Option<i64>| Figure::whole(label, detail.and_then(of));
+    let metrics = detail
+        .and_then(|detail| detail.social.as_ref())
+        .map(|social| social.metrics)
+        .unwrap_or_default();
+    let figure = |label, metric: SocialMetric| {
+        let figure = Figure::whole(label, metric.value);
+        let Some(bound) = metric.bound else {
+            return figure;
+        };
+        let sign = match bound {
+            SocialBound::AtLeast => "≥",
+            SocialBound::AtMost => "≤",
+        };
+        Figure {
+            value: format!("{sign} {}", figure.value),
+            short: format!("{sign}{}", figure.short),
+            ..figure
+        }
+    };
     [
-        figure("followers", |detail| detail.followers),
-        figure("smart", |detail| detail.smart_followers),
-        figure("impressions", |detail| detail.impressions),
-        figure("reach", |detail| detail.smart_reach),
-        figure("engagement", |detail| detail.post_engagement),
-        figure("smart eng.", |detail| detail.smart_engagement),
+        figure("followers", metrics.followers),
+        figure("smart", metrics.smart_followers),
+        figure("impressions", metrics.impressions),
+        figure("reach", metrics.smart_reach),
+        figure("engagement", metrics.post_engagement),
+        figure("smart eng.", metrics.smart_engagement),
     ]
 }
 
