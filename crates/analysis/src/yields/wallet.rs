@@ -23,6 +23,8 @@ pub enum UnplacedReason {
     NoEligiblePool,
     GasExceedsYield,
     Limits,
+    TinyAmount,
+    HugeAmount,
 }
 
 impl UnplacedReason {
@@ -36,6 +38,8 @@ impl UnplacedReason {
             Self::NoEligiblePool => "no eligible pool",
             Self::GasExceedsYield => "gas exceeds a year's yield",
             Self::Limits => "limits",
+            Self::TinyAmount => "worth less than 1 USD; amounts are in base units",
+            Self::HugeAmount => "worth more than 10^15 USD; amounts are in base units",
         }
     }
 }
@@ -120,8 +124,10 @@ fn holding(dataset: &dyn Data, address: Address, amount: U256, chains: &[Chain])
         Some(UnplacedReason::ZeroAmount)
     } else if holding.decimals.is_none() {
         Some(UnplacedReason::NoDecimals)
-    } else if holding.price.is_none() || value > VALUE_MAX {
+    } else if holding.price.is_none() {
         Some(UnplacedReason::NoPrice)
+    } else if value > VALUE_MAX {
+        Some(UnplacedReason::HugeAmount)
     } else {
         None
     };
