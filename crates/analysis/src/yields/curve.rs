@@ -3,8 +3,12 @@
 //! borrow rate linear in utilisation, which falls to U·q, that is b·q² (the rate models of Compound, "Compound: The Money Market Protocol"
 //! 2019, 3.1, and Aave, below their kink).
 
-/// Dilution of the base rate by new deposits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Dilution of the base rate by new deposits; rewards are always shared pro rata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Dilution {
     /// Staking, real-world assets, savings: none.
     None,

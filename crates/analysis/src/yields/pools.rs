@@ -18,7 +18,7 @@ use model::{
     chain::Chain,
     rows::{GasRow, YieldRow},
     time::Time,
-    yield_rows::{NATIVE, YieldDay},
+    yield_rows::{NATIVE, YieldDay, native_chains},
 };
 
 /// A single-asset pool. Values are in USD, rates are fractions per year.
@@ -164,18 +164,20 @@ impl Pools {
         }
     }
 
-    /// Index range of the token's pools on the chain. A chain's native coin has two addresses; if one has no pools, the other's are
-    /// returned.
+    /// Index range of the token's pools on the chain. A chain's native coin has two addresses, and is a coin such as `coin:ETH`; if one of
+    /// the three has no pools, those of another are returned.
     pub fn on(&self, token: Address, chain: &Chain) -> Range<usize> {
         let of = |token: Address| self.index.get(&(token, chain.clone())).cloned();
         let twin = || {
-            NATIVE
-                .contains(&token)
-                .then(|| NATIVE.into_iter().find(|other| *other != token))
-                .flatten()
-                .and_then(of)
+            let is_native = NATIVE.contains(&token) || native_chains(token).contains(chain);
+            NATIVE.into_iter().filter(|_| is_native).find_map(of)
         };
         of(token).or_else(twin).unwrap_or(0..0)
+    }
+
+    /// Whether any pool ends, so that plans depend on the day.
+    pub fn knows_ends(&self) -> bool {
+        self.pools.iter().any(|pool| pool.exit.matures_at.is_some())
     }
 
     /// Whether any row of the table is on the chain.

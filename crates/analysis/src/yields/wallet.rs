@@ -9,7 +9,11 @@ use serde::Serialize;
 use super::amounts;
 use crate::market::price;
 use model::data::Data;
-use model::{address::Address, chain::Chain};
+use model::{
+    address::Address,
+    chain::Chain,
+    yield_rows::{NATIVE_DECIMALS, native_chains},
+};
 
 /// Reason why money is not allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -105,18 +109,22 @@ fn holding(dataset: &dyn Data, address: Address, amount: U256, chains: &[Chain])
         return holding;
     };
     holding.symbol.clone_from(&token.row.symbol);
+    let native = native_chains(address);
+    let on = if native.is_empty() {
+        &token.chains
+    } else {
+        &native
+    };
     holding.decimals = token
         .row
         .decimals
+        .or((!native.is_empty()).then_some(NATIVE_DECIMALS))
         .filter(|decimals| (0..=DECIMALS_MAX).contains(decimals))
         .map(|decimals| decimals as u32);
     holding.chain = if chains.is_empty() {
-        token.chains.first().cloned()
+        on.first().cloned()
     } else {
-        chains
-            .iter()
-            .find(|chain| token.chains.contains(chain))
-            .cloned()
+        chains.iter().find(|chain| on.contains(chain)).cloned()
     };
     holding.price = price(dataset, token).filter(|price| *price > 0.0);
     let value = holding.value(amount);

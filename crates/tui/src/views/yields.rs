@@ -276,6 +276,8 @@ impl YieldView {
             risk_level: self.risk,
             chains: self.chains.clone(),
             min_apy: self.min_apy,
+            max_lock_days: None,
+            exit_within_days: None,
             explain: true,
         }
     }
