@@ -6,6 +6,7 @@ use std::{fs, sync::Arc};
 use frames::parquet_files::as_parquet;
 use load::loader::load;
 use model::{
+    address::Address,
     error::Problem,
     progress::{NoProgress, Progress},
 };
