@@ -70,7 +70,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         tagged: false,
         body: Some(SchemaGenerator::subschema_for::<YieldBody>),
         handler: Body(handlers::ask_with_body::<YieldQuery>),
-        ..question::<YieldQuery>("yield", &[])
+        ..question::<YieldQuery>("yield", &[Code::DuplicateToken])
     },
     Endpoint {
         summary: "Search and list tokens, or get up to 100 by `addresses`.",
