@@ -52,7 +52,7 @@ pub struct TokenDetail {
     /// The five posts with the most smart engagement.
     pub top_posts: Vec<Post>,
     pub holders_distribution: HoldersDistribution,
-    /// Trend of the whales' balance over the last 7 days; null without history.
+    /// Trend of the whales' balance over 7 days, from `transfers` or, without them, from `holder_counts`; null without history.
     pub whale_accumulation_trend: Option<WhaleTrend>,
     /// With `explain`: times of price and market cap, if they are in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,11 +116,13 @@ pub struct Thresholds {
     pub whale_change_percent: f64,
 }
 
+/// `flows`: the whales' change by the token's transfers, if these give it. It wins unless `holder_counts` has a later day.
 pub fn detail(
     dataset: &dyn Data,
     token: &Token,
     summary: &TokenSummary,
     thresholds: Thresholds,
+    flows: Option<WhaleChange>,
 ) -> TokenDetail {
     let row = &token.row;
     let address = row.token_address;
@@ -158,6 +160,9 @@ pub fn detail(
         growth::WINDOW_DAYS_DEFAULT,
         thresholds.whale_change_percent,
     );
+    let whales = flows
+        .filter(|flows| whales.is_none_or(|counted| counted.to <= flows.to))
+        .or(whales);
     TokenDetail {
         token_address: address,
         symbol: token.row.symbol.clone(),
@@ -304,6 +309,7 @@ mod tests {
             &dataset.tokens()[0],
             &market.tokens[0],
             THRESHOLDS,
+            None,
         )
     }
 

@@ -23,6 +23,7 @@ use query::{
         candles::CandlesQuery,
         compare::CompareQuery,
         dexes::{AllDexesQuery, DexDetailQuery, DexListQuery},
+        flows::TokenFlowsQuery,
         growth::GrowthQuery,
         held::HeldTokensQuery,
         holders::{HolderCountsQuery, HoldersQuery},
