@@ -226,7 +226,7 @@ impl Forgotten {
     ) -> Result<HashSet<String>, LiveError> {
         let mut ids = HashSet::new();
         let [.., posts] = &TABLES;
-        // Also of old posts without an author: a decentralized identifier, `did:plc:…`, names nobody else.
+        // Also of old posts whose author is emptied: a decentralized identifier, `did:plc:…`, is unique.
         let unique: Vec<&String> = names.iter().filter(|name| name.contains(':')).collect();
         rewrite(dataset, posts.name, |frame| {
             let own = self.rows_of(posts, &frame);
