@@ -93,6 +93,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     list::<HoldersQuery>("tokens", &[]),
     list::<HolderCountsQuery>("tokens", &[]),
+    question::<TokenFlowsQuery>("tokens", &[]),
     list::<HeldTokensQuery>("tokens", &[Code::TableNotFound]),
     list::<PostsQuery>("tokens", &[]),
     question::<PostsRecordQuery>("tokens", &[]),

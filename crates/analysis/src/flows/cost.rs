@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{NoFlows, is_void, unit_of};
+use crate::roles::{AddressRole, Roles};
 use model::{
     address::Address,
     data::Data,
@@ -111,16 +112,20 @@ impl Cost {
     }
 }
 
-/// The costs of these addresses. `is_market`: pools, routers and exchanges, from which a transfer is a purchase. `go_on` as in `flows`.
+/// The costs of these addresses; none where the token's first transfers are not here. A transfer from a pool, router or exchange is a purchase.
+/// `go_on` as in `flows`.
 pub fn costs(
     dataset: &dyn Data,
     token: &Address,
     addresses: &[Address],
-    is_market: &dyn Fn(&Address) -> bool,
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<HashMap<Address, Cost>, NoFlows> {
     let unit = unit_of(dataset, token)?;
-    let closes = DayCloses::new(dataset, token);
+    let (closes, roles) = (DayCloses::new(dataset, token), Roles::new(dataset, token));
+    let is_market = |address: &Address| {
+        use AddressRole::{Exchange, Pool, Router};
+        matches!(roles.role(address), Pool | Router | Exchange)
+    };
     let mut costs: HashMap<Address, Cost> =
         addresses.iter().map(|a| (*a, Cost::default())).collect();
     let (total, mut done) = (dataset.transfers().count(token), 0);

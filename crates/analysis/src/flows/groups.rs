@@ -17,7 +17,10 @@ use super::{
     cost::{Cost, DayCloses},
     ends, is_void, unit_of,
 };
-use crate::growth::{WhaleChange, WhaleMoves, percent, trend_of};
+use crate::{
+    growth::{WhaleChange, WhaleMoves, percent, trend_of},
+    roles::{AddressRole, Roles},
+};
 use model::{
     address::Address,
     data::Data,
@@ -33,16 +36,6 @@ const WEEK: usize = 1;
 
 /// Part of the largest balance below zero up to which a sum of transfers counts as zero: floats round.
 const ROUNDING: f64 = 1e-9;
-
-/// What kind of address it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Party {
-    Holder,
-    Exchange,
-    /// A pool, router, bridge, locker or the token's contract.
-    Contract,
-    Burned,
-}
 
 /// A group of addresses. Exchanges, contracts and holders are every address once, except burn addresses: their flows add up to the tokens
 /// minted minus burned.
@@ -144,9 +137,8 @@ pub struct GroupFlows {
 }
 
 /// What the groups need besides balances, transfers and candles.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct GroupInput<'a> {
-    pub party: &'a dyn Fn(&Address) -> Party,
     /// The creator and the wallets that belong to it.
     pub creators: &'a [Address],
     /// USD; without it nobody is known to be a whale.
@@ -186,7 +178,7 @@ pub fn group_flows(
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<GroupFlows, NoFlows> {
     let unit = unit_of(dataset, token)?;
-    let transfers = dataset.transfers();
+    let (transfers, roles) = (dataset.transfers(), Roles::new(dataset, token));
     let (total, mut done) = (transfers.count(token) * 3, 0);
     let mut step = |rows: usize| {
         done += rows;
@@ -231,9 +223,16 @@ pub fn group_flows(
         step(chunk.len())?;
     }
     let is_whole = !is_part && is_minted == Some(true);
-    let balances = set_balances(dataset, token, &mut moves, is_part, input.party);
+    let balances = set_balances(dataset, token, &mut moves, is_part, &roles);
     let covered = SPANS.map(|days| is_whole || is_part || first.0 <= last.0 - days * DAY_MS);
-    let members = Members::new(dataset, &moves, input, balances, needed_since, is_part);
+    let members = Members::new(
+        (dataset, &roles),
+        &moves,
+        input,
+        balances,
+        needed_since,
+        is_part,
+    );
     let mut sums = Sums::new(last);
     let closes = DayCloses::new(dataset, token);
     for chunk in transfers.chunks(token) {
@@ -260,7 +259,7 @@ fn set_balances(
     token: &Address,
     moves: &mut HashMap<Address, Moves>,
     is_part: bool,
-    party: &dyn Fn(&Address) -> Party,
+    roles: &Roles<'_>,
 ) -> bool {
     let holding = dataset.holding_of(token);
     if !holding.is_empty() && !dataset.lacks_history("holders") {
@@ -273,7 +272,7 @@ fn set_balances(
     let most = moves.values().map(|of| of.replayed).fold(0.0, f64::max);
     let is_debt = |(address, of): (&Address, &Moves)| {
         // NaN is one too.
-        !(of.replayed >= -ROUNDING * most) && party(address) != Party::Burned
+        !(of.replayed >= -ROUNDING * most) && roles.role(address) != AddressRole::Burned
     };
     if is_part || moves.iter().any(is_debt) {
         return false;
@@ -295,7 +294,7 @@ struct Members {
 
 impl Members {
     fn new(
-        dataset: &dyn Data,
+        (dataset, roles): (&dyn Data, &Roles<'_>),
         moves: &HashMap<Address, Moves>,
         input: &GroupInput<'_>,
         balances: bool,
@@ -324,11 +323,10 @@ impl Members {
         });
         let (mut ordered, mut holders) = (Vec::with_capacity(all.len()), 0);
         for (size, address, of) in all {
-            let mut groups = match (input.party)(&address) {
-                Party::Burned => continue,
-                Party::Exchange => Group::Exchanges.bit(),
-                Party::Contract => Group::Contracts.bit(),
-                Party::Holder => {
+            let mut groups = match roles.role(&address) {
+                AddressRole::Burned => continue,
+                AddressRole::Exchange => Group::Exchanges.bit(),
+                AddressRole::Trader => {
                     let mut groups = Group::Holders.bit();
                     let mut join =
                         |group: Group, joins: bool| groups |= group.bit() * u16::from(joins);
@@ -346,6 +344,7 @@ impl Members {
                     join(Group::Fresh, of.is_fresh(dataset, &address, since));
                     groups
                 }
+                _ => Group::Contracts.bit(),
             };
             if input.creators.contains(&address) {
                 groups |= Group::Creator.bit();
@@ -526,6 +525,12 @@ impl Sums {
 }
 
 impl GroupFlows {
+    /// The flows over the spans alone.
+    pub fn without_days(mut self) -> Vec<GroupFlow> {
+        self.groups.iter_mut().for_each(|group| group.days.clear());
+        self.groups
+    }
+
     pub fn of(&self, group: Group) -> Option<&GroupFlow> {
         self.groups.iter().find(|flow| flow.group == group)
     }

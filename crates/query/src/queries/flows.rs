@@ -11,16 +11,18 @@ use super::{
     view::View,
 };
 use analysis::{
+    clusters::clusters_of,
     flows::{
         NoFlows,
-        groups::{GroupFlow, GroupFlows, GroupInput, Party, group_flows},
+        groups::{GroupFlow, GroupFlows, GroupInput, group_flows},
     },
     growth::{WhaleChange, WhaleTrend},
     token::unburned_supply,
 };
 use load::Dataset;
-use model::{address::Address, error::Result, format, progress::Progress, time::Time};
-use security::facts::{AddressRole, TokenContext};
+use model::{
+    address::Address, data::AddressRows as _, error::Result, format, progress::Progress, time::Time,
+};
 
 /// Transfers of a token from which its detail is computed with the slow queries.
 pub(super) const MANY_TRANSFERS: usize = 100_000;
@@ -81,10 +83,10 @@ impl Query for TokenFlowsQuery {
             .as_ref()
             .map(|flows| (flows.first, flows.last))
             .unzip();
-        let mut groups = flows.map_or_else(Vec::new, |flows| flows.groups);
-        if !self.days {
-            groups.iter_mut().for_each(|group| group.days.clear());
-        }
+        let groups = match flows {
+            Some(flows) if self.days => flows.groups,
+            flows => flows.map_or_else(Vec::new, GroupFlows::without_days),
+        };
         Ok(TokenFlows {
             token_address,
             flows_from,
@@ -97,6 +99,25 @@ impl Query for TokenFlowsQuery {
     }
 }
 
+/// The token's creator, and the wallets of its cluster.
+fn creators(view: &View<'_>, token: Address, progress: &Progress) -> Result<Vec<Address>> {
+    let row = view.dataset.contracts().first(&token);
+    let Some(creator) = row.and_then(|row| row.creator) else {
+        return Ok(Vec::new());
+    };
+    let mut step = Ok(());
+    let mut go_on = |done, total| {
+        step = progress.step(done as u64, total as u64);
+        step.is_ok()
+    };
+    let clusters = clusters_of(&view.dataset, &token, &mut go_on);
+    step?;
+    let cluster = clusters
+        .ok()
+        .and_then(|clusters| clusters.of(&creator).cloned());
+    Ok(cluster.map_or_else(|| vec![creator], |cluster| cluster.members))
+}
+
 /// The flows of a token's groups, from rows that were fetched before. Errors: canceled; the token is unknown.
 pub(super) fn flows_of(
     view: &View<'_>,
@@ -106,11 +127,8 @@ pub(super) fn flows_of(
     let dataset = &view.dataset;
     let token = known_token(view, &token_address)?;
     let summary = view.market.of(dataset, &token_address);
-    let context = TokenContext::new(dataset, token);
-    let creators: Vec<Address> = context.creator.into_iter().collect();
-    let party = |address: &Address| party(&context, address);
+    let creators = creators(view, token_address, progress)?;
     let input = GroupInput {
-        party: &party,
         creators: &creators,
         price: summary.and_then(|summary| summary.price),
         supply: unburned_supply(dataset, token),
@@ -124,19 +142,6 @@ pub(super) fn flows_of(
     let flows = group_flows(dataset, &token_address, &input, &mut go_on);
     step?;
     Ok(flows)
-}
-
-fn party(context: &TokenContext<'_>, address: &Address) -> Party {
-    match context.role(address) {
-        AddressRole::Trader => Party::Holder,
-        AddressRole::Burned => Party::Burned,
-        AddressRole::Exchange => Party::Exchange,
-        AddressRole::Pool
-        | AddressRole::Router
-        | AddressRole::Bridge
-        | AddressRole::Locker
-        | AddressRole::Token => Party::Contract,
-    }
 }
 
 /// Why the flows of a token are unknown.

@@ -68,8 +68,7 @@ impl Query for TokenQuery {
         } else {
             None
         };
-        let whales = flows.and_then(|flows| flows.whale_change(thresholds.whale_change_percent));
-        let detail = detail(&view.dataset, token, summary, thresholds, whales);
+        let detail = detail(&view.dataset, token, summary, thresholds, flows);
         Ok(if self.explain { detail } else { detail.plain() })
     }
 }
