@@ -233,16 +233,13 @@ pub fn group_flows(
         needed_since,
         is_part,
     );
-    let mut sums = Sums::new(last);
+    let mut sums = Sums::new(last, &members, is_part);
     let closes = DayCloses::new(dataset, token);
     for chunk in transfers.chunks(token) {
         for transfer in chunk.iter().filter(|transfer| !is_void(transfer)) {
             sums.add(transfer, amount(transfer), &members, &closes);
         }
         step(chunk.len())?;
-    }
-    if is_part {
-        sums.costs.clear();
     }
     let groups = Group::ALL.map(|group| members.flow(group, &moves, &sums, input, covered));
     Ok(GroupFlows {
@@ -374,8 +371,8 @@ impl Members {
             members.filter_map(|(address, _)| Some((address, moves.get(address)?)))
         };
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
-        let balance =
-            finite(members().map(|(_, of)| of.balance).sum()).filter(|_| is_known && self.balances);
+        let balance = finite(members().fold(0.0, |sum, (_, of)| sum + of.balance))
+            .filter(|_| is_known && self.balances);
         let row = sums.of[group as usize];
         let net = |span: usize| row.net(span, is_known && covered[span]);
         let count = |side: fn(f64) -> bool| {
@@ -456,7 +453,10 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(last: Time) -> Self {
+    fn new(last: Time, members: &Members, is_part: bool) -> Self {
+        // Of tokens from before the first transfer here the cost is unknown.
+        let is_priced = |member: &&(Address, u16)| !is_part && member.1 & Group::Top100.bit() != 0;
+        let priced = members.ordered.iter().filter(is_priced);
         let end = last.day().0;
         let first = end - LONGEST as i32 + 1;
         Self {
@@ -465,39 +465,35 @@ impl Sums {
             days: (first..=end)
                 .map(|day| (Day(day), Default::default()))
                 .collect(),
-            costs: HashMap::new(),
+            costs: priced
+                .map(|(address, _)| (*address, Cost::default()))
+                .collect(),
         }
     }
 
     fn add(&mut self, transfer: &TransferRow, amount: f64, members: &Members, closes: &DayCloses) {
+        let (from, to) = (transfer.from_address, transfer.to_address);
+        let close = || transfer.timestamp.and_then(|time| closes.at(time));
+        if let Some(cost) = to.and_then(|to| self.costs.get_mut(&to)) {
+            cost.receive(amount, close());
+        }
+        if let Some(cost) = from.and_then(|from| self.costs.get_mut(&from)) {
+            cost.send(amount, close());
+        }
+        let first = self.days[0].0;
+        let is_recent =
+            |time: &Time| time.day() >= first || self.last.0 - time.0 < LONGEST * DAY_MS;
+        let Some(time) = transfer.timestamp.filter(is_recent) else {
+            return;
+        };
         let groups = |side: Option<Address>| {
             let groups = side.and_then(|address| members.of.get(&address));
             groups.copied().unwrap_or_default()
         };
-        let (from, to) = (transfer.from_address, transfer.to_address);
         let [sent, received] = [from, to].map(groups);
-        let top = Group::Top100.bit();
-        let is_recent = transfer
-            .timestamp
-            .is_some_and(|time| time.day() >= self.days[0].0 || self.ago(time) < LONGEST * DAY_MS);
-        if !is_recent && (sent | received) & top == 0 {
-            return;
-        }
-        let close = transfer.timestamp.and_then(|time| closes.at(time));
-        if let Some(address) = to.filter(|_| received & top != 0) {
-            self.costs
-                .entry(address)
-                .or_default()
-                .receive(amount, close);
-        }
-        if let Some(address) = from.filter(|_| sent & top != 0) {
-            self.costs.entry(address).or_default().send(amount, close);
-        }
-        let Some(time) = transfer.timestamp.filter(|_| is_recent) else {
-            return;
-        };
-        let usd = close.map_or(f64::NAN, |close| amount * close);
-        let day = usize::try_from(time.day().0 - self.days[0].0.0).ok();
+        let ago = self.last.0 - time.0;
+        let usd = close().map_or(f64::NAN, |close| amount * close);
+        let day = usize::try_from(time.day().0 - first.0).ok();
         for group in Group::ALL {
             // Within a group nothing flows.
             let sign = match ((received & group.bit()).cmp(&(sent & group.bit())), group) {
@@ -506,7 +502,6 @@ impl Sums {
                 (Ordering::Less, _) => -1.0,
             };
             let both = [amount * sign, usd * sign];
-            let ago = self.ago(time);
             for (sums, days) in self.of[group as usize].0.iter_mut().zip(SPANS) {
                 if ago < days * DAY_MS {
                     *sums = [sums[0] + both[0], sums[1] + both[1]];
@@ -517,10 +512,6 @@ impl Sums {
                 *sums = [sums[0] + both[0], sums[1] + both[1]];
             }
         }
-    }
-
-    fn ago(&self, time: Time) -> i64 {
-        self.last.0 - time.0
     }
 }
 
@@ -570,7 +561,9 @@ fn confidence(net: f64, buyers: u64, sellers: u64) -> Option<f64> {
         Ordering::Less => sellers,
     };
     let coin = Binomial::new(0.5, buyers + sellers).ok()?;
-    Some(with.checked_sub(1).map_or(0.0, |below| coin.cdf(below)))
+    let below = with.checked_sub(1).map_or(0.0, |below| coin.cdf(below));
+    // The distribution is computed to about ten digits.
+    Some((below * 1e9).round() / 1e9)
 }
 
 #[cfg(test)]
