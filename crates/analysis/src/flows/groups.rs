@@ -34,7 +34,7 @@ const LONGEST: i64 = SPANS[2];
 /// The span of the whales' trend in `SPANS`.
 const WEEK: usize = 1;
 
-/// Part of the largest balance below zero up to which a sum of transfers counts as zero: floats round.
+/// Part of the amounts added up to which their sum counts as zero: floats round.
 const ROUNDING: f64 = 1e-9;
 
 /// A group of addresses. Exchanges, contracts and holders are every address once, except burn addresses: their flows add up to the tokens
@@ -153,6 +153,8 @@ struct Moves {
     balance: f64,
     replayed: f64,
     net: [f64; 3],
+    /// Received and sent in the week.
+    gross: f64,
     first: i64,
 }
 
@@ -161,8 +163,19 @@ impl Moves {
         balance: 0.0,
         replayed: 0.0,
         net: [0.0; 3],
+        gross: 0.0,
         first: i64::MAX,
     };
+
+    /// The flow of the week; zero where all that came went again.
+    fn week(&self) -> f64 {
+        let net = self.net[WEEK];
+        if net.abs() <= self.gross * ROUNDING {
+            0.0
+        } else {
+            net
+        }
+    }
 
     /// The larger of its balances at the start and at the end.
     fn size(&self) -> f64 {
@@ -216,6 +229,11 @@ pub fn group_flows(
                 for (net, days) in of.net.iter_mut().zip(SPANS) {
                     if time != i64::MAX && time > last.0 - days * DAY_MS {
                         *net += amount;
+                        of.gross += if days == SPANS[WEEK] {
+                            amount.abs()
+                        } else {
+                            0.0
+                        };
                     }
                 }
             }
@@ -376,7 +394,7 @@ impl Members {
         let row = sums.of[group as usize];
         let net = |span: usize| row.net(span, is_known && covered[span]);
         let count = |side: fn(f64) -> bool| {
-            let weeks = || members().map(|(_, of)| of.net[WEEK]);
+            let weeks = || members().map(|(_, of)| of.week());
             let is_counted = is_known && covered[WEEK] && !weeks().any(f64::is_nan);
             is_counted.then(|| weeks().filter(|net| side(*net)).count() as u64)
         };
