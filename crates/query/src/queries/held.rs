@@ -209,7 +209,7 @@ impl HeldTokensQuery {
         progress: &Progress,
     ) -> Result<()> {
         let (dataset, address) = (&view.dataset, self.address.0);
-        if dataset.engine_rows("transfers").is_some() {
+        if dataset.engine_rows("transfers").is_some() || view.require(&["transfers"]).is_err() {
             return Ok(());
         }
         for token in tokens {

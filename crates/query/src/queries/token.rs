@@ -29,7 +29,7 @@ impl Query for TokenQuery {
     type Answer = TokenDetail;
     const NAME: &'static str = "token";
     const SUMMARY: &'static str = "Get a token.";
-    const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
+    const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
     fn heavy(&self, snapshot: &Snapshot) -> bool {
         snapshot.dataset.transfers().count(&self.token_address) > MANY_TRANSFERS
@@ -60,10 +60,11 @@ impl Query for TokenQuery {
                     "Internal error: the token has no market data.",
                 )
             })?;
-        // Transfers queried in place are too many to fetch for a word.
-        let flows = if view.dataset.engine_rows("transfers").is_none()
-            && view.dataset.transfers().count(&self.token_address) > 0
-        {
+        // Transfers queried in place are too many to fetch for one trend; without transfers, or before they are loaded, `holder_counts` has it.
+        let is_here = view.dataset.engine_rows("transfers").is_none()
+            && view.require(&["transfers"]).is_ok()
+            && view.dataset.transfers().count(&self.token_address) > 0;
+        let flows = if is_here {
             flows_of(view, self.token_address, progress)?.ok()
         } else {
             None
