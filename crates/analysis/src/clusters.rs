@@ -4,6 +4,10 @@
 pub mod funding;
 mod ledger;
 mod links;
+#[cfg(test)]
+mod market;
+#[cfg(test)]
+mod tests;
 mod union;
 
 use std::collections::{BTreeMap, HashMap};

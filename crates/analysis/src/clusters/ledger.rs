@@ -7,7 +7,7 @@ use crate::roles::{AddressRole, Roles, named};
 use model::{address::Address, data::Data, rows::TransferRow, time::Time};
 
 /// Most addresses and transfers between them that are examined; memory grows with both.
-const WALLETS_MAX: usize = 1_400_000;
+const WALLETS_MAX: usize = 1 << 20;
 const MOVES_MAX: usize = 6_000_000;
 /// Labels of addresses that act for many, beside those of the roles.
 const HUB_LABELS: &[&str] = &[

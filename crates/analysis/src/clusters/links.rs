@@ -19,6 +19,10 @@ const DUST: f64 = 1e-6;
 const SEEDED_MIN: f64 = 0.5;
 /// Fraction of what a source sends to persons that goes to addresses without other tokens.
 const SEEDS_MIN: f64 = 0.8;
+/// Recipients from which a source splits its tokens whatever it keeps; of fewer, the fraction of its tokens that it splits.
+const SPLIT_MIN: usize = 4;
+const SPLIT_PART: f64 = 0.3;
+const LARGEST_PART: f64 = 0.8;
 /// Recipients from which a source of minted tokens distributes them.
 const AIRDROP_MIN: usize = 20;
 /// Fraction of its tokens that an address passes on if its owner moves, or if it only collects deposits.
@@ -26,8 +30,8 @@ const MOVED_MIN: f64 = 0.9;
 /// Addresses from which the target of deposits belongs to many.
 const DEPOSITS_MIN: u32 = 10;
 const FEEDERS_MIN: usize = 3;
-/// Fraction of what each side sends that goes to the other.
-const MUTUAL_MIN: f32 = 0.1;
+/// Fraction of what either side has received that each sends to the other.
+const MUTUAL_MIN: f64 = 0.1;
 /// Most addresses that each of two owners of one purse sends to.
 const MUTUAL_PEERS: u32 = 10;
 /// Blocks after the first purchase that are the launch, and the purchases in them that are examined.
@@ -135,8 +139,8 @@ pub(super) fn by_transfers(ledger: &Ledger<'_>, peers: &Peers) -> Vec<WalletLink
                 && [from, step.to]
                     .iter()
                     .all(|id| peers.recipients[*id as usize] <= MUTUAL_PEERS)
-                && step.value >= MUTUAL_MIN * source.sent as f32
-                && back.value >= MUTUAL_MIN * ledger.wallet(step.to).sent as f32
+                && f64::from(step.value.min(back.value))
+                    >= MUTUAL_MIN * source.received.max(ledger.wallet(step.to).received)
             {
                 links.push(link(LinkKind::BothWays, step));
             }
@@ -154,7 +158,16 @@ pub(super) fn by_transfers(ledger: &Ledger<'_>, peers: &Peers) -> Vec<WalletLink
             .collect();
         let seeds: f64 = seeded.iter().map(|step| f64::from(step.value)).sum();
         let distributes = seeded.len() >= AIRDROP_MIN && has_minted(ledger, from);
-        let splits = seeded.len() > 1 || sum >= MOVED_MIN * source.received;
+        let splits = match seeded.len() {
+            1 => sum >= MOVED_MIN * source.received,
+            // One large part is a sale.
+            2..SPLIT_MIN => {
+                let largest = seeded.iter().map(|step| f64::from(step.value));
+                seeds >= SPLIT_PART * source.received
+                    && largest.fold(0.0, f64::max) <= LARGEST_PART * seeds
+            }
+            _ => true,
+        } || has_minted(ledger, from);
         if !distributes && splits && seeds >= SEEDS_MIN * sum {
             links.extend(
                 seeded
