@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 /// A transfer: block, transaction, sender, recipient, whole tokens. A block takes 12 s.
-pub type Step = (i64, u64, usize, usize, f64);
+pub(crate) type Step = (i64, u64, usize, usize, f64);
 
 /// What is planted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Plan {
+pub(crate) enum Plan {
     /// Owners of every kind beside every trap.
     Owners,
     /// The traps alone.
@@ -17,15 +17,15 @@ pub enum Plan {
 }
 
 #[derive(Debug, Default)]
-pub struct Market {
-    pub steps: Vec<Step>,
+pub(crate) struct Market {
+    pub(crate) steps: Vec<Step>,
     /// Payer, recipient, block.
-    pub funding: Vec<(usize, usize, i64)>,
-    pub labels: Vec<(usize, &'static str)>,
+    pub(crate) funding: Vec<(usize, usize, i64)>,
+    pub(crate) labels: Vec<(usize, &'static str)>,
     /// The owner of each address.
-    pub owners: Vec<usize>,
+    pub(crate) owners: Vec<usize>,
     /// Addresses of planted owners.
-    pub planted: Vec<Vec<usize>>,
+    pub(crate) planted: Vec<Vec<usize>>,
     seed: u64,
     transactions: u64,
     marks: [usize; 3],
@@ -33,13 +33,13 @@ pub struct Market {
 
 const ZERO: usize = 0;
 const POOL: usize = 1;
-pub const CREATOR: usize = 2;
+pub(crate) const CREATOR: usize = 2;
 const LAUNCH: i64 = 10_000;
 const DAY: i64 = 7_200;
-pub const SUPPLY: f64 = 1e9;
+pub(crate) const SUPPLY: f64 = 1e9;
 
 impl Market {
-    pub fn new(seed: u64, plan: Plan) -> Self {
+    pub(crate) fn new(seed: u64, plan: Plan) -> Self {
         let mut market = Self {
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             ..Self::default()
@@ -343,7 +343,7 @@ impl Market {
     }
 
     /// The tables as CSV: `tokens`, `transfers`, `funding`, `labels`.
-    pub fn tables(&self) -> [(&'static str, String); 4] {
+    pub(crate) fn tables(&self) -> [(&'static str, String); 4] {
         let hex = |address: usize| {
             if address == ZERO {
                 0
@@ -393,7 +393,7 @@ impl Market {
     }
 
     /// The number of the address, from its last bytes.
-    pub fn number(bytes: [u8; 20]) -> Option<usize> {
+    pub(crate) fn number(bytes: [u8; 20]) -> Option<usize> {
         let low = bytes
             .last_chunk::<4>()
             .map(|low| u32::from_be_bytes(*low))?;
@@ -401,7 +401,7 @@ impl Market {
     }
 
     /// Pairs found, right ones among them, and all right ones.
-    pub fn pairs(&self, found: &[Vec<usize>]) -> [usize; 3] {
+    pub(crate) fn pairs(&self, found: &[Vec<usize>]) -> [usize; 3] {
         let of = |count: usize| count * count.saturating_sub(1) / 2;
         let mut sums = [0; 3];
         for cluster in found {

@@ -180,6 +180,11 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         the whales of UNI?\", \"what share has the largest wallet?\". Counts per day: `holder_counts`. A wallet's tokens: `held_tokens`.",
     ),
     (
+        "clusters",
+        "WHO CONTROLS one token: holders grouped by likely owner, each with share, amounts bought and sold, and the transactions that link \
+        them. Use for \"who controls PEPE?\", \"was the launch bundled?\", \"are insiders selling?\". Single addresses: `holders`.",
+    ),
+    (
         "held_tokens",
         "Tokens in ONE WALLET, with balance and value. Use for \"what does the wallet 0x… have?\". A token's holders: `holders`.",
     ),
