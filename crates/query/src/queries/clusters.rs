@@ -15,12 +15,7 @@ use analysis::{
     numeric::to_four_places,
 };
 use model::{
-    address::Address,
-    data::AddressRows as _,
-    error::Result,
-    format,
-    progress::Progress,
-    time::Time,
+    address::Address, data::AddressRows as _, error::Result, format, progress::Progress, time::Time,
 };
 
 /// Members and links of a cluster that are listed.
