@@ -26,6 +26,7 @@ use query::{
         alert_body::AlertBody,
         batch::{CandleBatchQuery, SecurityBatchQuery, TokenBatchQuery},
         candles::CandlesQuery,
+        clusters::ClustersQuery,
         compare::CompareQuery,
         dexes::{AllDexesQuery, DexDetailQuery, DexListQuery},
         flows::TokenFlowsQuery,
@@ -138,6 +139,10 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
         "/tokens/{weth}/holders",
         "/tokens/{uni}/holders?limit=7&page=2",
         "/tokens/{uni}/holders?where=balance%3E1k%20labels!=burn&sort=labels,-balance&only=holder_address",
+    ];
+    "clusters" Some(held::<ClustersQuery>) => [
+        "/tokens/{weth}/clusters",
+        "/tokens/{uni}/clusters?limit=3",
     ];
     "holder_counts" Some(held::<HolderCountsQuery>) => [
         "/tokens/{weth}/holder-counts",

@@ -2,6 +2,7 @@
 //! command line and the jobs all use these types, so they cannot disagree. No I/O here.
 
 pub mod caches;
+pub mod clusters;
 mod coins;
 pub mod json;
 pub mod paging;

@@ -187,6 +187,11 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         sell?\". Each holder: `holders` with `flows`.",
     ),
     (
+        "clusters",
+        "WHO CONTROLS one token: holders grouped by likely owner, each with share, amounts bought and sold, and the transactions that link \
+        them. Use for \"who controls PEPE?\", \"was the launch bundled?\", \"are insiders selling?\". Single addresses: `holders`.",
+    ),
+    (
         "held_tokens",
         "Tokens in ONE WALLET, with balance, value, first purchase and realized profit. Use for \"what does the wallet 0x… have?\". A token's holders: `holders`.",
     ),
