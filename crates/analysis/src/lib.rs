@@ -13,6 +13,7 @@
 //! What needs a whole dataset ([`market`], [`growth`]) asks for it through [`model::data::Data`]. `examples/patterns.rs` is a
 //! program of thirty lines over the first two.
 
+pub mod clusters;
 pub mod column;
 pub mod compare;
 pub mod condense;
@@ -27,6 +28,7 @@ pub mod numeric;
 pub mod patterns;
 pub mod peg;
 pub mod rehearsal;
+pub mod roles;
 pub mod social;
 pub mod timeframes;
 pub mod token;

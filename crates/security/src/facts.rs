@@ -1,7 +1,10 @@
 //! Token data shared by the transaction and holder checks: creator and owner, pools, and the role of each address. Loaded once for all
 //! checks. No check is implemented here.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+pub use analysis::roles::AddressRole;
+use analysis::roles::{ROLE_LABELS, Roles, named};
 
 use super::{EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, own_pools::OwnPools};
 use model::data::Data;
@@ -12,102 +15,6 @@ use model::{
     time::Time,
     token::Token,
 };
-
-model::words! {
-    /// Role of an address among holders and traders.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum AddressRole {
-        Trader = "holder",
-        Burned = "burned",
-        Pool = "pool",
-        Router = "router",
-        Exchange = "exchange",
-        Bridge = "bridge",
-        Locker = "locker",
-        /// The token contract itself.
-        Token = "token",
-    }
-}
-
-/// Labels of each role, as used by people and public label lists.
-const ROLE_LABELS: &[(AddressRole, &[&str])] = &[
-    (
-        AddressRole::Burned,
-        &["burn", "burned", "burner", "dead", "null"],
-    ),
-    (
-        AddressRole::Pool,
-        &[
-            "liquidity_pool",
-            "liquidity-pool",
-            "liquidity pool",
-            "pool",
-            "pair",
-            "dex",
-            "amm",
-            "uniswap",
-            "sushiswap",
-            "pancakeswap",
-            "balancer",
-            "bancor",
-            "curve-fi",
-            "kyberswap",
-        ],
-    ),
-    (
-        AddressRole::Router,
-        &["router", "aggregator", "0x-protocol", "1inch", "paraswap"],
-    ),
-    (
-        AddressRole::Exchange,
-        &[
-            "exchange",
-            "cex",
-            "ascendex",
-            "binance",
-            "bitfinex",
-            "bithumb",
-            "bitstamp",
-            "bittrex",
-            "bybit",
-            "coinbase",
-            "crypto-com",
-            "deribit",
-            "ftx",
-            "gate-io",
-            "gemini",
-            "huobi",
-            "kraken",
-            "kucoin",
-            "okex",
-            "okx",
-            "poloniex",
-            "upbit",
-        ],
-    ),
-    (
-        AddressRole::Bridge,
-        &[
-            "bridge",
-            "celer-network",
-            "hop-protocol",
-            "multichain",
-            "synapse",
-            "wormhole",
-        ],
-    ),
-    (
-        AddressRole::Locker,
-        &[
-            "locker",
-            "lock",
-            "team-finance",
-            "unicrypt",
-            "pinklock",
-            "vesting",
-        ],
-    ),
-];
 
 /// Markdown table of the labels of each role.
 pub fn labels_table() -> String {
@@ -234,12 +141,6 @@ pub fn scam_report(dataset: &dyn Data, address: &Address) -> Option<ScamReport> 
     })
 }
 
-fn named(row: &LabelRow, words: &[&str]) -> bool {
-    words
-        .iter()
-        .any(|word| row.label.eq_ignore_ascii_case(word))
-}
-
 fn trusted(row: &LabelRow) -> bool {
     let venue = |(role, words): &(AddressRole, &[&str])| {
         // Anybody may create a pool or a locker; a DEX has an operator.
@@ -272,7 +173,7 @@ pub struct TokenContext<'a> {
     pub informative: usize,
     /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
-    roles: HashMap<Address, AddressRole>,
+    pub roles: Roles<'a>,
 }
 
 impl<'a> TokenContext<'a> {
@@ -283,17 +184,6 @@ impl<'a> TokenContext<'a> {
             informative,
             quoted,
         } = OwnPools::new(dataset, &address);
-        let mut roles: HashMap<Address, AddressRole> = dataset
-            .pools_of(&address)
-            .map(|pool| (pool.address, AddressRole::Pool))
-            .collect();
-        roles.insert(address, AddressRole::Token);
-        roles.extend(
-            dataset
-                .dexes()
-                .iter()
-                .filter_map(|dex| Some((dex.router?, AddressRole::Router))),
-        );
         let contract = dataset.contracts().first(&address);
         let (creator, owner) = contract
             .as_ref()
@@ -308,22 +198,12 @@ impl<'a> TokenContext<'a> {
             pools,
             informative,
             quoted,
-            roles,
+            roles: Roles::new(dataset, &address),
         }
     }
 
     pub fn role(&self, address: &Address) -> AddressRole {
-        if let Some(role) = self.roles.get(address) {
-            return *role;
-        }
-        if address.is_burn_address() {
-            return AddressRole::Burned;
-        }
-        let labels = self.dataset.labels_of(address);
-        ROLE_LABELS
-            .iter()
-            .find(|(_, words)| labels.iter().any(|row| named(row, words)))
-            .map_or(AddressRole::Trader, |(role, _)| *role)
+        self.roles.role(address)
     }
 
     /// Missing input of the checks without a trade: a pool with the token as the base token, or its trades.

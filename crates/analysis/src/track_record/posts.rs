@@ -2,7 +2,7 @@
 //! token and with tokens that had no post. Pure; which posts count is decided by the caller. An event uses only posts and candles up to its
 //! entry, and the candle at which it ends.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -243,10 +243,10 @@ struct Event {
 }
 
 /// Records of the authors at one horizon, in their order, each with a name that seeds its placebo; without the verdicts, which depend on all
-/// rows. `tokens` have candles of the horizon's length; `named`: days (since 1970) on which a token had a post. Errors: canceled.
+/// rows. `tokens` have candles of the horizon's length; `named`: whether a token had a post on a day since 1970. Errors: canceled.
 pub fn records(
     horizon: Horizon,
-    (tokens, named): (&[Closes], &HashSet<(i64, usize)>),
+    (tokens, named): (&[Closes], &dyn Fn(i64, usize) -> bool),
     (authors, posts): (&[String], &[Mention]),
     progress: &Progress,
 ) -> Result<Vec<PostsRecord>> {
@@ -272,13 +272,13 @@ pub fn records(
 struct Market<'a> {
     horizon: Horizon,
     tokens: &'a [Closes],
-    named: &'a HashSet<(i64, usize)>,
+    named: &'a dyn Fn(i64, usize) -> bool,
     excesses: BTreeMap<usize, Vec<Option<[f32; 2]>>>,
     medians: BTreeMap<i64, Option<f64>>,
 }
 
 impl<'a> Market<'a> {
-    fn new(horizon: Horizon, tokens: &'a [Closes], named: &'a HashSet<(i64, usize)>) -> Self {
+    fn new(horizon: Horizon, tokens: &'a [Closes], named: &'a dyn Fn(i64, usize) -> bool) -> Self {
         Self {
             horizon,
             tokens,
@@ -325,7 +325,7 @@ impl<'a> Market<'a> {
         *self.medians.entry(slot).or_insert_with(|| {
             let day = ((slot - 1) * horizon.step).div_euclid(DAY_MS);
             let unnamed = tokens.iter().enumerate();
-            let unnamed = unnamed.filter(|(token, _)| !named.contains(&(day, *token)));
+            let unnamed = unnamed.filter(|(token, _)| !named(day, *token));
             let percents = unnamed.map(|(_, closes)| closes.change(slot, slot + horizon.ahead));
             let mut percents: Vec<f64> = percents.flatten().collect();
             (percents.len() >= MARKET_LEAST).then(|| median(&mut percents))

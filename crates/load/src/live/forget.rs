@@ -86,7 +86,7 @@ impl Forgotten {
         handle: Option<&str>,
         id: Option<&str>,
     ) -> bool {
-        let names = handle.map(|handle| account_name(handle)).into_iter();
+        let names = handle.map(account_name).into_iter();
         let ids = id.map(|id| [id.to_owned(), format!("{platform}:{id}")]);
         !self.hashes.is_empty()
             && names
@@ -226,7 +226,7 @@ impl Forgotten {
     ) -> Result<HashSet<String>, LiveError> {
         let mut ids = HashSet::new();
         let [.., posts] = &TABLES;
-        // Also of old posts without an author: a decentralized identifier, `did:plc:…`, names nobody else.
+        // Also of old posts whose author is emptied: a decentralized identifier, `did:plc:…`, is unique.
         let unique: Vec<&String> = names.iter().filter(|name| name.contains(':')).collect();
         rewrite(dataset, posts.name, |frame| {
             let own = self.rows_of(posts, &frame);

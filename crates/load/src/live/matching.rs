@@ -257,7 +257,11 @@ fn symbol_of(token: &MatchToken) -> String {
 fn named(name: &str) -> String {
     let name = name.trim();
     let is_short = name.chars().nth(NAME_CHARS_MAX).is_none();
-    is_short.then(|| name.to_lowercase()).unwrap_or_default()
+    if is_short {
+        name.to_lowercase()
+    } else {
+        String::new()
+    }
 }
 
 fn has_letters(name: &str) -> bool {

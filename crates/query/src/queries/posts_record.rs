@@ -133,6 +133,7 @@ impl Query for PostsRecordQuery {
                 records: Vec::new(),
             });
         }
+        let is_named = |day: i64, token: usize| named.contains(&(day, token));
         let (mut horizons, mut closes) = (Vec::new(), Vec::new());
         let mut timeframe = "";
         for horizon in HORIZONS {
@@ -141,7 +142,7 @@ impl Query for PostsRecordQuery {
                 closes = closes_of(view, horizon, progress)?;
             }
             let posts = (&keys[..], &mentions[..]);
-            let of_authors = records(*horizon, (&closes, &named), posts, progress)?;
+            let of_authors = records(*horizon, (&closes, &is_named), posts, progress)?;
             for (author, record) in authors.iter_mut().zip(of_authors) {
                 author.records.push(record);
             }
@@ -158,7 +159,7 @@ impl Query for PostsRecordQuery {
         set_verdicts(authors.iter_mut().flat_map(|author| &mut author.records));
         let missing = view.dataset.absence_reason("posts");
         let missing = missing.or_else(|| {
-            let reason = "No post that counts has an author; see `excluded`.";
+            let reason = "No post that counts has an author. Deleted and dropped posts and posts of the tokens' own accounts do not count.";
             authors.is_empty().then(|| reason.to_owned())
         });
         Ok(PostsTrackRecord {
@@ -237,10 +238,10 @@ mod tests {
     }
 
     fn asked(posts: &str, candles: &str) -> PostsTrackRecord {
-        let tokens: String = (1..=TOKENS)
-            .map(|n| format!("{},T{n},T,eth\n", address(n)))
-            .collect();
-        let tokens = format!("token_address,symbol,name,chain\n{tokens}");
+        let mut tokens = "token_address,symbol,name,chain\n".to_owned();
+        for n in 1..=TOKENS {
+            tokens += &format!("{},T{n},T,eth\n", address(n));
+        }
         let mut tables = vec![("tokens", tokens.as_str())];
         tables.extend(Some(("posts", posts)).filter(|(_, rows)| !rows.is_empty()));
         tables.extend(Some(("candles", candles)).filter(|(_, rows)| !rows.is_empty()));

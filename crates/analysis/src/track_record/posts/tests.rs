@@ -1,5 +1,7 @@
 //! Tests: planted effects, boundaries, and what later rows may change.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 const HOUR: Horizon = HORIZONS[0];
@@ -65,9 +67,10 @@ fn posts(days: &[(i64, usize)]) -> Vec<Mention> {
     days.iter().map(post).collect()
 }
 
-fn named(posts: &[Mention]) -> HashSet<(i64, usize)> {
+fn named(posts: &[Mention]) -> impl Fn(i64, usize) -> bool + use<> {
     let day = |post: &Mention| (i64::from(post.time.day().0), post.token);
-    posts.iter().map(day).collect()
+    let days: BTreeSet<(i64, usize)> = posts.iter().map(day).collect();
+    move |day, token| days.contains(&(day, token))
 }
 
 /// The records at one day and a week, with their verdicts.
@@ -76,8 +79,12 @@ fn judged(tokens: &[Closes], posts: &[Mention]) -> Vec<PostsRecord> {
     let mut found: Vec<PostsRecord> = [DAY, WEEK]
         .into_iter()
         .flat_map(|horizon| {
-            let market = (tokens, &named);
-            let found = super::records(horizon, market, (&authors, posts), &Progress::default());
+            let found = records(
+                horizon,
+                (tokens, &named),
+                (&authors, posts),
+                &Progress::default(),
+            );
             found.expect("not canceled")
         })
         .collect();
@@ -190,7 +197,7 @@ fn the_entry_is_the_close_of_the_first_candle_that_begins_after_the_post() {
     // Each hour doubles the price from hour 100 on.
     let price = |hour: i32| 2.0_f64.powi((hour - 100).max(0));
     let tokens = [closes((0..150).map(price).collect())];
-    let named = HashSet::new();
+    let named = |_, _| false;
     let mut market = Market::new(HOUR, &tokens, &named);
     market.excesses.insert(0, vec![Some([1.0, 0.0]); 150]);
     for (time, slot) in [(HOUR_MS, 2), (HOUR_MS - 1, 1), (HOUR_MS + 1, 2)] {
@@ -292,7 +299,7 @@ fn holm_is_stricter_for_the_smallest() {
 fn a_canceled_query_ends() {
     let progress = Progress::default();
     progress.cancel();
-    let (tokens, named) = (prices(&returns(9, 2, 0.0)), HashSet::new());
+    let (tokens, named) = (prices(&returns(9, 2, 0.0)), |_, _| false);
     let (authors, posts) = (["a".to_owned()], posts(&[(500, 0)]));
     assert!(records(DAY, (&tokens, &named), (&authors, &posts), &progress).is_err());
 }
