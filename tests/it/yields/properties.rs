@@ -5,7 +5,7 @@ use analysis::yields::{
     case::{Case, PlanPreferences},
     plan,
     pools::Pools,
-    risk::RiskLevel,
+    risk::{Category, RiskLevel},
 };
 use ruint::aliases::U256;
 
@@ -162,6 +162,34 @@ fn plans_with_a_known_way_out_are_closed_and_keep_its_limits() {
         left_out += plan.excluded.len();
     }
     assert!(left_out > 1_000, "{left_out}");
+}
+
+#[test]
+fn a_missing_spread_is_the_median_of_its_category() {
+    let (mut own, mut assumed) = (0, 0);
+    for seed in 0..20 {
+        let instance = instance(seed, 300, 2, 1e6);
+        let of = |category| {
+            let alike = instance
+                .rows
+                .iter()
+                .filter(|row| Category::of(row.category.as_deref()) == category);
+            let mut known: Vec<f64> = alike.filter_map(|row| row.sigma).collect();
+            known.sort_by(f64::total_cmp);
+            let half = known.len() / 2;
+            f64::midpoint(known[half], known[(known.len() - 1) / 2])
+        };
+        for pool in &instance.pools().pools {
+            if pool.traits.assumed {
+                let median = of(pool.traits.category);
+                assert!((pool.traits.sigma - median).abs() < 1e-12, "{pool:?}");
+                assumed += 1;
+            } else {
+                own += 1;
+            }
+        }
+    }
+    assert!(own > assumed && assumed > 100, "{own} {assumed}");
 }
 
 #[test]
