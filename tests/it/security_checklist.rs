@@ -693,14 +693,18 @@ fn launched(
         (
             "funding",
             &format!(
-                "from_address,to_address,timestamp\n{funding}{},{},2025-12-01\n",
+                "from_address,to_address,timestamp\n{funding}{},{},2025-12-01T00:00:00Z\n",
                 address(0x8001),
                 address(0x8002)
             ),
         ),
         (
-            "labels",
-            &format!("address,label\n{},liquidity_pool\n", address(0x2002)),
+            "pools",
+            &format!(
+                "address,dex_id,chain,token0,token1,liquidity\n{},x,eth,{TOKEN},{},100000\n",
+                address(0x2002),
+                address(0x2003)
+            ),
         ),
         (
             "contracts",
