@@ -12,7 +12,7 @@ use color_eyre::eyre::{Report, Result, bail, eyre};
 
 use super::{
     LocationArgs,
-    outcome::say,
+    outcome::{Failure, say},
     program::{cache, configuration, own_providers, wire},
 };
 use crate::{config::Config, state::Dirs};
@@ -139,15 +139,20 @@ impl Feed {
                 ));
             }
         }
-        let agreed = live_tables(context.manifest)
+        let agreed: Vec<&str> = live_tables(context.manifest)
             .into_iter()
             .map(|(schema, _)| schema.name)
             .filter(|table| only.is_empty() || only.contains(table))
             .filter(|table| {
                 let open = hosts_without_consent(context, table);
                 !open.iter().any(|origin| social.contains(origin))
-            });
-        Ok(agreed.collect())
+            })
+            .collect();
+        // An empty list would stand for all tables.
+        if agreed.is_empty() {
+            bail!(Failure::Reported);
+        }
+        Ok(agreed)
     }
 
     /// Asks the user for consent to contact these hosts, unless it was given earlier. Errors: the user refuses, or stdin is not a terminal.

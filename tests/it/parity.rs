@@ -29,6 +29,7 @@ use query::{
         clusters::ClustersQuery,
         compare::CompareQuery,
         dexes::{AllDexesQuery, DexDetailQuery, DexListQuery},
+        flows::TokenFlowsQuery,
         growth::GrowthQuery,
         held::HeldTokensQuery,
         holders::{HolderCountsQuery, HoldersQuery},
@@ -159,6 +160,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
         "/dexes?limit=3&page=2",
         "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain",
     ];
+    "token_flows" Some(held::<TokenFlowsQuery>) => ["/tokens/{weth}/flows", "/tokens/{uni}/flows?days=true", "/tokens/{nobody}/flows"];
     "held_tokens" Some(held::<HeldTokensQuery>) => ["/addresses/{nobody}/tokens?where=value%3E1&sort=-share&only=symbol&limit=2"];
     "pools" Some(held::<PoolsQuery>) => [
         "/tokens/{weth}/pools?amount=50000&where=chain:eth&sort=-volume24h&only=pair,loss&limit=3&page=2",

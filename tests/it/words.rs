@@ -12,6 +12,11 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Files, texts in them that may contain a banned phrase, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "docs/providers.md",
+        "favourites_count",
+        "a field of Mastodon's JSON",
+    ),
     ("src/cli/doctor/checks.rs", "mend", "a field of the JSON"),
     ("src/cli/doctor.rs", "mend", "a field of the JSON"),
     (

@@ -80,6 +80,15 @@ fn opinion_leaders_of(market: &DemoMarket, token: &DemoToken) -> Vec<usize> {
         .collect()
 }
 
+/// Handles of the opinion leaders of `token`, who also write its posts.
+pub(super) fn handles(market: &DemoMarket, token: &DemoToken) -> Vec<String> {
+    let leaders = opinion_leaders(market);
+    opinion_leaders_of(market, token)
+        .into_iter()
+        .map(|index| leaders[index].handle.clone())
+        .collect()
+}
+
 pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     let leaders = opinion_leaders(market);
     for token in &market.tokens {

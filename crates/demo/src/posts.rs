@@ -6,12 +6,13 @@ use super::{
     market::{DemoMarket, DemoToken, LEADERS},
     output::{DemoTable, row},
     path::Path,
+    people,
     random::{Random, round},
 };
 use model::time::{DAY_MS, Time};
 
 pub(super) const COLUMNS: &str =
-    "post_id token_address title link published_at impressions engagement smart_engagement";
+    "post_id token_address title link published_at impressions engagement smart_engagement author";
 /// Posts per token, and additional ones per leading token.
 const POSTS: usize = 47;
 const POSTS_MORE: usize = 40;
@@ -92,6 +93,7 @@ fn count(token: &DemoToken) -> usize {
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), DemoError> {
     for token in &market.tokens {
+        let authors = people::handles(market, token);
         for (i, post) in posts(market, token).iter().enumerate() {
             let Post {
                 title,
@@ -111,7 +113,9 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), De
                 *published_at,
                 *impressions,
                 *engagement,
-                *smart_engagement
+                *smart_engagement,
+                // The first leaders write the most.
+                &authors[(i % 5 * (i % 3)) % authors.len()]
             )?;
         }
     }

@@ -19,6 +19,7 @@ pub mod dexes;
 pub mod exchanges;
 pub mod fields;
 mod figure;
+pub mod flows;
 pub mod growth;
 pub mod held;
 pub mod holders;

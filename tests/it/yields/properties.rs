@@ -153,6 +153,7 @@ fn a_further_pool_never_lowers_the_optimum() {
         instance.wish = PlanPreferences {
             risk: RiskLevel::High,
             min_apy: 0.0,
+            ..instance.wish
         };
         let (_, all) = bounds(&instance);
         instance.rows.truncate(30);
@@ -171,6 +172,7 @@ fn looser_limits_never_lower_the_optimum() {
         instance.wish = PlanPreferences {
             risk: RiskLevel::High,
             min_apy: 5.0,
+            ..instance.wish
         };
         let (strict, _) = bounds(&instance);
         instance.wish.min_apy = 2.0;
@@ -196,6 +198,7 @@ fn more_money_never_lowers_the_optimum() {
         instance.wish = PlanPreferences {
             risk: RiskLevel::High,
             min_apy: 0.0,
+            ..instance.wish
         };
         let (less, _) = bounds(&instance);
         for holding in &mut instance.holdings {

@@ -28,7 +28,7 @@ use wire::RemoteClient;
 
 /// The role of an account that states none.
 pub(crate) const PROJECT: &str = "project";
-/// The most accounts of a token that a provider is asked for.
+/// Maximum number of a token's accounts that are requested.
 const ACCOUNTS_MAX: usize = 50;
 
 /// Requests for one thing, of which the first that is known answers.

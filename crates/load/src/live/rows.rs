@@ -129,7 +129,7 @@ pub(crate) fn of_answer(
     Ok(tables)
 }
 
-/// Of a response with posts and people, the people who wrote one of the posts that remain: others are nobody's business.
+/// Of a response with posts and people, the people who wrote one of the posts that remain: others are not stored.
 fn only_authors(tables: &mut [(&'static str, usize, AnswerRows)]) -> PolarsResult<()> {
     let id = |frame: &DataFrame| parsed(frame, "author_id", |id| Some(id.to_owned()));
     if !tables.iter().any(|(name, ..)| *name == "posts") {

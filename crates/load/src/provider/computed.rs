@@ -20,9 +20,9 @@ const TEXT_MAX: usize = 64 << 10;
 /// How a column is computed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Computed {
-    /// The sum of the fields at these paths. A missing field counts as 0; if all are missing, there is no value.
+    /// The sum of the fields at these paths. A missing field counts as 0; if all are missing, the cell is empty.
     Sum(Vec<String>),
-    /// A text with `{path}` for fields, or `{path/-1}` for the last part of a field with slashes. There is no value if one is missing.
+    /// A text with `{path}` for fields, or `{path/-1}` for the last part of a field with slashes. The cell is empty if one is missing.
     Text(Template),
     /// The first line of a field, with at most `cut` characters; if `plain`, without HTML.
     Cut {

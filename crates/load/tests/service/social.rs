@@ -1,6 +1,6 @@
 //! Posts, people and accounts from social services: what is about a token, from whom it comes, and what is asked again.
 
-use std::path::Path;
+use std::{io::Write as _, path::Path};
 
 use model::rows::{AccountRow, PersonRow, SocialPost};
 use tokendeck_load::{
@@ -21,7 +21,7 @@ fn recorded(file: &str) -> Option<String> {
             std::env::var_os("TOKENDECK_SHARED").is_none(),
             "{file} is missing from the shared data"
         );
-        eprintln!("skipped: the shared data is missing");
+        writeln!(std::io::stderr(), "skipped: the shared data is missing").ok();
     }
     text
 }
@@ -126,10 +126,9 @@ fn posts_around_a_channel_are_about_a_token_only_if_the_channel_is_its_own() {
     let without = setup(&service, NEYNAR, &token, "");
     let report = refreshed(&without, false);
     assert_eq!(table(&report, "posts").failure, None);
-    assert_eq!(
-        table(&report, "posts").notes,
-        ["excluded 6 posts of 6 because nothing in them refers to the token"]
-    );
+    let note = "excluded 6 posts of 6 because nothing in them refers to the token";
+    let notes = &table(&report, "posts").notes;
+    assert!(notes.iter().any(|found| found == note), "{notes:?}");
     assert!(posts(&without, DEGEN).is_empty());
     assert_eq!(
         without.dataset().people().len(),

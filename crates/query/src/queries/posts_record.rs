@@ -159,7 +159,7 @@ impl Query for PostsRecordQuery {
         set_verdicts(authors.iter_mut().flat_map(|author| &mut author.records));
         let missing = view.dataset.absence_reason("posts");
         let missing = missing.or_else(|| {
-            let reason = "No post that counts has an author; see `excluded`.";
+            let reason = "No post that counts has an author. Deleted and dropped posts and posts of the tokens' own accounts do not count.";
             authors.is_empty().then(|| reason.to_owned())
         });
         Ok(PostsTrackRecord {

@@ -1,7 +1,9 @@
 //! The query behind GET /tokens/{token_address}.
 
 use super::{
-    Query, known_token,
+    Query,
+    flows::{MANY_TRANSFERS, flows_of},
+    known_token,
     parameter::{EXPLAIN, TOKEN},
     request::request,
     snapshot::Snapshot,
@@ -10,6 +12,7 @@ use super::{
 use analysis::token::{Thresholds, TokenDetail, detail};
 use model::{
     address::Address,
+    data::AddressRows as _,
     error::{Code, Problem, Result},
     progress::Progress,
     time::Time,
@@ -27,6 +30,10 @@ impl Query for TokenQuery {
     const NAME: &'static str = "token";
     const SUMMARY: &'static str = "Get a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
+
+    fn heavy(&self, snapshot: &Snapshot) -> bool {
+        snapshot.dataset.transfers().count(&self.token_address) > MANY_TRANSFERS
+    }
 
     fn as_of(&self, snapshot: &Snapshot, _: &TokenDetail) -> Option<Time> {
         snapshot
@@ -53,7 +60,16 @@ impl Query for TokenQuery {
                     "Internal error: the token has no market data.",
                 )
             })?;
-        let detail = detail(&view.dataset, token, summary, thresholds);
+        // Transfers queried in place are too many to fetch for one trend; without transfers, or before they are loaded, `holder_counts` has it.
+        let is_here = view.dataset.engine_rows("transfers").is_none()
+            && view.require(&["transfers"]).is_ok()
+            && view.dataset.transfers().count(&self.token_address) > 0;
+        let flows = if is_here {
+            flows_of(view, self.token_address, progress)?.ok()
+        } else {
+            None
+        };
+        let detail = detail(&view.dataset, token, summary, thresholds, flows);
         Ok(if self.explain { detail } else { detail.plain() })
     }
 }

@@ -67,11 +67,11 @@ impl Fields for PostFields {
         F::figure("smart_engagement", "smart", 7, 140, |row| {
             float(row.post.smart_engagement).into()
         }),
-        F::text(AUTHOR, "author", [8, 18], 110, |row| {
+        F::text(AUTHOR, "author", [11, 18], 110, |row| {
             (&row.post.author).into()
         })
         .plain(),
-        F::text("platform", "platform", [8, 14], 105, |row| {
+        F::text("platform", "platform", [9, 14], 105, |row| {
             row.post.place().into()
         })
         .plain(),

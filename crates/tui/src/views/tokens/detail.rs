@@ -9,7 +9,7 @@ use crate::views::prelude::*;
 use analysis::{
     growth::WhaleTrend,
     market::TokenSummary,
-    social::{SocialBound, SocialMetric},
+    social::{SocialBound, SocialGap, SocialMetric},
     token::TokenDetail,
 };
 use model::{annotations::UserLevel, chain::Chain, time::Day};
@@ -86,7 +86,13 @@ pub(super) fn draw(
         ];
         let used = draw_figures(shown, buffer, columns[0], context);
         let under = below(columns[0], used + 1);
-        draw_sections(shown, &[DetailSection::Holders], buffer, under, context);
+        draw_sections(
+            shown,
+            &[DetailSection::Holders, DetailSection::Flows],
+            buffer,
+            under,
+            context,
+        );
         draw_sections(
             shown,
             &[DetailSection::Kols, DetailSection::Posts],
@@ -105,6 +111,7 @@ pub(super) fn draw(
                 DetailSection::Holders,
                 DetailSection::Kols,
                 DetailSection::Posts,
+                DetailSection::Flows,
             ],
             buffer,
             below(body, used),
@@ -383,6 +390,26 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     ]
 }
 
+/// Why a social metric is missing.
+fn gap_words(gap: SocialGap) -> &'static str {
+    match gap {
+        SocialGap::NoAccounts => "no own accounts",
+        SocialGap::NoFollowerCounts => "not in accounts",
+        SocialGap::NoPosts => "no posts",
+        SocialGap::NotPublished => "not published",
+        SocialGap::NoFollows => "no followers listed",
+        SocialGap::NoReactions => "no reactions listed",
+        SocialGap::NoPeople => "no people",
+        SocialGap::NoScores => "no scores",
+        SocialGap::NoLabels => "no labels",
+        SocialGap::NoPrice => "no price",
+        SocialGap::NoHolders => "no holders",
+        SocialGap::SmallHoldersUnknown => "not all holders listed",
+        SocialGap::FollowersUnknown => "followers unknown",
+        SocialGap::NoLeaders => "no leaders",
+    }
+}
+
 fn social_figures(detail: Option<&TokenDetail>) -> [Figure; 6] {
     let metrics = detail
         .and_then(|detail| detail.social.as_ref())
@@ -390,6 +417,9 @@ fn social_figures(detail: Option<&TokenDetail>) -> [Figure; 6] {
         .unwrap_or_default();
     let figure = |label, metric: SocialMetric| {
         let figure = Figure::whole(label, metric.value);
+        if let (None, Some(gap)) = (metric.value, metric.gap) {
+            return figure.noted(vec![gap_words(gap).to_owned()], Role::Dim);
+        }
         let Some(bound) = metric.bound else {
             return figure;
         };
@@ -420,10 +450,18 @@ fn whales(detail: Option<&TokenDetail>) -> Figure {
         Some(WhaleTrend::Stable) => ("stable", Role::Text),
         None => (MISSING, Role::Dim),
     };
-    // Balances of whales are counted apart from the transfers that the flows of holders come from.
     let notes = detail
         .and_then(|detail| detail.whale_change)
         .map_or_else(Vec::new, |change| {
+            if let Some(moves) = change.moves_text() {
+                let confidence = change.moves.and_then(|moves| moves.confidence);
+                let sure = format!("confidence {}", format::share(confidence));
+                return vec![
+                    format!("{moves} to {} · {sure}", change.to),
+                    format!("{moves} · {sure}"),
+                    moves,
+                ];
+            }
             let percent = change
                 .percent
                 .map_or_else(String::new, |percent| format!("{percent:+.1}% "));
