@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use model::time::Time;
+
 /// A transfer: block, transaction, sender, recipient, whole tokens. A block takes 12 s.
 pub(crate) type Step = (i64, u64, usize, usize, f64);
 
@@ -351,16 +353,13 @@ impl Market {
                 0xabc0_0000 + address
             }
         };
-        let time = |block: i64| {
-            let second = 1_700_000_000 + block * 12;
-            second.to_string()
-        };
+        let time = |block: i64| Time((1_700_000_000 + block * 12) * 1_000).to_string();
         let mut transfers =
             "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index".to_owned();
         for (nth, (block, transaction, from, to, value)) in self.steps.iter().enumerate() {
             let _ = write!(
                 transfers,
-                "\n0x1,{},{block},0x{transaction:x},0x{:x},0x{:x},{:.0},{nth}",
+                "\n0x1,{},{block},0x{transaction:064x},0x{:x},0x{:x},{:.0},{nth}",
                 time(*block),
                 hex(*from),
                 hex(*to),

@@ -384,6 +384,11 @@ fn holders(token: &Value) -> PartSection {
             listed.push(format!("{name} {}", format::share(Some(share))));
         }
     }
+    // Clusters count as one owner.
+    let owners = &token["security"]["explanation"]["holders"]["top10Owners"];
+    if let Some(share) = owners.as_f64() {
+        listed.push(format!("top 10 owners {}", format::share(Some(share))));
+    }
     let mut section = Section::part("Holders", listed.join(" · "));
     let row = |holder: &Value| {
         let labels: Vec<&str> = list(&holder["labels"])
