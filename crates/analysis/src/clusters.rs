@@ -255,9 +255,9 @@ impl<'a, 'b> Balances<'a, 'b> {
             .map(|(mut members, links)| {
                 members.sort_unstable();
                 members.dedup();
-                members
-                    .iter()
-                    .for_each(|id| is_single[*id as usize] = false);
+                for id in &members {
+                    is_single[*id as usize] = false;
+                }
                 self.cluster(members, &links)
             })
             .collect();

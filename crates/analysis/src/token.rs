@@ -192,7 +192,7 @@ pub fn detail(
         price_as_of: summary.price_as_of,
         market_cap_as_of: summary.market_cap_as_of,
         whale_change: whales,
-        flows: flows.map(|flows| flows.without_days()),
+        flows: flows.map(super::flows::groups::GroupFlows::without_days),
         social: Some(Box::new(explained)),
     }
 }

@@ -45,7 +45,9 @@ pub fn funded(
         }
     }
     groups.retain(|funder, group| group.len() <= FUNDED_MAX && is_person(funder));
-    groups.values_mut().for_each(|group| group.sort_unstable());
+    for group in groups.values_mut() {
+        group.sort_unstable();
+    }
     groups
 }
 

@@ -55,7 +55,7 @@ pub struct Cost {
     balance: f64,
     /// The part of the balance with a known cost, and that cost.
     priced: f64,
-    cost: f64,
+    paid: f64,
     /// Profit of the tokens sent, and how many of them had a known cost.
     profit: f64,
     sold: f64,
@@ -68,7 +68,7 @@ impl Cost {
         self.balance += amount;
         if let Some(close) = close {
             self.priced += amount;
-            self.cost += amount * close;
+            self.paid += amount * close;
         } else if amount.is_nan() {
             self.priced = f64::NAN;
         }
@@ -86,13 +86,13 @@ impl Cost {
         } else {
             0.0
         };
-        let [sold, cost] = [self.priced, self.cost].map(|whole| whole * (1.0 - rest));
+        let [sold, cost] = [self.priced, self.paid].map(|whole| whole * (1.0 - rest));
         if sold != 0.0 {
             self.profit += close.map_or(f64::NAN, |close| sold * close - cost);
             self.sold += sold;
         }
         self.balance = if is_part { self.balance - amount } else { 0.0 };
-        (self.priced, self.cost) = (self.priced * rest, self.cost * rest);
+        (self.priced, self.paid) = (self.priced * rest, self.paid * rest);
     }
 
     /// Profit of the tokens sent, USD; `None` where none of them had a known cost, or a day had no close.
@@ -107,7 +107,7 @@ impl Cost {
         } else {
             1.0
         };
-        let known = (self.priced * part, self.cost * part);
+        let known = (self.priced * part, self.paid * part);
         Some(known).filter(|(priced, cost)| priced.is_finite() && cost.is_finite())
     }
 }

@@ -286,8 +286,8 @@ fn set_balances(
     }
     let most = moves.values().map(|of| of.replayed).fold(0.0, f64::max);
     let is_debt = |(address, of): (&Address, &Moves)| {
-        // NaN is one too.
-        !(of.replayed >= -ROUNDING * most) && roles.role(address) != AddressRole::Burned
+        (of.replayed.is_nan() || of.replayed < -ROUNDING * most)
+            && roles.role(address) != AddressRole::Burned
     };
     if is_part || moves.iter().any(is_debt) {
         return false;

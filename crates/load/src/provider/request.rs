@@ -565,7 +565,7 @@ impl Template {
         let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find(['{', '}']) {
             plain.push_str(&rest[..at]);
-            let brace = &rest[at..at + 1];
+            let brace = &rest[at..=at];
             let after = &rest[at + 1..];
             if let Some(after) = after.strip_prefix(brace) {
                 plain.push_str(brace);
