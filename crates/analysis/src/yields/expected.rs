@@ -52,7 +52,7 @@ pub enum YieldDoubt {
 }
 
 impl YieldDoubt {
-    /// Whether it speaks against the quote, not against the pool as a whole.
+    /// Whether it is a reason to doubt the quote, and not the pool as a whole.
     pub fn is_about_the_quote(self) -> bool {
         self != Self::TwoSided
     }

@@ -55,7 +55,7 @@ impl YieldPool {
         self.expected * self.exit.earning_part() - 100.0 * self.exit.cost()
     }
 
-    /// Whether something speaks against the quote.
+    /// Whether there is a reason to doubt the quote.
     pub fn is_doubtful(&self) -> bool {
         self.remarks
             .iter()

@@ -404,7 +404,7 @@ impl YieldView {
         Effect::Redraw
     }
 
-    /// Scales the wallet to its next multiple, and writes its line anew.
+    /// Scales the wallet, and its line, to the next multiple.
     fn next_scale(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else {
             return;
