@@ -69,10 +69,12 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
         );
         text.push_str(&format!("{}: {rows}{from}, {requests}\n", table.table));
         if !table.unknown.is_empty() {
-            text.push_str(&format!(
-                "  unknown to all providers: {}\n",
-                plural(table.unknown.len() as u64, "token", "tokens")
-            ));
+            let tokens = plural(table.unknown.len() as u64, "token", "tokens");
+            text.push_str(&if table.requests == 0 && table.rows == 0 {
+                format!("  not requested for {tokens}: no provider of this table serves them\n")
+            } else {
+                format!("  unknown to all providers: {tokens}\n")
+            });
         }
         for note in &table.notes {
             text.push_str(&format!("  {note}\n"));

@@ -657,7 +657,7 @@ fn launched(
     let address = |number: u64| format!("0x{number:040x}");
     let opening = [(90, 1, 0, 0x2001, 1_000), (100, 2, 0x2001, 0x2002, 600)];
     let rows = opening.iter().chain(steps).enumerate();
-    let transfers: String = rows
+    let transfers: Vec<String> = rows
         .map(|(nth, (block, transaction, from, to, value))| {
             format!(
                 "{TOKEN},2026-01-01T{:02}:{:02}:00Z,{block},0x{transaction:064x},{},{},{value}000000000000000000,{nth}\n",
@@ -668,7 +668,7 @@ fn launched(
             )
         })
         .collect();
-    let funding: String = funding
+    let funding: Vec<String> = funding
         .iter()
         .map(|(from, to, minute)| {
             format!(
@@ -678,10 +678,11 @@ fn launched(
             )
         })
         .collect();
-    let scams: String = scams
+    let scams: Vec<String> = scams
         .iter()
         .map(|scam| format!("{},,phishing\n", address(*scam)))
         .collect();
+    let (transfers, funding, scams) = (transfers.concat(), funding.concat(), scams.concat());
     alice(&[
         ("tokens", TOKENS),
         (

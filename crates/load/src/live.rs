@@ -31,7 +31,7 @@ use super::{
 };
 use ask::Ask;
 use model::{
-    address::Address, findings::Finding, private_files::FileError, time::Time,
+    address::Address, findings::Finding, format::plural, private_files::FileError, time::Time,
     untrusted::DecodeError,
 };
 use pages::FetchedRows;
@@ -108,6 +108,39 @@ impl RefreshReport {
     }
 }
 
+/// Posts that were left out because they are not about a token, or may not be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ExcludedPosts {
+    /// Posts that services returned.
+    pub given: u64,
+    pub without_sign: u64,
+    pub ambiguous: u64,
+}
+
+impl ExcludedPosts {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.given += more.given;
+        self.without_sign += more.without_sign;
+        self.ambiguous += more.ambiguous;
+    }
+
+    /// A sentence for each reason.
+    fn notes(self) -> impl Iterator<Item = String> {
+        let note = move |(count, reason)| {
+            (count > 0).then(|| {
+                let posts = plural(count, "post", "posts");
+                format!("excluded {posts} of {} because {reason}", self.given)
+            })
+        };
+        [
+            (self.without_sign, "nothing in them refers to the token"),
+            (self.ambiguous, "the cashtag may mean something else"),
+        ]
+        .into_iter()
+        .filter_map(note)
+    }
+}
+
 /// Result of refreshing one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableRefreshReport {
@@ -121,6 +154,8 @@ pub struct TableRefreshReport {
     pub unknown: Vec<Address>,
     /// Notes about odd rows.
     pub notes: Vec<String>,
+    /// Posts that were left out.
+    pub excluded: ExcludedPosts,
     /// Why some rows are missing, for the user; rows fetched before the failure are stored.
     pub failure: Option<String>,
 }
@@ -167,6 +202,7 @@ impl Held {
             }
             self.frames.entry(table).or_default().push(frame);
         }
+        report.excluded.add(fetched.excluded);
         report.notes.extend(
             fetched
                 .notes

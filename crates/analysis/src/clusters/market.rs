@@ -182,13 +182,9 @@ impl Market {
         // Dust to everybody.
         let attacker = self.person();
         self.step(LAUNCH + 8 * DAY, POOL, attacker, 5_000.0);
-        for nth in 0..people.len() {
-            self.step(
-                LAUNCH + 9 * DAY + (nth / 100) as i64,
-                attacker,
-                people[nth],
-                0.001,
-            );
+        for (nth, person) in people.iter().enumerate() {
+            let at = LAUNCH + 9 * DAY + (nth / 100) as i64;
+            self.step(at, attacker, *person, 0.001);
         }
         for nth in 0..400 {
             let fresh = self.person();
@@ -338,9 +334,9 @@ impl Market {
             }
         }
         let owner = self.owners.len();
-        members
-            .iter()
-            .for_each(|member| self.owners[*member] = owner);
+        for member in &members {
+            self.owners[*member] = owner;
+        }
         self.planted.push(members);
     }
 

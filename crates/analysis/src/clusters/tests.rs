@@ -71,9 +71,9 @@ fn clusters(
     market.steps.extend(steps);
     market.funding = funding.to_vec();
     let mut members = found(&market).1;
-    members
-        .iter_mut()
-        .for_each(|members| members.sort_unstable());
+    for members in &mut members {
+        members.sort_unstable();
+    }
     members.sort();
     members
 }

@@ -208,7 +208,9 @@ mod tests {
             .step_by(2)
             .for_each(|post| post.author_id = Some("b"));
         assert_eq!(flooding(&shared), 0);
-        shared.iter_mut().for_each(|post| post.author_id = None);
+        for post in &mut shared {
+            post.author_id = None;
+        }
         assert_eq!(flooding(&shared), 0);
         let mut tokens = every(1);
         tokens
@@ -237,7 +239,9 @@ mod tests {
         other[1].text = "buy later";
         assert_eq!(dropped(&other), [None; 3]);
         let mut empty = day.clone();
-        empty.iter_mut().for_each(|post| post.text = " ");
+        for post in &mut empty {
+            post.text = " ";
+        }
         assert_eq!(dropped(&empty), [None; 3]);
         // A campaign goes on: those who follow within a day of copies are copies.
         let wave: Vec<MatchedPost<'_>> = (0..6)

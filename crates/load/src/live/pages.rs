@@ -9,7 +9,7 @@ use std::{
 
 use polars::prelude::DataFrame;
 
-use super::{LiveError, RefreshWatch};
+use super::{ExcludedPosts, LiveError, RefreshWatch};
 use crate::{
     live::{
         ask::{Ask, PageParameters, PageValue, elsewhere, first_page, origin},
@@ -73,6 +73,7 @@ pub(crate) struct FetchedRows {
     /// By table.
     pub(crate) frames: Vec<(&'static str, DataFrame)>,
     pub(crate) notes: Vec<String>,
+    pub(crate) excluded: ExcludedPosts,
     /// The times between which everything was answered, in milliseconds.
     pub(crate) covered: Option<(i64, i64)>,
     pub(crate) version: WebVersion,
@@ -154,12 +155,29 @@ impl Asker<'_> {
                 .is_some_and(|(span, seen)| covers(ask, span, seen));
             let is_new = times.is_none() || before.is_none() || before != seen;
             match next.filter(|_| is_new && !is_covered && !ask.request.next.is_empty()) {
+                Some(next) if self.is_same(ask, &page, &next) => {
+                    fetched.notes.push(format!(
+                        "the request `{}` does not use the placeholder of `next`, so only its first page was fetched",
+                        ask.request.name
+                    ));
+                    break (false, None);
+                }
                 Some(next) => page = next,
                 None => break (true, None),
             }
         };
         (fetched.covered, fetched.fault) = (covered(ask, seen, whole), fault);
         AskOutcome::Rows(Box::new(fetched))
+    }
+
+    /// Whether both pages are the same request.
+    fn is_same(&self, ask: &Ask<'_>, page: &PageParameters, next: &PageParameters) -> bool {
+        let other = elsewhere(self.wire, ask.provider);
+        let url = |page| {
+            let request = ask.page(page, other.as_deref(), WebVersion::default())?;
+            Some((request.url, request.query))
+        };
+        url(page) == url(next)
     }
 
     /// Asks one page and adds its rows; none where the answer did not change.
@@ -199,9 +217,10 @@ impl Asker<'_> {
                 WebAnswer::Body { bytes, version } => (bytes, version),
                 WebAnswer::Unchanged => return Ok(None),
                 WebAnswer::Unknown if ask.request.each == RequestScope::Once => {
-                    return Err(FetchFault::of_service(
-                        "rejected the request; check the provider's description",
-                    ));
+                    return Err(FetchFault::of_service(format!(
+                        "responded 404 to the request `{}`; check its `path` in the provider's description",
+                        ask.request.name
+                    )));
                 }
                 WebAnswer::Unknown => return Err(AskOutcome::Unknown),
             };
@@ -256,6 +275,7 @@ impl Asker<'_> {
                 .enumerate()
         {
             read.rows += given;
+            fetched.excluded.add(rows.excluded);
             fetched.notes.extend(
                 rows.notes
                     .into_iter()

@@ -348,6 +348,7 @@ impl Run<'_> {
         }
         self.keep(schema, live.together, &mut held)?;
         if schema.name == "posts" {
+            report.notes.extend(report.excluded.notes());
             report.notes.extend(self.mark_gone()?);
         }
         report.notes.truncate(NOTES_MAX);
@@ -388,7 +389,7 @@ impl Run<'_> {
                 report.failure.get_or_insert_with(|| reason.clone());
                 continue;
             }
-            match self.choice(choice, held, report) {
+            match self.choice(choice, together, held, report) {
                 Some(true) if !together => return,
                 Some(true) => known = true,
                 Some(false) => unknown = true,
@@ -407,6 +408,7 @@ impl Run<'_> {
     fn choice(
         &mut self,
         choice: &ProviderChoice<'_>,
+        together: bool,
         held: &mut Held,
         report: &mut TableRefreshReport,
     ) -> Option<bool> {
@@ -463,7 +465,8 @@ impl Run<'_> {
                         .iter()
                         .any(|(table, frame)| *table == report.table && frame.height() > 0);
                     self.answered.insert(key.clone());
-                    if came || before.gave {
+                    // An answer without posts about a token is an answer.
+                    if came || before.gave || together {
                         knows = true;
                         report.providers.insert(choice.provider.id.clone());
                     }

@@ -9,7 +9,7 @@ use std::{
 use polars::prelude::{DataFrame, DataType, PolarsResult};
 use serde_json::value::RawValue;
 
-use super::LiveError;
+use super::{ExcludedPosts, LiveError};
 use crate::{
     formats::json_objects,
     live::{ask::Ask, matching::Matcher, screen::screen},
@@ -43,6 +43,8 @@ pub(crate) struct AnswerRows {
     pub(crate) frame: Option<DataFrame>,
     /// What is odd about them, for people.
     pub(crate) notes: Vec<String>,
+    /// Posts that were left out.
+    pub(crate) excluded: ExcludedPosts,
 }
 
 /// What is known of the dataset while rows are read.
@@ -109,6 +111,7 @@ pub(crate) fn of_answer(
             filled.lenient,
         )?;
         rows.notes.extend(screened.notes);
+        rows.excluded = screened.excluded;
         if let Some(interval) = ask.interval.filter(|_| ask.request.ends) {
             rows.frame = rows
                 .frame
@@ -204,12 +207,16 @@ fn read(
         return Err(LiveError::UnreadableRows(first.cloned().map(Box::new)));
     }
     let Some(mut frame) = order::whole(frames)? else {
-        return Ok(AnswerRows { frame: None, notes });
+        return Ok(AnswerRows {
+            notes,
+            ..AnswerRows::default()
+        });
     };
     fill::table(schema, &mut frame);
     Ok(AnswerRows {
         frame: Some(frame),
         notes,
+        ..AnswerRows::default()
     })
 }
 

@@ -5,19 +5,21 @@ use serde_json::value::RawValue;
 
 use crate::{
     live::{
+        ExcludedPosts,
         ask::Ask,
         matching::{MatchOutcome, Matcher, PostTexts},
     },
     manifest::TableManifest,
     provider::{FilledTable, PostSigns, texts_at},
 };
-use model::format::plural;
 
 /// The rows that remain, and notes about the others.
 #[derive(Default)]
 pub(super) struct Screened {
     pub(super) rows: Vec<Box<RawValue>>,
     pub(super) notes: Vec<String>,
+    /// Posts that were left out.
+    pub(super) excluded: ExcludedPosts,
 }
 
 /// Name of the field that is added for a computed column.
@@ -35,7 +37,6 @@ pub(super) fn screen(
     matcher: Option<&Matcher>,
 ) -> Screened {
     let mut screened = Screened::default();
-    let (mut without_sign, mut ambiguous, mut given) = (0_u64, 0_u64, 0_u64);
     let computed = take_computed(mapping);
     let mut found = vec![false; computed.len()];
     let signs = filled.signs.as_ref().zip(matcher.zip(ask.about.token));
@@ -55,9 +56,9 @@ pub(super) fn screen(
         if unwanted || !filled.needs.iter().all(has) {
             continue;
         }
-        given += 1;
         let mut added: Vec<(String, String)> = Vec::new();
         if let Some((signs, (matcher, token))) = signs {
+            screened.excluded.given += 1;
             let post = SignTexts::of(&element, signs, filled, ask);
             match matcher.matched(&token, &post.view()) {
                 MatchOutcome::Matched(sign) if signs.signs.contains(&sign) => {
@@ -71,11 +72,11 @@ pub(super) fn screen(
                     added.push((field_name("dropped"), dropped.to_owned()));
                 }
                 MatchOutcome::Ambiguous => {
-                    ambiguous += 1;
+                    screened.excluded.ambiguous += 1;
                     continue;
                 }
                 MatchOutcome::Matched(_) | MatchOutcome::Unrelated => {
-                    without_sign += 1;
+                    screened.excluded.without_sign += 1;
                     continue;
                 }
             }
@@ -98,18 +99,6 @@ pub(super) fn screen(
         screened.notes.push(format!(
             "no row has `{}`, needed for `{column}`; the fields may have been renamed",
             how.fields().join("`, `")
-        ));
-    }
-    if without_sign > 0 {
-        screened.notes.push(format!(
-            "excluded {} of {given} because nothing in them refers to the token",
-            plural(without_sign, "post", "posts")
-        ));
-    }
-    if ambiguous > 0 {
-        screened.notes.push(format!(
-            "excluded {} of {given} because the cashtag may mean something else",
-            plural(ambiguous, "post", "posts")
         ));
     }
     screened

@@ -6,7 +6,7 @@ use crate::{
     live::matching::MatchedBy,
     manifest::{
         ColumnManifest, TableManifest,
-        keys::{KeyPlace, names},
+        keys::{self, KeyPlace},
         live::span,
         read_table,
     },
@@ -265,7 +265,20 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
         request.again = request.again.or(again);
     }
     let fills = of("fills").map(filled).transpose()?;
-    let of_tables = names(KeyPlace::Table);
+    let in_url = |name: &str| {
+        request.path.has(name) || request.query.iter().any(|(_, value)| value.has(name))
+    };
+    // The fields of an object at a path become parameters themselves.
+    let is_used =
+        |(name, next): &&(String, NextPage)| matches!(next, NextPage::Place(_)) || in_url(name);
+    if let (Some((name, _)), Some(entry)) =
+        (request.next.iter().find(|next| !is_used(next)), of("next"))
+    {
+        return Err(entry.wrong(&format!(
+            "defines `{{{name}}}`, but neither `path` nor `query` contains it"
+        )));
+    }
+    let of_tables = keys::names(KeyPlace::Table);
     if let Some(odd) = entries.iter().find(|entry| {
         !KEYS.contains(&entry.key)
             && !TABLE_KEYS.contains(&entry.key)
@@ -361,6 +374,15 @@ fn filled_table(
         })
         .transpose()?;
     entries.retain(|entry| entry.key != "rows" && !TABLE_KEYS.contains(&entry.key));
+    let of_tables = keys::names(KeyPlace::Table);
+    if let Some(odd) = entries.iter().find(|entry| !of_tables.contains(&entry.key)) {
+        let known = [
+            &["rows", "columns", "set", "where", "values"],
+            &TABLE_KEYS[..],
+        ]
+        .concat();
+        return Err(odd.unknown("key", &known));
+    }
     let mapping = mapping(schema, entries)?;
     let signs = signs.filter(|_| schema.name == "posts").map(|signs| {
         let from = |column: &str| mapping.columns.get(column).and_then(ColumnManifest::path);
@@ -394,7 +416,11 @@ fn matched_by(member: &TomlEntry<'_>) -> Result<Option<Vec<MatchedBy>>, TomlErro
     if words == ["any"] {
         return Ok(None);
     }
-    let known: Vec<&str> = MatchedBy::ALL.iter().map(|sign| sign.word()).collect();
+    let known: Vec<&str> = MatchedBy::ALL
+        .iter()
+        .map(|sign| sign.word())
+        .chain(["any"])
+        .collect();
     let read = |word: &String| {
         let found = MatchedBy::ALL.into_iter().find(|sign| sign.word() == word);
         found.ok_or_else(|| member.unknown_name("sign", word, &known))

@@ -37,25 +37,22 @@ pub(super) fn tests(
     log: &mut CheckLog,
 ) -> Vec<Anomaly> {
     let mut found = Vec::new();
-    match &transactions.clusters {
-        Some(clusters) => {
-            found.extend(bundled(facts, clusters, log));
-            found.extend(inside(facts, clusters, log));
-        }
-        None => {
-            let need = if facts.dataset.transfers().count(&facts.address) == 0 {
-                NeededInput::Transfers
-            } else {
-                NeededInput::FirstTransfers
-            };
-            log.note(need, &CODES[..2]);
-        }
+    if let Some(clusters) = &transactions.clusters {
+        found.extend(bundled(facts, clusters, log));
+        found.extend(inside(facts, clusters, log));
+    } else {
+        let need = if facts.dataset.transfers().count(&facts.address) == 0 {
+            NeededInput::Transfers
+        } else {
+            NeededInput::FirstTransfers
+        };
+        log.note(need, &CODES[..2]);
     }
     found.extend(paid_by_scam(facts, holders, log));
     found
 }
 
-fn is_bundle(cluster: &&Cluster) -> bool {
+fn is_bundle(cluster: &Cluster) -> bool {
     let mut links = cluster.links.iter();
     links.any(|link| link.kind == LinkKind::Bundle)
 }
@@ -95,7 +92,12 @@ fn bundled(facts: &TokenContext<'_>, clusters: &Clusters, log: &mut CheckLog) ->
         return None;
     }
     let supply = log.require(facts.total_supply(), NeededInput::Supply, code)?;
-    let bundles = || clusters.clusters.iter().filter(is_bundle);
+    let bundles = || {
+        clusters
+            .clusters
+            .iter()
+            .filter(|cluster| is_bundle(cluster))
+    };
     let members: usize = bundles().map(|cluster| cluster.members.len()).sum();
     let share = bundles().map(|cluster| cluster.bought).sum::<f64>() / supply;
     let held: f64 = bundles().map(|cluster| cluster.share).sum();

@@ -361,7 +361,7 @@ fn ids(ids: &[&str]) -> HashSet<String> {
 fn gone_posts(dataset: &Path, returned: &[&str], deleted: &[&str], now: Time) -> Vec<String> {
     let (returned, deleted) = (ids(returned), ids(deleted));
     // A post that is gone is not requested again.
-    let there = if now.0 > NOW.0 + DAY_MS { 1 } else { 0 };
+    let there = usize::from(now.0 > NOW.0 + DAY_MS);
     let asked = ids(&["bluesky:9", "bluesky:2", "farcaster:3"][there..]);
     let posts = Rechecked {
         asked: &asked,

@@ -388,8 +388,9 @@ fn six_cashtags_or_four_contracts_are_a_list() {
     assert!(!is_list(&[&tags(5), "$100 $5k $aa $Bb US$X $GG-1"]) && is_list(&[&tags(5), "$1 $GG"]));
     let contracts = |count: usize| {
         (0..count)
-            .map(|i| format!("0x{i:040x} "))
-            .collect::<String>()
+            .map(|i| format!("0x{i:040x}"))
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     assert!(!is_list(&[&contracts(3), &contracts(3)]) && is_list(&[&contracts(4)]));
 }
