@@ -141,7 +141,7 @@ pub struct GroupFlows {
 pub struct GroupInput<'a> {
     /// The creator and the wallets that belong to it.
     pub creators: &'a [Address],
-    /// USD; without it nobody is known to be a whale.
+    /// USD; without it the whales are unknown.
     pub price: Option<f64>,
     pub supply: Option<f64>,
     pub whale_usd: f64,

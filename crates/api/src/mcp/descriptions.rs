@@ -193,7 +193,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "held_tokens",
-        "Tokens in ONE WALLET, with balance, value, first purchase and realized profit. Use for \"what does the wallet 0x… have?\". A token's holders: `holders`.",
+        "Tokens in ONE WALLET, with balance, value, first purchase, realized profit and cluster. Use for \"what does the wallet 0x… have?\". A token's holders: `holders`.",
     ),
     (
         "yield",
