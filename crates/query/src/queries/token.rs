@@ -31,10 +31,6 @@ impl Query for TokenQuery {
     const SUMMARY: &'static str = "Get a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
-    fn heavy(&self, snapshot: &Snapshot) -> bool {
-        snapshot.dataset.transfers().count(&self.token_address) > MANY_TRANSFERS
-    }
-
     fn as_of(&self, snapshot: &Snapshot, _: &TokenDetail) -> Option<Time> {
         snapshot
             .market
@@ -60,11 +56,11 @@ impl Query for TokenQuery {
                     "Internal error: the token has no market data.",
                 )
             })?;
-        // Transfers queried in place are too many to fetch for one trend; without transfers, or before they are loaded, `holder_counts` has it.
-        let is_here = view.dataset.engine_rows("transfers").is_none()
-            && view.require(&["transfers"]).is_ok()
-            && view.dataset.transfers().count(&self.token_address) > 0;
-        let flows = if is_here {
+        // Many transfers, or those queried in place, are too much work for one trend; then, and before they are loaded, `holder_counts` has it.
+        let transfers = view.dataset.transfers().count(&self.token_address);
+        let is_here =
+            view.dataset.engine_rows("transfers").is_none() && view.require(&["transfers"]).is_ok();
+        let flows = if is_here && (1..=MANY_TRANSFERS).contains(&transfers) {
             flows_of(view, self.token_address, progress)?.ok()
         } else {
             None
