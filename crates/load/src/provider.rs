@@ -383,6 +383,10 @@ mod tests {
                 with("path = '/a'\nnext = { before = 'eldest timestamp' }"),
                 "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a path in the response",
             ),
+            (
+                with("path = '/a'\nnext = { page = '+1' }"),
+                "line 6: `next` defines `{page}`, but neither `path` nor `query` contains it",
+            ),
             (with("rows = ''"), "line 2: the request `x` lacks `path`"),
             (
                 with("path = '/a'\nechh = 'token'"),

@@ -597,6 +597,47 @@ fn the_language_of_providers_can_ask_for_reactions_and_holders() {
 }
 
 #[test]
+fn a_cursor_that_the_request_does_not_use_ends_the_pages_with_a_note() {
+    let text = r#"
+        home = "HOME"
+        per_minute = 10000
+        platform = "far"
+        chains = { eth = "eth" }
+        [[request]]
+        name = "list"
+        fills = "posts"
+        each = "token"
+        path = "/posts"
+        rows = "posts"
+        match = "any"
+        columns = { post_id = "id", published_at = "at" }
+        next = { cursor = "next" }
+    "#;
+    let service = Service::new(|_| {
+        ServiceReply::ok(r#"{"posts":[{"id":"1","at":"2026-10-01T00:00:00Z"}],"next":"abc"}"#)
+    });
+    let mut setup = setup(
+        &service,
+        "[tables.posts]\nprovider = 'far'\n",
+        &format!("{TOKEN},A,A,eth"),
+        "",
+    );
+    setup.providers.insert(
+        "far".to_owned(),
+        provider("far", text, &service.url, ProviderOrigin::Own),
+    );
+    let report = refreshed(&setup, false);
+    assert_eq!(service.asked(), ["/posts"]);
+    assert_eq!(
+        table(&report, "posts").notes,
+        [
+            "the request `list` does not use the placeholder of `next`, so only its first page was fetched"
+        ]
+    );
+    assert_eq!(posts(&setup, TOKEN).len(), 1);
+}
+
+#[test]
 fn a_repository_in_a_path_leads_nowhere_else() {
     let service = Service::new(|_| ServiceReply::ok("[]"));
     let setup = setup(
