@@ -310,6 +310,8 @@ fn yields(c: &mut Criterion) {
         risk_level: RiskLevel::Medium,
         chains: Vec::new(),
         min_apy: 0.0,
+        max_lock_days: None,
+        exit_within_days: None,
         explain: true,
     };
     group.bench_function("request, 20,000 pools, 5 tokens", |b| {

@@ -9,6 +9,7 @@ use model::{
     address::Address,
     chain::Chain,
     rows::{GasRow, YieldRow},
+    time::{DAY_MS, Time},
 };
 use ruint::aliases::U256;
 
@@ -18,6 +19,8 @@ use crate::random::Random;
 pub const POOLS: [usize; 4] = [20, 200, 2_000, 20_000];
 pub const TOKENS: [usize; 3] = [1, 5, 50];
 pub const WALLETS: [f64; 3] = [5e3, 1e6, 1e8];
+/// When the plans are made.
+pub const NOW: Time = Time(20_000 * DAY_MS);
 /// Four seeds for each combination: 144 instances.
 pub const SEEDS: [u64; 4] = [11, 23, 37, 59];
 
@@ -61,6 +64,7 @@ impl Instance {
                     .and_then(GasRow::usd)
             },
             |_| &[],
+            NOW,
         )
     }
 
@@ -172,8 +176,39 @@ pub fn instance(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance
         wish: PlanPreferences {
             risk: RiskLevel::ALL[rotation],
             min_apy,
+            max_lock_days: None,
+            exit_within_days: None,
         },
     }
+}
+
+/// Adds what a dataset may know about the way out of its pools, and quotes far above their mean; the rest is unchanged.
+pub fn with_exits(seed: u64, mut instance: Instance) -> Instance {
+    let mut random = Random(seed ^ 0x0e71);
+    for row in &mut instance.rows {
+        let tvl = row.tvl.unwrap_or(1e6);
+        let mut some = |part: f64, low: f64, high: f64| {
+            let value = random.scale(low, high);
+            random.chance(part).then_some(value)
+        };
+        row.withdrawable_usd = some(0.5, 1e-4 * tvl, tvl);
+        row.utilization = some(0.2, 0.05, 1.0);
+        row.cap_left_usd = some(0.2, 1e3, 1e8);
+        row.cooldown_days = some(0.2, 0.5, 40.0);
+        row.exit_fee = some(0.2, 0.01, 0.5);
+        row.deposit_fee = some(0.1, 0.01, 0.5);
+        row.apy_mean_30d = some(0.3, 0.3, 1.5).map(|part| part * row.apy.unwrap_or(1.0));
+        row.lock_days = random
+            .chance(0.3)
+            .then(|| [0.0, 3.0, 7.0, 30.0, 180.0][random.below(5)]);
+        row.matures_at = random
+            .chance(0.15)
+            .then(|| Time(NOW.0 + random.between(-60.0, 600.0) as i64 * DAY_MS));
+    }
+    let mut days = |part, days: [f64; 3]| random.chance(part).then(|| days[random.below(3)]);
+    instance.wish.max_lock_days = days(0.2, [0.0, 7.0, 60.0]);
+    instance.wish.exit_within_days = days(0.2, [1.0, 14.0, 60.0]);
+    instance
 }
 
 fn chain(at: usize) -> Chain {
@@ -248,6 +283,14 @@ fn row(
         exposure: None,
         apy_mean_30d: None,
         pool_meta: None,
+        withdrawable_usd: None,
+        utilization: None,
+        cap_left_usd: None,
+        lock_days: None,
+        cooldown_days: None,
+        matures_at: None,
+        exit_fee: None,
+        deposit_fee: None,
     };
     if random.chance(0.06) {
         corrupt_row(&mut row, held, random);

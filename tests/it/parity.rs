@@ -26,8 +26,10 @@ use query::{
         alert_body::AlertBody,
         batch::{CandleBatchQuery, SecurityBatchQuery, TokenBatchQuery},
         candles::CandlesQuery,
+        clusters::ClustersQuery,
         compare::CompareQuery,
         dexes::{AllDexesQuery, DexDetailQuery, DexListQuery},
+        flows::TokenFlowsQuery,
         growth::GrowthQuery,
         held::HeldTokensQuery,
         holders::{HolderCountsQuery, HoldersQuery},
@@ -138,6 +140,10 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
         "/tokens/{uni}/holders?limit=7&page=2",
         "/tokens/{uni}/holders?where=balance%3E1k%20labels!=burn&sort=labels,-balance&only=holder_address",
     ];
+    "clusters" Some(held::<ClustersQuery>) => [
+        "/tokens/{weth}/clusters",
+        "/tokens/{uni}/clusters?limit=3",
+    ];
     "holder_counts" Some(held::<HolderCountsQuery>) => [
         "/tokens/{weth}/holder-counts",
         "/tokens/{uni}/holder-counts",
@@ -154,6 +160,7 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
         "/dexes?limit=3&page=2",
         "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain",
     ];
+    "token_flows" Some(held::<TokenFlowsQuery>) => ["/tokens/{weth}/flows", "/tokens/{uni}/flows?days=true", "/tokens/{nobody}/flows"];
     "held_tokens" Some(held::<HeldTokensQuery>) => ["/addresses/{nobody}/tokens?where=value%3E1&sort=-share&only=symbol&limit=2"];
     "pools" Some(held::<PoolsQuery>) => [
         "/tokens/{weth}/pools?amount=50000&where=chain:eth&sort=-volume24h&only=pair,loss&limit=3&page=2",

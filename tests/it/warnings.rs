@@ -93,6 +93,8 @@ fn comparisons_and_plans_say_it_of_the_tokens_that_they_name() {
         r#"{{"tokens":{{"{UNI}":"1000000000000000000","{MOONPUP}":"1000000000000000000"}}}}"#
     );
     let plan = YieldQuery {
+        max_lock_days: None,
+        exit_within_days: None,
         explain: true,
         ..YieldQuery::parse_body(body.as_bytes(), TokenReader::default()).unwrap()
     };

@@ -1,4 +1,8 @@
-//! Amounts of a token that addresses received and sent in the last days of its transfers, and the addresses' first transfers. Pure.
+//! Amounts of a token that addresses received and sent in the last days of its transfers, and the addresses' first transfers. Pure. The
+//! same of groups of addresses: `flows/groups.rs`; what an address paid: `flows/cost.rs`.
+
+pub mod cost;
+pub mod groups;
 
 use std::collections::HashMap;
 
@@ -44,11 +48,7 @@ pub fn flows(
     addresses: &[Address],
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<(Time, HashMap<Address, Flow>), NoFlows> {
-    let unit = dataset
-        .token(token)
-        .and_then(|token| i32::try_from(token.row.decimals?).ok())
-        .map(|decimals| 10_f64.powi(decimals))
-        .ok_or(NoFlows::Decimals)?;
+    let unit = unit_of(dataset, token)?;
     let transfers = dataset.transfers();
     // Read twice: the spans end with the last.
     let (total, mut done) = (transfers.count(token) * 2, 0);
@@ -56,14 +56,7 @@ pub fn flows(
         done += rows;
         go_on(done, total).then_some(()).ok_or(NoFlows::Canceled)
     };
-    let (mut first, mut last) = (None, None);
-    for chunk in transfers.chunks(token) {
-        let times = || chunk.iter().filter_map(|transfer| transfer.timestamp);
-        first = first.or(times().min());
-        last = last.max(times().max());
-        step(chunk.len())?;
-    }
-    let (here_since, last) = first.zip(last).ok_or(NoFlows::Times)?;
+    let (here_since, last) = ends(dataset, token, &mut step)?;
     let is_part = dataset.transfers_left_out(token) > 0;
     let needed_since = Time(last.0 - FLOW_DAYS[1] * DAY_MS);
     if is_part && here_since > needed_since {
@@ -93,6 +86,38 @@ pub fn flows(
     Ok((last, flows))
 }
 
+/// Base units per whole token.
+fn unit_of(dataset: &dyn Data, token: &Address) -> Result<f64, NoFlows> {
+    dataset
+        .token(token)
+        .and_then(|token| i32::try_from(token.row.decimals?).ok())
+        .map(|decimals| 10_f64.powi(decimals))
+        .ok_or(NoFlows::Decimals)
+}
+
+/// Times of the token's first and last transfer.
+fn ends(
+    dataset: &dyn Data,
+    token: &Address,
+    step: &mut dyn FnMut(usize) -> Result<(), NoFlows>,
+) -> Result<(Time, Time), NoFlows> {
+    let (mut first, mut last) = (None, None);
+    for chunk in dataset.transfers().chunks(token) {
+        let times = || chunk.iter().filter_map(|transfer| transfer.timestamp);
+        first = first.or(times().min());
+        last = last.max(times().max());
+        step(chunk.len())?;
+    }
+    first.zip(last).ok_or(NoFlows::Times)
+}
+
+/// Whether the transfer moved nothing: it failed, or anyone could send it in another's name because its amount is zero.
+fn is_void(transfer: &TransferRow) -> bool {
+    transfer.status == Some(0)
+        || transfer.from_address == transfer.to_address
+        || transfer.value.is_some_and(|value| value.0 == 0.0)
+}
+
 fn add(flows: &mut HashMap<Address, Flow>, transfer: &TransferRow, unit: f64, last: Time) {
     let TransferRow {
         from_address,
@@ -100,11 +125,7 @@ fn add(flows: &mut HashMap<Address, Flow>, transfer: &TransferRow, unit: f64, la
         value,
         ..
     } = transfer;
-    // A failed one moved nothing; one of nothing can be sent in anybody's name.
-    let is_void = transfer.status == Some(0)
-        || from_address == to_address
-        || value.is_some_and(|value| value.0 == 0.0);
-    let Some(time) = transfer.timestamp.filter(|_| !is_void) else {
+    let Some(time) = transfer.timestamp.filter(|_| !is_void(transfer)) else {
         return;
     };
     let whole = value.map(|value| value.0 / unit);

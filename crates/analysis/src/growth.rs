@@ -32,7 +32,21 @@ pub enum WhaleTrend {
     Stable,
 }
 
-/// The trend of the whales' balance, and the two balances in `holder_counts` behind it.
+/// The whales' flows behind their trend.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct WhaleMoves {
+    /// Net flow as a fraction of the supply that is not burned.
+    pub share: Option<f64>,
+    pub whales: u64,
+    /// Whales that received more than they sent, and whales that sent more.
+    pub buyers: u64,
+    pub sellers: u64,
+    /// Confidence that the whales move one way, 0–1: a sign test of how many of those that moved go with the net flow.
+    pub confidence: Option<f64>,
+}
+
+/// The trend of the whales' balance, and the two balances behind it: in `transfers` if these give the whales' flows, otherwise in
+/// `holder_counts`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WhaleChange {
     #[serde(skip)]
@@ -44,6 +58,30 @@ pub struct WhaleChange {
     pub balance: f64,
     /// Percent of the earlier balance; null if that is zero.
     pub percent: Option<f64>,
+    /// From `transfers`; omitted if the balances are from `holder_counts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moves: Option<WhaleMoves>,
+}
+
+impl WhaleChange {
+    /// `-1.8% of supply in 7 days, 9 of 40 whales`: the whales that moved in the net flow's direction. `None` without flows.
+    pub fn moves_text(&self) -> Option<String> {
+        let moves = self.moves?;
+        let net = self.balance - self.balance_before;
+        let with = if net < 0.0 {
+            moves.sellers
+        } else {
+            moves.buyers
+        };
+        let share = moves.share.map_or_else(String::new, |share| {
+            format!("{:+.1}% of supply in ", share * 100.0)
+        });
+        let days = self.to.0 - self.from.0;
+        Some(format!(
+            "{share}{days} days, {with} of {} whales",
+            moves.whales
+        ))
+    }
 }
 
 /// Growth over the `window` days up to the token's last count, relative to the nearest earlier count at most seven days before the window's
@@ -67,24 +105,34 @@ pub fn whale_change(
 ) -> Option<WhaleChange> {
     let (last, base) = ends(counts, window, |count| count.whale_balance)?;
     let percent = (base.1 > 0.0).then(|| percent(base.1, last.1));
-    let trend = match percent {
-        None if last.1 > base.1 => WhaleTrend::Accumulating,
-        Some(percent) if percent > threshold_percent => WhaleTrend::Accumulating,
-        Some(percent) if percent < -threshold_percent => WhaleTrend::Distributing,
-        _ => WhaleTrend::Stable,
-    };
     Some(WhaleChange {
-        trend,
+        trend: trend_of(percent, base.1, last.1, threshold_percent),
         from: base.0,
         to: last.0,
         balance_before: base.1,
         balance: last.1,
         percent,
+        moves: None,
     })
 }
 
+/// Direction of a change of the whales' balance.
+pub(crate) fn trend_of(
+    percent: Option<f64>,
+    before: f64,
+    balance: f64,
+    threshold_percent: f64,
+) -> WhaleTrend {
+    match percent {
+        None if balance > before => WhaleTrend::Accumulating,
+        Some(percent) if percent > threshold_percent => WhaleTrend::Accumulating,
+        Some(percent) if percent < -threshold_percent => WhaleTrend::Distributing,
+        _ => WhaleTrend::Stable,
+    }
+}
+
 /// Percent change from `base`, which must not be 0. Subtracts first, so that 1000 to 1010 gives 1 and not 1.0000000000000009.
-pub(super) fn percent(base: f64, last: f64) -> f64 {
+pub(crate) fn percent(base: f64, last: f64) -> f64 {
     (last - base) / base * 100.0
 }
 

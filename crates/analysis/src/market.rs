@@ -79,6 +79,9 @@ pub struct TokenSummary {
     pub mentions: Option<i64>,
     #[serde(skip)]
     pub engagement_7d: Option<i64>,
+    /// Decimal places of its smallest unit.
+    #[serde(skip)]
+    pub decimals: Option<i64>,
     /// The last candle, in any interval.
     #[serde(skip)]
     pub last_candle: Option<LastCandle>,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    flows::groups::{GroupFlow, GroupFlows},
     growth::{self, WhaleChange, WhaleTrend},
     market::TokenSummary,
     numeric::descending,
@@ -52,7 +53,7 @@ pub struct TokenDetail {
     /// The five posts with the most smart engagement.
     pub top_posts: Vec<Post>,
     pub holders_distribution: HoldersDistribution,
-    /// Trend of the whales' balance over the last 7 days; null without history.
+    /// Trend of the whales' balance over 7 days, from `transfers` or, without them, from `holder_counts`; null without history.
     pub whale_accumulation_trend: Option<WhaleTrend>,
     /// With `explain`: times of price and market cap, if they are in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +63,9 @@ pub struct TokenDetail {
     /// With `explain`: the change behind `whale_accumulation_trend`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whale_change: Option<WhaleChange>,
+    /// With `explain`: net flows by group, from `transfers`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<GroupFlow>>,
     /// With `explain`: how the social metrics were counted, and why one is null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub social: Option<Box<SocialDetail>>,
@@ -75,6 +79,7 @@ impl TokenDetail {
             price_as_of: None,
             market_cap_as_of: None,
             whale_change: None,
+            flows: None,
             social: None,
             ..self
         }
@@ -116,11 +121,13 @@ pub struct Thresholds {
     pub whale_change_percent: f64,
 }
 
+/// `flows`: what the token's transfers give. The whales' trend is from them unless `holder_counts` has a later day.
 pub fn detail(
     dataset: &dyn Data,
     token: &Token,
     summary: &TokenSummary,
     thresholds: Thresholds,
+    flows: Option<GroupFlows>,
 ) -> TokenDetail {
     let row = &token.row;
     let address = row.token_address;
@@ -158,6 +165,13 @@ pub fn detail(
         growth::WINDOW_DAYS_DEFAULT,
         thresholds.whale_change_percent,
     );
+    let threshold = thresholds.whale_change_percent;
+    let by_flows = flows
+        .as_ref()
+        .and_then(|flows| flows.whale_change(threshold));
+    let whales = by_flows
+        .filter(|flows| whales.is_none_or(|counted| counted.to <= flows.to))
+        .or(whales);
     TokenDetail {
         token_address: address,
         symbol: token.row.symbol.clone(),
@@ -178,6 +192,7 @@ pub fn detail(
         price_as_of: summary.price_as_of,
         market_cap_as_of: summary.market_cap_as_of,
         whale_change: whales,
+        flows: flows.map(super::flows::groups::GroupFlows::without_days),
         social: Some(Box::new(explained)),
     }
 }
@@ -304,6 +319,7 @@ mod tests {
             &dataset.tokens()[0],
             &market.tokens[0],
             THRESHOLDS,
+            None,
         )
     }
 

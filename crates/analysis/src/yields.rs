@@ -5,6 +5,7 @@
 pub mod amounts;
 pub mod case;
 pub mod curve;
+pub mod exit;
 pub mod expected;
 pub mod interior;
 pub mod joint;
@@ -20,7 +21,7 @@ pub mod wallet;
 use ruint::aliases::U256;
 
 use self::{
-    case::{Case, PlanPreferences},
+    case::{Case, Exclusion, PlanPreferences},
     naive::Totals,
     pools::{Pools, YieldPool},
     wallet::{UnplacedReason, WalletToken},
@@ -61,8 +62,10 @@ pub struct Plan<'p> {
     pub upper_bound: f64,
     /// Number of eligible pools.
     pub eligible: usize,
-    /// Pools that quote a yield, but are not eligible because they paid nothing on most observed days.
-    pub stuck: Vec<&'p YieldPool>,
+    /// Pools that quote a yield and have the size and risk, but are not used.
+    pub excluded: Vec<(Exclusion, &'p YieldPool)>,
+    /// Whether the dataset knows the way out of any pool.
+    pub knows_exits: bool,
     /// Whether the optimization was cut short before reaching the bound.
     pub cut: bool,
     /// Baselines, see `naive`.
@@ -79,6 +82,29 @@ impl Plan<'_> {
             return Some(0.0);
         }
         (self.totals.net() > 0.0).then(|| open / self.totals.net())
+    }
+
+    /// The part of the deposits that can be withdrawn within a number of days, for each such number; the rest is unknown.
+    pub fn exits(&self) -> Vec<(f64, f64)> {
+        let mut exits: Vec<(f64, f64)> = self
+            .placements
+            .iter()
+            .filter_map(|placement| {
+                let days = placement.pool.exit.exit_days?;
+                Some((days, placement.value / self.totals.placed))
+            })
+            .collect();
+        exits.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut sum = 0.0;
+        for (_, part) in &mut exits {
+            sum += *part;
+            *part = sum.min(1.0);
+        }
+        // Of equal days, the last sum has them all.
+        exits.reverse();
+        exits.dedup_by_key(|(days, _)| *days);
+        exits.reverse();
+        exits
     }
 }
 
@@ -100,7 +126,8 @@ pub fn plan<'p>(
     let mut plan = Plan {
         wallet: case.unit,
         eligible: case.candidates.len(),
-        stuck: case.stuck.clone(),
+        excluded: case.excluded.clone(),
+        knows_exits: pools.knows_exits,
         cut: effort.is_over(),
         highest,
         quoted,
@@ -164,6 +191,10 @@ fn idle(
             held
         } else if candidates.peek().is_none() {
             UnplacedReason::NoEligiblePool
+        } else if case.values[at] < TINY_USD {
+            UnplacedReason::TinyAmount
+        } else if case.values[at] > HUGE_USD {
+            UnplacedReason::HugeAmount
         } else if placed.is_zero() && candidates.all(|candidate| costs_more(candidate)) {
             UnplacedReason::GasExceedsYield
         } else {
@@ -177,6 +208,10 @@ fn idle(
     }
     idle
 }
+
+/// USD below which, and above which, an amount is probably not in base units: no wallet has a thousand trillion USD.
+pub const TINY_USD: f64 = 1.0;
+const HUGE_USD: f64 = 1e15;
 
 /// Whether a pool has capacity, but doesn't earn its gas.
 fn costs_more(candidate: &case::Candidate<'_>) -> bool {

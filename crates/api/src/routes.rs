@@ -21,8 +21,10 @@ use query::{
         alert_body::AlertBody,
         batch::{CandleBatchQuery, SecurityBatchQuery, TokenBatchQuery},
         candles::CandlesQuery,
+        clusters::ClustersQuery,
         compare::CompareQuery,
         dexes::{AllDexesQuery, DexDetailQuery, DexListQuery},
+        flows::TokenFlowsQuery,
         growth::GrowthQuery,
         held::HeldTokensQuery,
         holders::{HolderCountsQuery, HoldersQuery},
@@ -70,7 +72,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         tagged: false,
         body: Some(SchemaGenerator::subschema_for::<YieldBody>),
         handler: Body(handlers::ask_with_body::<YieldQuery>),
-        ..question::<YieldQuery>("yield", &[])
+        ..question::<YieldQuery>("yield", &[Code::DuplicateToken])
     },
     Endpoint {
         summary: "Search and list tokens, or get up to 100 by `addresses`.",
@@ -92,6 +94,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     list::<HoldersQuery>("tokens", &[]),
     list::<HolderCountsQuery>("tokens", &[]),
+    question::<TokenFlowsQuery>("tokens", &[]),
+    question::<ClustersQuery>("tokens", &[]),
     list::<HeldTokensQuery>("tokens", &[Code::TableNotFound]),
     list::<PostsQuery>("tokens", &[]),
     question::<PostsRecordQuery>("tokens", &[]),

@@ -157,6 +157,7 @@ codes! {
     UnsupportedEncoding "unsupported_encoding" 415 "Unsupported Media Type";
     MisdirectedHost "misdirected_host" 421 "Misdirected Request";
     InvalidValue "invalid_value" 422 "Unprocessable Content";
+    DuplicateToken "duplicate_token" 422 "Unprocessable Content";
     TooManyRequests "too_many_requests" 429 "Too Many Requests";
     HeadersTooLarge "headers_too_large" 431 "Request Header Fields Too Large";
     Defect "internal_error" 500 "Internal Server Error";

@@ -255,7 +255,7 @@ fn trim_zeros(text: String, value: f64) -> String {
 }
 
 /// Inserts thousands separators into a plain decimal number.
-fn grouped(number: &str) -> String {
+pub fn grouped(number: &str) -> String {
     let (sign, digits) = number
         .strip_prefix('-')
         .map_or(("", number), |rest| ("-", rest));

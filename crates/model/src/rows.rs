@@ -282,6 +282,14 @@ rows! {
         exposure: Option<String>,
         apy_mean_30d: Option<f64>,
         pool_meta: Option<String>,
+        withdrawable_usd: Option<f64>,
+        utilization: Option<f64>,
+        cap_left_usd: Option<f64>,
+        lock_days: Option<f64>,
+        cooldown_days: Option<f64>,
+        matures_at: Option<Time>,
+        exit_fee: Option<f64>,
+        deposit_fee: Option<f64>,
     }
     /// A yield pool as it was seen at some time.
     YieldObservation {

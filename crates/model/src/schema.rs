@@ -589,6 +589,14 @@ pub const TABLES: &[TableSchema] = tables! {
         "exposure" Text Optional "single or multi";
         "apy_mean_30d" Float Optional "percent per year, 30-day mean" ["apyMean30d"];
         "pool_meta" Text Optional "distinguishes pools with the same name" ["poolMeta"];
+        "withdrawable_usd" Float Optional "USD that the pool can pay out now" ["withdrawableUsd", "availableLiquidityUsd"];
+        "utilization" Float Optional "fraction of the supply that is borrowed, 0 to 1" ["utilisation"];
+        "cap_left_usd" Float Optional "USD that the pool still accepts" ["capLeftUsd"];
+        "lock_days" Float Optional "days from a deposit until a withdrawal can be requested" ["lockDays"];
+        "cooldown_days" Float Optional "days from the request of a withdrawal until it is paid" ["cooldownDays"];
+        "matures_at" Time Optional "when the pool ends and pays no more" ["maturesAt", "maturity", "expiry"];
+        "exit_fee" Float Optional "percent of a withdrawal" ["exitFee"];
+        "deposit_fee" Float Optional "percent of a deposit" ["depositFee"];
     }
     "gas" "transaction costs per chain" key ["chain"] order ["chain"] {
         "chain" Chain Cell "the chain";

@@ -38,6 +38,12 @@ impl Day {
         Time(i64::from(self.0) * DAY_MS)
     }
 
+    /// The day of a date; `None` if there is no such date.
+    pub fn of(year: i32, month: u32, day: u32) -> Option<Self> {
+        let date = NaiveDate::from_ymd_opt(year, month, day)?.and_time(chrono::NaiveTime::MIN);
+        Some(Time(date.and_utc().timestamp_millis()).day())
+    }
+
     fn date(self) -> Option<NaiveDate> {
         DateTime::from_timestamp_millis(self.start().0).map(|time| time.date_naive())
     }

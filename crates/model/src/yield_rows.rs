@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     address::Address,
+    chain::Chain,
     rows::{GasRow, YieldObservation, YieldRow},
     time::Day,
 };
@@ -15,6 +16,24 @@ pub const TVL_MIN: f64 = 10_000.0;
 pub const APY_MAX: f64 = 1e6;
 /// The two pseudo-addresses of a chain's native coin.
 pub const NATIVE: [Address; 2] = [Address([0xee; 20]), Address::ZERO];
+
+/// Coins that pay the gas of chains, with these chains; each has 18 decimals and the addresses of `NATIVE` there.
+const NATIVE_COINS: &[(&str, &[&str])] = &[
+    ("ETH", &["eth", "base", "arb1", "oeth", "linea", "scr"]),
+    ("BNB", &["bnb"]),
+    ("POL", &["pol"]),
+    ("AVAX", &["avax"]),
+];
+pub const NATIVE_DECIMALS: i64 = 18;
+
+/// Chains whose gas is paid in the coin, such as `coin:ETH`; empty for any other token.
+pub fn native_chains(coin: Address) -> Vec<Chain> {
+    NATIVE_COINS
+        .iter()
+        .filter(|(symbol, _)| Address::coin(symbol) == coin)
+        .flat_map(|(_, chains)| chains.iter().filter_map(|chain| Chain::known(chain)))
+        .collect()
+}
 
 /// Base and reward yield; the total counts as base where neither part is known.
 fn parts(base: Option<f64>, reward: Option<f64>, total: Option<f64>) -> Option<(f64, f64)> {

@@ -2,6 +2,7 @@
 //! command line and the jobs all use these types, so they cannot disagree. No I/O here.
 
 pub mod caches;
+pub mod clusters;
 mod coins;
 pub mod json;
 pub mod paging;
@@ -18,6 +19,7 @@ pub mod dexes;
 pub mod exchanges;
 pub mod fields;
 mod figure;
+pub mod flows;
 pub mod growth;
 pub mod held;
 pub mod holders;

@@ -56,6 +56,7 @@ needs! {
     AllHolders "holders" "the holder list is incomplete" "add all holders of the token to `holders`";
     SmallHolders "holders" "only the largest holders are here" "set read = \"bring\" in dataset.toml";
     WholeList "tokens.total_supply" "total supply unknown, so the holder list may be incomplete" "add `total_supply` to `tokens`";
+    Funding "funding" "no payers of first transactions" "add a table `funding`";
     Known "scams, labels" "no list of scams and no labels" "add a table `scams` or `labels`";
 }
 
@@ -76,6 +77,8 @@ const READ_BY: &[(&str, &[AnomalyCode])] = &[
             AnomalyCode::Sniped,
             AnomalyCode::AirdropSpam,
             AnomalyCode::AmountDigits,
+            AnomalyCode::BundledLaunch,
+            AnomalyCode::InsiderHeavy,
         ],
     ),
     (
@@ -90,6 +93,7 @@ const READ_BY: &[(&str, &[AnomalyCode])] = &[
             AnomalyCode::Sniped,
             AnomalyCode::LpUnlocked,
             AnomalyCode::LpCreator,
+            AnomalyCode::BundledLaunch,
         ],
     ),
     (
@@ -98,11 +102,20 @@ const READ_BY: &[(&str, &[AnomalyCode])] = &[
     ),
     (
         "funding",
-        &[AnomalyCode::PrivilegedSellers, AnomalyCode::SybilHolders],
+        &[
+            AnomalyCode::PrivilegedSellers,
+            AnomalyCode::SybilHolders,
+            AnomalyCode::InsiderHeavy,
+            AnomalyCode::FundedByScammer,
+        ],
     ),
     (
         "labels",
-        &[AnomalyCode::KnownScam, AnomalyCode::SerialDeployer],
+        &[
+            AnomalyCode::KnownScam,
+            AnomalyCode::SerialDeployer,
+            AnomalyCode::FundedByScammer,
+        ],
     ),
     (
         "scams",
@@ -110,6 +123,7 @@ const READ_BY: &[(&str, &[AnomalyCode])] = &[
             AnomalyCode::KnownScam,
             AnomalyCode::SimilarToScam,
             AnomalyCode::SerialDeployer,
+            AnomalyCode::FundedByScammer,
         ],
     ),
     ("contracts", &[AnomalyCode::SerialDeployer]),

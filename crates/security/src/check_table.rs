@@ -184,6 +184,12 @@ codes! {
         holders together own more than 50%";
     HhiHigh "HHI_HIGH" Holders Hold Behaviour 0.3 "Concentrated supply" "the supply is concentrated" "the supply is not concentrated";
     SybilHolders "SYBIL_HOLDERS" Holders Hold Behaviour 0.6 "Linked holders" "many of the largest holders look linked" "few of the largest holders look linked";
+    BundledLaunch "BUNDLED_LAUNCH" Holders Hold Behaviour 0.4 "Bundled launch" "addresses that bought together in the first blocks bought much of \
+        the supply" "addresses that bought together in the first blocks bought little or nothing";
+    InsiderHeavy "INSIDER_HEAVY" Holders Hold Behaviour 0.4 "Insiders hold much" "addresses linked to the creator or to purchases in the first \
+        blocks hold much of the supply" "addresses linked to the creator or to purchases in the first blocks hold little";
+    FundedByScammer "FUNDED_BY_SCAMMER" Holders Maker Behaviour 0.5 "Funded by a scam" "a known scam paid for the first transactions of the creator \
+        or of large holders" "no known scam paid for the first transactions of the creator or of large holders";
     FewHolders "FEW_HOLDERS" Holders Hold Behaviour 0.15 "Few holders" "the token has few holders" "the token has many holders";
     GiniExtreme "GINI_EXTREME" Holders Hold Behaviour 0.1 "Uneven distribution" "the supply is distributed extremely unevenly" "the supply is not distributed extremely unevenly";
 }
@@ -282,12 +288,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fifty_two_codes_have_a_word_each_and_a_weight_below_one() {
+    fn fifty_five_codes_have_a_word_each_and_a_weight_below_one() {
         let words: BTreeSet<&str> = AnomalyCode::ALL.iter().map(|code| code.word()).collect();
         let titles: BTreeSet<&str> = AnomalyCode::ALL.iter().map(|code| code.title()).collect();
         assert_eq!(
             (words.len(), titles.len(), AnomalyCode::ALL.len()),
-            (52, 52, 52)
+            (55, 55, 55)
         );
         for part in [
             (Part::Code, 31),

@@ -1,8 +1,11 @@
 //! Holder checks: the distribution of the supply over individual holders, and the holders of the LP tokens. Nine checks; the metrics are
 //! reported even if none fires.
 
+mod insiders;
 mod liquidity;
 mod spread;
+
+use std::collections::HashMap;
 
 pub use self::liquidity::{LpFeatures, lp_risk};
 use self::spread::{Partial, Spread};
@@ -12,6 +15,7 @@ use super::{
     facts::{AddressRole, TokenContext},
     transactions::{Transactions, percent},
 };
+use analysis::clusters::{Clusters, funding};
 use model::address::Address;
 
 const TOP10_FROM: f64 = 0.3;
@@ -48,9 +52,12 @@ pub fn examine(facts: &TokenContext<'_>, transactions: &Transactions) -> HolderF
     let mut log = CheckLog::default();
     let spread = Spread::new(facts);
     let mut anomalies = liquidity::tests(facts, transactions, &mut log);
+    let listed = spread.as_ref().map(|spread| spread.shares.as_slice());
+    anomalies.extend(insiders::tests(facts, transactions, listed, &mut log));
     let Some(spread) = spread else {
         let own = AnomalyCode::of(Part::Holders)
-            .filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
+            .filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator))
+            .filter(|code| !insiders::CODES.contains(code));
         log.note(NeededInput::Holders, &own.collect::<Vec<_>>());
         return HolderFindings {
             blind: anomalies.is_empty(),
@@ -59,11 +66,13 @@ pub fn examine(facts: &TokenContext<'_>, transactions: &Transactions) -> HolderF
             metrics: None,
         };
     };
-    let metrics = spread.metrics(facts);
+    let mut metrics = spread.metrics(facts);
+    let clusters = transactions.clusters.as_ref();
+    metrics.top10_owners = clusters.map(|clusters| clusters.top_10[1]);
     anomalies.extend(concentration(&metrics, &spread, &mut log));
     let others = [
-        insiders(facts, &spread, &mut log),
-        sybil(facts, &spread, &mut log),
+        creator_share(facts, &spread, &mut log),
+        sybil(facts, &spread, clusters, &mut log),
         few(&spread, &mut log),
     ];
     anomalies.extend(others.into_iter().flatten());
@@ -245,7 +254,7 @@ fn rows<'a>(holders: impl Iterator<Item = &'a (Address, f64)>) -> Vec<EvidenceRo
         .collect()
 }
 
-fn insiders(facts: &TokenContext<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
+fn creator_share(facts: &TokenContext<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::CreatorShare;
     if facts.creator.is_none() && facts.owner.is_none() {
         log.note(NeededInput::Creator, &[code]);
@@ -289,8 +298,14 @@ fn share_words(least: f64, most: f64, from: f64) -> Option<String> {
     }
 }
 
-/// Fraction of the top 100 holders' tokens that belongs to linked wallets: balances within 0.1% of each other, or the same funder.
-fn sybil(facts: &TokenContext<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
+/// Fraction of the top 100 holders' tokens that belongs to linked wallets: balances within 0.1% of each other, the same
+/// funder, or one cluster.
+fn sybil(
+    facts: &TokenContext<'_>,
+    spread: &Spread,
+    clusters: Option<&Clusters>,
+    log: &mut CheckLog,
+) -> Option<Anomaly> {
     let code = AnomalyCode::SybilHolders;
     let top = &spread.shares[..spread.shares.len().min(SYBIL_TOP)];
     let all: f64 = top.iter().map(|(_, share)| share).sum();
@@ -304,20 +319,27 @@ fn sybil(facts: &TokenContext<'_>, spread: &Spread, log: &mut CheckLog) -> Optio
             start = end;
         }
     }
-    let mut funded: std::collections::BTreeMap<Address, Vec<usize>> =
-        std::collections::BTreeMap::new();
-    for (i, (address, _)) in top.iter().enumerate() {
-        // Exchanges and bridges fund everybody.
-        if let Some(funder) = facts
-            .funder(address)
-            .filter(|funder| matches!(facts.role(funder), AddressRole::Trader))
-        {
-            funded.entry(funder).or_default().push(i);
-        }
-    }
-    for group in funded.values().filter(|group| group.len() >= SYBIL_GROUP) {
-        for i in group {
-            like[*i] = true;
+    // Exchanges and bridges fund everybody.
+    let is_person = |payer: &Address| facts.role(payer) == AddressRole::Trader;
+    let addresses = || top.iter().map(|(address, _)| *address);
+    let paid = funding::funded(facts.dataset, addresses(), &is_person);
+    let paid = paid
+        .into_values()
+        .map(|group| group.into_iter().map(|(_, place)| place).collect());
+    let joined = clusters.into_iter().flat_map(|clusters| &clusters.clusters);
+    let places: HashMap<Address, usize> = addresses().zip(0..).collect();
+    let joined = joined.map(|cluster| {
+        let members = cluster.members.iter();
+        members
+            .filter_map(|member| places.get(member).copied())
+            .collect()
+    });
+    for group in paid
+        .chain(joined)
+        .filter(|group: &Vec<usize>| group.len() >= SYBIL_GROUP)
+    {
+        for place in group {
+            like[place] = true;
         }
     }
     let alike: Vec<_> = top
@@ -332,7 +354,7 @@ fn sybil(facts: &TokenContext<'_>, spread: &Spread, log: &mut CheckLog) -> Optio
         0.0
     };
     let sentence = format!(
-        "{} of the top {} holders look linked (equal balances or the same funder) and own {} of the top holders' tokens (holders)",
+        "{} of the top {} holders look linked (equal balances, the same funder or one cluster) and own {} of the top holders' tokens (holders)",
         alike.len(),
         top.len(),
         percent(share)

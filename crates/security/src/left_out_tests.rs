@@ -278,7 +278,7 @@ fn an_opinion_leader_that_is_not_here_may_hold_as_much_as_the_smallest_that_is()
         data.holders = vec![(someone(1), Some(60.0)), (other, Some(20.0))];
         data.listed = known;
         let market = Market::new(&data);
-        let found = detail(&data, data.token(), &market.tokens[0], thresholds);
+        let found = detail(&data, data.token(), &market.tokens[0], thresholds, None);
         let found = found.smart_follower_distribution;
         assert_eq!(
             [

@@ -303,6 +303,9 @@ pub struct HolderMetrics {
     pub top10_free: f64,
     #[serde(rename = "top50FreeHolders")]
     pub top50_free: f64,
+    /// Fraction of the free supply (outside burn addresses, pools, exchanges, bridges and lockers) that the ten largest owners hold; addresses
+    /// of one cluster are one owner. Null without all transfers.
+    pub top10_owners: Option<f64>,
     /// Herfindahl-Hirschman index: sum of the squared shares of the individual holders, whose shares add up to 1. If the holder list is
     /// incomplete, the upper bound.
     pub hhi: f64,

@@ -15,6 +15,7 @@ use super::{
     facts::TokenContext,
     pool_story::{PoolHistory, ReserveSide},
 };
+use analysis::clusters::{Clusters, clusters_of};
 use model::{error::Result, format::count, time::Time};
 
 /// Checks that do not depend on the amounts of transfers.
@@ -45,6 +46,8 @@ pub struct Transactions {
     pub unfinished: Vec<String>,
     /// Histories of the pools, in the order of `TokenContext::pools`.
     pub pools: Vec<PoolHistory>,
+    /// `None` without all transfers of the token.
+    pub clusters: Option<Clusters>,
 }
 
 /// Input of the checks.
@@ -126,7 +129,14 @@ pub fn examine(
                 .to_owned(),
         );
     }
+    let mut going = Ok(());
+    let clusters = clusters_of(facts.dataset, &facts.address, &mut |done, _| {
+        going = step(done as u64, total);
+        going.is_ok()
+    });
+    going?;
     Ok(Transactions {
+        clusters: clusters.ok(),
         blind: false,
         anomalies,
         log,

@@ -6,6 +6,7 @@ use std::{fs, sync::Arc};
 use frames::parquet_files::as_parquet;
 use load::loader::load;
 use model::{
+    address::Address,
     error::Problem,
     progress::{NoProgress, Progress},
 };
@@ -34,6 +35,7 @@ const TOKENS: &str = "token_address,symbol,name,chain,decimals,price
 0x00000000000000000000000000000000000000a7,FINE,Fine units,base,36,1
 0x00000000000000000000000000000000000000a8,FAR,Far away,robinhood chain,6,1
 0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee,ETH,Ether,eth,18,3000
+coin:ETH,ETHC,Ether,coin-eth,,3000
 ";
 const YIELDS: &str = "pool,project,chain,symbol,underlyingTokens,tvlUsd,apyBase,apyReward,apy,category,totalSupplyUsd,sigma,count,outlier
 u1,aave,Ethereum,USDC,0x00000000000000000000000000000000000000A1,80000000,4.1,,4.1,Lending,300000000,0.05,900,false
@@ -370,6 +372,13 @@ fn what_cannot_be_placed_is_held_with_its_reason_and_the_rest_is_placed() {
             "Hold 100 DEAR: gas exceeds a year's yield",
         ),
         (
+            held("a5"),
+            "1",
+            json!({}),
+            "tiny_amount",
+            "Hold 0.000000000000000001 DEAR: worth less than 1 USD; amounts are in base units",
+        ),
+        (
             USDC.to_owned(),
             "5000000",
             json!({ "minApy": 50 }),
@@ -500,6 +509,9 @@ fn units_of_every_size_are_placed_exactly() {
         "2000000000000000000",
         json!({}),
     );
+    assert_eq!(native["strategies"][0]["poolId"], "n1");
+    let coin = Address::coin("ETH").to_string();
+    let native = desk.one(&coin, "2000000000000000000", json!({}));
     assert_eq!(native["strategies"][0]["poolId"], "n1");
 }
 

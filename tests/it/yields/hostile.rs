@@ -94,6 +94,8 @@ fn ten_thousand_bodies_are_answered_or_refused() {
         }
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let question = YieldQuery {
+                max_lock_days: None,
+                exit_within_days: None,
                 explain: true,
                 ..YieldQuery::parse_body(&bytes, TokenReader::default())?
             };

@@ -5,11 +5,11 @@ use analysis::yields::{
     case::{Case, PlanPreferences},
     plan,
     pools::Pools,
-    risk::RiskLevel,
+    risk::{Category, RiskLevel},
 };
 use ruint::aliases::U256;
 
-use super::generator::{Instance, benchmark, instance};
+use super::generator::{Instance, benchmark, instance, with_exits};
 use crate::random::Random;
 
 fn planned<'p>(pools: &'p Pools, instance: &Instance) -> Plan<'p> {
@@ -122,6 +122,77 @@ fn the_benchmark_is_closed_and_within_its_limits() {
 }
 
 #[test]
+fn plans_with_a_known_way_out_are_closed_and_keep_its_limits() {
+    let mut left_out = 0;
+    for (i, (size, instance)) in (0..).zip(benchmark()) {
+        let instance = with_exits(i, instance);
+        let pools = instance.pools();
+        let name = format!("{size:?} {i}");
+        keeps_its_limits(&pools, &instance, &name);
+        let plan = planned(&pools, &instance);
+        let open = plan.upper_bound - plan.totals.net();
+        assert!(
+            open <= (1e-6 * plan.totals.net()).max(0.01),
+            "{name}: {open}"
+        );
+        let limits = instance.wish.risk.limits();
+        let mut doubtful = 0.0;
+        for placement in &plan.placements {
+            let (pool, exit) = (placement.pool, &placement.pool.exit);
+            let most = exit.deposit_max(limits.of_withdrawable);
+            assert!(placement.value <= most * (1.0 + 1e-9), "{name}: {exit:?}");
+            assert!(exit.earning_days > 0.0, "{name}: {exit:?}");
+            for (asked, days) in [
+                (instance.wish.max_lock_days, exit.lock_days),
+                (instance.wish.exit_within_days, exit.exit_days),
+            ] {
+                let fits = |most: f64| days.is_some_and(|days| days <= most);
+                assert!(asked.is_none_or(fits), "{name}: {exit:?}");
+            }
+            doubtful += f64::from(u8::from(pool.is_doubtful())) * placement.value;
+        }
+        assert!(doubtful <= 0.1 * plan.wallet * (1.0 + 1e-9), "{name}");
+        let exits = plan.exits();
+        assert!(
+            exits
+                .windows(2)
+                .all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1),
+            "{name}: {exits:?}"
+        );
+        left_out += plan.excluded.len();
+    }
+    assert!(left_out > 1_000, "{left_out}");
+}
+
+#[test]
+fn a_missing_spread_is_the_median_of_its_category() {
+    let (mut own, mut assumed) = (0, 0);
+    for seed in 0..20 {
+        let instance = instance(seed, 300, 2, 1e6);
+        let of = |category| {
+            let alike = instance
+                .rows
+                .iter()
+                .filter(|row| Category::of(row.category.as_deref()) == category);
+            let mut known: Vec<f64> = alike.filter_map(|row| row.sigma).collect();
+            known.sort_by(f64::total_cmp);
+            let half = known.len() / 2;
+            f64::midpoint(known[half], known[(known.len() - 1) / 2])
+        };
+        for pool in &instance.pools().pools {
+            if pool.traits.assumed {
+                let median = of(pool.traits.category);
+                assert!((pool.traits.sigma - median).abs() < 1e-12, "{pool:?}");
+                assumed += 1;
+            } else {
+                own += 1;
+            }
+        }
+    }
+    assert!(own > assumed && assumed > 100, "{own} {assumed}");
+}
+
+#[test]
 fn any_amount_of_any_token_adds_up_within_its_caps() {
     let mut random = Random(5);
     for round in 0..3_000 {
@@ -153,6 +224,7 @@ fn a_further_pool_never_lowers_the_optimum() {
         instance.wish = PlanPreferences {
             risk: RiskLevel::High,
             min_apy: 0.0,
+            ..instance.wish
         };
         let (_, all) = bounds(&instance);
         instance.rows.truncate(30);
@@ -171,6 +243,7 @@ fn looser_limits_never_lower_the_optimum() {
         instance.wish = PlanPreferences {
             risk: RiskLevel::High,
             min_apy: 5.0,
+            ..instance.wish
         };
         let (strict, _) = bounds(&instance);
         instance.wish.min_apy = 2.0;
@@ -196,6 +269,7 @@ fn more_money_never_lowers_the_optimum() {
         instance.wish = PlanPreferences {
             risk: RiskLevel::High,
             min_apy: 0.0,
+            ..instance.wish
         };
         let (less, _) = bounds(&instance);
         for holding in &mut instance.holdings {

@@ -140,6 +140,7 @@ impl<'a> TokenRows<'a> {
             liquidity: self.liquidity,
             mentions: None,
             engagement_7d: None,
+            decimals: token.row.decimals,
             holders,
             price_as_of,
             close_apart: self.close_apart(),

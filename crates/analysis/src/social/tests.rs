@@ -34,6 +34,7 @@ fn of(tables: Tables<'_>) -> (TokenDetail, SocialDetail) {
         &dataset.tokens()[0],
         &market.tokens[0],
         thresholds,
+        None,
     );
     let social = *detail.social.take().expect("the basis of the metrics");
     (detail, social)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     pools::{Pools, YieldPool},
     problem::{AllocationProblem, Item},
-    risk::RiskLevel,
+    risk::{DOUBTFUL_MAX, RiskLevel},
     wallet::WalletToken,
 };
 
@@ -15,6 +15,47 @@ pub struct PlanPreferences {
     pub risk: RiskLevel,
     /// Percent.
     pub min_apy: f64,
+    /// Maximum days of a lock, and until all of a deposit can be withdrawn; `None`: those of the risk level.
+    pub max_lock_days: Option<f64>,
+    pub exit_within_days: Option<f64>,
+}
+
+/// Reason why a pool that passes the filters is not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exclusion {
+    /// It paid nothing on most observed days.
+    Stuck,
+    /// It has ended, or ends before it earns its fees.
+    Ended,
+    /// Nothing can be withdrawn, or nothing more is accepted.
+    Full,
+    /// Its lock, or its way out, takes too long.
+    Slow,
+    /// The request limits the lock or the way out, and the pool's is unknown.
+    Unknown,
+}
+
+/// The first reason to exclude a pool.
+fn exclusion(pool: &YieldPool, wish: PlanPreferences) -> Option<Exclusion> {
+    let (limits, exit) = (wish.risk.limits(), &pool.exit);
+    let beyond = |days: Option<f64>, asked: Option<f64>, usual: Option<f64>| {
+        if asked.is_some() && days.is_none() {
+            return Some(Exclusion::Unknown);
+        }
+        let most = asked.or(usual).unwrap_or(f64::INFINITY);
+        days.filter(|days| *days > most).map(|_| Exclusion::Slow)
+    };
+    if pool.expected <= 0.0 {
+        return Some(Exclusion::Stuck);
+    }
+    if pool.net_expected() <= 0.0 {
+        return Some(Exclusion::Ended);
+    }
+    if exit.deposit_max(limits.of_withdrawable) <= 0.0 {
+        return Some(Exclusion::Full);
+    }
+    beyond(exit.lock_days, wish.max_lock_days, limits.lock_days_max)
+        .or_else(|| beyond(exit.exit_days, wish.exit_within_days, limits.exit_days_max))
 }
 
 /// An eligible pool with the bounds of its deposit in USD.
@@ -26,15 +67,15 @@ pub struct Candidate<'p> {
     pub low: f64,
     pub high: f64,
     /// Coupling constraints it is subject to, with its coefficient in each.
-    pub rows: [Option<(u32, f64)>; 3],
+    pub rows: [Option<(u32, f64)>; 4],
 }
 
 /// The optimization problem of one request.
 #[derive(Debug)]
 pub struct Case<'p> {
     pub candidates: Vec<Candidate<'p>>,
-    /// Pools that pass the filters but cannot be expected to pay anything.
-    pub stuck: Vec<&'p YieldPool>,
+    /// Pools that pass the filters of size, risk and yield, but cannot be used.
+    pub excluded: Vec<(Exclusion, &'p YieldPool)>,
     /// Value of each holding in USD; 0 if it cannot be valued.
     pub values: Vec<f64>,
     /// Value of the wallet in USD: the unit of money in `problem`.
@@ -83,7 +124,7 @@ impl<'p> Case<'p> {
         let unit: f64 = values.iter().sum();
         let mut case = Self {
             candidates: Vec::new(),
-            stuck: Vec::new(),
+            excluded: Vec::new(),
             values,
             unit,
             problem: AllocationProblem::default(),
@@ -106,19 +147,19 @@ impl<'p> Case<'p> {
                     && (limits.outliers || !pool.outlier)
                     && pool.expected >= wish.min_apy
             };
-            let (paying, stuck): (Vec<_>, Vec<_>) = pools.pools[range]
-                .iter()
-                .filter(eligible)
-                .partition(|pool| pool.expected > 0.0);
-            self.stuck.extend(stuck);
-            let chosen = paying.into_iter();
-            self.candidates.extend(chosen.map(|pool| Candidate {
-                pool,
-                holding: at,
-                low: 0.0,
-                high: 0.0,
-                rows: [None; 3],
-            }));
+            for pool in pools.pools[range].iter().filter(eligible) {
+                if let Some(reason) = exclusion(pool, wish) {
+                    self.excluded.push((reason, pool));
+                } else if pool.net_expected() >= wish.min_apy {
+                    self.candidates.push(Candidate {
+                        pool,
+                        holding: at,
+                        low: 0.0,
+                        high: 0.0,
+                        rows: [None; 4],
+                    });
+                }
+            }
         }
     }
 
@@ -132,18 +173,26 @@ impl<'p> Case<'p> {
             candidate.high = (limits.of_tvl * candidate.pool.tvl)
                 .min(per_pool)
                 .min(value)
-                .min(ceiling);
+                .min(ceiling)
+                .min(candidate.pool.exit.deposit_max(limits.of_withdrawable));
+            if candidate.pool.is_doubtful() {
+                candidate.high = candidate.high.min(DOUBTFUL_MAX * self.unit);
+            }
+            if candidate.pool.curve.cost > 0.0 {
+                // With fees, more may earn less; the solver relies on earnings that increase.
+                candidate.high = candidate.pool.curve.best(0.0, 0.0, candidate.high);
+            }
         }
     }
 
-    /// Adds the constraints on protocols, chains and risk that can bind at all.
+    /// Adds the constraints on protocols, chains, risk and doubtful quotes that can bind at all.
     fn couple(&mut self, pools: &Pools, wish: PlanPreferences) {
         let limits = wish.risk.limits();
         let mut protocols = vec![0.0; pools.protocols];
         let mut chains = vec![0.0; pools.chain_count];
         let (mut seen_protocols, mut seen_chains) =
             (vec![false; pools.protocols], vec![false; pools.chain_count]);
-        let mut risk = 0.0;
+        let (mut risk, mut doubtful) = (0.0, 0.0);
         for candidate in &self.candidates {
             seen_protocols[candidate.pool.protocol_number as usize] = true;
             seen_chains[candidate.pool.chain_number as usize] = true;
@@ -151,6 +200,9 @@ impl<'p> Case<'p> {
                 protocols[candidate.pool.protocol_number as usize] += candidate.high;
                 chains[candidate.pool.chain_number as usize] += candidate.high;
                 risk += candidate.high * candidate.pool.score;
+                if candidate.pool.is_doubtful() {
+                    doubtful += candidate.high;
+                }
             }
         }
         let count = |seen: &[bool]| seen.iter().filter(|seen| **seen).count().max(1) as f64;
@@ -175,11 +227,18 @@ impl<'p> Case<'p> {
                 self.problem.caps.push(mean / 100.0);
                 self.problem.caps.len() as u32 - 1
             });
+        let doubtful_row = (doubtful > DOUBTFUL_MAX * self.unit).then(|| {
+            self.problem.caps.push(DOUBTFUL_MAX);
+            self.problem.caps.len() as u32 - 1
+        });
         for candidate in &mut self.candidates {
             candidate.rows = [
                 protocol_rows[candidate.pool.protocol_number as usize].map(|row| (row, 1.0)),
                 chain_rows[candidate.pool.chain_number as usize].map(|row| (row, 1.0)),
                 risk_row.map(|row| (row, candidate.pool.score / 100.0)),
+                doubtful_row
+                    .filter(|_| candidate.pool.is_doubtful())
+                    .map(|row| (row, 1.0)),
             ];
         }
     }

@@ -3,8 +3,12 @@
 //! borrow rate linear in utilisation, which falls to U·q, that is b·q² (the rate models of Compound, "Compound: The Money Market Protocol"
 //! 2019, 3.1, and Aave, below their kink).
 
-/// Dilution of the base rate by new deposits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Dilution of the base rate by new deposits; rewards are always shared pro rata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Dilution {
     /// Staking, real-world assets, savings: none.
     None,
@@ -14,11 +18,13 @@ pub enum Dilution {
     Squared,
 }
 
-/// r(y) = base·q^e + reward·q, with the dilution's exponent e; rates are fractions a year, money in any one unit.
+/// r(y) = base·q^e + reward·q − cost, with the dilution's exponent e; rates are fractions a year, money in any one unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct YieldCurve {
     pub base: f64,
     pub reward: f64,
+    /// Fees for entering and leaving, as a fraction of the deposit.
+    pub cost: f64,
     /// Deposits in the pool that share the yield.
     pub size: f64,
     pub dilution: Dilution,
@@ -48,11 +54,12 @@ impl YieldCurve {
     /// Rate after a deposit of `y`, as a fraction a year.
     pub fn rate(&self, y: f64) -> f64 {
         let q = self.share(y);
-        match self.dilution {
+        let paid = match self.dilution {
             Dilution::None => self.base + self.reward * q,
             Dilution::Shared => (self.base + self.reward) * q,
             Dilution::Squared => (self.base * q + self.reward) * q,
-        }
+        };
+        paid - self.cost
     }
 
     /// Earnings f(y) = y·r(y), in money a year.
@@ -63,9 +70,9 @@ impl YieldCurve {
     /// Coefficients (c0, c2, c3) of f'(y) = c0 + c2·q² + c3·q³.
     fn terms(&self) -> (f64, f64, f64) {
         match self.dilution {
-            Dilution::None => (self.base, self.reward, 0.0),
-            Dilution::Shared => (0.0, self.base + self.reward, 0.0),
-            Dilution::Squared => (0.0, self.reward - self.base, 2.0 * self.base),
+            Dilution::None => (self.base - self.cost, self.reward, 0.0),
+            Dilution::Shared => (-self.cost, self.base + self.reward, 0.0),
+            Dilution::Squared => (-self.cost, self.reward - self.base, 2.0 * self.base),
         }
     }
 
@@ -101,7 +108,7 @@ impl YieldCurve {
         } else {
             // Increasing and convex in q from the share at `high` on.
             newton_from_above(self.share(low), |q| {
-                (q * q * (c2 + c3 * q) - price) / (q * (2.0 * c2 + 3.0 * c3 * q))
+                (q * q * (c2 + c3 * q) - (price - c0)) / (q * (2.0 * c2 + 3.0 * c3 * q))
             })
         };
         (self.size * (1.0 / q - 1.0)).clamp(low, high)
@@ -139,8 +146,10 @@ impl YieldCurve {
 
     /// The largest deposit after which the rate is at least `floor`; 0 if even the current rate is lower.
     pub fn ceiling(&self, floor: f64) -> f64 {
+        let is_free = floor <= 0.0;
+        let floor = floor + self.cost;
         let q = match self.dilution {
-            _ if floor <= 0.0 => 0.0,
+            _ if is_free => 0.0,
             Dilution::None if self.base >= floor => 0.0,
             Dilution::None => (floor - self.base) / self.reward,
             Dilution::Shared => floor / (self.base + self.reward),
@@ -166,46 +175,74 @@ impl YieldCurve {
 mod tests {
     use super::*;
 
-    const CURVES: [YieldCurve; 7] = [
+    const CURVES: [YieldCurve; 10] = [
+        YieldCurve {
+            base: 0.05,
+            reward: 0.02,
+            cost: 0.003,
+            size: 100.0,
+            dilution: Dilution::None,
+        },
+        YieldCurve {
+            base: 0.08,
+            reward: 0.01,
+            cost: 0.004,
+            size: 100.0,
+            dilution: Dilution::Shared,
+        },
+        YieldCurve {
+            base: 0.03,
+            reward: 0.05,
+            cost: 0.005,
+            size: 100.0,
+            dilution: Dilution::Squared,
+        },
         YieldCurve {
             base: 0.04,
             reward: 0.0,
+            cost: 0.0,
             size: 100.0,
             dilution: Dilution::None,
         },
         YieldCurve {
             base: 0.04,
             reward: 0.02,
+            cost: 0.0,
             size: 100.0,
             dilution: Dilution::None,
         },
         YieldCurve {
             base: 0.0,
             reward: 0.05,
+            cost: 0.0,
             size: 100.0,
             dilution: Dilution::Shared,
         },
         YieldCurve {
             base: 0.08,
             reward: 0.01,
+            cost: 0.0,
             size: 100.0,
             dilution: Dilution::Shared,
         },
         YieldCurve {
             base: 0.03,
             reward: 0.0,
+            cost: 0.0,
             size: 100.0,
             dilution: Dilution::Squared,
         },
         YieldCurve {
             base: 0.03,
             reward: 0.05,
+            cost: 0.0,
             size: 100.0,
             dilution: Dilution::Squared,
         },
         YieldCurve {
             base: 0.0,
             reward: 0.05,
+            cost: 0.0,
             size: 100.0,
             dilution: Dilution::Squared,
         },

@@ -51,6 +51,13 @@ pub enum YieldDoubt {
     Outlier,
 }
 
+impl YieldDoubt {
+    /// Whether it is a reason to doubt the quote, and not the pool as a whole.
+    pub fn is_about_the_quote(self) -> bool {
+        self != Self::TwoSided
+    }
+}
+
 /// Known yields of a pool, in percent per year.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct YieldRecord<'a> {

@@ -426,7 +426,7 @@ impl<'d> System<'d> {
             let pool = &iterate.problem.items[column.item as usize];
             let token = pool.token as usize;
             diagonal[token] += weight;
-            let mut rows = [(0usize, 0.0); 3];
+            let mut rows = [(0usize, 0.0); 4];
             let mut count = 0;
             iterate.each(k, |row, part| {
                 if row >= budgets {

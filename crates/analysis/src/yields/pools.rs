@@ -1,21 +1,24 @@
 //! Eligible yield pools, prepared once per data snapshot: single-asset pools with usable values, by token and chain.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
 };
 
 use super::{
     curve::{Dilution, YieldCurve},
+    exit::PoolExit,
     expected::{YieldBasis, YieldRecord, YieldRemark},
-    risk::{APPROVAL_GAS, Category, RiskTraits},
+    risk::{APPROVAL_GAS, Category, RiskTraits, SIGMA_UNKNOWN},
 };
+use crate::numeric::median;
 use model::data::Data;
 use model::{
     address::Address,
     chain::Chain,
     rows::{GasRow, YieldRow},
-    yield_rows::{NATIVE, YieldDay},
+    time::Time,
+    yield_rows::{NATIVE, YieldDay, native_chains},
 };
 
 /// A single-asset pool. Values are in USD, rates are fractions per year.
@@ -38,6 +41,7 @@ pub struct YieldPool {
     /// Parts of the score.
     pub traits: RiskTraits,
     pub outlier: bool,
+    pub exit: PoolExit,
     /// Gas of the approval and of the deposit in USD; `None` if the chain's gas price is unknown.
     pub gas: Option<[f64; 2]>,
     /// Index of its protocol within `Pools`; `chain_number`: of its chain.
@@ -46,6 +50,18 @@ pub struct YieldPool {
 }
 
 impl YieldPool {
+    /// Yield of the next year before any deposit, in percent: as expected, for as long as the pool pays, less its fees.
+    pub fn net_expected(&self) -> f64 {
+        self.expected * self.exit.earning_part() - 100.0 * self.exit.cost()
+    }
+
+    /// Whether there is a reason to doubt the quote.
+    pub fn is_doubtful(&self) -> bool {
+        self.remarks
+            .iter()
+            .any(|remark| remark.code.is_about_the_quote())
+    }
+
     /// Gas cost of a deposit in USD; 0 if unknown.
     pub fn fee(&self) -> f64 {
         self.gas
@@ -60,6 +76,8 @@ pub struct Pools {
     pub pools: Vec<YieldPool>,
     index: HashMap<(Address, Chain), Range<usize>>,
     chains: HashSet<Chain>,
+    /// Whether the way out of any pool is known.
+    pub knows_exits: bool,
     /// Number of distinct protocols and chains.
     pub protocols: usize,
     pub chain_count: usize,
@@ -76,9 +94,15 @@ fn numbered(numbers: &mut HashMap<String, u32>, name: &str) -> u32 {
 }
 
 impl Pools {
-    pub fn new(dataset: &dyn Data) -> Self {
+    /// `now` is when the money is moved: pools that end do so relative to it.
+    pub fn new(dataset: &dyn Data, now: Time) -> Self {
         let gas = |chain: &Chain| dataset.gas_of(chain).and_then(GasRow::usd);
-        Self::from_rows(dataset.yields(), gas, |pool| dataset.yield_days_of(pool))
+        Self::from_rows(
+            dataset.yields(),
+            gas,
+            |pool| dataset.yield_days_of(pool),
+            now,
+        )
     }
 
     /// Builds the pools from the usable rows; `gas` returns the USD price of 100,000 gas on a chain, `days` a pool's known past.
@@ -86,7 +110,9 @@ impl Pools {
         rows: &[YieldRow],
         gas: impl Fn(&Chain) -> Option<f64>,
         days: impl Fn(&str) -> &'a [YieldDay],
+        now: Time,
     ) -> Self {
+        let spreads = Spreads::new(rows, &days);
         let chains: HashSet<Chain> = rows.iter().filter_map(|row| row.chain.clone()).collect();
         let gas: HashMap<&Chain, f64> = chains
             .iter()
@@ -94,7 +120,8 @@ impl Pools {
             .collect();
         let pools = rows.iter().filter_map(|row| {
             let chain = row.chain.as_ref()?;
-            pool(row, chain, days(&row.pool), gas.get(chain).copied())
+            let gas = gas.get(chain).copied();
+            pool(row, chain, days(&row.pool), gas, &spreads, now)
         });
         let mut pools = Self::of(pools);
         pools.chains = chains;
@@ -128,6 +155,7 @@ impl Pools {
         }
         let chains = pools.iter().map(|pool| pool.chain.clone()).collect();
         Self {
+            knows_exits: pools.iter().any(|pool| pool.exit.is_known()),
             pools,
             index,
             chains,
@@ -136,18 +164,20 @@ impl Pools {
         }
     }
 
-    /// Index range of the token's pools on the chain. A chain's native coin has two addresses; if one has no pools, the other's are
-    /// returned.
+    /// Index range of the token's pools on the chain. A chain's native coin has two addresses, and is a coin such as `coin:ETH`; if one of
+    /// the three has no pools, those of another are returned.
     pub fn on(&self, token: Address, chain: &Chain) -> Range<usize> {
         let of = |token: Address| self.index.get(&(token, chain.clone())).cloned();
         let twin = || {
-            NATIVE
-                .contains(&token)
-                .then(|| NATIVE.into_iter().find(|other| *other != token))
-                .flatten()
-                .and_then(of)
+            let is_native = NATIVE.contains(&token) || native_chains(token).contains(chain);
+            NATIVE.into_iter().filter(|_| is_native).find_map(of)
         };
         of(token).or_else(twin).unwrap_or(0..0)
+    }
+
+    /// Whether any pool ends, so that plans depend on the day.
+    pub fn knows_ends(&self) -> bool {
+        self.pools.iter().any(|pool| pool.exit.matures_at.is_some())
     }
 
     /// Whether any row of the table is on the chain.
@@ -156,7 +186,59 @@ impl Pools {
     }
 }
 
-fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> Option<YieldPool> {
+/// Medians of the known spreads, for pools without one.
+struct Spreads {
+    by_category: BTreeMap<Category, f64>,
+    all: f64,
+}
+
+/// Minimum number of pools of a category with a known spread for its median to count.
+const SPREADS_MIN: usize = 5;
+
+impl Spreads {
+    fn new<'a>(rows: &[YieldRow], days: &impl Fn(&str) -> &'a [YieldDay]) -> Self {
+        let mut known: BTreeMap<Category, Vec<f64>> = BTreeMap::new();
+        for row in rows {
+            if let Some(sigma) = spread(row, days(&row.pool)) {
+                let category = Category::of(row.category.as_deref());
+                known.entry(category).or_default().push(sigma);
+            }
+        }
+        let mut all: Vec<f64> = known.values().flatten().copied().collect();
+        known.retain(|_, spreads| spreads.len() >= SPREADS_MIN);
+        Self {
+            all: if all.is_empty() {
+                SIGMA_UNKNOWN
+            } else {
+                median(&mut all)
+            },
+            by_category: known
+                .into_iter()
+                .map(|(category, mut spreads)| (category, median(&mut spreads)))
+                .collect(),
+        }
+    }
+}
+
+/// The pool's own spread: as given, or of its history.
+fn spread(row: &YieldRow, days: &[YieldDay]) -> Option<f64> {
+    row.sigma.or_else(|| {
+        YieldRecord {
+            days,
+            ..YieldRecord::default()
+        }
+        .sigma()
+    })
+}
+
+fn pool(
+    row: &YieldRow,
+    chain: &Chain,
+    days: &[YieldDay],
+    gas: Option<f64>,
+    spreads: &Spreads,
+    now: Time,
+) -> Option<YieldPool> {
     if row.unusable().is_some() {
         return None;
     }
@@ -193,11 +275,15 @@ fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> O
         Some(supply) if category == Category::Lending && supply >= tvl => supply,
         _ => tvl,
     };
+    let exit = PoolExit::new(row, size, now);
+    let own = spread(row, days);
+    let alike = || spreads.by_category.get(&category).copied();
     let traits = RiskTraits {
         category,
         tvl,
         count: row.count.unwrap_or(0).max(0) as f64,
-        sigma: row.sigma.or_else(|| record.sigma()),
+        sigma: own.or_else(alike).unwrap_or(spreads.all),
+        assumed: own.is_none(),
         rewards: reward / (base + reward),
         outlier: record.outlier,
     };
@@ -214,14 +300,16 @@ fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> O
         basis,
         remarks: record.remarks(),
         curve: YieldCurve {
-            base: part(base) / 100.0,
-            reward: part(reward) / 100.0,
+            base: part(base) / 100.0 * exit.earning_part(),
+            reward: part(reward) / 100.0 * exit.earning_part(),
+            cost: exit.cost(),
             size,
             dilution,
         },
         score: traits.score(),
         traits,
         outlier: traits.outlier,
+        exit,
         protocol_number: 0,
         chain_number: 0,
         gas: usd(APPROVAL_GAS)

@@ -14,7 +14,7 @@ pub struct Item {
     pub high: f64,
     pub token: u32,
     /// Coupling rows it is subject to, with its coefficient in each.
-    pub rows: [Option<(u32, f64)>; 3],
+    pub rows: [Option<(u32, f64)>; 4],
     /// End of the chord in the concave hull of 0 and f − fee: the chord, then the curve.
     pub chord_end: f64,
     /// Slope of the chord: the highest possible net earnings per unit.
@@ -29,7 +29,7 @@ impl Item {
         low: f64,
         high: f64,
         token: u32,
-        rows: [Option<(u32, f64)>; 3],
+        rows: [Option<(u32, f64)>; 4],
     ) -> Option<Self> {
         if low.is_nan() || low <= 0.0 || !high.is_finite() || high < low {
             return None;

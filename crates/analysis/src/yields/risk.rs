@@ -23,7 +23,17 @@ pub struct RiskLimits {
     pub score_mean: Option<f64>,
     pub score_max: f64,
     pub outliers: bool,
+    /// Maximum deposit as a fraction of what the pool can pay out now.
+    pub of_withdrawable: f64,
+    /// Maximum days of a known lock, and of a known way out; `None`: any.
+    pub lock_days_max: Option<f64>,
+    pub exit_days_max: Option<f64>,
 }
+
+/// Maximum fraction of the wallet in all pools together whose quote is doubtful.
+pub const DOUBTFUL_MAX: f64 = 0.1;
+/// Points for swings where no pool's are known: the most.
+pub const SIGMA_UNKNOWN: f64 = 2.0;
 
 impl RiskLevel {
     pub fn limits(self) -> &'static RiskLimits {
@@ -37,6 +47,9 @@ impl RiskLevel {
                 score_mean: Some(20.0),
                 score_max: 40.0,
                 outliers: false,
+                of_withdrawable: 0.25,
+                lock_days_max: Some(7.0),
+                exit_days_max: Some(14.0),
             },
             Self::Medium => &RiskLimits {
                 least_tvl: 1e6,
@@ -47,6 +60,9 @@ impl RiskLevel {
                 score_mean: Some(35.0),
                 score_max: 65.0,
                 outliers: false,
+                of_withdrawable: 0.5,
+                lock_days_max: Some(90.0),
+                exit_days_max: Some(90.0),
             },
             Self::High => &RiskLimits {
                 least_tvl: 1e5,
@@ -57,13 +73,16 @@ impl RiskLevel {
                 score_mean: None,
                 score_max: 100.0,
                 outliers: true,
+                of_withdrawable: 1.0,
+                lock_days_max: None,
+                exit_days_max: None,
             },
         }
     }
 }
 
 /// Category of a pool: determines its dilution, gas and part of its score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     Lending,
     Vault,
@@ -129,6 +148,10 @@ pub struct RiskPart {
     pub points: f64,
     /// Maximum points.
     pub most: u8,
+    /// Whether the pool's own value is unknown, and that of similar pools counts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub assumed: bool,
 }
 
 /// Inputs of a pool's risk score.
@@ -138,7 +161,9 @@ pub struct RiskTraits {
     pub tvl: f64,
     /// Number of days observed.
     pub count: f64,
-    pub sigma: Option<f64>,
+    /// In percent; `assumed` if it is the median of similar pools.
+    pub sigma: f64,
+    pub assumed: bool,
     /// Fraction of the yield that comes from rewards.
     pub rewards: f64,
     pub outlier: bool,
@@ -148,7 +173,12 @@ impl RiskTraits {
     /// Parts of the risk score, which add up to it.
     pub fn parts(&self) -> [RiskPart; 6] {
         let clip = |part: f64| part.clamp(0.0, 1.0);
-        let part = |name, points, most| RiskPart { name, points, most };
+        let part = |name, points, most| RiskPart {
+            name,
+            points,
+            most,
+            assumed: self.assumed && name == "swings",
+        };
         [
             part(
                 "size",
@@ -156,11 +186,7 @@ impl RiskTraits {
                 30,
             ),
             part("age", 15.0 * (1.0 - clip(self.count / 365.0)), 15),
-            part(
-                "swings",
-                20.0 * clip(self.sigma.map_or(1.0, |sigma| sigma / 2.0)),
-                20,
-            ),
+            part("swings", 20.0 * clip(self.sigma / 2.0), 20),
             part("rewards", 15.0 * self.rewards, 15),
             part("category", self.category.score(), 10),
             part("outlier", if self.outlier { 10.0 } else { 0.0 }, 10),
@@ -183,7 +209,8 @@ mod tests {
             category: Category::Staking,
             tvl: 1e9,
             count: 400.0,
-            sigma: Some(0.0),
+            sigma: 0.0,
+            assumed: false,
             rewards: 0.0,
             outlier: false,
         };
@@ -191,7 +218,8 @@ mod tests {
             category: Category::Dex,
             tvl: 1e5,
             count: 0.0,
-            sigma: None,
+            sigma: SIGMA_UNKNOWN,
+            assumed: true,
             rewards: 1.0,
             outlier: true,
         };
@@ -208,7 +236,8 @@ mod tests {
             category: Category::Lending,
             tvl: 1e7,
             count: 73.0,
-            sigma: Some(0.5),
+            sigma: 0.5,
+            assumed: false,
             rewards: 0.2,
             outlier: false,
         };

@@ -96,7 +96,7 @@ impl TokenProblem<'_> {
             let rest = pool.high - if open { pool.low } else { pool.chord_end };
             if pool.curve.has_constant_rate() && rest > 0.0 {
                 entries.push(Entry {
-                    slope: pool.curve.base - shadow_cost,
+                    slope: pool.curve.slope(pool.low) - shadow_cost,
                     item,
                     tail: true,
                     amount: rest,

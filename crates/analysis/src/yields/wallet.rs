@@ -9,7 +9,11 @@ use serde::Serialize;
 use super::amounts;
 use crate::market::price;
 use model::data::Data;
-use model::{address::Address, chain::Chain};
+use model::{
+    address::Address,
+    chain::Chain,
+    yield_rows::{NATIVE_DECIMALS, native_chains},
+};
 
 /// Reason why money is not allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -23,6 +27,8 @@ pub enum UnplacedReason {
     NoEligiblePool,
     GasExceedsYield,
     Limits,
+    TinyAmount,
+    HugeAmount,
 }
 
 impl UnplacedReason {
@@ -36,6 +42,8 @@ impl UnplacedReason {
             Self::NoEligiblePool => "no eligible pool",
             Self::GasExceedsYield => "gas exceeds a year's yield",
             Self::Limits => "limits",
+            Self::TinyAmount => "worth less than 1 USD; amounts are in base units",
+            Self::HugeAmount => "worth more than 10^15 USD; amounts are in base units",
         }
     }
 }
@@ -101,18 +109,22 @@ fn holding(dataset: &dyn Data, address: Address, amount: U256, chains: &[Chain])
         return holding;
     };
     holding.symbol.clone_from(&token.row.symbol);
+    let native = native_chains(address);
+    let on = if native.is_empty() {
+        &token.chains
+    } else {
+        &native
+    };
     holding.decimals = token
         .row
         .decimals
+        .or((!native.is_empty()).then_some(NATIVE_DECIMALS))
         .filter(|decimals| (0..=DECIMALS_MAX).contains(decimals))
         .map(|decimals| decimals as u32);
     holding.chain = if chains.is_empty() {
-        token.chains.first().cloned()
+        on.first().cloned()
     } else {
-        chains
-            .iter()
-            .find(|chain| token.chains.contains(chain))
-            .cloned()
+        chains.iter().find(|chain| on.contains(chain)).cloned()
     };
     holding.price = price(dataset, token).filter(|price| *price > 0.0);
     let value = holding.value(amount);
@@ -120,8 +132,10 @@ fn holding(dataset: &dyn Data, address: Address, amount: U256, chains: &[Chain])
         Some(UnplacedReason::ZeroAmount)
     } else if holding.decimals.is_none() {
         Some(UnplacedReason::NoDecimals)
-    } else if holding.price.is_none() || value > VALUE_MAX {
+    } else if holding.price.is_none() {
         Some(UnplacedReason::NoPrice)
+    } else if value > VALUE_MAX {
+        Some(UnplacedReason::HugeAmount)
     } else {
         None
     };

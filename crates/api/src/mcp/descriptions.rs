@@ -29,6 +29,7 @@ pub(super) const LEAN: &[(&str, &str, &str)] = &[
 pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("compare", "period", "Latest days to compare."),
     ("compare", "base", "Benchmark token. Default: the first."),
+    ("token_flows", "days", "Add each of the last 30 days."),
     ("holders", "flows", "Add amounts received and sent."),
     ("posts", "query", "Words in the title, or a token address."),
     (
@@ -180,8 +181,19 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         the whales of UNI?\", \"what share has the largest wallet?\". Counts per day: `holder_counts`. A wallet's tokens: `held_tokens`.",
     ),
     (
+        "token_flows",
+        "Who BUYS and who SELLS ONE token: net tokens and USD over 1, 7 and 30 days of whales, new wallets, exchanges, the creator and the \
+        largest holders; average cost and unrealized profit of the largest. Use for \"are whales selling UNI?\", \"does the creator \
+        sell?\". Each holder: `holders` with `flows`.",
+    ),
+    (
+        "clusters",
+        "WHO CONTROLS one token: holders grouped by likely owner, each with share, amounts bought and sold, and the transactions that link \
+        them. Use for \"who controls PEPE?\", \"was the launch bundled?\", \"are insiders selling?\". Single addresses: `holders`.",
+    ),
+    (
         "held_tokens",
-        "Tokens in ONE WALLET, with balance and value. Use for \"what does the wallet 0x… have?\". A token's holders: `holders`.",
+        "Tokens in ONE WALLET, with balance, value, first purchase, realized profit and cluster. Use for \"what does the wallet 0x… have?\". A token's holders: `holders`.",
     ),
     (
         "yield",

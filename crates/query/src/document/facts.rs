@@ -384,6 +384,11 @@ fn holders(token: &Value) -> PartSection {
             listed.push(format!("{name} {}", format::share(Some(share))));
         }
     }
+    // Clusters count as one owner.
+    let owners = &token["security"]["explanation"]["holders"]["top10Owners"];
+    if let Some(share) = owners.as_f64() {
+        listed.push(format!("top 10 owners {}", format::share(Some(share))));
+    }
     let mut section = Section::part("Holders", listed.join(" · "));
     let row = |holder: &Value| {
         let labels: Vec<&str> = list(&holder["labels"])
@@ -402,7 +407,44 @@ fn holders(token: &Value) -> PartSection {
         rows,
         missing.unwrap_or("no known holders"),
     );
+    let flows = list(&token["token"]["flows"]);
+    if !flows.is_empty() {
+        section.table(
+            &[
+                "Net tokens of",
+                "1 day",
+                "7 days",
+                "30 days",
+                "Average cost",
+                "Unrealized profit",
+            ],
+            flows.iter().map(flow_cells).collect(),
+            "",
+        );
+    }
     Ok(section)
+}
+
+/// The row of a group's net flows.
+fn flow_cells(flow: &Value) -> Vec<StyledText> {
+    let name = word(&flow["group"]).replace('_', " ");
+    let net = |span: &str| format::human(flow[span]["tokens"].as_f64());
+    let cost = flow["average_cost"].as_f64();
+    let profit = flow["unrealized_profit"].as_f64();
+    let cells = [name, net("net_1d"), net("net_7d"), net("net_30d")];
+    let money = [
+        cost.map_or_else(String::new, |cost| {
+            format!("${}", format::price(Some(cost)))
+        }),
+        profit.map_or_else(String::new, |profit| {
+            format!("${}", format::human(Some(profit)))
+        }),
+    ];
+    cells
+        .into_iter()
+        .chain(money)
+        .map(StyledText::plain)
+        .collect()
 }
 
 fn posts(token: &Value, missing: Option<&str>, are_fetched: bool) -> Option<Section> {

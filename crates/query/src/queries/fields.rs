@@ -147,6 +147,8 @@ columns! {
             "Number of posts about the token in the 7 days up to the newest post of the dataset, without dropped and deleted posts; null \
             for a token without posts." = |token| token.mentions.into();
         "engagement_7d": Number [], i64, "Reactions to these posts; null if none is known." = |token| token.engagement_7d.into();
+        "decimals": Number [], i64, "Decimal places of the token: an amount of 1 is 10^decimals base units; null if unknown."
+            = |token| token.decimals.into();
     }
     computed {
         "trend": Text [].of_words(trends), Trend, "Trend label of the trendline analysis; null without candles." = FigureSource::Trend;

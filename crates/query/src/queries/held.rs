@@ -10,20 +10,26 @@ use super::{
     holders::labels,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
-    paging::{page_of, paged},
+    paging::{page_of, page_range, paged},
     parameter::{Arguments, PAGE, Parameter, ParameterKind, parameter},
     request::{ParameterValue, request},
     tables::{columns, loaded_table, order::RowQuery, remote::RemoteQuery},
     tabular::tabular,
     view::View,
 };
-use analysis::token::{share, unburned_supply};
+use analysis::{
+    clusters::clusters_of,
+    flows::cost::costs,
+    token::{share, unburned_supply},
+};
 use frames::{cell::in_frame, rows::Frames as _};
 use model::{
     address::Address,
+    data::AddressRows as _,
     error::{Code, Problem, Result},
     progress::Progress,
     scalar::Scalar,
+    time::Time,
 };
 use table::filter::{self, AddressOf, Filter};
 
@@ -80,6 +86,18 @@ pub struct HeldToken {
     pub share: Option<f64>,
     /// Balance at the token's price, USD.
     pub value: Option<f64>,
+    /// From `transfers`: the first one that the address received from a pool, router or exchange.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_purchase: Option<Time>,
+    /// From `transfers` and `candles`: profit of the tokens it sent, USD, by the average cost method; each transfer counts as a trade at the
+    /// close of its day. Omitted if it sent none of known cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub realized_profit: Option<f64>,
+    /// From `transfers`: fraction of the token's free supply that the address's cluster owns, and the number of its members.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_members: Option<u64>,
 }
 
 impl Query for HeldTokensQuery {
@@ -150,9 +168,24 @@ impl Query for HeldTokensQuery {
                 balance,
                 share,
                 value: price.zip(balance).map(|(price, balance)| price * balance),
+                first_purchase: None,
+                realized_profit: None,
+                cluster_share: None,
+                cluster_members: None,
             });
         }
+        let page = page_range(self.page, self.limit);
+        let names_history = HeldToken::MEMBERS[PLAIN_MEMBERS..]
+            .iter()
+            .any(|name| self.filter.names(name) || self.sort.iter().any(|by| by.column == *name));
+        if names_history {
+            self.add_history(&mut tokens, view, progress)?;
+        }
         filter_and_sort(&mut tokens, &self.filter, &self.sort);
+        if !names_history {
+            let end = page.end.min(tokens.len());
+            self.add_history(&mut tokens[page.start.min(end)..end], view, progress)?;
+        }
         Ok(HeldTokens {
             address: self.address.0,
             labels: labels(dataset, &self.address.0),
@@ -167,6 +200,44 @@ impl Query for HeldTokensQuery {
     }
 }
 
+impl HeldTokensQuery {
+    /// What the tokens' transfers show of the address. Transfers queried in place are not fetched.
+    fn add_history(
+        &self,
+        tokens: &mut [HeldToken],
+        view: &View<'_>,
+        progress: &Progress,
+    ) -> Result<()> {
+        let (dataset, address) = (&view.dataset, self.address.0);
+        if dataset.engine_rows("transfers").is_some() || view.require(&["transfers"]).is_err() {
+            return Ok(());
+        }
+        for token in tokens {
+            let of = &token.token_address;
+            if dataset.transfers().count(of) == 0 {
+                continue;
+            }
+            let mut step = Ok(());
+            let mut go_on = |done, total| {
+                step = progress.step(done as u64, total as u64);
+                step.is_ok()
+            };
+            let costs = costs(dataset, of, &[address], &mut go_on).unwrap_or_default();
+            let clusters = clusters_of(dataset, of, &mut go_on).unwrap_or_default();
+            step?;
+            if let Some(cost) = costs.get(&address) {
+                token.first_purchase = cost.first_purchase;
+                token.realized_profit = cost.realized_profit();
+            }
+            if let Some(cluster) = clusters.of(&address) {
+                token.cluster_share = Some(cluster.share);
+                token.cluster_members = Some(cluster.members.len() as u64);
+            }
+        }
+        Ok(())
+    }
+}
+
 tabular!(HeldTokensQuery, tokens of HeldToken);
 
 listed!(HeldToken {
@@ -175,7 +246,14 @@ listed!(HeldToken {
     "balance": Number [] = |row| row.balance.into();
     "share": Number [].fraction() = |row| row.share.into();
     "value": Number [] = |row| row.value.into();
+    "first_purchase": Time [] = |row| row.first_purchase.into();
+    "realized_profit": Number [] = |row| row.realized_profit.into();
+    "cluster_share": Number [].fraction() = |row| row.cluster_share.into();
+    "cluster_members": Number [] = |row| row.cluster_members.into();
 });
+
+/// The first members, which need no transfers.
+const PLAIN_MEMBERS: usize = 5;
 
 #[cfg(test)]
 mod tests {

@@ -35,6 +35,11 @@ pub fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
 
 /// The fields of the object at the pointer `at`. Errors: not an object, or a duplicate field.
 pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
+    distinct_members(at, value, Code::InvalidValue)
+}
+
+/// The same, with the error code of a duplicate field.
+pub fn distinct_members<'a>(at: &str, value: &'a RawValue, duplicate: Code) -> Result<Members<'a>> {
     let object: JsonMembers<'a> = serde_json::from_str(value.get()).map_err(|_| {
         invalid(
             at,
@@ -44,7 +49,8 @@ pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
     let mut seen = HashSet::new();
     for (name, _) in &object.0 {
         if !seen.insert(name) {
-            return Err(invalid(&pointer(at, name), "set more than once"));
+            let problem = invalid(&pointer(at, name), "set more than once");
+            return Err(Problem::new(duplicate, problem.detail));
         }
     }
     Ok(object.0)

@@ -13,7 +13,10 @@ use super::{
 };
 use analysis::{market::Market, yields::pools::Pools};
 use load::{Dataset, Table};
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    wall_clock::now,
+};
 use security::code::live::Exchanges;
 
 /// One generation, immutable; replaced as a whole on reload.
@@ -67,11 +70,16 @@ impl Default for AnswerSettings {
 impl Snapshot {
     pub fn new(generation: u64, dataset: Dataset, settings: AnswerSettings) -> Self {
         let market = Market::new(&dataset);
-        let yields = Pools::new(&dataset);
+        // A pool ends by the calendar, whatever the age of the data; the day alone makes answers of one day equal.
+        let today = dataset.as_of.as_ref().map_or_else(now, |as_of| as_of.time);
+        let yields = Pools::new(&dataset, today.day().start());
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(format!("{settings:?}"));
         hash.update(dataset.identity);
+        if yields.knows_ends() {
+            hash.update(today.day().0.to_le_bytes());
+        }
         // The state of a chain is read while queries are answered: an answer of another run may be of another block.
         if let Some(states) = dataset.chain_states() {
             hash.update(states.begun.0.to_le_bytes());

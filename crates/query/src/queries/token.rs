@@ -1,7 +1,9 @@
 //! The query behind GET /tokens/{token_address}.
 
 use super::{
-    Query, known_token,
+    Query,
+    flows::{MANY_TRANSFERS, flows_of},
+    known_token,
     parameter::{EXPLAIN, TOKEN},
     request::request,
     snapshot::Snapshot,
@@ -10,6 +12,7 @@ use super::{
 use analysis::token::{Thresholds, TokenDetail, detail};
 use model::{
     address::Address,
+    data::AddressRows as _,
     error::{Code, Problem, Result},
     progress::Progress,
     time::Time,
@@ -53,7 +56,16 @@ impl Query for TokenQuery {
                     "Internal error: the token has no market data.",
                 )
             })?;
-        let detail = detail(&view.dataset, token, summary, thresholds);
+        // Many transfers, or those queried in place, are too much work for one trend; then, and before they are loaded, `holder_counts` has it.
+        let transfers = view.dataset.transfers().count(&self.token_address);
+        let is_here =
+            view.dataset.engine_rows("transfers").is_none() && view.require(&["transfers"]).is_ok();
+        let flows = if is_here && (1..=MANY_TRANSFERS).contains(&transfers) {
+            flows_of(view, self.token_address, progress)?.ok()
+        } else {
+            None
+        };
+        let detail = detail(&view.dataset, token, summary, thresholds, flows);
         Ok(if self.explain { detail } else { detail.plain() })
     }
 }

@@ -387,6 +387,7 @@ mod tests {
             liquidity: None,
             mentions: None,
             engagement_7d: None,
+            decimals: None,
             own: Vec::new(),
             last_candle: None,
             last_count: None,

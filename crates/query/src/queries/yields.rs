@@ -13,7 +13,7 @@ use serde_json::{json, value::RawValue};
 pub use self::answer::YieldPlan;
 use super::{
     BodyQuery, Find as _, Query,
-    json::{invalid, members, pointer, text, well_formed},
+    json::{distinct_members, invalid, members, pointer, text, well_formed},
     parameter::{
         AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NamedToken, Parameter, TokenReader, clip,
     },
@@ -23,7 +23,12 @@ use super::{
 };
 pub use analysis::yields::risk::RiskLevel;
 use analysis::yields::{case::PlanPreferences, plan, wallet};
-use model::{address::Address, chain::Chain, error::Result, progress::Progress};
+use model::{
+    address::Address,
+    chain::Chain,
+    error::{Code, Problem, Result},
+    progress::Progress,
+};
 
 const TOKENS_MAX: usize = 1_000;
 /// Maximum number of names in `chains`; there are fewer than half as many chains.
@@ -39,6 +44,9 @@ pub struct YieldQuery {
     pub chains: Vec<Chain>,
     /// In percent.
     pub min_apy: f64,
+    /// `None`: as the risk level sets it.
+    pub max_lock_days: Option<f64>,
+    pub exit_within_days: Option<f64>,
     pub explain: bool,
 }
 
@@ -105,6 +113,8 @@ impl Query for YieldQuery {
         let wish = PlanPreferences {
             risk: self.risk_level,
             min_apy: self.min_apy,
+            max_lock_days: self.max_lock_days,
+            exit_within_days: self.exit_within_days,
         };
         let plan = plan(&view.yields, &holdings, wish, &mut |done, total| {
             progress.step(done, total).is_ok()
@@ -148,6 +158,8 @@ impl Query for YieldQuery {
                 risk_level: self.risk_level,
                 chains: self.chains.clone(),
                 min_apy: self.min_apy,
+                max_lock_days: self.max_lock_days,
+                exit_within_days: self.exit_within_days,
             },
         };
         serde_json::to_string(&body).ok()
@@ -176,6 +188,7 @@ pub struct YieldBody {
                       "additionalProperties" = { "type": "string", "pattern": "^[0-9]+$" }))]
     tokens: BTreeMap<String, String>,
     #[serde(default)]
+    #[schemars(with = "Option<YieldSettings>")]
     settings: YieldSettings,
 }
 
@@ -190,6 +203,14 @@ pub struct YieldSettings {
     chains: Vec<Chain>,
     /// In percent.
     min_apy: f64,
+    /// Maximum days of a lock. Absent: as `riskLevel` sets it, for pools whose lock is known; given, it excludes pools whose lock is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    max_lock_days: Option<f64>,
+    /// Maximum days until all of a deposit can be withdrawn; absent or given, as `maxLockDays`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    exit_within_days: Option<f64>,
 }
 
 impl Default for YieldSettings {
@@ -198,6 +219,8 @@ impl Default for YieldSettings {
             risk_level: RiskLevel::Medium,
             chains: Vec::new(),
             min_apy: 0.0,
+            max_lock_days: None,
+            exit_within_days: None,
         }
     }
 }
@@ -211,6 +234,8 @@ impl YieldQuery {
             risk_level: RiskLevel::Medium,
             chains: Vec::new(),
             min_apy: 0.0,
+            max_lock_days: None,
+            exit_within_days: None,
             explain: false,
         };
         let mut seen_tokens = false;
@@ -220,6 +245,7 @@ impl YieldQuery {
                     seen_tokens = true;
                     question.tokens = parse_tokens(value, tokens)?;
                 }
+                "settings" if value.get() == "null" => {}
                 "settings" => question.parse_settings(value)?,
                 _ => {
                     return Err(invalid(
@@ -245,23 +271,18 @@ impl YieldQuery {
                 "riskLevel" => self.risk_level = parse_risk(value)?,
                 "chains" => self.chains = parse_chains(value)?,
                 "minApy" => {
-                    self.min_apy = serde_json::from_str(value.get())
-                        .ok()
-                        .filter(|apy: &f64| apy.is_finite())
-                        .ok_or_else(|| {
-                            invalid(
-                                "/settings/minApy",
-                                &format!(
-                                    "expected a finite number in percent, not `{}`",
-                                    clip(value.get())
-                                ),
-                            )
-                        })?;
+                    self.min_apy = parse_number(value, "/settings/minApy", "in percent", |_| true)?;
+                }
+                "maxLockDays" => {
+                    self.max_lock_days = Some(parse_days(value, "/settings/maxLockDays")?);
+                }
+                "exitWithinDays" => {
+                    self.exit_within_days = Some(parse_days(value, "/settings/exitWithinDays")?);
                 }
                 _ => {
                     return Err(invalid(
                         &pointer("/settings", &name),
-                        "unknown setting; expected `riskLevel`, `chains` or `minApy`",
+                        "unknown setting; expected `riskLevel`, `chains`, `minApy`, `maxLockDays` or `exitWithinDays`",
                     ));
                 }
             }
@@ -270,8 +291,25 @@ impl YieldQuery {
     }
 }
 
+fn parse_number(value: &RawValue, at: &str, unit: &str, fits: fn(f64) -> bool) -> Result<f64> {
+    let number = serde_json::from_str(value.get()).ok();
+    number
+        .filter(|number: &f64| number.is_finite() && fits(*number))
+        .ok_or_else(|| {
+            let given = clip(value.get());
+            invalid(
+                at,
+                &format!("expected a finite number {unit}, not `{given}`"),
+            )
+        })
+}
+
+fn parse_days(value: &RawValue, at: &str) -> Result<f64> {
+    parse_number(value, at, "of days, at least 0", |days| days >= 0.0)
+}
+
 fn parse_tokens(value: &RawValue, reader: TokenReader<'_>) -> Result<BTreeMap<Address, U256>> {
-    let entries = members("/tokens", value)?;
+    let entries = distinct_members("/tokens", value, Code::DuplicateToken)?;
     if entries.is_empty() || entries.len() > TOKENS_MAX {
         return Err(invalid(
             "/tokens",
@@ -300,9 +338,10 @@ fn parse_tokens(value: &RawValue, reader: TokenReader<'_>) -> Result<BTreeMap<Ad
                 invalid(&at, &format!("`{}`; {expected}", clip(value.get())))
             })?;
         if tokens.insert(address, amount).is_some() {
-            return Err(invalid(
-                &at,
-                &format!("`{address}` is set twice, perhaps in different spellings"),
+            let twice = format!("`{address}` is set twice, perhaps in different spellings");
+            return Err(Problem::new(
+                Code::DuplicateToken,
+                invalid(&at, &twice).detail,
             ));
         }
     }
@@ -363,8 +402,6 @@ fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
 mod tests {
     use super::*;
 
-    use model::error::Code;
-
     const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
     #[test]
@@ -405,8 +442,23 @@ mod tests {
             ),
             (
                 format!(r#"{{"tokens":{{"{UNI}":"1","{upper}":"1"}}}}"#),
-                Code::InvalidValue,
+                Code::DuplicateToken,
                 "twice",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1","{UNI}":"1"}}}}"#),
+                Code::DuplicateToken,
+                "more than once",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"maxLockDays":-1}}}}"#),
+                Code::InvalidValue,
+                "/settings/maxLockDays",
+            ),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"exitWithinDays":null}}}}"#),
+                Code::InvalidValue,
+                "/settings/exitWithinDays",
             ),
             (
                 format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"riskLevel":"yolo"}}}}"#),
@@ -429,7 +481,7 @@ mod tests {
                 "/more",
             ),
             (
-                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":null}}"#),
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":7}}"#),
                 Code::InvalidValue,
                 "/settings",
             ),

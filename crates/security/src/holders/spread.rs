@@ -243,6 +243,7 @@ impl Spread {
             top50: all.top_50_holders,
             top10_free: self.top(10),
             top50_free: self.top(50),
+            top10_owners: None,
             hhi: if self.is_part() {
                 most
             } else {

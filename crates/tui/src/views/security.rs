@@ -2,6 +2,7 @@
 //! concentration and similar known scams.
 
 mod checklist;
+mod clusters;
 mod gaps;
 mod holders;
 mod pane;
@@ -390,6 +391,8 @@ impl SecurityView {
                     "check",
                 ))
             }
+            // Clusters are in a pane of their own.
+            PaneEntry::Cluster(_) => None,
             PaneEntry::Proof(code, j) => {
                 let evidence = self.proofs(code)?.get(j)?;
                 Some(evidence.selector.clone().map_or_else(

@@ -39,7 +39,12 @@ pub struct YieldView {
     risk: RiskLevel,
     chains: Vec<Chain>,
     min_apy: f64,
+    /// Limits of a pasted request.
+    max_lock_days: Option<f64>,
+    exit_within_days: Option<f64>,
     scale: u64,
+    /// The line before it was scaled.
+    unscaled: String,
     pane: Pane,
     /// Without space under the table, the chosen pane replaces it.
     pane_replaces_table: bool,
@@ -65,7 +70,10 @@ impl Default for YieldView {
             risk: RiskLevel::Medium,
             chains: Vec::new(),
             min_apy: 0.0,
+            max_lock_days: None,
+            exit_within_days: None,
             scale: 1,
+            unscaled: String::new(),
             pane: Pane::Comparison,
             pane_replaces_table: false,
             narrow: false,
@@ -140,13 +148,7 @@ impl View for YieldView {
             Action::Chains => self.next_chain(context),
             Action::MinimumApy => return self.type_minimum(),
             Action::NoMinimumApy => return self.no_minimum(context),
-            Action::Scale => {
-                let at = SCALES
-                    .iter()
-                    .position(|scale| *scale == self.scale)
-                    .unwrap_or(0);
-                self.scale = SCALES[(at + 1) % SCALES.len()];
-            }
+            Action::Scale => self.next_scale(context),
             Action::NextPane => self.next_pane(),
             _ => return Effect::Pass,
         }
@@ -238,7 +240,12 @@ impl View for YieldView {
     fn save(&self) -> Json {
         let saved: Vec<Json> = self.saved.iter().map(SavedPlan::save).collect();
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
-        json!({ "wallet": self.line, "risk": self.risk.word(), "chains": chains, "plans": saved })
+        let wallet = if self.scale == 1 {
+            &self.line
+        } else {
+            &self.unscaled
+        };
+        json!({ "wallet": wallet, "risk": self.risk.word(), "chains": chains, "plans": saved })
     }
 
     fn restore(&mut self, saved: &Json) {
@@ -276,6 +283,8 @@ impl YieldView {
             risk_level: self.risk,
             chains: self.chains.clone(),
             min_apy: self.min_apy,
+            max_lock_days: self.max_lock_days,
+            exit_within_days: self.exit_within_days,
             explain: true,
         }
     }
@@ -318,7 +327,8 @@ impl YieldView {
     fn read_line(&mut self, text: &str, snapshot: &Snapshot) -> Result<(), InputError> {
         match wallet::parse(text, snapshot)? {
             WalletInput::Typed { amounts, min_apy } => {
-                (self.amounts, self.min_apy) = (amounts, min_apy);
+                (self.amounts, self.min_apy, self.scale) = (amounts, min_apy, 1);
+                (self.max_lock_days, self.exit_within_days) = (None, None);
                 text.clone_into(&mut self.line);
             }
             WalletInput::Request(question) => self.take(*question, text, snapshot),
@@ -346,6 +356,8 @@ impl YieldView {
             question.chains,
             question.min_apy,
         );
+        (self.max_lock_days, self.exit_within_days) =
+            (question.max_lock_days, question.exit_within_days);
         self.scale = 1;
     }
 
@@ -390,6 +402,28 @@ impl YieldView {
         self.unread = self.read_line(&line, snapshot).err();
         self.refresh(context);
         Effect::Redraw
+    }
+
+    /// Scales the wallet, and its line, to the next multiple.
+    fn next_scale(&mut self, context: &Context<'_>) {
+        let Some(snapshot) = context.snapshot else {
+            return;
+        };
+        if self.scale == 1 {
+            self.unscaled.clone_from(&self.line);
+        }
+        let at = SCALES.iter().position(|scale| *scale == self.scale);
+        self.scale = SCALES[at.map_or(0, |at| at + 1) % SCALES.len()];
+        if self.scale == 1 {
+            return self.line.clone_from(&self.unscaled);
+        }
+        let question = self.question();
+        let words = wallet::typed_form(&question.tokens, self.min_apy, snapshot);
+        let is_said = wallet::means(&words, &question.tokens, self.min_apy, snapshot);
+        self.line = match question.body() {
+            Some(body) if !is_said => body,
+            _ => words,
+        };
     }
 
     /// Cycles the chain filter: all, then each chain of the wallet's tokens.
@@ -476,7 +510,14 @@ impl YieldView {
         } else {
             format!(" · ×{}", self.scale)
         };
-        format!("{chains}{scale}")
+        let days = |name: &str, days: Option<f64>| {
+            days.map_or_else(String::new, |days| {
+                format!(" · {name} ≤ {} d", format::fixed(days, 0))
+            })
+        };
+        let lock = days("lock", self.max_lock_days);
+        let exit = days("exit", self.exit_within_days);
+        format!("{chains}{lock}{exit}{scale}")
     }
 
     /// Draws the wallet, and at the right the settings in as many words as fit.

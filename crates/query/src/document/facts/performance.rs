@@ -140,8 +140,30 @@ pub(super) fn section(token: &Value, stale: Option<&str>) -> PartSection {
     Ok(section)
 }
 
+/// `; −1.8% of supply from 2026-01-01 to 2026-01-08, 9 of 40 whales sold, confidence 97.0%`, or without transfers
 /// `; their balance changed by +0.1% from 2026-01-01 to 2026-01-08`.
 fn whales(change: &Value) -> String {
+    let moves = &change["moves"];
+    if let Some(count) = moves["whales"].as_u64() {
+        let share = moves["share"].as_f64();
+        let share = share.map_or_else(
+            || "their balance changed".to_owned(),
+            |share| format!("{} of supply", signed(share * 100.0)),
+        );
+        let confidence = moves["confidence"]
+            .as_f64()
+            .map_or_else(String::new, |sure| {
+                format!(", confidence {}", format::share(Some(sure)))
+            });
+        return format!(
+            "; {share} from {} to {}: {} of {} sold and {} bought{confidence}",
+            word(&change["from"]),
+            word(&change["to"]),
+            moves["sellers"],
+            format::plural(count, "whale", "whales"),
+            moves["buyers"]
+        );
+    }
     let percent = change["percent"]
         .as_f64()
         .map(|percent| format!("; their balance changed by {}", signed(percent)));

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use super::{Holder, HoldersQuery, PLAIN_MEMBERS, SHARED_MEMBERS};
-use crate::queries::{list::Listed as _, view::View};
+use crate::queries::{flows::lacks, list::Listed as _, view::View};
 use analysis::{
-    flows::{Flow, NoFlows, flows},
+    flows::{Flow, flows},
     token::{share, unburned_supply},
 };
 use load::Dataset;
-use model::{address::Address, error::Result, format, progress::Progress, time::Time};
+use model::{address::Address, error::Result, progress::Progress, time::Time};
 
 /// What is known beside the balances.
 pub(super) struct KnownFlows {
@@ -73,22 +73,10 @@ impl HoldersQuery {
         };
         let known = flows(dataset, &token_address, &addresses, &mut go_on);
         step?;
-        let lacks = |why: &NoFlows| {
-            match why {
-            NoFlows::LeftOut {
-                needed_since,
-                here_since,
-            } => format!(
-                "this needs the transfers since {} UTC, but of the {} in `transfers`, which is queried in place, only those since {} UTC are read",
-                needed_since.minute_text(),
-                format::count(dataset.transfers_listed(&token_address)),
-                here_since.minute_text()
-            ),
-            NoFlows::Decimals => "`tokens` has no decimals for this token, and amounts in `transfers` are in base units".to_owned(),
-            NoFlows::Times | NoFlows::Canceled => "`transfers` has no transfer of this token with a time".to_owned(),
-        }
-        };
-        let lacks = known.as_ref().err().map(lacks);
+        let lacks = known
+            .as_ref()
+            .err()
+            .map(|why| lacks(dataset, &token_address, why));
         let missing = lacks.map(|lacks| dataset.absence_reason("transfers").unwrap_or(lacks));
         let (last, of) = known.ok().unzip();
         Ok(Some(KnownFlows {

@@ -4,9 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use analysis::yields::{
-    IdleHolding, Placement, Plan,
+    IdleHolding, Placement, Plan, TINY_USD,
+    case::Exclusion,
+    curve::Dilution,
+    exit::PoolExit,
     expected::{YieldBasis, YieldRemark},
     naive::Totals,
+    pools::YieldPool,
     risk::{RiskLevel, RiskPart},
     wallet::{UnplacedReason, WalletToken},
 };
@@ -40,7 +44,7 @@ pub struct Strategy {
     pub protocol: Option<String>,
     pub chain: Chain,
     pub token: TokenAmount,
-    /// APY in percent after the deposit (diluted).
+    /// Net APY in percent over the next 365 days: after the deposit (diluted), for as long as the pool pays, less its fees.
     pub apy: f64,
     /// USD.
     pub tvl: f64,
@@ -57,7 +61,14 @@ pub struct Strategy {
     /// With `explain`: number of days of which `expectedApy` is the median; 0 if it is the quoted APY.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_days: Option<u64>,
-    /// With `explain`: reasons to doubt the quoted APY.
+    /// With `explain`: how deposits dilute the base APY. `none`: not at all; `shared`: a fixed flow is shared pro rata; `squared`: a fixed
+    /// debt with a rate linear in utilization. Rewards are always shared pro rata.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dilution: Option<Dilution>,
+    /// With `explain`, if the dataset knows the way out of any pool: what it knows of this one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<PoolExit>,
+    /// Reasons to doubt the quoted APY; with `explain` also those to doubt the pool, and an empty list if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remarks: Option<Vec<YieldRemark>>,
     /// With `explain`: USD deposited.
@@ -108,6 +119,8 @@ pub struct YieldSummary {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedSummary {
+    /// USD value of the whole wallet, as far as it has prices: `totalValueUsd` + `idleValueUsd`.
+    pub wallet_value_usd: f64,
     /// USD value of the idle holdings that have a price.
     pub idle_value_usd: f64,
     /// APY in percent of the whole wallet that has a price, including idle holdings; `weightedApy` covers only the deposits.
@@ -127,6 +140,18 @@ pub struct ExplainedSummary {
     pub eligible_pools: u64,
     /// Mean risk score weighted by deposit, 0 for the safest, 100 for the riskiest; null without deposits.
     pub risk_score: Option<f64>,
+    /// If the dataset knows the way out of any pool: the part of the deposits that can be withdrawn, by number of days. Where the last is
+    /// less than 1, the way out of the rest is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exits: Option<Vec<ExitShare>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ExitShare {
+    /// Days from the request; 0: at once.
+    pub days: f64,
+    /// Fraction of the total deposit that can be withdrawn by then.
+    pub share: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -217,6 +242,7 @@ impl YieldPlan {
                 .map(|idle| holdings[idle.holding].value(idle.amount))
                 .sum::<f64>();
         let explained = explain.then(|| ExplainedSummary {
+            wallet_value_usd: totals.placed + idle,
             idle_value_usd: idle,
             wallet_apy: if totals.placed > 0.0 {
                 100.0 * totals.earned / (totals.placed + idle)
@@ -230,6 +256,12 @@ impl YieldPlan {
             horizon_days: HORIZON_DAYS,
             eligible_pools: plan.eligible as u64,
             risk_score: totals.risk_score(),
+            exits: plan.knows_exits.then(|| {
+                let exits = plan.exits().into_iter();
+                exits
+                    .map(|(days, share)| ExitShare { days, share })
+                    .collect()
+            }),
         });
         Self {
             strategies: plan
@@ -269,7 +301,7 @@ impl YieldPlan {
                 protocols: shares(plan, |placement| &placement.pool.protocol),
                 chains: shares(plan, |placement| placement.pool.chain.as_str()),
             }),
-            notes: explain.then(|| notes(plan, level)),
+            notes: explain.then(|| notes(plan, holdings, level)),
         }
     }
 }
@@ -298,7 +330,9 @@ fn strategy(
             YieldBasis::History(days) => days as u64,
             YieldBasis::Quoted => 0,
         }),
-        remarks: explain.then(|| pool.remarks.clone()),
+        dilution: explain.then_some(pool.curve.dilution),
+        exit: (explain && plan.knows_exits).then_some(pool.exit),
+        remarks: remarks(pool, explain),
         value_usd: explain.then_some(placement.value),
         risk_score: explain.then_some(pool.score),
         tokens: explain
@@ -308,6 +342,13 @@ fn strategy(
         share: explain.then(|| placement.value / plan.totals.placed),
         wallet_share: explain.then(|| placement.value / plan.wallet),
     }
+}
+
+/// All remarks with `explain`; without, those about the quote, if there are any.
+fn remarks(pool: &YieldPool, explain: bool) -> Option<Vec<YieldRemark>> {
+    let mut remarks = pool.remarks.clone();
+    remarks.retain(|remark| explain || remark.code.is_about_the_quote());
+    (explain || !remarks.is_empty()).then_some(remarks)
 }
 
 /// An amount of a holding in display form.
@@ -409,7 +450,7 @@ fn alternative(name: &'static str, totals: &Totals, plan: &Plan<'_>) -> Alternat
     }
 }
 
-fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
+fn notes(plan: &Plan<'_>, holdings: &[WalletToken], level: RiskLevel) -> Vec<String> {
     let limits = level.limits();
     // Several pools of one protocol fail together: more than one pool may have is worth saying.
     let whole = |fraction: f64| format!("{:.0}%", 100.0 * fraction);
@@ -438,13 +479,49 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
             unknown.join(", ")
         ));
     }
-    if let [first, others @ ..] = &plan.stuck[..] {
-        let more = if others.is_empty() {
-            String::new()
-        } else {
-            format!(" and {} more", others.len())
+    let reasons = [
+        (
+            Exclusion::Stuck,
+            "a yield is quoted, but nothing was paid on most of the last 30 days",
+        ),
+        (
+            Exclusion::Ended,
+            "the pool has ended, or ends before it earns its fees",
+        ),
+        (
+            Exclusion::Full,
+            "nothing can be withdrawn, or no more deposits are accepted",
+        ),
+        (
+            Exclusion::Slow,
+            "the lock or the way out takes longer than the request or its risk level allows",
+        ),
+        (
+            Exclusion::Unknown,
+            "the request limits the lock or the way out, and the dataset does not say how long it takes",
+        ),
+    ];
+    notes.extend(reasons.iter().filter_map(|(reason, why)| {
+        let mut of_reason = plan.excluded.iter().filter(|(found, _)| found == reason);
+        let (_, first) = of_reason.next()?;
+        let more = match of_reason.count() {
+            0 => String::new(),
+            others => format!(" and {others} more"),
         };
-        notes.push(format!("Excluded `{}`{more}: a yield is quoted, but nothing was paid on most of the last 30 days.", first.id));
+        Some(format!("Excluded `{}`{more}: {why}.", first.id))
+    }));
+    notes.extend(holdings.iter().filter_map(tiny));
+    let doubtful: f64 = plan
+        .placements
+        .iter()
+        .filter(|placement| placement.pool.is_doubtful())
+        .map(|placement| placement.value * placement.apy / 100.0)
+        .sum();
+    if doubtful > 0.0 {
+        notes.push(format!(
+            "{} of the plan's yield comes from pools with a doubtful quote; see their `remarks`.",
+            whole(doubtful / plan.totals.earned)
+        ));
     }
     if plan.cut {
         notes.push(
@@ -453,4 +530,17 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
         );
     }
     notes
+}
+
+/// A hint that an amount may not be in base units.
+fn tiny(holding: &WalletToken) -> Option<String> {
+    let (units, decimals) = (holding.amount, holding.decimals?);
+    let value = holding.value(units);
+    if holding.held.is_some() || value >= TINY_USD {
+        return None;
+    }
+    let what = amount(holding, units);
+    Some(format!(
+        "The amount {units} is {what}, worth less than {TINY_USD} USD: amounts are in base units, 10^{decimals} of them per token."
+    ))
 }

@@ -283,7 +283,7 @@ keys! {
         Roundings "roundings" ["b"] "Toggle cups and rounding patterns.";
     }
     Security {
-        TokenHolders "holders" ["H"] "List the token's holders; Enter lists a holder's other tokens." ("holders" 90)
+        TokenHolders "holders" ["H"] "List the token's holders; again: group them by likely owner. Enter lists a holder's other tokens." ("holders" 90)
             or "wallets whales balances owners addresses";
         VerdictRecord "verdict_record" ["R"] "Show outcomes of tokens after past verdicts, compared with all tokens."
             or "track history success hit rate reliable outcome rug scam";

@@ -1,8 +1,10 @@
 //! The holders of the token as a list, filtered and sorted by a query over all of them; one level deeper, the other tokens of an address. A
 //! pane that replaces the view while it is open.
 
+use super::clusters::ClustersPane;
 use crate::views::prelude::*;
 use query::queries::{
+    clusters::ClustersQuery,
     held::{AccountAddress, HeldToken, HeldTokensQuery},
     holders::{Holder, HoldersQuery},
 };
@@ -27,6 +29,9 @@ pub(super) struct HoldersPane {
     address: Option<Address>,
     held: List<HeldFields>,
     holds: ViewQuery<HeldTokensQuery>,
+    /// Whether the holders are grouped by likely owner.
+    is_grouped: bool,
+    clusters: ClustersPane,
 }
 
 type H = Field<HolderFields>;
@@ -107,7 +112,7 @@ impl Fields for HeldFields {
 }
 
 /// The note of a pane that Esc closes.
-fn with_back(note: &str) -> String {
+pub(super) fn with_back(note: &str) -> String {
     if note.is_empty() {
         "Esc back".to_owned()
     } else {
@@ -159,12 +164,17 @@ impl HoldersPane {
         if self.token != token {
             *self = Self {
                 open: self.open,
+                is_grouped: self.is_grouped,
                 token,
                 list: std::mem::take(&mut self.list),
                 ..Self::default()
             };
         }
         if !self.open {
+            return;
+        }
+        if self.is_grouped {
+            self.clusters.refresh(token, context);
             return;
         }
         if let Some(question) = self.question() {
@@ -194,7 +204,22 @@ impl HoldersPane {
     /// Handles an action while open; `None` for one that is not the pane's.
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         match (action, self.address) {
-            (Action::TokenHolders, _) => self.open = !self.open,
+            (Action::TokenHolders, None) if self.open && !self.is_grouped => self.is_grouped = true,
+            (Action::TokenHolders, _) => {
+                self.open = !self.open;
+                self.is_grouped = false;
+            }
+            (Action::Back, _) if self.is_grouped => self.is_grouped = false,
+            (Action::CopyValue, _) if self.is_grouped => {
+                return self.clusters.selected().map_or(Effect::Pass, |address| {
+                    Effect::Copy(address.to_string(), "address")
+                });
+            }
+            (action, _) if self.is_grouped => {
+                if !self.clusters.act(action) {
+                    return Effect::Pass;
+                }
+            }
             (Action::Back, Some(_)) => {
                 self.address = None;
                 self.holds.clear();
@@ -236,6 +261,13 @@ impl HoldersPane {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.is_grouped {
+            return if self.clusters.mouse(mouse) {
+                Effect::Redraw
+            } else {
+                Effect::Nothing
+            };
+        }
         let event = if self.address.is_some() {
             self.held.mouse(mouse)
         } else {
@@ -250,6 +282,10 @@ impl HoldersPane {
     }
 
     pub(super) fn request(&self) -> Option<HttpRequest> {
+        if self.is_grouped {
+            let question = ClustersQuery::first(self.token?);
+            return Some(HttpRequest::of(&question));
+        }
         self.held_query()
             .map(|question| HttpRequest::of(&question))
             .or_else(|| self.question().map(|question| HttpRequest::of(&question)))
@@ -276,6 +312,9 @@ impl HoldersPane {
         let symbol = self
             .token
             .map_or_else(String::new, |token| symbol_of(context, &token));
+        if self.is_grouped {
+            return self.clusters.draw(&symbol, buffer, area, context);
+        }
         if let Some(address) = self.address {
             return self.draw_held(address, buffer, area, context);
         }
@@ -290,7 +329,7 @@ impl HoldersPane {
                 plural(total, "holder", "holders")
             }
         });
-        let note = with_back(&note);
+        let note = with_back(&format!("{note} · H by owner"));
         let panel = Panel {
             note: &note,
             focused: true,

@@ -15,6 +15,7 @@ pub(super) enum PaneEntry {
     Scam(usize),
     Holder(usize),
     Missing(usize),
+    Cluster(usize),
 }
 
 /// A line of a pane.

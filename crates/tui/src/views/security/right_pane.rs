@@ -35,6 +35,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
         ("top 10", metrics.top10),
         ("top 50", metrics.top50),
         ("top 10 individual", Some(metrics.top10_free)),
+        ("top 10 by owner", metrics.top10_owners),
         ("top 50 individual", Some(metrics.top50_free)),
     ] {
         if let Some(share) = share {

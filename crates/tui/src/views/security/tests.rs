@@ -255,6 +255,7 @@ fn trap_explained() -> Explanation {
             top10: Some(0.72),
             top50: Some(0.91),
             top10_free: 0.61,
+            top10_owners: Some(0.66),
             top50_free: 0.83,
             hhi: 0.092,
             hhi_at_least: None,

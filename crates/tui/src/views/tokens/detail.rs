@@ -86,7 +86,13 @@ pub(super) fn draw(
         ];
         let used = draw_figures(shown, buffer, columns[0], context);
         let under = below(columns[0], used + 1);
-        draw_sections(shown, &[DetailSection::Holders], buffer, under, context);
+        draw_sections(
+            shown,
+            &[DetailSection::Holders, DetailSection::Flows],
+            buffer,
+            under,
+            context,
+        );
         draw_sections(
             shown,
             &[DetailSection::Kols, DetailSection::Posts],
@@ -105,6 +111,7 @@ pub(super) fn draw(
                 DetailSection::Holders,
                 DetailSection::Kols,
                 DetailSection::Posts,
+                DetailSection::Flows,
             ],
             buffer,
             below(body, used),
@@ -443,10 +450,18 @@ fn whales(detail: Option<&TokenDetail>) -> Figure {
         Some(WhaleTrend::Stable) => ("stable", Role::Text),
         None => (MISSING, Role::Dim),
     };
-    // Balances of whales are counted apart from the transfers that the flows of holders come from.
     let notes = detail
         .and_then(|detail| detail.whale_change)
         .map_or_else(Vec::new, |change| {
+            if let Some(moves) = change.moves_text() {
+                let confidence = change.moves.and_then(|moves| moves.confidence);
+                let sure = format!("confidence {}", format::share(confidence));
+                return vec![
+                    format!("{moves} to {} · {sure}", change.to),
+                    format!("{moves} · {sure}"),
+                    moves,
+                ];
+            }
             let percent = change
                 .percent
                 .map_or_else(String::new, |percent| format!("{percent:+.1}% "));

@@ -136,6 +136,7 @@ impl Fields for TokenFields {
         F::hidden("holders_as_of", ColumnKind::Time, LISTED),
         F::hidden("mentions", ColumnKind::Number, LISTED),
         F::hidden("engagement_7d", ColumnKind::Number, LISTED),
+        F::hidden("decimals", ColumnKind::Number, LISTED),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("market_cap"));

@@ -2,10 +2,13 @@
 
 mod panes;
 
-use super::{Pane, YieldView, inner};
+use super::{Pane, YieldView, inner, list::within};
 use crate::views::prelude::*;
-use analysis::yields::expected::{YieldDoubt, YieldRemark};
-use query::queries::yields::answer::{Strategy, YieldPlan};
+use analysis::yields::{
+    curve::Dilution,
+    expected::{YieldDoubt, YieldRemark},
+};
+use query::queries::yields::answer::{ExitShare, Strategy, YieldPlan};
 
 /// From this width two panes are side by side.
 const WIDE: u16 = 120;
@@ -112,6 +115,7 @@ pub(super) fn summary(
         ("APY", apy, Role::Text),
         ("allocated", usd(summary.total_value_usd), Role::Text),
         ("risk", risk(explained.risk_score), Role::Text),
+        ("exit", exits(explained.exits.as_deref()), Role::Text),
         ("gas", usd(summary.gas_estimate_usd), Role::Text),
         ("idle", usd(explained.idle_value_usd), Role::Text),
         (
@@ -126,6 +130,11 @@ pub(super) fn summary(
     ];
     pairs(buffer, row(0), &figures, context);
     let (word, sentence, role) = match explained.gap_percent {
+        _ if plan.strategies.is_empty() => (
+            "nothing allocated",
+            "the steps give the reasons".to_owned(),
+            Role::Warning,
+        ),
         Some(gap) if format::fixed(gap, 2) == "0.00" => {
             ("proven", format!("optimal for {level} risk"), Role::Up)
         }
@@ -154,6 +163,57 @@ pub(super) fn summary(
     );
 }
 
+/// `now 38% · 7 d 100%`: the part of the deposits that can be withdrawn, by number of days.
+fn exits(exits: Option<&[ExitShare]>) -> String {
+    let exits = exits.unwrap_or_default();
+    let known = exits.last().map_or(0.0, |last| last.share);
+    let parts = exits
+        .iter()
+        .map(|exit| format!("{} {}", within(exit.days), format::share(Some(exit.share))));
+    let unknown = (known < 1.0 - 1e-9).then(|| match exits {
+        [] => "unknown".to_owned(),
+        _ => "rest unknown".to_owned(),
+    });
+    parts.chain(unknown).collect::<Vec<_>>().join(" · ")
+}
+
+/// What is known about leaving the pool; empty if nothing is.
+fn way_out(row: &Strategy) -> String {
+    let Some(exit) = &row.exit else {
+        return String::new();
+    };
+    let days = |name: &str, days: Option<f64>| {
+        days.map(|days| format!("{name} {} d", format::fixed(days.ceil(), 0)))
+    };
+    let dollars = |usd: Option<f64>, name: &str| {
+        usd.map(|usd| format!("{} USD {name}", format::human(Some(usd))))
+    };
+    let fee = |name: &str, percent: Option<f64>| {
+        percent.map(|percent| format!("{name} {}%", format::fixed(percent, 2)))
+    };
+    let known = [
+        dollars(exit.withdrawable_usd, "withdrawable"),
+        dollars(exit.cap_left_usd, "until full"),
+        days("lock", exit.lock_days),
+        days("cooldown", exit.cooldown_days),
+        exit.matures_at.map(|end| format!("ends {}", end.day())),
+        fee("deposit fee", exit.deposit_fee),
+        fee("exit fee", exit.exit_fee),
+    ];
+    known.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How the deposit dilutes the pool's APY.
+fn dilution(row: &Strategy) -> String {
+    let how = match row.dilution {
+        None => return String::new(),
+        Some(Dilution::None) => "the deposit does not lower the base APY",
+        Some(Dilution::Shared) => "a fixed flow is shared pro rata",
+        Some(Dilution::Squared) => "a fixed debt, with a rate that falls with utilization",
+    };
+    how.to_owned()
+}
+
 /// `: size 6 of 30, age 3 of 15`: the parts of a pool's risk score that add to it.
 fn risk_parts(row: &Strategy) -> String {
     let parts = row
@@ -164,10 +224,15 @@ fn risk_parts(row: &Strategy) -> String {
     let said: Vec<String> = parts
         .map(|part| {
             format!(
-                "{} {} of {}",
+                "{} {} of {}{}",
                 part.name,
                 format::fixed(part.points, 0),
-                part.most
+                part.most,
+                if part.assumed {
+                    " (as similar pools)"
+                } else {
+                    ""
+                }
             )
         })
         .collect();
@@ -354,7 +419,9 @@ impl YieldView {
                     format::share(row.wallet_share)
                 ),
             ),
+            ("exit", way_out(row)),
             ("net APY", percent(Some(row.apy))),
+            ("dilution", dilution(row)),
             ("quoted APY", percent(row.quoted_apy)),
             (
                 "expected APY",

@@ -1,6 +1,7 @@
 //! The list of the Yield view: one row of the table for each field of a strategy; and the export of the plan's steps.
 
 use crate::views::prelude::*;
+use analysis::yields::exit::PoolExit;
 use query::queries::yields::answer::{Step, Strategy, YieldPlan};
 
 pub(super) struct StrategyFields;
@@ -51,6 +52,10 @@ impl Fields for StrategyFields {
             .fixed(2, Role::Up)
             .unit("%")
             .decimal(),
+        F::figure("exit", "exit", 6, 142, |row| exit_days(row.exit).into()).cell(|row, _| {
+            exit_days(row.exit)
+                .map_or_else(Cell::missing, |days| Cell::new(within(days), Role::Dim))
+        }),
         F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into())
             .cell(|row, _| {
                 let doubtful = row
@@ -72,6 +77,19 @@ impl Fields for StrategyFields {
         F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).fixed(0, Role::Dim),
         F::figure("tvl", "tvl", 7, 100, |row| row.tvl.into()),
     ];
+}
+
+fn exit_days(exit: Option<PoolExit>) -> Option<f64> {
+    exit.and_then(|exit| exit.exit_days)
+}
+
+/// `now`, `7 d`: a number of days until all can be withdrawn, rounded up.
+pub(super) fn within(days: f64) -> String {
+    if days <= 0.0 {
+        "now".to_owned()
+    } else {
+        format!("{} d", format::fixed(days.ceil(), 0))
+    }
 }
 
 /// An amount in whole tokens: in full, or rounded to six decimals.

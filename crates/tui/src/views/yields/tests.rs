@@ -112,6 +112,19 @@ fn settings_change_by_key_and_are_answered_at_once() {
 }
 
 #[test]
+fn scaling_changes_the_line_of_the_wallet_and_back() {
+    let (mut stage, mut view) = stage();
+    let line = view.filter().expect("a line").to_owned();
+    stage.act(&mut view, Action::Scale);
+    let doubled = view.filter().expect("a line").to_owned();
+    assert!(doubled.contains("25 WETH"), "{line}: {doubled}");
+    for _ in 0..3 {
+        stage.act(&mut view, Action::Scale);
+    }
+    assert_eq!(view.filter(), Some(line.as_str()));
+}
+
+#[test]
 fn the_minimum_apy_is_typed_with_the_wallet() {
     let (mut stage, mut view) = stage();
     assert_eq!(

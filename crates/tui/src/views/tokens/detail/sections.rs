@@ -2,7 +2,10 @@
 
 use super::DetailContent;
 use crate::views::{prelude::*, waiting};
-use analysis::token::{Kol, TokenDetail};
+use analysis::{
+    flows::groups::{Group, GroupFlow},
+    token::{Kol, TokenDetail},
+};
 use model::rows::Post;
 use query::queries::token::TokenQuery;
 
@@ -17,13 +20,26 @@ pub(super) enum DetailSection {
     Holders,
     Kols,
     Posts,
+    /// Net flows by group; only of tokens with transfers.
+    Flows,
 }
+
+/// The groups whose flows are shown.
+const FLOWS: [(Group, &str); 6] = [
+    (Group::Whales, "whales"),
+    (Group::Fresh, "new wallets"),
+    (Group::Exchanges, "exchanges"),
+    (Group::Creator, "creator"),
+    (Group::Top10, "top 10"),
+    (Group::Top100, "top 100"),
+];
 
 impl DetailSection {
     /// Lines below its rule: minimum and ideal.
     fn lines(self, detail: &TokenDetail, width: u16, context: &Context<'_>) -> (u16, u16) {
         let (rows, table) = match self {
             Self::Holders => return (3, 3),
+            Self::Flows => return (3, 1 + FLOWS.len() as u16),
             Self::Kols => (detail.top_kols.len(), KOLS),
             Self::Posts => (detail.top_posts.len(), POSTS),
         };
@@ -53,9 +69,13 @@ pub(super) fn draw_sections(
         }
         return;
     };
+    let is_shown = |section: &&DetailSection| {
+        !matches!(section, DetailSection::Flows) || detail.flows.is_some()
+    };
+    let sections: Vec<DetailSection> = sections.iter().filter(is_shown).copied().collect();
     let mut heights: Vec<u16> = Vec::new();
     let mut spare = area.height;
-    for section in sections {
+    for section in &sections {
         let least = 1 + section.lines(detail, area.width, context).0;
         if least > spare {
             break;
@@ -82,6 +102,14 @@ pub(super) fn draw_sections(
         };
         match section {
             DetailSection::Holders => draw_holders(detail, buffer, place, context),
+            DetailSection::Flows => {
+                draw_flows(
+                    detail.flows.as_deref().unwrap_or_default(),
+                    buffer,
+                    place,
+                    context,
+                );
+            }
             DetailSection::Kols => draw_kols(&detail.top_kols, buffer, place, context),
             DetailSection::Posts => draw_posts(&detail.top_posts, buffer, place, context),
         }
@@ -156,6 +184,44 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
         }
         x += put(buffer, area, x, 2, &exact(count), theme.text());
         x += 1 + put(buffer, area, x + 1, 2, word, theme.dim());
+    }
+}
+
+/// Draws the net flows of groups; where there is room, also what the largest holders paid per token.
+fn draw_flows(flows: &[GroupFlow], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let theme = context.theme;
+    let area = Panel {
+        note: "net tokens",
+        ..Panel::new("flows")
+    }
+    .render(area, buffer, theme);
+    // group, three spans, average cost
+    let costs = area.width >= 12 + 4 * 10;
+    let ends: &[u16] = if costs {
+        &[21, 31, 41, 52]
+    } else {
+        &[20, 28, 36]
+    };
+    let column = |end: u16| Rect {
+        width: end.min(area.width),
+        ..area
+    };
+    for (end, head) in ends.iter().zip(["1d", "7d", "30d", "paid"]) {
+        put_right(buffer, column(*end), 0, head, theme.dim());
+    }
+    let rows = FLOWS.iter().zip(1..area.height);
+    for ((group, name), y) in rows {
+        let Some(flow) = flows.iter().find(|flow| flow.group == *group) else {
+            continue;
+        };
+        put(buffer, area, 0, y, name, theme.dim());
+        let nets = [flow.net_1d, flow.net_7d, flow.net_30d].map(|net| net.tokens);
+        let nets = nets.map(|net| (format::human(net), net.map_or(Role::Dim, Role::of_sign)));
+        let cost = flow.average_cost.map(|cost| format::price(Some(cost)));
+        let cost = (cost.unwrap_or_default(), Role::Text);
+        for (end, (text, role)) in ends.iter().zip(nets.into_iter().chain([cost])) {
+            put_right(buffer, column(*end), y, &text, theme.style(role));
+        }
     }
 }
 

@@ -12,7 +12,7 @@ const WIDEST: u16 = 180;
 
 /// Display names of the alternatives.
 const NAMES: &[(&str, &str)] = &[
-    ("highest_apy", "best pool only"),
+    ("highest_apy", "best pool per token"),
     ("highest_apy_unlimited", "highest APY, no limits"),
     ("by_quoted_apy", "by quoted APY"),
 ];
@@ -306,7 +306,7 @@ fn steps(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_
             row,
             1,
             0,
-            &text::truncate(&step.action, room),
+            &text::truncate(&grouped(&step.action), room),
             style,
         );
         let rest = room.saturating_sub(usize::from(told) + 2);
@@ -337,6 +337,15 @@ fn steps(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_
             context.theme.dim(),
         );
     }
+}
+
+/// The action with separators in its amount: `Approve 250,000 USDC for …`.
+fn grouped(action: &str) -> String {
+    let mut words: Vec<String> = action.split(' ').map(str::to_owned).collect();
+    if let Some(amount) = words.get_mut(1) {
+        *amount = format::grouped(amount);
+    }
+    words.join(" ")
 }
 
 fn is_hold(step: &Step) -> bool {

@@ -1,0 +1,167 @@
+//! The query behind GET /tokens/{token_address}/flows: net flows of a token's groups of addresses, and what its largest holders paid.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Dated, Query, known_token,
+    parameter::{ParameterKind, TOKEN, parameter},
+    request::request,
+    snapshot::Snapshot,
+    view::View,
+};
+use analysis::{
+    clusters::clusters_of,
+    flows::{
+        NoFlows,
+        groups::{GroupFlow, GroupFlows, GroupInput, group_flows},
+    },
+    growth::{WhaleChange, WhaleTrend},
+    token::unburned_supply,
+};
+use load::Dataset;
+use model::{
+    address::Address, data::AddressRows as _, error::Result, format, progress::Progress, time::Time,
+};
+
+/// Transfers of a token from which its detail is computed with the slow queries.
+pub(super) const MANY_TRANSFERS: usize = 100_000;
+
+request! {
+    TokenFlowsQuery at "/tokens/{token_address}/flows" {
+        token_address: Address = TOKEN,
+        days: bool = parameter("days", ParameterKind::Flag, "Add each group's net flow on each of the last 30 days."),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TokenFlows {
+    pub token_address: Address,
+    /// Time of the token's first transfer in the data.
+    pub flows_from: Option<Time>,
+    /// Time of the token's last transfer, where the 1, 7 and 30 days end.
+    pub flows_to: Option<Time>,
+    /// Trend of the whales' balance over 7 days, from their flows; null if it is unknown who the whales are.
+    pub whale_accumulation_trend: Option<WhaleTrend>,
+    /// The change behind the trend.
+    pub whale_change: Option<WhaleChange>,
+    /// Whales, new wallets, exchanges, the creator, the largest holders, contracts, and all holders. The flows of exchanges, contracts and
+    /// holders add up to the tokens minted minus burned; the other groups are parts of these.
+    pub groups: Vec<GroupFlow>,
+    /// Reason for an empty list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl Query for TokenFlowsQuery {
+    type Answer = TokenFlows;
+    const NAME: &'static str = "token_flows";
+    const SUMMARY: &'static str = "Get a token's net flows by group of addresses.";
+    const NEEDS: &'static [&'static str] = &["candles", "holders", "transfers"];
+    const DATED: Dated = Dated::Always;
+    const HEAVY: bool = true;
+
+    fn as_of(&self, _: &Snapshot, answer: &TokenFlows) -> Option<Time> {
+        answer.flows_to
+    }
+
+    fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TokenFlows> {
+        let token_address = self.token_address;
+        known_token(view, &token_address)?;
+        view.bring("holders", &[token_address], progress)?;
+        view.bring("transfers", &[token_address], progress)?;
+        let flows = flows_of(view, token_address, progress)?;
+        let missing = flows.as_ref().err().map(|why| {
+            let why = lacks(&view.dataset, &token_address, why);
+            view.dataset.absence_reason("transfers").unwrap_or(why)
+        });
+        let flows = flows.ok();
+        let whales = flows
+            .as_ref()
+            .and_then(|flows| flows.whale_change(view.settings.whale_change_percent));
+        let (flows_from, flows_to) = flows
+            .as_ref()
+            .map(|flows| (flows.first, flows.last))
+            .unzip();
+        let groups = match flows {
+            Some(flows) if self.days => flows.groups,
+            flows => flows.map_or_else(Vec::new, GroupFlows::without_days),
+        };
+        Ok(TokenFlows {
+            token_address,
+            flows_from,
+            flows_to,
+            whale_accumulation_trend: whales.map(|change| change.trend),
+            whale_change: whales,
+            groups,
+            missing,
+        })
+    }
+}
+
+/// The token's creator, and the wallets of its cluster.
+fn creators(view: &View<'_>, token: Address, progress: &Progress) -> Result<Vec<Address>> {
+    let row = view.dataset.contracts().first(&token);
+    let Some(creator) = row.and_then(|row| row.creator) else {
+        return Ok(Vec::new());
+    };
+    let mut step = Ok(());
+    let mut go_on = |done, total| {
+        step = progress.step(done as u64, total as u64);
+        step.is_ok()
+    };
+    let clusters = clusters_of(&view.dataset, &token, &mut go_on);
+    step?;
+    let cluster = clusters
+        .ok()
+        .and_then(|clusters| clusters.of(&creator).cloned());
+    Ok(cluster.map_or_else(|| vec![creator], |cluster| cluster.members))
+}
+
+/// The flows of a token's groups, from rows that were fetched before. Errors: canceled; the token is unknown.
+pub(super) fn flows_of(
+    view: &View<'_>,
+    token_address: Address,
+    progress: &Progress,
+) -> Result<std::result::Result<GroupFlows, NoFlows>> {
+    let dataset = &view.dataset;
+    let token = known_token(view, &token_address)?;
+    let summary = view.market.of(dataset, &token_address);
+    let creators = creators(view, token_address, progress)?;
+    let input = GroupInput {
+        creators: &creators,
+        price: summary.and_then(|summary| summary.price),
+        supply: unburned_supply(dataset, token),
+        whale_usd: view.settings.whale_usd,
+    };
+    let mut step = Ok(());
+    let mut go_on = |done, total| {
+        step = progress.step(done as u64, total as u64);
+        step.is_ok()
+    };
+    let flows = group_flows(dataset, &token_address, &input, &mut go_on);
+    step?;
+    Ok(flows)
+}
+
+/// Why the flows of a token are unknown.
+pub(super) fn lacks(dataset: &Dataset, token_address: &Address, why: &NoFlows) -> String {
+    match why {
+        NoFlows::LeftOut {
+            needed_since,
+            here_since,
+        } => format!(
+            "this needs the transfers since {} UTC, but of the {} in `transfers`, which is queried in place, only those since {} UTC are read",
+            needed_since.minute_text(),
+            format::count(dataset.transfers_listed(token_address)),
+            here_since.minute_text()
+        ),
+        NoFlows::Decimals => {
+            "`tokens` has no decimals for this token, and amounts in `transfers` are in base units"
+                .to_owned()
+        }
+        NoFlows::Times | NoFlows::Canceled => {
+            "`transfers` has no transfer of this token with a time".to_owned()
+        }
+    }
+}
