@@ -1,5 +1,5 @@
 //! Clusters: addresses that move a token as one owner would. Each link between two addresses has a kind and its evidence; hubs, which many
-//! strangers use, link nobody. Pure.
+//! unrelated addresses use, are no link. Pure.
 
 pub mod funding;
 mod ledger;

@@ -1,4 +1,4 @@
-//! The table of the 52 checks: code, part, question, weight, whether it is fatal, a behavior or an owner privilege, its title, and the texts
+//! The table of the 55 checks: code, part, question, weight, whether it is fatal, a behavior or an owner privilege, its title, and the texts
 //! for a finding and for none. The codes are stable API. No check is implemented here.
 
 use std::borrow::Cow;

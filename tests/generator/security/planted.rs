@@ -109,6 +109,21 @@ pub(crate) const PLANTED: &[(&str, Plant, Plant)] = &[
         |case| funded(case, false),
     ),
     (
+        "BUNDLED_LAUNCH",
+        |case| bundle(case, 1.01),
+        |case| bundle(case, 1.5),
+    ),
+    (
+        "INSIDER_HEAVY",
+        |case| circle(case, true),
+        |case| circle(case, false),
+    ),
+    (
+        "FUNDED_BY_SCAMMER",
+        |case| paid_by(case, true),
+        |case| paid_by(case, false),
+    ),
+    (
         "FEW_HOLDERS",
         |case| case.held(&[20.0; 12]),
         |case| {
@@ -423,6 +438,43 @@ fn funded(case: &mut Case, by_one: bool) {
         let funder = if by_one { one.clone() } else { case.person() };
         case.row("funding", format!("{funder},{holder},{START}"));
     }
+}
+
+/// Six addresses buy in the block after the launch, each `step` times the amount of the one before.
+fn bundle(case: &mut Case, step: f64) {
+    case.launch();
+    let pool = case.pool.clone();
+    for (i, buyer) in case.people(6).iter().enumerate() {
+        let amount = SUPPLY as f64 / 90.7 * step.powi(i as i32);
+        case.send(START + 72, &pool, buyer, amount as u128);
+    }
+    case.trade(200, 0.5, 20);
+}
+
+/// Four addresses buy a large part on different days; the creator, or four different addresses, paid for their first transactions.
+fn circle(case: &mut Case, by_creator: bool) {
+    market(case);
+    let (pool, creator) = (case.pool.clone(), case.creator.clone());
+    for (i, friend) in case.people(4).iter().enumerate() {
+        let payer = if by_creator {
+            creator.clone()
+        } else {
+            case.person()
+        };
+        let time = START + i as i64 * HOUR;
+        case.row("funding", format!("{payer},{friend},{time}"));
+        let amount = SUPPLY as f64 / (31.3 + 1.7 * i as f64);
+        case.send(START + (21 + i as i64) * DAY, &pool, friend, amount as u128);
+    }
+}
+
+/// One address paid for the first transaction of the creator; it is a known scam, or another one is.
+fn paid_by(case: &mut Case, scam: bool) {
+    market(case);
+    let (payer, other) = (case.person(), case.person());
+    case.row("funding", format!("{payer},{},{START}", case.creator));
+    let listed = if scam { payer } else { other };
+    case.row("scams", format!("{listed},Drainer,phishing,,somebody"));
 }
 
 fn gini(small: f64) -> Vec<f64> {

@@ -155,7 +155,7 @@ impl Desk {
 /// A quote that does not hold is not planned with: the median of what was seen is, and the answer says so.
 #[test]
 fn the_plan_reckons_with_what_a_pool_paid_day_by_day() {
-    let body = json!({ "tokens": { USDC: "1000000000" }, "settings": { "riskLevel": "low", "chains": ["eth"] } });
+    let body = json!({ "tokens": { USDC: "1000000000000" }, "settings": { "riskLevel": "low", "chains": ["eth"] } });
     let names = |plan: &Value| -> Vec<String> {
         plan["strategies"]
             .as_array()
@@ -184,10 +184,11 @@ fn the_plan_reckons_with_what_a_pool_paid_day_by_day() {
     .plan(&body);
     assert_eq!(
         names(&seen),
-        ["u1", "u3"],
-        "half of the wallet each, u2 is left out"
+        ["u3", "u1"],
+        "half of the wallet in u3, a tenth in u1, u2 is left out"
     );
-    let doubtful = &seen["strategies"][0];
+    let doubtful = &seen["strategies"][1];
+    assert!(number(&doubtful["walletShare"]) <= 0.1 + 1e-9);
     assert_eq!(
         (
             &doubtful["quotedApy"],
@@ -207,7 +208,7 @@ fn the_plan_reckons_with_what_a_pool_paid_day_by_day() {
         "{notes}"
     );
     // Who wants at least 3 % gets only what holds.
-    let wanting = json!({ "tokens": { USDC: "1000000000" }, "settings": { "riskLevel": "low", "chains": ["eth"], "minApy": 3 } });
+    let wanting = json!({ "tokens": { USDC: "1000000000000" }, "settings": { "riskLevel": "low", "chains": ["eth"], "minApy": 3 } });
     let wanting = Desk::seen(&[("u1", &[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 4.1])]).plan(&wanting);
     assert!(!names(&wanting).contains(&"u1".to_owned()), "{wanting}");
 }

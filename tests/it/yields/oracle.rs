@@ -193,7 +193,7 @@ fn small(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance {
 #[test]
 fn no_set_of_pools_is_better_than_the_plan() {
     let (mut tried, mut joint, mut several) = (0, 0, 0);
-    for seed in 0..260 {
+    for seed in 0..340 {
         let (pools, tokens) = if seed % 2 == 0 { (14, 1) } else { (12, 3) };
         let wallet = [800.0, 3e4, 2e6, 6e7][seed as usize / 2 % 4];
         let instance = small(seed, pools, tokens, wallet);

@@ -1,5 +1,5 @@
-//! Links by transfers and purchases. Who sends to many or receives from many strangers (exchanges without a label, mixers, distributors)
-//! links nobody.
+//! Links by transfers and purchases. An address that sends to or receives from many unrelated addresses (an exchange without a label, a
+//! mixer, a distributor) is no link.
 
 use std::collections::HashMap;
 
@@ -178,7 +178,7 @@ pub(super) fn by_transfers(ledger: &Ledger<'_>, peers: &Peers) -> Vec<WalletLink
     }
     for (to, steps) in feeders {
         let target = ledger.wallet(to);
-        // An owner keeps or sells what comes together; a service sends it to others.
+        // An owner keeps or sells the collected tokens; a service sends them to others.
         let stays = target.sold + target.balance() >= SEEDED_MIN * target.received;
         if steps.len() >= FEEDERS_MIN && stays {
             links.extend(steps.iter().map(|step| link(LinkKind::Collected, step)));
@@ -242,7 +242,7 @@ pub(super) fn by_purchases(ledger: &Ledger<'_>, peers: &Peers) -> Vec<WalletLink
         .copied()
         .collect();
     for block in early.chunk_by(|a, b| a.block == b.block) {
-        // A run of purchases in one block, each with nearly the amount of the one before: strangers do not agree on it.
+        // A run of purchases in one block, each with nearly the amount of the one before: independent buyers would not agree on it.
         let near = |a: &Buy, b: &Buy| {
             let (least, most) = (a.value.min(b.value), a.value.max(b.value));
             most - least <= BUNDLE_STEP * most

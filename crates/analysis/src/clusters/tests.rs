@@ -1,3 +1,5 @@
+//! Clusters against made markets whose owners are known.
+
 use super::{
     market::{CREATOR, Market, Plan},
     *,

@@ -41,7 +41,7 @@ const ROUNDING: f64 = 1e-9;
 /// minted minus burned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Group {
+pub enum FlowGroup {
     /// Holders worth at least `analysis.whale_usd` at the token's price.
     Whales,
     /// Holders without a transfer of the token, or a payment in `funding`, before the 30 days.
@@ -61,7 +61,7 @@ pub enum Group {
     Holders,
 }
 
-impl Group {
+impl FlowGroup {
     pub const ALL: [Self; 9] = [
         Self::Whales,
         Self::Fresh,
@@ -99,7 +99,7 @@ pub struct DayNet {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GroupFlow {
-    pub group: Group,
+    pub group: FlowGroup,
     /// Number of members; null if it is unknown who they are.
     pub members: Option<u64>,
     /// Whole tokens that the members own.
@@ -141,7 +141,7 @@ pub struct GroupFlows {
 pub struct GroupInput<'a> {
     /// The creator and the wallets that belong to it.
     pub creators: &'a [Address],
-    /// USD; without it the whales are unknown.
+    /// USD; the whales are unknown without a price.
     pub price: Option<f64>,
     pub supply: Option<f64>,
     pub whale_usd: f64,
@@ -259,7 +259,7 @@ pub fn group_flows(
         }
         step(chunk.len())?;
     }
-    let groups = Group::ALL.map(|group| members.flow(group, &moves, &sums, input, covered));
+    let groups = FlowGroup::ALL.map(|group| members.flow(group, &moves, &sums, input, covered));
     Ok(GroupFlows {
         first,
         last,
@@ -317,14 +317,19 @@ impl Members {
         is_part: bool,
     ) -> Self {
         let mut known = 0;
-        let mut know = |group: Group, is_known: bool| known |= group.bit() * u16::from(is_known);
-        for group in [Group::Exchanges, Group::Contracts, Group::Holders] {
+        let mut know =
+            |group: FlowGroup, is_known: bool| known |= group.bit() * u16::from(is_known);
+        for group in [
+            FlowGroup::Exchanges,
+            FlowGroup::Contracts,
+            FlowGroup::Holders,
+        ] {
             know(group, true);
         }
-        know(Group::Creator, !input.creators.is_empty());
-        know(Group::Whales, balances && input.price.is_some());
-        know(Group::Fresh, !is_part);
-        for (top, _) in Group::TOPS {
+        know(FlowGroup::Creator, !input.creators.is_empty());
+        know(FlowGroup::Whales, balances && input.price.is_some());
+        know(FlowGroup::Fresh, !is_part);
+        for (top, _) in FlowGroup::TOPS {
             know(top, balances);
         }
         let mut all: Vec<(f64, Address, &Moves)> = moves
@@ -340,29 +345,29 @@ impl Members {
         for (size, address, of) in all {
             let mut groups = match roles.role(&address) {
                 AddressRole::Burned => continue,
-                AddressRole::Exchange => Group::Exchanges.bit(),
+                AddressRole::Exchange => FlowGroup::Exchanges.bit(),
                 AddressRole::Trader => {
-                    let mut groups = Group::Holders.bit();
+                    let mut groups = FlowGroup::Holders.bit();
                     let mut join =
-                        |group: Group, joins: bool| groups |= group.bit() * u16::from(joins);
+                        |group: FlowGroup, joins: bool| groups |= group.bit() * u16::from(joins);
                     let has = size > 0.0;
                     join(
-                        Group::Whales,
+                        FlowGroup::Whales,
                         input
                             .price
                             .is_some_and(|price| size * price >= input.whale_usd),
                     );
-                    for (top, count) in Group::TOPS {
+                    for (top, count) in FlowGroup::TOPS {
                         join(top, has && holders < count);
                     }
                     holders += usize::from(has);
-                    join(Group::Fresh, of.is_fresh(dataset, &address, since));
+                    join(FlowGroup::Fresh, of.is_fresh(dataset, &address, since));
                     groups
                 }
-                _ => Group::Contracts.bit(),
+                _ => FlowGroup::Contracts.bit(),
             };
             if input.creators.contains(&address) {
-                groups |= Group::Creator.bit();
+                groups |= FlowGroup::Creator.bit();
             }
             ordered.push((address, groups & known));
         }
@@ -376,7 +381,7 @@ impl Members {
 
     fn flow(
         &self,
-        group: Group,
+        group: FlowGroup,
         moves: &HashMap<Address, Moves>,
         sums: &Sums,
         input: &GroupInput<'_>,
@@ -399,7 +404,7 @@ impl Members {
             is_counted.then(|| weeks().filter(|net| side(*net)).count() as u64)
         };
         let mut cost = None;
-        if Group::TOPS.iter().any(|(top, _)| *top == group) && is_known {
+        if FlowGroup::TOPS.iter().any(|(top, _)| *top == group) && is_known {
             cost = members().try_fold((0.0, 0.0), |(priced, cost), (address, of)| {
                 let (more, paid) = sums.costs.get(address)?.priced_of(of.balance)?;
                 Some((priced + more, cost + paid))
@@ -473,7 +478,8 @@ struct Sums {
 impl Sums {
     fn new(last: Time, members: &Members, is_part: bool) -> Self {
         // Of tokens from before the first transfer here the cost is unknown.
-        let is_priced = |member: &&(Address, u16)| !is_part && member.1 & Group::Top100.bit() != 0;
+        let is_priced =
+            |member: &&(Address, u16)| !is_part && member.1 & FlowGroup::Top100.bit() != 0;
         let priced = members.ordered.iter().filter(is_priced);
         let end = last.day().0;
         let first = end - LONGEST as i32 + 1;
@@ -512,7 +518,7 @@ impl Sums {
         let ago = self.last.0 - time.0;
         let usd = close().map_or(f64::NAN, |close| amount * close);
         let day = usize::try_from(time.day().0 - first.0).ok();
-        for group in Group::ALL {
+        for group in FlowGroup::ALL {
             // Within a group nothing flows.
             let sign = match ((received & group.bit()).cmp(&(sent & group.bit())), group) {
                 (Ordering::Equal, _) => continue,
@@ -540,14 +546,14 @@ impl GroupFlows {
         self.groups
     }
 
-    pub fn of(&self, group: Group) -> Option<&GroupFlow> {
+    pub fn of(&self, group: FlowGroup) -> Option<&GroupFlow> {
         self.groups.iter().find(|flow| flow.group == group)
     }
 
     /// The trend of the whales' balance over 7 days: a change beyond ±`threshold_percent` has a direction. `None` if it is unknown who they
     /// are, or the transfers do not cover the days.
     pub fn whale_change(&self, threshold_percent: f64) -> Option<WhaleChange> {
-        let whales = self.of(Group::Whales)?;
+        let whales = self.of(FlowGroup::Whales)?;
         let (net, balance) = (whales.net_7d.tokens?, whales.balance?);
         let (buyers, sellers) = (whales.buyers_7d?, whales.sellers_7d?);
         let before = balance - net;

@@ -79,7 +79,7 @@ pub struct HolderCluster {
     /// Largest balance first; at most 250.
     pub members: Vec<Address>,
     pub edges_total: u64,
-    /// What links the members; at most 50, of each kind the first.
+    /// The links between the members: at most 50, the first of each kind before others.
     pub edges: Vec<ClusterEdge>,
 }
 

@@ -31,6 +31,13 @@ impl Query for TokenQuery {
     const SUMMARY: &'static str = "Get a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
+    /// Transfers may have to be fetched, too.
+    fn waits(&self, snapshot: &Snapshot) -> bool {
+        let dataset = &snapshot.dataset;
+        let mut fetched = ["candles", "posts", "holders", "transfers"].iter();
+        fetched.any(|table| dataset.engine_rows(table).is_some())
+    }
+
     fn as_of(&self, snapshot: &Snapshot, _: &TokenDetail) -> Option<Time> {
         snapshot
             .market
@@ -56,11 +63,11 @@ impl Query for TokenQuery {
                     "Internal error: the token has no market data.",
                 )
             })?;
-        // Many transfers, or those queried in place, are too much work for one trend; then, and before they are loaded, `holder_counts` has it.
+        // Many transfers are too much work for one trend; then, and before they are loaded, `holder_counts` has it.
         let transfers = view.dataset.transfers().count(&self.token_address);
-        let is_here =
-            view.dataset.engine_rows("transfers").is_none() && view.require(&["transfers"]).is_ok();
-        let flows = if is_here && (1..=MANY_TRANSFERS).contains(&transfers) {
+        let is_loaded = view.require(&["transfers"]).is_ok();
+        let flows = if is_loaded && (1..=MANY_TRANSFERS).contains(&transfers) {
+            view.bring("transfers", &[self.token_address], progress)?;
             flows_of(view, self.token_address, progress)?.ok()
         } else {
             None

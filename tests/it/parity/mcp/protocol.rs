@@ -128,7 +128,7 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
             (
                 "yield",
                 json!({ "tokens": { "WETH": "1", WETH: "1" } }),
-                "invalid_value",
+                "duplicate_token",
                 "is set twice",
             ),
             (

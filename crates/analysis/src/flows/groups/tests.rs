@@ -54,7 +54,7 @@ fn address(last: u8) -> Address {
     Address(bytes)
 }
 
-fn flow(flows: &GroupFlows, group: Group) -> &GroupFlow {
+fn flow(flows: &GroupFlows, group: FlowGroup) -> &GroupFlow {
     flows.of(group).expect("every group")
 }
 
@@ -71,22 +71,28 @@ fn flows_of_each_group_over_the_days_before_the_last_transfer() {
     let known = |members, balance, nets: [f64; 3]| (Some(members), Some(balance), nets.map(Some));
     // At 4 USD whales have 250: a1 from 400 to 260, a2 from 300 to 260, c1 from 300 to 200. On 02-23 the 7 days begin.
     assert_eq!(
-        tokens(Group::Whales),
+        tokens(FlowGroup::Whales),
         known(3, 720.0, [-80.0, -180.0, -280.0])
     );
     assert_eq!(
-        tokens(Group::Top10),
+        tokens(FlowGroup::Top10),
         known(4, 740.0, [-80.0, -160.0, -260.0])
     );
     assert_eq!(
-        tokens(Group::Exchanges),
+        tokens(FlowGroup::Exchanges),
         known(1, 130.0, [30.0, 130.0, 130.0])
     );
-    assert_eq!(tokens(Group::Contracts), known(1, 80.0, [0.0, -20.0, 80.0]));
-    assert_eq!(tokens(Group::Creator), known(1, 200.0, [0.0, 0.0, -100.0]));
+    assert_eq!(
+        tokens(FlowGroup::Contracts),
+        known(1, 80.0, [0.0, -20.0, 80.0])
+    );
+    assert_eq!(
+        tokens(FlowGroup::Creator),
+        known(1, 200.0, [0.0, 0.0, -100.0])
+    );
     // a3 has its first transfer on 02-26; the exchange and the pool are no holders.
-    assert_eq!(tokens(Group::Fresh), known(1, 20.0, [0.0, 20.0, 20.0]));
-    let whales = flow(&flows, Group::Whales);
+    assert_eq!(tokens(FlowGroup::Fresh), known(1, 20.0, [0.0, 20.0, 20.0]));
+    let whales = flow(&flows, FlowGroup::Whales);
     // 02-25: 100 at the last close before, 4; 03-01: 50 at 6; 03-02: 30 at 6. What a2 sent a1 is inside.
     assert_eq!(whales.net_7d.usd, Some(-400.0 - 300.0 - 180.0));
     assert_eq!((whales.buyers_7d, whales.sellers_7d), (Some(0), Some(2)));
@@ -126,7 +132,7 @@ fn flows_of_each_group_over_the_days_before_the_last_transfer() {
 fn the_largest_holders_paid_the_closes_of_the_days() {
     let dataset = dataset(TRANSFERS, &[("candles", CANDLES)]);
     let flows = of(&dataset, Some(5.0)).expect("flows");
-    let top = flow(&flows, Group::Top10);
+    let top = flow(&flows, FlowGroup::Top10);
     // a1: 400 at 2, less 100, plus 10 at 6, less 50 of 310: 260 for 660 × 260/310. a2: 260 at 2. a3: 20 at 5. c1: minted before the first close.
     let (priced, cost) = (260.0 + 260.0 + 20.0, 660.0 * 260.0 / 310.0 + 520.0 + 100.0);
     let near = |value: Option<f64>, expected: f64| {
@@ -135,10 +141,10 @@ fn the_largest_holders_paid_the_closes_of_the_days() {
     assert!(near(top.average_cost, cost / priced), "{top:?}");
     assert!(near(top.unrealized_profit, priced * 5.0 - cost), "{top:?}");
     assert!(near(top.cost_known, priced / 740.0), "{top:?}");
-    assert_eq!(flow(&flows, Group::Whales).average_cost, None);
+    assert_eq!(flow(&flows, FlowGroup::Whales).average_cost, None);
     // Without candles: no cost and no USD.
     let flows = of(&super::tests::dataset(TRANSFERS, &[]), Some(5.0)).expect("flows");
-    let top = flow(&flows, Group::Top10);
+    let top = flow(&flows, FlowGroup::Top10);
     assert_eq!(
         (top.average_cost, top.unrealized_profit, top.net_7d.usd),
         (None, None, None)
@@ -152,13 +158,16 @@ fn what_is_unknown_is_null() {
     // Without a price nobody is known to be a whale; without a mint and holders, balances are unknown.
     let flows = of(TRANSFERS, &[], None).expect("flows");
     assert_eq!(
-        (flow(&flows, Group::Whales).members, flows.whale_change(1.0)),
+        (
+            flow(&flows, FlowGroup::Whales).members,
+            flows.whale_change(1.0)
+        ),
         (None, None)
     );
-    assert_eq!(flow(&flows, Group::Top10).members, Some(4));
+    assert_eq!(flow(&flows, FlowGroup::Top10).members, Some(4));
     let later = TRANSFERS.split_once('\n').expect("lines").1;
     let flows = of(later, &[], Some(4.0)).expect("flows");
-    let [top, holders] = [Group::Top10, Group::Holders].map(|group| flow(&flows, group));
+    let [top, holders] = [FlowGroup::Top10, FlowGroup::Holders].map(|group| flow(&flows, group));
     assert_eq!(
         (top.members, top.balance, top.net_7d.tokens),
         (None, None, None)
@@ -172,12 +181,12 @@ fn what_is_unknown_is_null() {
     );
     let flows = of(later, &[holders], Some(4.0)).expect("flows");
     // c1, without a row, had 100 at the start of the 30 days and is too small for a whale; f1 never moved.
-    assert_eq!(flow(&flows, Group::Whales).members, Some(2));
+    assert_eq!(flow(&flows, FlowGroup::Whales).members, Some(2));
     // Spans from before the first transfer are known after a mint alone.
     let two = "0x1,2026-03-01T00:00:00Z,0xa1,0xa2,10\n0x1,2026-03-05T00:00:00Z,0xa2,0xa3,10";
     let spans = |transfers: &str| {
         let flows = of(transfers, &[], None).expect("flows");
-        let holders = flow(&flows, Group::Holders);
+        let holders = flow(&flows, FlowGroup::Holders);
         [holders.net_1d, holders.net_7d, holders.net_30d].map(|net| net.tokens)
     };
     assert_eq!(spans(two), [Some(0.0), None, None]);
@@ -190,10 +199,10 @@ fn what_is_unknown_is_null() {
     let flows = of(&unknown, &[holders], None).expect("flows");
     let net = |group| flow(&flows, group).net_1d.tokens;
     assert_eq!(
-        (net(Group::Contracts), net(Group::Exchanges)),
+        (net(FlowGroup::Contracts), net(FlowGroup::Exchanges)),
         (None, Some(30.0))
     );
-    assert_eq!(flow(&flows, Group::Holders).buyers_7d, None);
+    assert_eq!(flow(&flows, FlowGroup::Holders).buyers_7d, None);
 }
 
 #[test]
@@ -201,7 +210,7 @@ fn an_earlier_payment_makes_a_wallet_old() {
     let fresh = |funding: &str| {
         let funding = format!("from_address,to_address,timestamp\n0xf1,0xa3,{funding}");
         let flows = of(&dataset(TRANSFERS, &[("funding", &funding)]), None).expect("flows");
-        flow(&flows, Group::Fresh).members
+        flow(&flows, FlowGroup::Fresh).members
     };
     assert_eq!(
         (fresh("2026-01-01"), fresh("2026-02-25")),
@@ -274,7 +283,7 @@ proptest! {
                 let flow = flow(&flows, group);
                 [flow.net_1d, flow.net_7d, flow.net_30d][span].tokens.expect("known")
             };
-            let sum = net(Group::Exchanges) + net(Group::Contracts) + net(Group::Holders);
+            let sum = net(FlowGroup::Exchanges) + net(FlowGroup::Contracts) + net(FlowGroup::Holders);
             prop_assert!((sum - minted).abs() < 1e-6, "{sum} {minted}");
         }
     }

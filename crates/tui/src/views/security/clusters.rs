@@ -93,7 +93,7 @@ impl ClustersPane {
         let says = answer
             .missing
             .clone()
-            .or_else(|| empty.then(|| "no addresses look like one owner".to_owned()));
+            .or_else(|| empty.then(|| "no addresses seem to have the same owner".to_owned()));
         if let Some(says) = says {
             lines.extend(PaneLine::wrapped(None, LEFT, &says, width, 4, Role::Dim));
         }

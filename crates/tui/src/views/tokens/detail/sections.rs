@@ -3,7 +3,7 @@
 use super::DetailContent;
 use crate::views::{prelude::*, waiting};
 use analysis::{
-    flows::groups::{Group, GroupFlow},
+    flows::groups::{FlowGroup, GroupFlow},
     token::{Kol, TokenDetail},
 };
 use model::rows::Post;
@@ -25,13 +25,13 @@ pub(super) enum DetailSection {
 }
 
 /// The groups whose flows are shown.
-const FLOWS: [(Group, &str); 6] = [
-    (Group::Whales, "whales"),
-    (Group::Fresh, "new wallets"),
-    (Group::Exchanges, "exchanges"),
-    (Group::Creator, "creator"),
-    (Group::Top10, "top 10"),
-    (Group::Top100, "top 100"),
+const FLOWS: [(FlowGroup, &str); 6] = [
+    (FlowGroup::Whales, "whales"),
+    (FlowGroup::Fresh, "new wallets"),
+    (FlowGroup::Exchanges, "exchanges"),
+    (FlowGroup::Creator, "creator"),
+    (FlowGroup::Top10, "top 10"),
+    (FlowGroup::Top100, "top 100"),
 ];
 
 impl DetailSection {
