@@ -182,14 +182,12 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "token_flows",
-        "Who BUYS and who SELLS ONE token: net tokens and USD over 1, 7 and 30 days of whales, new wallets, exchanges, the creator and the \
-        largest holders; average cost and unrealized profit of the largest. Use for \"are whales selling UNI?\", \"does the creator \
-        sell?\". Each holder: `holders` with `flows`.",
+        "Who BUYS and SELLS ONE token: net flows over 1, 7 and 30 days of whales, new wallets, exchanges, the creator and the largest \
+        holders; average cost and profit of the largest. Use for \"are whales selling UNI?\". Each holder: `holders` with `flows`.",
     ),
     (
         "clusters",
-        "WHO CONTROLS one token: holders grouped by likely owner, each with share, amounts bought and sold, and the transactions that link \
-        them. Use for \"who controls PEPE?\", \"was the launch bundled?\", \"are insiders selling?\". Single addresses: `holders`.",
+        "WHO CONTROLS ONE token: holders grouped by likely owner, with share, amounts bought and sold, and the linking transactions. Use for \"who controls PEPE?\", \"was the launch bundled?\", \"are insiders selling?\". Single addresses: `holders`.",
     ),
     (
         "held_tokens",

@@ -203,11 +203,11 @@ pub struct YieldSettings {
     chains: Vec<Chain>,
     /// In percent.
     min_apy: f64,
-    /// Maximum days of a lock. Absent: as `riskLevel` sets it, for pools whose lock is known; given, it excludes pools whose lock is unknown.
+    /// Maximum days of a lock; excludes unknown locks. Absent: as `riskLevel` sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     max_lock_days: Option<f64>,
-    /// Maximum days until all of a deposit can be withdrawn; absent or given, as `maxLockDays`.
+    /// Maximum days until all can be withdrawn, as `maxLockDays`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     exit_within_days: Option<f64>,
