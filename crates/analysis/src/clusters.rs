@@ -60,7 +60,7 @@ pub struct Link {
     pub block: Option<i64>,
     /// Number of the evidence among the token's transfers, which has the transaction.
     pub row: Option<usize>,
-    /// Whole tokens; base units where the decimals are unknown.
+    /// Amount of this transfer, in whole tokens; in base units where the decimals are unknown.
     pub amount: Option<f64>,
 }
 
@@ -175,7 +175,6 @@ fn by_funding(ledger: &Ledger<'_>, peers: &Peers) -> Vec<Linked> {
                 kind: link.kind,
                 pair: link.pair.map(id),
                 row: ledger::NOBODY,
-                value: 0.0,
             };
             (plain, Some(link.funder), link.time)
         })
@@ -321,7 +320,9 @@ impl<'a, 'b> Balances<'a, 'b> {
         let ledger = self.ledger;
         let row = Some(link.row as usize).filter(|_| link.row != ledger::NOBODY);
         let transfer = row.and_then(|row| ledger.dataset.transfers().row(&ledger.token, row));
-        let (time, block) = transfer.map_or((*paid, None), |row| (row.timestamp, row.block_number));
+        let (time, block) = transfer
+            .as_ref()
+            .map_or((*paid, None), |row| (row.timestamp, row.block_number));
         Link {
             kind: link.kind,
             addresses: link.pair.map(|id| ledger.wallet(id).address),
@@ -329,7 +330,9 @@ impl<'a, 'b> Balances<'a, 'b> {
             time,
             block,
             row,
-            amount: row.map(|_| link.value / self.unit),
+            amount: transfer
+                .and_then(|row| row.value)
+                .map(|value| value.0 / self.unit),
         }
     }
 }

@@ -114,6 +114,7 @@ impl<'a> Ledger<'a> {
                 .then_some(())
                 .ok_or(NoClusters::Canceled)?;
         }
+        ledger.find_origin();
         ledger.pair_up();
         Ok(ledger)
     }
@@ -210,6 +211,18 @@ impl<'a> Ledger<'a> {
             });
         } else {
             self.is_limited |= is_move;
+        }
+    }
+
+    /// Where no transfer is a mint, the first sender received the supply in another way, and counts as minted to.
+    fn find_origin(&mut self) {
+        if self.minted > 0.0 {
+            return;
+        }
+        let unsent = |wallet: &Wallet| (wallet.sent - wallet.received).max(0.0);
+        self.minted = self.wallets.iter().map(unsent).sum();
+        if let Some(origin) = self.wallets.first_mut() {
+            origin.is_minted_to = true;
         }
     }
 

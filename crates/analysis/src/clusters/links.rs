@@ -54,7 +54,6 @@ pub(super) struct WalletLink {
     pub(super) pair: [u32; 2],
     /// Number of the transfer.
     pub(super) row: u32,
-    pub(super) value: f64,
 }
 
 /// Number of addresses that each wallet received from and sent to, and whether it is a hub by them.
@@ -109,7 +108,6 @@ pub(super) fn by_transfers(ledger: &Ledger<'_>, peers: &Peers) -> Vec<WalletLink
         kind,
         pair: [step.from, step.to],
         row: step.row,
-        value: step.value.into(),
     };
     let mut links = Vec::new();
     let mut feeders: HashMap<u32, Vec<Move>> = HashMap::new();
@@ -230,7 +228,6 @@ pub(super) fn by_purchases(ledger: &Ledger<'_>, peers: &Peers) -> Vec<WalletLink
             kind,
             pair: [pair[0].wallet, pair[1].wallet],
             row: pair[1].row,
-            value: pair[1].value,
         }));
     };
     let launch = buys.iter().filter_map(|buy| buy.block).min();

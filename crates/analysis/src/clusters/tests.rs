@@ -28,8 +28,12 @@ fn found(market: &Market) -> (Clusters, Vec<Vec<usize>>) {
 #[test]
 fn planted_owners_are_found_and_strangers_are_not_joined() {
     let mut sums = [0; 3];
-    for seed in 20_000..20_004 {
-        let market = Market::new(seed, Plan::Owners);
+    for seed in 20_000..20_006 {
+        let mut market = Market::new(seed, Plan::Owners);
+        // Some tokens show no mint: the supply was assigned at deployment.
+        market
+            .steps
+            .retain(|(_, _, from, ..)| seed % 3 > 0 || *from != 0);
         let (clusters, members) = found(&market);
         for (sum, count) in sums.iter_mut().zip(market.pairs(&members)) {
             *sum += count;
@@ -50,8 +54,12 @@ fn planted_owners_are_found_and_strangers_are_not_joined() {
 #[test]
 fn exchanges_airdrops_dust_and_mixers_join_nobody() {
     for plan in [Plan::Traps, Plan::Payments] {
-        for seed in 30_000..30_003 {
-            let (clusters, _) = found(&Market::new(seed, plan));
+        for seed in 30_000..30_004 {
+            let mut market = Market::new(seed, plan);
+            market
+                .steps
+                .retain(|(_, _, from, ..)| seed % 2 > 0 || *from != 0);
+            let (clusters, _) = found(&market);
             let largest = clusters
                 .clusters
                 .first()

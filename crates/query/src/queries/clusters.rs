@@ -10,10 +10,7 @@ use super::{
     snapshot::Snapshot,
     view::View,
 };
-use analysis::{
-    clusters::{Cluster, Clusters, Link, NoClusters, clusters_of},
-    numeric::to_four_places,
-};
+use analysis::clusters::{Cluster, Clusters, Link, NoClusters, clusters_of};
 use model::{
     address::Address, data::AddressRows as _, error::Result, format, progress::Progress, time::Time,
 };
@@ -150,9 +147,7 @@ impl Query for ClustersQuery {
         };
         let is_known = found.is_ok();
         let found = found.unwrap_or_default();
-        let [addresses, owners] = found
-            .top_10
-            .map(|top| is_known.then(|| to_four_places(top)));
+        let [addresses, owners] = found.top_10.map(|top| is_known.then_some(top));
         Ok(TokenClusters {
             token_address: *token,
             as_of: found.as_of,
@@ -184,7 +179,7 @@ impl ClustersQuery {
     fn cluster(&self, view: &View<'_>, cluster: &Cluster) -> HolderCluster {
         let links = cluster.links.iter().take(EDGES_SHOWN);
         HolderCluster {
-            share: to_four_places(cluster.share),
+            share: cluster.share,
             balance: cluster.held,
             bought: cluster.bought,
             sold: cluster.sold,
