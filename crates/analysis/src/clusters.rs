@@ -94,6 +94,8 @@ pub struct Clusters {
     pub top_10: [f64; 2],
     /// Whether the token has more addresses or transfers than are examined.
     pub is_limited: bool,
+    /// Whether pools or routers are known, without which purchases and sales are unknown.
+    pub has_pools: bool,
     /// Whether the first purchases, if there are any, have block numbers, without which there are no bundles.
     pub has_blocks: bool,
 }
@@ -287,6 +289,7 @@ impl<'a, 'b> Balances<'a, 'b> {
             as_of: ledger.last,
             top_10: [top(addresses), top(owners)],
             is_limited: ledger.is_limited,
+            has_pools: ledger.has_pools(),
             has_blocks: ledger.buys.is_empty() || ledger.buys.iter().any(|buy| buy.block.is_some()),
         }
     }

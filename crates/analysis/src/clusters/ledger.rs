@@ -226,6 +226,11 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Whether a pool or router is among the addresses: without one, purchases and sales are unknown.
+    pub(super) fn has_pools(&self) -> bool {
+        self.wallets.iter().any(|wallet| wallet.is_pool)
+    }
+
     /// Sums the moves from one address to another.
     fn pair_up(&mut self) {
         self.moves

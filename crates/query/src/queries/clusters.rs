@@ -63,10 +63,10 @@ pub struct HolderCluster {
     /// Fraction of the free supply.
     pub share: f64,
     pub balance: f64,
-    /// Received from pools and routers.
-    pub bought: f64,
-    /// Sent to pools and routers.
-    pub sold: f64,
+    /// Received from pools and routers; null if none is known among the token's transfers.
+    pub bought: Option<f64>,
+    /// Sent to pools and routers; null as `bought`.
+    pub sold: Option<f64>,
     /// First and last transfer of a member.
     pub first: Option<Time>,
     pub last: Option<Time>,
@@ -172,17 +172,17 @@ impl ClustersQuery {
     fn listed(&self, view: &View<'_>, found: &Clusters) -> Vec<HolderCluster> {
         let clusters = found.clusters.iter().take(self.limit as usize);
         clusters
-            .map(|cluster| self.cluster(view, cluster))
+            .map(|cluster| self.cluster(view, cluster, found.has_pools))
             .collect()
     }
 
-    fn cluster(&self, view: &View<'_>, cluster: &Cluster) -> HolderCluster {
+    fn cluster(&self, view: &View<'_>, cluster: &Cluster, has_pools: bool) -> HolderCluster {
         let links = cluster.links.iter().take(EDGES_SHOWN);
         HolderCluster {
             share: cluster.share,
             balance: cluster.held,
-            bought: cluster.bought,
-            sold: cluster.sold,
+            bought: has_pools.then_some(cluster.bought),
+            sold: has_pools.then_some(cluster.sold),
             first: cluster.first,
             last: cluster.last,
             creator: cluster.has_creator,

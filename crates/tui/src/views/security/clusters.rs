@@ -142,14 +142,18 @@ fn bar(line: PaneLine, label: &str, share: f64, width: u16) -> PaneLine {
 /// `holds 1.2M, bought 2M, sold 800k · 2026-01-02 to 2026-03-04`.
 fn moves(cluster: &HolderCluster) -> String {
     let [held, bought, sold] =
-        [cluster.balance, cluster.bought, cluster.sold].map(|amount| format::human(Some(amount)));
+        [Some(cluster.balance), cluster.bought, cluster.sold].map(format::human);
     let days = cluster
         .first
         .zip(cluster.last)
         .map_or_else(String::new, |(first, last)| {
             format!(" · {} to {}", first.day(), last.day())
         });
-    format!("holds {held}, bought {bought}, sold {sold}{days}")
+    if cluster.bought.is_none() {
+        format!("holds {held}, purchases unknown: no pool in the data{days}")
+    } else {
+        format!("holds {held}, bought {bought}, sold {sold}{days}")
+    }
 }
 
 /// What links the members, as a tree: a branch for each kind and payer.
