@@ -1,6 +1,9 @@
 //! `tokendeck serve`: only the API server. It listens before the data is loaded, so that a supervisor sees it running.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use clap::Args;
 use color_eyre::eyre::{Result, bail, eyre};
@@ -20,9 +23,12 @@ use crate::config::{is_listen_address, plain_reason};
 use api;
 use query::service::{QueryService, ServiceEvent};
 
+/// The port of an address without one.
+const DEFAULT_PORT: u16 = 8787;
+
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// Address to listen on (overrides the configuration); port 0 picks a free port
+    /// Address to listen on (overrides the configuration); without a port, 8787; port 0 picks a free port
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     listen: Option<String>,
     #[command(flatten)]
@@ -30,7 +36,9 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) fn listen_address(text: &str) -> Result<String> {
-    if is_listen_address(text) {
+    if let Ok(host) = text.parse::<IpAddr>() {
+        Ok(SocketAddr::new(host, DEFAULT_PORT).to_string())
+    } else if is_listen_address(text) {
         Ok(text.to_owned())
     } else {
         Err(eyre!(
@@ -180,6 +188,25 @@ pub(super) async fn first_load_failed(
             )
             | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listen_address;
+
+    #[test]
+    fn an_address_without_a_port_has_the_default_port() {
+        for (text, address) in [
+            ("127.0.0.2", Some("127.0.0.2:8787")),
+            ("::1", Some("[::1]:8787")),
+            ("127.0.0.1:0", Some("127.0.0.1:0")),
+            ("deck.example:80", Some("deck.example:80")),
+            ("127.0.0", None),
+            ("", None),
+        ] {
+            assert_eq!(listen_address(text).ok().as_deref(), address, "{text}");
         }
     }
 }

@@ -82,6 +82,10 @@ fn every_refusal_has_its_status_and_code() {
             "{path}"
         );
     }
+    assert_eq!(
+        server.get("/tokens/").json()["detail"],
+        "No such route; use `/tokens` without the slash at the end."
+    );
 }
 
 #[test]

@@ -273,6 +273,10 @@ fn a_time_that_is_none_and_an_endpoint_of_the_present_are_refused() {
             "`as_of` is `yesterday`; expected a day such as 2026-08-14, or a time such as 2026-08-14T09:30:00Z.",
         ),
         (
+            "/tokens?as_of=9999-01-31",
+            "`as_of` is in the future; expected a past day or time.",
+        ),
+        (
             "/tokens?as_of=2026-01-31&strict=true&nosuch=1",
             "Unknown parameter `nosuch`; this endpoint accepts ",
         ),

@@ -17,7 +17,8 @@ use super::{
 };
 use model::{
     error::{Code, Problem, Result},
-    time::Time,
+    time::{DAY_MS, Time},
+    wall_clock::now,
 };
 use query::queries::{
     parameter::{AS_OF, Arguments, GENERATION, STRICT, clip},
@@ -78,6 +79,11 @@ pub(super) fn request_snapshot(
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     let (as_of, generation) = (arguments.as_of()?, arguments.generation()?);
+    // A day ends in the future on that day.
+    if as_of.is_some_and(|time| time.0 > now().0 + DAY_MS) {
+        let detail = format!("`{AS_OF}` is in the future; expected a past day or time.");
+        return Err(Problem::new(Code::InvalidParameter, detail));
+    }
     for (name, given) in [(AS_OF, as_of.is_some()), (GENERATION, generation.is_some())] {
         if given && !endpoint.as_of {
             let detail = format!(

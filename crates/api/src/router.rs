@@ -69,7 +69,15 @@ impl Router {
         path: &'p str,
     ) -> Result<Route<'_, 'p>, NoRoute> {
         let Ok(found) = self.paths.at(path) else {
-            let detail = "No such route. GET /openapi.json lists all routes.";
+            let shorter = path.trim_end_matches('/');
+            let detail = if shorter != path && self.paths.at(shorter).is_ok() {
+                format!(
+                    "No such route; use `{}` without the slash at the end.",
+                    clip(shorter)
+                )
+            } else {
+                "No such route. GET /openapi.json lists all routes.".to_owned()
+            };
             return Err(NoRoute {
                 problem: Problem::new(Code::RouteNotFound, detail),
                 allow: None,
