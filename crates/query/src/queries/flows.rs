@@ -68,8 +68,6 @@ impl Query for TokenFlowsQuery {
     fn answer(&self, view: &View<'_>, progress: &Progress) -> Result<TokenFlows> {
         let token_address = self.token_address;
         known_token(view, &token_address)?;
-        view.bring("holders", &[token_address], progress)?;
-        view.bring("transfers", &[token_address], progress)?;
         let flows = flows_of(view, token_address, progress)?;
         let missing = flows.as_ref().err().map(|why| {
             let why = lacks(&view.dataset, &token_address, why);
@@ -118,7 +116,7 @@ fn creators(view: &View<'_>, token: Address, progress: &Progress) -> Result<Vec<
     Ok(cluster.map_or_else(|| vec![creator], |cluster| cluster.members))
 }
 
-/// The flows of a token's groups, from rows that were fetched before. Errors: canceled; the token is unknown.
+/// The flows of a token's groups. Errors: rows cannot be fetched; canceled; the token is unknown.
 pub(super) fn flows_of(
     view: &View<'_>,
     token_address: Address,
@@ -126,6 +124,9 @@ pub(super) fn flows_of(
 ) -> Result<std::result::Result<GroupFlows, NoFlows>> {
     let dataset = &view.dataset;
     let token = known_token(view, &token_address)?;
+    for table in TokenFlowsQuery::NEEDS {
+        view.bring(table, &[token_address], progress)?;
+    }
     let summary = view.market.of(dataset, &token_address);
     let creators = creators(view, token_address, progress)?;
     let input = GroupInput {

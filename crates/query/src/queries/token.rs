@@ -67,7 +67,6 @@ impl Query for TokenQuery {
         let transfers = view.dataset.transfers().count(&self.token_address);
         let is_loaded = view.require(&["transfers"]).is_ok();
         let flows = if is_loaded && (1..=MANY_TRANSFERS).contains(&transfers) {
-            view.bring("transfers", &[self.token_address], progress)?;
             flows_of(view, self.token_address, progress)?.ok()
         } else {
             None
