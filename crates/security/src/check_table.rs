@@ -298,7 +298,7 @@ mod tests {
         for part in [
             (Part::Code, 31),
             (Part::Transactions, 12),
-            (Part::Holders, 9),
+            (Part::Holders, 12),
         ] {
             assert_eq!(AnomalyCode::of(part.0).count(), part.1, "{part:?}");
         }

@@ -219,8 +219,13 @@ impl<'a> Ledger<'a> {
         if self.minted > 0.0 {
             return;
         }
+        let row = self.dataset.token(&self.token).map(|token| &token.row);
+        let supply = row.and_then(|row| {
+            let decimals = i32::try_from(row.decimals?).ok()?;
+            Some(row.total_supply? * 10_f64.powi(decimals))
+        });
         let unsent = |wallet: &Wallet| (wallet.sent - wallet.received).max(0.0);
-        self.minted = self.wallets.iter().map(unsent).sum();
+        self.minted = supply.unwrap_or_else(|| self.wallets.iter().map(unsent).sum());
         if let Some(origin) = self.wallets.first_mut() {
             origin.is_minted_to = true;
         }
