@@ -101,6 +101,11 @@ pub struct Clusters {
 }
 
 impl Clusters {
+    /// The share of the largest cluster; 0 without clusters.
+    pub fn largest_share(&self) -> f64 {
+        self.clusters.first().map_or(0.0, |cluster| cluster.share)
+    }
+
     /// The cluster of the address.
     pub fn of(&self, address: &Address) -> Option<&Cluster> {
         self.clusters

@@ -23,7 +23,7 @@ use super::{
     similarity::bytes,
     transactions::{self, Transactions},
 };
-use analysis::numeric::to_four_places;
+use analysis::{clusters::Clusters, numeric::to_four_places};
 use model::{
     address::Address,
     chain::Chain,
@@ -248,6 +248,8 @@ impl Findings<'_> {
             .filter(harms)
             .map(|anomaly| anomaly.code);
         let danger = Danger::new(&recommendation, counts);
+        let largest_cluster = transactions.clusters.as_ref();
+        let largest_cluster = largest_cluster.map(Clusters::largest_share);
         let mut execution = report.execution();
         execution.unfinished.extend(transactions.unfinished);
         SecurityInference {
@@ -269,6 +271,7 @@ impl Findings<'_> {
             similar_scams: resembles.similar,
             recommendation,
             danger,
+            largest_cluster,
             changed,
             simulation: report.simulation.filter(|_| explain),
             checks: explain.then_some(checks),

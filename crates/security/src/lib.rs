@@ -57,6 +57,9 @@ pub struct SecurityInference {
     /// What may be shown next to the verdict.
     #[serde(skip)]
     pub danger: Danger,
+    /// Fraction of the free supply that the largest cluster of holders has, 0 without clusters; null without all transfers.
+    #[serde(skip)]
+    pub largest_cluster: Option<f64>,
     /// Every check, grouped by question, with its result. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,

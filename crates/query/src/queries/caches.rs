@@ -144,7 +144,7 @@ pub struct SecurityCache {
 }
 
 /// Summary of a token's security result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SecuritySummary {
     pub score: i64,
     /// The first word of the recommendation.
@@ -152,6 +152,8 @@ pub struct SecuritySummary {
     pub danger: Danger,
     /// Whether the scan differs from the previous one, of the chain or of the files.
     pub changed: bool,
+    /// Fraction of the free supply that the largest cluster of holders has; `None` without all transfers.
+    pub largest_cluster: Option<f64>,
 }
 
 impl SecuritySummary {
@@ -169,6 +171,7 @@ impl SecuritySummary {
                 .changed
                 .as_ref()
                 .is_some_and(|changed| !changed.changes.is_empty()),
+            largest_cluster: answer.largest_cluster,
         }
     }
 }

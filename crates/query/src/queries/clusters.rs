@@ -219,3 +219,87 @@ impl ClustersQuery {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use serde_json::{Value, json};
+
+    use crate::queries::{tests, tokens::TokensQuery};
+
+    /// Of 0x1, four addresses buy nearly the same in one block at launch and have a tenth of the free supply; of 0x2 they buy different
+    /// amounts; 0x3 has no transfers.
+    fn tables() -> [(&'static str, String); 3] {
+        let mut transfers =
+            "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value"
+                .to_owned();
+        let mut row = |token: u8, block: u64, from: u64, to: u64, value: u64| {
+            let _ = write!(
+                transfers,
+                "\n0x{token},2026-01-01T00:{:02}:00Z,{block},0x{:064x},0x{from:x},0x{to:x},{value}",
+                block % 60,
+                block * 1_000 + to
+            );
+        };
+        for token in [1, 2] {
+            row(token, 1, 0, 0xa, 1_000_000);
+            row(token, 2, 0xa, 0xb, 600_000);
+            for nth in 0..4 {
+                let value = if token == 1 {
+                    10_003 - nth
+                } else {
+                    2_500 << nth
+                };
+                row(token, 3, 0xb, 0x50 + nth, value);
+            }
+        }
+        let tokens = "token_address,symbol,name,chain,decimals,total_supply\n0x1,ONE,One,eth,0,1000000\n0x2,TWO,Two,eth,0,1000000\n\
+            0x3,NONE,None,eth,0,1000000";
+        [
+            ("tokens", tokens.to_owned()),
+            ("transfers", transfers),
+            ("labels", "address,label\n0xb,liquidity_pool".to_owned()),
+        ]
+    }
+
+    #[test]
+    fn the_largest_cluster_is_a_column_and_a_condition_of_the_token_list() {
+        let tables = tables();
+        let tables: Vec<(&str, &str)> = tables
+            .iter()
+            .map(|(name, text)| (*name, text.as_str()))
+            .collect();
+        let snapshot = tests::snapshot(&tables);
+        let listed = |query: &str| -> Vec<Value> {
+            let query = format!("only=symbol,largest_cluster&{query}");
+            let answer = tests::answered::<TokensQuery>(&snapshot, &[], &query).expect("an answer");
+            let tokens = serde_json::to_value(answer.tokens).expect("JSON");
+            tokens.as_array().cloned().unwrap_or_default()
+        };
+        let all = listed("sort=-largest_cluster");
+        let shares: Vec<(&str, Option<f64>)> = all
+            .iter()
+            .map(|token| {
+                (
+                    token["symbol"].as_str().unwrap_or_default(),
+                    token["largest_cluster"].as_f64(),
+                )
+            })
+            .collect();
+        // The pool's tokens are not free: 40,006 of 440,006.
+        let share = 40_006.0 / 440_006.0;
+        assert!(
+            matches!(&shares[..], [("ONE", Some(one)), ("TWO", Some(two)), ("NONE", None)] if (one - share).abs() < 1e-9 && *two == 0.0),
+            "{shares:?}"
+        );
+        let names = |query: &str| -> Vec<Value> {
+            listed(query)
+                .iter()
+                .map(|token| token["symbol"].clone())
+                .collect()
+        };
+        assert_eq!(names("where=largest_cluster%3E5%25"), [json!("ONE")]);
+        assert_eq!(names("where=cluster%3C%3D0.05"), [json!("TWO")]);
+    }
+}

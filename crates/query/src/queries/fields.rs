@@ -175,6 +175,13 @@ columns! {
         "security_changed": Flag [], bool,
             "Whether code, owner, taxes, trades or owner privileges differ from the previous scan. Scans of the files are compared only \
                 while the program runs. False after a single scan, null without security data." = FigureSource::Security(|summary| FigureValue::Value(Scalar::Flag(summary.changed)));
+        "largest_cluster": Number ["cluster"].fraction(), f64,
+            "Fraction of the free supply that the largest cluster of holders has (see /tokens/{token_address}/clusters), 0 without \
+            clusters; null without all transfers of the token."
+            = FigureSource::Security(|summary| {
+                let share = |share| FigureValue::Value(Scalar::Float(share));
+                summary.largest_cluster.map_or(FigureValue::Unknown, share)
+            });
         "rsi_14": Number ["rsi"], f64,
             "Relative strength index (RSI) over 14 daily candles, 0–100, at the last candle, as in \
             `/technical/{contractAddress}/indicators`; null with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));

@@ -25,7 +25,7 @@ use model::{
 };
 
 /// Transfers of a token from which its detail is computed with the slow queries.
-pub(super) const MANY_TRANSFERS: usize = 100_000;
+pub(super) const MANY_TRANSFERS: u64 = 100_000;
 
 request! {
     TokenFlowsQuery at "/tokens/{token_address}/flows" {
@@ -163,6 +163,88 @@ pub(super) fn lacks(dataset: &Dataset, token_address: &Address, why: &NoFlows) -
         }
         NoFlows::Times | NoFlows::Canceled => {
             "`transfers` has no transfer of this token with a time".to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::queries::tests;
+
+    const TOKENS: &str = "token_address,symbol,name,chain,decimals\n0x1,ONE,One,eth,1\n0x2,TWO,Two,eth,\n0x3,NONE,None,eth,1";
+    /// 0xa has all tokens of 0x1, and gives a quarter to a new wallet in the last week.
+    const TRANSFERS: &str = "token_address,timestamp,from_address,to_address,value\n0x1,2026-01-01T00:00:00Z,0x0,0xa,10000\n\
+        0x1,2026-03-05T12:00:00Z,0xa,0xb,2500\n0x1,2026-03-08T12:00:00Z,0xa,0xc,10\n0x2,2026-03-08T12:00:00Z,0xa,0xc,10";
+    const CANDLES: &str = "token_address,timestamp,open,high,low,close,interval\n0x1,2026-03-05,2,2,2,2,1d\n0x1,2026-03-08,4,4,4,4,1d";
+
+    fn flows(tables: &[(&str, &str)], token: &str) -> Value {
+        let address = format!("0x{token:0>40}");
+        let path = [("token_address", address.as_str())];
+        let answer =
+            tests::answered::<TokenFlowsQuery>(&tests::snapshot(tables), &path, "days=true");
+        serde_json::to_value(answer.expect("an answer")).expect("JSON")
+    }
+
+    fn group<'a>(flows: &'a Value, name: &str) -> &'a Value {
+        let mut groups = flows["groups"].as_array().expect("groups").iter();
+        groups.find(|group| group["group"] == name).expect(name)
+    }
+
+    #[test]
+    fn net_flows_are_in_tokens_and_in_usd_at_the_closes_of_their_days() {
+        let priced = flows(
+            &[
+                ("tokens", TOKENS),
+                ("transfers", TRANSFERS),
+                ("candles", CANDLES),
+            ],
+            "1",
+        );
+        let fresh = group(&priced, "fresh");
+        assert_eq!(
+            (&fresh["members"], &fresh["net_1d"], &fresh["net_7d"]),
+            (
+                &json!(2),
+                &json!({ "tokens": 1.0, "usd": 4.0 }),
+                &json!({ "tokens": 251.0, "usd": 504.0 })
+            ),
+            "{priced}"
+        );
+        assert!(
+            fresh["days"]
+                .as_array()
+                .is_some_and(|days| !days.is_empty()),
+            "{fresh}"
+        );
+        // What the new wallets received, the large holder sent: together nothing moved.
+        assert_eq!(group(&priced, "holders")["net_7d"]["tokens"], 0.0);
+        let plain = flows(&[("tokens", TOKENS), ("transfers", TRANSFERS)], "1");
+        assert_eq!(
+            group(&plain, "fresh")["net_7d"],
+            json!({ "tokens": 251.0, "usd": null })
+        );
+        assert_eq!(plain["whale_accumulation_trend"], Value::Null, "no price");
+    }
+
+    #[test]
+    fn a_token_without_flows_has_the_reason() {
+        let tables = [("tokens", TOKENS), ("transfers", TRANSFERS)];
+        for (tables, token, why) in [
+            (&tables[..1], "1", "transfers"),
+            (
+                &tables,
+                "3",
+                "`transfers` has no transfer of this token with a time",
+            ),
+            (&tables, "2", "`tokens` has no decimals for this token"),
+        ] {
+            let empty = flows(tables, token);
+            assert_eq!(empty["groups"], json!([]), "{empty}");
+            let missing = empty["missing"].as_str().unwrap_or_default();
+            assert!(missing.contains(why), "{token}: {missing}");
         }
     }
 }

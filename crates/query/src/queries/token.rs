@@ -12,7 +12,6 @@ use super::{
 use analysis::token::{Thresholds, TokenDetail, detail};
 use model::{
     address::Address,
-    data::AddressRows as _,
     error::{Code, Problem, Result},
     progress::Progress,
     time::Time,
@@ -64,7 +63,7 @@ impl Query for TokenQuery {
                 )
             })?;
         // Many transfers are too much work for one trend; then, and before they are loaded, `holder_counts` has it.
-        let transfers = view.dataset.transfers().count(&self.token_address);
+        let transfers = view.dataset.transfers_listed(&self.token_address);
         let is_loaded = view.require(&["transfers"]).is_ok();
         let flows = if is_loaded && (1..=MANY_TRANSFERS).contains(&transfers) {
             flows_of(view, self.token_address, progress)?.ok()

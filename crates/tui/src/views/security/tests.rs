@@ -181,6 +181,7 @@ fn trap() -> SecurityInference {
             scam(3, None, "honeypot", 0.6102, &[AnomalyCode::SellBlocked], 7),
         ],
         danger: Danger::default(),
+        largest_cluster: None,
         recommendation:
             "AVOID: buyers cannot sell; the owner can raise the tax to 99%; 97.0% of the liquidity was removed. Not checked (missing data): no funding data".into(),
         explanation: Some(trap_explained()),
@@ -294,6 +295,7 @@ fn unknown() -> SecurityInference {
         },
         similar_scams: Vec::new(),
         danger: Danger::default(),
+        largest_cluster: None,
         recommendation:
             "NOT ENOUGH DATA: no check that could run found anything. Not checked (missing data): no contract code; no transfer data".into(),
         explanation: Some(Explanation {

@@ -105,6 +105,17 @@ pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LIST
     })
     .optional();
 
+/// The largest cluster's share of the free supply.
+pub(super) const CLUSTER: F = F::figure("largest_cluster", "cluster", 7, 192, LISTED)
+    .cell(|row, _| {
+        figure(*row, "largest_cluster", |figures| {
+            let share = number(figures, "largest_cluster")?;
+            Some(Cell::new(format::share(Some(share)), Role::Text))
+        })
+    })
+    .unit("%")
+    .optional();
+
 /// Wilder's levels: above 70 overbought, under 30 oversold.
 pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
     .cell(|row, _| {

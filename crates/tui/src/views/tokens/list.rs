@@ -110,6 +110,7 @@ impl Fields for TokenFields {
         figures::ADVICE,
         figures::SCORE,
         figures::RISK,
+        figures::CLUSTER,
         figures::RSI,
         figures::FROM_HIGH,
         F::text("as_of", "as of", [10, 10], 30, LISTED)
