@@ -68,7 +68,7 @@ class Dataset(Bench):
             server.ready()
             self.table.row(f"{self.name}: `serve` is ready", server.cpu(), None, server.watch.lap())
             for token in tokens:
-                for path in (f"/{token}/security/inference?explain=true", f"/tokens/{token}"):
+                for path in (f"/{token}/security/inference?explain=true", f"/tokens/{token}", f"/tokens/{token}/clusters", f"/tokens/{token}/flows"):
                     used = server.cpu()
                     status, body, wall = server.ask(path)
                     what = f"{self.name}: {path.replace(token, token[:6] + '…')}: {status}, {len(body)} bytes"

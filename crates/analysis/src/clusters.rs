@@ -43,6 +43,8 @@ model::words! {
         Transfer = "transfer",
         /// Both sent each other tokens.
         BothWays = "both_ways",
+        /// They and a third address sent tokens in a circle.
+        Ring = "ring",
         /// What one of them bought went to the other, like that of others.
         Collected = "collected",
     }

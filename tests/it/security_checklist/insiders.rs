@@ -1,6 +1,8 @@
 //! Bundles at launch, insiders and payers that are known scams: found where they are, and nowhere else.
 
 use super::{HOLDERS, TOKEN, TOKENS, alice, check};
+use model::progress::Progress;
+use query::queries::{Query as _, clusters::ClustersQuery, view::View};
 use security::{AnomalyCode, CheckState, SecurityInference};
 
 /// ALICE with a pool that is opened in block 100, and these rows of `transfers` (block, transaction, sender, recipient, whole tokens),
@@ -123,5 +125,31 @@ fn bundles_insiders_and_payers_are_found_where_they_are_and_nowhere_else() {
         AnomalyCode::FundedByScammer,
     ] {
         assert_eq!(check(&without, code).state, CheckState::NotChecked);
+    }
+}
+
+/// Wallets that bought together at launch, and a deployer with friends.
+#[test]
+fn the_demo_has_two_planted_clusters() {
+    let demo = super::demo();
+    for (symbol, members, share, creator, kind) in [
+        ("ASTROCAT", 48, 0.25, false, "bundle"),
+        ("FROGKING", 4, 0.02, true, "funded_together"),
+    ] {
+        let mut tokens = demo.dataset.tokens().iter();
+        let token = tokens
+            .find(|token| token.row.symbol.as_deref() == Some(symbol))
+            .expect("a token of the demo");
+        let answer = ClustersQuery::first(token.row.token_address)
+            .answer(&View::new(&demo), &Progress::default())
+            .expect("an answer");
+        let largest = &answer.clusters[0];
+        assert!(
+            largest.members_total == members
+                && largest.share > share
+                && largest.creator == creator
+                && largest.edges.iter().any(|edge| edge.kind == kind),
+            "{symbol}: {largest:?}"
+        );
     }
 }

@@ -257,6 +257,13 @@ impl<'a> Ledger<'a> {
         at.ok().and_then(|at| self.moves.get(at))
     }
 
+    /// What moved from the address, by recipient.
+    pub(super) fn sent_by(&self, id: u32) -> &[Move] {
+        let first = self.moves.partition_point(|step| step.from < id);
+        let end = self.moves.partition_point(|step| step.from <= id);
+        &self.moves[first..end]
+    }
+
     pub(super) fn wallet(&self, id: u32) -> &Wallet {
         &self.wallets[id as usize]
     }

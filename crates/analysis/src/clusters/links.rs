@@ -30,9 +30,9 @@ const MOVED_MIN: f64 = 0.9;
 /// Addresses from which the target of deposits belongs to many.
 const DEPOSITS_MIN: u32 = 10;
 const FEEDERS_MIN: usize = 3;
-/// Fraction of what either side has received that each sends to the other.
+/// Fraction of what the largest of them has received that each sends in a circle of two or three.
 const MUTUAL_MIN: f64 = 0.1;
-/// Most addresses that each of two owners of one purse sends to.
+/// Most addresses that each of them sends to.
 const MUTUAL_PEERS: u32 = 10;
 /// Blocks after the first purchase that are the launch, and the purchases in them that are examined.
 const LAUNCH_BLOCKS: i64 = 3;
@@ -132,15 +132,17 @@ pub(super) fn by_transfers(ledger: &Ledger<'_>, peers: &Peers) -> Vec<WalletLink
                 feeders.entry(step.to).or_default().push(*step);
             }
             let back = ledger.moved(step.to, from).filter(|_| from < step.to);
-            if let Some(back) = back
-                && counts(&back)
-                && [from, step.to]
-                    .iter()
-                    .all(|id| peers.recipients[*id as usize] <= MUTUAL_PEERS)
-                && f64::from(step.value.min(back.value))
-                    >= MUTUAL_MIN * source.received.max(ledger.wallet(step.to).received)
-            {
+            if back.is_some_and(|back| is_circle(ledger, peers, &[step, back])) {
                 links.push(link(LinkKind::BothWays, step));
+            }
+            if from < step.to && is_private(peers, from) && is_private(peers, step.to) {
+                for next in ledger.sent_by(step.to).iter().filter(counts) {
+                    let end = ledger.moved(next.to, from).filter(|_| from < next.to);
+                    if end.is_some_and(|end| is_circle(ledger, peers, &[step, next, end])) {
+                        links.push(link(LinkKind::Ring, step));
+                        links.push(link(LinkKind::Ring, next));
+                    }
+                }
             }
         }
         let seeded: Vec<&Move> = group
@@ -185,18 +187,30 @@ pub(super) fn by_transfers(ledger: &Ledger<'_>, peers: &Peers) -> Vec<WalletLink
     links
 }
 
+/// Whether the address sends to few others.
+fn is_private(peers: &Peers, id: u32) -> bool {
+    !peers.is_hub[id as usize] && peers.recipients[id as usize] <= MUTUAL_PEERS
+}
+
+/// Whether private addresses sent much of their tokens in a circle.
+fn is_circle(ledger: &Ledger<'_>, peers: &Peers, steps: &[&Move]) -> bool {
+    let received = steps.iter().map(|step| ledger.wallet(step.from).received);
+    let most = received.fold(0.0, f64::max);
+    steps.iter().all(|step| {
+        is_private(peers, step.from)
+            && f64::from(step.value) > ledger.minted * DUST
+            && f64::from(step.value) >= MUTUAL_MIN * most
+    })
+}
+
 /// Whether the wallet passes nearly all to an address that receives from many, and bought nothing.
 fn is_deposit_of(ledger: &Ledger<'_>, peers: &Peers, id: u32) -> bool {
     let wallet = ledger.wallet(id);
     if wallet.bought > 0.0 || wallet.sent < MOVED_MIN * wallet.received {
         return false;
     }
-    let first = ledger.moves.partition_point(|step| step.from < id);
-    let own = ledger.moves[first..]
-        .iter()
-        .take_while(|step| step.from == id);
+    let own = ledger.sent_by(id).iter();
     let sent: f64 = own
-        .clone()
         .filter(|step| {
             let to = step.to as usize;
             !peers.is_hub[to] && peers.senders[to] < DEPOSITS_MIN

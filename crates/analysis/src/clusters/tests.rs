@@ -143,6 +143,18 @@ fn each_trap_stands_beside_an_owner_of_the_same_shape() {
     );
     assert_eq!(launch([1e7; 4]), none);
     assert_eq!(launch([81_234.0, 9_876.0, 178_543.0, 3_321.0]), none);
+    // What three bought goes round among them; or the third sells.
+    let circle = |end: usize| {
+        let pass = |from: usize, to: usize, at: i64| (at, at as u64, from, to, 60_000.0);
+        let steps = vec![
+            pass(20, 21, 300_000),
+            pass(21, 22, 300_100),
+            pass(22, end, 300_200),
+        ];
+        clusters(&[buys(20..23), steps].concat(), &[])
+    };
+    assert_eq!(circle(20), vec![vec![20, 21, 22]]);
+    assert_eq!(circle(1), none);
     // Three bring what they bought to one that sells it; to one that sends it on; to a deposit address.
     let bring = |end: (i64, u64, usize, usize, f64)| {
         let brought = (20..23).map(|wallet| {

@@ -83,7 +83,7 @@ pub struct HolderCluster {
 /// A link between two members.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ClusterEdge {
-    /// `common_funder`, `funded_together`, `funded_by`, `bundle`, `equal_amounts`, `transfer`, `both_ways` or `collected`.
+    /// `common_funder`, `funded_together`, `funded_by`, `bundle`, `equal_amounts`, `transfer`, `both_ways`, `ring` or `collected`.
     pub kind: &'static str,
     /// The linked addresses; the sender first.
     pub addresses: [Address; 2],
