@@ -119,6 +119,34 @@ mod tests {
     }
 
     #[test]
+    fn exit_values_that_make_no_sense_are_reported() {
+        let text = "pool,protocol,chain,symbol,tokens,tvlUsd,apyBase,utilization,lock_days,exit_fee,cap_left_usd
+            p1,a,eth,USDC,0x1,20000,1,0.9,7,0.1,5000
+            p2,a,eth,USDC,0x1,20000,1,85,,,
+            p3,a,eth,USDC,0x1,20000,1,,-1,,
+            p4,a,eth,USDC,0x1,20000,1,,,-0.1,
+            p5,a,eth,USDC,0x1,20000,1,,,100,
+            p6,a,eth,USDC,0x1,20000,1,,,,-5";
+        let tokens = "token_address,symbol,name,chain,decimals\n0x1,USDC,USD Coin,eth,6";
+        let data = dataset(&[("tokens", tokens), ("yields", text)]);
+        let found = data.table("yields").unwrap().findings.kept();
+        let found: Vec<_> = found
+            .iter()
+            .map(|finding| (finding.value.as_deref(), finding.column.as_deref()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (Some("p2"), Some("utilization")),
+                (Some("p3"), Some("lock_days")),
+                (Some("p4"), Some("exit_fee")),
+                (Some("p5"), Some("exit_fee")),
+                (Some("p6"), Some("cap_left_usd")),
+            ]
+        );
+    }
+
+    #[test]
     fn of_two_rows_with_one_id_the_first_that_can_be_used_is_kept() {
         let text = "pool,protocol,chain,symbol,tokens,tvl,apy_base,apy_reward
             a,first,eth,USDC,0x1,20000,1,

@@ -121,6 +121,53 @@ impl YieldRow {
         ))
     }
 
+    /// An exit column whose value makes no sense: the column and the message.
+    pub fn wrong_exit(&self) -> Option<(&'static str, &'static str)> {
+        let is_negative = |cell: Option<f64>| cell.is_some_and(|value| value < 0.0);
+        let negative = "the value is negative, which makes no sense; it counts as unknown";
+        let amounts = [
+            ("withdrawable_usd", self.withdrawable_usd),
+            ("cap_left_usd", self.cap_left_usd),
+        ];
+        let times = [
+            ("lock_days", self.lock_days),
+            ("cooldown_days", self.cooldown_days),
+            ("deposit_fee", self.deposit_fee),
+            ("exit_fee", self.exit_fee),
+        ];
+        let found = |cells: &[(&'static str, Option<f64>)]| {
+            let mut negative = cells.iter().filter(|(_, cell)| is_negative(*cell));
+            negative.next().map(|(name, _)| *name)
+        };
+        if let Some(utilization) = self.utilization
+            && !(0.0..=1.0).contains(&utilization)
+        {
+            return Some((
+                "utilization",
+                "the value is not a fraction from 0 to 1; it counts as the nearest of the two",
+            ));
+        }
+        if let Some(column) = found(&amounts) {
+            return Some((column, "the amount is negative; it counts as 0"));
+        }
+        if let Some(column) = found(&times) {
+            return Some((column, negative));
+        }
+        let fees = [
+            ("deposit_fee", self.deposit_fee),
+            ("exit_fee", self.exit_fee),
+        ];
+        let mut all = fees
+            .into_iter()
+            .filter(|(_, fee)| fee.is_some_and(|fee| fee >= 100.0));
+        all.next().map(|(column, _)| {
+            (
+                column,
+                "the fee takes the whole deposit: fees are in percent; no plan uses the pool",
+            )
+        })
+    }
+
     /// The single asset of the pool; `None` if it has several, or if they are unknown.
     pub fn single(&self) -> Option<Address> {
         match self.tokens.as_slice() {

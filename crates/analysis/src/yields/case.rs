@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     pools::{Pools, YieldPool},
     problem::{AllocationProblem, Item},
-    risk::{DOUBTFUL_MAX, RiskLevel},
+    risk::{DOUBTFUL_MAX, RiskLevel, UNKNOWN_EXIT_MAX},
     wallet::WalletToken,
 };
 
@@ -131,7 +131,7 @@ impl<'p> Case<'p> {
             origins: Vec::new(),
         };
         case.choose(pools, holdings, wish);
-        case.bound(wish);
+        case.bound(pools, wish);
         case.couple(pools, wish);
         case.build();
         case
@@ -163,14 +163,22 @@ impl<'p> Case<'p> {
         }
     }
 
-    fn bound(&mut self, wish: PlanPreferences) {
+    fn bound(&mut self, pools: &Pools, wish: PlanPreferences) {
         let limits = wish.risk.limits();
+        // Missing is never good: where amounts that can be withdrawn are known, a pool without one takes less.
+        let of_tvl = |pool: &YieldPool| {
+            if pools.knows_withdrawable && pool.exit.withdrawable_usd.is_none() {
+                limits.of_tvl.min(UNKNOWN_EXIT_MAX)
+            } else {
+                limits.of_tvl
+            }
+        };
         let per_pool = limits.pool.max(1.0 / self.candidates.len().max(1) as f64) * self.unit;
         for candidate in &mut self.candidates {
             let value = self.values[candidate.holding];
             candidate.low = LEAST_USD.max(LEAST_PART * self.unit).min(value);
             let ceiling = candidate.pool.curve.ceiling(wish.min_apy / 100.0);
-            candidate.high = (limits.of_tvl * candidate.pool.tvl)
+            candidate.high = (of_tvl(candidate.pool) * candidate.pool.tvl)
                 .min(per_pool)
                 .min(value)
                 .min(ceiling)

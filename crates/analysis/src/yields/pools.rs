@@ -78,6 +78,8 @@ pub struct Pools {
     chains: HashSet<Chain>,
     /// Whether the way out of any pool is known.
     pub knows_exits: bool,
+    /// Whether the amount that can be withdrawn is known of any pool.
+    pub knows_withdrawable: bool,
     /// Number of distinct protocols and chains.
     pub protocols: usize,
     pub chain_count: usize,
@@ -156,6 +158,9 @@ impl Pools {
         let chains = pools.iter().map(|pool| pool.chain.clone()).collect();
         Self {
             knows_exits: pools.iter().any(|pool| pool.exit.is_known()),
+            knows_withdrawable: pools
+                .iter()
+                .any(|pool| pool.exit.withdrawable_usd.is_some()),
             pools,
             index,
             chains,

@@ -32,6 +32,8 @@ pub struct RiskLimits {
 
 /// Maximum fraction of the wallet in all pools together whose quote is doubtful.
 pub const DOUBTFUL_MAX: f64 = 0.1;
+/// Maximum deposit, as a fraction of the TVL, into a pool whose withdrawable amount is unknown, if the dataset knows that of other pools.
+pub const UNKNOWN_EXIT_MAX: f64 = 0.1;
 /// Points for swings where no pool's are known: the most.
 pub const SIGMA_UNKNOWN: f64 = 2.0;
 

@@ -244,10 +244,11 @@ fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
     all
 }
 
-/// Reports yield pools that no plan can use.
+/// Reports yield pools that no plan can use, and values about their way out that make no sense.
 fn unusable_pools(dataset: &mut Dataset) {
     let told = |row: &YieldRow| {
         row.unusable()
+            .or_else(|| row.wrong_exit())
             .map(|(column, reason)| (row.pool.clone(), column, reason))
     };
     let found: Vec<_> = dataset.yields().iter().filter_map(told).collect();
