@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::views::yields::{MINIMUM, MINIMUM_MAX};
+use crate::views::yields::{MAX_LOCK, MINIMUM, MINIMUM_MAX};
 use model::error::Problem;
 use table::filter::FilterError;
 
@@ -23,6 +23,7 @@ pub enum InputError {
     TableRemoved,
     SellAmount(String),
     MinimumApy(String),
+    TermDays(String),
     WalletEntry(String),
     WalletSum(String),
     UnknownToken(String),
@@ -69,6 +70,10 @@ impl fmt::Display for InputError {
             Self::MinimumApy(part) => write!(
                 f,
                 "`{part}`: expected a percentage from 0 to {MINIMUM_MAX}, as in {MINIMUM} 2.5%"
+            ),
+            Self::TermDays(part) => write!(
+                f,
+                "`{part}`: expected a number of days, as in {MAX_LOCK} 30 d"
             ),
             Self::WalletEntry(part) => write!(
                 f,

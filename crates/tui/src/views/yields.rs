@@ -6,13 +6,17 @@ mod list;
 mod saved;
 mod wallet;
 
-pub(super) use self::wallet::{MINIMUM, MINIMUM_MAX};
+pub(super) use self::wallet::{MAX_LOCK, MINIMUM, MINIMUM_MAX};
 
 use std::collections::BTreeMap;
 
 use ruint::aliases::U256;
 
-use self::{list::StrategyFields, saved::SavedPlan, wallet::WalletInput};
+use self::{
+    list::StrategyFields,
+    saved::SavedPlan,
+    wallet::{Terms, WalletInput},
+};
 use super::price::Price;
 use crate::views::prelude::*;
 use model::chain::Chain;
@@ -38,10 +42,7 @@ pub struct YieldView {
     amounts: BTreeMap<Address, U256>,
     risk: RiskLevel,
     chains: Vec<Chain>,
-    min_apy: f64,
-    /// Limits of a pasted request.
-    max_lock_days: Option<f64>,
-    exit_within_days: Option<f64>,
+    terms: Terms,
     scale: u64,
     /// The line before it was scaled.
     unscaled: String,
@@ -69,9 +70,7 @@ impl Default for YieldView {
             amounts: BTreeMap::new(),
             risk: RiskLevel::Medium,
             chains: Vec::new(),
-            min_apy: 0.0,
-            max_lock_days: None,
-            exit_within_days: None,
+            terms: Terms::default(),
             scale: 1,
             unscaled: String::new(),
             pane: Pane::Comparison,
@@ -282,9 +281,9 @@ impl YieldView {
                 .collect(),
             risk_level: self.risk,
             chains: self.chains.clone(),
-            min_apy: self.min_apy,
-            max_lock_days: self.max_lock_days,
-            exit_within_days: self.exit_within_days,
+            min_apy: self.terms.min_apy,
+            max_lock_days: self.terms.max_lock_days,
+            exit_within_days: self.terms.exit_within_days,
             explain: true,
         }
     }
@@ -326,9 +325,8 @@ impl YieldView {
 
     fn read_line(&mut self, text: &str, snapshot: &Snapshot) -> Result<(), InputError> {
         match wallet::parse(text, snapshot)? {
-            WalletInput::Typed { amounts, min_apy } => {
-                (self.amounts, self.min_apy, self.scale) = (amounts, min_apy, 1);
-                (self.max_lock_days, self.exit_within_days) = (None, None);
+            WalletInput::Typed { amounts, terms } => {
+                (self.amounts, self.terms, self.scale) = (amounts, terms, 1);
                 text.clone_into(&mut self.line);
             }
             WalletInput::Request(question) => self.take(*question, text, snapshot),
@@ -339,26 +337,20 @@ impl YieldView {
     /// Takes over a request's wallet and settings. The line shows it in the typed form, and in JSON only where that form cannot express it
     /// exactly.
     fn take(&mut self, question: YieldQuery, body: &str, snapshot: &Snapshot) {
-        let is_said =
-            |line: &str| wallet::means(line, &question.tokens, question.min_apy, snapshot);
+        let terms = Terms::of(&question);
+        let is_said = |line: &str| wallet::means(line, &question.tokens, terms, snapshot);
         // An equivalent line keeps its order and spelling.
         if !is_said(&self.line) {
-            let words = wallet::typed_form(&question.tokens, question.min_apy, snapshot);
+            let words = wallet::typed_form(&question.tokens, terms, snapshot);
             self.line = if is_said(&words) {
                 words
             } else {
                 body.to_owned()
             };
         }
-        (self.amounts, self.risk, self.chains, self.min_apy) = (
-            question.tokens,
-            question.risk_level,
-            question.chains,
-            question.min_apy,
-        );
-        (self.max_lock_days, self.exit_within_days) =
-            (question.max_lock_days, question.exit_within_days);
-        self.scale = 1;
+        (self.amounts, self.risk, self.chains) =
+            (question.tokens, question.risk_level, question.chains);
+        (self.terms, self.scale) = (terms, 1);
     }
 
     /// Opens the line with the selected token appended.
@@ -418,8 +410,8 @@ impl YieldView {
             return self.line.clone_from(&self.unscaled);
         }
         let question = self.question();
-        let words = wallet::typed_form(&question.tokens, self.min_apy, snapshot);
-        let is_said = wallet::means(&words, &question.tokens, self.min_apy, snapshot);
+        let words = wallet::typed_form(&question.tokens, self.terms, snapshot);
+        let is_said = wallet::means(&words, &question.tokens, self.terms, snapshot);
         self.line = match question.body() {
             Some(body) if !is_said => body,
             _ => words,
@@ -492,7 +484,7 @@ impl YieldView {
         format!(
             "{} risk · min APY {}%{}",
             self.risk.word(),
-            format::exact(Some(self.min_apy)),
+            format::exact(Some(self.terms.min_apy)),
             self.limits()
         )
     }
@@ -515,8 +507,8 @@ impl YieldView {
                 format!(" · {name} ≤ {} d", format::fixed(days, 0))
             })
         };
-        let lock = days("lock", self.max_lock_days);
-        let exit = days("exit", self.exit_within_days);
+        let lock = days("lock", self.terms.max_lock_days);
+        let exit = days("exit", self.terms.exit_within_days);
         format!("{chains}{lock}{exit}{scale}")
     }
 

@@ -145,7 +145,7 @@ fn the_minimum_apy_is_typed_with_the_wallet() {
         "typed once, not twice"
     );
     stage.act(&mut view, Action::NoMinimumApy);
-    assert_eq!((view.line.as_str(), view.min_apy), (EXAMPLE, 0.0));
+    assert_eq!((view.line.as_str(), view.terms.min_apy), (EXAMPLE, 0.0));
     assert!(
         view.set_filter("1 WETH, min APY lots", &stage.context())
             .unwrap_err()
@@ -245,7 +245,7 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
         wallet::means(
             &again.line,
             &view.amounts,
-            0.0,
+            view.terms,
             stage.snapshot.as_ref().expect("data")
         ) && !again.line.contains('{'),
         "{}",

@@ -1,5 +1,5 @@
-//! Parses and formats the wallet line: amounts in whole tokens and the minimum yield (`1.5 WETH, 250k USDC@base, min APY 2.5%`), or the
-//! JSON body of a request. Exact to the last digit; uses the tokens of one snapshot.
+//! Parses and formats the wallet line: amounts in whole tokens, the minimum yield and limits of the way out (`1.5 WETH, 250k USDC@base,
+//! min APY 2.5%, max lock 30 d, exit within 7 d`), or the JSON body of a request. Exact to the last digit; uses the tokens of one snapshot.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,62 @@ pub(super) enum WalletInput {
     Typed {
         /// By token, in smallest units.
         amounts: BTreeMap<Address, U256>,
-        /// In percent.
-        min_apy: f64,
+        terms: Terms,
     },
     /// A complete request, with its settings.
     Request(Box<YieldQuery>),
 }
 
+/// What a line demands of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Terms {
+    /// In percent.
+    pub(super) min_apy: f64,
+    pub(super) max_lock_days: Option<f64>,
+    pub(super) exit_within_days: Option<f64>,
+}
+
+impl Terms {
+    pub(super) fn of(question: &YieldQuery) -> Self {
+        Self {
+            min_apy: question.min_apy,
+            max_lock_days: question.max_lock_days,
+            exit_within_days: question.exit_within_days,
+        }
+    }
+
+    /// Reads a part of a line; false if it is no term.
+    fn read(&mut self, part: &str) -> Result<bool, InputError> {
+        if let Some(minimum) = minimum(part) {
+            self.min_apy = minimum?;
+        } else if let Some(days) = days(part, MAX_LOCK) {
+            self.max_lock_days = Some(days?);
+        } else if let Some(days) = days(part, EXIT_WITHIN) {
+            self.exit_within_days = Some(days?);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn words(self) -> impl Iterator<Item = String> {
+        let minimum = (self.min_apy > 0.0).then(|| format!("{MINIMUM} {}%", self.min_apy));
+        let days = |name: &str, days: Option<f64>| days.map(|days| format!("{name} {days} d"));
+        [
+            minimum,
+            days(MAX_LOCK, self.max_lock_days),
+            days(EXIT_WITHIN, self.exit_within_days),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
 /// Largest minimum APY, in percent; no pool could meet more.
 pub(crate) const MINIMUM_MAX: f64 = 10_000.0;
+
+/// Most days of a term.
+const DAYS_MAX: f64 = 36_500.0;
 
 /// Suffixes for powers of ten.
 const ZEROS: &[(char, u32)] = &[('k', 3), ('m', 6), ('b', 9)];
@@ -32,16 +79,33 @@ const ZEROS: &[(char, u32)] = &[('k', 3), ('m', 6), ('b', 9)];
 /// The prefix of a part with the minimum APY.
 pub(crate) const MINIMUM: &str = "min APY";
 
+/// The prefixes of parts with the most days of a lock, and until all can be withdrawn.
+pub(crate) const MAX_LOCK: &str = "max lock";
+const EXIT_WITHIN: &str = "exit within";
+
+/// What follows the word at the beginning of the text; `None` if it begins otherwise.
+fn after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let head = text.get(..word.len())?;
+    head.eq_ignore_ascii_case(word)
+        .then(|| text[word.len()..].trim_start())
+}
+
+/// Parses a part with this prefix and a number of days; `None` for any other part.
+fn days(part: &str, prefix: &str) -> Option<Result<f64, InputError>> {
+    let rest = after(part, prefix)?;
+    let number = rest.trim_end_matches(|letter: char| letter.is_alphabetic());
+    let days = number
+        .trim_end()
+        .parse()
+        .ok()
+        .filter(|days: &f64| (0.0..=DAYS_MAX).contains(days));
+    Some(days.ok_or_else(|| InputError::TermDays(part.to_owned())))
+}
+
 /// Parses a part with the minimum APY, in percent; `None` for any other part.
 pub(super) fn minimum(part: &str) -> Option<Result<f64, InputError>> {
-    let word = |text: &str, word: &str| {
-        let head = text
-            .get(..word.len())
-            .filter(|head| head.eq_ignore_ascii_case(word));
-        head.map(|_| text[word.len()..].trim_start().to_owned())
-    };
-    let rest = word(part, "min ")?;
-    let rest = word(&rest, "apy").unwrap_or(rest);
+    let rest = after(part, "min ")?;
+    let rest = after(rest, "apy").unwrap_or(rest);
     let number = rest.trim_end_matches('%').trim_end();
     let percent = number
         .parse()
@@ -57,14 +121,13 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, Inpu
             .map(|question| WalletInput::Request(Box::new(question)))
             .map_err(InputError::Query);
     }
-    let (mut amounts, mut min_apy) = (BTreeMap::new(), 0.0);
+    let (mut amounts, mut terms) = (BTreeMap::new(), Terms::default());
     for part in text
         .split([',', ';', '\n'])
         .map(str::trim)
         .filter(|part| !part.is_empty())
     {
-        if let Some(minimum) = minimum(part) {
-            min_apy = minimum?;
+        if terms.read(part)? {
             continue;
         }
         let Some((amount, name)) = part.split_once(char::is_whitespace) else {
@@ -77,23 +140,23 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, Inpu
             .checked_add(amount)
             .ok_or_else(|| InputError::WalletSum(part.to_owned()))?;
     }
-    Ok(WalletInput::Typed { amounts, min_apy })
+    Ok(WalletInput::Typed { amounts, terms })
 }
 
-/// Whether a typed line means exactly these amounts and this minimum APY.
+/// Whether a typed line means exactly these amounts and terms.
 pub(super) fn means(
     line: &str,
     amounts: &BTreeMap<Address, U256>,
-    min_apy: f64,
+    terms: Terms,
     snapshot: &Snapshot,
 ) -> bool {
-    matches!(parse(line, snapshot), Ok(WalletInput::Typed { amounts: typed, min_apy: minimum }) if typed == *amounts && minimum == min_apy)
+    matches!(parse(line, snapshot), Ok(WalletInput::Typed { amounts: typed, terms: wanted }) if typed == *amounts && wanted == terms)
 }
 
 /// Formats a wallet in typed form. Not possible for a token without known decimals: see [`means`].
 pub(super) fn typed_form(
     amounts: &BTreeMap<Address, U256>,
-    min_apy: f64,
+    terms: Terms,
     snapshot: &Snapshot,
 ) -> String {
     let decimals = |token: &Address| {
@@ -111,11 +174,10 @@ pub(super) fn typed_form(
             name_of(token, snapshot)
         )
     };
-    let minimum = (min_apy > 0.0).then(|| format!("{MINIMUM} {min_apy}%"));
     amounts
         .iter()
         .map(amount)
-        .chain(minimum)
+        .chain(terms.words())
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -270,7 +332,7 @@ mod tests {
             ("MIN apy 4", 4.0),
         ] {
             assert!(
-                matches!(parse(text, &snapshot), Ok(WalletInput::Typed { min_apy, .. }) if min_apy == percent),
+                matches!(parse(text, &snapshot), Ok(WalletInput::Typed { terms, .. }) if terms.min_apy == percent),
                 "{text}"
             );
         }
@@ -289,14 +351,16 @@ mod tests {
             "250k USDC, 1.25 USDC@base",
             "12500k USDC",
             "3m USDC, 0.000001 USDC@base, min APY 2.5%",
+            "1.5 WETH, max lock 30 d",
+            "1.5 WETH, min APY 1%, max lock 0 d, exit within 7.5 d",
         ] {
-            let Ok(WalletInput::Typed { amounts, min_apy }) = parse(line, &snapshot) else {
+            let Ok(WalletInput::Typed { amounts, terms }) = parse(line, &snapshot) else {
                 panic!("{line}")
             };
-            assert_eq!(typed_form(&amounts, min_apy, &snapshot), line);
+            assert_eq!(typed_form(&amounts, terms, &snapshot), line);
             assert!(
-                means(line, &amounts, min_apy, &snapshot)
-                    && !means("1 USDC", &amounts, min_apy, &snapshot),
+                means(line, &amounts, terms, &snapshot)
+                    && !means("1 USDC", &amounts, terms, &snapshot),
                 "{line}"
             );
         }
@@ -305,7 +369,12 @@ mod tests {
             U256::from(7),
         )]);
         assert!(
-            !means(&typed_form(&nod, 0.0, &snapshot), &nod, 0.0, &snapshot),
+            !means(
+                &typed_form(&nod, Terms::default(), &snapshot),
+                &nod,
+                Terms::default(),
+                &snapshot
+            ),
             "what has no decimals is not said in words"
         );
         for (text, part) in [
