@@ -6,7 +6,7 @@ mod alerts;
 mod annotations;
 mod as_of;
 #[cfg(test)]
-mod bench;
+pub(crate) mod bench;
 mod data;
 mod early;
 mod effects;
@@ -172,6 +172,11 @@ pub struct App {
     pub(super) is_new_here: bool,
     /// The folder of the data that the last session showed.
     pub(super) last_folder: Option<PathBuf>,
+    /// The dataset that the session is about, by its folder, and whether its data was shown.
+    pub(super) dataset: String,
+    pub(super) is_loaded: bool,
+    /// The stored sessions of the datasets.
+    pub(super) datasets: serde_json::Map<String, serde_json::Value>,
     /// The view in which keys were pressed before its rows were there: its selection becomes the program's token afterwards.
     pending_selection: Option<ViewId>,
     /// A step to the next token (or the previous one) that waits until the list has its rows.
@@ -223,6 +228,9 @@ impl App {
             annotated: Vec::new(),
             is_new_here: false,
             last_folder: None,
+            dataset: String::new(),
+            is_loaded: false,
+            datasets: serde_json::Map::new(),
             pending_selection: None,
             pending_step: None,
             ticked: Instant::now(),
