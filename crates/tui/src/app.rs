@@ -248,7 +248,7 @@ impl App {
     /// Runs after the first frame.
     pub fn start(&mut self) {
         if self.setup.start_api
-            && let ApiState::Failed(reason) = self.setup.api.start()
+            && let ApiState::Failed(reason) | ApiState::Taken(reason) = self.setup.api.start()
         {
             self.say(
                 format!("{reason}; the dashboard runs without the API"),

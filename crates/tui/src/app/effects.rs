@@ -183,7 +183,9 @@ impl App {
         };
         let base = match self.setup.api.state() {
             ApiState::Listening(base) => base,
-            ApiState::Off | ApiState::Failed(_) => "http://127.0.0.1:8787".to_owned(),
+            ApiState::Off | ApiState::Failed(_) | ApiState::Taken(_) => {
+                "http://127.0.0.1:8787".to_owned()
+            }
         };
         let what = request.page.map_or_else(
             || "the curl command".to_owned(),
@@ -231,10 +233,10 @@ impl App {
                 self.setup.api.stop();
                 ApiState::Off
             }
-            ApiState::Off | ApiState::Failed(_) => self.setup.api.start(),
+            ApiState::Off | ApiState::Failed(_) | ApiState::Taken(_) => self.setup.api.start(),
         };
         match state {
-            ApiState::Failed(reason) => self.say(reason, true),
+            ApiState::Failed(reason) | ApiState::Taken(reason) => self.say(reason, true),
             _ => self.say("done", false),
         }
     }
@@ -268,13 +270,11 @@ impl App {
             return;
         };
         let service = Arc::clone(&self.setup.service);
+        service.open_soon(&folder);
         self.say("writing demo data", false);
         let spawned = thread::Builder::new().name("demo".into()).spawn(move || {
             match demo::write(&folder, &demo::DemoOptions::default(), &mut |_, _, _| true) {
-                Ok(_) => {
-                    service.open(&folder);
-                    service.load().ok();
-                }
+                Ok(_) => drop(service.load()),
                 Err(error) => service.notify(ServiceEvent::LoadFailed(error.into())),
             }
         });
