@@ -12,6 +12,7 @@ use crate::{
         export::{ExportDialog, ExportRetry},
     },
     views::{
+        compare::Comparison,
         keymap::{Action, ViewId},
         view::{ApiState, Effect, HttpRequest},
     },
@@ -82,6 +83,7 @@ impl App {
             Command::Act(action) => self.act(action),
             Command::Select(token) => self.select(token),
             Command::Theme(name) => self.change_theme(&name),
+            Command::Compare(words) => self.compare(&words),
             Command::OpenFolder(folder) => self.open_folder(&folder),
             Command::Import(said) => self.look_at_import(&said),
             Command::ImportNow(said) => self.import_now(&said),
@@ -238,6 +240,23 @@ impl App {
         match state {
             ApiState::Failed(reason) | ApiState::Taken(reason) => self.say(reason, true),
             _ => self.say("done", false),
+        }
+    }
+
+    /// Opens the comparison of the named tokens in Tokens.
+    fn compare(&mut self, words: &str) {
+        let Some(snapshot) = self.snapshot.clone() else {
+            return self.say("no data is loaded yet", true);
+        };
+        match Comparison::read(words, &snapshot) {
+            Ok(wanted) => {
+                self.go(ViewId::Tokens);
+                let effect = self.with_view(ViewId::Tokens, |view, context| {
+                    view.compare(&wanted, context)
+                });
+                self.carry_out(effect);
+            }
+            Err(problem) => self.say(problem.to_string(), true),
         }
     }
 

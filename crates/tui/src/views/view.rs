@@ -17,6 +17,7 @@ use std::{
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use super::compare::Comparison;
 use crate::{
     views::{
         error::InputError,
@@ -132,6 +133,11 @@ pub trait View {
 
     /// Handles an action of the view's scope, or a global one that is delegated to views (movement, sort, filter, copy, …).
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect;
+
+    /// Opens the comparison of these tokens.
+    fn compare(&mut self, _: &Comparison, _: &Context<'_>) -> Effect {
+        Effect::Nothing
+    }
 
     /// The tables that it shows whose rows may have no time.
     fn undated(&self) -> &'static [&'static str] {
