@@ -155,7 +155,7 @@ settings! {
         graphics: Graphics = "\"auto\"", Expect::Graphics, "Draw charts in pixels: auto (if the terminal reports support), kitty, iterm or sixel (with that protocol), or off; `--graphics` overrides it.";
         up_down_swapped: bool = "false", Expect::Switch, "Show rising prices in red and falling prices in green, as markets in East Asia do.";
         colour_blind: bool = "false", Expect::Switch, "Use blue and orange instead of green and red.";
-        ascii: bool = "false", Expect::Switch, "Use only ASCII for lines, bars and marks.";
+        ascii: bool = "false", Expect::Switch, "Use only ASCII for lines, bars and marks; always on if `TERM` is dumb, vt100, vt220 or linux.";
         bell: bool = "true", Expect::Switch, "Ring the terminal's bell when an alert fires.";
     }
     "analysis" analysis Analysis "Thresholds of the analyses." {

@@ -7,7 +7,7 @@ use terminal_colorsaurus::{QueryOptions, background_color};
 
 use super::outcome::Failure;
 use crate::config::{Terminal, ThemeChoice, plain_reason};
-use tui::widgets::theme::{Appearance, Depth, Options, Palette, Theme, is_light};
+use tui::widgets::theme::{Appearance, Depth, Options, Palette, Theme, is_light, lacks_glyphs};
 
 /// Size limit of a theme file. A theme has some twenty colors; a longer file is something else.
 const THEME_BYTES_MAX: u64 = 64 << 10;
@@ -40,6 +40,7 @@ pub(super) fn for_terminal(settings: &Terminal, fixed: bool) -> Result<Appearanc
         depth,
         light,
         fixed || settings.theme != ThemeChoice::Auto,
+        is_plain_terminal(),
     )
 }
 
@@ -51,12 +52,18 @@ pub(super) fn again(settings: &Terminal) -> Result<Appearance> {
         Depth::detect(variable),
         || LIGHT.get().copied().unwrap_or_else(from_environment),
         true,
+        is_plain_terminal(),
     )
+}
+
+/// Whether the terminal has only ASCII glyphs.
+pub(super) fn is_plain_terminal() -> bool {
+    variable("TERM").is_some_and(|term| lacks_glyphs(&term))
 }
 
 /// Appearance of a picture file, independent of the terminal: true color, dark by default.
 pub(super) fn for_picture(settings: &Terminal) -> Result<Appearance> {
-    look(settings, Depth::True, || false, true)
+    look(settings, Depth::True, || false, true, false)
 }
 
 fn look(
@@ -64,6 +71,7 @@ fn look(
     depth: Depth,
     light: impl Fn() -> bool,
     fixed: bool,
+    is_plain: bool,
 ) -> Result<Appearance> {
     let palette = match &settings.theme {
         ThemeChoice::Auto if light() => Palette::light(),
@@ -82,7 +90,7 @@ fn look(
     };
     Ok(Appearance {
         theme: Theme::new(&palette, options),
-        ascii: settings.ascii,
+        ascii: settings.ascii || is_plain,
         bell: settings.bell,
         options,
         fixed,

@@ -19,7 +19,7 @@ use self::checks::{
     CacheFact, DataFact, DoctorLine, LineVerdict, MachineFacts, SourceFact, checks,
 };
 use super::{
-    LocationArgs,
+    LocationArgs, appearance,
     feed::Feed,
     outcome::{Failure, Outcome, print, print_json},
     program::{self, configuration, open_keys, wire},
@@ -167,7 +167,7 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
             .into_iter()
             .find_map(variable)
             .unwrap_or_default(),
-        ascii: config.terminal.ascii,
+        ascii: config.terminal.ascii || appearance::is_plain_terminal(),
         now: now(),
         newest: newest(dirs.as_ref().map(|dirs| dirs.state.as_path())),
         config: config_file,

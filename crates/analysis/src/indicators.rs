@@ -317,11 +317,16 @@ fn windows(
     .collect()
 }
 
-/// Percent distance of the last close from the highest high of the last 52 weeks: 0 at that high, else negative. The 52 weeks end with the
+/// Days of the 52-week high: exchanges count a whole year, one day more than 52 weeks.
+const YEAR_DAYS: i64 = 365;
+
+/// Percent distance of the last close from the highest high of the last 52 weeks, taken as 365 days: 0 at that high, else negative. They end with the
 /// last candle; each candle is `length` milliseconds long. Returns `None` if the candles do not reach back so far.
 pub fn from_52w_high(candles: &Candles, length: i64) -> Option<f64> {
     let (&close, &last) = candles.close.last().zip(candles.timestamp.last())?;
-    let begin = last.saturating_add(length).saturating_sub(52 * 7 * DAY_MS);
+    let begin = last
+        .saturating_add(length)
+        .saturating_sub(YEAR_DAYS * DAY_MS);
     if candles.timestamp[0] > begin {
         return None;
     }

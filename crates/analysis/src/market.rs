@@ -27,7 +27,9 @@ use model::{
 
 /// A holder count is old if the token's candles continue for longer than this after it.
 const COUNT_FRESH_MS: i64 = 7 * DAY_MS;
-/// Time span that normally holds `HISTORY_DAYS` closes, with room for missing days.
+/// Daily closes that are read: a change over n days needs n + 1 of them.
+const CLOSES: usize = HISTORY_DAYS + 1;
+/// Time span that normally holds `CLOSES` closes, with room for missing days.
 const RECENT_MS: i64 = RECENT_DAYS * DAY_MS;
 
 /// A token in a list.
@@ -50,6 +52,9 @@ pub struct TokenSummary {
     pub holders_growth: Option<f64>,
     /// The last 30 daily closes, oldest first.
     pub price_history: Vec<f64>,
+    /// The daily close before `price_history`, with which it covers 30 days.
+    #[serde(skip)]
+    pub price_before_history: Option<f64>,
     /// When price, market cap and number of holders were so: as their row says, or the candle or count that they are from; null if neither
     /// does.
     #[serde(skip)]
@@ -71,6 +76,9 @@ pub struct TokenSummary {
     /// USD traded in the last 24 hours.
     #[serde(skip)]
     pub volume_24h: Option<f64>,
+    /// Whether this volume is counted from candles, not from the token's pools.
+    #[serde(skip)]
+    pub volume_of_candles: bool,
     /// USD in its pools.
     #[serde(skip)]
     pub liquidity: Option<f64>,
@@ -266,7 +274,7 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
     // Usually the last days suffice; of a large table only those are read then.
     let (recent, cut) = dataset.recent_candles(&address, RECENT_MS);
     let closes = daily_closes(&recent, cut);
-    let whole = (cut && closes.len() < HISTORY_DAYS).then(|| dataset.candles_of(&address));
+    let whole = (cut && closes.len() < CLOSES).then(|| dataset.candles_of(&address));
     let series = whole.as_ref().map_or(recent, ChartCandles::series);
     let rows = TokenRows {
         given: GivenFigures::of(token),
@@ -324,7 +332,7 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
         }
         _ => (finer.len(), finer.len()),
     };
-    let mut closes = Vec::with_capacity(HISTORY_DAYS);
+    let mut closes = Vec::with_capacity(CLOSES);
     let before = if cut && !own.is_empty() { 0 } else { before };
     for (candles, range) in [
         (&finer, after..finer.len()),
@@ -332,7 +340,7 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
         (&finer, 0..before),
     ] {
         let mut end = range.end;
-        while end > range.start && closes.len() < HISTORY_DAYS {
+        while end > range.start && closes.len() < CLOSES {
             end -= 1;
             if candles.valid(end) {
                 closes.push(candles.close[end]);

@@ -7,7 +7,7 @@ use super::time::{DAY_MS, HOUR_MS, Time};
 
 /// Days before the last candle of each interval that usually suffice for the market metrics.
 pub const RECENT_DAYS: i64 = 40;
-/// Daily closes that the market metrics use.
+/// Daily closes in a token's price history.
 pub const HISTORY_DAYS: usize = 30;
 /// Lookback periods of the market metrics' price changes, in milliseconds.
 pub const CHANGES: [i64; 4] = [HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];

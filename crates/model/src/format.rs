@@ -36,14 +36,16 @@ pub fn human(value: Option<f64>) -> String {
     )
 }
 
-/// Like `human`, in scientific notation below 0.01: `2.1e-6`, `2e-10`.
-pub fn brief(value: f64) -> String {
-    match value.abs() {
-        // A longer exponent takes the place of a digit.
-        size if size > 0.0 && size < 9.95e-10 => format!("{value:.0e}"),
-        size if size > 0.0 && size < 0.01 => format!("{value:.1e}"),
-        _ => human(Some(value)),
-    }
+/// Like `human`, in scientific notation below 0.01, with as many of the three significant digits as fit in `cells`: `2.14e-6` in seven,
+/// `2.1e-6` in six. One digit is the least, even if it does not fit: a number that is cut off would read as another number.
+pub fn brief(value: f64, cells: usize) -> String {
+    let is_plain = value == 0.0 || !(0.0..0.01).contains(&value.abs());
+    let fits = |text: &String| text.len() <= cells;
+    let plain = Some(human(Some(value))).filter(|text| is_plain && fits(text));
+    let scientific = |decimals: usize| format!("{value:.decimals$e}");
+    plain
+        .or_else(|| (1..3).rev().map(scientific).find(fits))
+        .unwrap_or_else(|| scientific(0))
 }
 
 /// Largest unit not above the value, with its suffix; `None` below a thousand.
@@ -310,6 +312,26 @@ mod tests {
     }
 
     #[test]
+    fn a_narrow_cell_takes_digits_and_never_the_exponent() {
+        let cases = [
+            (2.14e-7, 7, "2.14e-7"),
+            (2.14e-7, 6, "2.1e-7"),
+            (-9.84e-7, 6, "-1e-6"),
+            (-9.84e-7, 7, "-9.8e-7"),
+            (9.84e-11, 6, "1e-10"),
+            (9.84e-11, 7, "9.8e-11"),
+            (1.5e20, 6, "1.5e20"),
+            (-0.012_34, 6, "-1e-2"),
+            (0.012_34, 6, "0.0123"),
+            (-1_234_567.0, 6, "-1.23M"),
+            (0.0, 1, "0"),
+        ];
+        for (value, cells, shown) in cases {
+            assert_eq!(brief(value, cells), shown, "{value} in {cells}");
+        }
+    }
+
+    #[test]
     fn prices_keep_cents_and_small_ones_their_digits() {
         let cases = [
             (2_987.41, "2,987.41"),
@@ -419,6 +441,7 @@ mod tests {
             prop_assert!(human(Some(value)).chars().count() <= 15);
             prop_assert!(price(Some(value)).chars().count() <= 15);
             prop_assert!(!exact(Some(value)).is_empty());
+            prop_assert!(!value.is_finite() || brief(value, 7).len() <= 7, "{}", brief(value, 7));
             prop_assert!(!change(Some(value)).is_empty());
         }
 

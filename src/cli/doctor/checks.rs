@@ -265,7 +265,10 @@ fn fonts(facts: &MachineFacts) -> DoctorLine {
         .iter()
         .any(|name| facts.locale.to_ascii_lowercase().contains(name));
     match (facts.ascii, is_utf8) {
-        (true, _) => good("fonts", "ASCII only (`terminal.ascii`)"),
+        (true, _) => good(
+            "fonts",
+            "ASCII only (`terminal.ascii`, or a kind of terminal without other glyphs)",
+        ),
         (false, true) => check("fonts", LineVerdict::Good, judge, plain),
         (false, false) => {
             let locale = if facts.locale.is_empty() {

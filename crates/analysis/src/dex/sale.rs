@@ -41,12 +41,18 @@ pub struct TokenPool {
     pub proceeds: Option<f64>,
     /// Cost: the fraction of the amount lost to fee and price impact.
     pub loss: Option<f64>,
+    /// Lowest possible cost: equal to `loss` if the fee is known, otherwise the cost at the lowest fee of the DEX's tiers, or without a fee if
+    /// no tier is known; null without price or liquidity.
+    pub loss_min: Option<f64>,
     /// Basis of the price impact: `reserves` of the pool, or `liquidity` (an estimate).
     pub basis: Option<&'static str>,
     /// Creation time of the pool, or its first mint if that is the first of its events.
     pub created_at: Option<Time>,
     /// Swaps per day over the last 30 days of the pool's events; null without swaps, or if the events span less than a day.
     pub trades_per_day: Option<f64>,
+    /// USD of the token that the pool holds.
+    #[serde(skip)]
+    pub side: Option<f64>,
 }
 
 impl TokenPool {
@@ -125,6 +131,17 @@ pub fn pools(
             // Without a fee the impact is that of all of the amount.
             let sale = side.and_then(|(side, _)| sell(amount, side, fee.unwrap_or(0.0)));
             let whole = sale.filter(|_| fee.is_some());
+            // A tier without a fee may be free.
+            let cheapest = tiers
+                .iter()
+                .map(|tier| {
+                    tier.fee
+                        .filter(|fee| (0.0..=1.0).contains(fee))
+                        .unwrap_or(0.0)
+                })
+                .reduce(f64::min);
+            let least = fee.or(cheapest).unwrap_or(0.0);
+            let at_least = side.and_then(|(side, _)| sell(amount, side, least));
             pools.push(TokenPool {
                 address: pool.address,
                 dex_id: id.clone(),
@@ -137,7 +154,9 @@ pub fn pools(
                 price_impact: sale.map(|sale| sale.price_impact),
                 proceeds: whole.map(|sale| sale.proceeds),
                 loss: whole.map(|sale| sale.loss),
+                loss_min: at_least.map(|sale| sale.loss),
                 basis: sale.and(side).map(|(_, basis)| basis),
+                side: side.map(|(side, _)| side),
                 created_at: pool
                     .created_at
                     .or_else(|| dataset.created_at(&pool.address))
@@ -147,6 +166,106 @@ pub fn pools(
         }
     }
     pools
+}
+
+/// A split raises the proceeds by at least this fraction of the amount; for less, a second transaction is not worth its gas.
+const SPLIT_GAIN_MIN: f64 = 0.001;
+
+/// A sell that is split over two pools.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SplitSale {
+    /// The larger part first.
+    pub parts: Vec<SplitPart>,
+    /// Proceeds in USD of both parts.
+    pub proceeds: f64,
+    /// Cost: the fraction of the amount lost to fees and price impact.
+    pub loss: f64,
+}
+
+/// The part of a sell that goes to one pool.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SplitPart {
+    pub address: Address,
+    pub dex_id: String,
+    pub pair: String,
+    /// USD value of the tokens sold in this pool.
+    pub amount: f64,
+    /// Fraction of the whole amount.
+    pub share: f64,
+    /// Basis of the price impact, as in the list of pools.
+    pub basis: Option<&'static str>,
+}
+
+impl SplitSale {
+    /// Whether a part is computed from liquidity alone.
+    pub fn is_estimate(&self) -> bool {
+        self.parts.iter().any(|part| part.basis == Some(LIQUIDITY))
+    }
+}
+
+/// The split of `amount` over two pools of one chain with the highest proceeds; `None` if it brings hardly more than one pool. Gas is not
+/// included.
+pub fn split<'a>(pools: impl Iterator<Item = &'a TokenPool>, amount: f64) -> Option<SplitSale> {
+    let pools: Vec<(&TokenPool, f64, f64)> = pools
+        .filter_map(|pool| Some((pool, pool.side?, pool.fee.filter(|_| pool.loss.is_some())?)))
+        .collect();
+    let alone = pools
+        .iter()
+        .filter_map(|(pool, ..)| pool.proceeds)
+        .fold(0.0, f64::max);
+    let mut best: Option<(f64, [(&TokenPool, f64); 2])> = None;
+    for (nth, &(one, side, fee)) in pools.iter().enumerate() {
+        for &(other, other_side, other_fee) in &pools[nth + 1..] {
+            if one.chain != other.chain {
+                continue;
+            }
+            let Some(first) = first_part(amount, (side, fee), (other_side, other_fee)) else {
+                continue;
+            };
+            let sold = [
+                sell(first, side, fee),
+                sell(amount - first, other_side, other_fee),
+            ];
+            let [Some(sold), Some(rest)] = sold else {
+                continue;
+            };
+            let proceeds = sold.proceeds + rest.proceeds;
+            if best.is_none_or(|(most, _)| proceeds > most) {
+                best = Some((proceeds, [(one, first), (other, amount - first)]));
+            }
+        }
+    }
+    let (proceeds, mut parts) = best?;
+    if parts[0].1 < parts[1].1 {
+        parts.reverse();
+    }
+    let part = |(pool, sold): (&TokenPool, f64)| SplitPart {
+        address: pool.address,
+        dex_id: pool.dex_id.clone(),
+        pair: pool.pair.clone(),
+        amount: sold,
+        share: sold / amount,
+        basis: pool.basis,
+    };
+    (proceeds - alone >= SPLIT_GAIN_MIN * amount).then(|| SplitSale {
+        parts: parts.into_iter().map(part).collect(),
+        proceeds,
+        loss: 1.0 - proceeds / amount,
+    })
+}
+
+/// The part of `amount` for the first of two pools, each with its side R and its fee, such that the last unit brings the same in both; `None`
+/// if one pool gets all. A pool pays g · R² / (R + g · a)² for the last unit of a, with g = 1 − f, the derivative of the proceeds in `sell`.
+/// It equals λ at a = R · (√(g / λ) − 1) / g; both parts sum to the amount at 1 / √λ = (A + Σ R / g) / Σ (R / √g) (Angeris, Chitra, Evans and
+/// Boyd, Optimal routing for constant function market makers, 2022).
+fn first_part(amount: f64, first: (f64, f64), second: (f64, f64)) -> Option<f64> {
+    let sums = [first, second].map(|(side, fee)| {
+        let rest = 1.0 - fee;
+        (side / rest, side / rest.sqrt())
+    });
+    let level = (amount + sums[0].0 + sums[1].0) / (sums[0].1 + sums[1].1);
+    let part = sums[0].1 * level - sums[0].0;
+    (part > 0.0 && part < amount).then_some(part)
 }
 
 /// DEXes whose version 2 is Uniswap V2 with other fees, so that all of its pools have a constant product. Version 2 of other DEXes has weighted
@@ -234,8 +353,10 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use load::sample;
+    use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn a_sale_is_that_of_constant_product() {
@@ -261,6 +382,85 @@ mod tests {
         ] {
             assert_eq!(sell(amount, side, fee), None, "{amount} {side} {fee}");
         }
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_split_of_two_pools_brings_more(
+            amount in 1.0_f64..1e7,
+            sides in [1e2_f64..1e8, 1e2_f64..1e8],
+            fees in [0.0_f64..0.05, 0.0_f64..0.05],
+            share in 0.0_f64..1.0,
+        ) {
+            let brings = |first: f64| {
+                let part = |amount: f64, nth: usize| sell(amount, sides[nth], fees[nth]).map_or(0.0, |sale| sale.proceeds);
+                part(first, 0) + part(amount - first, 1)
+            };
+            let found = first_part(amount, (sides[0], fees[0]), (sides[1], fees[1]));
+            let most = found.map_or_else(|| brings(0.0).max(brings(amount)), brings);
+            prop_assert!(most >= brings(share * amount) - 1e-9 * amount, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn two_pools_share_a_sale_where_that_brings_more() {
+        let pool = |last: u8, chain: &str, side: f64, fee: f64| {
+            let sale = sell(1_000.0, side, fee);
+            let mut address = Address([0; 20]);
+            address.0[19] = last;
+            TokenPool {
+                address,
+                dex_id: "dex".to_owned(),
+                dex: "DEX".to_owned(),
+                chain: Chain::known(chain).expect("a chain"),
+                pair: "A/B".to_owned(),
+                fee: Some(fee),
+                liquidity: None,
+                volume24h: None,
+                price_impact: sale.map(|sale| sale.price_impact),
+                proceeds: sale.map(|sale| sale.proceeds),
+                loss: sale.map(|sale| sale.loss),
+                loss_min: sale.map(|sale| sale.loss),
+                basis: Some("reserves"),
+                created_at: None,
+                trades_per_day: None,
+                side: Some(side),
+            }
+        };
+        let shares = |pools: &[TokenPool]| {
+            split(pools.iter(), 1_000.0).map(|split| {
+                let shares = split
+                    .parts
+                    .iter()
+                    .map(|part| (part.address.0[19], part.share));
+                (shares.collect::<Vec<_>>(), split.proceeds)
+            })
+        };
+        // By hand: equal pools get half each, and 500 into 9,500 brings 475 twice.
+        let equal = [pool(1, "eth", 9_500.0, 0.0), pool(2, "eth", 9_500.0, 0.0)];
+        let (parts, proceeds) = shares(&equal).expect("a split");
+        assert!(
+            parts.iter().all(|(_, share)| (share - 0.5).abs() < 1e-12)
+                && (proceeds - 950.0).abs() < 1e-9
+        );
+        // A third, worse pool changes nothing, and the larger part is first.
+        let three = [
+            pool(1, "eth", 5_000.0, 0.0),
+            pool(2, "eth", 9_500.0, 0.0),
+            pool(3, "eth", 900.0, 0.01),
+        ];
+        let (parts, _) = shares(&three).expect("a split");
+        assert_eq!(
+            parts.iter().map(|(pool, _)| *pool).collect::<Vec<_>>(),
+            [2, 1]
+        );
+        // Pools of two chains hold different tokens; a deep pool gains less than a thousandth.
+        let apart = [pool(1, "eth", 9_500.0, 0.0), pool(2, "base", 9_500.0, 0.0)];
+        let deep = [pool(1, "eth", 1e7, 0.0), pool(2, "eth", 1e7, 0.0)];
+        assert_eq!(
+            (shares(&apart), shares(&deep), shares(&equal[..1])),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{
     numeric::known_sum,
 };
 use model::{
-    candles::{Candles, Interval},
+    candles::{Candles, HISTORY_DAYS, Interval},
     data::Data,
     day_counts::DayCounts,
     rows::PoolRow,
@@ -125,6 +125,10 @@ impl<'a> TokenRows<'a> {
                 behind: None,
             })
         };
+        let counted = moves::volume_24h(series);
+        let mut price_history = daily_closes(series, false);
+        let price_before_history =
+            (price_history.len() > HISTORY_DAYS).then(|| price_history.remove(0));
         TokenSummary {
             token_address: token.row.token_address,
             symbol: token.row.symbol.clone(),
@@ -136,7 +140,8 @@ impl<'a> TokenRows<'a> {
             price_change_1h: moves::change(series, HOUR_MS),
             price_change_7d: moves::change(series, 7 * DAY_MS),
             price_change_30d: moves::change(series, 30 * DAY_MS),
-            volume_24h: moves::volume_24h(series).or(self.volume),
+            volume_24h: counted.or(self.volume),
+            volume_of_candles: counted.is_some(),
             liquidity: self.liquidity,
             mentions: None,
             engagement_7d: None,
@@ -148,7 +153,8 @@ impl<'a> TokenRows<'a> {
             holders_as_of: holders_as_of.flatten(),
             holders_growth: growth::growth(self.counts, WINDOW_DAYS_DEFAULT)
                 .map(|growth| growth.percent),
-            price_history: daily_closes(series, false),
+            price_before_history,
+            price_history,
             last_candle: latest_series(series).and_then(start),
             last_count: self.last_count(),
             created_at: self.created_at,

@@ -5,16 +5,16 @@ use load::sample;
 use model::time::HOUR_MS;
 
 #[test]
-fn the_history_is_thirty_daily_closes_whatever_they_are_made_of() {
+fn thirty_one_daily_closes_are_read_whatever_they_are_made_of() {
     let daily = candles(
         &(0..40)
             .map(|day| (24 * day, day as f64 + 1.0))
             .collect::<Vec<_>>(),
     );
-    let thirty: Vec<f64> = (11..=40).map(f64::from).collect();
+    let closes: Vec<f64> = (10..=40).map(f64::from).collect();
     assert_eq!(
         daily_closes(&[(Interval::DAY, daily.as_candles())], false),
-        thirty
+        closes
     );
     // Hourly candles of the last days neither shorten the history nor count twice, and they extend it where the daily ones end.
     let hourly = candles(
@@ -26,7 +26,7 @@ fn the_history_is_thirty_daily_closes_whatever_they_are_made_of() {
         (Interval::HOUR, hourly.as_candles()),
         (Interval::DAY, daily.as_candles()),
     ];
-    let expected: Vec<f64> = thirty[1..]
+    let expected: Vec<f64> = closes[1..]
         .iter()
         .copied()
         .chain([1000.0 + f64::from(41 * 24 - 7)])

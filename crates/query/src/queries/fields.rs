@@ -186,8 +186,8 @@ columns! {
             "Relative strength index (RSI) over 14 daily candles, 0–100, at the last candle, as in \
             `/technical/{contractAddress}/indicators`; null with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));
         "from_52w_high": Number ["52w_high", "52w"], f64,
-            "Percent distance of the last daily close from the highest high of the 52 weeks up to it: 0 at that high, otherwise negative; \
-            null if the candles do not reach back 52 weeks, or end long before the newest in the data."
+            "Percent distance of the last daily close from the highest high of the year (365 days) up to it: 0 at that high, otherwise negative; \
+            null if the candles do not reach back a year, or end long before the newest in the data."
             = FigureSource::Days(|days| from_52w_high(days, Interval::DAY.0));
     }
 }
@@ -427,18 +427,16 @@ pub(super) mod tests {
         }
     }
 
-    /// A token of 400 days that ends ten percent under the high it had 100 days ago, one of 30 days, and one whose candles ended long ago.
+    /// A token of 400 days that ends ten percent under the high of 365 days, whose first day it was, and had a higher one a day before; one of 30 days, and one whose candles ended long ago.
     fn ask_levels(query: &str) -> Value {
         let day = |token: u8, day: i64, close: f64| {
             let time = model::time::Time(day * DAY_MS);
             format!("0x{token},{time},{close},{close},{close},{close},1d\n")
         };
-        let old = |at: i64| {
-            if at == 299 {
-                20.0
-            } else {
-                17.0 + (at % 2) as f64
-            }
+        let old = |at: i64| match at {
+            34 => 30.0,
+            35 => 20.0,
+            at => 17.0 + (at % 2) as f64,
         };
         let rows: String = (0..400)
             .map(|at| day(1, 20_000 + at, old(at)))
@@ -474,7 +472,7 @@ pub(super) mod tests {
         assert_eq!(
             of(1),
             [Some(100.0), None],
-            "the price only rose, and the candles do not reach back 52 weeks"
+            "the price only rose, and the candles do not reach back a year"
         );
         assert_eq!(of(2), [None, None], "values from long ago are not current");
         for (query, expected) in [

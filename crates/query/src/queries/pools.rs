@@ -13,7 +13,7 @@ use super::{
     tabular::tabular,
     view::View,
 };
-use analysis::dex::sale::{TokenPool, pools};
+use analysis::dex::sale::{SplitSale, TokenPool, pools, split};
 use model::{address::Address, error::Result, progress::Progress, scalar::Scalar};
 use table::filter::{AddressOf, Filter};
 
@@ -33,12 +33,12 @@ const AMOUNT: Parameter = parameter(
 );
 
 request! {
-    /// The pools of a token, least loss first.
+    /// The pools of a token, lowest cost first.
     PoolsQuery at "/tokens/{token_address}/pools" {
         token_address: Address = TOKEN,
         amount: u64 = AMOUNT,
         filter: Filter = conditions::<TokenPool>(),
-        sort: Vec<Order> = sort::<TokenPool>(Some("loss,-liquidity"), SORT),
+        sort: Vec<Order> = sort::<TokenPool>(Some("loss_min,-liquidity"), SORT),
         /// Members out of `TokenPool::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<TokenPool>(),
         page: u64 = PAGE,
@@ -55,10 +55,13 @@ pub struct TokenPools {
     pub price: Option<f64>,
     /// The pool with the lowest cost of the sell, of all that match `where`; null if no cost is known.
     pub best: Option<TokenPool>,
+    /// The sell split over the two of these pools that bring the most together; null if that brings less than 0.1% of the amount more than
+    /// one pool, or if fees or liquidity are missing. Gas is not included.
+    pub split: Option<SplitSale>,
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// Lowest cost first, unless `sort` is given; pools without a known cost by liquidity.
+    /// Lowest possible cost first, unless `sort` is given: a pool of unknown fee counts with its lower bound. Pools without any by liquidity.
     pub pools: Rows<TokenPool>,
     /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,12 +93,14 @@ impl Query for PoolsQuery {
                     .unwrap_or(std::cmp::Ordering::Equal)
             })
             .cloned();
+        let split = split(found.iter(), self.amount as f64);
         let total = found.len() as u64;
         Ok(TokenPools {
             token_address: self.token_address,
             amount: self.amount,
             price,
             best,
+            split,
             page: self.page,
             limit: self.limit,
             total,
@@ -122,6 +127,7 @@ listed!(TokenPool {
     "price_impact": Number ["impact"].fraction() = |pool| pool.price_impact.into();
     "proceeds": Number [] = |pool| pool.proceeds.into();
     "loss": Number [].fraction() = |pool| pool.loss.into();
+    "loss_min": Number ["cost"].fraction() = |pool| pool.loss_min.into();
     "basis": Text [] = |pool| pool.basis.into();
     "created_at": Time [] = |pool| pool.created_at.into();
     "trades_per_day": Number ["trades"] = |pool| pool.trades_per_day.into();
@@ -164,9 +170,10 @@ mod tests {
                 answer.best.map(|best| last(&best.address)),
             )
         };
-        // A small sale is cheapest where the fee is low, a large one where the pool is deep; a pool without a fee has no loss.
-        assert_eq!(order("amount=10"), (vec![0xb1, 0xb2, 0xb3], Some(0xb1)));
-        assert_eq!(order("amount=10000"), (vec![0xb2, 0xb1, 0xb3], Some(0xb2)));
+        // A small sale is cheapest where the fee is low, a large one where the pool is deep; a pool without a fee counts with its price
+        // impact, but is never the best.
+        assert_eq!(order("amount=10"), (vec![0xb3, 0xb1, 0xb2], Some(0xb1)));
+        assert_eq!(order("amount=10000"), (vec![0xb3, 0xb2, 0xb1], Some(0xb2)));
         assert_eq!(
             order("amount=10000&sort=-liquidity&limit=1"),
             (vec![0xb3], Some(0xb2))

@@ -22,6 +22,8 @@ pub struct DexesView {
     /// Row indices are those of the answer.
     dexes: List<DexFields>,
     pools: List<PoolFields>,
+    /// All pools of the token, under those of the selected DEX where there is room.
+    others: List<PoolFields>,
     /// The pool list has the focus.
     in_pools: bool,
     /// The pools of every DEX are shown, not of the selected one.
@@ -126,7 +128,9 @@ impl View for DexesView {
                 (area.width * 9 / 20).clamp(72, 96)
             };
             let (left, right) = beside(area, right);
-            let rows = (self.dexes.len() as u16 + 4).max(6).min(left.height);
+            let rows = (self.dexes.len() as u16 + 3 + NOTE_LINES)
+                .max(6)
+                .min(left.height);
             // A list that must scroll gets the full height.
             let rows = if self.dexes.is_empty() || left.height - rows < left.height / 3 {
                 left.height
@@ -283,6 +287,7 @@ impl DexesView {
         };
         self.pools
             .arrange((0..known.len()).filter(shown), pools(known));
+        self.others.arrange(0..known.len(), pools(known));
     }
 
     fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
@@ -375,6 +380,41 @@ impl DexesView {
         let frame = ListFrame::new(body, &empty);
         self.dexes
             .draw(buffer, frame, context, dexes(&known.answer.dexes));
+        let under = below(body, self.dexes.len() as u16 + 2);
+        let note = self.token.and_then(|token| other_volume(context, &token));
+        if let Some(note) = note.filter(|_| under.height >= NOTE_LINES) {
+            put_wrapped(
+                buffer,
+                under,
+                0,
+                0,
+                &note,
+                usize::from(NOTE_LINES),
+                context.theme.dim(),
+            );
+        }
+    }
+
+    /// All pools of the token, under the selected pool's address.
+    fn draw_others(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some(known) = self.sale.known.clone() else {
+            return;
+        };
+        if self.every_pool || area.height < OTHERS_HEIGHT || self.others.len() <= self.pools.len() {
+            return;
+        }
+        let counted = plural(self.others.len() as u64, "pool", "pools");
+        let rule = Panel {
+            note: &counted,
+            ..Panel::new("on every DEX")
+        };
+        let body = rule.render(area, buffer, context.theme);
+        self.others.draw(
+            buffer,
+            ListFrame::new(body, "no pools"),
+            context,
+            pools(&known.answer.pools),
+        );
     }
 
     fn draw_dex(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -468,7 +508,17 @@ impl DexesView {
                 context.theme.dim(),
             );
         }
+        self.draw_others(buffer, below(list, row + 2), context);
     }
+}
+
+/// Why the volume here is not that of the token lists.
+fn other_volume(context: &Context<'_>, token: &Address) -> Option<String> {
+    let summary = summary(context, token).filter(|summary| summary.volume_of_candles)?;
+    Some(format!(
+        "VOL 24H counts these pools only. The {} in the list of tokens is from candles, which can cover exchanges outside the data.",
+        format::human(summary.volume_24h)
+    ))
 }
 
 /// The rows of the DEX list, by index.
@@ -481,6 +531,10 @@ fn pools<'a>(answered: &'a [TokenPool]) -> impl Fn(usize) -> Option<&'a TokenPoo
     move |place| answered.get(place)
 }
 
+/// Lines of the note on volumes.
+const NOTE_LINES: u16 = 3;
+/// A list of all pools is drawn from this height on.
+const OTHERS_HEIGHT: u16 = 6;
 const LABEL: u16 = 13;
 /// Lines of the fee tiers.
 const FEE_LINES: usize = 2;

@@ -3,6 +3,10 @@
 
 use super::prelude::*;
 
+/// From this width on, the text stands beside the table, and the table's width then.
+const BESIDE_WIDTH: u16 = 190;
+const TABLE_WIDTH: u16 = 140;
+
 /// `F`: the columns; `R`: a row; `Q`: the query.
 pub(super) struct RecordPane<F: Fields, R, Q: Query> {
     open: bool,
@@ -143,11 +147,19 @@ where
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
-        let width = usize::from(body.width.saturating_sub(2));
+        // On a wide screen the text stands beside the table, whose columns would otherwise be far apart.
+        let (table, words) = if body.width >= BESIDE_WIDTH && waits.is_none() {
+            beside(body, body.width - TABLE_WIDTH)
+        } else {
+            (body, body)
+        };
+        let is_beside = words.x != table.x;
+        let width = usize::from(words.width.saturating_sub(2));
         let lines = text::wrap(texts.says, width, usize::from(body.height / 3));
+        let under = if is_beside { 0 } else { lines.len() as u16 + 1 };
         let table = Rect {
-            height: body.height.saturating_sub(lines.len() as u16 + 1),
-            ..body
+            height: body.height.saturating_sub(under),
+            ..table
         };
         if waits.is_none() {
             self.list.draw(
@@ -157,9 +169,20 @@ where
                 |place| self.rows.get(place),
             );
         }
-        let top = if waits.is_some() { 1 } else { table.height + 1 };
+        let top = match waits {
+            Some(_) => 1,
+            None if is_beside => 0,
+            None => table.height + 1,
+        };
         for (nth, line) in lines.iter().enumerate() {
-            put(buffer, body, 1, top + nth as u16, line, context.theme.dim());
+            put(
+                buffer,
+                words,
+                1,
+                top + nth as u16,
+                line,
+                context.theme.dim(),
+            );
         }
     }
 }

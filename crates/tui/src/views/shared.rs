@@ -272,10 +272,12 @@ pub(super) fn whole_or_short(address: &Address, cells: usize, role: Role) -> Cel
 
 /// A value in a list; dim and with its date if it is older than the others in its row.
 pub(super) fn dated(value: Option<f64>, outdated: Option<Day>) -> Cell {
-    let text = format::human(value);
-    match outdated.filter(|_| value.is_some()) {
-        Some(day) => Cell::new(format!("{text} {day}"), Role::Dim).or(text),
-        None => Cell::figure(text),
+    let Some(number) = value else {
+        return Cell::missing();
+    };
+    match outdated {
+        Some(day) => Cell::new(format!("{} {day}", format::human(value)), Role::Dim).or(number),
+        None => Cell::number(number),
     }
 }
 
@@ -298,7 +300,7 @@ pub(super) fn price(price: Option<f64>, stale: Option<i64>) -> Cell {
 /// Gives the cell of a price that is too long for a narrow column a shorter form.
 pub(super) fn shorter(cell: Cell, price: Option<f64>) -> Cell {
     match price {
-        Some(price) if price != 0.0 && price.abs() < 1e-4 => cell.or(format!("{price:.2e}")),
+        Some(price) if price != 0.0 && !(1e-4..1e6).contains(&price.abs()) => cell.or(price),
         _ => cell,
     }
 }

@@ -18,8 +18,8 @@ use crate::widgets::{
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
     pub pieces: Vec<(Cow<'static, str>, Role)>,
-    /// A shorter form of a figure, used for the whole column if one of its rows does not fit.
-    pub short: Option<String>,
+    /// The number, abbreviated to the column's width in all rows if one of them does not fit.
+    pub short: Option<f64>,
 }
 
 impl Cell {
@@ -51,7 +51,7 @@ impl Cell {
 
     /// A number in three digits, with a shorter form for narrow columns.
     pub fn number(value: f64) -> Self {
-        Self::figure(model::format::human(Some(value))).or(model::format::brief(value))
+        Self::figure(model::format::human(Some(value))).or(value)
     }
 
     /// A change in percent in its color; the sign `%` is in the column's title.
@@ -62,10 +62,10 @@ impl Cell {
         Self::new(text, percent.map_or(Role::Dim, Role::of_change))
     }
 
-    /// Sets the shorter form of the figure.
+    /// Sets the number that is abbreviated where the figure does not fit.
     #[must_use]
-    pub fn or(mut self, short: String) -> Self {
-        self.short = Some(short);
+    pub fn or(mut self, number: f64) -> Self {
+        self.short = Some(number);
         self
     }
 
@@ -478,9 +478,10 @@ impl<'a> TableWidget<'a> {
                 .iter_mut()
                 .filter_map(|cells| cells.get_mut(place.column))
             {
-                if let (Some(short), Some((text, _))) = (cell.short.take(), cell.pieces.first_mut())
+                if let (Some(number), Some((text, _))) =
+                    (cell.short.take(), cell.pieces.first_mut())
                 {
-                    *text = Cow::Owned(short);
+                    *text = Cow::Owned(model::format::brief(number, usize::from(place.width)));
                 }
             }
         }

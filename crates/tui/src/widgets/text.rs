@@ -121,7 +121,9 @@ pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
 }
 
 /// Non-digits that may be part of a number or a date; a letter behind them is a unit, as in `1.26T`.
-const IN_NUMBER: &[char] = &['.', ',', ':', '-', '+', '/', '%'];
+const IN_NUMBER: &[char] = &[
+    '.', ',', ':', '-', '+', '/', '%', '−', '$', '≥', '≤', '<', '>',
+];
 
 /// The text up to `end`, or up to the start of the number that `end` would cut; a bracket opened just before it is dropped too.
 fn before_number(text: &str, end: usize) -> &str {
@@ -139,7 +141,8 @@ fn before_number(text: &str, end: usize) -> &str {
         && digits.contains(|c: char| c.is_ascii_digit())
         && digits
             .chars()
-            .all(|c| c.is_ascii_digit() || IN_NUMBER.contains(&c));
+            // `e`: the exponent of `9.8e-7`.
+            .all(|c| c.is_ascii_digit() || c == 'e' || IN_NUMBER.contains(&c));
     // A cut between words, or inside a word that is no number, is harmless.
     if end <= start || end >= start + word.len() || !is_number {
         return &text[..end];
@@ -286,6 +289,8 @@ mod tests {
             ("all stop (14 probes)", 12, "all stop…"),
             ("7.31  7.42", 8, "7.31  …"),
             ("7.31 and", 6, "7.31 …"),
+            ("9.84e-11", 6, "…"),
+            ("cost $1,234", 9, "cost …"),
             // Names may be cut anywhere.
             ("0x1f9840a85d", 8, "0x1f984…"),
             ("pool3crv", 6, "pool3…"),

@@ -75,7 +75,7 @@ impl Depth {
     pub fn detect(var: impl Fn(&str) -> Option<String>) -> Self {
         let has = |name: &str| var(name).is_some_and(|value| !value.is_empty());
         let term = var("TERM").unwrap_or_default();
-        if has("NO_COLOR") || term == "dumb" || term.starts_with("vt1") || term.starts_with("vt2") {
+        if has("NO_COLOR") || is_monochrome(&term) {
             return Self::None;
         }
         let colorterm = var("COLORTERM").unwrap_or_default();
@@ -107,6 +107,16 @@ impl Depth {
             Self::Indexed
         }
     }
+}
+
+fn is_monochrome(term: &str) -> bool {
+    term == "dumb" || term.starts_with("vt1") || term.starts_with("vt2")
+}
+
+/// Whether the terminal named by `TERM` has no glyphs but ASCII: hardware terminals, and the Linux console, whose fonts have at most 512
+/// glyphs.
+pub fn lacks_glyphs(term: &str) -> bool {
+    is_monochrome(term) || term == "linux"
 }
 
 /// The user's options on top of a palette.
@@ -425,6 +435,20 @@ mod tests {
         for (pairs, depth) in cases {
             assert_eq!(Depth::detect(vars(pairs)), depth, "{pairs:?}");
         }
+    }
+
+    #[test]
+    fn old_terminals_get_ascii_and_others_do_not() {
+        let plain = ["dumb", "vt100", "vt220", "linux"];
+        let rich = [
+            "",
+            "linux-truecolor",
+            "xterm",
+            "xterm-256color",
+            "screen",
+            "vte",
+        ];
+        assert!(plain.into_iter().all(lacks_glyphs) && !rich.into_iter().any(lacks_glyphs));
     }
 
     #[test]

@@ -161,13 +161,16 @@ fn short(value: Option<f64>) -> String {
     }
 }
 
+/// Cells of a tiny figure: two digits and an exponent.
+const BRIEF: usize = 6;
+
 /// Three digits: `63.5k`, `7.31`, `1.00`, `2.1e-6`.
 fn three(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else {
         return format::MISSING.to_owned();
     };
     match value.abs() {
-        size if size < 0.01 => format::brief(value),
+        size if size < 0.01 => format::brief(value, BRIEF),
         // Whole numbers keep their decimals, for alignment with their neighbors.
         size if (0.995..9.995).contains(&size) => format::fixed(value, 2),
         size if (9.995..99.95).contains(&size) => format::fixed(value, 1),

@@ -170,5 +170,8 @@ fn money(value: Option<f64>, row: &LegendRow<'_>, outdated: bool) -> Cell {
     let text = format::human(value);
     let old = outdated || row.summary.is_some_and(TokenSummary::is_stale);
     let role = if old { Role::Dim } else { role_of(&text) };
-    Cell::new(text, role)
+    Cell {
+        short: value,
+        ..Cell::new(text, role)
+    }
 }

@@ -11,19 +11,19 @@ const SHORT_FROM: f64 = 1e16;
 
 /// The cell in a row; figures also have a short form for narrow columns.
 pub(super) fn cell(value: &Scalar<'_>, kind: Kind) -> Cell {
-    let short = format::brief;
     match value {
         Scalar::Missing => Cell::missing(),
-        Scalar::Float(number) => Cell::figure(float(*number)).or(short(*number)),
-        Scalar::Whole(number) => Cell::text(exact(value)).or(short(*number as f64)),
+        Scalar::Float(number) => Cell::figure(float(*number)).or(*number),
+        Scalar::Whole(number) => Cell::text(exact(value)).or(*number as f64),
         Scalar::Flag(_) | Scalar::Digits(_) | Scalar::Duration(_) => Cell::text(exact(value)),
         Scalar::Time(_) | Scalar::Day(_) => Cell::new(exact(value), Role::Dim),
         Scalar::List(members) => Cell::text(members.join(", ")),
         Scalar::Text(text) => match kind {
             Kind::Address => Cell::text(format::short_address(text)),
-            Kind::Uint256 => {
-                Cell::text(text.to_string()).or(text.parse().map_or_else(|_| "…".to_owned(), short))
-            }
+            Kind::Uint256 => Cell {
+                short: text.parse().ok(),
+                ..Cell::text(text.to_string())
+            },
             Kind::Hex if text.len() > 20 => {
                 // Two hexadecimal digits for each byte, after `0x`.
                 let bytes = (text.len() as u64).saturating_sub(2) / 2;

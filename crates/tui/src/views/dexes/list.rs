@@ -104,10 +104,17 @@ impl Fields for PoolFields {
         })
         .cell(|pool, _| share(pool.price_impact, pool.is_estimate()))
         .smallest_first(),
-        P::figure("loss", "cost", 9, 250, |pool| pool.loss.into())
+        // Without a fee the lowest possible cost, marked as a bound.
+        P::figure("loss_min", "cost", 9, 250, |pool| pool.loss_min.into())
             .aliases(&["cost"])
-            .cell(|pool, _| share(pool.loss, pool.is_estimate()))
+            .cell(|pool, _| match (pool.loss, pool.loss_min) {
+                (None, Some(_)) => {
+                    Cell::new(format!("≥ {}", format::share(pool.loss_min)), Role::Dim)
+                }
+                _ => share(pool.loss, pool.is_estimate()),
+            })
             .smallest_first(),
+        P::hidden("loss", ColumnKind::Number, |pool| pool.loss.into()),
         P::figure("proceeds", "proceeds", 8, 245, |pool| {
             pool.proceeds.map(f64::round).into()
         })
@@ -135,7 +142,7 @@ impl Fields for PoolFields {
         .plain(),
     ];
 
-    const STANDARD: Option<Order> = Some(Order::rising("loss"));
+    const STANDARD: Option<Order> = Some(Order::rising("loss_min"));
 
     fn fit(column: &mut TableColumn, width: u16) {
         if column.key == "address" && width >= WHOLE_ADDRESS_WIDTH {

@@ -1,7 +1,7 @@
 //! The sell by whose cost the pools are sorted: the typed amount, its query, and the cheapest pool.
 
 use crate::views::prelude::*;
-use analysis::dex::sale::TokenPool;
+use analysis::dex::sale::{SplitSale, TokenPool};
 use query::queries::{
     list::Listed as _,
     pools::{AMOUNT_DEFAULT, AMOUNT_MAX, PoolsQuery, TokenPools},
@@ -48,7 +48,7 @@ impl std::fmt::Display for SoldAmount {
 }
 
 pub(super) fn question(token: Address, SoldAmount(amount): SoldAmount) -> PoolsQuery {
-    let sort = vec![Order::rising("loss"), Order::falling("liquidity")];
+    let sort = vec![Order::rising("loss_min"), Order::falling("liquidity")];
     PoolsQuery {
         token_address: token,
         amount,
@@ -114,6 +114,7 @@ pub(super) fn draw(
         None => format!("{selling} the data has no pool with both a fee and liquidity"),
     };
     let hint = "x amount  a all DEXes";
+    let split = answer.split.as_ref().map(split_words);
     // In a low pane the pools need the room.
     let lines = if area.height < LOW { 1 } else { 2 };
     let mut used = 0;
@@ -133,12 +134,48 @@ pub(super) fn draw(
     if text::width(&says) + text::width(hint) + 2 <= usize::from(area.width) {
         put_right(buffer, area, at, hint, context.theme.dim());
     }
-    let estimated = answer.pools.iter().any(TokenPool::is_estimate);
-    if !estimated || lines == 1 {
+    if let Some(split) = split {
+        used += put_wrapped(buffer, area, 0, used, &split, lines, context.theme.text());
+    }
+    if lines == 1 {
         return used;
     }
-    let note = "≈ estimate for a constant-product pool (x·y = k) with half the liquidity; concentrated pools (v3, v4) differ";
-    used + put_wrapped(buffer, area, 0, used, note, lines, context.theme.dim())
+    let notes = [
+        (
+            answer.pools.iter().any(TokenPool::is_estimate),
+            "≈ estimate for a constant-product pool (x·y = k) with half the liquidity; concentrated pools (v3, v4) differ",
+        ),
+        (
+            answer
+                .pools
+                .iter()
+                .any(|pool| pool.loss.is_none() && pool.loss_min.is_some()),
+            "≥ the fee is not in the data: the lowest possible cost",
+        ),
+    ];
+    for (_, note) in notes.into_iter().filter(|(is_needed, _)| *is_needed) {
+        used += put_wrapped(buffer, area, 0, used, note, lines, context.theme.dim());
+    }
+    used
+}
+
+/// `split over two pools: cost 3.02%, receive $48,490: 62% in UNI/USDC on uniswap-v3, 38% in UNI/WETH on uniswap-v2`.
+fn split_words(split: &SplitSale) -> String {
+    let about = if split.is_estimate() { "≈ " } else { "" };
+    let parts: Vec<String> = split
+        .parts
+        .iter()
+        .map(|part| {
+            let share = format::share(Some(part.share));
+            format!("{share} in {} on {}", part.pair, part.dex_id)
+        })
+        .collect();
+    format!(
+        "split over two pools: cost {about}{}, receive ${}: {}",
+        format::share(Some(split.loss)),
+        format::count(split.proceeds.round() as u64),
+        parts.join(", ")
+    )
 }
 
 #[cfg(test)]

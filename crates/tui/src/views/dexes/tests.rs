@@ -49,7 +49,7 @@ fn enter_goes_into_the_pools_and_esc_comes_back() {
     assert_eq!(
         view.request(&stage.context()).expect("a request").target,
         format!(
-            "/tokens/{}/pools?amount=10000&where=dex_id%3Duniswap-v3-eth&sort=loss%2C-liquidity&page=1&limit=250",
+            "/tokens/{}/pools?amount=10000&where=dex_id%3Duniswap-v3-eth&sort=loss_min%2C-liquidity&page=1&limit=250",
             address(1)
         )
     );

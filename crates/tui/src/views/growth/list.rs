@@ -1,6 +1,6 @@
 //! The list of the Growth view: one row of the table for each field of the ranking.
 
-use crate::{views::prelude::*, widgets::sparkline::sparkline};
+use crate::{views::prelude::*, widgets::sparkline::sparkline_over};
 use analysis::market::TokenSummary;
 use model::{day_counts::DayCounts, time::Day};
 use query::queries::{
@@ -10,6 +10,8 @@ use query::queries::{
 
 /// Counts of the sparkline.
 const HISTORY_COUNTS: usize = 60;
+/// The full height of each sparkline is at least this share of its largest count, so that heights of different rows compare.
+const HISTORY_SPAN_MIN: f64 = 0.1;
 
 pub(crate) struct RankingFields;
 
@@ -68,7 +70,7 @@ impl Fields for RankingFields {
                 Cell::change(Some(row.entry.holders_growth))
                     .plain()
                     .into_owned(),
-                roles(row.entry).1,
+                role(row.entry),
             )
         })
         .unit("%")
@@ -79,7 +81,7 @@ impl Fields for RankingFields {
             } else {
                 0.0
             };
-            Cell::new(low_bar(share, look.cells), roles(row.entry).1)
+            Cell::new(low_bar(share, look.cells), role(row.entry))
         })
         .widths(&[(100, [20, 20]), (160, [36, 36])]),
         // Of the count's day in this row; the `tokens` table may be of another day.
@@ -93,7 +95,7 @@ impl Fields for RankingFields {
         .member(""),
         F::picture(
             "holder_counts",
-            "holders, latest counts",
+            "holders, last 60 counts",
             12,
             100,
             |row, look| {
@@ -102,11 +104,12 @@ impl Fields for RankingFields {
                     .iter()
                     .skip(row.counts.len().saturating_sub(HISTORY_COUNTS));
                 let history: Vec<Option<f64>> = latest.map(|count| float(count.holders)).collect();
-                Cell::new(low(&sparkline(&history, look.cells)), roles(row.entry).0)
+                let line = low(&sparkline_over(&history, look.cells, HISTORY_SPAN_MIN));
+                Cell::new(line, direction(&history))
             },
         )
         .widths(&[(100, [24, 24]), (160, [60, 60])])
-        .short_title(22, "latest"),
+        .short_title(23, "60 counts"),
         F::figure("market_cap", "cap", 6, 140, |row| {
             row.entry.market_cap.into()
         })
@@ -225,11 +228,17 @@ fn token_value<'a>(row: Ranked<'a>, column: &str) -> Scalar<'a> {
         .into()
 }
 
-/// The muted and the strong role of the growth's sign.
-fn roles(entry: &GrowthEntry) -> (Role, Role) {
-    match entry.holders_growth {
-        growth if growth >= 0.005 => (Role::UpSoft, Role::Up),
-        growth if growth <= -0.005 => (Role::DownSoft, Role::Down),
-        _ => (Role::Grid, Role::Dim),
+/// The color of the growth's sign.
+fn role(entry: &GrowthEntry) -> Role {
+    Role::of_change(entry.holders_growth)
+}
+
+/// The color of a sparkline: of its own first and last count, not of the growth over the window.
+fn direction(counts: &[Option<f64>]) -> Role {
+    let known = || counts.iter().flatten();
+    match known().next().zip(known().next_back()) {
+        Some((first, last)) if last > first => Role::UpSoft,
+        Some((first, last)) if last < first => Role::DownSoft,
+        _ => Role::Dim,
     }
 }

@@ -234,7 +234,7 @@ fn draw_figures(
         let cells = usize::from(area.width.saturating_sub(LABEL));
         let cells = if cells >= 60 { 60 } else { cells.min(30) };
         let mut x = LABEL;
-        for (piece, role) in list::history(&shown.summary.price_history, cells).pieces {
+        for (piece, role) in list::history(shown.summary, cells).pieces {
             x += put(buffer, area, x, y, &piece, context.theme.style(role));
         }
         y += 1;

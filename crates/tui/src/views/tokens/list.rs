@@ -100,7 +100,7 @@ impl Fields for TokenFields {
             .unit("%")
             .decimal(),
         F::picture("price_history", "last 30 days", 30, 140, |row, look| {
-            history(&row.token.price_history, look.cells)
+            history(row.token, look.cells)
         })
         .widths(&[(0, [10, 10]), (96, [15, 15]), (120, [30, 30])])
         .short_title(12, "30 days")
@@ -199,17 +199,27 @@ fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
 /// mountains.
 const HISTORY_SPAN_MIN: f64 = 0.04;
 
-/// The sparkline: the last week strong, earlier days muted, in the color of the month's direction.
-pub(super) fn history(closes: &[f64], cells: usize) -> Cell {
+/// The sparkline: the last week strong, earlier days muted, in the color of the change over 30 days.
+pub(super) fn history(token: &TokenSummary, cells: usize) -> Cell {
+    let closes: Vec<f64> = token
+        .price_before_history
+        .iter()
+        .chain(&token.price_history)
+        .copied()
+        .collect();
+    sparkline_of(closes, token.price_change_30d, cells)
+}
+
+fn sparkline_of(closes: Vec<f64>, change: Option<f64>, cells: usize) -> Cell {
     let (Some(first), Some(last)) = (closes.first(), closes.last()) else {
         return Cell::missing();
     };
-    let (soft, strong) = if last >= first {
+    let (soft, strong) = if change.map_or(last >= first, |change| change >= 0.0) {
         (Role::UpSoft, Role::Up)
     } else {
         (Role::DownSoft, Role::Down)
     };
-    let values: Vec<Option<f64>> = closes.iter().copied().map(Some).collect();
+    let values: Vec<Option<f64>> = closes.into_iter().map(Some).collect();
     let line = low(&sparkline_over(&values, cells, HISTORY_SPAN_MIN));
     let recent = (cells * 7).div_ceil(30);
     let split = line
@@ -225,13 +235,19 @@ mod tests {
 
     #[test]
     fn the_last_week_of_a_sparkline_is_strong() {
-        let cell = history(&(0..30).map(f64::from).collect::<Vec<_>>(), 30);
+        let cell = sparkline_of((0..30).map(f64::from).collect(), None, 30);
         let pieces: Vec<(usize, Role)> = cell
             .pieces
             .iter()
             .map(|(text, role)| (text.chars().count(), *role))
             .collect();
         assert_eq!(pieces, [(23, Role::UpSoft), (7, Role::Up)]);
-        assert_eq!(history(&[], 10), Cell::missing());
+        // The color is that of the 30-day column, whose first close can be another.
+        let falling = sparkline_of(vec![1.0, 2.0], Some(-0.1), 30);
+        assert_eq!(
+            falling.pieces.last().map(|(_, role)| *role),
+            Some(Role::Down)
+        );
+        assert_eq!(sparkline_of(Vec::new(), None, 10), Cell::missing());
     }
 }

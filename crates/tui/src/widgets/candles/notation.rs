@@ -117,8 +117,7 @@ pub(super) fn fit_value(value: f64, usual: String, cells: usize) -> String {
         [
             usual,
             format::human(Some(value)),
-            format!("{value:.2e}"),
-            format!("{value:.0e}"),
+            format::brief(value, cells),
         ],
         cells,
     )
@@ -176,7 +175,7 @@ mod tests {
                 "1.012e-6",
             ),
             (&[12_310_000.0, 12_320_000.0], 9, 12_314_400.0, "12.314M"),
-            (&[1e-9, 1e-3, 1e3, 1e9], 9, -9.99e-120, "-1e-119"),
+            (&[1e-9, 1e-3, 1e3, 1e9], 9, -9.99e-120, "-1.0e-119"),
         ];
         for (ticks, cells, price, says) in cases {
             assert_eq!(PriceNotation::of(ticks, cells).tag(price), says);

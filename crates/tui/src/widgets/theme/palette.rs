@@ -22,15 +22,15 @@ pub const BUILTIN: &[(&str, &str)] = &[
 /// lightened for dark backgrounds.
 const COLOUR_BLIND_DARK: [Rgb; 4] = [
     (0x56, 0xb4, 0xe9),
-    (0x28, 0x55, 0x70),
+    (0x3b, 0x7d, 0xa3),
     (0xf2, 0x8e, 0x3c),
-    (0x72, 0x45, 0x1f),
+    (0xaa, 0x65, 0x2c),
 ];
 const COLOUR_BLIND_LIGHT: [Rgb; 4] = [
     (0x00, 0x62, 0x9c),
-    (0xa6, 0xcd, 0xe6),
+    (0x3c, 0x89, 0xb7),
     (0xa8, 0x45, 0x00),
-    (0xee, 0xc0, 0xa0),
+    (0xbe, 0x6c, 0x33),
 ];
 
 /// Why a theme file is rejected.
@@ -264,6 +264,19 @@ mod tests {
                     assert!(found >= wanted, "{name}: {role:?} {found:.2}");
                     let selected = contrast(palette.rgb(role), palette.rgb(Role::Selection));
                     assert!(selected >= 3.0, "{name}: {role:?} selected {selected:.2}");
+                }
+                // Bars and sparklines: graphics of WCAG 2.2, 1.4.11.
+                let softs = [
+                    Role::AccentSoft,
+                    Role::UpSoft,
+                    Role::DownSoft,
+                    Role::WarningSoft,
+                ];
+                for role in softs {
+                    for under in [Role::Background, Role::Selection] {
+                        let found = contrast(palette.rgb(role), palette.rgb(under));
+                        assert!(found >= 3.0, "{name}: {role:?} on {under:?} {found:.2}");
+                    }
                 }
             }
         }

@@ -151,7 +151,10 @@ fn in_one_style(values: &[&Json], room: usize) -> Vec<String> {
         .map(std::borrow::Cow::into_owned)
         .collect();
     if texts.iter().any(|text| text::width(text) > room) {
-        let short = |(cell, text): (Cell, String)| cell.short.unwrap_or(text);
+        let short = |(cell, text): (Cell, String)| {
+            cell.short
+                .map_or(text, |number| format::brief(number, room))
+        };
         texts = cells.into_iter().zip(texts).map(short).collect();
     }
     if values

@@ -140,7 +140,11 @@ impl RowsPane {
             ..area
         };
         let mut x = put(buffer, left, 0, 0, column.name, theme.accent());
-        let short = || cells::cell(&value, column.kind).short;
+        let left_over = usize::from(room.saturating_sub(x + 2));
+        let short = || {
+            let number = cells::cell(&value, column.kind).short?;
+            Some(format::brief(number, left_over))
+        };
         let exact = Some(cells::exact(&value))
             .filter(|exact| text::width(exact) + usize::from(x) + 2 <= usize::from(room));
         let value = exact.or_else(short).unwrap_or_else(|| cells::exact(&value));
