@@ -482,6 +482,10 @@ impl App {
         id: ViewId,
         work: impl FnOnce(&mut dyn View, &Context<'_>) -> T,
     ) -> T {
+        let marks = match id {
+            ViewId::Jobs => self.views[ViewId::Tokens as usize].marks().to_vec(),
+            _ => Vec::new(),
+        };
         let Self {
             setup,
             views,
@@ -503,6 +507,7 @@ impl App {
             snapshot: snapshot.as_ref(),
             load,
             token: *token,
+            marks: &marks,
             watchlist,
             annotations,
             alerts: &alerts.marks,

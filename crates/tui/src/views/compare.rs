@@ -159,6 +159,10 @@ impl Compare {
         self.open
     }
 
+    pub(super) fn marks(&self) -> &[Address] {
+        &self.marks
+    }
+
     /// The marks, to be saved.
     pub(super) fn saved(&self) -> Json {
         self.marks.iter().map(Address::to_string).collect()

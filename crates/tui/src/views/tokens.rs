@@ -328,6 +328,10 @@ impl View for TokensView {
         })
     }
 
+    fn marks(&self) -> &[Address] {
+        self.compare.marks()
+    }
+
     fn compare(&mut self, wanted: &Comparison, context: &Context<'_>) -> Effect {
         self.compare.open_typed(wanted, context)
     }
