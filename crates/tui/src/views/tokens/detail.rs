@@ -321,6 +321,16 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
                 Role::Warning,
             )
         }
+        (None, None, None) if summary.price.is_none() => (
+            [
+                "press : and type import FILE, or add TOKEN to fetch prices",
+                ":import FILE or :add TOKEN",
+                ":import or :add",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            Role::Dim,
+        ),
         (None, None, None) => {
             let (day, role) = change(summary.price_change_24h, "24h");
             (vec![day], role)
