@@ -42,10 +42,10 @@ mod token;
 mod verify;
 mod version;
 
-use std::{ops::RangeInclusive, path::PathBuf};
+use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
 
 use clap::{
-    Args, Parser, Subcommand,
+    Args, CommandFactory, Parser, Subcommand,
     error::{ContextKind, ErrorKind},
 };
 use color_eyre::eyre::{Result, eyre};
@@ -215,7 +215,7 @@ fn whole_number<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) ->
 
 /// Parses this process's arguments. Prints help, or exits with code 2 on invalid ones.
 pub fn arguments() -> CommandLine {
-    CommandLine::try_parse().unwrap_or_else(|error| {
+    CommandLine::try_parse_from(location_last(std::env::args_os())).unwrap_or_else(|error| {
         error.print().ok();
         if error.kind() == ErrorKind::ArgumentConflict
             && error.get(ContextKind::InvalidSubcommand).is_some()
@@ -224,6 +224,38 @@ pub fn arguments() -> CommandLine {
         }
         std::process::exit(error.exit_code())
     })
+}
+
+/// Moves options that locate the data from before a command behind its arguments: `--data DIR get …` means `get … --data DIR`.
+fn location_last(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut all: Vec<OsString> = arguments.into_iter().collect();
+    let mut end = 1;
+    while let Some(text) = all.get(end).and_then(|argument| argument.to_str()) {
+        end += match text {
+            "--data" | "--config" | "--as-of" => 2,
+            "--remote" => 1,
+            _ if ["--data=", "--config=", "--as-of="]
+                .iter()
+                .any(|option| text.starts_with(option)) =>
+            {
+                1
+            }
+            _ => break,
+        };
+    }
+    let is_command = |name: &OsString| {
+        let name = name.to_str().unwrap_or_default();
+        CommandLine::command().find_subcommand(name).is_some()
+    };
+    if end > 1 && all.get(end).is_some_and(is_command) {
+        let options: Vec<OsString> = all.drain(1..end).collect();
+        let last = all
+            .iter()
+            .position(|argument| argument == "--")
+            .unwrap_or(all.len());
+        all.splice(last..last, options);
+    }
+    all
 }
 
 pub fn run(arguments: CommandLine) -> Outcome {
@@ -261,12 +293,35 @@ pub fn run(arguments: CommandLine) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn clap_finds_no_fault_in_the_arguments() {
         CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn the_data_may_be_named_before_the_command() {
+        for (given, read) in [
+            ("--data D get /tokens", "get /tokens --data D"),
+            (
+                "--config=C --data D --remote alert list",
+                "alert list --config=C --data D --remote",
+            ),
+            ("--data D get -- /tokens", "get --data D -- /tokens"),
+            ("--data get", "--data get"),
+            ("--data D", "--data D"),
+            ("--ascii get /tokens", "--ascii get /tokens"),
+            ("get /tokens", "get /tokens"),
+            ("", ""),
+        ] {
+            let words = |text: &str| -> Vec<OsString> {
+                let words = text.split_whitespace().map(OsString::from);
+                std::iter::once(OsString::from("tokendeck"))
+                    .chain(words)
+                    .collect()
+            };
+            assert_eq!(location_last(words(given)), words(read), "{given}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use color_eyre::eyre::{Result, eyre};
+use color_eyre::eyre::{Report, Result};
 use tokio::{runtime::Runtime, sync::oneshot};
 
 use crate::config::plain_reason;
@@ -55,11 +55,12 @@ impl ApiControl {
 
     fn run(&self) -> Result<(String, Running)> {
         let refuse = |error: std::io::Error| {
-            eyre!(
+            let reason = format!(
                 "the API cannot listen on `{}`: {}",
                 self.listen,
                 plain_reason(&error)
-            )
+            );
+            Report::new(error).wrap_err(reason)
         };
         let listener = TcpListener::bind(&self.listen).map_err(refuse)?;
         listener.set_nonblocking(true).map_err(refuse)?;
@@ -107,6 +108,11 @@ impl ApiControl {
     }
 }
 
+fn is_in_use(reason: &Report) -> bool {
+    let error = reason.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
+}
+
 impl ApiServerHandle for ApiControl {
     fn state(&self) -> ApiState {
         self.lock().state.clone()
@@ -141,6 +147,7 @@ impl ApiServerHandle for ApiControl {
                 inner.running = Some(running);
                 ApiState::Listening(base)
             }
+            Err(reason) if is_in_use(&reason) => ApiState::Taken(reason.to_string()),
             Err(reason) => ApiState::Failed(reason.to_string()),
         };
         inner.state.clone()

@@ -34,6 +34,10 @@ impl Memory for StateFolder {
         self.watchlist.tokens().copied().collect()
     }
 
+    fn changed_watchlist(&mut self) -> Option<HashSet<Address>> {
+        self.watchlist.changed().then(|| self.watchlist())
+    }
+
     fn session(&self) -> Value {
         Value::Object(self.session.clone())
     }

@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeSet,
+    fs,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use color_eyre::eyre::{Report, Result, bail};
@@ -20,6 +22,8 @@ const TOKENS_MAX: usize = 50_000;
 pub struct Watchlist {
     folder: PathBuf,
     tokens: BTreeSet<Address>,
+    /// When the file was written, as last seen.
+    written: Option<SystemTime>,
 }
 
 impl Watchlist {
@@ -32,7 +36,20 @@ impl Watchlist {
         Self {
             folder: state_dir.to_owned(),
             tokens: tokens(&text),
+            written: written(state_dir),
         }
+    }
+
+    /// Reads the file if it was written since; returns whether another program changed the tokens.
+    pub fn changed(&mut self) -> bool {
+        let written = written(&self.folder);
+        if written == self.written {
+            return false;
+        }
+        let read = Self::open(&self.folder);
+        let is_other = read.tokens != self.tokens;
+        *self = read;
+        is_other
     }
 
     /// Starred tokens, ordered by address.
@@ -74,6 +91,12 @@ impl Watchlist {
 /// The user's starred tokens.
 pub fn addresses(state_dir: &Path) -> Vec<Address> {
     Watchlist::open(state_dir).tokens().copied().collect()
+}
+
+fn written(state_dir: &Path) -> Option<SystemTime> {
+    fs::metadata(state_dir.join(FILE))
+        .and_then(|file| file.modified())
+        .ok()
 }
 
 fn read(path: &Path) -> Result<String> {

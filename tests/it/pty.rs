@@ -339,7 +339,7 @@ fn a_port_in_use_is_said_and_stops_nothing() {
         &format!("[api]\nlisten = '{address}'\n[deck]\nrecords = false\n"),
     );
     let mut terminal = home.run(&["--data", DEMO], &[]);
-    terminal.see("api failed");
+    terminal.see("api off: port in use");
     terminal.ready();
     terminal.keys("?");
     terminal.see("keys · ");

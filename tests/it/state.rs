@@ -311,6 +311,12 @@ fn stars_are_kept_and_those_of_two_programs_add_up() {
     assert_eq!(one.toggle(tokens[2]).ok(), Some(true));
     assert_eq!(two.toggle(tokens[0]).ok(), Some(true));
     assert_eq!(one.toggle(tokens[1]).ok(), Some(true));
+    // The other program sees what this one starred, once.
+    assert!(two.changed() && !two.changed());
+    assert_eq!(
+        two.tokens().collect::<Vec<_>>(),
+        [&tokens[0], &tokens[1], &tokens[2]]
+    );
     assert_eq!(one.toggle(tokens[1]).ok(), Some(false));
     let kept = Watchlist::open(state.path());
     assert_eq!(kept.tokens().collect::<Vec<_>>(), [&tokens[0], &tokens[2]]);

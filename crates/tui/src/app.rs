@@ -6,7 +6,7 @@ mod alerts;
 mod annotations;
 mod as_of;
 #[cfg(test)]
-mod bench;
+pub(crate) mod bench;
 mod data;
 mod early;
 mod effects;
@@ -172,6 +172,11 @@ pub struct App {
     pub(super) is_new_here: bool,
     /// The folder of the data that the last session showed.
     pub(super) last_folder: Option<PathBuf>,
+    /// The dataset that the session is about, by its folder, and whether its data was shown.
+    pub(super) dataset: String,
+    pub(super) is_loaded: bool,
+    /// The stored sessions of the datasets.
+    pub(super) datasets: serde_json::Map<String, serde_json::Value>,
     /// The view in which keys were pressed before its rows were there: its selection becomes the program's token afterwards.
     pending_selection: Option<ViewId>,
     /// A step to the next token (or the previous one) that waits until the list has its rows.
@@ -223,6 +228,9 @@ impl App {
             annotated: Vec::new(),
             is_new_here: false,
             last_folder: None,
+            dataset: String::new(),
+            is_loaded: false,
+            datasets: serde_json::Map::new(),
             pending_selection: None,
             pending_step: None,
             ticked: Instant::now(),
@@ -240,7 +248,7 @@ impl App {
     /// Runs after the first frame.
     pub fn start(&mut self) {
         if self.setup.start_api
-            && let ApiState::Failed(reason) = self.setup.api.start()
+            && let ApiState::Failed(reason) | ApiState::Taken(reason) = self.setup.api.start()
         {
             self.say(
                 format!("{reason}; the dashboard runs without the API"),
@@ -474,6 +482,10 @@ impl App {
         id: ViewId,
         work: impl FnOnce(&mut dyn View, &Context<'_>) -> T,
     ) -> T {
+        let marks = match id {
+            ViewId::Jobs => self.views[ViewId::Tokens as usize].marks().to_vec(),
+            _ => Vec::new(),
+        };
         let Self {
             setup,
             views,
@@ -495,6 +507,7 @@ impl App {
             snapshot: snapshot.as_ref(),
             load,
             token: *token,
+            marks: &marks,
             watchlist,
             annotations,
             alerts: &alerts.marks,

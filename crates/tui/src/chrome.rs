@@ -370,6 +370,10 @@ impl App {
             ),
             ApiState::Off => ("api off".to_owned(), theme.dim()),
             ApiState::Failed(_) => ("● api failed, see 0".to_owned(), theme.style(Role::Warning)),
+            ApiState::Taken(_) => (
+                "● api off: port in use".to_owned(),
+                theme.style(Role::Warning),
+            ),
         }
     }
 

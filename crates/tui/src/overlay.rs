@@ -118,6 +118,8 @@ pub enum Command {
         words: String,
         agree: Vec<String>,
     },
+    /// Compare tokens, perhaps with a benchmark and over a period: `uni,aave vs weth 90d`.
+    Compare(String),
     /// Show everything as of a day or time.
     AsOf(String),
     /// Add the token of that row of those found.

@@ -2,7 +2,8 @@
 //! lost. What is saved, and where, belongs to `memory`.
 
 use std::{
-    sync::mpsc::{Receiver, Sender, channel},
+    collections::HashSet,
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread::{Scope, ScopedJoinHandle},
     time::{Duration, Instant},
 };
@@ -15,6 +16,8 @@ use model::{address::Address, annotations::Annotation};
 
 /// Changes closer together are saved once.
 const DELAY: Duration = Duration::from_millis(300);
+/// How often the watchlist of other programs is looked at.
+const LOOK: Duration = Duration::from_secs(2);
 
 enum Change {
     Star(Address),
@@ -26,6 +29,7 @@ pub(super) struct Saver<'scope> {
     thread: ScopedJoinHandle<'scope, ()>,
     changes: Sender<Change>,
     problems: Receiver<String>,
+    watchlists: Receiver<HashSet<Address>>,
     /// The session as it was last handed over.
     handed: Value,
     /// When a session that may have changed is looked at.
@@ -42,8 +46,20 @@ impl<'scope> Saver<'scope> {
     ) -> Self {
         let (changes, received) = channel();
         let (report, problems) = channel();
+        let (stars, watchlists) = channel();
         let thread = scope.spawn(move || {
-            for change in received {
+            loop {
+                let change = match received.recv_timeout(LOOK) {
+                    Ok(change) => change,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Some(watchlist) = memory.changed_watchlist() {
+                            stars.send(watchlist).ok();
+                            wake();
+                        }
+                        continue;
+                    }
+                };
                 let outcome = match change {
                     Change::Star(token) => memory.star(token),
                     Change::Annotation(token, annotation) => memory.annotate(token, &annotation),
@@ -59,7 +75,8 @@ impl<'scope> Saver<'scope> {
             thread,
             changes,
             problems,
-            handed: app.session_now().unwrap_or_default(),
+            watchlists,
+            handed: app.session_now(),
             due: None,
         }
     }
@@ -94,12 +111,13 @@ impl<'scope> Saver<'scope> {
         );
         if self.due.is_some_and(|due| due <= Instant::now()) {
             self.due = None;
-            if let Some(session) = app.session_now() {
-                self.hand_over(session);
-            }
+            self.hand_over(app.session_now());
         }
         for problem in self.problems.try_iter() {
             app.say(problem, true);
+        }
+        if let Some(watchlist) = self.watchlists.try_iter().last() {
+            app.take_watchlist(watchlist);
         }
     }
 

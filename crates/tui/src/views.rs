@@ -4,7 +4,7 @@
 
 pub mod api;
 pub mod chart;
-mod compare;
+pub mod compare;
 pub mod data;
 pub mod dexes;
 pub mod error;

@@ -28,7 +28,7 @@ fn what_was_typed_survives_a_kill() {
     saved(&home, "watchlist", "0x");
     terminal.keys(" ");
     terminal.see("marked; mark another");
-    saved(&home, "session.json", "\"marks\": [\n        \"0x");
+    saved(&home, "session.json", "\"marks\": [\n");
     terminal.keys("/cap>1m\r");
     saved(&home, "session.json", "cap>1m");
     terminal.keys("7/\x15250k USDC, 10 WETH\r");

@@ -14,21 +14,27 @@ use super::{NoFlows, is_void, unit_of};
 use crate::roles::{AddressRole, Roles};
 use model::{
     address::Address,
+    candles::Interval,
     data::Data,
-    time::{Day, Time},
+    time::{Day, HOUR_MS, Time},
 };
 
 /// Days that a close may be older than the transfer that it values.
 const CLOSE_DAYS: i32 = 7;
 
-/// The last close of each day, in any interval; of two that end at the same time, that of the finer interval.
+/// The last close of each day, in candles of an hour or more, or in shorter ones if there are no others; of two that end at the same time, that
+/// of the shorter interval.
 #[derive(Debug, Default)]
 pub struct DayCloses(BTreeMap<Day, (Time, f64)>);
 
 impl DayCloses {
     pub fn new(dataset: &dyn Data, token: &Address) -> Self {
         let mut closes: BTreeMap<Day, (Time, f64)> = BTreeMap::new();
-        for (interval, candles) in dataset.candles_of(token).series() {
+        let candles = dataset.candles_of(token);
+        let series = candles.series();
+        let has_hours = series.iter().any(|(interval, _)| interval.0 >= HOUR_MS);
+        let is_used = |interval: &Interval| !has_hours || interval.0 >= HOUR_MS;
+        for (interval, candles) in series.into_iter().filter(|(interval, _)| is_used(interval)) {
             for i in (0..candles.len()).filter(|&i| candles.valid(i)) {
                 let end = Time(candles.timestamp[i].saturating_add(interval.0));
                 let close = (end, candles.close[i]);

@@ -176,8 +176,11 @@ mod tests {
 
     const TOKENS: &str = "token_address,symbol,name,chain,decimals\n0x1,ONE,One,eth,1\n0x2,TWO,Two,eth,\n0x3,NONE,None,eth,1";
     /// 0xa has all tokens of 0x1, and gives a quarter to a new wallet in the last week.
-    const TRANSFERS: &str = "token_address,timestamp,from_address,to_address,value\n0x1,2026-01-01T00:00:00Z,0x0,0xa,10000\n\
-        0x1,2026-03-05T12:00:00Z,0xa,0xb,2500\n0x1,2026-03-08T12:00:00Z,0xa,0xc,10\n0x2,2026-03-08T12:00:00Z,0xa,0xc,10";
+    const TRANSFERS: &str = "token_address,timestamp,block_number,transaction_hash,log_index,from_address,to_address,value
+        0x1,2026-01-01T00:00:00Z,1,0x01,0,0x0,0xa,10000
+        0x1,2026-03-05T12:00:00Z,2,0x02,0,0xa,0xb,2500
+        0x1,2026-03-08T12:00:00Z,3,0x03,0,0xa,0xc,10
+        0x2,2026-03-08T12:00:00Z,4,0x04,0,0xa,0xc,10";
     const CANDLES: &str = "token_address,timestamp,open,high,low,close,interval\n0x1,2026-03-05,2,2,2,2,1d\n0x1,2026-03-08,4,4,4,4,1d";
 
     fn flows(tables: &[(&str, &str)], token: &str) -> Value {

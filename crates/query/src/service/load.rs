@@ -455,6 +455,12 @@ impl QueryService {
         folder.clone_into(&mut self.folder.writing());
     }
 
+    /// As `open`, of a folder that is still being written: the failure of another folder is no longer of interest.
+    pub fn open_soon(&self, folder: &Path) {
+        self.open(folder);
+        self.load_lock().failure = None;
+    }
+
     fn load_lock(&self) -> std::sync::MutexGuard<'_, LoadState> {
         self.load.locked()
     }

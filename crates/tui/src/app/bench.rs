@@ -28,12 +28,12 @@ use load::Dataset;
 use query::service::{QueryService, ServiceEvent, ServiceOptions};
 
 /// Timeout for anything on a busy machine; reached on failure only.
-pub(super) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
-pub(super) struct Bench {
-    pub(super) app: App,
+pub(crate) struct Bench {
+    pub(crate) app: App,
     /// The dataset's folder.
-    pub(super) folder: TempDir,
+    pub(crate) folder: TempDir,
     news: Receiver<ServiceEvent>,
     /// What the app gives to whatever it starts, to be woken by.
     wake: Wake,
@@ -42,7 +42,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn new(views: Vec<Box<dyn View>>) -> Self {
+    pub(crate) fn new(views: Vec<Box<dyn View>>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let service = QueryService::new(
             folder.path(),
@@ -74,7 +74,7 @@ impl Bench {
     }
 
     /// Presses each key: `⏎` is Enter, `⎋` Esc, `⌫` Backspace, `⌦` Delete, `⇥` Tab, `⌃` Ctrl-A.
-    pub(super) fn keys(&mut self, keys: &str) {
+    pub(crate) fn keys(&mut self, keys: &str) {
         for key in keys.chars() {
             let code = match key {
                 '⏎' => KeyCode::Enter,
@@ -106,14 +106,14 @@ impl Bench {
         }
     }
 
-    pub(super) fn load(&mut self, dataset: Dataset) {
+    pub(crate) fn load(&mut self, dataset: Dataset) {
         let generation = self.app.setup.service.publish(dataset).generation;
         self.app
             .update(Event::QueryService(ServiceEvent::Reloaded(generation)));
         self.arranged();
     }
 
-    pub(super) fn screen_of(&mut self, width: u16, height: u16) -> String {
+    pub(crate) fn screen_of(&mut self, width: u16, height: u16) -> String {
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::empty(area);
         self.app.draw_into(&mut buffer, area);
@@ -121,19 +121,19 @@ impl Bench {
     }
 
     /// The current screen, without waiting.
-    pub(super) fn screen(&mut self) -> String {
+    pub(crate) fn screen(&mut self) -> String {
         self.screen_of(120, 30)
     }
 
     /// The screen once every answer has arrived, the same wherever the test runs.
-    pub(super) fn settled(&mut self, width: u16, height: u16) -> String {
+    pub(crate) fn settled(&mut self, width: u16, height: u16) -> String {
         self.rest();
         self.screen_of(width, height)
             .replace(&self.folder.path().display().to_string(), "DATASETS")
     }
 
     /// Takes in what arrives until nothing is under way: work that does not wake the app again holds its wake no more.
-    pub(super) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         let start = Instant::now();
         loop {
             let woken = self.woken.load(Ordering::Acquire);
@@ -153,7 +153,7 @@ impl Bench {
     }
 
     /// Handles events until the screen contains the text; returns that screen.
-    pub(super) fn until(&mut self, shown: &str) -> String {
+    pub(crate) fn until(&mut self, shown: &str) -> String {
         let start = Instant::now();
         loop {
             while let Ok(event) = self.news.try_recv() {
@@ -170,7 +170,7 @@ impl Bench {
     }
 
     /// The names of the files in the dataset's folder.
-    pub(super) fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).expect("the folder");
         let mut names: Vec<String> = entries
             .flatten()

@@ -12,6 +12,7 @@ use crate::{
         export::{ExportDialog, ExportRetry},
     },
     views::{
+        compare::Comparison,
         keymap::{Action, ViewId},
         view::{ApiState, Effect, HttpRequest},
     },
@@ -82,6 +83,7 @@ impl App {
             Command::Act(action) => self.act(action),
             Command::Select(token) => self.select(token),
             Command::Theme(name) => self.change_theme(&name),
+            Command::Compare(words) => self.compare(&words),
             Command::OpenFolder(folder) => self.open_folder(&folder),
             Command::Import(said) => self.look_at_import(&said),
             Command::ImportNow(said) => self.import_now(&said),
@@ -183,7 +185,9 @@ impl App {
         };
         let base = match self.setup.api.state() {
             ApiState::Listening(base) => base,
-            ApiState::Off | ApiState::Failed(_) => "http://127.0.0.1:8787".to_owned(),
+            ApiState::Off | ApiState::Failed(_) | ApiState::Taken(_) => {
+                "http://127.0.0.1:8787".to_owned()
+            }
         };
         let what = request.page.map_or_else(
             || "the curl command".to_owned(),
@@ -231,11 +235,28 @@ impl App {
                 self.setup.api.stop();
                 ApiState::Off
             }
-            ApiState::Off | ApiState::Failed(_) => self.setup.api.start(),
+            ApiState::Off | ApiState::Failed(_) | ApiState::Taken(_) => self.setup.api.start(),
         };
         match state {
-            ApiState::Failed(reason) => self.say(reason, true),
+            ApiState::Failed(reason) | ApiState::Taken(reason) => self.say(reason, true),
             _ => self.say("done", false),
+        }
+    }
+
+    /// Opens the comparison of the named tokens in Tokens.
+    fn compare(&mut self, words: &str) {
+        let Some(snapshot) = self.snapshot.clone() else {
+            return self.say("no data is loaded yet", true);
+        };
+        match Comparison::read(words, &snapshot) {
+            Ok(wanted) => {
+                self.go(ViewId::Tokens);
+                let effect = self.with_view(ViewId::Tokens, |view, context| {
+                    view.compare(&wanted, context)
+                });
+                self.carry_out(effect);
+            }
+            Err(problem) => self.say(problem.to_string(), true),
         }
     }
 
@@ -268,13 +289,11 @@ impl App {
             return;
         };
         let service = Arc::clone(&self.setup.service);
+        service.open_soon(&folder);
         self.say("writing demo data", false);
         let spawned = thread::Builder::new().name("demo".into()).spawn(move || {
             match demo::write(&folder, &demo::DemoOptions::default(), &mut |_, _, _| true) {
-                Ok(_) => {
-                    service.open(&folder);
-                    service.load().ok();
-                }
+                Ok(_) => drop(service.load()),
                 Err(error) => service.notify(ServiceEvent::LoadFailed(error.into())),
             }
         });

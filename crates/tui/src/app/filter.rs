@@ -25,7 +25,7 @@ pub struct FilterLine {
     is_unchecked: bool,
     pub completions: Completions,
     /// The previous text, which Esc restores.
-    pub(super) before: String,
+    pub(crate) before: String,
 }
 
 impl FilterLine {

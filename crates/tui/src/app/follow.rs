@@ -35,6 +35,7 @@ impl App {
         let read = self.snapshot.as_ref().map(|snapshot| snapshot.generation);
         self.snapshot = self.earlier.or(&self.setup.service).snapshot().ok();
         if self.snapshot.as_ref().map(|snapshot| snapshot.generation) != read {
+            self.follow_dataset();
             for view in VIEWS {
                 self.with_view(view.id, |view, context| view.name_again(context));
             }

@@ -17,6 +17,8 @@ const SHOWN_MAX: usize = 200;
 const CHARS_MAX: usize = 500;
 /// The prefix of a line that sets a point in time.
 pub(crate) const AS_OF: &str = "as of ";
+/// The prefix of a line that compares tokens.
+const COMPARE: &str = "compare ";
 
 #[derive(Debug)]
 pub struct CommandPalette {
@@ -85,6 +87,12 @@ impl CommandPalette {
                 Command::Type("add ".to_owned()),
             ),
             keyless(
+                "compare TOKENS",
+                "Compare tokens: `compare uni,aave vs weth 90d`.",
+                "chart together correlation return",
+                Command::Type(COMPARE.to_owned()),
+            ),
+            keyless(
                 "as of DAY",
                 "View the data as known on that day, such as 2026-01-31.",
                 "date past history back",
@@ -147,6 +155,9 @@ impl CommandPalette {
         if let Some(words) = self.add() {
             return OverlayOutcome::Run(Command::AddToken(words.to_owned()));
         }
+        if let Some(tokens) = self.compared() {
+            return OverlayOutcome::Run(Command::Compare(tokens.to_owned()));
+        }
         if let Some(day) = self.day() {
             return OverlayOutcome::Run(Command::AsOf(day.to_owned()));
         }
@@ -178,6 +189,12 @@ impl CommandPalette {
             .strip_prefix("add ")
             .map(str::trim)
             .filter(|words| !words.is_empty() && *words != "TOKEN")
+    }
+
+    /// The argument of `compare`.
+    fn compared(&self) -> Option<&str> {
+        let tokens = self.line.text().strip_prefix(COMPARE).map(str::trim);
+        tokens.filter(|tokens| !tokens.is_empty() && *tokens != "TOKENS" && *tokens != "tokens")
     }
 
     /// The argument of `as of`.
@@ -291,6 +308,7 @@ impl Dialog for CommandPalette {
         if self.found.is_empty() {
             let says = match (self.import(), self.folder()) {
                 _ if self.day().is_some() => "Enter shows the data as known at that time",
+                _ if self.compared().is_some() => "Enter compares these tokens",
                 _ if self.add().is_some() => "Enter searches this dataset's providers",
                 (Some(_), _) => "Enter previews the import",
                 (None, Some(_)) => "Enter opens this folder",

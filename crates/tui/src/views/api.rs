@@ -135,7 +135,7 @@ impl ApiView {
             Effect::Say("the API is off".to_owned())
         } else {
             match context.api.start() {
-                ApiState::Failed(reason) => Effect::Warn(reason),
+                ApiState::Failed(reason) | ApiState::Taken(reason) => Effect::Warn(reason),
                 _ => Effect::Say("the API is starting".to_owned()),
             }
         };
@@ -150,7 +150,7 @@ impl ApiView {
         let (mark, word, role, says) = match &self.state {
             ApiState::Listening(base) => (marks[0], "listening", Role::Up, base.clone()),
             ApiState::Off => (marks[1], "off", Role::Dim, "press a to start it".to_owned()),
-            ApiState::Failed(reason) => (
+            ApiState::Failed(reason) | ApiState::Taken(reason) => (
                 marks[2],
                 "not listening",
                 Role::Down,
@@ -170,7 +170,7 @@ impl ApiView {
                 format!("curl -s -H \"x-api-key: $(tokendeck key)\" '{base}/tokens'"),
                 "c copies it",
             ),
-            ApiState::Off | ApiState::Failed(_) => (
+            ApiState::Off | ApiState::Failed(_) | ApiState::Taken(_) => (
                 "press a to start the API; a sample curl command appears here".to_owned(),
                 "",
             ),
@@ -264,7 +264,7 @@ impl ApiView {
                 ApiState::Listening(_) => {
                     "press c to copy a curl command that lists the tokens; the request appears here"
                 }
-                ApiState::Off | ApiState::Failed(_) => {
+                ApiState::Off | ApiState::Failed(_) | ApiState::Taken(_) => {
                     "press a to start the API; each request is listed here with its status and duration"
                 }
             };

@@ -7,7 +7,10 @@ mod legend;
 use self::legend::LegendFields;
 
 use crate::{views::prelude::*, widgets::table::RowMark};
-use query::queries::compare::{CompareQuery, PERIODS, TOKENS_MAX};
+use query::queries::{
+    compare::{CompareQuery, PERIODS, TOKENS_MAX},
+    parameter::TokenReader,
+};
 
 /// Key hints, from the longest to the shortest.
 const NOTES: &[&str] = &[
@@ -93,6 +96,55 @@ pub(super) struct Compare {
     plot: Rect,
 }
 
+/// What a typed comparison asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The benchmark, if there is one, is among them.
+    tokens: Vec<Address>,
+    base: Option<Address>,
+    period: Option<&'static str>,
+}
+
+impl Comparison {
+    /// Reads `uni,aave vs weth 90d`: names of tokens, separated by commas or blanks. Errors: an unknown or ambiguous name; too few or too
+    /// many tokens.
+    pub fn read(text: &str, snapshot: &Snapshot) -> Result<Self, InputError> {
+        let mut comparison = Self {
+            tokens: Vec::new(),
+            base: None,
+            period: None,
+        };
+        let mut is_base = false;
+        let words = text.split(|letter: char| letter == ',' || letter.is_whitespace());
+        for word in words.filter(|word| !word.is_empty()) {
+            let lower = word.to_lowercase();
+            if let Some(period) = PERIODS.iter().find(|period| **period == lower) {
+                comparison.period = Some(period);
+                continue;
+            }
+            if ["vs", "vs.", "versus"].contains(&lower.as_str()) {
+                is_base = true;
+                continue;
+            }
+            let token = TokenReader::of(snapshot)
+                .read(word)
+                .map_err(InputError::Query)?
+                .ok_or_else(|| InputError::UnknownToken(word.to_owned()))?;
+            if std::mem::take(&mut is_base) {
+                comparison.base = Some(token);
+            }
+            if !comparison.tokens.contains(&token) {
+                comparison.tokens.push(token);
+            }
+        }
+        if (2..=TOKENS_MAX).contains(&comparison.tokens.len()) {
+            Ok(comparison)
+        } else {
+            Err(InputError::ComparedTokens(comparison.tokens.len()))
+        }
+    }
+}
+
 /// One of the query's periods.
 struct Period(&'static str);
 
@@ -105,6 +157,10 @@ impl Default for Period {
 impl Compare {
     pub(super) fn is_open(&self) -> bool {
         self.open
+    }
+
+    pub(super) fn marks(&self) -> &[Address] {
+        &self.marks
     }
 
     /// The marks, to be saved.
@@ -183,6 +239,16 @@ impl Compare {
         (self.marks, self.open, self.at) = (tokens, true, None);
         self.refresh(context);
         Effect::Select(first)
+    }
+
+    /// Opens the comparison that was typed.
+    pub(super) fn open_typed(&mut self, wanted: &Comparison, context: &Context<'_>) -> Effect {
+        self.marks.clone_from(&wanted.tokens);
+        self.base = wanted.base;
+        if let Some(period) = wanted.period {
+            self.period = Period(period);
+        }
+        self.open(None, context)
     }
 
     fn question(&self) -> CompareQuery {

@@ -179,6 +179,18 @@ impl View for DexesView {
         Ok(())
     }
 
+    fn save(&self) -> serde_json::Value {
+        self.dexes
+            .save(serde_json::json!({ "sell_usd": self.amount.to_string() }))
+    }
+
+    fn restore(&mut self, kept: &serde_json::Value) {
+        let amount = kept["sell_usd"].as_str();
+        let amount = amount.and_then(|amount| sale::SoldAmount::read(amount).ok());
+        self.amount = amount.unwrap_or(self.amount);
+        self.dexes.restore(kept);
+    }
+
     fn relist(&mut self, context: &Context<'_>) {
         self.in_pools = false;
         self.on_list_event(ListEvent::Sorted, context);

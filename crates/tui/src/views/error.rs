@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::views::yields::{MAX_LOCK, MINIMUM, MINIMUM_MAX};
 use model::error::Problem;
+use query::queries::compare::TOKENS_MAX;
 use table::filter::FilterError;
 
 /// Why an input line (a filter, a wallet, a grouping, an amount) or a filter by a cell is rejected.
@@ -25,6 +26,8 @@ pub enum InputError {
     MinimumApy(String),
     TermDays(String),
     WalletEntry(String),
+    /// A comparison of so many tokens.
+    ComparedTokens(usize),
     WalletSum(String),
     UnknownToken(String),
     /// A symbol of several tokens, none with a market cap; `example` names one of them.
@@ -74,6 +77,10 @@ impl fmt::Display for InputError {
             Self::TermDays(part) => write!(
                 f,
                 "`{part}`: expected a number of days, as in {MAX_LOCK} 30 d"
+            ),
+            Self::ComparedTokens(count) => write!(
+                f,
+                "a comparison needs 2 to {TOKENS_MAX} tokens, not {count}; type compare uni,aave vs weth 90d"
             ),
             Self::WalletEntry(part) => write!(
                 f,

@@ -33,8 +33,8 @@ pub struct JobsView {
     preview: Option<(String, ReportPane)>,
     /// The last drawing had room for the preview.
     previews: bool,
-    /// The token whose report opens once it is there, and whether it is being made.
-    wanted: Option<(Address, bool)>,
+    /// The tokens whose report opens once it is there, and whether it is being made.
+    wanted: Option<(Vec<Address>, bool)>,
     /// A start is pending: the newest job before it (empty for none), so that the new one is selected when it appears.
     newest_before: Option<String>,
 }
@@ -151,6 +151,14 @@ impl View for JobsView {
     }
 }
 
+/// The tokens of a new job: the marked ones, or the selected one.
+fn chosen(context: &Context<'_>) -> Vec<Address> {
+    match (context.marks, context.token) {
+        ([], token) => token.into_iter().collect(),
+        (marks, _) => marks.to_vec(),
+    }
+}
+
 impl JobsView {
     fn job(&self) -> Option<&Job> {
         self.stored.reading.jobs.get(self.list.selected()?)
@@ -201,20 +209,21 @@ impl JobsView {
     fn report(&mut self, context: &Context<'_>) -> Effect {
         (self.reader, self.preview) = (None, None);
         self.stored.close_report();
-        let Some(token) = context.token.filter(|_| context.jobs.is_some()) else {
+        let tokens = chosen(context);
+        if context.jobs.is_none() || tokens.is_empty() {
             return self.start(context);
-        };
-        self.wanted = Some((token, false));
+        }
+        self.wanted = Some((tokens, false));
         self.pursue(context)
     }
 
     /// Goes on with a report that is wanted, until another key is pressed.
     fn pursue(&mut self, context: &Context<'_>) -> Effect {
-        let Some((token, is_started)) = self.wanted.filter(|_| self.stored.read) else {
+        let Some((tokens, is_started)) = self.wanted.clone().filter(|_| self.stored.read) else {
             return Effect::Redraw;
         };
-        let address = token.to_string();
-        let of_token = |job: &&Job| rows::tokens(job) == [address.as_str()];
+        let addresses: Vec<String> = tokens.iter().map(Address::to_string).collect();
+        let of_token = |job: &&Job| rows::tokens(job) == addresses;
         let mut jobs = self.stored.reading.jobs.iter().filter(of_token);
         let made = jobs
             .clone()
@@ -231,7 +240,7 @@ impl JobsView {
             None if is_under_way => {}
             None if is_started => self.wanted = None,
             None => {
-                self.wanted = Some((token, true));
+                self.wanted = Some((tokens, true));
                 return self.start(context);
             }
         }
@@ -242,7 +251,8 @@ impl JobsView {
         if context.jobs.is_none() {
             return Effect::Warn(pane::NO_STORE.to_owned());
         }
-        let Some(token) = context.token else {
+        let tokens = chosen(context);
+        if tokens.is_empty() {
             let loading = context.snapshot.is_none() && context.load.failure.is_none();
             let why = if loading {
                 "the dataset is still loading; press a again when it is loaded"
@@ -250,11 +260,18 @@ impl JobsView {
                 "no token is selected; choose one in Tokens (1)"
             };
             return Effect::Warn(why.to_owned());
+        }
+        let addresses: Vec<String> = tokens.iter().map(Address::to_string).collect();
+        let name = rows::token_name(&addresses[0], context);
+        let name = match tokens.len() - 1 {
+            0 => name,
+            more => format!(
+                "{name} and {}",
+                plural(more as u64, "other token", "other tokens")
+            ),
         };
-        let address = token.to_string();
-        let name = rows::token_name(&address, context);
         // Ignores a repeated start; its result would be the same.
-        let open = |job: &Job| !job.status.ended() && rows::tokens(job) == [address.as_str()];
+        let open = |job: &Job| !job.status.ended() && rows::tokens(job) == addresses;
         if let Some(place) = self.stored.reading.jobs.iter().position(open) {
             let id = self.stored.reading.jobs[place].job_id.clone();
             if self.list.point_to(|shown| shown == place) {
@@ -262,7 +279,7 @@ impl JobsView {
             }
             return Effect::Say(format!("{id} is already analyzing {name}"));
         }
-        self.stored.start(token, name.clone(), context);
+        self.stored.start(tokens, name.clone(), context);
         self.newest_before = Some(
             self.stored
                 .reading

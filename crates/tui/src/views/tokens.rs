@@ -12,7 +12,7 @@ use std::{path::PathBuf, sync::Arc, time::Instant};
 pub use self::fresh::MARKED_FOR;
 use self::list::{ListedToken, TokenFields};
 use super::{
-    compare::Compare,
+    compare::{Compare, Comparison},
     token_list::{TokenList, own_fields},
 };
 use crate::views::prelude::*;
@@ -326,6 +326,14 @@ impl View for TokensView {
                 ))
             }),
         })
+    }
+
+    fn marks(&self) -> &[Address] {
+        self.compare.marks()
+    }
+
+    fn compare(&mut self, wanted: &Comparison, context: &Context<'_>) -> Effect {
+        self.compare.open_typed(wanted, context)
     }
 
     fn save(&self) -> Json {

@@ -17,6 +17,7 @@ use std::{
 use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use super::compare::Comparison;
 use crate::{
     views::{
         error::InputError,
@@ -56,6 +57,8 @@ pub struct Context<'a> {
     pub load: &'a LoadState,
     /// The program's token, shared by all views.
     pub token: Option<Address>,
+    /// The tokens marked in Tokens, in the order of marking.
+    pub marks: &'a [Address],
     pub watchlist: &'a HashSet<Address>,
     /// The user's levels and notes.
     pub annotations: &'a Annotations,
@@ -132,6 +135,16 @@ pub trait View {
 
     /// Handles an action of the view's scope, or a global one that is delegated to views (movement, sort, filter, copy, …).
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect;
+
+    /// The tokens that the user marked.
+    fn marks(&self) -> &[Address] {
+        &[]
+    }
+
+    /// Opens the comparison of these tokens.
+    fn compare(&mut self, _: &Comparison, _: &Context<'_>) -> Effect {
+        Effect::Nothing
+    }
 
     /// The tables that it shows whose rows may have no time.
     fn undated(&self) -> &'static [&'static str] {

@@ -148,10 +148,14 @@ impl StoredJobs {
         self.stale = true;
     }
 
-    pub(super) fn start(&mut self, token: Address, name: String, context: &Context<'_>) {
+    /// Starts one job of these tokens.
+    pub(super) fn start(&mut self, tokens: Vec<Address>, name: String, context: &Context<'_>) {
         self.run_change(context, move |jobs| {
-            let job = jobs.create(&JobBody::One {
-                token_address: token,
+            let job = jobs.create(&match tokens[..] {
+                [token_address] => JobBody::One { token_address },
+                _ => JobBody::Several {
+                    token_addresses: tokens,
+                },
             })?;
             let says = format!("deep analysis of {name} is queued as {}", job.job_id);
             Ok((says, Some((job.job_id, name))))

@@ -310,7 +310,7 @@ keys! {
             or "size slippage price impact loss trade swap";
     }
     Jobs {
-        StartJob "start_job" ["a"] "Start a deep analysis of the selected token." ("start" 95) or "analyse analyze deep new run begin";
+        StartJob "start_job" ["a"] "Start a deep analysis of the marked tokens, or of the selected one." ("start" 95) or "analyse analyze deep new run begin";
         Terminate "terminate" ["x"] "Stop the selected job." ("stop" 92) or "stop terminate cancel kill abort";
         ReportJson "report_json" ["v"] "Toggle raw JSON." ("JSON" 101) or "raw json page source";
     }

@@ -267,7 +267,7 @@ mod tests {
             assert_eq!(TokenFields::value(row, SCORE.column.key), Scalar::Whole(21));
         }
         assert!(
-            List::<TokenFields>::optional().count() == 7
+            List::<TokenFields>::optional().count() == 8
                 && List::<TokenFields>::optional()
                     .all(|key| query::queries::fields::FIELDS.contains(&key))
         );

@@ -62,6 +62,8 @@ pub enum ApiState {
     Listening(String),
     /// Failed to listen; user-readable reason.
     Failed(String),
+    /// Failed to listen because another program does so at this address; user-readable reason.
+    Taken(String),
 }
 
 /// The implementation without an API server.
