@@ -50,7 +50,8 @@ enum Command {
     },
     /// Add an alert that fires when its condition becomes true
     Add {
-        /// Condition, such as 'price>20' or 'score<40 chain:base'
+        /// Condition, such as 'price>20', 'score<40 chain:base' or 'price crosses 20'; options follow, as in 'price>20 cooldown 6h
+        /// hysteresis 2% until 2026-12-31'
         condition: String,
         /// Only this token: address, coin (coin:BTC) or unique symbol. Default: any token
         #[arg(long, value_name = "TOKEN", value_parser = token)]

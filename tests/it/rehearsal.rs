@@ -103,6 +103,7 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
         let wanted = ConditionMatch {
             condition: (*condition).to_owned(),
             token: None,
+            relaxed: false,
         };
         let matched: Vec<MatchedTokens> = past
             .iter()

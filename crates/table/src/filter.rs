@@ -29,7 +29,7 @@ pub use self::{
     number::ConditionNumber,
     parse::{FilterError, TEXT_CHARS_MAX, conditions, conditions_with, parse, parse_with},
     rows::{Columns, ListColumns, Values, one_by_one},
-    value::{ConditionValue, number},
+    value::{ConditionValue, duration, number},
 };
 
 /// From here on a float does not hold every whole number: 2^53.
@@ -148,6 +148,35 @@ fn written(terms: &[Term]) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
+/// Moves the thresholds, see `Filter::relaxed`; false if there are none.
+fn relax(terms: &mut [Term], fraction: f64) -> bool {
+    let mut any = false;
+    for term in terms {
+        match term {
+            Term::Compare {
+                operator,
+                wanted: ConditionValue::Number(number),
+                ..
+            } => {
+                let sign = match operator {
+                    Operator::Greater | Operator::AtLeast => -1.0,
+                    Operator::Less | Operator::AtMost => 1.0,
+                    _ => continue,
+                };
+                *number = ConditionNumber::of(number.float + sign * fraction * number.float.abs());
+                any = true;
+            }
+            Term::Either(alternatives) => {
+                for terms in alternatives {
+                    any |= relax(terms, fraction);
+                }
+            }
+            Term::Compare { .. } | Term::Word { .. } => {}
+        }
+    }
+    any
+}
+
 /// A conjunction of terms; an empty one matches every row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
@@ -177,6 +206,12 @@ impl Filter {
             (_, [Term::Either(_)]) => format!("({}) {condition}", self.conditions()),
             (text, _) => format!("{text} {condition}"),
         }
+    }
+
+    /// The filter with every numeric threshold moved away by this fraction of itself, so that it matches more; `None` without one.
+    pub fn relaxed(&self, fraction: f64) -> Option<Self> {
+        let mut relaxed = self.clone();
+        relax(&mut relaxed.terms, fraction).then_some(relaxed)
     }
 
     /// The plain words, for highlighting matches.

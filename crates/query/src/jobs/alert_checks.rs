@@ -19,7 +19,10 @@ use crate::{
         caches::RecordCount,
         parameter::clip,
         snapshot::Snapshot,
-        tokens::condition::{self, ConditionFigure, MatchedTokens},
+        tokens::{
+            alert_rule::AlertRule,
+            condition::{self, ConditionFigure, MatchedTokens},
+        },
     },
     service::ServiceEvent,
 };
@@ -206,14 +209,30 @@ fn check(
         shared.service.count_wanted();
         return Ok(false);
     }
+    let rule = AlertRule::read(&watched.condition).unwrap_or_default();
+    if let Some(until) = rule.until.filter(|until| *until < now()) {
+        let ended = format!("the alert ended on {}", until.day());
+        shared
+            .store
+            .save_failed_check(&watched.id, &ended, Some(snapshot.digest()), now())?;
+        return Ok(true);
+    }
     let is_first = weighed && watched.digest.is_empty();
     let request = AlertBody {
         token_address: watched.token,
         condition: watched.condition.clone(),
     };
-    match matched_tokens(&shared.service, snapshot, &request, &progress.quiet()) {
-        Ok(matched) => {
-            let mut outcome = compare(snapshot, watched, &matched);
+    let find = |relaxed| {
+        let progress = progress.quiet();
+        matched_tokens(&shared.service, snapshot, &request, relaxed, &progress)
+    };
+    let found = find(false).and_then(|matched| {
+        let relaxed = rule.hysteresis.map(|_| find(true)).transpose()?;
+        Ok((matched, relaxed))
+    });
+    match found {
+        Ok((matched, relaxed)) => {
+            let mut outcome = compare(snapshot, watched, &rule, &matched, relaxed.as_ref());
             if is_first || fires == Fires::Never {
                 outcome.fired.clear();
             }
@@ -270,22 +289,37 @@ fn tell_outside(shared: &Shared, snapshot: &Snapshot, fired: &FiredAlert, progre
     }
 }
 
-/// Computes the outcome of a check: it fires for tokens that newly meet the condition. A token missing from the data, or without a value
-/// for the condition, counts as unchanged.
-fn compare(snapshot: &Snapshot, watched: &StoredAlert, found: &MatchedTokens) -> AlertCheck {
+/// Computes the outcome of a check: it fires for tokens that newly meet the condition, and if the alert is about a crossing, for those that
+/// meet it no more. A token missing from the data, or without a value for the condition, counts as unchanged, as does one that met the
+/// condition and still meets the `relaxed` one.
+fn compare(
+    snapshot: &Snapshot,
+    watched: &StoredAlert,
+    rule: &AlertRule,
+    found: &MatchedTokens,
+    relaxed: Option<&MatchedTokens>,
+) -> AlertCheck {
     let before: HashSet<&Address> = watched.held.iter().collect();
     let (holds, unknown): (HashSet<&Address>, HashSet<&Address>) =
         (found.holds.iter().collect(), found.unknown.iter().collect());
-    let fired = found
-        .holds
-        .iter()
-        .filter(|token| !before.contains(token))
-        .map(|token| (*token, symbol(snapshot, token)))
-        .collect();
+    let near: HashSet<&Address> = relaxed.map_or_else(HashSet::new, |relaxed| {
+        relaxed.holds.iter().chain(&relaxed.unknown).collect()
+    });
     let stays = |token: &&Address| {
         !holds.contains(token)
-            && (unknown.contains(token) || snapshot.dataset.token(token).is_none())
+            && (near.contains(token)
+                || unknown.contains(token)
+                || snapshot.dataset.token(token).is_none())
     };
+    let entered = found.holds.iter().filter(|token| !before.contains(token));
+    let left = watched
+        .held
+        .iter()
+        .filter(|token| rule.crosses && !holds.contains(token) && !stays(token));
+    let fired = entered
+        .chain(left)
+        .map(|token| (*token, symbol(snapshot, token)))
+        .collect();
     // The longest missing tokens are last in the list, and are cut off first.
     let rest = watched.held.iter().filter(stays).take(HOLDING_MAX);
     let held = found.holds.iter().chain(rest).copied().collect();
@@ -293,6 +327,7 @@ fn compare(snapshot: &Snapshot, watched: &StoredAlert, found: &MatchedTokens) ->
         held,
         holds: found.holds.len(),
         fired,
+        cooldown: rule.cooldown,
         digest: *snapshot.digest(),
         at: now(),
     }
@@ -323,13 +358,16 @@ mod tests {
             held,
             digest: Vec::new(),
         };
+        let rule = AlertRule::default();
         let checked = compare(
             &snapshot,
             &watched,
+            &rule,
             &MatchedTokens {
                 holds: tokens(&["0x2"]),
                 unknown: tokens(&["0x3"]),
             },
+            None,
         );
         assert_eq!(checked.held, tokens(&["0x2", "0x3", "0x9"]), "0x1 stopped");
         assert_eq!(
@@ -345,9 +383,47 @@ mod tests {
                 held: gone,
                 ..watched
             },
+            &rule,
             &MatchedTokens::default(),
+            None,
         );
         assert_eq!((checked.held.len(), checked.holds), (HOLDING_MAX, 0));
+    }
+
+    #[test]
+    fn hysteresis_keeps_a_token_and_a_crossing_fires_both_ways() {
+        let dataset = sample::dataset(&[(
+            "tokens",
+            "token_address,symbol,name,chain,price\n0x1,A,A,eth,19.5",
+        )]);
+        let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
+        let all = vec![sample::address("0x1")];
+        let watched = StoredAlert {
+            id: String::new(),
+            dataset: String::new(),
+            token: None,
+            condition: String::new(),
+            held: all.clone(),
+            digest: Vec::new(),
+        };
+        let near = |holds: &[Address]| MatchedTokens {
+            holds: holds.to_vec(),
+            unknown: Vec::new(),
+        };
+        let check = |text: &str, relaxed: Option<MatchedTokens>| {
+            let rule = AlertRule::read(text).expect("a rule");
+            let none = MatchedTokens::default();
+            let checked = compare(&snapshot, &watched, &rule, &none, relaxed.as_ref());
+            (checked.held.len(), checked.fired.len())
+        };
+        assert_eq!(check("price>20", None), (0, 0));
+        assert_eq!(check("price>20 hysteresis 5%", Some(near(&all))), (1, 0));
+        assert_eq!(check("price>20 hysteresis 1%", Some(near(&[]))), (0, 0));
+        assert_eq!(check("price crosses 20", None), (0, 1));
+        assert_eq!(
+            check("price crosses 20 hysteresis 5%", Some(near(&all))),
+            (1, 0)
+        );
     }
 
     #[test]

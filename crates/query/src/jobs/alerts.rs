@@ -120,7 +120,7 @@ fn add(
     progress: &Progress,
 ) -> Result<Alert> {
     let snapshot = service.complete_snapshot()?;
-    let matched = matched_tokens(service, &snapshot, request, progress)?;
+    let matched = matched_tokens(service, &snapshot, request, false, progress)?;
     let symbol = request
         .token_address
         .and_then(|token| symbol(&snapshot, &token));
@@ -144,16 +144,18 @@ fn add(
     })?)
 }
 
-/// Returns the tokens that currently meet the condition, and those without a value for it.
+/// Returns the tokens that currently meet the condition, perhaps `relaxed` by its hysteresis, and those without a value for it.
 pub(super) fn matched_tokens(
     service: &QueryService,
     snapshot: &Snapshot,
     request: &AlertBody,
+    relaxed: bool,
     progress: &Progress,
 ) -> Result<MatchedTokens> {
     let wanted = ConditionMatch {
         condition: request.condition.clone(),
         token: request.token_address,
+        relaxed,
     };
     let found = service.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();

@@ -21,7 +21,8 @@ pub struct AlertBody {
     /// Token that the alert applies to. Default: every token.
     #[schemars(default, with = "Option<NamedToken>")]
     pub token_address: Option<Address>,
-    /// Condition in the syntax of the tokens' `where`: `price>20`, `score<40`, `pattern:bull_flag`.
+    /// Condition in the syntax of the tokens' `where`: `price>20`, `score<40`, `pattern:bull_flag`; or a crossing in either direction:
+    /// `price crosses 20`. Options may follow: `cooldown 6h`, `hysteresis 2%`, `until 2026-12-31`.
     #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
     pub condition: String,
 }

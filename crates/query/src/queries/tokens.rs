@@ -1,5 +1,6 @@
 //! The query behind GET /tokens: search and browse tokens, the way clients find addresses.
 
+pub mod alert_rule;
 pub mod arrangement;
 pub mod condition;
 mod facts;

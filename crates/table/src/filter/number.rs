@@ -57,6 +57,12 @@ impl ConditionNumber {
         Some(Self::of_digits(float, digits, exponent))
     }
 
+    /// The number of a float.
+    pub(super) fn of(float: f64) -> Self {
+        let digits = format!("{float}");
+        Self::of_digits(float, &digits, 0)
+    }
+
     /// `digits` times ten to `exponent`, which `float` is nearest to: its size bounds the digits.
     fn of_digits(float: f64, digits: &str, exponent: i32) -> Self {
         let (before, after) = digits.split_once('.').unwrap_or((digits, ""));

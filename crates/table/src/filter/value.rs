@@ -147,7 +147,7 @@ pub(super) fn read(
         ColumnKind::Chain => Some(ConditionValue::Name(
             Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()),
         )),
-        ColumnKind::Duration => duration(text),
+        ColumnKind::Duration => length(text),
         // A part of a written time, such as `10:30`.
         ColumnKind::Time if operator.without_not() == Operator::Has => {
             is_part_of_time(text).then(|| ConditionValue::Text(text.replace(' ', "T")))
@@ -276,8 +276,16 @@ const UNITS: &[(&[&str], i64)] = &[
     (&["y", "year", "years"], 365 * DAY_MS + DAY_MS / 4),
 ];
 
+/// `90d`, `12h`, `1.5y` in milliseconds.
+pub fn duration(text: &str) -> Option<i64> {
+    match length(text)? {
+        ConditionValue::Duration { length, .. } => Some(length),
+        _ => None,
+    }
+}
+
 /// `90d`, `12h`, `1.5y`.
-fn duration(text: &str) -> Option<ConditionValue> {
+fn length(text: &str) -> Option<ConditionValue> {
     let split = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (count, name) = text.split_at(split);
     let (_, unit) = UNITS

@@ -135,6 +135,7 @@ impl AlertsDialog {
                 "⏎ add   Ctrl-R backtest   Tab one or any   Esc",
             ],
             (false, true) => &[
+                "type price>20 cooldown 6h or price crosses 20   Tab this token or any   Delete remove   Esc",
                 "type price>20 or pattern:bull_flag   Tab this token or any   Delete remove   Esc",
                 "type price>20   Tab this token or any   Delete remove   Esc",
             ],

@@ -178,37 +178,44 @@ impl View for DataView {
     fn listing(&self) -> Option<&dyn Listing> {
         match &self.open {
             Open::Rows(rows) => Some(rows.shown_list()),
-            Open::Nothing | Open::Findings(_) => None,
+            Open::Nothing => Some(&self.list),
+            Open::Findings(_) => None,
         }
     }
 
     fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
         match &mut self.open {
             Open::Rows(rows) => Some(rows.shown_list_mut()),
-            Open::Nothing | Open::Findings(_) => None,
+            Open::Nothing => Some(&mut self.list),
+            Open::Findings(_) => None,
         }
     }
 
     fn filter(&self) -> Option<&str> {
         match &self.open {
             Open::Rows(rows) => Some(rows.list.filter_text()),
-            Open::Nothing | Open::Findings(_) => None,
+            Open::Nothing => Some(self.list.filter_text()),
+            Open::Findings(_) => None,
         }
     }
 
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), InputError> {
-        if let Open::Rows(rows) = &mut self.open {
-            rows.set_filter(text, context)
-        } else {
-            Ok(())
+        match &mut self.open {
+            Open::Rows(rows) => rows.set_filter(text, context),
+            Open::Findings(_) => Ok(()),
+            Open::Nothing => {
+                self.list.set_filter(text, context.tokens())?;
+                self.arrange(context);
+                Ok(())
+            }
         }
     }
 
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
-        if let Open::Rows(rows) = &self.open {
-            rows.list.completions(text, context)
-        } else {
-            Vec::new()
+        match &self.open {
+            Open::Rows(rows) => rows.list.completions(text, context),
+            Open::Nothing => self.list.completions(text, context),
+            Open::Findings(_) => Vec::new(),
         }
     }
 
@@ -242,8 +249,10 @@ impl View for DataView {
     }
 
     fn relist(&mut self, context: &Context<'_>) {
-        if let Open::Rows(rows) = &mut self.open {
-            rows.ask(context);
+        match &mut self.open {
+            Open::Rows(rows) => rows.ask(context),
+            Open::Nothing => self.arrange(context),
+            Open::Findings(_) => {}
         }
     }
 
@@ -438,7 +447,14 @@ impl DataView {
             }
             .to_owned()
         } else {
-            format!("{loaded} of {} loaded{}", self.list.len(), watching(load))
+            let all = context
+                .snapshot
+                .map_or(self.list.len(), |snapshot| snapshot.dataset.tables.len());
+            let filter = match self.list.filter_text() {
+                "" => String::new(),
+                text => format!("/ {text} · "),
+            };
+            format!("{filter}{loaded} of {all} loaded{}", watching(load))
         };
         let panel = Panel {
             note: &note,
@@ -457,7 +473,7 @@ impl DataView {
         }
         self.list.draw(
             buffer,
-            ListFrame::new(body, ""),
+            ListFrame::new(body, "no table matches the filter; / changes it"),
             context,
             tables::rows(context),
         );

@@ -1,5 +1,7 @@
 //! Alerts in the store: their conditions, the tokens that met them at the last check, and their firings. A check is one transaction.
 
+use std::collections::HashSet;
+
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::{Durability, JobStore, StoreResult, address, optional_address};
@@ -112,6 +114,8 @@ pub(in crate::jobs) struct AlertCheck {
     pub(in crate::jobs) holds: usize,
     /// Tokens it fired for, with their symbols.
     pub(in crate::jobs) fired: Vec<(Address, Option<String>)>,
+    /// Milliseconds in which it does not fire again for a token.
+    pub(in crate::jobs) cooldown: Option<i64>,
     pub(in crate::jobs) digest: [u8; 32],
     pub(in crate::jobs) at: Time,
 }
@@ -267,11 +271,19 @@ impl JobStore {
             if found.fired.is_empty() {
                 return Ok(Some(Vec::new()));
             }
+            let mut recent = HashSet::new();
+            if let Some(cooldown) = found.cooldown {
+                let mut rows = tx.prepare_cached("SELECT DISTINCT token_address FROM fired WHERE alert_id = ? AND fired_at > ?")?;
+                let since = found.at.0.saturating_sub(cooldown);
+                for token in rows.query_map(params![watched.id, since], |row| address(row, 0))? {
+                    recent.insert(token?);
+                }
+            }
             let mut row = tx.prepare_cached(
                 "INSERT INTO fired (alert_id, dataset, token_address, symbol, condition, fired_at) VALUES (?, ?, ?, ?, ?, ?)",
             )?;
             let mut fired = Vec::with_capacity(found.fired.len());
-            for (token, symbol) in &found.fired {
+            for (token, symbol) in found.fired.iter().filter(|(token, _)| !recent.contains(token)) {
                 let fired_id =
                     row.insert(params![watched.id, watched.dataset, token.to_string(), symbol, watched.condition, found.at.0])?;
                 fired.push(FiredAlert {
@@ -284,7 +296,9 @@ impl JobStore {
                 });
             }
             let count = "UPDATE alert SET fired_count = fired_count + ?, last_fired_at = ? WHERE alert_id = ?";
-            tx.execute(count, params![found.fired.len() as i64, found.at.0, watched.id])?;
+            if !fired.is_empty() {
+                tx.execute(count, params![fired.len() as i64, found.at.0, watched.id])?;
+            }
             tx.execute(
                 &format!(
                     "DELETE FROM fired WHERE alert_id = ?1 AND fired_id <= {LAST_DELIVERED} AND fired_id <=
@@ -431,6 +445,7 @@ mod tests {
             held: held.to_vec(),
             holds: held.len(),
             fired,
+            cooldown: None,
             digest: [2; 32],
             at: Time(at),
         }
@@ -528,6 +543,29 @@ mod tests {
             1,
             "what fired stays"
         );
+    }
+
+    #[test]
+    fn within_the_cooldown_a_token_does_not_fire_again() {
+        let (store, _folder) = store(LIMITS);
+        let made = store.add_alert(&new("price>2 cooldown 100", &[]));
+        let id = made.expect("an alert").alert_id;
+        let fire = |held: &[Address], fired: &[Address], at| {
+            let watched = store.stored_alert(&id).expect("a store").expect("an alert");
+            let check = AlertCheck {
+                cooldown: Some(100),
+                ..found(held, fired, at)
+            };
+            let fired = store.save_check(&watched, &check).expect("kept");
+            fired.map_or(0, |fired| fired.len())
+        };
+        assert_eq!(fire(&[A], &[A], 5), 1);
+        assert_eq!(fire(&[], &[], 20), 0);
+        assert_eq!(fire(&[A, B], &[A, B], 50), 1, "another token does");
+        assert_eq!(fire(&[], &[], 60), 0);
+        assert_eq!(fire(&[A], &[A], 105), 1);
+        let list = store.alerts("d", 10, FIRED_ID_MAX).expect("a list");
+        assert_eq!((list.alerts[0].fired, list.fired.len()), (3, 3));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{
+    alert_rule::AlertRule,
     arrangement::{compared, compute},
     row::{self, TokenRow},
 };
@@ -25,22 +26,32 @@ use model::{
 use table::filter::Filter;
 
 /// Evaluates a condition on all tokens or on one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ConditionMatch {
     pub condition: String,
     pub token: Option<Address>,
+    /// Whether the thresholds are moved by the hysteresis of the alert.
+    pub relaxed: bool,
 }
 
-/// Parses a condition. Errors: an empty one, which every token would meet.
-pub(in crate::queries) fn filter(condition: &str, snapshot: &Snapshot) -> Result<Filter> {
+/// Parses the condition of an alert's text. Errors: an empty one, which every token would meet; an option without a valid value.
+pub(in crate::queries) fn filter(text: &str, snapshot: &Snapshot) -> Result<Filter> {
+    let rule = AlertRule::read(text)?;
     let filter = parameter::conditions(
         "condition",
-        condition,
+        &rule.condition,
         &row::columns(&snapshot.dataset),
         TokenReader::of(snapshot),
     )?;
     if filter.is_empty() {
         let detail = "`condition` is empty; write column, operator and value, as in `price>20`.";
+        return Err(Problem::new(Code::InvalidParameter, detail));
+    }
+    if rule
+        .hysteresis
+        .is_some_and(|part| filter.relaxed(part).is_none())
+    {
+        let detail = "`hysteresis` needs a comparison with a number, as in `price>20`.";
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(filter)
@@ -106,7 +117,12 @@ impl Find for ConditionMatch {
     type Found = MatchedTokens;
 
     fn find(&self, view: &View<'_>, progress: &Progress) -> Result<MatchedTokens> {
-        let filter = filter(&self.condition, view)?;
+        let mut filter = filter(&self.condition, view)?;
+        if let Some(part) = AlertRule::read(&self.condition)?.hysteresis
+            && self.relaxed
+        {
+            filter = filter.relaxed(part).unwrap_or(filter);
+        }
         let all = &view.market.tokens;
         let tokens = match &self.token {
             None => all.as_slice(),
@@ -149,6 +165,7 @@ mod tests {
         ConditionMatch {
             condition: condition.to_owned(),
             token: token.map(sample::address),
+            relaxed: false,
         }
         .find(&View::new(snapshot), &Progress::default())
     }

@@ -358,3 +358,47 @@ fn the_help_of_the_comparison_is_its_own() {
         "{help}"
     );
 }
+
+#[test]
+fn the_list_of_tables_is_filtered_by_name() {
+    let mut bench = bench();
+    bench.load(market());
+    bench.app.go(ViewId::Data);
+    bench.keys("/post⏎");
+    let screen = bench.settled(120, 30);
+    assert!(
+        screen.contains("posts ") && !screen.contains("holder_counts"),
+        "{screen}"
+    );
+    bench.keys("/⌫⌫⌫⌫zzz⏎");
+    assert!(
+        bench
+            .settled(120, 30)
+            .contains("no table matches the filter"),
+        "{}",
+        bench.screen()
+    );
+}
+
+#[test]
+fn tokens_are_compared_by_their_names() {
+    let mut bench = bench();
+    bench.load(market());
+    bench.app.go(ViewId::Posts);
+    bench.keys(":compare uni,link vs weth 90d⏎");
+    let screen = bench.settled(120, 30);
+    assert!(
+        bench.app.current == ViewId::Tokens
+            && screen.contains("3 tokens")
+            && screen.contains("90d"),
+        "{screen}"
+    );
+    for (typed, says) in [
+        ("uni", "a comparison needs 2 to"),
+        ("uni,nosuch", "`nosuch` is not a token in the data"),
+    ] {
+        bench.keys(&format!(":compare {typed}⏎"));
+        let screen = bench.settled(120, 30);
+        assert!(screen.contains(says), "{typed}\n{screen}");
+    }
+}

@@ -41,7 +41,8 @@ impl Fields for TableFields {
                     Role::Dim
                 },
             )
-        }),
+        })
+        .searched(),
         F::text("state", "state", [14, 14], 250, |row| {
             row.table.map(|table| state_mark(table).1).into()
         })
