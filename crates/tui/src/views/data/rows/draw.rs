@@ -57,10 +57,9 @@ impl RowsPane {
             ..Panel::new("first rows")
         };
         let body = inset(panel.render(area, buffer, context.theme));
-        self.list.focused = false;
         self.list.draw(
             buffer,
-            ListFrame::new(body, "the table has no rows"),
+            ListFrame::new(body, "the table has no rows").to_read(),
             context,
             rows(&self.grid, None, &self.columns, &self.order.places),
         );
