@@ -90,7 +90,7 @@ impl App {
         tour.stop = tour.stop.max(behind);
     }
 
-    /// The area of the view: without the box, so that the box hides nothing it speaks of, unless the view would be too low.
+    /// The area of the view: without the box, so that the box hides no row, unless the view would be too low.
     pub(crate) fn beside_tour(&self, body: Rect) -> Rect {
         let is_shown = self.tour.is_some() && self.overlay.is_none() && self.filter.is_none();
         if is_shown && body.height >= 3 * HEIGHT {

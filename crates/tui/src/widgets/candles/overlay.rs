@@ -19,7 +19,7 @@ const END_LABEL: u16 = 3;
 /// Maximum number of rows and columns between a line's end and its label.
 const LABEL_OFF: u16 = 4;
 
-/// Columns from a line's end within which its label is placed on or directly beside the line.
+/// Columns from a line's end within which its label may be on the line or in the row beside it.
 const LABEL_ALONG: u16 = 16;
 
 /// Cells before the axis in which a label would read as the name of a price.
