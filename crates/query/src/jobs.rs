@@ -216,6 +216,11 @@ impl Jobs {
         self.notice.as_deref()
     }
 
+    /// Whether new jobs are taken: not if the store was opened to read, or the program ends.
+    pub fn takes_jobs(&self) -> bool {
+        !self.workers.shared().stopping()
+    }
+
     /// Queues a job; on return it is on disk. Blocks on disk, so must not be called on a drawing or serving thread.
     pub fn create(&self, request: &JobBody) -> Result<Job> {
         let shared = self.workers.shared();

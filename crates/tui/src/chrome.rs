@@ -107,7 +107,8 @@ impl App {
         );
         self.draw_undated(buffer, row(2));
         self.draw_what_the_demo_is(buffer, row(2));
-        let body = body(area);
+        let whole = body(area);
+        let body = self.beside_tour(whole);
         self.with_view(self.current, |view, context| {
             let waits = view
                 .needs()
@@ -116,7 +117,7 @@ impl App {
                 view.draw(buffer, body, context);
             }
         });
-        self.draw_tour(buffer, body);
+        self.draw_tour(buffer, whole);
         self.draw_footer(buffer, row(area.height - 1));
         self.tell_room();
         if let Some(overlay) = &mut self.overlay {

@@ -254,7 +254,7 @@ pub fn split<'a>(pools: impl Iterator<Item = &'a TokenPool>, amount: f64) -> Opt
     })
 }
 
-/// The part of `amount` for the first of two pools, each with its side R and its fee, such that the last unit brings the same in both; `None`
+/// The part of `amount` that goes to `first`, so that the last unit brings the same in both pools, each given by its side R and its fee; `None`
 /// if one pool gets all. A pool pays g · R² / (R + g · a)² for the last unit of a, with g = 1 − f, the derivative of the proceeds in `sell`.
 /// It equals λ at a = R · (√(g / λ) − 1) / g; both parts sum to the amount at 1 / √λ = (A + Σ R / g) / Σ (R / √g) (Angeris, Chitra, Evans and
 /// Boyd, Optimal routing for constant function market makers, 2022).

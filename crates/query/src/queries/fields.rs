@@ -427,7 +427,8 @@ pub(super) mod tests {
         }
     }
 
-    /// A token of 400 days that ends ten percent under the high of 365 days, whose first day it was, and had a higher one a day before; one of 30 days, and one whose candles ended long ago.
+    /// A token of 400 days that ends ten percent under the high of 365 days, which is on their first day, after a higher one on the day before;
+    /// one of 30 days, and one whose candles ended long ago.
     fn ask_levels(query: &str) -> Value {
         let day = |token: u8, day: i64, close: f64| {
             let time = model::time::Time(day * DAY_MS);

@@ -90,7 +90,20 @@ impl App {
         tour.stop = tour.stop.max(behind);
     }
 
-    /// Drawn over the lower end of the view; hidden under a dialog and while a line is typed.
+    /// The area of the view: without the box, so that the box hides no row, unless the view would be too low.
+    pub(crate) fn beside_tour(&self, body: Rect) -> Rect {
+        let is_shown = self.tour.is_some() && self.overlay.is_none() && self.filter.is_none();
+        if is_shown && body.height >= 3 * HEIGHT {
+            Rect {
+                height: body.height - HEIGHT,
+                ..body
+            }
+        } else {
+            body
+        }
+    }
+
+    /// Drawn under the view, or over its lower end in a low terminal; hidden under a dialog and while a line is typed.
     pub(crate) fn draw_tour(&self, buffer: &mut Buffer, body: Rect) {
         let Some(tour) = self
             .tour

@@ -204,12 +204,13 @@ impl Dialog for Help {
                 &text::fit(&entry.keys, keys_width, text::Align::Left),
                 keys.patch(style),
             );
+            let room = usize::from(place.width.saturating_sub(used + 1));
             put(
                 buffer,
                 place,
                 used + 1,
                 0,
-                entry.says,
+                text::clauses(entry.says, room),
                 theme.dim().patch(style).patch(theme.text()),
             );
         }

@@ -22,6 +22,18 @@ use query::service::load::{LoadState, Watching};
 const WIDE: u16 = 150;
 /// Minimum number of lines of the detail below the list.
 const DETAIL_MIN: u16 = 7;
+/// Minimum number of lines of the rows below both.
+const PREVIEW_MIN: u16 = 8;
+/// From this width the columns of the selected table get more room for their meaning.
+const VERY_WIDE: u16 = 200;
+
+fn detail_width(whole: u16) -> u16 {
+    if whole >= VERY_WIDE {
+        whole * 45 / 100
+    } else {
+        (whole * 36 / 100).min(84)
+    }
+}
 
 /// The pane opened over the list of tables.
 #[derive(Default)]
@@ -42,6 +54,8 @@ pub struct DataView {
     /// The table that was open at the end of the last run.
     reopen: Option<String>,
     detail: Detail,
+    /// The first rows of the selected table, where there is room under the tables.
+    preview: Option<Box<RowsPane>>,
 }
 
 /// Scroll state of the selected table's columns.
@@ -359,13 +373,51 @@ impl DataView {
         }
     }
 
+    /// The first rows of the selected table; none of a table on a server, which would cost a query for each.
+    fn draw_preview(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let known = context.snapshot.zip(self.table(context));
+        let local = |table: &DataTable| table.loaded() && table.engine_rows().is_none();
+        let Some((snapshot, table)) = known.filter(|(_, table)| !area.is_empty() && local(table))
+        else {
+            self.preview = None;
+            return;
+        };
+        let is_current = |rows: &Box<RowsPane>| {
+            rows.schema.name == table.schema.name && rows.generation == snapshot.generation
+        };
+        let rows = self
+            .preview
+            .take()
+            .filter(is_current)
+            .unwrap_or_else(|| Box::new(RowsPane::new(table, snapshot)));
+        self.preview
+            .insert(rows)
+            .draw_first_rows(buffer, area, context);
+    }
+
     fn draw_tables(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if self.list.is_empty() {
             self.arrange(context);
         }
         let wanted = self.list.len() as u16 + 2;
+        let columns = self
+            .table(context)
+            .map_or(0, |table| table.schema.columns.len());
+        let upper = wanted.max(columns as u16 + DETAIL_MIN);
+        let (area, lower) = if area.width >= WIDE && area.height >= upper + PREVIEW_MIN {
+            (
+                Rect {
+                    height: upper,
+                    ..area
+                },
+                below(area, upper),
+            )
+        } else {
+            (area, Rect::default())
+        };
+        self.draw_preview(buffer, lower, context);
         let (left, right) = if area.width >= WIDE {
-            beside(area, (area.width * 36 / 100).min(84) - 2)
+            beside(area, detail_width(area.width) - 2)
         } else {
             stacked(
                 area,

@@ -411,7 +411,7 @@ impl DexesView {
         let body = rule.render(area, buffer, context.theme);
         self.others.draw(
             buffer,
-            ListFrame::new(body, "no pools"),
+            ListFrame::new(body, "no pools").to_read(),
             context,
             pools(&known.answer.pools),
         );

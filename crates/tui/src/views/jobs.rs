@@ -37,6 +37,8 @@ pub struct JobsView {
     wanted: Option<(Vec<Address>, bool)>,
     /// A start is pending: the newest job before it (empty for none), so that the new one is selected when it appears.
     newest_before: Option<String>,
+    /// The example of the demo was started.
+    has_example: bool,
 }
 
 impl View for JobsView {
@@ -53,6 +55,7 @@ impl View for JobsView {
         }
         self.arrange(context);
         self.pursue(context);
+        self.start_example(context);
         self.look_ahead(context);
     }
 
@@ -289,6 +292,20 @@ impl JobsView {
         );
         self.refresh(context);
         Effect::Say(format!("starting a deep analysis of {name}"))
+    }
+
+    /// In the demo, an empty list shows nothing of what a report is: the first visit starts the analysis of the selected token.
+    fn start_example(&mut self, context: &Context<'_>) {
+        let is_demo = context
+            .snapshot
+            .is_some_and(|snapshot| snapshot.dataset.synthetic);
+        let is_empty = self.stored.read && self.stored.reading.total == 0;
+        let takes_jobs = context.jobs.is_some_and(|jobs| jobs.takes_jobs());
+        let is_idle = self.wanted.is_none() && self.newest_before.is_none();
+        if is_demo && is_empty && is_idle && !self.has_example && takes_jobs {
+            self.has_example = true;
+            self.start(context);
+        }
     }
 
     fn terminate(&mut self, context: &Context<'_>) -> Effect {

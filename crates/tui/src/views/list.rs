@@ -183,6 +183,8 @@ pub struct ListFrame<'a> {
     pub sort: Option<&'a [Order]>,
     /// The mark of a row, by its data index.
     pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
+    /// Whether a row is selected; see `to_read`.
+    pub selects: bool,
 }
 
 impl<'a> ListFrame<'a> {
@@ -192,6 +194,16 @@ impl<'a> ListFrame<'a> {
             empty,
             sort: None,
             marked: None,
+            selects: true,
+        }
+    }
+
+    /// Rows to look at, without a selected one.
+    #[must_use]
+    pub fn to_read(self) -> Self {
+        Self {
+            selects: false,
+            ..self
         }
     }
 }
@@ -551,6 +563,7 @@ impl<L: Fields> List<L> {
             star: L::STARS.then_some(&star),
             marked: frame.marked.is_some().then_some(&marked),
             focused: self.focused,
+            selects: frame.selects,
             empty: frame.empty,
             ..TableWidget::new(&columns, count, nothing)
         };
@@ -586,6 +599,8 @@ impl<L: Fields> List<L> {
             .map(|(column, _)| column.key)
             .collect();
         self.no_room = no_room;
-        self.mark_cell(buffer, frame.area, context);
+        if frame.selects {
+            self.mark_cell(buffer, frame.area, context);
+        }
     }
 }

@@ -11,6 +11,7 @@ use self::{
     record::AuthorsPane,
     window::Window,
 };
+use super::price::Price;
 use crate::views::prelude::*;
 use frames::{export, ordered::Ordered};
 use model::rows::Post;
@@ -39,12 +40,16 @@ pub struct PostsView {
     token: Option<Address>,
     window: Window,
     record: AuthorsPane,
+    /// The candles of the post's token, where the post leaves space.
+    price: Price,
 }
 
 impl View for PostsView {
     fn refresh(&mut self, context: &Context<'_>) {
         self.record
             .refresh(PostsRecordQuery {}, record::rows, context);
+        let token = self.post().map(|post| post.token_address);
+        self.price.refresh(token, context);
         if self.token != context.token {
             self.token = context.token;
             if !self.all {
@@ -135,7 +140,8 @@ impl View for PostsView {
             stacked(area, area.height - POST_HEIGHT.min(area.height / 2))
         };
         self.draw_list(buffer, list, context);
-        draw_post(&post, buffer, sheet, context);
+        let rest = draw_post(&post, buffer, sheet, context);
+        self.price.draw(buffer, rest, context);
     }
 
     fn listing(&self) -> Option<&dyn Listing> {
@@ -336,7 +342,8 @@ const POST_HEIGHT: u16 = 13;
 const LABEL: u16 = 13;
 const TITLE_LINES: usize = 8;
 
-fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+/// Draws the post; returns the space that it leaves below.
+fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
     let theme = context.theme;
     let symbol = symbol_of(context, &post.token_address);
     let rule = Panel {
@@ -392,6 +399,7 @@ fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>
         put(buffer, body, LABEL, y, &value, theme.style(role_of(&value)));
         y += 1;
     }
+    below(body, y + 1)
 }
 
 fn facts(post: &Post, context: &Context<'_>) -> Vec<(&'static str, String)> {

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-/// From this width on, the text stands beside the table, and the table's width then.
+/// From this width on, the text is drawn beside the table; the table's width then.
 const BESIDE_WIDTH: u16 = 190;
 const TABLE_WIDTH: u16 = 140;
 
@@ -147,7 +147,7 @@ where
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
-        // On a wide screen the text stands beside the table, whose columns would otherwise be far apart.
+        // On a wide screen the text is beside the table, whose columns would otherwise be far apart.
         let (table, words) = if body.width >= BESIDE_WIDTH && waits.is_none() {
             beside(body, body.width - TABLE_WIDTH)
         } else {

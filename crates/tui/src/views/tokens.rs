@@ -13,6 +13,7 @@ pub use self::fresh::MARKED_FOR;
 use self::list::{ListedToken, TokenFields};
 use super::{
     compare::{Compare, Comparison},
+    price::Price,
     token_list::{TokenList, own_fields},
 };
 use crate::views::prelude::*;
@@ -33,6 +34,8 @@ pub struct TokensView {
     /// Row indices are those of the tokens in the market of the rows.
     list: List<TokenFields>,
     rows: rows::Rows,
+    /// The candles of the selected token, where the detail leaves space.
+    price: Price,
     /// A token without a row: once pending rows have arrived, a filter that hides it is cleared.
     revealed: Option<Address>,
     /// The first row of a new order is selected, whichever token it is, until the selection moves or the data change.
@@ -93,6 +96,7 @@ impl View for TokensView {
             }
         }
         self.compare.refresh(context);
+        self.price.refresh(context.token, context);
         self.refresh_rows(context);
         if self.followed != context.token {
             self.followed = context.token;

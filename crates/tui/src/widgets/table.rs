@@ -177,6 +177,8 @@ pub struct TableWidget<'a> {
     pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
     /// Whether the table has the focus; if not, the selection is muted.
     pub focused: bool,
+    /// Whether the selected row is marked; not in a table that only shows rows.
+    pub selects: bool,
     /// The placeholder of an empty table: one line with the reason and how to proceed.
     pub empty: &'a str,
 }
@@ -196,6 +198,7 @@ impl<'a> TableWidget<'a> {
             star: None,
             marked: None,
             focused: true,
+            selects: true,
             empty: "",
         }
     }
@@ -242,7 +245,7 @@ impl<'a> TableWidget<'a> {
                 };
                 super::put(buf, area, 1, y, sign, theme.style(role));
             }
-            if index == state.selected {
+            if self.selects && index == state.selected {
                 let row = Rect {
                     y: area.y + y,
                     height: 1,

@@ -152,6 +152,19 @@ fn before_number(text: &str, end: usize) -> &str {
         .map_or(&text[..start], str::trim_end)
 }
 
+/// As many clauses of the sentence as fit in `cells`; the whole sentence if not even the first does.
+pub fn clauses(sentence: &str, cells: usize) -> &str {
+    if width(sentence) <= cells {
+        return sentence;
+    }
+    let ends = sentence
+        .char_indices()
+        .filter(|(_, c)| matches!(c, ';' | ':' | ',' | '('));
+    ends.map(|(end, _)| sentence[..end].trim_end())
+        .rfind(|text| !text.is_empty() && width(text) <= cells)
+        .unwrap_or(sentence)
+}
+
 /// The first text that fits in `cells`, or the last one.
 pub fn longest_that_fits(texts: impl IntoIterator<Item = String>, cells: usize) -> String {
     let mut shortest = String::new();
@@ -275,6 +288,19 @@ mod tests {
             assert_eq!(truncate(given, cells), shown, "{given} in {cells}");
         }
         assert_eq!(fit("7.31", 8, Align::Right), "    7.31");
+    }
+
+    #[test]
+    fn a_sentence_loses_whole_clauses() {
+        let sentence = "Keep rows with this value (or higher); arrows select.";
+        for (cells, shown) in [
+            (60, sentence),
+            (50, "Keep rows with this value (or higher)"),
+            (36, "Keep rows with this value"),
+            (10, sentence),
+        ] {
+            assert_eq!(clauses(sentence, cells), shown, "{cells}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{
     title::Title,
 };
 use crate::{views::prelude::*, widgets::candles::Crosshair};
+use model::error::Code;
 use query::queries::candles::TokenCandles;
 
 /// Width from which the credit of those who gave the candles has room beside the title.
@@ -48,6 +49,9 @@ impl ChartView {
         let body = rule.render(area, buffer, theme);
         if let Some(problem) = &self.candles.problem {
             panel::failure(body, buffer, theme, &problem.detail);
+            if problem.code == Code::NoCandles {
+                put_wrapped(buffer, body, 2, 2, CANDLES_FROM, 3, theme.dim());
+            }
             return;
         }
         if self.sheet.is_empty() {
@@ -283,6 +287,10 @@ impl ChartView {
     }
 }
 
+/// What brings candles of a token that has none.
+const CANDLES_FROM: &str = "To get candles, press : and type `import FILE` for a file of prices or trades, or `add TOKEN` to fetch them \
+    from a data provider.";
+
 /// Draws a warning if the token's candles, or those of the timeframe, end long before others'; returns the remaining area.
 fn draw_stale(
     answer: Option<&TokenCandles>,
@@ -305,7 +313,13 @@ fn draw_stale(
         format::age(lag.by),
         lag.clock.words(&interval),
     );
-    let says = format!("stale: the last {frame}candle started {start}, {age} behind {clock}");
+    let says = [
+        format!("stale: the last {frame}candle started {start}, {age} behind {clock}"),
+        format!("stale: the last {frame}candle started {start}, {age} late"),
+        format!("stale: last {frame}candle {start}"),
+        "stale candles".to_owned(),
+    ];
+    let says = text::longest_that_fits(says, usize::from(area.width.saturating_sub(1)));
     put(
         buffer,
         area,

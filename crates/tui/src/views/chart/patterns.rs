@@ -29,6 +29,7 @@ impl Fields for PatternFields {
         F::text("name", "pattern", [12, 26], 255, |pattern| {
             words::shown(pattern.name.word()).into()
         })
+        .cell(|pattern, look| Cell::text(fitting_name(&pattern, look.cells)))
         .grows(),
         F::figure("confidence", "fit", 4, 240, |pattern| {
             pattern.confidence.into()
@@ -42,7 +43,13 @@ impl Fields for PatternFields {
         F::figure("distanceToTarget", "target", 7, 220, |pattern| {
             away(&pattern).into()
         })
-        .change(),
+        // The color of targets in the chart and in the card; the arrow is the direction.
+        .cell(|pattern, _| match away(&pattern) {
+            Some(away) => Cell::new(Cell::change(Some(away)).plain().into_owned(), Role::Up),
+            None => Cell::missing(),
+        })
+        .unit("%")
+        .decimal(),
         F::text("status", "status", [10, 10], 200, |pattern| {
             pattern
                 .detail
@@ -59,6 +66,29 @@ impl Fields for PatternFields {
         })
         .largest_first(),
     ];
+}
+
+/// Words of names, and their abbreviations in a narrow column.
+const ABBREVIATIONS: [(&str, &str); 5] = [
+    ("Head and shoulders", "Head & shoulders"),
+    ("head and shoulders", "H&S"),
+    ("Descending", "Desc."),
+    ("Ascending", "Asc."),
+    ("Symmetrical", "Symm."),
+];
+
+/// The pattern's name, abbreviated rather than cut.
+fn fitting_name(pattern: &Pattern, cells: usize) -> String {
+    let whole = words::shown(pattern.name.word());
+    let brief = ABBREVIATIONS
+        .iter()
+        .fold(whole.to_owned(), |name, (word, brief)| {
+            name.replace(word, brief)
+        });
+    text::longest_that_fits(
+        [whole.to_owned(), brief.clone(), brief.replace("and", "&")],
+        cells,
+    )
 }
 
 /// The distance of the target from the last close; `None` for a completed pattern.
@@ -305,7 +335,7 @@ impl ChartPatterns {
             return (area, Rect::default());
         }
         if self.beside {
-            return beside(area, (area.width * 2 / 5).clamp(48, 62));
+            return beside(area, (area.width * 3 / 7).clamp(50, 62));
         }
         let rows = match area.height {
             // The card with its reasons replaces the list.

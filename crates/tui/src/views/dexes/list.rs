@@ -118,7 +118,11 @@ impl Fields for PoolFields {
         P::figure("proceeds", "proceeds", 8, 245, |pool| {
             pool.proceeds.map(f64::round).into()
         })
-        .counted(),
+        .cell(|pool, _| {
+            pool.proceeds.map_or_else(Cell::missing, |usd| {
+                Cell::text(format::count(usd.round() as u64)).or(usd)
+            })
+        }),
         P::figure("liquidity", "liquidity", 9, 240, |pool| {
             pool.liquidity.into()
         }),

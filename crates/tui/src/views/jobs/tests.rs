@@ -362,7 +362,10 @@ fn a_job_is_started_watched_and_read_from_the_store() {
         )
         .expect("a job store"),
     );
-    let mut view = JobsView::default();
+    let mut view = JobsView {
+        has_example: true,
+        ..JobsView::default()
+    };
     until(&stage, &mut view, &|view| view.stored.read);
     assert!(
         stage
@@ -434,6 +437,29 @@ fn a_job_is_started_watched_and_read_from_the_store() {
             .as_ref()
             .is_some_and(|reader| reader.json().is_some_and(|json| json.contains(LINK)))
     });
+}
+
+#[test]
+fn the_demo_has_an_example() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut stage = Stage::loaded();
+    stage.jobs = Some(
+        Jobs::open(
+            folder.path(),
+            std::sync::Arc::clone(&stage.service),
+            JobOptions::default(),
+        )
+        .expect("a job store"),
+    );
+    let mut view = JobsView::default();
+    until(&stage, &mut view, &|view| {
+        view.job().is_some_and(|job| job.status.ended())
+    });
+    assert_eq!(view.stored.reading.total, 1);
+    // Another visit starts no second one.
+    let mut again = JobsView::default();
+    until(&stage, &mut again, &|view| view.stored.read);
+    assert!(!again.has_example);
 }
 
 fn until(stage: &Stage, view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool) {

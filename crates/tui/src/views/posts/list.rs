@@ -71,9 +71,10 @@ impl Fields for PostFields {
             (&row.post.author).into()
         })
         .plain(),
-        F::text("platform", "platform", [9, 14], 105, |row| {
+        F::text("platform", "platform", [9, 16], 105, |row| {
             row.post.place().into()
         })
+        .widths(&[(130, [14, 16])])
         .plain(),
         F::text(MATCHED, "matched", [7, 8], 95, |row| {
             (&row.post.matched_by).into()

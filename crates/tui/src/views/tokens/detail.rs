@@ -32,12 +32,13 @@ pub(super) struct DetailContent<'a> {
     pub problem: Option<&'a Problem>,
 }
 
+/// Draws the detail; returns the space that it leaves below.
 pub(super) fn draw(
     shown: &DetailContent<'_>,
     buffer: &mut Buffer,
     area: Rect,
     context: &Context<'_>,
-) {
+) -> Rect {
     let summary = shown.summary;
     let title = summary
         .name
@@ -66,7 +67,7 @@ pub(super) fn draw(
     };
     let body = inset(rule.render(area, buffer, context.theme));
     if body.width < 20 || body.height == 0 {
-        return;
+        return Rect::default();
     }
     if body.width >= TWO_COLUMNS_WIDTH && body.height < TWO_COLUMNS_HEIGHT {
         let used = draw_identity(summary, buffer, body, context);
@@ -100,12 +101,14 @@ pub(super) fn draw(
             columns[1],
             context,
         );
+        Rect::default()
     } else {
         let used = draw_figures(shown, buffer, body, context);
         let used = used + draw_identity(summary, buffer, below(body, used), context);
         let used = used + draw_annotations(summary, buffer, below(body, used), context);
         let used = used + u16::from(body.height > used + 14);
-        draw_sections(
+        let sections = below(body, used);
+        let used = draw_sections(
             shown,
             &[
                 DetailSection::Holders,
@@ -114,9 +117,10 @@ pub(super) fn draw(
                 DetailSection::Flows,
             ],
             buffer,
-            below(body, used),
+            sections,
             context,
         );
+        below(sections, used + 1)
     }
 }
 
@@ -321,6 +325,16 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
                 Role::Warning,
             )
         }
+        (None, None, None) if summary.price.is_none() => (
+            [
+                "press : and type import FILE, or add TOKEN to fetch prices",
+                ":import FILE or :add TOKEN",
+                ":import or :add",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            Role::Dim,
+        ),
         (None, None, None) => {
             let (day, role) = change(summary.price_change_24h, "24h");
             (vec![day], role)

@@ -81,7 +81,7 @@ impl TokensView {
         );
     }
 
-    pub(super) fn draw_detail(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    pub(super) fn draw_detail(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some(summary) = self
             .token(context)
             .and_then(|token| summary(context, &token))
@@ -97,7 +97,8 @@ impl TokensView {
             detail: known,
             problem: self.detail.problem.as_ref(),
         };
-        detail::draw(&shown, buffer, area, context);
+        let rest = detail::draw(&shown, buffer, area, context);
+        self.price.draw(buffer, rest, context);
     }
 }
 

@@ -19,6 +19,12 @@ const END_LABEL: u16 = 3;
 /// Maximum number of rows and columns between a line's end and its label.
 const LABEL_OFF: u16 = 4;
 
+/// Columns from a line's end within which its label may be on the line or in the row beside it.
+const LABEL_ALONG: u16 = 16;
+
+/// Cells before the axis in which a label would read as the name of a price.
+const NEAR_AXIS: u16 = 8;
+
 /// Maximum number of rows between the edge and the label of a level beyond it.
 const EDGE_ROWS: u16 = 4;
 
@@ -445,7 +451,8 @@ fn height_at(line: &ChartLine<'_>, layout: &ChartLayout, x: f64) -> Option<f64> 
         .then_some(rise)
 }
 
-/// Places the label at the end of its line, or in a row near it without another label: two in a row would read as one.
+/// Places the label on its line or in the row beside it, as near its end as it is free, otherwise in a row near its end without another
+/// label: two in a row would read as one.
 fn line_label(
     line: &ChartLine<'_>,
     layout: &ChartLayout,
@@ -468,17 +475,33 @@ fn line_label(
     };
     // Not at the axis, where it would read as the name of a price.
     let right = (x + 1).min(plot.right() - 1);
+    let first = layout.x_exact(line.from);
+    let along = (0..=1).flat_map(|off| (0..=LABEL_ALONG).map(move |back| (off, back)));
+    let along = along.flat_map(|(off, back)| {
+        let left = right.saturating_sub(width + back);
+        let middle = f64::from(left) + f64::from(width) / 2.0;
+        let height = height_at(line, layout, middle).filter(|_| middle >= first);
+        // `height_at` is within the plot.
+        let row = height.and_then(|height| (plot.bottom() - 1).checked_sub(height.floor() as u16));
+        let rows = row.map_or([None; 2], |y| [y.checked_sub(off), y.checked_add(off)]);
+        rows.into_iter().flatten().map(move |y| (left, y))
+    });
+    let before: &[u16] = taken;
+    let along = along.filter(|&(left, y)| {
+        (plot.y..plot.bottom()).contains(&y)
+            && (left + width + NEAR_AXIS <= plot.right() || !before.contains(&y))
+    });
     let near = (0..=LABEL_OFF)
         .flat_map(|off| [y.checked_sub(off), y.checked_add(off)])
         .flatten();
     let places = near.filter(|y| (plot.y..plot.bottom()).contains(y) && !taken.contains(y));
-    let place = places
-        .flat_map(|y| (0..=LABEL_OFF).map(move |shift| (right.saturating_sub(width + shift), y)))
-        .find(|&(left, y)| {
-            // An empty cell on both sides keeps it apart from candles.
-            let cells = left.saturating_sub(1).max(plot.x)..(left + width + 1).min(plot.right());
-            left >= plot.x && cells.into_iter().all(|x| free(buf[(x, y)].symbol()))
-        });
+    let places = places
+        .flat_map(|y| (0..=LABEL_OFF).map(move |shift| (right.saturating_sub(width + shift), y)));
+    let place = along.chain(places).find(|&(left, y)| {
+        // An empty cell on both sides keeps it apart from candles.
+        let cells = left.saturating_sub(1).max(plot.x)..(left + width + 1).min(plot.right());
+        left >= plot.x && cells.into_iter().all(|x| free(buf[(x, y)].symbol()))
+    });
     let (left, y) = place?;
     widgets::put(buf, plot, left - plot.x, y - plot.y, line.label, style);
     taken.push(y);

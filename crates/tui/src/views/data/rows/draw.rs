@@ -45,6 +45,26 @@ impl RowsPane {
         }
     }
 
+    /// Draws the first rows without a selection.
+    pub(in crate::views::data) fn draw_first_rows(
+        &mut self,
+        buffer: &mut Buffer,
+        area: Rect,
+        context: &Context<'_>,
+    ) {
+        let panel = Panel {
+            note: "Enter opens them",
+            ..Panel::new("first rows")
+        };
+        let body = inset(panel.render(area, buffer, context.theme));
+        self.list.draw(
+            buffer,
+            ListFrame::new(body, "the table has no rows").to_read(),
+            context,
+            rows(&self.grid, None, &self.columns, &self.order.places),
+        );
+    }
+
     fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let title = self.list.titled(self.schema.name);
         let progress = self

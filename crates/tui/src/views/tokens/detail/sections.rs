@@ -53,13 +53,14 @@ impl DetailSection {
 }
 
 /// Draws stacked sections, each with at least its minimum lines; stops at the first that does not fit.
+/// Returns the lines used.
 pub(super) fn draw_sections(
     shown: &DetailContent<'_>,
     sections: &[DetailSection],
     buffer: &mut Buffer,
     area: Rect,
     context: &Context<'_>,
-) {
+) -> u16 {
     let theme = context.theme;
     let Some(detail) = shown.detail else {
         match shown.problem {
@@ -67,7 +68,7 @@ pub(super) fn draw_sections(
             None if waiting::draw(TokenQuery::NEEDS, buffer, below(area, 1), context) => {}
             None => progress::skeleton(below(area, 1), buffer, theme),
         }
-        return;
+        return area.height;
     };
     let is_shown = |section: &&DetailSection| {
         !matches!(section, DetailSection::Flows) || detail.flows.is_some()
@@ -115,6 +116,7 @@ pub(super) fn draw_sections(
         }
         y += height;
     }
+    y
 }
 
 fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
