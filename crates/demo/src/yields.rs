@@ -11,8 +11,19 @@ use super::{
 
 pub(super) const YIELD_COLUMNS: &str = "\
     pool protocol chain symbol tokens tvl apy_base apy_reward apy category total_supply_usd total_borrow_usd sigma mu count outlier \
-    stablecoin il_risk exposure apy_mean_30d pool_meta";
+    stablecoin il_risk exposure apy_mean_30d pool_meta utilization cooldown_days matures_at";
 pub(super) const GAS_COLUMNS: &str = "chain usd_per_100k_gas gas_price_gwei native_price_usd";
+
+/// Days from the request of a withdrawal until it is paid; lending pools and vaults pay at once what they have.
+const COOLDOWNS: &[(&str, f64)] = &[
+    ("lido", 4.0),
+    ("coinbase-wrapped-staked-eth", 7.0),
+    ("aave-safety-module", 20.0),
+    ("maple", 30.0),
+    ("ondo-yield-assets", 3.0),
+];
+/// The protocol whose pools end, and when.
+const MATURES: (&str, &str) = ("pendle", "2027-03-25");
 
 /// A protocol with its category, chains and accepted tokens.
 struct Protocol {
@@ -218,6 +229,8 @@ impl YieldPool<'_> {
         let single = self.tokens.len() == 1;
         let observed = random.below(900) as i64 + 20;
         let outlier = random.unit() < 0.02;
+        let mut cooldowns = COOLDOWNS.iter();
+        let cooldown = cooldowns.find(|(protocol, _)| *protocol == self.protocol);
         row!(
             table,
             &id(random),
@@ -241,6 +254,10 @@ impl YieldPool<'_> {
             if single { "single" } else { "multi" },
             (observed >= 30).then(|| round(total * random.between(0.85, 1.2), 4)),
             self.meta,
+            self.lent
+                .map(|(supply, borrowed)| round(borrowed / supply, 4)),
+            cooldown.map(|(_, days)| *days),
+            (self.protocol == MATURES.0).then_some(MATURES.1),
         )
     }
 }
