@@ -214,7 +214,9 @@ impl<'a, 'b> Balances<'a, 'b> {
         let (mut held, mut others) = (vec![0.0; ledger.wallets.len()], Vec::new());
         let (mut all, mut kept) = (0.0, 0.0);
         let is_free = |address: &Address| ledger.roles.role(address) == AddressRole::Trader;
-        if holding.is_empty() || !holding.is_whole() {
+        // Without decimals, for example, no balance of `holders` may be known.
+        let is_known = holding.is_whole() && holding.rows().any(|(_, balance)| balance.is_some());
+        if !is_known {
             for (wallet, held) in wallets.zip(&mut held) {
                 *held = wallet.balance() / unit;
                 all += *held;

@@ -174,6 +174,28 @@ fn a_suggested_command_imports_the_file_or_asks_for_the_next_thing() {
 }
 
 #[test]
+fn the_columns_of_a_list_of_projects_are_mapped() {
+    let desk = Desk::empty();
+    let text = format!("Project,Symbol,Contract,Mkt cap,Price\nUniswap,UNI,{UNI},7.9B,$7.92\n");
+    desk.write("coins.csv", text);
+    let err = desk.refuses(&["coins.csv"]);
+    let printed = line(&err).unwrap_or_default();
+    assert!(
+        printed.contains("--map name=Project") && printed.contains("--map 'market_cap=Mkt cap'"),
+        "{err}"
+    );
+    let printed = printed.split("   # ").next().unwrap_or_default();
+    let (good, err) = shell(&desk, &printed.replace("CHAIN", "eth"));
+    assert!(good, "{err}");
+    let dataset = desk.dataset();
+    let token = &dataset.tokens()[0].row;
+    assert_eq!(
+        (token.name.as_deref(), token.market_cap),
+        (Some("Uniswap"), Some(7.9e9))
+    );
+}
+
+#[test]
 fn a_workbook_is_not_sent_to_dataset_toml() {
     let text = format!("地址,转账代币数量\n{UNI},1.5\n");
     let desk = Desk::empty();

@@ -176,6 +176,29 @@ fn each_trap_stands_beside_an_owner_of_the_same_shape() {
 }
 
 #[test]
+fn unknown_balances_are_those_of_the_transfers() {
+    let mut market = Market::default();
+    market.labels = vec![(1, "liquidity_pool")];
+    market.steps = vec![
+        (0, 1, 0, CREATOR, 1e9),
+        (1, 2, CREATOR, 1, 5e8),
+        (9, 3, 1, 20, 1e8),
+    ];
+    let tables = market.tables();
+    let holders = "token_address,holder_address,balance\n0x1,0xabc00002,\n0x1,0xabc00014,";
+    let files: Vec<(&str, &str)> = tables
+        .iter()
+        .map(|(table, text)| (*table, text.as_str()))
+        .chain([("holders", holders)])
+        .collect();
+    let dataset = sample::dataset(&files);
+    let token = dataset.tokens()[0].row.token_address;
+    let clusters = clusters_of(&dataset, &token, &mut |_, _| true).expect("clusters");
+    // 600 million are outside the pool, all in two addresses.
+    assert_eq!(clusters.top_10, [1.0, 1.0]);
+}
+
+#[test]
 fn without_transfers_the_reason_is_named() {
     let dataset =
         sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,ONE,One,eth")]);

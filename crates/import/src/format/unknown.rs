@@ -7,7 +7,7 @@ use self::cells::{candles_by_rows, numbers_by_time, transfers_by_cells, unnamed}
 use super::{
     super::{
         evidence::{CellKind, addresses, kind, of_other_networks},
-        names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
+        names::{CHAIN as CHAINS, Names, SYMBOL, TOKEN, plain},
         refusal::{ADDRESS, CHAIN, COLUMN, DEX, PROTOCOL, Refusal, UNIT, VALUE},
         sheet::RawTable,
         sniff::{FileShape, Sniffed},
@@ -43,6 +43,7 @@ struct NearTable {
 
 const ACCOUNT: &str = "address addr wallet holder owner account contract 地址";
 const TIME: &str = "timestamp timestampms unixtime unixtimestamp utctime dateutc time datetime date unix day 日期 时间 createdat";
+const TOKEN_NAME: &str = "name tokenname 代币名称 fullname projectname project coin asset";
 const PRICE: &str = "price prices close priceusd marketprice last";
 
 /// What stands between the items of a list in one cell.
@@ -70,7 +71,7 @@ const NEAR: &[NearTable] = near! {
     "tokens" 2 of ["token_address", "symbol", "name"] {
         "token_address" Address "address contract tokenaddress contractaddress token";
         "symbol" Text SYMBOL;
-        "name" Text NAME;
+        "name" Text TOKEN_NAME;
         "chain" Chain CHAINS;
     }
     // An amount not named a balance was usually paid or distributed.
@@ -124,6 +125,17 @@ const OF_POSTS: &[(&str, &str)] = &[
         "author",
         "username screenname author user userscreenname handle",
     ),
+];
+
+/// Columns of tokens that may be missing.
+const OF_TOKENS: &[(&str, &str)] = &[
+    ("price", "price priceusd currentprice"),
+    (
+        "market_cap",
+        "marketcap mktcap mcap marketcapusd marketcapitalization",
+    ),
+    ("total_supply", "totalsupply supply"),
+    ("holders", "holders holdercount"),
 ];
 
 /// Builds the refusal.
@@ -394,6 +406,16 @@ fn refusal(
                 .into_iter()
                 .map(|(ours, at)| ("map", format!("{ours}={}", sheet.names[at]))),
         );
+    }
+    if table == "tokens" {
+        let names = Names::of(&sheet.names);
+        for (ours, words) in OF_TOKENS {
+            let mut places = names.in_order(words);
+            if let Some(at) = places.find(|at| holds_kind(sheet, *at, Kind::Number)) {
+                say.push(("map", format!("{ours}={}", sheet.names[at])));
+                lines.push(format!("{ours} = \"{}\"", sheet.names[at]));
+            }
+        }
     }
     let why = if lacking.is_empty() {
         "its column names alone do not show what its values are".to_owned()

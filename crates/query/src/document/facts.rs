@@ -2,6 +2,7 @@
 //! missing parts are reported as such. Renders and computes nothing.
 
 mod levels;
+pub(super) mod overview;
 mod performance;
 mod summary;
 

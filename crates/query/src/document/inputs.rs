@@ -130,6 +130,7 @@ fn of_tokens(
 ) -> Result<Document> {
     let mut sections = Vec::new();
     let mut names = Vec::new();
+    let mut values = Vec::new();
     for (index, report) in tokens.iter().enumerate() {
         progress.step(index as u64, tokens.len() as u64)?;
         let mut value = serde_json::to_value(report).unwrap_or_default();
@@ -157,6 +158,10 @@ fn of_tokens(
         extras.are_posts_fetched = sources.has_fetched("posts");
         names.extend(value["token"]["symbol"].as_str().map(str::to_owned));
         sections.extend(facts::token(&value, extras));
+        values.push(value);
+    }
+    if values.len() > 1 {
+        sections.insert(0, facts::overview::section(&values));
     }
     if tokens.is_empty() {
         let nothing = Block::Sentence(StyledText::new("No results yet.", Tone::Quiet));

@@ -6,11 +6,11 @@ mod legend;
 
 use self::legend::LegendFields;
 
-use crate::{views::prelude::*, widgets::table::RowMark};
-use query::queries::{
-    compare::{CompareQuery, PERIODS, TOKENS_MAX},
-    parameter::TokenReader,
+use crate::{
+    views::{prelude::*, yields::named},
+    widgets::table::RowMark,
 };
+use query::queries::compare::{CompareQuery, PERIODS, TOKENS_MAX};
 
 /// Key hints, from the longest to the shortest.
 const NOTES: &[&str] = &[
@@ -106,8 +106,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Reads `uni,aave vs weth 90d`: names of tokens, separated by commas or blanks. Errors: an unknown or ambiguous name; too few or too
-    /// many tokens.
+    /// Reads `uni,aave vs weth 90d`: names of tokens, separated by commas or blanks. Of several tokens of one
+    /// symbol the one with the largest market cap is meant. Errors: an unknown name; too few or too many tokens.
     pub fn read(text: &str, snapshot: &Snapshot) -> Result<Self, InputError> {
         let mut comparison = Self {
             tokens: Vec::new(),
@@ -126,10 +126,7 @@ impl Comparison {
                 is_base = true;
                 continue;
             }
-            let token = TokenReader::of(snapshot)
-                .read(word)
-                .map_err(InputError::Query)?
-                .ok_or_else(|| InputError::UnknownToken(word.to_owned()))?;
+            let token = named(word, snapshot)?.row.token_address;
             if std::mem::take(&mut is_base) {
                 comparison.base = Some(token);
             }

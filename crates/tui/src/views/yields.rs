@@ -6,7 +6,7 @@ mod list;
 mod saved;
 mod wallet;
 
-pub(super) use self::wallet::{MAX_LOCK, MINIMUM, MINIMUM_MAX};
+pub(super) use self::wallet::{MAX_LOCK, MINIMUM, MINIMUM_MAX, named};
 
 use std::collections::BTreeMap;
 

@@ -213,7 +213,10 @@ pub(super) fn name_of(token: &Address, snapshot: &Snapshot) -> String {
 }
 
 /// Finds the token of an address, or the largest of a symbol, on the chain after `@` if given.
-fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, InputError> {
+pub(in crate::views) fn named<'a>(
+    name: &str,
+    snapshot: &'a Snapshot,
+) -> Result<&'a Token, InputError> {
     let unknown = || InputError::UnknownToken(name.to_owned());
     if let Some(address) = Address::asked(name) {
         return snapshot.dataset.token(&address).ok_or_else(unknown);
