@@ -382,13 +382,13 @@ impl DataView {
             self.preview = None;
             return;
         };
-        let is_current = |rows: &Box<RowsPane>| {
+        let is_current = |rows: &RowsPane| {
             rows.schema.name == table.schema.name && rows.generation == snapshot.generation
         };
         let rows = self
             .preview
             .take()
-            .filter(is_current)
+            .filter(|rows| is_current(rows))
             .unwrap_or_else(|| Box::new(RowsPane::new(table, snapshot)));
         self.preview
             .insert(rows)

@@ -476,7 +476,7 @@ fn line_label(
     // Not at the axis, where it would read as the name of a price.
     let right = (x + 1).min(plot.right() - 1);
     let first = layout.x_exact(line.from);
-    let along = (0..=1).flat_map(|off| (0..=LABEL_ALONG).map(move |back| (off, back)));
+    let along = (0..=LABEL_ALONG).flat_map(|back| [(0, back), (1, back)]);
     let along = along.flat_map(|(off, back)| {
         let left = right.saturating_sub(width + back);
         let middle = f64::from(left) + f64::from(width) / 2.0;
