@@ -8,6 +8,7 @@ use super::{
     output::{DemoTable, row},
     random::{Random, round},
 };
+use model::time::Day;
 
 pub(super) const YIELD_COLUMNS: &str = "\
     pool protocol chain symbol tokens tvl apy_base apy_reward apy category total_supply_usd total_borrow_usd sigma mu count outlier \
@@ -23,7 +24,7 @@ const COOLDOWNS: &[(&str, f64)] = &[
     ("ondo-yield-assets", 3.0),
 ];
 /// The protocol whose pools end, and when.
-const MATURES: (&str, &str) = ("pendle", "2027-03-25");
+const MATURES: (&str, (i32, u32, u32)) = ("pendle", (2_027, 3, 25));
 
 /// A protocol with its category, chains and accepted tokens.
 struct Protocol {
@@ -229,6 +230,8 @@ impl YieldPool<'_> {
         let single = self.tokens.len() == 1;
         let observed = random.below(900) as i64 + 20;
         let outlier = random.unit() < 0.02;
+        let (_, (year, month, day)) = MATURES;
+        let ends = Day::of(year, month, day).map(Day::start);
         let mut cooldowns = COOLDOWNS.iter();
         let cooldown = cooldowns.find(|(protocol, _)| *protocol == self.protocol);
         row!(
@@ -257,7 +260,7 @@ impl YieldPool<'_> {
             self.lent
                 .map(|(supply, borrowed)| round(borrowed / supply, 4)),
             cooldown.map(|(_, days)| *days),
-            (self.protocol == MATURES.0).then_some(MATURES.1),
+            ends.filter(|_| self.protocol == MATURES.0),
         )
     }
 }
