@@ -160,8 +160,11 @@ pub fn clauses(sentence: &str, cells: usize) -> &str {
     let ends = sentence
         .char_indices()
         .filter(|(_, c)| matches!(c, ';' | ':' | ',' | '('));
+    let is_whole =
+        |text: &&str| !text.is_empty() && text.matches('(').count() == text.matches(')').count();
     ends.map(|(end, _)| sentence[..end].trim_end())
-        .rfind(|text| !text.is_empty() && width(text) <= cells)
+        .filter(is_whole)
+        .rfind(|text| width(text) <= cells)
         .unwrap_or(sentence)
 }
 
@@ -292,10 +295,10 @@ mod tests {
 
     #[test]
     fn a_sentence_loses_whole_clauses() {
-        let sentence = "Keep rows with this value (or higher); arrows select.";
+        let sentence = "Keep rows with this value (one, or higher); arrows select.";
         for (cells, shown) in [
             (60, sentence),
-            (50, "Keep rows with this value (or higher)"),
+            (50, "Keep rows with this value (one, or higher)"),
             (36, "Keep rows with this value"),
             (10, sentence),
         ] {

@@ -70,6 +70,7 @@ impl Fields for PostFields {
         F::text(AUTHOR, "author", [11, 18], 110, |row| {
             (&row.post.author).into()
         })
+        .widths(&[(130, [16, 18])])
         .plain(),
         F::text("platform", "platform", [9, 16], 105, |row| {
             row.post.place().into()

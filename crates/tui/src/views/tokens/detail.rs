@@ -55,7 +55,9 @@ pub(super) fn draw(
     let more = "P report";
     let roomy = usize::from(area.width)
         > text::width(title) + text::width(&symbol) + text::width(more) + 14;
-    let note = if roomy {
+    let note = if symbol.is_empty() {
+        more.to_owned()
+    } else if roomy {
         format!("{symbol} · {more}")
     } else {
         symbol.into_owned()

@@ -398,12 +398,15 @@ pub(super) fn lines(
         .map(|level| level.price)
         .chain(data.last.map(|last| last.close));
     let pointed = crosshair_price(data, layout).map(|(_, y)| y);
-    let mut taken: Vec<u16> = tagged
+    let tags: Vec<u16> = tagged
         .filter_map(|price| layout.y_of(price))
         .chain(pointed)
         .collect();
+    let mut taken = tags.clone();
     for (line, end, style) in ends.into_iter().rev() {
-        words.extend(line_label(line, layout, buf, end, style, &mut taken));
+        let label = line_label(line, layout, buf, (end, style), (&tags, &taken));
+        taken.extend(label.map(|label| label.y));
+        words.extend(label);
     }
     // The axis is the candles': a line that leaves the plot is named at its edge, with its price.
     for (line, price, style) in outside
@@ -457,9 +460,8 @@ fn line_label(
     line: &ChartLine<'_>,
     layout: &ChartLayout,
     buf: &mut Buffer,
-    (x, y): (u16, u16),
-    style: Style,
-    taken: &mut Vec<u16>,
+    ((x, y), style): ((u16, u16), Style),
+    (tags, taken): (&[u16], &[u16]),
 ) -> Option<Rect> {
     let (plot, width) = (layout.plot, text::width(line.label) as u16);
     if width == 0 || width > plot.width {
@@ -486,10 +488,9 @@ fn line_label(
         let rows = row.map_or([None; 2], |y| [y.checked_sub(off), y.checked_add(off)]);
         rows.into_iter().flatten().map(move |y| (left, y))
     });
-    let before: &[u16] = taken;
     let along = along.filter(|&(left, y)| {
         (plot.y..plot.bottom()).contains(&y)
-            && (left + width + NEAR_AXIS <= plot.right() || !before.contains(&y))
+            && (left + width + NEAR_AXIS <= plot.right() || !tags.contains(&y))
     });
     let near = (0..=LABEL_OFF)
         .flat_map(|off| [y.checked_sub(off), y.checked_add(off)])
@@ -504,7 +505,6 @@ fn line_label(
     });
     let (left, y) = place?;
     widgets::put(buf, plot, left - plot.x, y - plot.y, line.label, style);
-    taken.push(y);
     Some(Rect {
         x: left,
         y,
