@@ -558,7 +558,7 @@ fn draw_columns(
                 body,
                 x + 11,
                 y,
-                column.meaning,
+                text::clauses(column.meaning, usize::from(body.width - x - 11)),
                 if needed { theme.text() } else { theme.dim() },
             );
         }
