@@ -157,7 +157,7 @@ fn the_amount_is_typed_and_every_pool_is_shown_with_its_loss() {
     assert_eq!(
         target,
         format!(
-            "/tokens/{}/pools?amount=50000&sort=loss%2C-liquidity&page=1&limit=250",
+            "/tokens/{}/pools?amount=50000&sort=loss_min%2C-liquidity&page=1&limit=250",
             address(1)
         )
     );
