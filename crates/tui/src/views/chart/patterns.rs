@@ -29,7 +29,9 @@ impl Fields for PatternFields {
         F::text("name", "pattern", [12, 26], 255, |pattern| {
             words::shown(pattern.name.word()).into()
         })
-        .cell(|pattern, look| Cell::text(fitting_name(&pattern, look.cells)))
+        .cell(|pattern, look| {
+            Cell::text(fitting_name(words::shown(pattern.name.word()), look.cells))
+        })
         .grows(),
         F::figure("confidence", "fit", 4, 240, |pattern| {
             pattern.confidence.into()
@@ -68,27 +70,26 @@ impl Fields for PatternFields {
     ];
 }
 
-/// Words of names, and their abbreviations in a narrow column.
-const ABBREVIATIONS: [(&str, &str); 5] = [
-    ("Head and shoulders", "Head & shoulders"),
+/// Words of names, and their abbreviations in a narrow column: each name then has at most 15 letters.
+const ABBREVIATIONS: [(&str, &str); 8] = [
+    ("Head and shoulders", "H&S"),
     ("head and shoulders", "H&S"),
+    ("Inverse", "Inv."),
+    (" and ", "&"),
     ("Descending", "Desc."),
     ("Ascending", "Asc."),
     ("Symmetrical", "Symm."),
+    ("Broadening", "Broad."),
 ];
 
 /// The pattern's name, abbreviated rather than cut.
-fn fitting_name(pattern: &Pattern, cells: usize) -> String {
-    let whole = words::shown(pattern.name.word());
+fn fitting_name(name: &str, cells: usize) -> String {
     let brief = ABBREVIATIONS
         .iter()
-        .fold(whole.to_owned(), |name, (word, brief)| {
+        .fold(name.to_owned(), |name, (word, brief)| {
             name.replace(word, brief)
         });
-    text::longest_that_fits(
-        [whole.to_owned(), brief.clone(), brief.replace("and", "&")],
-        cells,
-    )
+    text::longest_that_fits([name.to_owned(), brief], cells)
 }
 
 /// The distance of the target from the last close; `None` for a completed pattern.
@@ -335,7 +336,7 @@ impl ChartPatterns {
             return (area, Rect::default());
         }
         if self.beside {
-            return beside(area, (area.width * 3 / 7).clamp(50, 62));
+            return beside(area, (area.width * 2 / 5).clamp(48, 62));
         }
         let rows = match area.height {
             // The card with its reasons replaces the list.
@@ -376,5 +377,21 @@ impl ChartPatterns {
             .filter(|(.., word)| words.contains(word))
             .map(|(family, ..)| *family)
             .collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::patterns::PatternName;
+
+    #[test]
+    fn no_name_is_cut_beside_the_chart() {
+        for name in PatternName::ALL {
+            let whole = words::shown(name.word());
+            let narrow = fitting_name(whole, 15);
+            assert!(text::width(&narrow) <= 15, "{narrow}");
+            assert_eq!(fitting_name(whole, 26), whole);
+        }
     }
 }
