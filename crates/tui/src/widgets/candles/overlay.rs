@@ -478,9 +478,14 @@ fn line_label(
     // Not at the axis, where it would read as the name of a price.
     let right = (x + 1).min(plot.right() - 1);
     let first = layout.x_exact(line.from);
-    let along = (0..=LABEL_ALONG).flat_map(|back| [(0, back), (1, back)]);
-    let along = along.flat_map(|(off, back)| {
-        let left = right.saturating_sub(width + back);
+    let before = |back: u16| right.saturating_sub(width + back);
+    // At the end of the line, right of it, further to the left.
+    let lefts = (0..=LABEL_OFF)
+        .map(before)
+        .chain([x + 2])
+        .chain((LABEL_OFF + 1..=LABEL_ALONG).map(before));
+    let along = lefts.flat_map(|left| [(0, left), (1, left)]);
+    let along = along.flat_map(|(off, left)| {
         let middle = f64::from(left) + f64::from(width) / 2.0;
         let height = height_at(line, layout, middle).filter(|_| middle >= first);
         // `height_at` is within the plot.
@@ -490,6 +495,7 @@ fn line_label(
     });
     let along = along.filter(|&(left, y)| {
         (plot.y..plot.bottom()).contains(&y)
+            && left + width < plot.right()
             && (left + width + NEAR_AXIS <= plot.right() || !tags.contains(&y))
     });
     let near = (0..=LABEL_OFF)
