@@ -106,7 +106,11 @@ impl Bench {
         }
     }
 
-    pub(crate) fn load(&mut self, dataset: Dataset) {
+    /// Publishes the data; those without a folder of their own are of the folder of the bench.
+    pub(crate) fn load(&mut self, mut dataset: Dataset) {
+        if dataset.folder.starts_with(std::env::temp_dir()) {
+            dataset.folder = self.folder.path().to_owned();
+        }
         let generation = self.app.setup.service.publish(dataset).generation;
         self.app
             .update(Event::QueryService(ServiceEvent::Reloaded(generation)));

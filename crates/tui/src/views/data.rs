@@ -399,7 +399,7 @@ impl DataView {
         if self.list.is_empty() {
             self.arrange(context);
         }
-        let wanted = self.list.len() as u16 + 2;
+        let wanted = (self.list.len() as u16).max(1) + 2;
         let columns = self
             .table(context)
             .map_or(0, |table| table.schema.columns.len());
@@ -473,7 +473,7 @@ impl DataView {
         }
         self.list.draw(
             buffer,
-            ListFrame::new(body, "no table matches the filter; / changes it"),
+            ListFrame::new(body, "no table matches the filter; / then Esc clears it"),
             context,
             tables::rows(context),
         );

@@ -309,14 +309,16 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
     stage.hold("jobs-report", &mut view, &[(80, 20), (140, 38)]);
     stage.draw_in_odd_sizes(&mut view);
     stage.draw_now(&mut view, 80, 20);
-    stage.press(&mut view, &[Action::Right; 2]);
+    // The overview of both tokens, then the parts of the first.
+    stage.press(&mut view, &[Action::Right; 3]);
+    let shown = stage.text_now(&mut view, 80, 20);
     assert!(
-        stage
-            .text_now(&mut view, 80, 20)
+        shown
             .lines()
             .nth(1)
             .expect("a line")
-            .contains("Performance")
+            .contains("Performance"),
+        "{shown}"
     );
     assert!(view.answers(Action::ReportJson));
     stage.press(&mut view, &[Action::ReportJson]);
