@@ -182,7 +182,7 @@ const COMMON: &[&str] = &[
 
 const LINES_MAX: usize = 700;
 /// Lines of a crate that one person can still know.
-const CRATE_LINES_MAX: usize = 52_000;
+const CRATE_LINES_MAX: usize = 53_000;
 
 /// Fails the test with all violations of the rule.
 fn hold(rule: &str, broken: &[String]) {

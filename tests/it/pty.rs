@@ -444,8 +444,9 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     terminal.keys("6q");
     assert_eq!(terminal.exit(), 0);
     let kept = session(&home);
+    let dataset = &kept["datasets"][DEMO];
     assert_eq!(
-        (kept["view"].as_str(), kept["token"].as_str()),
+        (dataset["view"].as_str(), dataset["token"].as_str()),
         (Some("growth"), Some(OTHER.1))
     );
 

@@ -120,13 +120,13 @@ mod tests {
 
     #[test]
     fn exit_values_that_make_no_sense_are_reported() {
-        let text = "pool,protocol,chain,symbol,tokens,tvlUsd,apyBase,utilization,lock_days,exit_fee,cap_left_usd
-            p1,a,eth,USDC,0x1,20000,1,0.9,7,0.1,5000
-            p2,a,eth,USDC,0x1,20000,1,85,,,
-            p3,a,eth,USDC,0x1,20000,1,,-1,,
-            p4,a,eth,USDC,0x1,20000,1,,,-0.1,
-            p5,a,eth,USDC,0x1,20000,1,,,100,
-            p6,a,eth,USDC,0x1,20000,1,,,,-5";
+        let text = "pool,protocol,chain,symbol,tokens,tvlUsd,apyBase,apyReward,utilization,lock_days,exit_fee,cap_left_usd
+            p1,a,eth,USDC,0x1,20000,1,,0.9,7,0.1,5000
+            p2,a,eth,USDC,0x1,20000,1,,85,,,
+            p3,a,eth,USDC,0x1,20000,1,,,-1,,
+            p4,a,eth,USDC,0x1,20000,1,,,,-0.1,
+            p5,a,eth,USDC,0x1,20000,1,,,,100,
+            p6,a,eth,USDC,0x1,20000,1,,,,,-5";
         let tokens = "token_address,symbol,name,chain,decimals\n0x1,USDC,USD Coin,eth,6";
         let data = dataset(&[("tokens", tokens), ("yields", text)]);
         let findings = &data.table("yields").unwrap().findings;

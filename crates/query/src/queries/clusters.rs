@@ -232,7 +232,7 @@ mod tests {
     /// amounts; 0x3 has no transfers.
     fn tables() -> [(&'static str, String); 3] {
         let mut transfers =
-            "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value"
+            "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index"
                 .to_owned();
         let mut row = |token: u8, block: u64, from: u64, to: u64, value: u64| {
             let _ = write!(

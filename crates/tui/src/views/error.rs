@@ -26,7 +26,7 @@ pub enum InputError {
     MinimumApy(String),
     TermDays(String),
     WalletEntry(String),
-    /// A comparison of so many tokens.
+    /// A comparison of this number of tokens.
     ComparedTokens(usize),
     WalletSum(String),
     UnknownToken(String),
