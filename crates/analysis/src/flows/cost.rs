@@ -11,38 +11,41 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{NoFlows, is_void, unit_of};
-use crate::roles::{AddressRole, Roles};
+use crate::{
+    roles::{AddressRole, Roles},
+    timeframes::frame,
+};
 use model::{
     address::Address,
-    candles::Interval,
+    candles::{Candles, Interval},
     data::Data,
-    time::{Day, HOUR_MS, Time},
+    time::{Day, Time},
 };
 
 /// Days that a close may be older than the transfer that it values.
 const CLOSE_DAYS: i32 = 7;
 
-/// The last close of each day, in candles of an hour or more, or in shorter ones if there are no others; of two that end at the same time, that
-/// of the shorter interval.
+/// The close of each day, as in the daily chart; of a token with longer candles only, of the days on which they end.
 #[derive(Debug, Default)]
-pub struct DayCloses(BTreeMap<Day, (Time, f64)>);
+pub struct DayCloses(BTreeMap<Day, f64>);
 
 impl DayCloses {
     pub fn new(dataset: &dyn Data, token: &Address) -> Self {
-        let mut closes: BTreeMap<Day, (Time, f64)> = BTreeMap::new();
         let candles = dataset.candles_of(token);
         let series = candles.series();
-        let has_hours = series.iter().any(|(interval, _)| interval.0 >= HOUR_MS);
-        let is_used = |interval: &Interval| !has_hours || interval.0 >= HOUR_MS;
-        for (interval, candles) in series.into_iter().filter(|(interval, _)| is_used(interval)) {
+        let mut closes = BTreeMap::new();
+        let mut add = |interval: Interval, candles: &Candles<'_>| {
             for i in (0..candles.len()).filter(|&i| candles.valid(i)) {
-                let end = Time(candles.timestamp[i].saturating_add(interval.0));
-                let close = (end, candles.close[i]);
-                let last = closes.entry(Time(end.0 - 1).day()).or_insert(close);
-                if end > last.0 {
-                    *last = close;
-                }
+                let end = candles.timestamp[i].saturating_add(interval.0);
+                closes.insert(Time(end - 1).day(), candles.close[i]);
             }
+        };
+        if let Some(days) = frame(&series, Interval::DAY) {
+            add(Interval::DAY, &days.as_candles());
+        } else {
+            series
+                .iter()
+                .for_each(|(interval, candles)| add(*interval, candles));
         }
         Self(closes)
     }
@@ -51,7 +54,7 @@ impl DayCloses {
     pub fn at(&self, time: Time) -> Option<f64> {
         let day = time.day();
         let days = Day(day.0.saturating_sub(CLOSE_DAYS))..=day;
-        self.0.range(days).next_back().map(|(_, (_, close))| *close)
+        self.0.range(days).next_back().map(|(_, close)| *close)
     }
 }
 
