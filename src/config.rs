@@ -33,7 +33,7 @@ use query::{
     },
     service::{ServiceOptions, refresh::FeedOptions},
 };
-use tui::graphics::Graphics;
+use tui::{graphics::Graphics, zone::DisplayZone};
 use wire::{self, Consent, Source, web::WebhookUrl};
 
 /// The file's name, in the working directory and in the user's configuration directory.
@@ -157,6 +157,7 @@ settings! {
         colour_blind: bool = "false", Expect::Switch, "Use blue and orange instead of green and red.";
         ascii: bool = "false", Expect::Switch, "Use only ASCII for lines, bars and marks; always on if `TERM` is dumb, vt100, vt220 or linux.";
         bell: bool = "true", Expect::Switch, "Ring the terminal's bell when an alert fires.";
+        time_zone: DisplayZone = "\"UTC\"", Expect::Zone, "Time zone of the times on screen, as in \"Europe/Berlin\"; days of daily candles, exports, reports and the API stay in UTC.";
     }
     "analysis" analysis Analysis "Thresholds of the analyses." {
         whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "A smart follower (the wallet of a key opinion leader) that holds at least this USD value of a token counts as a whale.";

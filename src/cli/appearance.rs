@@ -92,6 +92,7 @@ fn look(
         theme: Theme::new(&palette, options),
         ascii: settings.ascii || is_plain,
         bell: settings.bell,
+        zone: settings.time_zone,
         options,
         fixed,
     })

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use model::toml_reader::{integer, number};
 use query::jobs::{AlertCommand, AlertRoutes};
-use tui::graphics::Graphics;
+use tui::{graphics::Graphics, zone::DisplayZone};
 use wire::{Consent, web::WebhookUrl};
 
 /// Accepted values of a setting.
@@ -21,6 +21,7 @@ pub enum Expect {
     Origins,
     Theme,
     Graphics,
+    Zone,
     /// Whether remote hosts may be contacted.
     Consent,
     /// A program with its arguments; empty for none.
@@ -47,6 +48,7 @@ impl Expect {
             Self::Origins => "a list of origins, as in [\"https://deck.example.org\"]".into(),
             Self::Theme => "auto, dark, light, high-contrast, or the path of a theme file that ends in .toml".into(),
             Self::Graphics => "auto, kitty, iterm, sixel or off".into(),
+            Self::Zone => "a time zone such as \"UTC\" or \"Europe/Berlin\"".into(),
             Self::Consent => "\"ask\", true or false".into(),
             Self::Command => AlertCommand::expected(),
             Self::Webhook => "a URL that starts with https://, or with http:// on this machine or its network; empty for none".into(),
@@ -172,6 +174,12 @@ impl SettingValue for ThemeChoice {
 }
 
 impl SettingValue for Graphics {
+    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+        Self::parse(value.as_str()?)
+    }
+}
+
+impl SettingValue for DisplayZone {
     fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
         Self::parse(value.as_str()?)
     }

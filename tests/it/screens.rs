@@ -51,6 +51,7 @@ fn screen(
         theme: Theme::new(palette, options),
         ascii,
         bell: false,
+        zone: tui::zone::DisplayZone::default(),
         options,
         fixed: true,
     };

@@ -216,13 +216,7 @@ impl<'a, 'b> Balances<'a, 'b> {
         let is_free = |address: &Address| ledger.roles.role(address) == AddressRole::Trader;
         // Without decimals, for example, no balance of `holders` may be known.
         let is_known = holding.is_whole() && holding.rows().any(|(_, balance)| balance.is_some());
-        if !is_known {
-            for (wallet, held) in wallets.zip(&mut held) {
-                *held = wallet.balance() / unit;
-                all += *held;
-                kept += if is_free(&wallet.address) { 0.0 } else { *held };
-            }
-        } else {
+        if is_known {
             for (address, balance) in holding.rows() {
                 let balance = balance.unwrap_or_default().max(0.0);
                 all += balance;
@@ -232,6 +226,12 @@ impl<'a, 'b> Balances<'a, 'b> {
                     None if is_free(&address) => others.push(balance),
                     None => {}
                 }
+            }
+        } else {
+            for (wallet, held) in wallets.zip(&mut held) {
+                *held = wallet.balance() / unit;
+                all += *held;
+                kept += if is_free(&wallet.address) { 0.0 } else { *held };
             }
         }
         let supply = row.and_then(|row| row.total_supply).unwrap_or(all).max(all);

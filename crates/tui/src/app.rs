@@ -513,6 +513,7 @@ impl App {
             alerts: &alerts.marks,
             theme: &setup.look.theme,
             ascii: setup.look.ascii,
+            zone: setup.look.zone,
             now: (setup.clock)(),
             wake,
             picture,

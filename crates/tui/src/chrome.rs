@@ -302,7 +302,13 @@ impl App {
         let fits = |right: &str, token: &str| {
             room(right).saturating_sub(text::width(token) as u16 + 3) > x + 1
         };
-        let mut right = format!("{api}{jobs} ");
+        // The zone of the times on screen, unless it is UTC.
+        let zone = self.setup.look.zone.name();
+        let zone = zone.map_or_else(String::new, |zone| format!("{zone}   "));
+        let mut right = format!("{zone}{api}{jobs} ");
+        if !fits(&right, symbol) {
+            right = format!("{api}{jobs} ");
+        }
         if !fits(&right, symbol)
             && let Some((short, _)) = api.split_once("api ")
         {

@@ -14,3 +14,4 @@ pub mod terminal;
 mod typed;
 pub mod views;
 pub mod widgets;
+pub mod zone;

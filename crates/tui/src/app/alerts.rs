@@ -200,7 +200,11 @@ impl App {
                 true,
             );
         }
-        let mut dialog = AlertsDialog::new(self.about_token(), self.alerts.list.clone());
+        let mut dialog = AlertsDialog::new(
+            self.about_token(),
+            self.alerts.list.clone(),
+            self.setup.look.zone,
+        );
         dialog.paste(condition);
         self.overlay = Some(Overlay::Alerts(dialog));
         self.read_alerts();

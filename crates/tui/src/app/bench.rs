@@ -1,5 +1,6 @@
 //! A headless dashboard for the tests of the app: keys in, the screen as text out.
 
+use crate::zone::DisplayZone;
 use std::{
     fs,
     sync::{
@@ -57,6 +58,7 @@ impl Bench {
             theme: Theme::default(),
             ascii: false,
             bell: true,
+            zone: DisplayZone::default(),
             options: Options::default(),
             fixed: true,
         };

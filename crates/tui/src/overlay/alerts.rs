@@ -1,10 +1,11 @@
 //! The alert dialog: a condition to type for the selected token or all tokens, the active alerts, and the log of firings.
 
+use crate::zone::DisplayZone;
 use crossterm::event::KeyModifiers;
 
 use super::{prelude::*, rehearsal::RehearsalState};
 use crate::typed::Completions;
-use model::{address::Address, time::Time};
+use model::address::Address;
 use query::{
     jobs::{Alert, AlertList, FiredAlert},
     queries::{alert_body::AlertBody, fields::TokenEntry, list::Listed as _, rehearsal::Rehearsal},
@@ -39,10 +40,11 @@ pub struct AlertsDialog {
     /// An order is pending.
     waiting: bool,
     rehearsal: RehearsalState,
+    zone: DisplayZone,
 }
 
 impl AlertsDialog {
-    pub fn new(about: Option<AboutToken>, list: AlertList) -> Self {
+    pub fn new(about: Option<AboutToken>, list: AlertList, zone: DisplayZone) -> Self {
         let all = about.is_none();
         let condition = TypedLine::new("", TEXT_CHARS_MAX);
         let completions = Completions::default();
@@ -56,6 +58,7 @@ impl AlertsDialog {
             problem: None,
             waiting: false,
             rehearsal: RehearsalState::None,
+            zone,
         }
     }
 
@@ -172,7 +175,8 @@ impl AlertsDialog {
                     theme.text().patch(style),
                 );
             let x = beside.max(end + 2);
-            let (says, role) = state_text(alert, usize::from(place.width.saturating_sub(x)));
+            let (says, role) =
+                state_text(alert, self.zone, usize::from(place.width.saturating_sub(x)));
             put(buffer, place, x, 0, &says, theme.style(role).patch(style));
         }
         if self.list.alerts.is_empty() {
@@ -303,7 +307,14 @@ impl Dialog for AlertsDialog {
         };
         put(buffer, below, 0, 0, "fired", dim);
         for (row, fired) in self.list.fired.iter().take(FIRED).enumerate() {
-            put(buffer, below, 0, 1 + row as u16, &fired_text(fired), plain);
+            put(
+                buffer,
+                below,
+                0,
+                1 + row as u16,
+                &fired_text(fired, self.zone),
+                plain,
+            );
         }
         if self.list.fired.is_empty() {
             put(
@@ -328,7 +339,7 @@ fn completed(text: &str) -> Vec<(String, String)> {
 }
 
 /// The state of an alert, in as many words as fit.
-fn state_text(alert: &Alert, room: usize) -> (String, Role) {
+fn state_text(alert: &Alert, zone: DisplayZone, room: usize) -> (String, Role) {
     if let Some(problem) = &alert.problem {
         return (format!("not checked: {problem}"), Role::Warning);
     }
@@ -342,7 +353,7 @@ fn state_text(alert: &Alert, room: usize) -> (String, Role) {
     };
     let fired = format!("fired {}", times(alert.fired));
     let says = [
-        format!("{holds} · {fired}, last {}", at.minute_text()),
+        format!("{holds} · {fired}, last {}", zone.minute(at)),
         format!("{holds} · {fired}"),
         fired,
     ];
@@ -357,10 +368,10 @@ pub(super) fn times(count: u64) -> String {
     }
 }
 
-fn fired_text(fired: &FiredAlert) -> String {
+fn fired_text(fired: &FiredAlert, zone: DisplayZone) -> String {
     format!(
         "{}  {}{}",
-        Time::minute_text(fired.fired_at),
+        zone.minute(fired.fired_at),
         text::fit(&fired.about(), NAME + 1, text::Align::Left),
         fired.condition
     )
@@ -383,6 +394,7 @@ mod tests {
                 name: "UNI".to_owned(),
             }),
             AlertList::default(),
+            DisplayZone::default(),
         );
         dialog.paste("price>2\u{7}");
         press(&mut dialog, KeyCode::Char('0'));

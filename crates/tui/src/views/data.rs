@@ -6,6 +6,7 @@ mod findings;
 mod rows;
 mod tables;
 
+use crate::zone::DisplayZone;
 use std::{collections::BTreeMap, sync::Arc};
 
 use self::{
@@ -454,7 +455,10 @@ impl DataView {
                 "" => String::new(),
                 text => format!("/ {text} · "),
             };
-            format!("{filter}{loaded} of {all} loaded{}", watching(load))
+            format!(
+                "{filter}{loaded} of {all} loaded{}",
+                watching(load, context.zone)
+            )
         };
         let panel = Panel {
             note: &note,
@@ -491,7 +495,7 @@ impl DataView {
 }
 
 /// The watch state: ` · watching · read 2026-08-14 09:30 UTC`: whether changed files are reloaded, and the last load.
-fn watching(load: &LoadState) -> String {
+fn watching(load: &LoadState, zone: DisplayZone) -> String {
     let how = match load.watching {
         Watching::Off => return String::new(),
         Watching::Notified => " · watching",
@@ -499,7 +503,7 @@ fn watching(load: &LoadState) -> String {
     };
     let ended = load
         .ended
-        .map(|time| format!(" · loaded {}", format::moment(time)));
+        .map(|time| format!(" · loaded {}", zone.moment(time)));
     format!("{how}{}", ended.unwrap_or_default())
 }
 

@@ -3,6 +3,7 @@
 mod files;
 mod market;
 
+use crate::zone::DisplayZone;
 use std::{
     collections::{HashMap, HashSet},
     path::Path,
@@ -147,6 +148,7 @@ impl Stage {
             alerts: &self.alerts,
             theme: &self.theme,
             ascii: self.ascii,
+            zone: DisplayZone::default(),
             now: NOW,
             wake: &self.wake,
             picture: &self.picture,

@@ -576,6 +576,7 @@ impl<L: Fields> List<L> {
                 cells,
                 now: context.now,
                 newest: context.newest(),
+                zone: context.zone,
             };
             // Cells of hidden columns are not rendered.
             let cell = |(field, &cells): (&Field<L>, &usize)| {

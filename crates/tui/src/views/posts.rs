@@ -325,7 +325,7 @@ impl PostsView {
             _ => snapshot.dataset.posts().len(),
         });
         let total = posts.unwrap_or(self.window.total()) as u64;
-        let age = format!("ages as of {}", context.newest_post().minute_text());
+        let age = format!("ages as of {}", context.zone.minute(context.newest_post()));
         draw_list_line(
             &self.list,
             &[(whose, Role::Dim), (age, Role::Dim)],
@@ -416,7 +416,7 @@ fn facts(post: &Post, context: &Context<'_>) -> Vec<(&'static str, String)> {
     let facts = [
         (
             "published",
-            format!("{}, {age}", format::moment(post.published_at)),
+            format!("{}, {age}", context.zone.moment(post.published_at)),
         ),
         (
             "author",

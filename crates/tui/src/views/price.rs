@@ -71,6 +71,7 @@ impl Price {
         render(
             &ChartData {
                 ascii: context.ascii,
+                zone: context.zone.of_series(all.timestamp),
                 ..ChartData::new(all.part(all.len() - shown..all.len()))
             },
             body,

@@ -18,6 +18,7 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::compare::Comparison;
+use crate::zone::DisplayZone;
 use crate::{
     views::{
         error::InputError,
@@ -66,6 +67,8 @@ pub struct Context<'a> {
     pub theme: &'a Theme,
     /// ASCII glyphs only.
     pub ascii: bool,
+    /// Of times on screen.
+    pub zone: DisplayZone,
     /// The wall clock, for the program's own events: jobs, loading the data.
     pub now: Time,
     pub wake: &'a Wake,

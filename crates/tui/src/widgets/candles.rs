@@ -10,6 +10,7 @@ mod overlay;
 mod scale;
 mod scene;
 
+use crate::zone::DisplayZone;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub use self::{
@@ -48,6 +49,8 @@ pub struct ChartData<'a> {
     pub volume: bool,
     /// ASCII glyphs only.
     pub ascii: bool,
+    /// Of the times below the chart.
+    pub zone: DisplayZone,
 }
 
 /// `price = intercept + slope × index`, or `intercept × exp(slope × index)`, from one index to another.
@@ -149,6 +152,7 @@ impl<'a> ChartData<'a> {
             log: false,
             volume: true,
             ascii: false,
+            zone: DisplayZone::default(),
         }
     }
 

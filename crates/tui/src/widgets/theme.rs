@@ -2,6 +2,7 @@
 
 mod palette;
 
+use crate::zone::DisplayZone;
 use ratatui::style::{Color, Modifier, Style};
 
 pub use self::palette::{BUILTIN, Palette, ThemeError};
@@ -147,6 +148,8 @@ pub struct Appearance {
     pub ascii: bool,
     /// Ring the terminal bell when an alert fires.
     pub bell: bool,
+    /// Of times on screen.
+    pub zone: DisplayZone,
     pub options: Options,
     /// The theme was chosen on the command line or in the configuration; the saved session's choice is ignored.
     pub fixed: bool,

@@ -5,6 +5,7 @@ use super::{
     sheet::{self, CandleColumn},
     title::Title,
 };
+use crate::zone::DisplayZone;
 use crate::{views::prelude::*, widgets::candles::Crosshair};
 use model::error::Code;
 use query::queries::candles::TokenCandles;
@@ -193,7 +194,17 @@ impl ChartView {
             column: self.zoom.column_text(frame),
             log: self.choices.log,
             count: &count,
-            at: self.pointed(),
+            at: self.pointed().map(|at| {
+                let zone = if self.timeframe().is_in_days() {
+                    DisplayZone::default()
+                } else {
+                    context.zone
+                };
+                CandleColumn {
+                    time: zone.local(at.time),
+                    ..at
+                }
+            }),
             crosshair: self.crosshair.is_some(),
             dates: self.timeframe().is_in_days(),
         };

@@ -425,6 +425,7 @@ impl ChartSheet {
             log: window.log,
             volume: window.volume,
             ascii: context.ascii,
+            zone: context.zone.of_series(part.timestamp),
             ..ChartData::new(condensed.as_ref().map_or(part, CandleVec::as_candles))
         };
         let layout = if context.picture.is_on() {

@@ -371,7 +371,7 @@ pub(super) fn draw_detail(
             1,
             &format!(
                 "! the source is unreachable; these rows are from {}",
-                format::moment(then)
+                context.zone.moment(then)
             ),
             Role::Warning,
         );
@@ -399,9 +399,9 @@ pub(super) fn draw_detail(
         _ => {}
     }
     for source in table.iter().flat_map(|table| &table.sources).take(8) {
-        let time = source
-            .modified
-            .map_or_else(String::new, |time| format!(" · {}", format::moment(time)));
+        let time = source.modified.map_or_else(String::new, |time| {
+            format!(" · {}", context.zone.moment(time))
+        });
         let about = format!(
             " · {} · {}{time}",
             plural(source.rows, "row", "rows"),

@@ -235,7 +235,7 @@ impl JobsView {
                 area,
                 x,
                 1,
-                &format!("  started {}", format::moment(time)),
+                &format!("  started {}", context.zone.moment(time)),
                 theme.dim(),
             );
         }

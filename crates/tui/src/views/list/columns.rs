@@ -47,6 +47,7 @@ impl<L: Fields> List<L> {
                 cells: usize::from(field.column.ideal),
                 now: context.now,
                 newest: context.newest(),
+                zone: context.zone,
             };
             let cells = rows
                 .iter()

@@ -5,6 +5,7 @@ use crate::widgets::{
     table::{Cell, ColumnAlign, TableColumn},
     theme::Role,
 };
+use crate::zone::DisplayZone;
 use model::{format, scalar::Scalar, time::Time};
 use table::filter::{AddressOf, ColumnKind, FilterColumn};
 
@@ -16,6 +17,7 @@ pub struct CellContext {
     /// The wall clock, and the newest time in the data.
     pub now: Time,
     pub newest: Time,
+    pub zone: DisplayZone,
 }
 
 /// A row of the list `L`.

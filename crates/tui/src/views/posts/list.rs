@@ -40,7 +40,7 @@ impl Fields for PostFields {
             )
         }),
         F::picture("date", "published", 16, 90, |row, look| {
-            let time = row.post.published_at.minute_text();
+            let time = look.zone.minute(row.post.published_at);
             let shown = if look.cells >= 16 {
                 time.as_str()
             } else {

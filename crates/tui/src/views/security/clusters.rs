@@ -1,6 +1,7 @@
 //! The holders of the token grouped by likely owner: a bar for each cluster, and a tree of what links the members of the largest and of the
 //! open ones. A pane that replaces the view while it is open.
 
+use crate::zone::DisplayZone;
 use std::collections::BTreeSet;
 
 use super::pane::{Pane, PaneEntry, PaneLine};
@@ -76,12 +77,12 @@ impl ClustersPane {
         let Some(known) = self.asked.shown(buffer, body, context) else {
             return;
         };
-        let lines = self.lines(&known.answer, body.width);
+        let lines = self.lines(&known.answer, context.zone, body.width);
         self.pane.set(lines);
         self.pane.draw(buffer, body, true, context);
     }
 
-    fn lines(&self, answer: &TokenClusters, width: u16) -> Vec<PaneLine> {
+    fn lines(&self, answer: &TokenClusters, zone: DisplayZone, width: u16) -> Vec<PaneLine> {
         let mut lines = Vec::new();
         for (label, share) in [
             ("top 10 by address", answer.top_10_addresses),
@@ -120,7 +121,7 @@ impl ClustersPane {
             ));
             if (place == 0) != self.open.contains(&place) {
                 lines.extend(
-                    tree(cluster, width)
+                    tree(cluster, zone, width)
                         .into_iter()
                         .map(|text| PaneLine::of(entry).at(INDENT, text, Role::Text)),
                 );
@@ -157,7 +158,7 @@ fn moves(cluster: &HolderCluster) -> String {
 }
 
 /// What links the members, as a tree: a branch for each kind and payer.
-fn tree(cluster: &HolderCluster, width: u16) -> Vec<String> {
+fn tree(cluster: &HolderCluster, zone: DisplayZone, width: u16) -> Vec<String> {
     let room = usize::from(width.saturating_sub(INDENT + 1));
     let same = |a: &ClusterEdge, b: &ClusterEdge| {
         (a.kind, a.evidence.funder) == (b.kind, b.evidence.funder)
@@ -179,7 +180,7 @@ fn tree(cluster: &HolderCluster, width: u16) -> Vec<String> {
             let time = edge
                 .evidence
                 .timestamp
-                .map_or_else(String::new, |time| format!(" · {}", time.minute_text()));
+                .map_or_else(String::new, |time| format!(" · {}", zone.minute(time)));
             let line = format!(
                 "{} {from} ─ {to}{amount}{time}",
                 if end { "└" } else { "├" }

@@ -275,6 +275,7 @@ mod tests {
             cells: 9,
             now: Time(0),
             newest: Time(0),
+            zone: crate::zone::DisplayZone::default(),
         };
         let cell = |field: F, figures: Figures| {
             field.show(

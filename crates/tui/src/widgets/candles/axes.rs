@@ -274,7 +274,12 @@ impl Step {
 /// labels a shorter one is used, whose labels are left out where they do not fit. Gaps in the data get no label.
 pub(super) fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String)> {
     let (first, last) = layout.shown;
-    let times = &data.candles.timestamp[first..last];
+    let local = |time: &i64| data.zone.local(model::time::Time(*time)).0;
+    let times: Vec<i64> = data.candles.timestamp[first..last]
+        .iter()
+        .map(local)
+        .collect();
+    let times = times.as_slice();
     let (Some(&start), Some(&end)) = (times.first(), times.last()) else {
         return Vec::new();
     };

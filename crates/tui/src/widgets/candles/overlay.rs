@@ -565,7 +565,7 @@ pub(super) fn time_tag(data: &ChartData<'_>, layout: &ChartLayout) -> Option<(u1
     let x = layout.x_of(candle)?;
     let label = format!(
         " {} ",
-        format::candle_time(Time(data.candles.timestamp[candle]))
+        format::candle_time(data.zone.local(Time(data.candles.timestamp[candle])))
     );
     let width = text::width(&label) as u16;
     let last = layout

@@ -141,6 +141,7 @@ fn growth_to_an_older_day_is_dated_and_dim() {
             cells: 9,
             now: Time(0),
             newest: Time(0),
+            zone: crate::zone::DisplayZone::default(),
         };
         let field = TokenFields::FIELDS
             .iter()
