@@ -261,6 +261,7 @@ rows! {
         from_address: Address,
         to_address: Address,
         timestamp: Option<Time>,
+        transaction_hash: Option<String>,
     }
     /// A pool that pays a yield; the module `yield_rows` decides whether it is usable.
     YieldRow {

@@ -562,6 +562,7 @@ pub const TABLES: &[TableSchema] = tables! {
         "from_address" Address Cell "the payer";
         "to_address" Address Cell "the funded wallet";
         "timestamp" Time Column "time of the payment";
+        "transaction_hash" Hex Optional "the transaction of the payment" ["tx_hash", "evt_tx_hash"];
     }
     "yields" "yield pools" key ["pool"] order ["pool"] with {
         first_usable: true,

@@ -200,7 +200,13 @@ impl ClustersQuery {
 
     fn edge(&self, view: &View<'_>, link: &Link) -> ClusterEdge {
         let transfers = view.dataset.transfers();
-        let hash = |row| transfers.text(&self.token_address, row, "transaction_hash");
+        // Links by funding date from the payment to the second address.
+        let [_, paid] = &link.addresses;
+        let payment = view.dataset.funders_of(paid).first();
+        let hash = match link.row {
+            Some(row) => transfers.text(&self.token_address, row, "transaction_hash"),
+            None => payment.and_then(|row| row.transaction_hash.clone()),
+        };
         ClusterEdge {
             kind: link.kind.word(),
             addresses: link.addresses,
@@ -213,7 +219,7 @@ impl ClustersQuery {
                 funder: link.funder,
                 timestamp: link.time,
                 block_number: link.block,
-                transaction_hash: link.row.and_then(hash),
+                transaction_hash: hash,
                 amount: link.amount,
             },
         }
@@ -226,7 +232,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use crate::queries::{tests, tokens::TokensQuery};
+    use crate::queries::{clusters::ClustersQuery, tests, tokens::TokensQuery};
 
     /// Of 0x1, four addresses buy nearly the same in one block at launch and have a tenth of the free supply; of 0x2 they buy different
     /// amounts; 0x3 has no transfers.
@@ -301,5 +307,32 @@ mod tests {
         };
         assert_eq!(names("where=largest_cluster%3E5%25"), [json!("ONE")]);
         assert_eq!(names("where=cluster%3C%3D0.05"), [json!("TWO")]);
+    }
+
+    #[test]
+    fn a_link_by_funding_names_the_transaction_if_the_table_has_it() {
+        let tables = tables();
+        // One payer for two addresses without another link: of 0x2 they buy different amounts. The later payment is the evidence.
+        let [first, later] = [7, 8].map(|nth| format!("0x{nth:064x}"));
+        let with_hash = format!(
+            "from_address,to_address,timestamp,transaction_hash\n0xf,0x50,2025-12-31T00:00:00Z,{first}\n0xf,0x51,2025-12-31T00:01:00Z,{later}"
+        );
+        let without = "from_address,to_address,timestamp\n0xf,0x50,2025-12-31T00:00:00Z\n0xf,0x51,2025-12-31T00:01:00Z".to_owned();
+        for (funding, expected) in [(with_hash, json!(later)), (without, Value::Null)] {
+            let mut tables: Vec<(&str, &str)> = tables
+                .iter()
+                .map(|(name, text)| (*name, text.as_str()))
+                .collect();
+            tables.push(("funding", &funding));
+            let snapshot = tests::snapshot(&tables);
+            let token = format!("0x{:040x}", 2);
+            let answer =
+                tests::answered::<ClustersQuery>(&snapshot, &[("token_address", &token)], "")
+                    .expect("an answer");
+            let answer = serde_json::to_value(answer).expect("JSON");
+            let edge = &answer["clusters"][0]["edges"][0];
+            assert_eq!(edge["evidence"]["table"], json!("funding"), "{answer}");
+            assert_eq!(edge["evidence"]["transaction_hash"], expected, "{answer}");
+        }
     }
 }
