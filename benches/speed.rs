@@ -337,6 +337,7 @@ fn frames(c: &mut Criterion) {
                 theme: Theme::new(&Palette::dark(), options),
                 ascii: false,
                 bell: false,
+                zone: tui::zone::DisplayZone::default(),
                 options,
                 fixed: true,
             };
@@ -384,6 +385,7 @@ fn pictures(c: &mut Criterion) {
                 theme: Theme::new(&Palette::dark(), options),
                 ascii: false,
                 bell: false,
+                zone: tui::zone::DisplayZone::default(),
                 options,
                 fixed: true,
             };
