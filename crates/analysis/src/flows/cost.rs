@@ -43,9 +43,9 @@ impl DayCloses {
         if let Some(days) = frame(&series, Interval::DAY) {
             add(Interval::DAY, &days.as_candles());
         } else {
-            series
-                .iter()
-                .for_each(|(interval, candles)| add(*interval, candles));
+            for (interval, candles) in &series {
+                add(*interval, candles);
+            }
         }
         Self(closes)
     }

@@ -40,7 +40,14 @@ fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
         // Few matching columns are weak evidence: requires three, or all of the table's.
         let enough = (served >= 3 || served == schema.columns.len())
             && (served >= most || schema.name == stem);
-        (enough && missing(schema, &manifest, &bound, names).is_none())
+        // Payments with a hash may as well be transfers of a token: only the file's name decides.
+        let has_hash = || {
+            bound
+                .iter()
+                .any(|bound| bound.column.name == "transaction_hash" && bound.raw.is_some())
+        };
+        let is_vague = schema.name == "funding" && schema.name != stem && has_hash();
+        (enough && !is_vague && missing(schema, &manifest, &bound, names).is_none())
             .then_some(((schema.name == stem, served), schema))
     };
     let best = TABLES.iter().filter_map(fits).max_by_key(|(rank, _)| *rank);

@@ -19,7 +19,7 @@ use load::manifest::Unit;
 use model::{address::Address, chain::Chain};
 
 const PRICES: &str = "price priceusd currentprice usdprice quoteusdprice tokenprice";
-const CAPS: &str = "marketcap marketcapusd quoteusdmarketcap mcap";
+const CAPS: &str = "marketcap marketcapusd quoteusdmarketcap mcap mktcap";
 /// JSON objects that map chains to addresses.
 const PLATFORMS: &str =
     "platforms platform detailplatforms addresses contracts contractaddresses deployments";

@@ -243,9 +243,10 @@ mod tests {
         let mut row = |token: u8, block: u64, from: u64, to: u64, value: u64| {
             let _ = write!(
                 transfers,
-                "\n0x{token},2026-01-01T00:{:02}:00Z,{block},0x{:064x},0x{from:x},0x{to:x},{value},{to}",
+                "\n0x{token},2026-01-01T00:{:02}:00Z,{block},0x{:064x},0x{from:x},0x{to:x},{value},{}",
                 block % 60,
-                block * 1_000 + to
+                block * 1_000 + to,
+                to + 1_000 * u64::from(token)
             );
         };
         for token in [1, 2] {

@@ -167,8 +167,11 @@ fn draw_wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: us
             bottom.clamp(floor, ceiling) - floor,
             top.clamp(floor, ceiling) - floor,
         );
-        let (wick_above, wick_below) = (wick.1 * 4 > top + 4, wick.0 * 4 < bottom - 4);
-        let fills_a_cell = top - bottom >= 8;
+        let (wick_above, wick_below) = (
+            wick.1.saturating_mul(4) > top.saturating_add(4),
+            wick.0.saturating_mul(4) < bottom.saturating_sub(4),
+        );
+        let fills_a_cell = top.saturating_sub(bottom) >= 8;
         let is_stroke = bottom >= floor && top <= ceiling && to - from < 6;
         // Where a wick continues, a body end near the cell's edge snaps to it: no glyph shows both, and a broken wick misleads more.
         if wick_above && from == 0 && fills_a_cell {

@@ -170,7 +170,8 @@ impl ChartLayout {
     pub fn y_of(&self, price: f64) -> Option<u16> {
         let place = self.scale.place(price);
         // The maximum of the range is in the top row.
-        (0.0..=1.0).contains(&place).then(|| {
+        let is_shown = (0.0..=1.0).contains(&place) && self.plot.height > 0;
+        is_shown.then(|| {
             self.plot.bottom()
                 - 1
                 - ((place * f64::from(self.plot.height)) as u16).min(self.plot.height - 1)
