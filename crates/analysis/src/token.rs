@@ -121,7 +121,10 @@ pub struct Thresholds {
     pub whale_change_percent: f64,
 }
 
-/// `flows`: what the token's transfers give. The whales' trend is from them unless `holder_counts` has a later day.
+/// Days that transfers may end before the holder counts and still give the whales' trend: the flows beside it are from them.
+const FLOWS_LAG_DAYS: i32 = 7;
+
+/// `flows`: what the token's transfers give. The whales' trend is from them unless they end more than a week before `holder_counts`.
 pub fn detail(
     dataset: &dyn Data,
     token: &Token,
@@ -170,7 +173,7 @@ pub fn detail(
         .as_ref()
         .and_then(|flows| flows.whale_change(threshold));
     let whales = by_flows
-        .filter(|flows| whales.is_none_or(|counted| counted.to <= flows.to))
+        .filter(|flows| whales.is_none_or(|counted| counted.to.0 <= flows.to.0 + FLOWS_LAG_DAYS))
         .or(whales);
     TokenDetail {
         token_address: address,
