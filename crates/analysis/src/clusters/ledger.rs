@@ -72,6 +72,8 @@ pub(super) struct Ledger<'a> {
     pub(super) wallets: Vec<Wallet>,
     ids: HashMap<Address, u32>,
     pub(super) moves: Vec<Move>,
+    /// Where the moves from each wallet begin, and the end.
+    starts: Vec<u32>,
     /// Oldest first.
     pub(super) buys: Vec<Buy>,
     pub(super) minted: f64,
@@ -99,6 +101,7 @@ impl<'a> Ledger<'a> {
             wallets: Vec::new(),
             ids: HashMap::new(),
             moves: Vec::new(),
+            starts: Vec::new(),
             buys: Vec::new(),
             minted: 0.0,
             last: None,
@@ -247,21 +250,33 @@ impl<'a> Ledger<'a> {
             }
             same
         });
+        let mut at = 0;
+        self.starts = (0..=self.wallets.len())
+            .map(|wallet| {
+                while self
+                    .moves
+                    .get(at)
+                    .is_some_and(|step| (step.from as usize) < wallet)
+                {
+                    at += 1;
+                }
+                u32::try_from(at).unwrap_or(u32::MAX)
+            })
+            .collect();
     }
 
     /// What moved between the two, if anything did.
     pub(super) fn moved(&self, from: u32, to: u32) -> Option<&Move> {
-        let at = self
-            .moves
-            .binary_search_by_key(&(from, to), |step| (step.from, step.to));
-        at.ok().and_then(|at| self.moves.get(at))
+        let own = self.sent_by(from);
+        let at = own.binary_search_by_key(&to, |step| step.to);
+        at.ok().and_then(|at| own.get(at))
     }
 
     /// What moved from the address, by recipient.
     pub(super) fn sent_by(&self, id: u32) -> &[Move] {
-        let first = self.moves.partition_point(|step| step.from < id);
-        let end = self.moves.partition_point(|step| step.from <= id);
-        &self.moves[first..end]
+        let ends = self.starts.get(id as usize..id as usize + 2);
+        let own = ends.and_then(|ends| self.moves.get(ends[0] as usize..ends[1] as usize));
+        own.unwrap_or_default()
     }
 
     pub(super) fn wallet(&self, id: u32) -> &Wallet {
