@@ -64,23 +64,11 @@ pub struct WhaleChange {
 }
 
 impl WhaleChange {
-    /// `-1.8% of supply in 7 days, 9 of 40 whales`: the whales that moved in the net flow's direction. `None` without flows.
-    pub fn moves_text(&self) -> Option<String> {
+    /// How many whales moved in the net flow's direction. `None` without flows.
+    pub fn movers(&self) -> Option<u64> {
         let moves = self.moves?;
-        let net = self.balance - self.balance_before;
-        let with = if net < 0.0 {
-            moves.sellers
-        } else {
-            moves.buyers
-        };
-        let share = moves.share.map_or_else(String::new, |share| {
-            format!("{:+.1}% of supply in ", share * 100.0)
-        });
-        let days = self.to.0 - self.from.0;
-        Some(format!(
-            "{share}{days} days, {with} of {} whales",
-            moves.whales
-        ))
+        let falling = self.balance < self.balance_before;
+        Some(if falling { moves.sellers } else { moves.buyers })
     }
 }
 

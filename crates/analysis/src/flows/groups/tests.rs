@@ -118,10 +118,8 @@ fn flows_of_each_group_over_the_days_before_the_last_transfer() {
     );
     // Of two sellers both sold: a coin does so in one of four tosses.
     assert_eq!(change.moves.and_then(|moves| moves.confidence), Some(0.75));
-    assert_eq!(
-        change.moves_text().as_deref(),
-        Some("-18.9% of supply in 7 days, 2 of 3 whales")
-    );
+    assert_eq!(change.movers(), Some(2));
+    assert_eq!(change.moves.map(|moves| moves.whales), Some(3));
     assert_eq!(
         flows.whale_change(20.0).map(|change| change.trend),
         Some(WhaleTrend::Stable)

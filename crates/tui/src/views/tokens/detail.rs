@@ -7,7 +7,7 @@ use self::sections::{DetailSection, draw_sections};
 use super::list;
 use crate::views::prelude::*;
 use analysis::{
-    growth::WhaleTrend,
+    growth::{WhaleChange, WhaleTrend},
     market::TokenSummary,
     social::{SocialBound, SocialGap, SocialMetric},
     token::TokenDetail,
@@ -468,34 +468,44 @@ fn whales(detail: Option<&TokenDetail>) -> Figure {
     };
     let notes = detail
         .and_then(|detail| detail.whale_change)
-        .map_or_else(Vec::new, |change| {
-            if let Some(moves) = change.moves_text() {
-                let confidence = change.moves.and_then(|moves| moves.confidence);
-                let sure = format!("confidence {}", format::share(confidence));
-                return vec![
-                    format!("{moves} to {} · {sure}", change.to),
-                    format!("{moves} · {sure}"),
-                    moves,
-                ];
-            }
-            let percent = change
-                .percent
-                .map_or_else(String::new, |percent| format!("{percent:+.1}% "));
-            let short = format!("{percent}to {} (holder_counts)", change.to);
-            let days = change.to.0 - change.from.0;
-            vec![
-                format!(
-                    "{percent}from {} to {} (holder_counts)",
-                    change.from, change.to
-                ),
-                short,
-                format!("{percent}{days}d"),
-            ]
-        });
+        .map_or_else(Vec::new, |change| whale_notes(&change));
     Figure {
         role,
         ..Figure::new("whales", word.to_owned(), String::new()).noted(notes, Role::Dim)
     }
+}
+
+/// The figures behind the whales' trend, the longest text first: `-1.8% of supply in 7 days, 9 of 40 whales`.
+fn whale_notes(change: &WhaleChange) -> Vec<String> {
+    let days = change.to.0 - change.from.0;
+    if let (Some(moves), Some(movers)) = (change.moves, change.movers()) {
+        let percent = |of: &str| {
+            moves
+                .share
+                .map_or_else(String::new, |share| format!("{:+.1}%{of} ", share * 100.0))
+        };
+        let (whales, sure) = (moves.whales, format::share(moves.confidence));
+        let of_supply = percent(" of supply in");
+        let long = format!("{of_supply}{days} days, {movers} of {whales} whales");
+        return vec![
+            format!("{long} to {} · confidence {sure}", change.to),
+            format!("{long} · confidence {sure}"),
+            long,
+            format!("{}{days}d, {movers} of {whales}", percent("")),
+            format!("{}{days}d", percent("")),
+        ];
+    }
+    let percent = change
+        .percent
+        .map_or_else(String::new, |percent| format!("{percent:+.1}% "));
+    vec![
+        format!(
+            "{percent}from {} to {} (holder_counts)",
+            change.from, change.to
+        ),
+        format!("{percent}to {} (holder_counts)", change.to),
+        format!("{percent}{days}d"),
+    ]
 }
 
 /// Draws the full address, and the chains behind or below it; returns the lines used.
